@@ -1,0 +1,101 @@
+"""Errors that teach: what happened, to which tensor and node, expected and found, what to do.
+
+    RuntimeError: Trying to backward through the graph a second time: MulBackward0 has let go of what it saved.
+      node:  MulBackward0
+      fix:   call the first backward with retain_graph=True, or run the forward again
+      help:  minigrad.explain("MG-E101")
+
+Every error has a code, and every code a text (`explain`). There is one class for each builtin that
+PyTorch raises, so that ``except RuntimeError`` catches here what it catches there; the first line
+keeps the words by which people search for the error.
+
+This file imports nothing of minigrad, so that every layer may raise from it.
+"""
+
+__all__ = [
+    "ArgumentError", "AutogradError", "AutogradTypeError", "CATALOGUE", "MinigradError", "OutOfRangeError",
+    "ShapeError", "TensorTypeError", "TensorValueError", "explain",
+]
+
+
+class MinigradError(Exception):
+    """Base of all errors that minigrad raises on purpose.
+
+    `code` is the entry of the catalogue; the other arguments become the lines of the message, those
+    that are None being left out.
+    """
+
+    def __init__(self, code, what, *, tensor=None, node=None, expected=None, found=None, fix=None):
+        self.code = code
+        self.what = what
+        lines = [what]
+        for label, text in (("tensor", tensor), ("node", node), ("expected", expected), ("found", found), ("fix", fix)):
+            if text is not None:
+                lines.append(f"  {label + ':':<10}{text}")
+        lines.append(f'  {"help:":<10}minigrad.explain("{code}")')
+        super().__init__("\n".join(lines))
+
+    def __reduce__(self):
+        return _rebuild, (type(self), self.code, self.what, self.args)
+
+
+def _rebuild(cls, code, what, args):
+    error = cls.__new__(cls, *args)
+    error.code, error.what, error.args = code, what, args
+    return error
+
+
+class AutogradError(MinigradError, RuntimeError):
+    """The graph, the engine or a gradient is not as it has to be."""
+
+
+class AutogradTypeError(MinigradError, TypeError):
+    """Something that autograd was given is of the wrong type."""
+
+
+class ShapeError(MinigradError, RuntimeError):
+    """Shapes, dtypes or devices of tensors do not go together."""
+
+
+class TensorTypeError(MinigradError, TypeError):
+    """An op was given something that it cannot take."""
+
+
+class TensorValueError(MinigradError, ValueError):
+    """An argument of the right type has a value that makes no sense."""
+
+
+class OutOfRangeError(MinigradError, IndexError):
+    """An index or a dimension lies outside the tensor."""
+
+
+class ArgumentError(MinigradError, RuntimeError):
+    """An argument is missing, or contradicts another."""
+
+
+def explain(code=None):
+    """The text behind an error code, without a network.
+
+    Args:
+        code (str, optional): such as ``"MG-E101"``. Without it, the list of all codes.
+
+    Raises:
+        KeyError: there is no such code.
+
+    Example:
+        >>> import minigrad as mg
+        >>> print(mg.explain("MG-E101").splitlines()[0])
+        MG-E101  Backward through the graph a second time
+    """
+    if code is None:
+        return "\n".join(f"{c}  {title}" for c, (title, _) in CATALOGUE.items())
+    if code not in CATALOGUE:
+        raise KeyError(f"no error code {code!r}; minigrad.explain() lists them all")
+    title, text = CATALOGUE[code]
+    return f"{code}  {title}\n\n{text.strip()}\n"
+
+
+# code -> (title, text). The first digit is the area: 1 graph and engine, 2 shapes, dtypes and devices,
+# 3 values and indices of tensors, 4 modules and optimisers, 5 the installation.
+CATALOGUE = {
+}
