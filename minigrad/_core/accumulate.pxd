@@ -1,0 +1,15 @@
+from minigrad._core.c cimport references
+from minigrad._core.hooks cimport run_post_accumulate_hooks
+from minigrad._core.meta cimport Meta
+from minigrad._core.node cimport Node, start
+from minigrad._core.state cimport State, current
+from minigrad._core.tensor cimport AutogradMeta, TensorBase, exclusive, wrap
+
+cdef class AccumulateGrad(Node):
+    cdef readonly TensorBase variable
+    cdef object lock
+    cdef object accumulate(self, TensorBase new, bint exclusive)
+    cdef object accumulate_with_history(self, TensorBase new)
+
+cpdef Node accumulator(TensorBase leaf)
+cdef Node edge_of(TensorBase tensor)

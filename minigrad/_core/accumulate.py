@@ -1,0 +1,155 @@
+"""AccumulateGrad: the node at the end of every path, which adds the gradient to a leaf's ``.grad``.
+
+    w = tensor(2., requires_grad=True)
+    y = w * 3                       y.grad_fn.next_functions == ((<AccumulateGrad>, 0), (None, 0))
+    y.backward()                    AccumulateGrad:  w.grad is None  ->  w.grad = tensor(3.)
+
+There is one such node per leaf for as long as some graph holds it; the leaf itself holds it weakly, or
+the two would keep each other alive. When the last graph is dropped, the node goes, and the next graph
+makes another.
+
+Note [Stealing a gradient]
+    The first gradient of a leaf need not be copied if nobody else can see it: then its tensor simply
+    *becomes* ``.grad``. "Nobody else" is a count of references: one to the tensor (the engine's, which is
+    about to drop it) and one to its array (the tensor's). A gradient that a hook has kept, that the user
+    passed in, or that goes to two leaves at once has more, and is copied. The memory layout must also be
+    the one that the leaf has, because optimisers walk both together.
+
+Mirrors ``torch/csrc/autograd/functions/accumulate_grad.{h,cpp}``. Read next: ``apply.py``.
+"""
+
+import threading
+import weakref
+
+import cython
+
+from minigrad._core.given import given
+from minigrad._core.node import Node
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import AutogradError
+
+if not cython.compiled:
+    from minigrad._core.c import references
+    from minigrad._core.hooks import run_post_accumulate_hooks
+    from minigrad._core.node import start
+    from minigrad._core.state import current
+    from minigrad._core.tensor import exclusive, wrap
+
+# References to the gradient while `apply` runs, if nobody but the engine has it: the engine's variable,
+# and, interpreted, the argument.
+HELD = cython.declare(cython.Py_ssize_t, 1 if cython.compiled else 2)
+LAST = 0xFFFFFFFFFFFFFFFF
+
+
+@cython.cclass
+class AccumulateGrad(Node):
+    """Adds the gradient that reaches it to ``variable.grad``."""
+
+    def __init__(self, variable: TensorBase):
+        start(self)
+        self.variable = variable
+        self.next_nodes = ()
+        self.meta = variable._meta
+        self.sequence = LAST
+        self.hooked = variable._extra is not None and bool(variable._extra.hooks)
+        self.lock = threading.Lock()    # two threads may run backward into one leaf
+
+    def apply(self, grad, wanted, results):
+        """Accumulate. There are no results: nothing lies behind a leaf."""
+        leaf = self.variable
+        if leaf._node is not None:
+            raise AutogradError(
+                "MG-E104", "leaf variable has been moved into the graph interior",
+                node=self.name(), fix="do not give a leaf a history between forward and backward")
+        extra = leaf.extras()
+        if grad is not None and leaf._leaf_requires_grad:
+            if current().grad_enabled:
+                self.accumulate_with_history(grad)
+            else:
+                # see Note [Stealing a gradient]; the count is taken here, where we know who holds it
+                self.accumulate(grad, references(grad) == HELD)
+        if extra.post_accumulate_hooks:
+            run_post_accumulate_hooks(extra.post_accumulate_hooks, leaf)
+        return None
+
+    def accumulate(self, new, exclusive):
+        """Add the gradient to ``.grad``; `exclusive`: nobody but the engine has it."""
+        leaf = self.variable
+        extra = leaf._extra
+        self.lock.acquire()
+        try:
+            if extra.grad is not None:
+                add_in_place(extra.grad, new)
+            elif exclusive and stealable(new, leaf):
+                extra.grad = new
+            else:
+                extra.grad = wrap(leaf._meta.backend.kernels.copy_with_layout(new._array, leaf._array), new._meta)
+        finally:
+            self.lock.release()
+
+    def accumulate_with_history(self, new):
+        """Under ``create_graph=True``: out of place, and recorded.
+
+        Recording may run the user's hooks, so we do not hold the lock meanwhile; if another thread was
+        faster we add again to what it left.
+        """
+        extra = self.variable.extras()
+        while True:
+            old = extra.grad
+            total = given.clone(new) if old is None else old + new
+            with self.lock:
+                if extra.grad is old:
+                    extra.grad = total
+                    return
+
+
+@cython.cfunc
+def stealable(grad: TensorBase, leaf: TensorBase) -> cython.bint:
+    """Whether `grad`, which only the engine holds, may become ``.grad`` as it is."""
+    kernels = leaf._meta.backend.kernels
+    return (grad._node is None and not grad._leaf_requires_grad and exclusive(grad)
+            and kernels.owns(grad._array) and kernels.obeys_layout(grad._array, leaf._array))
+
+
+@cython.cfunc
+def add_in_place(old: TensorBase, new: TensorBase) -> object:
+    """``old += new``, where the user may see it: the version goes up."""
+    if old._meta is new._meta or old._meta.fits(new._meta):
+        old._meta.backend.kernels.add_(old._array, new._array)
+        counter = old.shared_counter()
+        counter.value += 1
+    else:
+        cython.cast(object, old).add_(new)
+
+
+def accumulator(leaf):
+    """The AccumulateGrad node of `leaf`, made now if no graph holds one."""
+    extra = leaf.extras()
+    if extra.accumulator is not None:
+        node = extra.accumulator()
+        if node is not None:
+            return node
+    node = AccumulateGrad(leaf)
+    extra.accumulator = weakref.ref(node)
+    return node
+
+
+def edge_of(tensor):
+    """The node that `tensor`'s gradient goes to: its grad_fn, a leaf's accumulator, or None."""
+    if tensor._view and tensor._extra.base_version != tensor._counter.value:
+        _refresh(tensor)
+    if tensor._node is not None:
+        return tensor._node
+    if tensor._leaf_requires_grad:
+        return accumulator(tensor)
+    return None
+
+
+# How a stale view gets its grad_fn: the business of views.py, which lies above this file.
+_refresh = cython.declare(object, None)
+
+
+def use_refresh(function):
+    """Supply `refresh` of views.py."""
+    global _refresh
+    _refresh = function

@@ -1,0 +1,41 @@
+# What the compiled engine takes from C. The interpreted twins are in c.py.
+from cpython.object cimport PyObject
+
+cdef extern from *:
+    """
+    #ifndef MINIGRAD_C_H
+    #define MINIGRAD_C_H
+    static inline Py_ssize_t mg_references(PyObject *o) { return Py_REFCNT(o); }
+
+    /* A number that no two threads of a process ever share, not even after one has ended
+       (a thread *ident* is used again): the key of the cached State, see state.py. */
+    static inline unsigned long long mg_thread_id(void) {
+        return (unsigned long long)PyThreadState_GetID(PyThreadState_Get());
+    }
+
+    /* An instance of `cls` (a Python subclass of the extension type `base`) without a call of
+       cls.__new__ or cls.__init__: a third of the price of cls(). */
+    static inline PyObject *mg_allocate(PyTypeObject *base, PyObject *cls, PyObject *empty) {
+        return base->tp_new((PyTypeObject *)cls, empty, NULL);
+    }
+
+    /* Give `sub` the arithmetic slots of its base; see Note [Operators in C] in variable.py. */
+    static inline void mg_inherit_arithmetic(PyTypeObject *sub, PyTypeObject *base) {
+        PyNumberMethods *to = sub->tp_as_number, *from = base->tp_as_number;
+        to->nb_add = from->nb_add;
+        to->nb_subtract = from->nb_subtract;
+        to->nb_multiply = from->nb_multiply;
+        to->nb_true_divide = from->nb_true_divide;
+        to->nb_matrix_multiply = from->nb_matrix_multiply;
+        to->nb_power = from->nb_power;
+        PyType_Modified(sub);
+    }
+    #endif
+    """
+    Py_ssize_t references "mg_references"(object o)
+    unsigned long long thread_id "mg_thread_id"()
+    void inherit_arithmetic "mg_inherit_arithmetic"(type sub, type base)
+    object allocate "mg_allocate"(type base, object cls, object empty)
+
+cdef extern from "Python.h":
+    int check_signals "PyErr_CheckSignals"() except -1

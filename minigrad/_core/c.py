@@ -1,0 +1,36 @@
+"""The interpreted twins of the few things that the engine asks of C.
+
+Compiled, ``c.pxd`` supplies them as inline C and this file is not used. Interpreted, Python has an
+answer to each, only slower.
+"""
+
+import sys
+import threading
+
+__all__ = ["allocate", "check_signals", "inherit_arithmetic", "references", "thread_id"]
+
+
+def thread_id():
+    """A number for the calling thread (compiled: one that is never used again)."""
+    return threading.get_ident()
+
+
+def check_signals():
+    """Let a pending Ctrl-C raise. Interpreted code does so by itself."""
+
+
+def inherit_arithmetic(sub, base):
+    """Call the operators of `sub` without a look-up by name. Interpreted, there is no such way."""
+
+
+def references(obj):
+    """Number of references to `obj`, less those that this call itself makes.
+
+    We subtract two: the argument of this function and the argument of ``getrefcount``.
+    """
+    return sys.getrefcount(obj) - 2
+
+
+def allocate(base, cls, empty):
+    """An instance of `cls` whose ``__init__`` has not run."""
+    return object.__new__(cls)

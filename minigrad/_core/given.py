@@ -1,0 +1,24 @@
+"""What the core is given by the layers above it.
+
+`_core` and `kernels` import nothing above them, yet the engine must now and then do something to a
+tensor that only an op can do with its history recorded: copy a gradient under ``create_graph=True``, sum
+one down to a smaller shape. The ops put those functions here when they are imported; the core looks
+them up when it needs one. None of them is on the hot path.
+"""
+
+__all__ = ["Given", "given"]
+
+
+class Given:
+    """Functions of tensors that the ops supply."""
+
+    clone = None        # clone(tensor) -> tensor
+    sum_to = None       # sum_to(tensor, shape) -> tensor
+    cast = None         # cast(tensor, dtype) -> tensor
+    zeros_like = None   # zeros_like(tensor) -> tensor
+    as_strided = None           # as_strided(tensor, base_strides, shape, strides, offset) -> tensor
+    as_strided_scatter = None   # the tensor with another in that part of it
+    as_strided_op = None        # the Primitive behind as_strided
+
+
+given = Given()

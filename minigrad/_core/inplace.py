@@ -1,0 +1,196 @@
+"""In-place ops: an op whose result replaces the numbers of its first operand.
+
+    x.mul_(y)      the rule of mul, then:
+                   1. check      may x be written to?                        before anything is touched
+                   2. compute    the new numbers, in the dtype of x
+                   3. save       the operands that the formulas need; of x itself a copy of the old numbers
+                   4. write, and count the version up
+                   5. rebase     the op's node becomes x's history           views.py
+                   6. save       the results that the formulas need, at the new version
+
+The node is that of the out-of-place op, and its first edge leads to what x's history was.
+
+Mirrors the in-place functions of the generated ``VariableType.cpp`` and ``check_inplace`` in
+torch/csrc/autograd/VariableTypeUtils.h.
+"""
+
+import cython
+
+from minigrad._core.apply import OpNode, Plan, Primitive
+from minigrad._core.meta import Meta
+from minigrad._core.node import Node
+from minigrad._core.promotion import default_dtype, operands_dtype
+from minigrad._core.state import State
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import AutogradError, ShapeError
+
+if not cython.compiled:
+    from minigrad._core.accumulate import edge_of
+    from minigrad._core.apply import array_in, base_requires_grad, on_one_device, shape_of
+    from minigrad._core.saved import describe
+    from minigrad._core.state import current
+    from minigrad._core.tensor import wrap
+    from minigrad._core.views import check_creation, rebase
+
+SHAPE = cython.declare(cython.int, 100)     # as in apply.py
+
+
+def check_inplace(target):
+    """Raise if `target` may not be written to while gradients are recorded."""
+    base: TensorBase = None
+    if target._view:
+        check_creation(target, False)
+        base = target._extra.base
+        if base._leaf_requires_grad and base._node is None:
+            raise AutogradError(
+                "MG-E121", "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+                tensor=describe(target._meta), fix="write under no_grad(), or to a clone() of the leaf")
+    if target._leaf_requires_grad and target._node is None:
+        raise AutogradError(
+            "MG-E121", "a leaf Variable that requires grad is being used in an in-place operation.",
+            tensor=describe(target._meta),
+            fix="to change a parameter by hand, do it under no_grad(); otherwise use an out-of-place op, x = x + 1")
+
+
+def check_memory(target: TensorBase):
+    """Raise if several elements of `target` are one number in memory, as in the result of expand()."""
+    for size, stride in zip(target._meta.shape, target._array.strides):
+        if size > 1 and stride == 0:
+            raise AutogradError(
+                "MG-E122", "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                "location.", tensor=describe(target._meta), fix="clone() the tensor before performing the operation")
+    if not target._array.flags.writeable:
+        raise AutogradError("MG-E122", "the written-to tensor is on the memory of a NumPy array that is read-only",
+                            tensor=describe(target._meta), fix="copy the array before making a tensor of it")
+
+
+def write(op, target, others):
+    """Run `op` on `target` and `others` (tensors, numbers, whatever it takes), in place. Returns `target`."""
+    state: State = current()
+    args = (target, *others)
+    inputs: tuple = args[:op.inputs]
+    x: TensorBase
+    i: cython.int
+    mask: cython.longlong = 0
+    edges = []
+    numbers = []
+    check_memory(target)
+    if target._inference and not state.inference:
+        raise AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
+                            tensor=describe(target._meta), fix="clone() it to get a normal tensor")
+    if state.grad_enabled and op.differentiable:
+        for i in range(len(inputs)):
+            edge = None
+            number = 0
+            if isinstance(inputs[i], TensorBase):
+                x = inputs[i]
+                edge = edge_of(x)
+                number = x._output_number if edge is not None else 0
+                if edge is not None or (x._view and base_requires_grad(x)):
+                    mask |= cython.cast(cython.longlong, 1) << i
+            edges.append(edge)
+            numbers.append(number)
+        if mask != 0:
+            if not target._meta.dtype.differentiable:
+                mask = 0
+            else:
+                check_inplace(target)
+    array = computed(op, target, args)
+    node: OpNode = None
+    if mask != 0:
+        node = new_node(op, state, mask, tuple(edges), tuple(numbers) if any(numbers) else None, target._meta)
+        save_inputs(node, target, args)
+    target._meta.backend.kernels.copy_(target._array, array)
+    counter = target.shared_counter()
+    counter.value += 1
+    if node is not None:
+        rebase(target, node)
+        save_outputs(node, target)
+    return target
+
+
+@cython.cfunc
+def computed(op: Primitive, target: TensorBase, args: tuple) -> object:
+    """The new numbers, still in memory of their own. Raises if they cannot replace those of `target`."""
+    kernels = target._meta.backend.kernels
+    first: TensorBase = target
+    for x in args[1:op.inputs]:
+        if isinstance(x, TensorBase):
+            on_one_device(op, first, x)
+    if op.kernel >= 0:
+        dtype = operands_dtype(args)
+        if op.refuses_bool is not None and dtype.name == "bool":
+            raise ShapeError("MG-E203", op.refuses_bool)
+        if op.floats_only and not dtype.differentiable:
+            dtype = default_dtype()
+        if dtype.category > target._meta.dtype.category:
+            raise ShapeError("MG-E203", f"result type {dtype.name} can't be cast to the desired output type "
+                             f"{target._meta.dtype.name}", fix="convert first: x = x.to(...), or use the out-of-place op")
+        arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
+                  else kernels.number(x, dtype.numpy) for x in args]
+        shape = broadcast_shape(args)
+        if shape != target._meta.shape:
+            raise ShapeError("MG-E204", f"output with shape {list(target._meta.shape)} doesn't match the broadcast shape "
+                             f"{list(shape)}", fix="an in-place op cannot enlarge its tensor: use the out-of-place op")
+        return target._meta.backend.table[op.kernel](*arrays)
+    return op.forward(kernels, *[array_in(x) for x in args])
+
+
+def broadcast_shape(args):
+    """The shape that tensors (and numbers) broadcast to. Raises if they do not."""
+    from minigrad._core.apply import check_broadcast
+    metas = [cython.cast(TensorBase, x)._meta for x in args if isinstance(x, TensorBase)]
+    check_broadcast(metas)
+    n = max([len(meta.shape) for meta in metas])
+    sizes = [1] * n
+    for meta in metas:
+        for i, size in enumerate(meta.shape):
+            if size != 1:
+                sizes[n - len(meta.shape) + i] = size
+    return tuple(sizes)
+
+
+@cython.cfunc
+def new_node(op: Primitive, state: State, mask: cython.longlong, edges: tuple, numbers, meta: Meta) -> OpNode:
+    node: OpNode = OpNode.__new__(OpNode) if cython.compiled else OpNode()
+    node.op = op
+    node.plan = op.plan(mask)
+    node.next_nodes = edges
+    node.input_numbers = numbers
+    node.meta = meta
+    node.sequence = state.next_sequence
+    state.next_sequence += 1
+    return node
+
+
+@cython.cfunc
+def save_inputs(node: OpNode, target: TensorBase, args: tuple) -> object:
+    """Save what the formulas need of the operands; of the target, which is about to change, a copy."""
+    plan = cython.cast(Plan, node.plan)
+    k: cython.int
+    source: cython.int
+    for k in range(plan.saved):
+        source = plan.source[k]
+        if source < 0:
+            node.store(k, None, -1)     # its place: the result is saved after the write
+        elif source == 0:
+            copy = wrap(target._meta.backend.kernels.copy(target._array), target._meta)
+            copy._node = target._node
+            copy._output_number = target._output_number
+            node.store(k, copy, -1)
+        elif source < SHAPE:
+            node.store(k, args[source], -1)
+        else:
+            node.store(k, shape_of(args[source - SHAPE]), -1)
+    return None
+
+
+@cython.cfunc
+def save_outputs(node: OpNode, target: TensorBase) -> object:
+    """Save the new numbers, where the formulas need them."""
+    plan = cython.cast(Plan, node.plan)
+    k: cython.int
+    for k in range(plan.saved):
+        if plan.source[k] < 0:
+            node.store(k, target, 0)
+    return None

@@ -1,0 +1,48 @@
+cimport cython
+
+from minigrad._core.meta cimport Meta
+
+cdef class NodeExtra:
+    cdef public dict metadata
+    cdef public object pre_hooks
+    cdef public object post_hooks
+    cdef public list tensor_hooks
+    cdef public dict retains
+
+@cython.trashcan(True)
+cdef class Node:
+    cdef tuple next_nodes
+    cdef tuple input_numbers
+    cdef Meta meta
+    cdef tuple metas
+    cdef NodeExtra extra
+    cdef unsigned long long sequence
+    cdef object __weakref__
+    # fields of OpNode: here, because only then its nodes come from the freelist
+    cdef object op
+    cdef object plan
+    cdef object saved0
+    cdef object saved1
+    cdef object saved2
+    cdef list more
+    cdef int version0
+    cdef int version1
+    cdef int version2
+    cdef unsigned char interior
+    cdef bint freed
+    # scratch of the GraphTask numbered `task`
+    cdef object grad
+    cdef unsigned long long task
+    cdef int dependencies
+    cdef bint needed
+    cdef bint hooked
+
+    cdef object apply(self, object grad, long long wanted, list results)
+    cdef object release(self)
+    cdef int number_of_outputs(self)
+    cdef Meta output_meta(self, int number)
+    cdef int input_number(self, Py_ssize_t edge)
+    cdef NodeExtra extras(self)
+    cpdef name(self)
+
+cdef object start(Node node)

@@ -1,0 +1,180 @@
+"""A node of the backward graph, and its edges.
+
+Each op of the forward pass whose result requires a gradient leaves one node behind. The node is a
+function from the gradients of that op's outputs to the gradients of its inputs, and its edges say where
+those go next:
+
+    a = tensor(2., requires_grad=True)               MulBackward0
+    b = tensor(3., requires_grad=True)                 edge 0 --> AccumulateGrad of a, input 0
+    y = a * b                                          edge 1 --> AccumulateGrad of b, input 0
+
+An edge is a pair (node, input number): the gradient that it carries belongs to that output of the
+next node's forward op. Most ops have one output, so we keep the nodes in one tuple and the input
+numbers in another that is absent while all of them are zero; pairs are made when somebody asks for
+`next_functions`. (An object per edge took an eighth of a small graph's time.)
+
+The engine knows nodes through five things only: `next_nodes`, `sequence`, `apply`, `release` and the
+scratch fields. The kinds of node:
+
+    OpNode           a built-in op                        apply.py
+    AccumulateGrad   adds the gradient to a leaf's .grad  accumulate.py
+
+Invariants
+  * Edges point from later nodes to earlier ones: the graph has no cycles, and nothing here recurses
+    over it. Freeing a chain of two million nodes is safe because of ``trashcan`` in node.pxd.
+  * A node holds its next nodes strongly, and never a tensor that holds the node.
+  * `sequence` grows in the order of creation within a thread. The engine runs the latest node first.
+
+Mirrors ``torch/csrc/autograd/function.h`` (Node) and ``edge.h``. Read next: ``apply.py``.
+"""
+
+from collections import OrderedDict
+
+import cython
+
+from minigrad._core.handle import add_hook
+
+# The sequence number of AccumulateGrad: larger than any other, so that a leaf's gradient is put away as
+# soon as it is complete and its buffer can be freed.
+LAST = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
+
+
+@cython.trashcan(True)     # and in node.pxd, where subclasses look for it
+@cython.freelist(1024)
+@cython.freelist(16)
+@cython.cclass
+class NodeExtra:
+    """What few nodes have: hooks, retained gradients, metadata. Made on first use."""
+
+    def __init__(self):
+        self.metadata = {}
+        self.pre_hooks = None       # handle id -> hook(grad_outputs)
+        self.post_hooks = None      # handle id -> hook(grad_inputs, grad_outputs)
+        self.tensor_hooks = []      # (output number, handle id -> hook(grad)), first registered first
+        self.retains = {}           # output number -> weak reference to the tensor that retains its grad
+
+
+@cython.trashcan(True)     # and in node.pxd, where subclasses look for it
+@cython.freelist(1024)
+@cython.cclass
+class Node:
+    """One function of the backward graph. See the head of this file."""
+
+    def __init__(self):
+        start(self)
+
+    # ---- what a kind of node supplies ---------------------------------------------------------------
+
+    def apply(self, grad, wanted, results):
+        """Compute the gradients of the forward op's inputs, given those of its outputs.
+
+        `grad` is the gradient of the one output, or a list of them if the op has several; None stands for an
+        undefined gradient. The gradient that goes along edge i is put into ``results[i]``, which is None
+        before. `wanted` has bit i set if the engine will use it (-1: all of them).
+        """
+        raise NotImplementedError
+
+    def release(self):
+        """Drop what was saved for the backward."""
+
+    def name(self):
+        """The name of the function, such as ``MulBackward0``."""
+        return type(self).__name__
+
+    # ---- shape of the graph --------------------------------------------------------------------------
+
+    def number_of_outputs(self):
+        return 1 if self.metas is None else len(self.metas)
+
+    def output_meta(self, number):
+        return self.meta if self.metas is None else self.metas[number]
+
+    def input_number(self, edge):
+        return 0 if self.input_numbers is None else self.input_numbers[edge]
+
+    def extras(self):
+        if self.extra is None:
+            self.extra = NodeExtra()
+        return self.extra
+
+    @property
+    def next_functions(self):
+        """The edges: a tuple of pairs (node or None, input number), one per input of the forward op."""
+        return tuple([(node, self.input_number(i) if node is not None else 0)
+                      for i, node in enumerate(self.next_nodes)])
+
+    @property
+    def metadata(self):
+        """A dict for whatever one wants to note on this node; anomaly mode keeps its trace here."""
+        return self.extras().metadata
+
+    def register_hook(self, fn):
+        """Call ``fn(grad_inputs, grad_outputs)`` after the node has run; both are tuples of tensors and Nones.
+
+        What it returns, a tuple like `grad_inputs`, goes on in its place; None leaves it as it is.
+        Returns a `RemovableHandle`.
+        """
+        extra = self.extras()
+        if extra.post_hooks is None:
+            extra.post_hooks = OrderedDict()
+        handle = add_hook(extra.post_hooks, fn)
+        self.hooked = True
+        return handle
+
+    def register_prehook(self, fn):
+        """Call ``fn(grad_outputs)`` before the node runs, with a tuple of tensors and Nones.
+
+        What it returns, a tuple of the same length, goes in in its place; None leaves it as it is.
+        Returns a `RemovableHandle`.
+        """
+        extra = self.extras()
+        if extra.pre_hooks is None:
+            extra.pre_hooks = OrderedDict()
+        handle = add_hook(extra.pre_hooks, fn)
+        self.hooked = True
+        return handle
+
+    @property
+    def requires_grad(self):
+        """Always True: there are nodes only where a gradient is required."""
+        return True
+
+    @property
+    def _input_metadata(self):
+        """Shape, dtype and device of each output of the forward op: of each input of this node."""
+        return (self.meta,) if self.metas is None else self.metas
+
+    def _sequence_nr(self):
+        """The number that orders the ready queue."""
+        return self.sequence
+
+    def _set_sequence_nr(self, number):
+        """Give the node another place in the order. For experiments."""
+        self.sequence = number
+
+    def __repr__(self):
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+def start(node):
+    """Set every field of a new node to its empty value.
+
+    Compiled, ``Node.__new__`` has done so at no cost and nothing is left to do.
+    """
+    if not cython.compiled:
+        node.next_nodes = ()
+        node.input_numbers = None
+        node.meta = None
+        node.metas = None
+        node.extra = None
+        node.sequence = 0
+        node.op = node.plan = None
+        node.saved0 = node.saved1 = node.saved2 = node.more = None
+        node.version0 = node.version1 = node.version2 = -1
+        node.interior = 0
+        node.freed = False
+        node.grad = None
+        node.task = 0
+        node.dependencies = 0
+        node.needed = False
+        node.hooked = False

@@ -1,0 +1,122 @@
+"""What a node remembers of the forward pass, and the check that nobody has changed it since.
+
+    y = x.exp()         ExpBackward0 needs y again:  g * y
+    y.mul_(2)           y is overwritten: version 0 -> 1
+    y.sum().backward()  saved at version 1?  no, 0:  "modified by an inplace operation"
+
+Note [Version check on unpack]
+    When a tensor is saved we note the version of its storage. When it is unpacked in the backward, the
+    version must still be the same; if not, the numbers are no longer those that the derivative is about
+    and the result would be wrong in silence. The check is `!=` on a counter, so it costs nothing, and
+    it is at unpack rather than at mutation because a graph that never runs has no reason to complain.
+
+Note [Saved outputs]
+    An input is kept as it is: the formula gets back the very tensor. An *output* must not be, for the
+    output holds the node and the node would hold the output: a cycle, which only the garbage collector
+    could free. We keep an alias instead, on the same storage and version counter but without history, and
+    give the history back when the value is unpacked (`with_history`).
+
+Nodes of built-in ops keep their first three values in fields of their own and follow these two notes
+there (``apply.py``); a `SavedTensor` object is made only for the further ones.
+
+Mirrors ``torch/csrc/autograd/saved_variable.cpp``. Read next: ``apply.py``.
+"""
+
+import cython
+
+from minigrad.errors import AutogradError
+
+if not cython.compiled:
+    from minigrad._core.tensor import alias, wrap
+
+NOT_AN_OUTPUT = -1
+
+
+@cython.freelist(32)
+@cython.cclass
+class SavedTensor:
+    """One tensor that a node saved. `output` is its number if the node itself produced it, else -1."""
+
+    def value(self, owner, history):
+        """The tensor, checked; `owner` is the node that saved it."""
+        if self.freed:
+            raise spent(owner)
+        check(self.data, self.version, self.interior, self.name, owner)
+        if self.output == NOT_AN_OUTPUT or not history:
+            return self.data
+        return with_history(self.data, owner, self.output)
+
+    def release(self):
+        """Let go of the tensor."""
+        self.data = None
+        self.freed = True
+
+
+def save(tensor, name, output):
+    """Save `tensor` under the formula's `name` for it."""
+    saved = SavedTensor.__new__(SavedTensor)
+    saved.name = name
+    saved.output = output
+    saved.freed = False
+    saved.version = tensor.version()
+    saved.interior = output == NOT_AN_OUTPUT and tensor._node is not None
+    saved.data = tensor if output == NOT_AN_OUTPUT else alias(tensor)
+    return saved
+
+
+def check(tensor, version, interior, name, owner):
+    """See Note [Version check on unpack]. `interior`: the tensor had a grad_fn when it was saved."""
+    now = tensor.version()
+    if now != version:
+        what = f"[{describe(tensor._meta)}]"
+        if tensor._node is not None:
+            what += f", which is output {tensor._output_number} of {short_name(tensor._node)},"
+        raise AutogradError(
+            "MG-E102",
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"{what} is at version {now}; expected version {version} instead.",
+            node=f"{owner.name()}, which saved it as {name!r}",
+            fix="write x = x * 2 in place of x *= 2 (or save a clone()) where the tensor changes between "
+                "forward and backward",
+        )
+    if interior and tensor._node is None:
+        raise AutogradError(
+            "MG-E103",
+            "Trying to use a saved tensor that has been detached in-place: "
+            f"[{describe(tensor._meta)}] had a grad_fn when it was saved, and detach_() took it away.",
+            node=f"{owner.name()}, which saved it as {name!r}",
+            fix="use x = x.detach() instead of x.detach_()",
+        )
+
+
+def with_history(data, owner, output):
+    """The saved output `data` as the user knows it: with `owner` for its grad_fn."""
+    tensor = wrap(data._array, data._meta)
+    tensor._counter = data._counter
+    tensor._node = owner
+    tensor._output_number = output
+    return tensor
+
+
+def spent(owner):
+    """The error for a node that has let go of what it saved."""
+    return AutogradError(
+        "MG-E101",
+        "Trying to backward through the graph a second time, or to read saved tensors after they have been "
+        f"freed: {owner.name()} has let go of what it saved.",
+        node=owner.name(),
+        fix="call the first backward (or autograd.grad) with retain_graph=True. Specify retain_graph=True also "
+            "where two losses share a part of the graph; or run the forward again.",
+    )
+
+
+def describe(meta):
+    """The metadata in words, as error messages give it: ``float32 [2, 3]``."""
+    return f"{meta.dtype.name} {list(meta.shape)}"
+
+
+def short_name(node):
+    """The name of the op that made this node: ``MulBackward0 -> Mul``."""
+    name = node.name()
+    head, backward, digits = name.rpartition("Backward")
+    return head if backward and (not digits or digits.isdigit()) else name

@@ -1,0 +1,16 @@
+from minigrad._core.c cimport thread_id
+
+cdef class State:
+    cdef public bint grad_enabled
+    cdef public bint inference
+    cdef public bint ordinary
+    cdef public bint multithreading
+    cdef public int forward_level
+    cdef public unsigned long long next_sequence
+    cdef public object node
+    cdef public object task
+    cdef public int depth
+    cdef public list saved_hooks
+    cdef public object saved_hooks_disabled
+
+cpdef State current()

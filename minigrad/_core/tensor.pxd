@@ -1,0 +1,38 @@
+from minigrad._core.c cimport allocate, references
+from minigrad._core.meta cimport Device, Meta, meta_of
+from minigrad._core.node cimport Node
+from minigrad._core.version cimport VersionCounter
+
+cdef class AutogradMeta:
+    cdef public object grad
+    cdef public object accumulator
+    cdef public object hooks
+    cdef public object post_accumulate_hooks
+    cdef public bint retains_grad
+    cdef public TensorBase base
+    cdef public Py_ssize_t base_version
+    cdef public int creation
+    cdef public object tangent
+
+cdef class TensorBase:
+    cdef readonly object _array
+    cdef readonly Meta _meta
+    cdef Node _node
+    cdef int _output_number
+    cdef bint _leaf_requires_grad
+    cdef bint _view
+    cdef bint _inference
+    cdef VersionCounter _counter
+    cdef AutogradMeta _extra
+    cdef object __weakref__
+
+    cdef Py_ssize_t version(self)
+    cdef VersionCounter shared_counter(self)
+    cdef AutogradMeta extras(self)
+    cdef object clear(self)
+
+cdef bint plain(object x)
+cdef TensorBase wrap(object array, Meta meta)
+cdef bint exclusive(TensorBase tensor)
+cdef TensorBase alias(TensorBase source)
+cdef object make(object cls, object array, Meta meta)

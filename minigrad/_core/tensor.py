@@ -1,0 +1,142 @@
+"""The tensor as the graph sees it: an array, its metadata, and its place in the graph.
+
+    _array          the numbers: a NumPy array (or whatever the device's kernels understand)
+    _meta           shape, dtype, device                                          meta.py
+    _node, _output_number
+                    the op that produced it: `grad_fn`, `output_nr`               node.py
+    _leaf_requires_grad
+                    the flag that the user set
+    _view           whether it is a view; of what is in `_extra`
+    _inference      whether it was made in inference mode
+    _counter        version counter of the storage; None stands for version 0     version.py
+    _extra          what few tensors have, made on first use                      AutogradMeta
+
+The public class `Tensor` is a Python subclass (``minigrad/tensor.py``) and is *given* to this file by
+`use_tensor_class`; results of ops are made of it without calling its constructor. Between the two sits
+`Variable` (``variable.py``), with the operators and the attributes that autograd defines.
+
+Invariant: a tensor holds its node, and a node never holds a tensor that is its own output (it keeps an
+alias without history, see Note [Saved outputs] in saved.py), so reference counting alone frees a graph.
+
+Mirrors ``c10/core/TensorImpl.h`` and ``torch/csrc/autograd/variable.h`` (AutogradMeta).
+Read next: ``node.py``.
+"""
+
+import cython
+
+from minigrad._core.version import VersionCounter
+
+if not cython.compiled:
+    from minigrad._core.c import allocate, references
+
+
+@cython.freelist(64)
+@cython.cclass
+class AutogradMeta:
+    """What a leaf, a view or a hooked tensor has besides the fields of every tensor."""
+
+    def __init__(self):
+        self.grad = None                    # the accumulated gradient
+        self.accumulator = None             # weak reference to the leaf's AccumulateGrad node
+        self.hooks = None                   # handle id -> hook(grad)
+        self.post_accumulate_hooks = None   # handle id -> hook(tensor), leaves only
+        self.retains_grad = False
+        self.base = None                    # of a view: the tensor that is no view itself
+        self.base_version = 0               # of a view: the version at which its node was made
+        self.creation = 0                   # of a view: how it was made, see views.py
+        self.tangent = None                 # forward-mode AD
+
+
+@cython.cclass
+class TensorBase:
+    """The fields of a tensor. See the head of this file."""
+
+    def __dealloc__(self):
+        # Compiled alone: interpreted, Python never calls it, and the array is simply freed.
+        array = self._array
+        if array is not None and references(array) == 2 and self._meta.backend.recycle is not None:
+            self._meta.backend.recycle(array)
+
+    def version(self):
+        """How many times the storage has been written to."""
+        return 0 if self._counter is None else self._counter.value
+
+    def shared_counter(self):
+        """The version counter, made now if this is the first time that somebody shares it."""
+        if self._counter is None:
+            self._counter = VersionCounter()
+        return self._counter
+
+    def extras(self):
+        """The `AutogradMeta`, made now if there is none yet."""
+        if self._extra is None:
+            self._extra = AutogradMeta()
+        return self._extra
+
+    def clear(self):
+        """Set every field to its empty value. Compiled tensors are born so, and never call this."""
+        self._array = None
+        self._meta = None
+        self._node = None
+        self._output_number = 0
+        self._leaf_requires_grad = False
+        self._view = False
+        self._inference = False
+        self._counter = None
+        self._extra = None
+
+
+_EMPTY = cython.declare(tuple, ())
+_tensor_class = cython.declare(object, TensorBase)
+_parameter_class = cython.declare(object, TensorBase)
+
+
+def use_tensor_class(cls):
+    """Make the results of ops instances of `cls`, a subclass of `TensorBase`."""
+    global _tensor_class
+    _tensor_class = cls
+
+
+def use_parameter_class(cls):
+    """Name the one subclass (`nn.Parameter`) with which ops compute as fast as with the class itself."""
+    global _parameter_class
+    _parameter_class = cls
+
+
+def plain(x):
+    """Whether `x` is a tensor of a class that the fast paths handle: no user's subclass."""
+    return type(x) is _tensor_class or type(x) is _parameter_class
+
+
+def make(cls, array, meta):
+    """An instance of `cls`, a subclass of `TensorBase`, around `array`; its ``__init__`` does not run."""
+    tensor = cython.cast(TensorBase, allocate(TensorBase, cls, _EMPTY))
+    if not cython.compiled:
+        tensor.clear()
+    tensor._array = array
+    tensor._meta = meta
+    return tensor
+
+
+def wrap(array, meta):
+    """A tensor around `array`, which `meta` describes. It has no history."""
+    tensor = cython.cast(TensorBase, allocate(TensorBase, _tensor_class, _EMPTY))
+    if not cython.compiled:
+        tensor.clear()
+    tensor._array = array
+    tensor._meta = meta
+    return tensor
+
+
+def exclusive(tensor):
+    """Whether nobody but `tensor` holds its array, and no other tensor its storage."""
+    array = tensor._array       # counted: the tensor's reference and this one
+    return tensor._counter is None and references(array) == 2
+
+
+def alias(source):
+    """A tensor on the same storage, sharing the version counter, without history: ``detach()``."""
+    tensor = wrap(source._array, source._meta)
+    tensor._counter = source.shared_counter()
+    tensor._inference = source._inference
+    return tensor

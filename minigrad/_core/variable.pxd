@@ -1,0 +1,18 @@
+from minigrad._core.accumulate cimport accumulator, edge_of
+from minigrad._core.apply cimport Primitive, base_requires_grad, binary, unary
+from minigrad._core.c cimport inherit_arithmetic
+from minigrad._core.meta cimport Device, Meta, make_meta, meta_of
+from minigrad._core.node cimport Node
+from minigrad._core.state cimport State, current
+from minigrad._core.tensor cimport AutogradMeta, TensorBase, alias, make, wrap
+
+cdef class Rules:
+    cdef public Primitive add
+    cdef public Primitive sub
+    cdef public Primitive mul
+    cdef public Primitive div
+    cdef public Primitive neg
+    cdef public object functions
+
+cdef class Variable(TensorBase):
+    pass

@@ -1,0 +1,443 @@
+# cython: c_api_binop_methods=True
+"""The autograd face of a tensor: its operators, and the attributes that autograd defines.
+
+The operators (``+ - * / ** @``, comparison, indexing) are slots of this compiled class, so that ``x * b``
+reaches its rule without a look-up by name; what they run is *given* to this file by `use_rules`. The
+named methods and their documentation are in the Python subclass ``minigrad/tensor.py``.
+
+Note [Operators in C]
+    A slot such as ``nb_multiply`` is one C function for both ``x * 2`` and ``2 * x``: it is called with its
+    operands in the order of the source, and either may be the tensor. Compiled, the methods below *are* these
+    slots (``c_api_binop_methods``), so their ``self`` may be a number; interpreted, where Python wants a second
+    method for the reversed order, those are added below the class.
+
+    A Python subclass would nevertheless look up ``__mul__`` by name at every operation, because Cython lists
+    the operators as methods too. That costs 25 ns, a sixth of a small op, so `use_operators` copies the
+    slots into the subclass. A further subclass that overrides an operator gets Python's own dispatch for it.
+
+Mirrors ``torch/csrc/autograd/variable.h`` and ``python_variable.cpp``.
+"""
+
+import warnings
+import weakref
+from collections import OrderedDict
+
+import cython
+
+from minigrad._core.handle import add_hook
+from minigrad._core.meta import CPU, Meta
+from minigrad._core.node import Node
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import AutogradError, AutogradTypeError
+
+if not cython.compiled:
+    from minigrad._core.accumulate import edge_of
+    from minigrad._core.apply import base_requires_grad, binary, unary
+    from minigrad._core.c import inherit_arithmetic
+    from minigrad._core.meta import meta_of
+    from minigrad._core.tensor import alias, make, wrap
+
+
+@cython.cclass
+class Rules:
+    """The rules behind the operators. The five hot ones are primitives, the rest functions by name."""
+
+    def __init__(self):
+        self.add = self.sub = self.mul = self.div = self.neg = None
+        self.functions = None
+
+
+rules = cython.declare(Rules, Rules())
+
+
+def use_rules(add, sub, mul, div, neg, functions):
+    """Supply what the operators run. `functions` has the others as attributes, such as ``matmul``."""
+    rules.add, rules.sub, rules.mul, rules.div, rules.neg = add, sub, mul, div, neg
+    rules.functions = functions
+
+
+@cython.cclass
+class Variable(TensorBase):
+    """The operators and autograd attributes of a tensor. See the head of this file."""
+
+    # ---- arithmetic: see Note [Operators in C] ------------------------------------------------------------
+
+    def __add__(self, other):
+        return binary(rules.add, self, other)
+
+    def __sub__(self, other):
+        if not isinstance(self, TensorBase):
+            return rules.functions.rsub(other, self)
+        return binary(rules.sub, self, other)
+
+    def __mul__(self, other):
+        return binary(rules.mul, self, other)
+
+    def __truediv__(self, other):
+        if not isinstance(self, TensorBase):
+            return rules.functions.rdiv(other, self)
+        return binary(rules.div, self, other)
+
+    def __pow__(self, other, modulo):
+        if not isinstance(self, TensorBase):
+            return rules.functions.rpow(other, self)
+        return rules.functions.pow_operator(self, other)
+
+    def __matmul__(self, other):
+        return rules.functions.matmul_operator(self, other)
+
+    def __and__(self, other):
+        return rules.functions.logical(self, other, "and")
+
+    def __or__(self, other):
+        return rules.functions.logical(self, other, "or")
+
+    def __xor__(self, other):
+        return rules.functions.logical(self, other, "xor")
+
+    def __neg__(self):
+        return unary(rules.neg, self)
+
+    def __pos__(self):
+        return self
+
+    def __abs__(self):
+        return rules.functions.abs(self)
+
+    def __invert__(self):
+        return rules.functions.invert(self)
+
+    # ---- comparison: elementwise, as in PyTorch; so the hash is by identity --------------------------------
+
+    def __eq__(self, other):
+        return rules.functions.compare(self, other, "eq")
+
+    def __ne__(self, other):
+        return rules.functions.compare(self, other, "ne")
+
+    def __lt__(self, other):
+        return rules.functions.compare(self, other, "lt")
+
+    def __le__(self, other):
+        return rules.functions.compare(self, other, "le")
+
+    def __gt__(self, other):
+        return rules.functions.compare(self, other, "gt")
+
+    def __ge__(self, other):
+        return rules.functions.compare(self, other, "ge")
+
+    def __hash__(self):
+        return object.__hash__(self)
+
+    # ---- indexing ---------------------------------------------------------------------------------------
+
+    def __getitem__(self, index):
+        return rules.functions.getitem(self, index)
+
+    def __setitem__(self, index, value):
+        rules.functions.setitem(self, index, value)
+
+    # ---- metadata ---------------------------------------------------------------------------------------
+
+    @property
+    def shape(self):
+        """The size of each dimension, a `Size`."""
+        return self._meta.size
+
+    @property
+    def dtype(self):
+        """The type of the elements, such as ``mg.float32``."""
+        return self._meta.dtype
+
+    @property
+    def device(self):
+        """Where the elements are."""
+        return self._meta.device
+
+    @property
+    def ndim(self):
+        """Number of dimensions."""
+        return self._meta.ndim
+
+    # ---- place in the graph ---------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self):
+        """Whether a gradient needs to be computed for this tensor.
+
+        Settable on leaves. Raises `RuntimeError` for a dtype that has no gradient, for a value that is not a
+        bool, and on ``False`` for a tensor that is no leaf.
+        """
+        return self._leaf_requires_grad or self._node is not None or (self._view and base_requires_grad(self))
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        if value is not True and value is not False:
+            raise AutogradError("MG-E112", "requires_grad must be a bool", found=type(value).__name__)
+        if self._node is not None:
+            if not value:
+                raise AutogradError(
+                    "MG-E113", "you can only change requires_grad flags of leaf variables.", node=self._node.name(),
+                    fix="to use a computed variable without its history write y = x.detach()")
+            return
+        if value and not self._meta.dtype.differentiable:
+            raise AutogradError("MG-E112", "only Tensors of floating point dtype can require gradients",
+                                found=self._meta.dtype.name, fix="x.float().requires_grad_()")
+        self._leaf_requires_grad = value
+
+    @property
+    def is_leaf(self):
+        """Whether no op of the graph made this tensor: True if it has no `grad_fn`."""
+        return self.grad_fn is None
+
+    @property
+    def grad_fn(self):
+        """The node of the op that made this tensor; None for a leaf."""
+        if self._view:
+            edge_of(self)       # makes the history of a stale view anew, see views.py
+        return self._node
+
+    @property
+    def output_nr(self):
+        """Which output of its op this tensor is; 0 for a leaf."""
+        return self._output_number
+
+    @property
+    def grad(self):
+        """The gradient that backward accumulated, a tensor like this one; None before the first.
+
+        Settable: to None, or to a tensor of this shape, dtype and device (else `RuntimeError`; `TypeError` for
+        what is no tensor). Reading it on a non-leaf that does not retain its gradient warns.
+        """
+        extra = self._extra
+        if extra is not None and extra.grad is not None:
+            return extra.grad
+        if self._node is not None and (extra is None or not extra.retains_grad):
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
+                "be populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
+                "non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.", UserWarning, stacklevel=2)
+        return None
+
+    @grad.setter
+    def grad(self, value):
+        if value is None:
+            if self._extra is not None:
+                self._extra.grad = None
+            return
+        if not isinstance(value, TensorBase):
+            raise AutogradTypeError("MG-E114", f"assigned grad expected to be a Tensor or None but got {type(value).__name__}")
+        if value is self:
+            raise AutogradError("MG-E114", "can't assign Variable as its own grad")
+        meta: Meta = cython.cast(TensorBase, value)._meta
+        if meta.shape != self._meta.shape:
+            raise AutogradError("MG-E114", f"attempting to assign a gradient of size {list(meta.shape)} to a tensor of "
+                                f"size {list(self._meta.shape)}. Please ensure that the gradient and the tensor are the same size")
+        if meta.dtype is not self._meta.dtype:
+            raise AutogradError("MG-E114", f"attempting to assign a gradient with dtype {meta.dtype.name} to a tensor "
+                                f"with dtype {self._meta.dtype.name}.")
+        if meta.device != self._meta.device:
+            raise AutogradError("MG-E114", f"attempting to assign a gradient with device {meta.device} to a tensor "
+                                f"with device {self._meta.device}.")
+        self.extras().grad = value
+
+    @grad.deleter
+    def grad(self):
+        if self._extra is not None:
+            self._extra.grad = None
+
+    def register_hook(self, hook):
+        """Call ``hook(grad)`` each time the gradient of this tensor has been computed.
+
+        Args:
+            hook: gets the gradient, a tensor (or None where it is undefined), and returns None or a tensor of the
+                same kind, which goes on in its place.
+
+        Returns:
+            RemovableHandle: ``handle.remove()`` removes the hook.
+
+        Raises:
+            RuntimeError: this tensor requires no gradient.
+            TypeError: `hook` is not callable.
+
+        Mirrors ``torch.Tensor.register_hook``.
+
+        >>> x = mg.tensor([1., 2.], requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: grad * 10)
+        >>> x.sum().backward(); x.grad
+        tensor([10., 10.])
+        """
+        if not self.requires_grad:
+            raise AutogradError("MG-E111", "cannot register a hook on a tensor that doesn't require gradient",
+                                fix="x.requires_grad_()")
+        extra = self.extras()
+        first: cython.bint = extra.hooks is None
+        hooks = OrderedDict() if first else extra.hooks
+        handle = add_hook(hooks, hook)
+        extra.hooks = hooks
+        node = edge_of(self)
+        if first and self._node is not None:
+            node.extras().tensor_hooks.append((self._output_number, hooks))
+        if node is not None:
+            node.hooked = True
+        return handle
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Call ``hook(self)`` each time ``.grad`` of this leaf has been updated; what it returns must be None.
+
+        Returns:
+            RemovableHandle: ``handle.remove()`` removes the hook.
+
+        Raises:
+            RuntimeError: this tensor requires no gradient, or is no leaf.
+            TypeError: `hook` is not callable.
+
+        Mirrors ``torch.Tensor.register_post_accumulate_grad_hook``.
+
+        >>> x = mg.tensor([1., 2.], requires_grad=True)
+        >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+        >>> x.sum().backward()
+        tensor([1., 1.])
+        """
+        if not self.requires_grad:
+            raise AutogradError("MG-E111", "cannot register a hook on a tensor that doesn't require gradient",
+                                fix="x.requires_grad_()")
+        if self.grad_fn is not None:
+            raise AutogradError("MG-E111", "post accumulate grad hooks cannot be registered on non-leaf tensors",
+                                node=self.grad_fn.name(), fix="register_hook() sees the gradients of non-leaves")
+        extra = self.extras()
+        hooks = OrderedDict() if extra.post_accumulate_hooks is None else extra.post_accumulate_hooks
+        handle = add_hook(hooks, hook)
+        extra.post_accumulate_hooks = hooks
+        return handle
+
+    def retain_grad(self):
+        """Have backward keep the gradient of this non-leaf in `grad`. Does nothing on a leaf.
+
+        Raises:
+            RuntimeError: this tensor requires no gradient.
+
+        Mirrors ``torch.Tensor.retain_grad``.
+
+        >>> x = mg.tensor(2., requires_grad=True)
+        >>> y = x * 3
+        >>> y.retain_grad(); (y * y).backward(); y.grad
+        tensor(12.)
+        """
+        if not self.requires_grad:
+            raise AutogradError("MG-E111", "can't retain_grad on Tensor that has requires_grad=False", fix="x.requires_grad_()")
+        node = self.grad_fn
+        extra = self.extras()
+        if node is None or extra.retains_grad:
+            return
+        mark_retained(node, self._output_number, weakref.ref(self))
+        extra.retains_grad = True
+
+    def detach(self):
+        """A tensor on the same storage without history: it requires no gradient.
+
+        It shares the version counter, so a write to it is noticed by whoever saved this tensor.
+        """
+        return alias(self)
+
+    @property
+    def data(self):
+        """A tensor on the same storage, cut off from autograd *and* from its version counter.
+
+        Writes to it go unnoticed and can make gradients wrong in silence: prefer `detach`. Assigning replaces
+        the numbers of this tensor and keeps its place in the graph.
+        """
+        return wrap(self._array, self._meta)
+
+    @data.setter
+    def data(self, value):
+        if not isinstance(value, TensorBase):
+            raise AutogradTypeError("MG-E115", f"Variable data has to be a tensor, but got {type(value).__name__}")
+        source = cython.cast(TensorBase, value)
+        if (self._leaf_requires_grad or self._node is not None) and not source._meta.dtype.differentiable:
+            raise AutogradError("MG-E115", "data set to a tensor that requires gradients must be floating point or complex dtype",
+                                found=source._meta.dtype.name)
+        if self._extra is not None and not self._meta.fits(source._meta):
+            self._extra.accumulator = None      # it expects gradients of the old kind
+        self._array = source._array
+        self._meta = source._meta
+
+    def is_inference(self):
+        """Whether the tensor was made in inference mode."""
+        return self._inference
+
+    def bump(self):
+        """Count one in-place write to the storage."""
+        counter = self.shared_counter()
+        counter.value += 1
+
+    @property
+    def retains_grad(self):
+        """Whether backward keeps the gradient of this non-leaf in `grad`."""
+        return self._extra is not None and self._extra.retains_grad
+
+    @property
+    def _version(self):
+        """Number of in-place writes to this tensor's storage."""
+        return self.version()
+
+    @property
+    def _base(self):
+        """The tensor that this one is a view of, None if it is no view."""
+        return self._extra.base if self._view else None
+
+    def _is_view(self):
+        return self._view
+
+    @property
+    def _backward_hooks(self):
+        return None if self._extra is None else self._extra.hooks
+
+
+if not cython.compiled:
+    Variable.__pow__ = lambda self, other: rules.functions.pow_operator(self, other)
+    Variable.__radd__ = lambda self, other: binary(rules.add, other, self)
+    Variable.__rsub__ = lambda self, other: rules.functions.rsub(self, other)
+    Variable.__rmul__ = lambda self, other: binary(rules.mul, other, self)
+    Variable.__rtruediv__ = lambda self, other: rules.functions.rdiv(self, other)
+    Variable.__rpow__ = lambda self, other: rules.functions.rpow(self, other)
+    Variable.__rmatmul__ = lambda self, other: rules.functions.matmul_operator(other, self)
+    Variable.__rand__ = lambda self, other: rules.functions.logical(other, self, "and")
+    Variable.__ror__ = lambda self, other: rules.functions.logical(other, self, "or")
+    Variable.__rxor__ = lambda self, other: rules.functions.logical(other, self, "xor")
+
+
+@cython.cfunc
+def mark_retained(node: Node, number: cython.int, tensor) -> object:
+    """Have `node` keep the gradient of its output `number` in what the weak reference `tensor` refers to."""
+    node.extras().retains[number] = tensor
+    node.hooked = True
+    return None
+
+
+def use_operators(cls):
+    """Make the operators of `cls`, a subclass of `Variable`, those of this file, without a look-up."""
+    inherit_arithmetic(cls, Variable)
+
+
+def new_tensor(cls, array, requires_grad=False, device=CPU):
+    """A leaf of class `cls` around `array`: how every tensor that is not the result of an op comes to be."""
+    tensor = make(cls, array, meta_of(array, device))
+    if requires_grad:
+        tensor.requires_grad = True
+    return tensor
+
+
+def as_class(tensor, cls):
+    """What `tensor` is, in an instance of `cls`."""
+    source = cython.cast(TensorBase, tensor)
+    out = cython.cast(TensorBase, make(cls, source._array, source._meta))
+    out._node = source._node
+    out._output_number = source._output_number
+    out._leaf_requires_grad = source._leaf_requires_grad
+    out._view = source._view
+    out._inference = source._inference
+    out._counter = source._counter
+    out._extra = source._extra
+    return out

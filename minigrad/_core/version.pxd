@@ -1,0 +1,2 @@
+cdef class VersionCounter:
+    cdef public Py_ssize_t value

@@ -1,0 +1,221 @@
+"""Views under in-place operations: whose history changes when memory is shared.
+
+    a = tensor([1., 2., 3.], requires_grad=True) * 1        base
+    v = a[0:2]                                              view of a
+    v.mul_(5)                                               writes to a's memory as well
+
+A write through a view is an op on the *base*: it replaces a part of it. So the base's history becomes a
+`CopySlices` node, whose gradient is that of the base with the written part passed through the op:
+
+    a.grad_fn = CopySlices ── edge 0 ──> what a's grad_fn was
+                    │ inner: MulBackward0     ── edge 1.. ──> the other operands of the write
+
+The view's own grad_fn, and that of every other view of the base, no longer describes what it holds. They
+are *stale*: the version of the storage is not the one at which they were made (`base_version`). A stale
+grad_fn is made anew when somebody asks for it (`refresh`): one node that takes the view out of the base's
+present history by its strides, whatever chain of views had led to it.
+
+    v.grad_fn = AsStridedBackward0 ──> a.grad_fn = CopySlices
+
+Note [How a view was made]
+    Not every view may be rewritten like this. One of several outputs (chunk, split, unbind) has a node that
+    produced the others too; one made under no_grad has no node; one made in inference mode must have none;
+    one that a custom Function returned has the user's backward, which replaying the view would bypass. For
+    these an in-place write, or reading a stale grad_fn, is an error. `AutogradMeta.creation` says which.
+
+Mirrors ``torch/csrc/autograd/variable.{h,cpp}`` (DifferentiableViewMeta, rebase_history, grad_fn) and
+``functions/tensor.cpp`` (CopySlices).
+"""
+
+import cython
+
+from minigrad._core.accumulate import use_refresh
+from minigrad._core.given import given
+from minigrad._core.meta import Meta
+from minigrad._core.node import Node
+from minigrad._core.state import State
+from minigrad._core.tensor import AutogradMeta, TensorBase
+from minigrad.errors import AutogradError
+
+if not cython.compiled:
+    from minigrad._core.accumulate import edge_of
+    from minigrad._core.apply import base_requires_grad, record
+    from minigrad._core.node import start
+    from minigrad._core.saved import short_name
+    from minigrad._core.state import current
+
+# AutogradMeta.creation, see Note [How a view was made].
+DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT_NODE, NO_GRAD_MODE, INFERENCE_MODE = range(5)
+
+
+def geometry_of(view):
+    """Where `view` lies in its base: (base's strides, shape, strides, offset), strides in elements."""
+    base: TensorBase = view._extra.base
+    size = view._array.itemsize
+    offset = (address(view._array) - address(base._array)) // size
+    return (tuple([s // size for s in base._array.strides]), view._meta.shape,
+            tuple([s // size for s in view._array.strides]), offset)
+
+
+def address(array):
+    """Address of the first element."""
+    return array.__array_interface__["data"][0]
+
+
+# ---- a write through a view --------------------------------------------------------------------------------
+
+
+@cython.cclass
+class CopySlices(Node):
+    """The history of a base of which a part was overwritten through a view."""
+
+    def __init__(self, base: TensorBase, base_edge, base_number, inner: Node, geometry):
+        start(self)
+        self.inner = inner
+        self.geometry = geometry
+        self.meta = base._meta
+        self.inner_results = [None] * len(inner.next_nodes)
+        self.next_nodes = (base_edge, *inner.next_nodes[1:])
+        numbers = (base_number, *[inner.input_number(i) for i in range(1, len(inner.next_nodes))])
+        self.input_numbers = numbers if any(numbers) else None
+        self.sequence = inner.sequence
+
+    def apply(self, grad, wanted, results):
+        if grad is None:
+            return None
+        if self.inner is None:
+            raise spent_copy(self)
+        inner = self.inner
+        found: list = [None] * len(inner.next_nodes)
+        part = given.as_strided(grad, *self.geometry)
+        inner.apply(given.clone(part), wanted, found)
+        written = found[0]
+        if written is None:
+            written = given.zeros_like(part)        # overwritten for good: nothing flows to the old values
+        if self.next_nodes[0] is not None and wanted & 1:
+            results[0] = given.as_strided_scatter(grad, written, *self.geometry)
+        i: cython.Py_ssize_t
+        for i in range(1, len(found)):
+            results[i] = found[i]
+        return None
+
+    def release(self):
+        if self.inner is not None:
+            self.inner.release()
+            self.inner = None
+        return None
+
+
+def spent_copy(node):
+    """The error for a CopySlices that has run already."""
+    from minigrad._core.saved import spent
+    return spent(node)
+
+
+def rebase(target, node):
+    """Make `node` the history of `target`, which its op has just written to in place."""
+    state: State = current()
+    if target._view:
+        check_creation(target, False)
+        base: TensorBase = target._extra.base
+        copy = CopySlices(base, edge_of(base), base._output_number, node, geometry_of(target))
+        give_history(base, copy)
+        refresh(target)
+    else:
+        give_history(target, node)
+
+
+@cython.cfunc
+def give_history(tensor: TensorBase, node: Node) -> object:
+    """Replace the history of `tensor`; its hooks stay behind on the old node, a retained gradient moves."""
+    extra: AutogradMeta = tensor._extra
+    old: Node = tensor._node
+    if extra is not None:
+        extra.hooks = None
+        if extra.retains_grad and old is not None:
+            move_retained(old, tensor._output_number, node)
+    tensor._node = node
+    tensor._output_number = 0
+    tensor._leaf_requires_grad = False
+    return None
+
+
+@cython.cfunc
+def move_retained(old: Node, number: cython.int, new: Node) -> object:
+    """Have `new` keep the gradient that `old` would have kept for its output `number`."""
+    if old.extra is not None:
+        tensor = old.extra.retains.pop(number, None)
+        if tensor is not None:
+            new.extras().retains[0] = tensor
+            new.hooked = True
+    return None
+
+
+# ---- stale views -------------------------------------------------------------------------------------------
+
+
+def refresh(view: TensorBase):
+    """Make the grad_fn of a view anew if the storage has been written to since it was made."""
+    extra: AutogradMeta = view._extra
+    base: TensorBase = extra.base
+    if view._node is None and not base_requires_grad(view):
+        return
+    version = view.version()
+    if extra.base_version == version:
+        return
+    check_creation(view, True)
+    old: Node = view._node
+    number = view._output_number
+    edge: Node = edge_of(base)
+    view._node = None
+    view._output_number = 0
+    if edge is not None:
+        record(given.as_strided_op, current(), 1, (edge,), (base._output_number,) if base._output_number else None,
+               view, None, None, None, (base, *geometry_of(view)))
+        if extra.retains_grad and old is not None:
+            move_retained(old, number, view._node)
+    extra.base_version = version
+
+
+# ---- what may not be written to ------------------------------------------------------------------------------
+
+
+@cython.cfunc
+def check_creation(view: TensorBase, indirect: cython.bint) -> object:
+    """Raise if `view` was made in a way that forbids in-place writes to it or, `indirect`, to its base."""
+    extra: AutogradMeta = view._extra
+    how: cython.int = extra.creation
+    if how == DEFAULT:
+        return None
+    if view._node is not None:
+        start_of = f"Output {view._output_number} of {short_name(view._node)} is a view"
+        if how == NO_GRAD_MODE:
+            start_of += " of a view which was created in no_grad mode"
+    elif how == INFERENCE_MODE:
+        start_of = "A view was created in inference mode"
+    else:
+        start_of = "A view was created in no_grad mode"
+    if indirect:
+        event = "its base or another view of its base has been modified inplace"
+    else:
+        event = "is being modified inplace"
+    if how == MULTI_OUTPUT_NODE:
+        reason = "This view is the output of a function that returns multiple views. Such functions do not allow the " \
+                 "output views to be modified inplace."
+        fix = "replace the inplace operation by an out-of-place one"
+    elif how == NO_GRAD_MODE:
+        reason = "Given that this use case is ambiguous and error-prone, it is forbidden."
+        fix = "make the view and write to it both inside the no_grad block (if the write is not to be tracked) or both " \
+              "outside (if it is)"
+    elif how == INFERENCE_MODE:
+        reason = "Given that this use case is ambiguous and error-prone, it is forbidden."
+        fix = "make the view and write to it both inside the inference_mode block (if the write is not to be tracked) or " \
+              "both outside (if it is)"
+    else:
+        reason = "This view was created inside a custom Function (or because an input was returned as-is) and the autograd " \
+                 "logic to handle view+inplace would override the custom backward associated with the custom Function."
+        fix = "clone the output of the custom Function"
+    raise AutogradError("MG-E120", f"{start_of} and {event}. {reason}", fix=fix)
+
+
+use_refresh(refresh)
