@@ -1,0 +1,173 @@
+"""What a device has to be able to do: the list of kernels, and the table that holds one device's.
+
+A kernel is a function on arrays: it knows nothing of tensors, gradients or the graph. This file is the
+whole contract between the ops and a device. Three implementations answer to it:
+
+    numpy_ref/      NumPy, plain: the reference that the others are tested against, and the
+                    interpreted path. Takes any strides and dtypes.
+    cpu/            C loops for contiguous arrays of the common dtypes; hands everything else to numpy_ref
+    cuda/           numba.cuda (a later issue)
+
+Conventions
+  * An array argument is written x, y, w, g; a kernel returns a new array and leaves its arguments alone,
+    unless its name ends in an underscore (`add_`) or its line says otherwise.
+  * Results are arrays also when 0-d, never NumPy scalars.
+  * Elementwise kernels broadcast, take a Python number in place of an array, and give the dtype of their
+    arrays, which all have the same one: promotion has happened before (`_core/apply.py`, slow).
+  * Views (`view`, `permute`, `expand` ...) share the memory of their argument.
+  * Bad shapes raise `ValueError`; the ops have checked what they can and turn it into a message.
+
+Ops reach hot kernels by number (`Kernels.table`), the rest by name. `accumulate` must be the first: the
+engine calls it by its number (`_core/engine.py`).
+"""
+
+__all__ = ["CONTRACT", "NUMBER", "Kernels"]
+
+# name -> (arguments, result)
+CONTRACT = {
+    # gradients and layout
+    "accumulate": ("x, y", "True after x += y, if x owns its memory and has y's shape, dtype and strides; else False"),
+    "add_": ("x, y", "None; x += y"),
+    "owns": ("x", "whether x is no view of other memory, and has no gaps or overlaps"),
+    "obeys_layout": ("g, x", "whether g has the strides that the gradient of x should have"),
+    "copy_with_layout": ("g, x", "a copy of g with those strides"),
+    # elementwise, two operands
+    "add": ("x, y", "x + y"),
+    "sub": ("x, y", "x - y"),
+    "rsub": ("x, y", "y - x"),
+    "mul": ("x, y", "x y"),
+    "div": ("x, y", "x / y"),
+    "pow": ("x, y", "x to the power y"),
+    "maximum": ("x, y", "the larger; nan if one is"),
+    "minimum": ("x, y", "the smaller; nan if one is"),
+    "eq": ("x, y", "x = y, bool"),
+    "ne": ("x, y", "x != y, bool"),
+    "lt": ("x, y", "x < y, bool"),
+    "le": ("x, y", "x <= y, bool"),
+    "gt": ("x, y", "x > y, bool"),
+    "ge": ("x, y", "x >= y, bool"),
+    "logical_and": ("x, y", "bitwise for integers"),
+    "logical_or": ("x, y", "bitwise for integers"),
+    "logical_xor": ("x, y", "bitwise for integers"),
+    "relu_backward": ("g, z", "g where z > 0, else 0"),
+    "sigmoid_backward": ("g, z", "g z (1 - z)"),
+    "tanh_backward": ("g, z", "g (1 - z z)"),
+    # elementwise, one operand
+    "neg": ("x", "-x"),
+    "exp": ("x", "e to the power x"),
+    "log": ("x", "natural logarithm"),
+    "log1p": ("x", "log(1 + x)"),
+    "sqrt": ("x", "square root"),
+    "rsqrt": ("x", "1 / sqrt(x)"),
+    "reciprocal": ("x", "1 / x"),
+    "abs": ("x", "absolute value; real for complex x"),
+    "sign": ("x", "-1, 0 or 1; 0 for nan"),
+    "sin": ("x", "sine"),
+    "cos": ("x", "cosine"),
+    "tanh": ("x", "hyperbolic tangent"),
+    "sigmoid": ("x", "1 / (1 + exp(-x))"),
+    "relu": ("x", "max(x, 0); nan stays nan"),
+    "conj": ("x", "complex conjugate"),
+    "invert": ("x", "not x; bitwise for integers"),
+    # elementwise, other
+    "where": ("c, x, y", "x where c, else y"),
+    "clamp": ("x, low, high", "x limited to [low, high]; each an array, a number or None"),
+    # creation and copies
+    "empty": ("shape, dtype", "uninitialised"),
+    "full": ("shape, value, dtype", "filled"),
+    "copy": ("x", "a contiguous copy"),
+    "cast": ("x, dtype", "x in another dtype; x itself if it has it"),
+    "number": ("value, dtype", "a Python number that fits dtype: integers wrap around, as in C"),
+    "copy_": ("x, y", "None; x[...] = y, broadcast and cast"),
+    "fill_": ("x, value", "None; x[...] = value"),
+    # views
+    "view": ("x, shape", "the view of that shape, or None if the strides do not allow one"),
+    "permute": ("x, dims", "dimensions reordered"),
+    "expand": ("x, shape", "dimensions of size 1 repeated without a copy"),
+    "unsqueeze": ("x, dim", "a new dimension of size 1"),
+    "select": ("x, dim, index", "one slice, without the dimension"),
+    "slice": ("x, dim, start, stop, step", "some of them, step > 0"),
+    "diagonal": ("x, offset, dim1, dim2", "the diagonal, its dimension last"),
+    "as_strided": ("x, base_strides, shape, strides, offset", "a view on x laid out by base_strides (in elements), or on a copy"),
+    "as_strided_scatter": ("x, y, base_strides, shape, strides, offset", "x with y in that part of it"),
+    "as_strided_add": ("y, base_shape, base_strides, shape, strides, offset", "zeros with y added in that part"),
+    "real": ("x", "the real part of a complex array"),
+    "contiguous": ("x", "whether x is row-major and without gaps"),
+    # reductions over the tuple of dimensions `dims`
+    "sum": ("x, dims, keepdim", "sum"),
+    "prod": ("x, dims, keepdim", "product"),
+    "amax": ("x, dims, keepdim", "largest; nan if there is one"),
+    "amin": ("x, dims, keepdim", "smallest; nan if there is one"),
+    "argmax": ("x, dim, keepdim", "position of the first largest (int64); dim None: in the flattened x"),
+    "argmin": ("x, dim, keepdim", "position of the first smallest (int64)"),
+    "var": ("x, dims, correction, keepdim", "variance: squares over n - correction"),
+    "logsumexp": ("x, dims, keepdim", "log of the sum of the exponentials, without overflow"),
+    # linear algebra
+    "matmul": ("x, y", "matrix product of the last two dimensions, both at least 2-d, batches broadcast"),
+    "addmm": ("b, x, y", "b + x y for matrices; b broadcasts"),
+    "dot": ("x, y", "inner product of two vectors"),
+    # joining and indexing
+    "cat": ("xs, dim", "one after the other along dim"),
+    "stack": ("xs, dim", "along a new dimension"),
+    "gather": ("x, dim, index", "x[index] along dim, index having x's number of dimensions"),
+    "scatter_add": ("x, dim, index, y", "a copy of x with y added at index along dim, repeats included"),
+    "index_select": ("x, dim, index", "the slices of x that the vector index names"),
+    "index_add": ("x, dim, index, y", "a copy of x with the slices of y added, repeats included"),
+    "index": ("x, indices", "advanced indexing; indices has an array or None per dimension"),
+    "index_put": ("x, indices, y, accumulate", "a copy of x with y stored there, or added"),
+    "index_put_": ("x, indices, y, accumulate", "None; the same in place"),
+    # neural networks
+    "softmax": ("x, dim", "softmax"),
+    "softmax_backward": ("g, z, dim", "z (g - sum(g z))"),
+    "log_softmax": ("x, dim", "log of softmax"),
+    "log_softmax_backward": ("g, z, dim", "g - exp(z) sum(g)"),
+    "nll_loss": ("x, target, weight, ignore_index, reduction", "(loss, total weight); x is (N, C) or (N, C, d1 ...)"),
+    "nll_loss_backward": ("g, x_shape, target, weight, total, ignore_index, reduction", "gradient of x"),
+    "conv2d": ("x, w, stride, padding, dilation, groups", "cross-correlation, (N, C, H, W)"),
+    "conv2d_input": ("g, w, x_shape, stride, padding, dilation, groups", "gradient of x"),
+    "conv2d_weight": ("g, x, w_shape, stride, padding, dilation, groups", "gradient of w"),
+    "max_pool2d": ("x, size, stride, padding, dilation, ceil_mode", "(values, int64 positions in the plane)"),
+    "max_pool2d_backward": ("g, index, x_shape", "g added at the positions"),
+    "max_pool2d_select": ("x, index", "x at the positions"),
+    "avg_pool2d": ("x, size, stride, padding, ceil_mode, count_include_pad, divisor", "averages"),
+    "avg_pool2d_backward": ("g, x_shape, size, stride, padding, ceil_mode, count_include_pad, divisor", "gradient of x"),
+    # random numbers, from a numpy.random.Generator
+    "uniform": ("generator, shape, low, high, dtype", "uniform in [low, high)"),
+    "normal": ("generator, shape, mean, std, dtype", "normal"),
+    "bernoulli": ("generator, shape, p, dtype", "1 with probability p, else 0"),
+    # optimiser steps; the arrays are updated in place
+    "sgd_": ("w, g, momentum_buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first", "None"),
+    "adam_": ("w, g, m, v, v_max, step, lr, beta1, beta2, eps, weight_decay, decoupled, maximize", "None"),
+}
+
+# name -> its number in every table
+NUMBER = {name: number for number, name in enumerate(CONTRACT)}
+
+
+class Kernels:
+    """The kernels of one device: by name as attributes, by number in `table`.
+
+    Args:
+        name: such as ``"cpu"``.
+        sources: modules or other objects with kernels as attributes; the first that has one supplies it.
+
+    Raises:
+        TypeError: none of the sources has a kernel of the contract.
+    """
+
+    def __init__(self, name, *sources):
+        self.name = name
+        self.table = []
+        self.origin = {}
+        for kernel in CONTRACT:
+            source = next((s for s in sources if hasattr(s, kernel)), None)
+            if source is None:
+                raise TypeError(f"no source of the {name} kernels has {kernel!r}, which contract.py asks for")
+            setattr(self, kernel, getattr(source, kernel))
+            self.table.append(getattr(source, kernel))
+            self.origin[kernel] = source.__name__
+        # Optional: is told of arrays that nobody needs any more.
+        self.recycle = next((s.recycle for s in sources if hasattr(s, "recycle")), None)
+
+    def __repr__(self):
+        return f"<Kernels {self.name}>"

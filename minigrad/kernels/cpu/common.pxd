@@ -1,0 +1,94 @@
+# What the CPU kernels share: looking at an array, and making one.
+cimport numpy as cnp
+from numpy cimport NPY_FLOAT32, NPY_FLOAT64, ndarray, npy_intp
+
+cdef extern from "numpy/arrayobject.h":
+    bint is_contiguous "PyArray_IS_C_CONTIGUOUS"(ndarray) noexcept nogil
+    bint has_flags "PyArray_CHKFLAGS"(ndarray, int) noexcept nogil
+    int typenum "PyArray_TYPE"(ndarray) noexcept nogil
+    int ndim "PyArray_NDIM"(ndarray) noexcept nogil
+    npy_intp *dims "PyArray_DIMS"(ndarray) noexcept nogil
+    npy_intp *strides "PyArray_STRIDES"(ndarray) noexcept nogil
+    char *data "PyArray_BYTES"(ndarray) noexcept nogil
+    object empty "PyArray_EMPTY"(int, npy_intp *, int, int)
+    object zeros "PyArray_ZEROS"(int, npy_intp *, int, int)
+    object matrix_product "PyArray_MatrixProduct"(object, object)
+    object matrix_product_into "PyArray_MatrixProduct2"(object, object, ndarray)
+
+
+# Number of elements.
+cdef inline npy_intp size(ndarray x) noexcept:
+    cdef npy_intp n = 1
+    cdef int i
+    for i in range(ndim(x)):
+        n *= dims(x)[i]
+    return n
+
+
+cdef inline bint same_dims(npy_intp *a, npy_intp *b, int n) noexcept:
+    cdef int i
+    for i in range(n):
+        if a[i] != b[i]:
+            return False
+    return True
+
+
+# 0 for an aligned float32 array that is row-major without gaps, 1 for float64, -1 for anything else.
+cdef inline int easy(object x) noexcept:
+    cdef int t
+    if type(x) is not ndarray or not has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO):
+        return -1
+    t = typenum(<ndarray>x)
+    return 0 if t == NPY_FLOAT32 else 1 if t == NPY_FLOAT64 else -1
+
+
+cdef inline int item_size(int kind) noexcept nogil:
+    return 4 if kind == 0 else 8
+
+
+# Size of the block that one row holds, if y's shape is the end of x's and x is larger; else 0.
+cdef inline npy_intp row_of(ndarray x, ndarray y) noexcept:
+    cdef int n = ndim(y), lead, i
+    cdef npy_intp *d = dims(y)
+    while n > 0 and d[0] == 1:
+        d += 1
+        n -= 1
+    lead = ndim(x) - n
+    if lead < 0 or n == 0 or ndim(y) > ndim(x):
+        return 0
+    for i in range(n):
+        if dims(x)[lead + i] != d[i]:
+            return 0
+    return size(y)
+
+
+cdef extern from *:
+    """
+    #ifndef MINIGRAD_STRIDED
+    #define MINIGRAD_STRIDED
+    /* A view on the memory of x: `shape` and `steps` (in bytes) from address `start`. */
+    static PyObject *mg_strided(PyArrayObject *x, int nd, npy_intp *shape, npy_intp *steps, char *start) {
+        PyArray_Descr *descr = PyArray_DESCR(x);
+        int flags = PyArray_FLAGS(x) & NPY_ARRAY_WRITEABLE;
+        PyObject *view;
+        Py_INCREF(descr);                   /* NewFromDescr steals this reference, SetBaseObject the next */
+        view = PyArray_NewFromDescr(&PyArray_Type, descr, nd, shape, steps, start, flags, NULL);
+        if (view == NULL) return NULL;
+        Py_INCREF(x);
+        if (PyArray_SetBaseObject((PyArrayObject *)view, (PyObject *)x) < 0) { Py_DECREF(view); return NULL; }
+        return view;
+    }
+    #endif
+    """
+    ndarray strided "mg_strided"(ndarray x, int nd, npy_intp *shape, npy_intp *steps, char *start)
+
+
+# The matrix of `rows` x `columns` numbers that lies contiguous in x from address `start`.
+cdef inline ndarray matrix_in(ndarray x, npy_intp rows, npy_intp columns, char *start):
+    cdef npy_intp shape[2]
+    cdef npy_intp steps[2]
+    shape[0] = rows
+    shape[1] = columns
+    steps[1] = cnp.PyArray_ITEMSIZE(x)
+    steps[0] = columns * steps[1]
+    return strided(x, 2, shape, steps, start)

@@ -1,0 +1,133 @@
+/* The inner loops of the elementwise kernels, one pair (float, double) per line of the table below.
+
+   Each is a plain C loop over contiguous memory that the compiler vectorises; on x86-64 Linux it makes three
+   versions (AVX-512, AVX2, baseline) and the loader picks the best for the machine. A loop comes in three
+   layouts: both operands arrays (VV), the second a single number (VS), the first (SV). */
+#ifndef MINIGRAD_LOOPS_H
+#define MINIGRAD_LOOPS_H
+
+#include <math.h>
+#include <stddef.h>
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
+#define MG_SIMD __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define MG_SIMD
+#endif
+
+typedef ptrdiff_t mg_size;
+typedef void (*mg_binary)(const void *, const void *, void *, mg_size);
+typedef void (*mg_unary)(const void *, void *, mg_size);
+
+/* z = f(a, b). The loop may run in place (z == x), which is why there is no restrict on z's partner. */
+#define MG_BINARY_LOOPS(name, T, suffix, expression)                                               \
+    MG_SIMD static void mg_##name##_vv_##suffix(const void *x, const void *y, void *z, mg_size n) { \
+        const T *p = (const T *)x, *q = (const T *)y; T *r = (T *)z;                               \
+        for (mg_size i = 0; i < n; i++) { const T a = p[i], b = q[i]; r[i] = (expression); }       \
+    }                                                                                              \
+    MG_SIMD static void mg_##name##_vs_##suffix(const void *x, const void *y, void *z, mg_size n) { \
+        const T *p = (const T *)x; const T b = *(const T *)y; T *r = (T *)z;                       \
+        for (mg_size i = 0; i < n; i++) { const T a = p[i]; r[i] = (expression); }                 \
+    }                                                                                              \
+    MG_SIMD static void mg_##name##_sv_##suffix(const void *x, const void *y, void *z, mg_size n) { \
+        const T *q = (const T *)y; const T a = *(const T *)x; T *r = (T *)z;                       \
+        for (mg_size i = 0; i < n; i++) { const T b = q[i]; r[i] = (expression); }                 \
+    }
+
+#define MG_UNARY_LOOPS(name, T, suffix, expression)                                                \
+    MG_SIMD static void mg_##name##_##suffix(const void *x, void *z, mg_size n) {                  \
+        const T *p = (const T *)x; T *r = (T *)z;                                                  \
+        for (mg_size i = 0; i < n; i++) { const T a = p[i]; r[i] = (expression); }                 \
+    }
+
+/* name, number, expression for float and for double */
+#define MG_BINARY_TABLE(X)                                                                         \
+    X(add, 0, a + b, a + b)                                                                        \
+    X(sub, 1, a - b, a - b)                                                                        \
+    X(mul, 2, a * b, a * b)                                                                        \
+    X(div, 3, a / b, a / b)                                                                        \
+    X(maximum, 4, (a > b || a != a) ? a : b, (a > b || a != a) ? a : b)                            \
+    X(minimum, 5, (a < b || a != a) ? a : b, (a < b || a != a) ? a : b)                            \
+    X(relu_backward, 6, b > 0 ? a : 0.0f, b > 0 ? a : 0.0)                                         \
+    X(sigmoid_backward, 7, a * ((1.0f - b) * b), a * ((1.0 - b) * b))                              \
+    X(tanh_backward, 8, a * (1.0f - b * b), a * (1.0 - b * b))                                     \
+    X(rsub, 9, b - a, b - a)
+
+#define MG_UNARY_TABLE(X)                                                                          \
+    X(neg, 0, -a, -a)                                                                              \
+    X(sqrt, 1, sqrtf(a), sqrt(a))                                                                  \
+    X(rsqrt, 2, 1.0f / sqrtf(a), 1.0 / sqrt(a))                                                    \
+    X(reciprocal, 3, 1.0f / a, 1.0 / a)                                                            \
+    X(abs, 4, fabsf(a), fabs(a))                                                                   \
+    X(relu, 5, (a > 0 || a != a) ? a : 0.0f, (a > 0 || a != a) ? a : 0.0)                          \
+    X(square, 6, a * a, a * a)                                                                     \
+    X(cube, 7, a * a * a, a * a * a)
+
+/* For few elements only: NumPy's vectorised versions are faster from some dozen elements on. */
+#define MG_LIBM_TABLE(X)                                                                           \
+    X(exp, 0, expf(a), exp(a))                                                                     \
+    X(log, 1, logf(a), log(a))                                                                     \
+    X(log1p, 2, log1pf(a), log1p(a))                                                               \
+    X(sin, 3, sinf(a), sin(a))                                                                     \
+    X(cos, 4, cosf(a), cos(a))                                                                     \
+    X(tanh, 5, tanhf(a), tanh(a))                                                                  \
+    X(sigmoid, 6, 1.0f / (1.0f + expf(-a)), 1.0 / (1.0 + exp(-a)))
+
+#define MG_DEFINE_BINARY(name, number, f, d) MG_BINARY_LOOPS(name, float, f32, f) MG_BINARY_LOOPS(name, double, f64, d)
+#define MG_DEFINE_UNARY(name, number, f, d) MG_UNARY_LOOPS(name, float, f32, f) MG_UNARY_LOOPS(name, double, f64, d)
+MG_BINARY_TABLE(MG_DEFINE_BINARY)
+MG_UNARY_TABLE(MG_DEFINE_UNARY)
+#undef MG_SIMD
+#define MG_SIMD
+MG_LIBM_TABLE(MG_DEFINE_UNARY)
+
+/* [op][0: float, 1: double][0: VV, 1: VS, 2: SV] */
+#define MG_BINARY_ENTRY(name, number, f, d)                                                        \
+    [number] = {{mg_##name##_vv_f32, mg_##name##_vs_f32, mg_##name##_sv_f32},                      \
+                {mg_##name##_vv_f64, mg_##name##_vs_f64, mg_##name##_sv_f64}},
+#define MG_UNARY_ENTRY(name, number, f, d) [number] = {mg_##name##_f32, mg_##name##_f64},
+static const mg_binary mg_binary_loops[][2][3] = {MG_BINARY_TABLE(MG_BINARY_ENTRY)};
+static const mg_unary mg_unary_loops[][2] = {MG_UNARY_TABLE(MG_UNARY_ENTRY)};
+static const mg_unary mg_libm_loops[][2] = {MG_LIBM_TABLE(MG_UNARY_ENTRY)};
+
+#define MG_BINARY_NUMBER(name, number, f, d) MG_B_##name = number,
+#define MG_UNARY_NUMBER(name, number, f, d) MG_U_##name = number,
+#define MG_LIBM_NUMBER(name, number, f, d) MG_L_##name = number,
+enum { MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_LIBM_TABLE(MG_LIBM_NUMBER) MG_NUMBERS_END };
+
+/* Elements from which a loop is divided among threads, and the piece that one takes at a time. */
+#define MG_PARALLEL 65536
+#define MG_PIECE 16384
+
+static void mg_run_binary(mg_binary loop, const char *x, const char *y, char *z, mg_size n, int itemsize,
+                          int x_moves, int y_moves, int threads) {
+#ifdef _OPENMP
+    if (threads > 1 && n >= MG_PARALLEL) {
+        mg_size pieces = (n + MG_PIECE - 1) / MG_PIECE;
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (mg_size k = 0; k < pieces; k++) {
+            mg_size at = k * MG_PIECE * itemsize, left = n - k * MG_PIECE;
+            loop(x + x_moves * at, y + y_moves * at, z + at, left < MG_PIECE ? left : MG_PIECE);
+        }
+        return;
+    }
+#endif
+    loop(x, y, z, n);
+}
+
+static void mg_run_unary(mg_unary loop, const char *x, char *z, mg_size n, int itemsize, int threads) {
+#ifdef _OPENMP
+    if (threads > 1 && n >= MG_PARALLEL) {
+        mg_size pieces = (n + MG_PIECE - 1) / MG_PIECE;
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (mg_size k = 0; k < pieces; k++) {
+            mg_size at = k * MG_PIECE * itemsize, left = n - k * MG_PIECE;
+            loop(x + at, z + at, left < MG_PIECE ? left : MG_PIECE);
+        }
+        return;
+    }
+#endif
+    loop(x, z, n);
+}
+
+#endif

@@ -1,0 +1,3 @@
+from numpy cimport ndarray, npy_intp
+
+cdef ndarray fresh(int nd, npy_intp *dims, int kind)

@@ -1,0 +1,36 @@
+# cython: boundscheck=False, wraparound=False, initializedcheck=False
+"""How many threads the loops over large arrays are divided among."""
+
+import os
+
+cdef extern from *:
+    """
+    #ifdef _OPENMP
+    #define MG_HAS_OPENMP 1
+    #else
+    #define MG_HAS_OPENMP 0
+    #endif
+    """
+    int HAS_OPENMP "MG_HAS_OPENMP"
+
+threads = 1
+
+
+def set_num_threads(int n):
+    """Use `n` threads; without OpenMP there is only one."""
+    global threads
+    threads = n if HAS_OPENMP else 1
+
+
+def get_num_threads():
+    """The number of threads in use."""
+    return threads
+
+
+def has_openmp():
+    """Whether the kernels were compiled with OpenMP."""
+    return bool(HAS_OPENMP)
+
+
+# GNU OpenMP's threads do not survive a fork, and a child that called them would wait for ever.
+os.register_at_fork(after_in_child=lambda: set_num_threads(1))

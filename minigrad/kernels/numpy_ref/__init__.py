@@ -1,0 +1,21 @@
+"""The kernels in plain NumPy: the reference, the interpreted path, and the last resort of the others.
+
+    layout.py       gradients and layout, creation, copies, views
+    elementwise.py  one number at a time
+    reduction.py    sums, extrema, softmax: along dimensions
+    joining.py      cat, gather, scatter, indexing
+    linear.py       matrix products
+    convolution.py  conv2d, pooling
+    nn.py           losses, random numbers, optimiser steps
+
+Each function is one line of NumPy where that is possible. See ``kernels/contract.py`` for what they
+promise.
+"""
+
+from minigrad.kernels.numpy_ref.convolution import *
+from minigrad.kernels.numpy_ref.elementwise import *
+from minigrad.kernels.numpy_ref.joining import *
+from minigrad.kernels.numpy_ref.layout import *
+from minigrad.kernels.numpy_ref.linear import *
+from minigrad.kernels.numpy_ref.nn import *
+from minigrad.kernels.numpy_ref.reduction import *

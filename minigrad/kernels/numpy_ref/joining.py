@@ -1,0 +1,65 @@
+"""Putting arrays together, and picking elements out of them. Indices have been checked by the ops."""
+
+import numpy as np
+
+__all__ = ["cat", "gather", "index", "index_add", "index_put", "index_put_", "index_select", "scatter_add", "stack"]
+
+
+def cat(xs, dim):
+    return np.concatenate(xs, dim)
+
+
+def stack(xs, dim):
+    return np.stack(xs, dim)
+
+
+def places(index, dim):
+    """The full index that reaches the elements of `index` along `dim`."""
+    grid = list(np.ogrid[tuple([slice(n) for n in index.shape])])
+    grid[dim] = index
+    return tuple(grid)
+
+
+def gather(x, dim, index):
+    return np.asarray(x[places(index, dim)]) if x.ndim else np.asarray(x[index])
+
+
+def scatter_add(x, dim, index, y):
+    out = x.copy()
+    if x.ndim == 0:
+        np.add.at(out.reshape(1), np.asarray(index).reshape(-1), np.asarray(y).reshape(-1)[:index.size])
+    else:
+        np.add.at(out, places(index, dim), y[tuple([slice(n) for n in index.shape])])
+    return out
+
+
+def index_select(x, dim, index):
+    return np.take(x, index, dim)
+
+
+def index_add(x, dim, index, y):
+    out = x.copy()
+    np.add.at(out, (slice(None),) * dim + (index,), y)
+    return out
+
+
+def full_index(indices):
+    """PyTorch's list with None for a whole dimension as NumPy's tuple."""
+    return tuple([slice(None) if index is None else index for index in indices])
+
+
+def index(x, indices):
+    return np.asarray(x[full_index(indices)])
+
+
+def index_put(x, indices, y, accumulate):
+    out = x.copy()
+    index_put_(out, indices, y, accumulate)
+    return out
+
+
+def index_put_(x, indices, y, accumulate):
+    if accumulate:
+        np.add.at(x, full_index(indices), y)
+    else:
+        x[full_index(indices)] = y

@@ -1,0 +1,213 @@
+"""Memory: who owns it, in what order it lies, and how to look at it differently.
+
+The two rules of PyTorch for the layout of a gradient (torch/csrc/autograd/functions/accumulate_grad.h):
+it has the strides of its tensor if that is dense, so that an optimiser walks both in step; otherwise it
+is row-major.
+"""
+
+from builtins import slice as slice_
+
+import numpy as np
+from numpy.lib import stride_tricks
+
+__all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "cast", "contiguous", "copy", "copy_", "copy_with_layout", "diagonal", "empty",
+           "expand", "fill_", "full", "number", "obeys_layout", "owns", "permute", "real", "select", "slice", "unsqueeze",
+           "view"]
+
+
+def dense(x):
+    """Whether the elements of `x` fill a block of memory without gaps or overlaps, in whatever order."""
+    expected = x.itemsize
+    for stride, size in sorted(zip(x.strides, x.shape)):
+        if size == 0:
+            return True
+        if size > 1:
+            if stride != expected:
+                return False
+            expected *= size
+    return True
+
+
+def owns(x):
+    return x.base is None and x.flags.owndata and x.flags.writeable and dense(x)
+
+
+def wanted_strides(x):
+    """The strides that the gradient of `x` should have, for an array of x's itemsize."""
+    if dense(x):
+        return x.strides
+    strides = [x.itemsize] * x.ndim
+    for dim in range(x.ndim - 2, -1, -1):
+        strides[dim] = strides[dim + 1] * max(x.shape[dim + 1], 1)
+    return tuple(strides)
+
+
+def same_order(g, strides, itemsize):
+    """Whether `g` has `strides`, given for elements of `itemsize` bytes; a dimension of size 1 has none."""
+    return all(size <= 1 or a * itemsize == b * g.itemsize for a, b, size in zip(g.strides, strides, g.shape))
+
+
+def obeys_layout(g, x):
+    return g.shape == x.shape and same_order(g, wanted_strides(x), x.itemsize)
+
+
+def copy_with_layout(g, x):
+    if g.shape != x.shape:
+        return g.copy()
+    order = sorted(range(x.ndim), key=lambda dim: -wanted_strides(x)[dim])
+    out = np.empty([g.shape[dim] for dim in order], g.dtype).transpose(np.argsort(order).tolist())
+    out[...] = g
+    return out
+
+
+def accumulate(x, y):
+    if not owns(x) or x.shape != y.shape or x.dtype != y.dtype or x.strides != y.strides:
+        return False
+    np.add(x, y, out=x)
+    return True
+
+
+def add_(x, y):
+    np.add(x, y, out=x)
+
+
+def empty(shape, dtype):
+    return np.empty(shape, dtype)
+
+
+def full(shape, value, dtype):
+    return np.full(shape, number(value, np.dtype(dtype)), dtype)
+
+
+def copy(x):
+    return x.copy(order="C")
+
+
+def cast(x, dtype):
+    if x.dtype == dtype:
+        return x
+    with np.errstate(invalid="ignore", over="ignore"):      # nan and inf have some integer value, as in C
+        if x.dtype.kind == "c" and dtype.kind not in "cb":
+            x = x.real
+        return x.astype(dtype)
+
+
+def number(value, dtype):
+    kind = dtype.kind
+    if kind == "f":
+        return float(value)
+    if kind == "c":
+        return complex(value)
+    if kind == "b":
+        return bool(value)
+    span = 1 << 8 * dtype.itemsize
+    value = int(value) % span
+    return value - span if kind == "i" and value >= span >> 1 else value
+
+
+def copy_(x, y):
+    if x.dtype != y.dtype:
+        y = cast(y, x.dtype)
+    x[...] = y
+
+
+def fill_(x, value):
+    x[...] = number(value, x.dtype)
+
+
+# ---- views --------------------------------------------------------------------------------------------
+
+
+def view(x, shape):
+    if x.flags.c_contiguous:
+        return x.reshape(shape)
+    try:
+        return x.reshape(shape, copy=False)
+    except ValueError:
+        return None
+
+
+def permute(x, dims):
+    return x.transpose(dims)
+
+
+def expand(x, shape):
+    lead = len(shape) - x.ndim
+    strides = (0,) * lead + tuple([stride if size == target else 0
+                                   for stride, size, target in zip(x.strides, x.shape, shape[lead:])])
+    return stride_tricks.as_strided(x, shape, strides)
+
+
+def unsqueeze(x, dim):
+    return x[(slice_(None),) * dim + (None, ...)]
+
+
+def select(x, dim, index):
+    return x[(slice_(None),) * dim + (index, ...)]
+
+
+def slice(x, dim, start, stop, step):
+    return x[(slice_(None),) * dim + (slice_(start, stop, step),)]
+
+
+def diagonal(x, offset, dim1, dim2):
+    view = x.diagonal(offset, dim1, dim2)
+    return stride_tricks.as_strided(view, view.shape, view.strides)       # NumPy's own is read-only
+
+
+def real(x):
+    return x.real
+
+
+def contiguous(x):
+    return x.flags.c_contiguous
+
+
+# ---- parts of a base, by their strides -------------------------------------------------------------------
+
+
+def in_bytes(strides, x):
+    return tuple([s * x.itemsize for s in strides])
+
+
+def span(shape, strides):
+    """How many elements of memory a tensor of that shape and strides stretches over."""
+    if 0 in shape:
+        return 0
+    return 1 + sum([(n - 1) * s for n, s in zip(shape, strides)])
+
+
+def laid_out(x, strides):
+    """(memory, x): `x` with `strides`, in elements, on 1-d memory that begins at its first element."""
+    if x.flags.c_contiguous and same_order(x, in_bytes(strides, x), x.itemsize):
+        return x.reshape(-1), x
+    return copied(x, strides)
+
+
+def copied(x, strides):
+    """`laid_out`, always in new memory."""
+    memory = np.zeros(span(x.shape, strides), x.dtype)
+    placed = stride_tricks.as_strided(memory, x.shape, in_bytes(strides, x))
+    placed[...] = x
+    return memory, placed
+
+
+def part_of(memory, shape, strides, offset):
+    return stride_tricks.as_strided(memory[offset:], shape, in_bytes(strides, memory))
+
+
+def as_strided(x, base_strides, shape, strides, offset):
+    return part_of(laid_out(x, base_strides)[0], shape, strides, offset)
+
+
+def as_strided_scatter(x, y, base_strides, shape, strides, offset):
+    memory, placed = copied(x, base_strides)
+    part_of(memory, shape, strides, offset)[...] = y
+    return placed
+
+
+def as_strided_add(y, base_shape, base_strides, shape, strides, offset):
+    memory = np.zeros(span(base_shape, base_strides), y.dtype)
+    positions = part_of(np.arange(memory.size), shape, strides, offset)
+    np.add.at(memory, positions, y)
+    return stride_tricks.as_strided(memory, base_shape, in_bytes(base_strides, memory))

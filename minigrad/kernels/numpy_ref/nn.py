@@ -1,0 +1,89 @@
+"""The loss of a classifier, random numbers, and the steps of optimisers."""
+
+import numpy as np
+
+__all__ = ["adam_", "bernoulli", "nll_loss", "nll_loss_backward", "normal", "sgd_", "uniform"]
+
+
+def weights_of(x_shape, target, weight, ignore_index, dtype):
+    """(class of each example, 0 where ignored; weight of each, 0 where ignored)."""
+    kept = target != ignore_index
+    classes = np.where(kept, target, 0)
+    each = np.ones(target.shape, dtype) if weight is None else weight[classes]
+    return classes, np.where(kept, each, dtype.type(0))
+
+
+def nll_loss(x, target, weight, ignore_index, reduction):
+    """reduction: "none", "mean" or "sum". The mean is over the total weight."""
+    classes, each = weights_of(x.shape, target, weight, ignore_index, x.dtype)
+    loss = np.where(each == 0, x.dtype.type(0), -np.take_along_axis(x, classes[:, None], 1)[:, 0] * each)
+    total = np.asarray(each.sum(dtype=x.dtype))
+    if reduction == "none":
+        return loss, total
+    with np.errstate(all="ignore"):
+        loss = np.asarray(loss.sum(dtype=x.dtype))
+        return np.asarray(loss / total) if reduction == "mean" else loss, total
+
+
+def nll_loss_backward(g, x_shape, target, weight, total, ignore_index, reduction):
+    classes, each = weights_of(x_shape, target, weight, ignore_index, g.dtype)
+    with np.errstate(all="ignore"):
+        share = -each * g / total if reduction == "mean" else -each * g
+    out = np.zeros(x_shape, g.dtype)
+    np.put_along_axis(out, classes[:, None], np.asarray(share)[:, None], 1)
+    return out
+
+
+def uniform(generator, shape, low, high, dtype):
+    if dtype.name == "float16":
+        return uniform(generator, shape, low, high, np.dtype("float32")).astype(dtype)
+    x = np.asarray(generator.random(shape, dtype))
+    if (low, high) != (0, 1):
+        x = np.asarray(x * dtype.type(high - low) + dtype.type(low))
+    return x
+
+
+def normal(generator, shape, mean, std, dtype):
+    if dtype.name == "float16":
+        return normal(generator, shape, mean, std, np.dtype("float32")).astype(dtype)
+    x = np.asarray(generator.standard_normal(shape, dtype))
+    if (mean, std) != (0, 1):
+        x = np.asarray(x * dtype.type(std) + dtype.type(mean))
+    return x
+
+
+def bernoulli(generator, shape, p, dtype):
+    return np.asarray(generator.random(shape, np.float32) < p).astype(dtype)
+
+
+def sgd_(w, g, momentum_buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first):
+    if maximize:
+        g = -g
+    if weight_decay:
+        g = g + weight_decay * w
+    if momentum:
+        if first:
+            momentum_buffer[...] = g
+        else:
+            momentum_buffer *= momentum
+            momentum_buffer += (1 - dampening) * g
+        g = g + momentum * momentum_buffer if nesterov else momentum_buffer
+    w -= lr * g
+
+
+def adam_(w, g, m, v, v_max, step, lr, beta1, beta2, eps, weight_decay, decoupled, maximize):
+    """`v_max` is the running maximum of AMSGrad, or None; `decoupled` is AdamW's weight decay."""
+    if maximize:
+        g = -g
+    if weight_decay and decoupled:
+        w *= 1 - lr * weight_decay
+    elif weight_decay:
+        g = g + weight_decay * w
+    m += (g - m) * (1 - beta1)
+    v *= beta2
+    v += (1 - beta2) * (g * np.conjugate(g)).real
+    if v_max is not None:
+        np.maximum(v_max, v, out=v_max)
+        v = v_max
+    denominator = np.sqrt(v) / (1 - beta2 ** step) ** 0.5 + eps
+    w -= lr / (1 - beta1 ** step) * m / denominator
