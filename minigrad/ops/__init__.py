@@ -1,0 +1,45 @@
+"""The rules: one class per op. See README.md.
+
+Importing this package registers every op and supplies the core with what it was promised: the rules behind
+the operators (`use_rules`) and the few functions of tensors that the engine needs (`given`).
+"""
+
+from types import SimpleNamespace
+
+from minigrad._core.given import given
+from minigrad._core.variable import use_rules
+from minigrad.ops import elementwise, indexing, inplace, matrix, nn, reduction, views
+from minigrad.ops.base import REGISTRY
+from minigrad.ops.elementwise import *
+from minigrad.ops.indexing import *
+from minigrad.ops.matrix import *
+from minigrad.ops.reduction import *
+from minigrad.ops.views import *
+
+# Functions that are spelled ``mg.f(x, ...)``.
+__all__ = [*elementwise.__all__, *indexing.__all__, *matrix.__all__, *reduction.__all__, *views.__all__]
+
+# Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).
+METHODS = {name: globals()[name] for name in __all__
+           if globals()[name].__code__.co_varnames[:1] in (("input",), ("tensor",)) and name != "linear"}
+METHODS |= inplace.METHODS
+METHODS["where"] = lambda self, condition, other: elementwise.where(condition, self, other)
+
+given.clone = views.clone
+given.cast = views.cast
+
+use_rules(
+    elementwise.Add.op, elementwise.Sub.op, elementwise.Mul.op, elementwise.Div.op, elementwise.Neg.op,
+    SimpleNamespace(
+        abs=elementwise.abs,
+        compare=elementwise.compare,
+        getitem=indexing.getitem,
+        invert=elementwise.invert,
+        logical=elementwise.logical,
+        matmul_operator=matrix.matmul_operator,
+        pow_operator=elementwise.pow_operator,
+        rdiv=elementwise.rdiv,
+        rpow=elementwise.rpow,
+        setitem=inplace.setitem,
+        rsub=lambda x, y: elementwise.binary(elementwise.Rsub.op, x, y),
+    ))

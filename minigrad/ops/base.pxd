@@ -1,0 +1,3 @@
+from minigrad._core.tensor cimport TensorBase
+
+cpdef object conj(object x)

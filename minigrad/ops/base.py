@@ -1,0 +1,249 @@
+"""What an op is made of: one class, in which the formula, the forward and the derivatives stand together.
+
+    @op("mul")
+    class Mul(Elementwise):
+        \"\"\"z = x y\"\"\"
+
+        def vjp_x(g, y):                # dx = g ȳ
+            return g * conj(y)
+
+        def vjp_y(g, x):                # dy = g x̄
+            return g * conj(x)
+
+The class is a table of formulas; its functions take no ``self``.
+
+    forward(k, x, y, ...)   works on arrays, with `k` the kernels of the device. Its parameters name the
+                            inputs and the other arguments; the first `inputs` of them are tensors.
+    vjp_x(g, ...)           the vector-Jacobian product: the gradient of input x, given that of the output.
+                            Works on tensors, so that double backward needs nothing more. What it needs
+                            besides `g` it names as parameters, and exactly that is saved: an input, the
+                            output ``z``, another argument, or ``x_shape``, the shape of input x. No
+                            formula for an input means that it has no derivative.
+    vjp(g, needs, ...)      one formula for all inputs, where they share work. `needs` tells which.
+    jvp_x(t, ...)           the Jacobian-vector product: the tangent of the output, given that of input x.
+                            The contributions of the inputs are added. `Elementwise` and `Linear` derive it.
+    jvp(ts, ...)            one for all inputs; `ts` has a tangent or None for each.
+
+The bases derive what can be derived, so that no formula ever handles broadcasting (the engine sums a
+gradient down to the shape of its tensor), type promotion, undefined gradients or needs_input_grad.
+
+`op` makes a `Primitive` of the class (``_core/apply.py``), keeps it as ``Mul.op`` and enters it in
+`REGISTRY`, which the gradient checks, the device parity tests and the table in the docs walk over.
+
+Mirrors PyTorch's ``tools/autograd/derivatives.yaml``, one file for what there is spread over many.
+"""
+
+import cython
+
+from minigrad._core.apply import Primitive, binary, call, unary
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
+from minigrad.kernels.contract import NUMBER
+
+__all__ = ["REGISTRY", "Elementwise", "Linear", "Op", "View", "binary_function", "conj", "dimension", "dimensions",
+           "named", "op", "tensor_argument", "tensor_error", "two_operands", "unary_function"]
+
+# name -> Primitive of every op
+REGISTRY = {}
+
+
+class Op:
+    """Base of all ops. See the head of this file."""
+
+    inputs = None           # how many of forward's first arguments are tensors; None: as many as have a vjp
+    variadic = False        # the first argument is a tuple of tensors
+    outputs = ("z",)        # how formulas call the results
+    kernel = None           # name of the kernel that is the whole forward
+    commutative = False     # two operands whose order does not matter
+    floats_only = False     # integers are converted to the default dtype
+    refuses_bool = None     # message of the error for bool operands
+    result = None           # dtype of the result, if it is not that of the operands
+    differentiable = True
+    view = False            # the result shares the storage of the input
+    torch_names = {"x": "self", "y": "other", "z": "result"}    # for node._saved_self and its like
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        """Tangents of the outputs (one, or a list), given those of the tensor inputs (None: zero)."""
+        joint = formula_of(cls, "jvp")
+        if joint is not None:
+            return joint[0](tangents, *values_of(cls.op, joint[1], args, outs))
+        parts = []
+        for name, tangent in zip(cls.op.params, tangents):
+            if tangent is not None:
+                formula, needs = formula_of(cls, "jvp_" + name)
+                parts.append(formula(tangent, *values_of(cls.op, needs, args, outs)))
+        return add_tangents(parts)
+
+
+class Elementwise(Op):
+    """z[i] = f(x[i], y[i]): the Jacobian is diagonal, so that the jvp is the vjp, conjugated twice."""
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        parts = []
+        for i, tangent in enumerate(tangents):
+            if tangent is not None and cls.op.formulas[i] is not None:
+                formula, needs = cls.op.formulas[i]
+                parts.append(conj(formula(conj(tangent), *values_of(cls.op, needs, args, outs))))
+        total = add_tangents(parts)
+        if total is not None and total.shape != outs[0].shape:
+            total = total.expand(outs[0].shape)
+        return total
+
+
+class Linear(Op):
+    """z is linear in each input while the others are held: the jvp is the op on the tangent in its place."""
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return add_tangents([call(cls.op, (*args[:i], tangent, *args[i + 1:]))
+                             for i, tangent in enumerate(tangents) if tangent is not None])
+
+
+class View(Linear):
+    """The result looks at the memory of x in another way."""
+
+    view = True
+
+
+def op(name, node_name=None):
+    """Class decorator: enter the op in the registry as `name`.
+
+    `node_name` is that of its nodes without "Backward", such as ``"Pow1"`` for ``PowBackward1``, or, without a
+    number, their whole name; by default the name of the class followed by a 0.
+    """
+    def register(rule):
+        stem = node_name or rule.__name__ + "0"
+        digits = stem[len(stem.rstrip("0123456789")):]
+        backward = f"{stem[:len(stem) - len(digits)]}Backward{digits}" if digits else stem
+        forward = getattr(rule, "forward", None)
+        params = names_of(forward)[1:] if forward else tuple(rule.params)
+        formulas = tuple([formula_of(rule, "vjp_" + name) for name in params])
+        inputs = rule.inputs if rule.inputs is not None else len([f for f in formulas if f is not None])
+        joint = formula_of(rule, "vjp", skip=2)
+        rule.op = Primitive(
+            rule, name, backward, params, rule.outputs, inputs,
+            rule.variadic, forward, formulas[:inputs], joint, NUMBER[rule.kernel] if rule.kernel else -1,
+            rule.commutative, rule.floats_only, rule.refuses_bool, rule.result, rule.differentiable, rule.view)
+        REGISTRY[name] = rule.op
+        return rule
+    return register
+
+
+def names_of(function):
+    """The names of a function's parameters."""
+    code = function.__code__
+    return code.co_varnames[:code.co_argcount]
+
+
+def formula_of(rule, name, skip=1):
+    """The formula called `name` and the names of what it needs, or None."""
+    function = getattr(rule, name, None)
+    return None if function is None else (function, names_of(function)[skip:])
+
+
+def values_of(op, names, args, outs):
+    """The values that a formula names, from an op's arguments and results."""
+    found = []
+    for name in names:
+        if name in op.params:
+            found.append(args[op.params.index(name)])
+        elif name in op.outputs:
+            found.append(outs[op.outputs.index(name)])
+        else:
+            found.append(tuple(args[op.params.index(name.removesuffix("_shape"))].shape))
+    return found
+
+
+def add_tangents(parts):
+    """The sum of those that are not None."""
+    total = None
+    for part in parts:
+        if part is not None:
+            total = part if total is None else total + part
+    return total
+
+
+# ---- public functions ----------------------------------------------------------------------------------
+
+
+def unary_function(rule):
+    """The public function of an elementwise op on one tensor. Its documentation is that of the rule."""
+    name = rule.op.name
+
+    def function(input):
+        return unary(rule.op, tensor_argument(name, input))
+    return named(function, name, rule.__doc__)
+
+
+def binary_function(rule):
+    """The public function of an elementwise op on two operands, of which at least one is a tensor."""
+    name = rule.op.name
+
+    def function(input, other):
+        return two_operands(rule.op, input, other)
+    return named(function, name, rule.__doc__)
+
+
+def two_operands(op, x, y):
+    """Run an elementwise op, of whose operands one may be a number."""
+    result = binary(op, x, y)
+    if result is NotImplemented:
+        numbers = (bool, int, float, complex)
+        if isinstance(x, TensorBase) or isinstance(x, numbers):
+            raise tensor_error(op.name, y, "other", 2)
+        raise tensor_error(op.name, x, "input", 1)
+    return result
+
+
+def named(function, name, doc):
+    """`function` under the name and documentation by which users know it."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function.__module__ = "minigrad"
+    return function
+
+
+# ---- what public functions and rules share -------------------------------------------------------------
+
+
+def conj(x):
+    """The complex conjugate of a tensor or number: x itself, at no cost, when it is real."""
+    if isinstance(x, TensorBase):
+        return x.conj() if cython.cast(TensorBase, x)._meta.dtype.is_complex else x
+    return x.conjugate() if type(x) is complex else x
+
+
+def tensor_argument(function, x, name="input", position=1):
+    """Raise `TypeError` unless `x` is a tensor."""
+    if not isinstance(x, TensorBase):
+        raise tensor_error(function, x, name, position)
+    return x
+
+
+def tensor_error(function, x, name, position):
+    """The error for an argument that has to be a tensor."""
+    return TensorTypeError(
+        "MG-E201", f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(x).__name__}",
+        fix="make it one with minigrad.tensor(...)")
+
+
+def dimension(dim, ndim):
+    """`dim` counted from the front. Raises `IndexError` if there is no such dimension."""
+    bound = max(ndim, 1)
+    if not -bound <= dim < bound:
+        raise OutOfRangeError("MG-E301", f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but "
+                              f"got {dim})")
+    return dim + bound if dim < 0 else dim
+
+
+def dimensions(dim, ndim):
+    """A dim argument (None: all, a number, or several) as a sorted tuple counted from the front."""
+    if dim is None:
+        return tuple(range(ndim))
+    dims = [dimension(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim)]
+    for d in dims:
+        if dims.count(d) > 1:
+            raise ShapeError("MG-E205", f"dim {d} appears multiple times in the list of dims")
+    return tuple(sorted(dims)) if ndim else ()

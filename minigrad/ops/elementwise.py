@@ -1,0 +1,948 @@
+"""Elementwise ops: arithmetic, powers, exponentials, comparison.
+
+Formulas follow one convention for complex numbers, PyTorch's: the gradient of a real loss with respect to
+z is dL/d(Re z) + i dL/d(Im z), so a vjp multiplies by the conjugate of the derivative. `conj` of a real
+value is the value itself and costs nothing.
+
+Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{BinaryOps,UnaryOps,PointwiseOps}.cpp``.
+"""
+
+import cython
+
+from minigrad._core.apply import binary, call, unary
+from minigrad._core.meta import named_dtype
+from minigrad._core.promotion import operands_dtype
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import ArgumentError, ShapeError
+from minigrad.ops.base import (Elementwise, Linear, Op, View, binary_function, conj, named, op, tensor_argument, tensor_error,
+                               two_operands, unary_function)
+
+__all__ = ["abs", "absolute", "add", "clamp", "clip", "cos", "div", "divide", "eq", "exp", "ge", "greater",
+           "gt", "le", "less", "log", "log1p", "logical_not", "lt", "maximum", "minimum", "mul", "multiply", "ne", "neg",
+           "negative", "pow", "reciprocal", "relu", "rsqrt", "rsub", "sigmoid", "sign", "sin", "sqrt", "square", "sub",
+           "subtract", "tanh", "true_divide", "where"]
+
+BOOL = named_dtype("bool")
+
+
+# ---- arithmetic ---------------------------------------------------------------------------------------
+
+
+@op("add")
+class Add(Elementwise):
+    """z = x + y"""
+
+    kernel = "add"
+    params = ("x", "y")
+    commutative = True
+
+    def vjp_x(g):
+        return g
+
+    def vjp_y(g):
+        return g
+
+
+@op("sub")
+class Sub(Elementwise):
+    """z = x - y"""
+
+    kernel = "sub"
+    params = ("x", "y")
+    refuses_bool = ("Subtraction, the `-` operator, with two bool tensors is not supported. "
+                    "Use the `^` or `logical_xor()` operator instead.")
+
+    def vjp_x(g):
+        return g
+
+    def vjp_y(g):
+        return -g
+
+
+@op("rsub", "Rsub1")
+class Rsub(Elementwise):
+    """z = y - x, for a number y"""
+
+    kernel = "rsub"
+    params = ("x", "y")
+    refuses_bool = "Subtraction, the `-` operator, with a bool tensor is not supported."
+
+    def vjp_x(g):
+        return -g
+
+
+@op("mul")
+class Mul(Elementwise):
+    """z = x y"""
+
+    kernel = "mul"
+    params = ("x", "y")
+    commutative = True
+
+    def vjp_x(g, y):        # dx = g ȳ
+        return g * conj(y)
+
+    def vjp_y(g, x):        # dy = g x̄
+        return g * conj(x)
+
+
+@op("div")
+class Div(Elementwise):
+    """z = x / y"""
+
+    kernel = "div"
+    params = ("x", "y")
+    floats_only = True
+
+    def vjp_x(g, y):        # dx = g / ȳ
+        return g / conj(y)
+
+    def vjp_y(g, x, y):     # dy = -g x / y²
+        return -g * conj((x / y) / y)
+
+
+@op("neg")
+class Neg(Elementwise):
+    """z = -x
+
+    >>> mg.neg(mg.tensor([1., -2.]))
+    tensor([-1.,  2.])
+    """
+
+    kernel = "neg"
+    params = ("x",)
+    refuses_bool = ("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+                    "use the `~` or `logical_not()` operator instead.")
+
+    def vjp_x(g):
+        return -g
+
+
+@op("reciprocal")
+class Reciprocal(Elementwise):
+    """z = 1 / x
+
+    >>> mg.reciprocal(mg.tensor([2., 4.]))
+    tensor([0.5000, 0.2500])
+    """
+
+    kernel = "reciprocal"
+    params = ("x",)
+    floats_only = True
+
+    def vjp_x(g, z):        # dx = -g z²
+        return -g * conj(z * z)
+
+
+# ---- powers -------------------------------------------------------------------------------------------
+
+
+@op("pow", "Pow0")
+class PowScalar(Elementwise):
+    """z = x to the power y, for a number y"""
+
+    kernel = "pow"
+    params = ("x", "y")
+    torch_names = {"x": "self", "y": "exponent"}
+
+    def vjp_x(g, x, y):     # dx = g y x^(y - 1), 0 where y is
+        if y == 0:
+            return zeros_like(g)
+        return g * conj(x * y if y == 2 else y * x ** (y - 1))
+
+
+@op("pow_tensor", "Pow1")
+class Pow(Elementwise):
+    """z = x to the power y, for a tensor y"""
+
+    kernel = "pow"
+    params = ("x", "y")
+    torch_names = {"x": "self", "y": "exponent", "z": "result"}
+
+    def vjp_x(g, x, y):
+        return g * where(y == 0, 0.0, conj(y * x ** (y - 1)))
+
+    def vjp_y(g, x, y, z):  # dy = g z log x, 0 where x = 0 and y >= 0
+        return g * where(at_zero(x, y), 0.0, conj(z * log(x)))
+
+
+@op("pow_scalar_base", "Pow2")
+class ScalarPow(Elementwise):
+    """z = y to the power x, for a number y"""
+
+    inputs = 1
+    torch_names = {"x": "exponent", "y": "self", "z": "result"}
+
+    def forward(k, x, y):
+        return k.pow(y, x)
+
+    def vjp_x(g, x, y, z):
+        if y == 0:
+            return g * where(x >= 0, 0.0, z * float("-inf"))
+        return g * conj(z * log_of_number(y, z))
+
+
+def at_zero(x, y):
+    """Where x^y has no derivative by y, x being 0, but PyTorch's 0 is right: y >= 0."""
+    if y.dtype.is_complex or x.dtype.is_complex:
+        return x == 0
+    return (x == 0) & (y >= 0)
+
+
+def log_of_number(y, like):
+    """The logarithm of the number `y`, as a 0-d tensor of like's dtype."""
+    return log(like.new_tensor(y))
+
+
+@op("sqrt")
+class Sqrt(Elementwise):
+    """z = √x
+
+    >>> mg.sqrt(mg.tensor([4., 9.]))
+    tensor([2., 3.])
+    """
+
+    kernel = "sqrt"
+    params = ("x",)
+    floats_only = True
+
+    def vjp_x(g, z):        # dx = g / 2z
+        return g / (2 * conj(z))
+
+
+@op("rsqrt")
+class Rsqrt(Elementwise):
+    """z = 1 / √x
+
+    >>> mg.rsqrt(mg.tensor([4., 16.]))
+    tensor([0.5000, 0.2500])
+    """
+
+    kernel = "rsqrt"
+    params = ("x",)
+    floats_only = True
+
+    def vjp_x(g, z):        # dx = -g z³ / 2
+        return -0.5 * g * conj(z ** 3)
+
+
+# ---- exponentials and their kin -------------------------------------------------------------------------
+
+
+@op("exp")
+class Exp(Elementwise):
+    """z = e to the power x
+
+    >>> mg.exp(mg.tensor([0., 1.]))
+    tensor([1.0000, 2.7183])
+    """
+
+    kernel = "exp"
+    params = ("x",)
+    floats_only = True
+
+    def vjp_x(g, z):
+        return g * conj(z)
+
+
+@op("log")
+class Log(Elementwise):
+    """z = natural logarithm of x
+
+    >>> mg.log(mg.tensor([1., 2.]))
+    tensor([0.0000, 0.6931])
+    """
+
+    kernel = "log"
+    params = ("x",)
+    floats_only = True
+
+    def vjp_x(g, x):
+        return g / conj(x)
+
+
+@op("log1p", "Log1P0")
+class Log1p(Elementwise):
+    """z = log(1 + x), accurate for small x
+
+    >>> mg.log1p(mg.tensor([0., 1.]))
+    tensor([0.0000, 0.6931])
+    """
+
+    kernel = "log1p"
+    params = ("x",)
+    floats_only = True
+
+    def vjp_x(g, x):
+        return g / conj(x + 1)
+
+
+@op("sin")
+class Sin(Elementwise):
+    """z = sin x, x in radians
+
+    >>> mg.sin(mg.tensor([0., 1.]))
+    tensor([0.0000, 0.8415])
+    """
+
+    kernel = "sin"
+    params = ("x",)
+    floats_only = True
+
+    def vjp_x(g, x):
+        return g * conj(cos(x))
+
+
+@op("cos")
+class Cos(Elementwise):
+    """z = cos x, x in radians
+
+    >>> mg.cos(mg.tensor([0., 1.]))
+    tensor([1.0000, 0.5403])
+    """
+
+    kernel = "cos"
+    params = ("x",)
+    floats_only = True
+
+    def vjp_x(g, x):
+        return g * conj(-sin(x))
+
+
+@op("tanh")
+class Tanh(Elementwise):
+    """z = hyperbolic tangent of x
+
+    >>> mg.tanh(mg.tensor([0., 1.]))
+    tensor([0.0000, 0.7616])
+    """
+
+    kernel = "tanh"
+    params = ("x",)
+    floats_only = True
+
+    def vjp_x(g, z):        # dx = g (1 - z²)
+        return binary(TanhBackward.op, g, conj(z))
+
+
+@op("tanh_backward")
+class TanhBackward(Elementwise):
+    """z = x (1 - y²): the gradient of tanh in one pass"""
+
+    kernel = "tanh_backward"
+    params = ("x", "y")
+    torch_names = {"x": "grad_output", "y": "result"}
+
+    def vjp_x(g, y):
+        return binary(TanhBackward.op, g, conj(y))
+
+    def vjp_y(g, x, y):
+        return g * conj(-2 * x * y)
+
+
+@op("sigmoid")
+class Sigmoid(Elementwise):
+    """z = 1 / (1 + e to the power -x)
+
+    >>> mg.sigmoid(mg.tensor([0., 1.]))
+    tensor([0.5000, 0.7311])
+    """
+
+    kernel = "sigmoid"
+    params = ("x",)
+    floats_only = True
+
+    def vjp_x(g, z):        # dx = g z (1 - z)
+        return binary(SigmoidBackward.op, g, conj(z))
+
+
+@op("sigmoid_backward")
+class SigmoidBackward(Elementwise):
+    """z = x y (1 - y): the gradient of sigmoid in one pass"""
+
+    kernel = "sigmoid_backward"
+    params = ("x", "y")
+    torch_names = {"x": "grad_output", "y": "result"}
+
+    def vjp_x(g, y):
+        return binary(SigmoidBackward.op, g, conj(y))
+
+    def vjp_y(g, x, y):
+        return g * conj(x * (1 - 2 * y))
+
+
+@op("relu")
+class Relu(Elementwise):
+    """z = max(x, 0). The derivative at 0 is 0.
+
+    >>> mg.relu(mg.tensor([-1., 2.]))
+    tensor([0., 2.])
+    """
+
+    kernel = "relu"
+    params = ("x",)
+
+    def vjp_x(g, z):
+        return binary(ReluBackward.op, g, z)
+
+
+@op("relu_backward", "ThresholdBackward0")
+class ReluBackward(Elementwise):
+    """z = x where y > 0, else 0: the gradient of relu"""
+
+    kernel = "relu_backward"
+    params = ("x", "y")
+    torch_names = {"x": "grad_output", "y": "self"}
+
+    def vjp_x(g, y):
+        return binary(ReluBackward.op, g, y)
+
+
+# ---- sign, size, selection ------------------------------------------------------------------------------
+
+
+@op("abs")
+class Abs(Elementwise):
+    """z = |x|, real for complex x. The derivative at 0 is 0.
+
+    >>> mg.abs(mg.tensor([-1., 2.]))
+    tensor([1., 2.])
+    """
+
+    kernel = "abs"
+    params = ("x",)
+
+    def vjp_x(g, x):        # dx = g x / |x|
+        return g * sgn(x)
+
+    def jvp_x(t, x):
+        return real_part(t * conj(sgn(x)))
+
+
+@op("sign")
+class Sign(Elementwise):
+    """z = -1, 0 or 1, as x is negative, 0 or positive. The derivative is 0.
+
+    >>> mg.sign(mg.tensor([-3., 0., 2.]))
+    tensor([-1.,  0.,  1.])
+    """
+
+    kernel = "sign"
+    params = ("x",)
+
+    def vjp_x(g):
+        return zeros_like(g)
+
+
+@op("maximum")
+class Maximum(Elementwise):
+    """z = the larger of x and y; nan if one is. Where they are equal each gets half the gradient.
+
+    >>> mg.maximum(mg.tensor([1., 5.]), mg.tensor([2., 3.]))
+    tensor([2., 5.])
+    """
+
+    kernel = "maximum"
+    params = ("x", "y")
+
+    def vjp_x(g, x, y):
+        return g * share(x, y, x > y)
+
+    def vjp_y(g, x, y):
+        return g * share(x, y, x < y)
+
+
+@op("minimum")
+class Minimum(Elementwise):
+    """z = the smaller of x and y; nan if one is. Where they are equal each gets half the gradient.
+
+    >>> mg.minimum(mg.tensor([1., 5.]), mg.tensor([2., 3.]))
+    tensor([1., 3.])
+    """
+
+    kernel = "minimum"
+    params = ("x", "y")
+
+    def vjp_x(g, x, y):
+        return g * share(x, y, x < y)
+
+    def vjp_y(g, x, y):
+        return g * share(x, y, x > y)
+
+
+def share(x, y, wins):
+    """1 where an operand wins, 1/2 where it ties, else 0."""
+    return where(x == y, 0.5, wins.to(x.dtype))
+
+
+@op("where")
+class Where(Elementwise):
+    """z = x where c, else y"""
+
+    inputs = 2
+    torch_names = {"c": "condition"}
+
+    def forward(k, x, y, c):
+        return k.where(c, x, y)
+
+    def vjp_x(g, c):
+        return where(c, g, 0.0)
+
+    def vjp_y(g, c):
+        return where(c, 0.0, g)
+
+
+@op("clamp", "Clamp1")
+class Clamp(Elementwise):
+    """z = x limited to [low, high], two numbers of which one may be None"""
+
+    inputs = 1
+    torch_names = {"x": "self", "low": "min", "high": "max"}
+
+    def forward(k, x, low, high):
+        return k.clamp(x, low, high)
+
+    def vjp_x(g, x, low, high):
+        return where(inside(x, low, high), g, 0.0)
+
+
+@op("clamp_tensor", "Clamp0")
+class ClampTensor(Elementwise):
+    """z = x limited to [low, high], of which at least one is a tensor"""
+
+    inputs = 3
+    torch_names = {"x": "self", "low": "min", "high": "max"}
+
+    def forward(k, x, low, high):
+        return k.clamp(x, low, high)
+
+    def vjp_x(g, x, low, high):
+        return where(inside(x, low, high), g, 0.0)
+
+    def vjp_low(g, x, low, high):
+        below = x < low
+        return where(below if high is None else below & (low < high), g, 0.0)
+
+    def vjp_high(g, x, low, high):
+        above = x > high
+        return where(above if low is None else above | (high < low), g, 0.0)
+
+
+def inside(x, low, high):
+    """Where clamp leaves x as it is."""
+    if low is None:
+        return x <= high
+    return x >= low if high is None else (x >= low) & (x <= high)
+
+
+# ---- comparison and logic: no derivative ----------------------------------------------------------------
+
+
+class Comparison(Elementwise):
+    """Base of the comparisons."""
+
+    params = ("x", "y")
+    inputs = 2
+    result = BOOL
+    differentiable = False
+
+
+@op("eq")
+class Eq(Comparison):
+    """z = whether x = y, elementwise"""
+
+    kernel = "eq"
+
+
+@op("ne")
+class Ne(Comparison):
+    """z = whether x differs from y, elementwise"""
+
+    kernel = "ne"
+
+
+@op("lt")
+class Lt(Comparison):
+    """z = whether x < y, elementwise"""
+
+    kernel = "lt"
+
+
+@op("le")
+class Le(Comparison):
+    """z = whether x <= y, elementwise"""
+
+    kernel = "le"
+
+
+@op("gt")
+class Gt(Comparison):
+    """z = whether x > y, elementwise"""
+
+    kernel = "gt"
+
+
+@op("ge")
+class Ge(Comparison):
+    """z = whether x >= y, elementwise"""
+
+    kernel = "ge"
+
+
+class Logic(Elementwise):
+    """Base of and, or, xor: logical for bool, bitwise for integers."""
+
+    params = ("x", "y")
+    inputs = 2
+    differentiable = False
+
+
+@op("bitwise_and")
+class And(Logic):
+    """z = x and y"""
+
+    kernel = "logical_and"
+
+
+@op("bitwise_or")
+class Or(Logic):
+    """z = x or y"""
+
+    kernel = "logical_or"
+
+
+@op("bitwise_xor")
+class Xor(Logic):
+    """z = x exclusive-or y"""
+
+    kernel = "logical_xor"
+
+
+@op("bitwise_not")
+class Invert(Elementwise):
+    """z = not x"""
+
+    kernel = "invert"
+    params = ("x",)
+    inputs = 1
+    differentiable = False
+
+
+# ---- complex --------------------------------------------------------------------------------------------
+
+
+@op("conj")
+class Conj(Linear):
+    """z = the complex conjugate of x"""
+
+    def forward(k, x):
+        return k.conj(x)
+
+    def vjp_x(g):
+        return g.conj()
+
+
+@op("real")
+class Real(View):
+    """z = the real part of x, a view"""
+
+    def forward(k, x):
+        return k.real(x)
+
+    def vjp_x(g):           # the engine makes g complex, as x is
+        return g
+
+
+def real_part(x):
+    """The real part of x, x itself if it is real."""
+    return call(Real.op, (x,)) if x.dtype.is_complex else x
+
+
+def sgn(x):
+    """x / |x|, 0 at 0."""
+    if not x.dtype.is_complex:
+        return sign(x)
+    size = abs(x)
+    return where(size == 0, 0.0, x / size)
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+neg = negative = unary_function(Neg)
+reciprocal = unary_function(Reciprocal)
+sqrt = unary_function(Sqrt)
+rsqrt = unary_function(Rsqrt)
+exp = unary_function(Exp)
+log = unary_function(Log)
+log1p = unary_function(Log1p)
+sin = unary_function(Sin)
+cos = unary_function(Cos)
+tanh = unary_function(Tanh)
+sigmoid = unary_function(Sigmoid)
+relu = unary_function(Relu)
+abs = absolute = unary_function(Abs)
+sign = unary_function(Sign)
+
+
+def add(input, other, *, alpha=1):
+    """z = input + alpha other, elementwise.
+
+    Shapes broadcast, dtypes are promoted; `other` may be a number. Mirrors ``torch.add``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together.
+        TypeError: an operand is neither a tensor nor a number.
+
+    >>> mg.add(mg.tensor([1., 2.]), mg.tensor([3., 4.]), alpha=10)
+    tensor([31., 42.])
+    """
+    return two_operands(Add.op, input, other if alpha == 1 else alpha * other)
+
+
+def sub(input, other, *, alpha=1):
+    """z = input - alpha other, elementwise.
+
+    Shapes broadcast, dtypes are promoted; `other` may be a number. Mirrors ``torch.sub``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or both are bool.
+        TypeError: an operand is neither a tensor nor a number.
+
+    >>> mg.sub(mg.tensor([1., 2.]), 1)
+    tensor([0., 1.])
+    """
+    return two_operands(Sub.op, input, other if alpha == 1 else alpha * other)
+
+
+def rsub(input, other, *, alpha=1):
+    """z = other - alpha input, elementwise. Mirrors ``torch.rsub``.
+
+    >>> mg.rsub(mg.tensor([1., 2.]), 1)
+    tensor([ 0., -1.])
+    """
+    if isinstance(other, TensorBase):
+        return sub(other, input, alpha=alpha)
+    return two_operands(Rsub.op, input if alpha == 1 else alpha * input, other)
+
+
+def mul(input, other):
+    """z = input other, elementwise.
+
+    Shapes broadcast, dtypes are promoted; `other` may be a number. Mirrors ``torch.mul``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together.
+        TypeError: an operand is neither a tensor nor a number.
+
+    >>> mg.mul(mg.tensor([1., 2.]), mg.tensor([[3.], [4.]]))
+    tensor([[3., 6.],
+            [4., 8.]])
+    """
+    return two_operands(Mul.op, input, other)
+
+
+def div(input, other, *, rounding_mode=None):
+    """z = input / other, elementwise; integers give floating point results.
+
+    Args:
+        rounding_mode: None, or ``"trunc"`` (towards zero) or ``"floor"``, which keep integers integer and
+            have no derivative.
+
+    Shapes broadcast, dtypes are promoted; `other` may be a number. Division by zero gives inf or nan.
+    Mirrors ``torch.div``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or the rounding mode is unknown.
+        TypeError: an operand is neither a tensor nor a number.
+
+    >>> mg.div(mg.tensor([1, 3]), 2)
+    tensor([0.5000, 1.5000])
+    """
+    return two_operands(Div.op, input, other)
+
+
+multiply = mul
+subtract = sub
+divide = true_divide = div
+
+
+def pow(input, exponent):
+    """z = input to the power exponent, elementwise; one of them may be a number.
+
+    Mirrors ``torch.pow``.
+
+    Raises:
+        RuntimeError: integers to a negative integer power, or shapes that cannot be broadcast together.
+        TypeError: an operand is neither a tensor nor a number.
+
+    >>> mg.pow(mg.tensor([1., 2., 3.]), 2)
+    tensor([1., 4., 9.])
+    """
+    if not isinstance(input, TensorBase):
+        tensor_argument("pow", exponent, "exponent", 2)
+        return call(ScalarPow.op, (as_floating(exponent, input), input))
+    if isinstance(exponent, TensorBase):
+        return two_operands(Pow.op, input, exponent)
+    if type(exponent) is int and exponent < 0 and not input._meta.dtype.differentiable:
+        raise ShapeError("MG-E203", "Integers to negative integer powers are not allowed.",
+                         fix="convert first: x.float() ** -1")
+    return two_operands(PowScalar.op, input, exponent)
+
+
+def as_floating(x, number):
+    """`x` in the dtype in which an op on it and `number` computes."""
+    return x if x.dtype.differentiable or not isinstance(number, float) else x.to(x.new_tensor(number).dtype)
+
+
+def square(input):
+    """z = input squared, elementwise. Mirrors ``torch.square``.
+
+    >>> mg.square(mg.tensor([1., -3.]))
+    tensor([1., 9.])
+    """
+    return two_operands(PowScalar.op, tensor_argument("square", input), 2)
+
+
+def two_tensors(rule):
+    """The public function of an op both of whose operands have to be tensors."""
+    name = rule.op.name
+
+    def function(input, other):
+        tensor_argument(name, input)
+        return two_operands(rule.op, input, tensor_argument(name, other, "other", 2))
+    return named(function, name, rule.__doc__)
+
+
+maximum = two_tensors(Maximum)
+minimum = two_tensors(Minimum)
+eq = binary_function(Eq)
+ne = binary_function(Ne)
+lt = less = binary_function(Lt)
+le = binary_function(Le)
+gt = greater = binary_function(Gt)
+ge = binary_function(Ge)
+
+
+def logical_not(input):
+    """Whether input is zero, elementwise. Mirrors ``torch.logical_not``.
+
+    >>> mg.logical_not(mg.tensor([0., 2.]))
+    tensor([ True, False])
+    """
+    return eq(tensor_argument("logical_not", input), 0)
+
+
+def where(condition, input, other):
+    """z = input where condition, else other, elementwise.
+
+    Args:
+        condition (Tensor): bool; the three shapes broadcast together.
+        input, other (Tensor or number): of any dtypes; they are promoted.
+
+    The gradient goes to the operand that was chosen. Mirrors ``torch.where``.
+
+    Raises:
+        RuntimeError: the condition is not bool, or the shapes cannot be broadcast together.
+
+    >>> x = mg.tensor([-1., 2.])
+    >>> mg.where(x > 0, x, 0.)
+    tensor([0., 2.])
+    """
+    tensor_argument("where", condition, "condition")
+    if condition.dtype is not BOOL:
+        raise ShapeError("MG-E203", f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+                         f"{condition.dtype.name}", fix="compare: condition != 0")
+    input, other = promoted("where", condition, input, other)
+    return call(Where.op, (input, other, condition))
+
+
+def clamp(input, min=None, max=None):
+    """z = input limited to [min, max], elementwise; where min > max the result is max.
+
+    Args:
+        min, max (number, Tensor or None): at least one of them is given.
+
+    The gradient is 1 inside the limits, bounds included, and 0 outside. Mirrors ``torch.clamp``.
+
+    Raises:
+        RuntimeError: neither limit is given.
+
+    >>> mg.clamp(mg.tensor([-1., 0.5, 2.]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    tensor_argument("clamp", input)
+    if min is None and max is None:
+        raise ArgumentError("MG-E302", "clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, TensorBase) or isinstance(max, TensorBase):
+        low = None if min is None else promoted("clamp", input, min, input)[0]
+        high = None if max is None else promoted("clamp", input, max, input)[0]
+        return call(ClampTensor.op, (input, low, high))
+    for limit in (min, max):
+        if isinstance(limit, float) and not input.dtype.differentiable:
+            input = input.to(input.new_tensor(limit).dtype)
+    return call(Clamp.op, (input, min, max))
+
+
+clip = clamp
+
+
+def promoted(function, like, *operands):
+    """`operands`, tensors or numbers, as tensors of one dtype. `like` gives the device of the numbers."""
+    found = []
+    for position, x in enumerate(operands):
+        if not isinstance(x, TensorBase):
+            if not isinstance(x, (bool, int, float, complex)):
+                raise tensor_error(function, x, "input", position + 2)
+            x = like.new_tensor(x)
+        found.append(x)
+    dtype = operands_dtype(operands)
+    return [x.to(dtype) for x in found]
+
+
+# ---- operators --------------------------------------------------------------------------------------------
+
+
+def rdiv(x, y):
+    """y / x for a number y: as in PyTorch, the reciprocal times y."""
+    return NotImplemented if isinstance(y, TensorBase) else binary(Mul.op, unary(Reciprocal.op, x), y)
+
+
+def pow_operator(x, y):
+    """x ** y"""
+    if isinstance(y, (TensorBase, bool, int, float, complex)):
+        return pow(x, y)
+    return NotImplemented
+
+
+def rpow(x, y):
+    """y ** x"""
+    return pow(y, x) if isinstance(y, (bool, int, float, complex)) else NotImplemented
+
+
+COMPARISONS = {"eq": Eq.op, "ne": Ne.op, "lt": Lt.op, "le": Le.op, "gt": Gt.op, "ge": Ge.op}
+LOGIC = {"and": And.op, "or": Or.op, "xor": Xor.op}
+
+
+def compare(x, y, how):
+    """x == y and its like. With what is no tensor or number, == falls back to identity."""
+    return binary(COMPARISONS[how], x, y)
+
+
+def logical(x, y, how):
+    """x & y and its like."""
+    for operand in (x, y):
+        if isinstance(operand, TensorBase) and operand.dtype.differentiable:
+            raise NotImplementedError(f'"bitwise_{how}" not implemented for {operand.dtype.name}')
+    return binary(LOGIC[how], x, y)
+
+
+def invert(x):
+    """~x"""
+    if x.dtype.differentiable:
+        raise TypeError(f"~ (operator.invert) is only implemented on integer and Boolean-type tensors, not {x.dtype.name}")
+    return unary(Invert.op, x)
+
+
+def zeros_like(x):
+    """Zeros in the shape of x, without history."""
+    return x.new_zeros(x.shape)

@@ -1,0 +1,333 @@
+"""In-place ops: ``x.add_(y)``, ``x.copy_(y)``, ``x[i] = y``.
+
+Most are the rule of an out-of-place op whose result replaces the numbers of its first operand
+(``_core/inplace.py``); the few ops that exist only in place have their rules here.
+
+Mirrors ``tools/autograd/derivatives.yaml``, ``torch/csrc/autograd/python_variable_indexing.cpp``.
+"""
+
+from minigrad._core.apply import call
+from minigrad._core.inplace import write
+from minigrad._core.given import given
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import ShapeError, TensorTypeError
+from minigrad.ops import elementwise, indexing, views
+from minigrad.ops.base import Linear, Op, View, op, tensor_argument
+from minigrad.ops.elementwise import Clamp, ClampTensor, promoted
+
+__all__ = ["METHODS", "setitem"]
+
+
+# ---- ops that exist only in place, or for the sake of those ---------------------------------------------------
+
+
+@op("copy_", "CopyBackwards")
+class Copy(Op):
+    """z = y, in the shape and dtype of x"""
+
+    torch_names = {"x": "self", "y": "src"}
+
+    def forward(k, x, y):
+        return k.expand(y, x.shape)
+
+    def vjp_x(g):
+        return g.new_zeros(g.shape)
+
+    def vjp_y(g):
+        return g
+
+
+@op("zero_", "Zero0")
+class Zero(Op):
+    """z = 0"""
+
+    inputs = 1
+
+    def forward(k, x):
+        return k.full(x.shape, 0, x.dtype)
+
+    def vjp_x(g):
+        return g.new_zeros(g.shape)
+
+
+@op("fill_", "Fill2")
+class Fill(Op):
+    """z = a number"""
+
+    inputs = 1
+
+    def forward(k, x, value):
+        return k.full(x.shape, value, x.dtype)
+
+    def vjp_x(g):
+        return g.new_zeros(g.shape)
+
+
+@op("fill_tensor_", "Fill3")
+class FillTensor(Op):
+    """z = y, a 0-d tensor, everywhere"""
+
+    torch_names = {"x": "self", "y": "value"}
+
+    def forward(k, x, y):
+        return k.expand(y, x.shape)
+
+    def vjp_x(g):
+        return g.new_zeros(g.shape)
+
+    def vjp_y(g):
+        return g.sum()
+
+
+@op("as_strided")
+class AsStrided(View):
+    """z = a part of x, by the strides it would have in x's memory"""
+
+    inputs = 1
+
+    def forward(k, x, base_strides, shape, strides, offset):
+        return k.as_strided(x, base_strides, shape, strides, offset)
+
+    def vjp_x(g, x_shape, base_strides, shape, strides, offset):
+        return call(AsStridedAdd.op, (g, x_shape, base_strides, shape, strides, offset))
+
+
+@op("as_strided_add")
+class AsStridedAdd(Linear):
+    """z = zeros with x added in a part of it: the adjoint of as_strided"""
+
+    inputs = 1
+
+    def forward(k, x, base_shape, base_strides, shape, strides, offset):
+        return k.as_strided_add(x, base_shape, base_strides, shape, strides, offset)
+
+    def vjp_x(g, base_strides, shape, strides, offset):
+        return part(g, base_strides, shape, strides, offset)
+
+
+@op("as_strided_copy")
+class AsStridedCopy(Linear):
+    """`as_strided` of a gradient, which is nobody's view"""
+
+    inputs = 1
+
+    def forward(k, x, base_strides, shape, strides, offset):
+        return k.copy(k.as_strided(x, base_strides, shape, strides, offset))
+
+    def vjp_x(g, x_shape, base_strides, shape, strides, offset):
+        return call(AsStridedAdd.op, (g, x_shape, base_strides, shape, strides, offset))
+
+
+@op("as_strided_scatter")
+class AsStridedScatter(Op):
+    """z = x with y in a part of it"""
+
+    torch_names = {"x": "self", "y": "src"}
+
+    def forward(k, x, y, base_strides, shape, strides, offset):
+        return k.as_strided_scatter(x, y, base_strides, shape, strides, offset)
+
+    def vjp_x(g, base_strides, shape, strides, offset):
+        return call(AsStridedScatter.op, (g, g.new_zeros(shape), base_strides, shape, strides, offset))
+
+    def vjp_y(g, base_strides, shape, strides, offset):
+        return part(g, base_strides, shape, strides, offset)
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return indexing.linear_together(cls, args, tangents)
+
+
+def part(x, base_strides, shape, strides, offset):
+    """The part of `x` that a view of its shape would be."""
+    return call(AsStridedCopy.op, (x, base_strides, shape, strides, offset))
+
+
+given.as_strided = part
+given.as_strided_scatter = lambda x, y, *geometry: call(AsStridedScatter.op, (x, y, *geometry))
+given.as_strided_op = AsStrided.op
+given.zeros_like = elementwise.zeros_like
+
+
+# ---- methods ----------------------------------------------------------------------------------------------
+
+
+def operand(name, other):
+    """Raise unless `other` is a tensor or a number."""
+    if not isinstance(other, (TensorBase, bool, int, float, complex)):
+        raise TensorTypeError("MG-E201", f"{name}(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
+    return other
+
+
+def binary_method(rule, name):
+    """``x.add_(y)`` and its like."""
+    def method(self, other):
+        return write(rule.op, self, (operand(name, other),))
+    return method
+
+
+def unary_method(rule):
+    """``x.exp_()`` and its like."""
+    def method(self):
+        return write(rule.op, self, ())
+    return method
+
+
+def add_(self, other, *, alpha=1):
+    """self += alpha other"""
+    return write(elementwise.Add.op, self, (operand("add_", other) if alpha == 1 else alpha * other,))
+
+
+def sub_(self, other, *, alpha=1):
+    """self -= alpha other"""
+    return write(elementwise.Sub.op, self, (operand("sub_", other) if alpha == 1 else alpha * other,))
+
+
+def pow_(self, exponent):
+    """self **= exponent"""
+    rule = elementwise.Pow if isinstance(exponent, TensorBase) else elementwise.PowScalar
+    return write(rule.op, self, (operand("pow_", exponent),))
+
+
+def clamp_(self, min=None, max=None):
+    """Limit self to [min, max]."""
+    if isinstance(min, TensorBase) or isinstance(max, TensorBase):
+        return write(ClampTensor.op, self, tuple([None if limit is None else promoted("clamp_", self, self, limit)[1]
+                                                  for limit in (min, max)]))
+    return write(Clamp.op, self, (min, max))
+
+
+def copy_(self, src, non_blocking=False):
+    """Copy the numbers of `src`, which broadcasts and is converted, into self. Mirrors ``torch.Tensor.copy_``.
+
+    Raises:
+        RuntimeError: `src` does not broadcast to self, or self may not be written to.
+
+    >>> mg.zeros(2).copy_(mg.tensor([1., 2.]))
+    tensor([1., 2.])
+    """
+    tensor_argument("copy_", src, "other", 1)
+    if not broadcasts_to(src._meta.shape, self._meta.shape):
+        views.expand(src, *self._meta.shape)        # says what is wrong
+    return write(Copy.op, self, (src,))
+
+
+def broadcasts_to(small, large):
+    """Whether a tensor of shape `small` broadcasts to `large`."""
+    return len(small) <= len(large) and all(a in (1, b) for a, b in zip(small[::-1], large[::-1]))
+
+
+def zero_(self):
+    """Set every element to 0. Mirrors ``torch.Tensor.zero_``.
+
+    >>> mg.ones(2).zero_()
+    tensor([0., 0.])
+    """
+    return write(Zero.op, self, ())
+
+
+def fill_(self, value):
+    """Set every element to `value`, a number or a 0-d tensor. Mirrors ``torch.Tensor.fill_``.
+
+    Raises:
+        RuntimeError: `value` is a tensor with dimensions.
+
+    >>> mg.zeros(2).fill_(7)
+    tensor([7., 7.])
+    """
+    if not isinstance(value, TensorBase):
+        return write(Fill.op, self, (operand("fill_", value),))
+    if value.ndim > 0:
+        raise ShapeError("MG-E204", f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return write(FillTensor.op, self, (value,))
+
+
+def requires_floating(self, name):
+    """Raise unless self can hold random floats."""
+    if not self.dtype.is_floating_point:
+        raise ShapeError("MG-E203", f"{name}() is not implemented for {self.dtype.name}")
+
+
+def setitem(x, index, value):
+    """``x[index] = value``"""
+    if not isinstance(value, (TensorBase, bool, int, float, complex)):
+        try:
+            value = x.new_tensor(value)
+        except (TypeError, ValueError, RuntimeError):
+            raise TypeError(f"can't assign a {type(value).__name__} to a {x.dtype.name} tensor") from None
+    view, indices = indexing.basic(x, index, reading=False)
+    if indices is None:
+        assign(view, value)
+    else:
+        put(view, indices, value)
+
+
+def assign(view, value):
+    """Write `value`, a number or a tensor that broadcasts, to all of `view`."""
+    if not isinstance(value, TensorBase):
+        value = view.new_tensor(value)
+    if value.ndim == 0 and view.ndim > 0:
+        fill_(view, value)
+        return
+    shape = value._meta.shape
+    while len(shape) > view.ndim and shape[0] == 1:
+        value = views.select(value, 0, 0)
+        shape = value._meta.shape
+    copy_(view, value)
+
+
+def put(view, indices, value):
+    """Write `value` to the elements that advanced `indices` name."""
+    if not isinstance(value, TensorBase):
+        value = view.new_tensor(value)
+    value = views.cast(value, view.dtype)
+    target = indexing.result_shape(view, indices)
+    if not broadcasts_to(value._meta.shape, target):
+        raise ShapeError("MG-E204", f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result "
+                         f"of shape {list(target)}")
+    write(indexing.IndexPut.op, view, (value, indices, False))
+
+
+def put_(self, indices, values, accumulate=False):
+    """``self[indices] = values``, or ``+=`` with repeats. Mirrors ``torch.Tensor.index_put_``.
+
+    Args:
+        indices (tuple of Tensor): one per dimension, or fewer.
+        values (Tensor): broadcasts to the shape that they index.
+        accumulate (bool): add instead.
+
+    Raises:
+        IndexError: an index is out of range.
+        RuntimeError: the shapes or dtypes do not fit, or self may not be written to.
+
+    >>> mg.zeros(3).index_put_((mg.tensor([0, 0]),), mg.tensor([1., 2.]), accumulate=True)
+    tensor([3., 0., 0.])
+    """
+    view, found = indexing.basic(self, tuple([slice(None) if i is None else i for i in indices]), reading=False)
+    if found is None:
+        raise TensorTypeError("MG-E304", "index_put_(): indices must be tensors")
+    if values.dtype is not self.dtype:
+        raise ShapeError("MG-E203", f"Index put requires the source and destination dtypes match, got {self.dtype.name} for the "
+                         f"destination and {values.dtype.name} for the source.")
+    target = indexing.result_shape(view, found)
+    if not broadcasts_to(values._meta.shape, target):
+        raise ShapeError("MG-E204", f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result "
+                         f"of shape {list(target)}")
+    return write(indexing.IndexPut.op, self, (values, found, accumulate))
+
+
+METHODS = {
+    "add_": add_, "sub_": sub_, "pow_": pow_, "clamp_": clamp_, "copy_": copy_, "zero_": zero_, "fill_": fill_,
+    "index_put_": put_,
+    "mul_": binary_method(elementwise.Mul, "mul_"), "div_": binary_method(elementwise.Div, "div_"),
+    **{name + "_": unary_method(rule) for name, rule in [
+        ("neg", elementwise.Neg), ("exp", elementwise.Exp), ("log", elementwise.Log), ("log1p", elementwise.Log1p),
+        ("sqrt", elementwise.Sqrt), ("rsqrt", elementwise.Rsqrt), ("reciprocal", elementwise.Reciprocal),
+        ("abs", elementwise.Abs), ("sign", elementwise.Sign), ("sin", elementwise.Sin), ("cos", elementwise.Cos),
+        ("tanh", elementwise.Tanh), ("sigmoid", elementwise.Sigmoid), ("relu", elementwise.Relu)]},
+}
+METHODS |= {"subtract_": sub_, "multiply_": METHODS["mul_"], "divide_": METHODS["div_"], "clip_": clamp_}
+for _method in ("mul_", "div_", *[n for n in METHODS if METHODS[n].__name__ == "method"]):
+    METHODS[_method].__name__ = METHODS[_method].__qualname__ = _method
+METHODS |= {"__iadd__": METHODS["add_"], "__isub__": METHODS["sub_"], "__imul__": METHODS["mul_"],
+            "__itruediv__": METHODS["div_"], "__ipow__": METHODS["pow_"]}

@@ -1,0 +1,331 @@
+"""Matrix products.
+
+    z = x y       dx = g yᴴ      dy = xᴴ g
+
+`matmul` is made of a few primitives (dot, mv, mm, bmm) by the shapes of its operands, as in PyTorch, so that
+the graph shows which one ran.
+
+Mirrors ``aten/src/ATen/native/{LinearAlgebra,Linear}.cpp``.
+"""
+
+import numpy as np
+
+from minigrad._core.apply import call
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import ShapeError
+from minigrad.ops.base import Linear, Op, conj, op, tensor_argument
+from minigrad.ops.views import expand, reshape, squeeze, t, transpose, unsqueeze, view, UnsafeView
+
+__all__ = ["addmm", "bmm", "dot", "linear", "matmul", "mm", "mv"]
+
+
+@op("mm")
+class Mm(Linear):
+    """z = x y, for matrices"""
+
+    torch_names = {"x": "self", "y": "mat2"}
+
+    def forward(k, x, y):
+        return k.matmul(x, y)
+
+    def vjp_x(g, y):
+        return call(Mm.op, (g, conj(t(y))))
+
+    def vjp_y(g, x):
+        return call(Mm.op, (conj(t(x)), g))
+
+
+@op("bmm")
+class Bmm(Linear):
+    """z[i] = x[i] y[i], for batches of matrices"""
+
+    torch_names = {"x": "self", "y": "mat2"}
+
+    def forward(k, x, y):
+        return k.matmul(x, y)
+
+    def vjp_x(g, y):
+        return call(Bmm.op, (g, conj(transpose(y, 1, 2))))
+
+    def vjp_y(g, x):
+        return call(Bmm.op, (conj(transpose(x, 1, 2)), g))
+
+
+@op("mv")
+class Mv(Linear):
+    """z = x y, for a matrix and a vector"""
+
+    torch_names = {"x": "self", "y": "vec"}
+
+    def forward(k, x, y):
+        return k.select(k.matmul(x, k.unsqueeze(y, 1)), 1, 0)
+
+    def vjp_x(g, y):        # dx = g yᴴ, an outer product
+        return unsqueeze(g, 1) * conj(y)
+
+    def vjp_y(g, x):
+        return call(Mv.op, (conj(t(x)), g))
+
+
+@op("dot")
+class Dot(Linear):
+    """z = Σ x y, for vectors"""
+
+    torch_names = {"x": "self", "y": "tensor"}
+
+    def forward(k, x, y):
+        return k.dot(x, y)
+
+    def vjp_x(g, y):
+        return g * conj(y)
+
+    def vjp_y(g, x):
+        return g * conj(x)
+
+
+@op("addmm")
+class Addmm(Op):
+    """z = b + x y, for matrices; b broadcasts"""
+
+    torch_names = {"x": "mat1", "y": "mat2", "b": "self"}
+
+    def forward(k, b, x, y):
+        return k.addmm(b, x, y)
+
+    def vjp_b(g):
+        return g
+
+    def vjp_x(g, y):
+        return call(Mm.op, (g, conj(t(y))))
+
+    def vjp_y(g, x):
+        return call(Mm.op, (conj(t(x)), g))
+
+    def jvp(ts, b, x, y):
+        tb, tx, ty = ts
+        total = None if tb is None else expand(tb, (x.shape[0], y.shape[1]))
+        for part in (None if tx is None else call(Mm.op, (tx, y)), None if ty is None else call(Mm.op, (x, ty))):
+            if part is not None:
+                total = part if total is None else total + part
+        return total
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+def check(function, x, y, dims_x, dims_y):
+    """Raise unless the two are tensors of these numbers of dimensions and of one dtype."""
+    tensor_argument(function, x)
+    tensor_argument(function, y, "mat2", 2)
+    if x.ndim != dims_x or y.ndim != dims_y:
+        raise ShapeError("MG-E209", f"{function}(): expected a {dims_x}D and a {dims_y}D tensor, but got {x.ndim}D and {y.ndim}D",
+                         found=f"shapes {list(x.shape)} and {list(y.shape)}", fix="matmul() takes any number of dimensions")
+    same_dtype(function, x, y)
+
+
+def same_dtype(function, x, y):
+    """Raise unless `x` and `y` have one dtype: matrix products do not promote."""
+    if x.dtype is not y.dtype:
+        raise ShapeError("MG-E203", f"expected m1 and m2 to have the same dtype, but got: {x.dtype.name} != {y.dtype.name}, "
+                         f"in {function}()", fix="convert one of them: x.to(y.dtype)")
+
+
+def inner(function, x, y, a, b):
+    """Raise unless the sizes that a product sums over agree."""
+    if a != b:
+        raise ShapeError("MG-E209", f"{function}(): mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, x.shape))} and "
+                         f"{'x'.join(map(str, y.shape))})",
+                         expected=f"the last size of the first ({a}) to be the last but one of the second ({b})",
+                         fix="transpose one of them with .mT, or check the sizes of the layers")
+
+
+def mm(input, mat2):
+    """The product of two matrices, (n, m) and (m, p). Mirrors ``torch.mm``.
+
+    Raises:
+        RuntimeError: one is no matrix, the inner sizes differ, or the dtypes do.
+
+    >>> mg.mm(mg.tensor([[1., 2.]]), mg.tensor([[3.], [4.]]))
+    tensor([[11.]])
+    """
+    check("mm", input, mat2, 2, 2)
+    inner("mm", input, mat2, input.shape[1], mat2.shape[0])
+    return call(Mm.op, (input, mat2))
+
+
+def bmm(input, mat2):
+    """The products of matrices in pairs, (b, n, m) and (b, m, p). Mirrors ``torch.bmm``.
+
+    Raises:
+        RuntimeError: one is not 3-d, the sizes do not fit, or the dtypes differ.
+
+    >>> mg.bmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1)).flatten()
+    tensor([3., 3.])
+    """
+    check("bmm", input, mat2, 3, 3)
+    if input.shape[0] != mat2.shape[0]:
+        raise ShapeError("MG-E209", f"bmm(): batch sizes differ, {input.shape[0]} and {mat2.shape[0]}: Expected size for first two "
+                         "dimensions of batch2 tensor to match", found=f"shapes {list(input.shape)} and {list(mat2.shape)}")
+    inner("bmm", input, mat2, input.shape[2], mat2.shape[1])
+    return call(Bmm.op, (input, mat2))
+
+
+def mv(input, vec):
+    """The product of a matrix (n, m) and a vector (m). Mirrors ``torch.mv``.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> mg.mv(mg.tensor([[1., 2.], [3., 4.]]), mg.tensor([1., 1.]))
+    tensor([3., 7.])
+    """
+    check("mv", input, vec, 2, 1)
+    if input.shape[1] != vec.shape[0]:
+        raise ShapeError("MG-E209", f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), vec "
+                         f"({vec.shape[0]})")
+    return call(Mv.op, (input, vec))
+
+
+def dot(input, tensor):
+    """The inner product of two vectors of one size; nothing is conjugated. Mirrors ``torch.dot``.
+
+    Raises:
+        RuntimeError: one is no vector, the sizes differ, or the dtypes do.
+
+    >>> mg.dot(mg.tensor([1., 2.]), mg.tensor([3., 4.]))
+    tensor(11.)
+    """
+    tensor_argument("dot", input)
+    tensor_argument("dot", tensor, "tensor", 2)
+    if input.ndim != 1 or tensor.ndim != 1:
+        raise ShapeError("MG-E209", f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
+    if input.dtype is not tensor.dtype:
+        raise ShapeError("MG-E203", f"dot : expected both vectors to have same dtype, but found {input.dtype.name} and "
+                         f"{tensor.dtype.name}")
+    if input.shape[0] != tensor.shape[0]:
+        raise ShapeError("MG-E209", f"inconsistent tensor size, expected tensor {list(input.shape)} and src {list(tensor.shape)} to "
+                         f"have the same number of elements, but got {input.shape[0]} and {tensor.shape[0]} elements respectively")
+    return call(Dot.op, (input, tensor))
+
+
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """beta input + alpha mat1 mat2. Mirrors ``torch.addmm``.
+
+    Args:
+        input (Tensor): broadcasts to the shape of the product.
+        mat1, mat2 (Tensor): matrices (n, m) and (m, p).
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> mg.addmm(mg.tensor([10., 20.]), mg.ones(2, 3), mg.ones(3, 2))
+    tensor([[13., 23.],
+            [13., 23.]])
+    """
+    tensor_argument("addmm", input)
+    check("addmm", mat1, mat2, 2, 2)
+    inner("addmm", mat1, mat2, mat1.shape[1], mat2.shape[0])
+    same_dtype("addmm", input, mat1)
+    if (input.shape or (1,))[-1] not in (1, mat2.shape[1]) or input.ndim > 2 or \
+            (input.ndim == 2 and input.shape[0] not in (1, mat1.shape[0])):
+        expand(input, mat1.shape[0], mat2.shape[1])     # says what is wrong
+    if beta != 1:
+        input = beta * input
+    if alpha != 1:
+        mat1 = alpha * mat1
+    return call(Addmm.op, (input, mat1, mat2))
+
+
+def matmul(input, other):
+    """The matrix product of two tensors, by their numbers of dimensions:
+
+        1, 1    inner product
+        2, 2    product of matrices
+        2, 1    matrix times vector
+        1, 2    the vector as a row
+        more    batches of matrices; all but the last two dimensions broadcast
+
+    Mirrors ``torch.matmul``.
+
+    Raises:
+        RuntimeError: the shapes do not fit, one is 0-d, or the dtypes differ.
+
+    >>> mg.matmul(mg.ones(2, 3), mg.ones(3))
+    tensor([3., 3.])
+    """
+    tensor_argument("matmul", input)
+    tensor_argument("matmul", other, "other", 2)
+    m, n = input.ndim, other.ndim
+    if m == 0 or n == 0:
+        raise ShapeError("MG-E209", f"both arguments to matmul need to be at least 1D, but they are {m}D and {n}D")
+    if m == 2 and n == 2:
+        return mm(input, other)
+    if m == 1 and n == 1:
+        return dot(input, other)
+    if n == 1 and m == 2:
+        return mv(input, other)
+    if m == 1 and n == 2:
+        return squeeze(mm(unsqueeze(input, 0), other), (0,))
+    same_dtype("matmul", input, other)
+    return matmul_batches(input, other)
+
+
+def matmul_batches(x, y):
+    """`matmul` where one operand has at least three dimensions."""
+    a = unsqueeze(x, 0) if x.ndim == 1 else x
+    b = unsqueeze(y, 1) if y.ndim == 1 else y
+    inner("matmul", x, y, a.shape[-1], b.shape[-2])
+    if b.ndim == 2:     # one matrix for all: fold the batches into the rows
+        rows = reshape(a, -1, a.shape[-1]) if a.numel() else view(a, int(np.prod(a.shape[:-1])), a.shape[-1])
+        z = call(Mv.op, (rows, y)) if y.ndim == 1 else call(Mm.op, (rows, b))
+        return call(UnsafeView.op, (z, (*a.shape[:-1], *b.shape[-1:][:y.ndim - 1])))
+    try:
+        batch = tuple(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
+    except ValueError:
+        raise ShapeError("MG-E204", f"The batch dimensions of {list(x.shape)} and {list(y.shape)} cannot be broadcast together: the "
+                         "size of tensor a must match the size of tensor b at non-singleton dimensions") from None
+    n = int(np.prod(batch))
+    p = reshape(expand(a, *batch, *a.shape[-2:]), n, *a.shape[-2:])
+    q = reshape(expand(b, *batch, *b.shape[-2:]), n, *b.shape[-2:])
+    z = call(UnsafeView.op, (call(Bmm.op, (p, q)), (*batch, a.shape[-2], b.shape[-1])))
+    if x.ndim == 1:
+        z = squeeze(z, -2)
+    return squeeze(z, -1) if y.ndim == 1 else z
+
+
+def matmul_operator(x, y):
+    """x @ y"""
+    if isinstance(x, TensorBase) and isinstance(y, TensorBase):
+        return matmul(x, y)
+    return NotImplemented
+
+
+def linear(input, weight, bias=None):
+    """input weightᵀ + bias: a fully connected layer.
+
+    Args:
+        input (Tensor): (..., in_features)
+        weight (Tensor): (out_features, in_features), or (in_features)
+        bias (Tensor, optional): (out_features), or 0-d
+
+    Mirrors ``torch.nn.functional.linear``.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> F.linear(mg.tensor([1., 2.]), mg.tensor([[3., 4.]]), mg.tensor([0.5]))
+    tensor([11.5000])
+    """
+    tensor_argument("linear", input)
+    tensor_argument("linear", weight, "weight", 2)
+    if weight.ndim == 1:
+        z = matmul(input, weight)
+        return z if bias is None else z + bias
+    if bias is None:
+        return matmul(input, t(weight))
+    if input.ndim == 2:
+        return addmm(bias, input, t(weight))
+    same_dtype("linear", input, weight)
+    inner("linear", input, weight, input.shape[-1] if input.ndim else 1, weight.shape[1])
+    rows = view(input, -1, weight.shape[1]) if input.is_contiguous() else reshape(input, -1, weight.shape[1])
+    return view(addmm(bias, rows, t(weight)), *input.shape[:-1], weight.shape[0])
