@@ -1,0 +1,46 @@
+"""minigrad: PyTorch's autograd from the inside.
+
+    import minigrad as mg
+    x = mg.tensor([1., 2.], requires_grad=True)
+    (x ** 2).sum().backward()
+    x.grad                                          # tensor([2., 4.])
+
+Names, signatures and module paths are PyTorch's. The engine is in ``minigrad/_core``, whose README gives the
+reading order.
+"""
+
+from minigrad import _pure
+
+_pure.install()
+
+from minigrad import kernels as _kernels
+from minigrad._core.meta import CPU as _CPU
+
+_CPU.backend.use(_kernels.CPU)
+
+from minigrad import ops as _ops
+from minigrad._core.meta import Device, Size
+from minigrad._core.meta import DType as dtype
+from minigrad._tensor_str import set_printoptions
+from minigrad._version import __version__
+from minigrad.dtypes import (bool_, cdouble, cfloat, complex64, complex128, device, double, finfo, float16, float32, float64,
+                             get_default_dtype, half, iinfo, int8, int16, int32, int64, long, promote_types, set_default_dtype,
+                             short, uint8)
+from minigrad.errors import explain
+from minigrad.ops import *
+from minigrad.tensor import Tensor, install_methods
+
+install_methods(_ops.METHODS)
+
+from minigrad import autograd, random
+from minigrad.autograd.grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
+                                         set_grad_enabled)
+from minigrad.creation import *
+from minigrad.random import (Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, normal, rand,
+                             rand_like, randint, randn, randn_like, randperm, seed, set_rng_state)
+
+float = float32
+bool = bool_
+int = int32
+contiguous_format = "contiguous_format"
+preserve_format = "preserve_format"

@@ -1,0 +1,260 @@
+"""Automatic differentiation: the calls that run the engine.
+
+    backward(tensors)         adds the gradients of the leaves to their ``.grad``
+    grad(outputs, inputs)     returns gradients, and touches no ``.grad``
+
+Both check their arguments here and then run one task of the engine (``_core/engine.py``).
+
+Mirrors ``torch/autograd/__init__.py``.
+"""
+
+import warnings
+
+from minigrad._core import engine
+from minigrad._core.accumulate import accumulator
+from minigrad.autograd import grad_mode, graph
+from minigrad.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from minigrad.autograd.graph import GradientEdge, _edge
+from minigrad.creation import ones_like, zeros
+from minigrad.errors import AutogradError, AutogradTypeError, TensorValueError
+from minigrad.tensor import Tensor
+
+__all__ = ["backward", "enable_grad", "grad", "grad_mode", "graph", "inference_mode", "no_grad", "set_grad_enabled"]
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+    """Compute the sum of gradients of given tensors with respect to graph leaves, adding them to ``.grad``.
+
+    Args:
+        tensors (Tensor, GradientEdge, or sequence of them): what is differentiated.
+        grad_tensors (Tensor or sequence, optional): the gradient of each of them, of its shape; None for a
+            single real number, whose gradient is 1.
+        retain_graph (bool, optional): keep what the nodes saved, for a second backward. As `create_graph` by
+            default.
+        create_graph (bool): record the backward itself, for higher derivatives.
+        grad_variables: the old name of `grad_tensors`.
+        inputs (sequence of Tensor or GradientEdge, optional): accumulate into these alone.
+
+    Raises:
+        RuntimeError: a tensor has no graph; a gradient is missing, or of another shape; the graph has been
+            freed; a tensor that was saved has been modified since.
+        TypeError: a gradient is no tensor.
+
+    After an error the ``.grad`` of leaves that had been reached are kept, and no node runs any more.
+    Mirrors ``torch.autograd.backward``.
+
+    >>> x = mg.tensor([1., 2.], requires_grad=True)
+    >>> mg.autograd.backward([x.sum(), (x * x).sum()])
+    >>> x.grad
+    tensor([3., 5.])
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise AutogradError("MG-E108", "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+                                "Please only use `grad_tensors`.")
+        grad_tensors = grad_variables
+    targets = None
+    if inputs is not None:
+        targets = [_target(x) for x in as_inputs(inputs, "backward")]
+    roots, grads = root_edges(tensors, grad_tensors)
+    if create_graph:
+        _warn_of_cycle()
+    engine.execute(roots, grads, create_graph if retain_graph is None else bool(retain_graph), bool(create_graph), targets, True)
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
+         is_grads_batched=False, materialize_grads=False):
+    """Compute and return the sum of gradients of outputs with respect to the inputs.
+
+    Args:
+        outputs (Tensor, GradientEdge, or sequence): what is differentiated.
+        inputs (Tensor, GradientEdge, sequence, or dict): with respect to what; none is changed.
+        grad_outputs (Tensor or sequence, optional): the gradient of each output, of its shape; None for a
+            single real number, whose gradient is 1.
+        retain_graph (bool, optional): keep what the nodes saved. As `create_graph` by default.
+        create_graph (bool): record the backward itself, for higher derivatives.
+        only_inputs: deprecated and ignored.
+        allow_unused (bool, optional): None instead of an error for an input that has no part in the outputs.
+        is_grads_batched (bool): the first dimension of each grad_output counts vectors; the results have it too.
+        materialize_grads (bool): zeros instead of None; implies `allow_unused`.
+
+    Returns:
+        tuple of Tensor (or a dict with the keys of `inputs`): of the shapes of `inputs`. They may share memory
+        with each other: do not write to them.
+
+    Raises:
+        RuntimeError: as `backward`; and for an input that requires no gradient or was not used.
+        ValueError: `materialize_grads` together with ``allow_unused=False``.
+
+    Mirrors ``torch.autograd.grad``.
+
+    >>> x = mg.tensor(3., requires_grad=True)
+    >>> g, = mg.autograd.grad(x ** 3, x, create_graph=True)
+    >>> mg.autograd.grad(g, x)
+    (tensor(18.),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise TensorValueError("MG-E108", "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+                               "allow_unused=False.")
+    if not only_inputs:
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
+                      "parts of the graph, please use minigrad.autograd.backward.", FutureWarning, stacklevel=2)
+    keys = list(inputs) if type(inputs) is dict else None
+    listed = as_inputs(inputs, "grad")
+    targets = [_source(x) for x in listed]
+    if is_grads_batched:
+        found = batched(outputs, grad_outputs, listed, retain_graph, create_graph, allow_unused, materialize_grads)
+    else:
+        roots, grads = root_edges(outputs, grad_outputs)
+        keep = create_graph if retain_graph is None else bool(retain_graph)
+        found = engine.execute(roots, grads, keep, bool(create_graph), targets, False)
+        found = tuple([_result(g, x, i, allow_unused or materialize_grads, materialize_grads, create_graph)
+                       for i, (g, x) in enumerate(zip(found, listed))])
+    return found if keys is None else dict(zip(keys, found))
+
+
+# ---- arguments ------------------------------------------------------------------------------------------
+
+
+def as_inputs(inputs, function):
+    """The `inputs` argument as a list of tensors and edges."""
+    if isinstance(inputs, (Tensor, GradientEdge)):
+        return [inputs]
+    if type(inputs) is dict:
+        inputs = inputs.values()
+    elif hasattr(inputs, "keys"):
+        raise AutogradTypeError("MG-E107", f"{function}(): a mapping of inputs must be a dict, not {type(inputs).__name__}")
+    found = list(inputs)
+    if not found:
+        raise AutogradError("MG-E107", f"`inputs` argument to `{function}()` cannot be empty.",
+                            fix="leave it out to compute the gradients of all leaves")
+    return found
+
+
+def _target(x):
+    """An element of ``backward(inputs=)`` as an edge. A non-leaf keeps its gradient from now on."""
+    node, number = _edge(x, "all inputs")
+    if isinstance(x, Tensor):
+        x.retain_grad()
+        if node is None:
+            node = accumulator(x)
+    return node, number
+
+
+def _source(x):
+    """An element of ``grad(inputs=)`` as an edge."""
+    node, number = _edge(x, "all inputs")
+    if isinstance(x, Tensor) and not x.requires_grad:
+        raise AutogradError("MG-E107", "One of the differentiated Tensors does not require grad",
+                            fix="x.requires_grad_() before it is used")
+    if node is None:
+        node = accumulator(x)
+    return node, number
+
+
+def _result(found, x, index, allow_unused, materialize, create_graph):
+    """A gradient as `grad` returns it, or what stands for one that did not arrive."""
+    if found is not None:
+        return found
+    if not allow_unused:
+        raise AutogradError("MG-E109", f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
+                            "allow_unused=True if this is the desired behavior.")
+    if not materialize:
+        return None
+    if isinstance(x, GradientEdge):
+        raise AutogradError("MG-E109", "materialize_grads cannot be used when the given input is a GradientEdge and no gradient arrives: "
+                            "there is no tensor to take the zeros' shape from")
+    return zeros(tuple(x.shape), dtype=x.dtype, device=x.device, requires_grad=bool(create_graph))
+
+
+def root_edges(tensors, gradients):
+    """The roots of a backward as edges, and their gradients, checked and filled in."""
+    single = isinstance(tensors, (Tensor, GradientEdge))
+    roots = [tensors] if single else list(tensors)
+    if not roots:
+        raise AutogradError("MG-E107", "'outputs' argument to the backward cannot be empty: no tensor was given")
+    if gradients is None:
+        given = [None] * len(roots)
+    elif isinstance(gradients, Tensor):
+        given = [gradients]
+    else:
+        given = list(gradients)
+    if len(given) != len(roots):
+        raise AutogradError("MG-E108", f"got {len(roots)} tensors and {len(given)} gradients")
+    edges = []
+    grads = []
+    for i, (root, g) in enumerate(zip(roots, given)):
+        if not isinstance(root, (Tensor, GradientEdge)):
+            raise AssertionError(f"Expected output to be a Tensor or a GradientEdge, but got {type(root).__name__} at index {i}")
+        node, number = _edge(root, "roots")
+        if node is None:
+            if not root.requires_grad:
+                raise AutogradError("MG-E110", f"element {i} of tensors does not require grad and does not have a grad_fn",
+                                    fix="nothing on the way to it required a gradient: set requires_grad=True on the parameters, and "
+                                        "do not compute it under no_grad() or through detach()")
+            node = accumulator(root)
+        edges.append((node, number))
+        grads.append(root_gradient(root, node, number, g, i))
+    return edges, grads
+
+
+def root_gradient(root, node, number, g, index):
+    """The gradient of a root: the one given, checked, or 1."""
+    meta = node._input_metadata[number]
+    if g is None:
+        if not isinstance(root, GradientEdge) and not root.requires_grad:
+            return None
+        if meta.numel != 1:
+            raise AutogradError("MG-E108", "grad can be implicitly created only for scalar outputs", found=f"shape {list(meta.shape)}",
+                                fix="reduce it first, for instance with .sum() or .mean(), or pass its gradient: "
+                                    "y.backward(mg.ones_like(y))")
+        if not meta.dtype.is_floating_point:
+            raise AutogradError("MG-E108", "grad can be implicitly created only for real scalar outputs but got "
+                                f"minigrad.{meta.dtype.name}", fix="take .real or .abs() first, or pass the gradient")
+        return ones_like(root) if isinstance(root, Tensor) else zeros(meta.shape, dtype=meta.dtype) + 1
+    if not isinstance(g, Tensor):
+        raise AutogradTypeError("MG-E108", f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    if tuple(g.shape) != meta.shape:
+        raise AutogradError("MG-E108", f"Mismatch in shape: grad_output[{index}] has a shape of {list(g.shape)} and output[{index}] has a "
+                            f"shape of {list(meta.shape)}.")
+    if g.dtype.is_complex != meta.dtype.is_complex:
+        raise AutogradError("MG-E108", f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
+                            f"dtype: grad_output[{index}] has a dtype of {g.dtype.name} and output[{index}] has a dtype of "
+                            f"{meta.dtype.name}.")
+    return g
+
+
+_warned = False
+
+
+def _warn_of_cycle():
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+                      "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this.",
+                      UserWarning, stacklevel=3)
+
+
+def batched(outputs, grad_outputs, inputs, retain_graph, create_graph, allow_unused, materialize_grads):
+    """`grad` for each slice of the gradients' first dimension, the results stacked."""
+    from minigrad.ops.views import stack
+    single = isinstance(outputs, (Tensor, GradientEdge))
+    outputs = [outputs] if single else list(outputs)
+    gradients = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs or ())
+    if len(gradients) != len(outputs):
+        raise AutogradError("MG-E108", f"got {len(outputs)} tensors and {len(gradients)} gradients")
+    for i, (g, y) in enumerate(zip(gradients, outputs)):
+        if isinstance(y, GradientEdge):
+            raise AutogradError("MG-E108", "is_grads_batched=True is not supported with GradientEdge")
+        if g.ndim == 0 or tuple(g.shape[1:]) != tuple(y.shape):
+            raise AutogradError("MG-E108", f"If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                                f"dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding output, "
+                                f"but a mismatch was detected: grad_output[{i}] has a shape of {list(g.shape)} and output[{i}] has a shape "
+                                f"of {list(y.shape)}.")
+    n = gradients[0].shape[0]
+    keep = create_graph if retain_graph is None else retain_graph
+    rows = [grad(outputs, inputs, [g[i] for g in gradients], True if i < n - 1 else keep, create_graph, True, allow_unused, False,
+                 materialize_grads) for i in range(n)]
+    return tuple([None if column[0] is None else stack(column) for column in zip(*rows)])

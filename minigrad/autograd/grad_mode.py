@@ -1,0 +1,246 @@
+"""Switching the recording of ops off and on.
+
+    with no_grad(): ...         ops leave no nodes
+    with enable_grad(): ...     they do again
+    set_grad_enabled(flag)      either, as a context, a decorator, or a plain call
+    with inference_mode(): ...  no nodes, and results that can never take part in autograd
+
+The modes are per thread. As decorators they also work on generators and coroutines, where the mode holds
+while the body runs and not between its steps.
+
+Mirrors ``torch/autograd/grad_mode.py`` and ``torch/utils/_contextlib.py``.
+"""
+
+import functools
+import inspect
+import types
+import warnings
+
+from minigrad._core.state import current
+from minigrad.errors import AutogradTypeError
+
+__all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_grad_enabled"]
+
+
+def is_grad_enabled():
+    """Whether ops record nodes in this thread. Mirrors ``torch.is_grad_enabled``.
+
+    >>> with mg.no_grad(): mg.is_grad_enabled()
+    False
+    """
+    return current().grad_enabled
+
+
+def is_inference_mode_enabled():
+    """Whether this thread is in inference mode. Mirrors ``torch.is_inference_mode_enabled``.
+
+    >>> mg.is_inference_mode_enabled()
+    False
+    """
+    return current().inference
+
+
+class Mode:
+    """A context manager and decorator that sets the modes of this thread and restores them.
+
+    One object may be entered several times, also nested: it keeps a stack of what to restore.
+    """
+
+    def __init__(self):
+        self.before = []
+
+    def enter(self, state):
+        """Set the modes."""
+        raise NotImplementedError
+
+    def clone(self):
+        """A fresh context of the same kind: each call of a decorated function gets its own."""
+        return type(self)()
+
+    def __enter__(self):
+        state = current()
+        self.before.append((state.grad_enabled, state.inference, state.forward_level))
+        self.enter(state)
+
+    def __exit__(self, *exc_info):
+        current().set_modes(*self.before.pop())
+
+    def __call__(self, function):
+        return decorated(self.clone, function)
+
+
+class BareMode(Mode):
+    """A mode that works as a decorator with and without parentheses."""
+
+    def __new__(cls, orig_func=None):
+        if orig_func is None:
+            return super().__new__(cls)
+        return cls()(orig_func)
+
+    def __init__(self, orig_func=None):
+        super().__init__()
+
+
+def decorated(context, function):
+    """`function` with a fresh ``context()`` around each call, or around each step of a generator or coroutine."""
+    if inspect.isclass(function):
+        warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+                      "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and "
+                      "nothing else.", FutureWarning, stacklevel=3)
+
+        @functools.wraps(function, updated=())
+        def make(*args, **kwargs):
+            with context():
+                return function(*args, **kwargs)
+        return make
+    if inspect.isasyncgenfunction(function):
+        raise AutogradTypeError("MG-E117", "an async generator cannot be decorated with a grad mode: use `with` inside it",
+                                found=function.__name__)
+    if inspect.isgeneratorfunction(function):
+        @functools.wraps(function)
+        def generate(*args, **kwargs):
+            return (yield from stepwise(context, function(*args, **kwargs)))
+        return generate
+    if inspect.iscoroutinefunction(function):
+        @functools.wraps(function)
+        async def run(*args, **kwargs):
+            return await Stepwise(context, function(*args, **kwargs))
+        return run
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        with context():
+            return function(*args, **kwargs)
+    return call
+
+
+def stepwise(context, body):
+    """Drive a generator or coroutine, with the mode set only while its body runs."""
+    try:
+        with context():
+            out = body.send(None)
+        while True:
+            try:
+                sent = yield out
+            except GeneratorExit:
+                with context():
+                    body.close()
+                raise
+            except BaseException as error:
+                with context():
+                    out = body.throw(error)
+            else:
+                with context():
+                    out = body.send(sent)
+    except StopIteration as stop:
+        return stop.value
+
+
+class Stepwise:
+    """An awaitable whose steps run under a mode, so that the mode never leaks into other tasks of the loop."""
+
+    def __init__(self, context, coroutine):
+        self.context = context
+        self.coroutine = coroutine
+
+    def __await__(self):
+        return stepwise(self.context, self.coroutine)
+
+
+class no_grad(BareMode):
+    """Context manager and decorator: ops record no nodes, so nothing is saved for a backward.
+
+    A tensor made inside requires no gradient, whatever its operands do (but a factory called with
+    ``requires_grad=True`` still obeys). Mirrors ``torch.no_grad``.
+
+    >>> x = mg.tensor([1.], requires_grad=True)
+    >>> with mg.no_grad():
+    ...     (x * 2).requires_grad
+    False
+    """
+
+    def enter(self, state):
+        state.set_modes(False, state.inference, state.forward_level)
+
+
+class enable_grad(BareMode):
+    """Context manager and decorator: ops record nodes, also inside `no_grad`. Mirrors ``torch.enable_grad``.
+
+    >>> x = mg.tensor([1.], requires_grad=True)
+    >>> with mg.no_grad(), mg.enable_grad():
+    ...     (x * 2).requires_grad
+    True
+    """
+
+    def enter(self, state):
+        state.set_modes(not state.inference, state.inference, state.forward_level)
+
+
+class set_grad_enabled(Mode):
+    """Switch the recording of nodes on or off: at once, and, as a context manager, until it is left.
+
+    Args:
+        mode (bool): on or off.
+
+    Mirrors ``torch.set_grad_enabled``.
+
+    >>> with mg.set_grad_enabled(False):
+    ...     mg.is_grad_enabled()
+    False
+    """
+
+    def __init__(self, mode):
+        super().__init__()
+        state = current()
+        self.prev = state.grad_enabled
+        self.mode = mode
+        self.enter(state)
+
+    def enter(self, state):
+        state.set_modes(bool(self.mode), state.inference, state.forward_level)
+
+    def __enter__(self):
+        state = current()
+        self.before.append((self.prev, state.inference, state.forward_level))
+        self.enter(state)
+
+    def clone(self):
+        return set_grad_enabled(self.mode)
+
+    def __call__(self, function):
+        state = current()
+        state.set_modes(self.prev, state.inference, state.forward_level)    # undo what the construction did
+        return super().__call__(function)
+
+    def __repr__(self):
+        return f"set_grad_enabled(mode={self.mode})"
+
+
+class inference_mode(Mode):
+    """Context manager and decorator: like `no_grad`, and the results can never take part in autograd.
+
+    Args:
+        mode (bool): False goes back to normal inside inference mode, and switches gradients on.
+
+    Tensors made inside have no version counter. Mirrors ``torch.inference_mode``.
+
+    >>> with mg.inference_mode():
+    ...     y = mg.ones(2)
+    >>> y.is_inference()
+    True
+    """
+
+    def __new__(cls, mode=True):
+        if isinstance(mode, (types.FunctionType, type)):
+            return cls()(mode)
+        return super().__new__(cls)
+
+    def __init__(self, mode=True):
+        super().__init__()
+        self.mode = mode
+
+    def enter(self, state):
+        state.set_modes(not self.mode, bool(self.mode), -1 if self.mode else state.forward_level)
+
+    def clone(self):
+        return inference_mode(self.mode)

@@ -1,0 +1,461 @@
+"""Making tensors: from data, from other libraries, filled with something.
+
+Mirrors ``torch/csrc/utils/tensor_new.cpp``, ``aten/src/ATen/native/TensorFactories.cpp``.
+"""
+
+import math
+import operator
+import warnings
+
+import numpy as np
+
+from minigrad._core.meta import INTEGER
+from minigrad._core.promotion import default_dtype
+from minigrad._core.variable import new_tensor
+from minigrad.dtypes import as_device, as_dtype, bool_, int64
+from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
+from minigrad.tensor import Tensor
+
+__all__ = ["arange", "as_tensor", "empty", "empty_like", "eye", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like",
+           "linspace", "ones", "ones_like", "scalar_tensor", "tensor", "zeros", "zeros_like"]
+
+
+# ---- from data ----------------------------------------------------------------------------------------
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False):
+    """A tensor with a copy of `data`.
+
+    Args:
+        data: a number, a nested list or tuple of numbers of even lengths, or an array. Python floats give the
+            default dtype, ints int64, bools bool; arrays keep theirs.
+        dtype (optional): the dtype instead.
+        device (optional): where; the CPU by default.
+        requires_grad (bool): record the ops on it.
+
+    Mirrors ``torch.tensor``.
+
+    Raises:
+        ValueError: the lengths of nested lists differ.
+        TypeError: something in `data` is no number.
+        RuntimeError: `requires_grad` with a dtype that has no gradient.
+
+    >>> mg.tensor([[1., 2.], [3., 4.]])
+    tensor([[1., 2.],
+            [3., 4.]])
+    """
+    if isinstance(data, Tensor):
+        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                      "sourceTensor.detach().clone().requires_grad_(True), rather than minigrad.tensor(sourceTensor).",
+                      UserWarning, stacklevel=2)
+    array = as_array(data, None if dtype is None else as_dtype(dtype).numpy, copy=True)
+    return made(array, device, requires_grad)
+
+
+def made(array, device, requires_grad):
+    """A leaf around `array`. Says "only Tensors of ..." where a gradient is impossible."""
+    where = as_device(device)
+    out = new_tensor(Tensor, array, False, where)
+    if requires_grad:
+        if not out.dtype.differentiable:
+            raise ShapeError("MG-E112", "Only Tensors of floating point and complex dtype can require gradients",
+                             found=out.dtype.name, fix="give dtype=minigrad.float32, or write the numbers with a point")
+        out.requires_grad = True
+    return out
+
+
+def as_array(data, dtype, copy):
+    """`data` as an array of a dtype that tensors have; of `dtype`, if that is not None."""
+    if isinstance(data, Tensor):
+        array = data._array
+    elif isinstance(data, np.ndarray):
+        array = data
+        if any(stride < 0 for stride in array.strides):
+            raise TensorValueError(
+                "MG-E305", "At least one stride in the given numpy array is negative, and tensors with negative strides are "
+                "not currently supported.", fix="array.copy() first")
+    elif isinstance(data, np.generic):
+        array = np.asarray(data)
+    elif type(data) in (float, int, bool, complex):
+        array = of_numbers(data)
+    elif isinstance(data, (list, tuple, range)):
+        array = of_sequence(data)
+    elif hasattr(data, "__array__"):
+        array = np.asarray(data)
+    elif data is None:
+        raise ShapeError("MG-E306", "Could not infer dtype of NoneType")
+    elif isinstance(data, (str, bytes)):
+        raise TensorTypeError("MG-E306", f"new(): invalid data type {type(data).__name__!r}")
+    else:
+        raise ShapeError("MG-E306", f"Could not infer dtype of {type(data).__name__}", fix="give a number, a nested list or an array")
+    if dtype is not None and array.dtype != dtype:
+        with np.errstate(all="ignore"):
+            array = np.asarray(array.real if array.dtype.kind == "c" and dtype.kind not in "cb" else array).astype(dtype)
+    elif copy:
+        array = np.array(array, order="K" if isinstance(data, Tensor) else "C")
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def of_numbers(data):
+    """A Python number, or an array of them, in the dtype that it stands for."""
+    try:
+        array = np.array(data)
+    except ValueError:
+        raise TensorValueError("MG-E306", f"expected sequence of even lengths: {uneven(data)}") from None
+    kind = array.dtype.kind
+    if kind == "f":
+        with np.errstate(over="ignore"):
+            return array.astype(default_dtype().numpy)
+    if kind == "c":
+        return array.astype(default_dtype().to_complex().numpy)
+    if kind in "bi":
+        return array
+    if kind in "uO" and all(isinstance(v, int) for v in array.ravel().tolist()):
+        raise TensorValueError("MG-E306", "Overflow when unpacking long long: an integer does not fit into int64")
+    raise TensorTypeError("MG-E306", f"new(): invalid data type in {type(data).__name__}: {array.dtype.name}")
+
+
+def of_sequence(data):
+    """A nested list or tuple as an array: of numbers, of arrays, of 0-d tensors."""
+    check_nested(data, sizes_of(data), 0)
+    leaf = first_leaf(data)
+    if isinstance(leaf, (Tensor, np.ndarray, np.generic)):
+        array = np.array(unwrapped(data))
+        if isinstance(leaf, Tensor) or array.dtype.kind in "biufc":
+            return array
+    if leaf is None and np.size(data) == 0:
+        return np.empty(sizes_of(data), default_dtype().numpy)
+    return of_numbers(unwrapped(data) if contains_tensor(data) else data)
+
+
+def contains_tensor(data):
+    """Whether a tensor is somewhere in a nested list."""
+    return any(isinstance(x, Tensor) or (isinstance(x, (list, tuple)) and contains_tensor(x)) for x in data)
+
+
+def unwrapped(data):
+    """A nested list with arrays in place of tensors."""
+    return [x._array if isinstance(x, Tensor) else unwrapped(x) if isinstance(x, (list, tuple)) else x for x in data]
+
+
+def sizes_of(data):
+    """The shape that the first elements of a nested list suggest."""
+    sizes = []
+    while isinstance(data, (list, tuple, range)):
+        sizes.append(len(data))
+        if not data:
+            break
+        data = data[0]
+    return tuple(sizes)
+
+
+def first_leaf(data):
+    """The first number in a nested list, None if there is none."""
+    while isinstance(data, (list, tuple, range)):
+        if not data:
+            return None
+        data = data[0]
+    return data
+
+
+def check_nested(data, sizes, dim):
+    """Raise unless all lists at one depth have the same length and hold what a tensor can."""
+    if dim == len(sizes):
+        if isinstance(data, (list, tuple)):
+            raise TensorTypeError("MG-E306", f"not a sequence of numbers: a {type(data).__name__} where a number was expected")
+        if data is None:
+            raise ShapeError("MG-E306", "Could not infer dtype of NoneType")
+        if isinstance(data, (str, bytes)):
+            raise TensorTypeError("MG-E306", f"new(): invalid data type {type(data).__name__!r}")
+        return
+    if not isinstance(data, (list, tuple, range)):
+        raise TensorTypeError("MG-E306", f"not a sequence: a {type(data).__name__} where a list of {sizes[dim]} was expected")
+    if len(data) != sizes[dim]:
+        raise TensorValueError("MG-E306", f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})")
+    if dim + 1 < len(sizes) or not all(type(x) in (float, int, bool) for x in data):
+        for item in data:
+            check_nested(item, sizes, dim + 1)
+
+
+def uneven(data):
+    """Where a nested list is not even, in words."""
+    return f"lengths {[len(x) for x in data if hasattr(x, '__len__')]}"
+
+
+def as_tensor(data, dtype=None, device=None):
+    """`data` as a tensor, without a copy where that is possible. Mirrors ``torch.as_tensor``.
+
+    A tensor of the right dtype is returned as it is; an array shares its memory.
+
+    >>> x = mg.tensor([1.])
+    >>> mg.as_tensor(x) is x
+    True
+    """
+    if isinstance(data, Tensor):
+        return data.to(dtype=dtype, device=device)
+    return made(as_array(data, None if dtype is None else as_dtype(dtype).numpy, copy=not isinstance(data, np.ndarray)), device, False)
+
+
+def from_numpy(ndarray):
+    """A tensor on the memory of a NumPy array: what is written to one is seen in the other.
+
+    Mirrors ``torch.from_numpy``.
+
+    Raises:
+        TypeError: it is no array, or of a dtype that no tensor has.
+        ValueError: it has a negative stride, or a foreign byte order.
+
+    >>> import numpy as np
+    >>> a = np.zeros(2); x = mg.from_numpy(a); a[0] = 5.; x
+    tensor([5., 0.], dtype=minigrad.float64)
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TensorTypeError("MG-E305", f"expected np.ndarray (got {type(ndarray).__name__})")
+    if not ndarray.dtype.isnative:
+        raise TensorValueError("MG-E305", "given numpy array has byte order different from the native byte order. Conversion between "
+                               "byte orders is currently not supported.", fix='array.astype(array.dtype.newbyteorder("="))')
+    if not ndarray.flags.writeable:
+        warnings.warn("The given NumPy array is not writable, and minigrad does not support non-writable tensors: writing to this "
+                      "tensor fails. Copy the array first if you need to write.", UserWarning, stacklevel=2)
+    return made(as_array(ndarray.view(np.ndarray), None, copy=False).view(), None, False)
+
+
+def from_dlpack(ext_tensor):
+    """A tensor on the memory of another library's, through the DLPack protocol. Mirrors ``torch.from_dlpack``.
+
+    Args:
+        ext_tensor: an object with ``__dlpack__`` and ``__dlpack_device__``.
+
+    >>> import numpy as np
+    >>> mg.from_dlpack(np.arange(3.0))
+    tensor([0., 1., 2.], dtype=minigrad.float64)
+    """
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise TensorTypeError("MG-E305", f"from_dlpack(): expected an object with __dlpack__, got {type(ext_tensor).__name__}")
+    return made(np.from_dlpack(ext_tensor), None, False)
+
+
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+    """A 1-d tensor on the memory of an object with the buffer protocol. Mirrors ``torch.frombuffer``.
+
+    Args:
+        buffer: such as a ``bytearray``.
+        dtype: of the elements.
+        count (int): how many; -1 for as many as there are.
+        offset (int): bytes to skip at the beginning.
+
+    Raises:
+        ValueError: the buffer is too small, empty, or its size no multiple of the element's.
+
+    >>> mg.frombuffer(bytearray(b"\\x01\\x00\\x02\\x00"), dtype=mg.int16)
+    tensor([1, 2], dtype=minigrad.int16)
+    """
+    return made(np.frombuffer(buffer, as_dtype(dtype).numpy, count, offset), None, requires_grad)
+
+
+# ---- filled -------------------------------------------------------------------------------------------
+
+
+def sizes_argument(size, function):
+    """The sizes of a factory function, given one by one or as a tuple."""
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = size[0]
+    try:
+        shape = tuple([operator.index(n) for n in size])
+    except TypeError:
+        raise TensorTypeError("MG-E206", f"{function}(): argument 'size' must be tuple of ints, but found element of type "
+                              f"{next(type(n).__name__ for n in size if not hasattr(n, '__index__'))}") from None
+    if min(shape, default=0) < 0:
+        raise ShapeError("MG-E206", f"{function}: Dimension size must be non-negative.", found=f"size {list(shape)}")
+    return shape
+
+
+def filled(function, size, value, dtype, device, requires_grad):
+    """A tensor of the given size, every element being `value`."""
+    shape = sizes_argument(size, function)
+    kind = default_dtype() if dtype is None else as_dtype(dtype)
+    return made(as_device(device).backend.kernels.full(shape, value, kind.numpy), device, requires_grad)
+
+
+def zeros(*size, dtype=None, device=None, requires_grad=False):
+    """A tensor of zeros. Mirrors ``torch.zeros``.
+
+    Args:
+        size (ints, or one tuple): the shape.
+        dtype (optional): the default dtype (float32) if not given.
+
+    Raises:
+        RuntimeError: a size is negative.
+
+    >>> mg.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
+    return filled("zeros", size, 0, dtype, device, requires_grad)
+
+
+def ones(*size, dtype=None, device=None, requires_grad=False):
+    """A tensor of ones. Mirrors ``torch.ones``.
+
+    Args:
+        size (ints, or one tuple): the shape.
+        dtype (optional): the default dtype (float32) if not given.
+
+    Raises:
+        RuntimeError: a size is negative.
+
+    >>> mg.ones(2)
+    tensor([1., 1.])
+    """
+    return filled("ones", size, 1, dtype, device, requires_grad)
+
+
+def empty(*size, dtype=None, device=None, requires_grad=False):
+    """A tensor whose elements have not been set. Mirrors ``torch.empty``.
+
+    >>> mg.empty(2, 3).shape
+    minigrad.Size([2, 3])
+    """
+    kind = default_dtype() if dtype is None else as_dtype(dtype)
+    return made(as_device(device).backend.kernels.empty(sizes_argument(size, "empty"), kind.numpy), device, requires_grad)
+
+
+def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
+    """A tensor of one value. Mirrors ``torch.full``.
+
+    Args:
+        size (tuple): the shape.
+        fill_value (number): decides the dtype if none is given.
+
+    >>> mg.full((2,), 7)
+    tensor([7, 7])
+    """
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()
+    if dtype is None:
+        dtype = bool_ if isinstance(fill_value, bool) else int64 if isinstance(fill_value, int) else default_dtype().to_complex() \
+            if isinstance(fill_value, complex) else default_dtype()
+    return filled("full", (size,), fill_value, dtype, device, requires_grad)
+
+
+def like(input, dtype, device):
+    """The size, dtype and device of `input`, where they are not given."""
+    if not isinstance(input, Tensor):
+        raise TensorTypeError("MG-E201", f"argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    return input.dtype if dtype is None else dtype, input.device if device is None else device
+
+
+def zeros_like(input, *, dtype=None, device=None, requires_grad=False):
+    """Zeros in the shape and dtype of `input`. Mirrors ``torch.zeros_like``.
+
+    >>> mg.zeros_like(mg.tensor([1, 2]))
+    tensor([0, 0])
+    """
+    dtype, device = like(input, dtype, device)
+    return filled("zeros_like", (tuple(input.shape),), 0, dtype, device, requires_grad)
+
+
+def ones_like(input, *, dtype=None, device=None, requires_grad=False):
+    """Ones in the shape and dtype of `input`. Mirrors ``torch.ones_like``.
+
+    >>> mg.ones_like(mg.tensor([1., 2.]))
+    tensor([1., 1.])
+    """
+    dtype, device = like(input, dtype, device)
+    return filled("ones_like", (tuple(input.shape),), 1, dtype, device, requires_grad)
+
+
+def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False):
+    """One value in the shape and dtype of `input`. Mirrors ``torch.full_like``.
+
+    >>> mg.full_like(mg.tensor([1., 2.]), 3)
+    tensor([3., 3.])
+    """
+    dtype, device = like(input, dtype, device)
+    return filled("full_like", (tuple(input.shape),), fill_value, dtype, device, requires_grad)
+
+
+def empty_like(input, *, dtype=None, device=None, requires_grad=False):
+    """Elements that have not been set, in the shape and dtype of `input`. Mirrors ``torch.empty_like``.
+
+    >>> mg.empty_like(mg.zeros(2, 3)).shape
+    minigrad.Size([2, 3])
+    """
+    dtype, device = like(input, dtype, device)
+    return empty(tuple(input.shape), dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
+    """A 0-d tensor, float32 unless told otherwise. Mirrors ``torch.scalar_tensor``.
+
+    >>> mg.scalar_tensor(2)
+    tensor(2.)
+    """
+    return full((), s, dtype=default_dtype() if dtype is None else dtype, device=device, requires_grad=requires_grad)
+
+
+def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
+    """The numbers from `start` (0 if only one is given) up to but without `end`, in steps.
+
+    Args:
+        dtype (optional): int64 if all three are ints, else the default dtype.
+
+    Mirrors ``torch.arange``.
+
+    Raises:
+        RuntimeError: the step is 0, or leads away from `end`.
+
+    >>> mg.arange(3), mg.arange(1, 2, 0.5)
+    (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
+    """
+    if end is None:
+        start, end = 0, start
+    start, end, step = [x.item() if isinstance(x, Tensor) else x for x in (start, end, step)]
+    for name, x in (("start", start), ("end", end), ("step", step)):
+        if not isinstance(x, (int, float, np.number)):
+            raise TensorTypeError("MG-E201", f"arange(): argument '{name}' must be Number, not {type(x).__name__}")
+    if step == 0:
+        raise ShapeError("MG-E302", "step must be nonzero")
+    if (end - start) * step < 0:
+        raise ShapeError("MG-E302", "upper bound and lower bound inconsistent with step sign", found=f"arange({start}, {end}, {step})")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise ShapeError("MG-E302", f"unsupported range: {start} -> {end}")
+    whole = all(isinstance(x, (int, np.integer)) for x in (start, end, step))
+    kind = (int64 if whole else default_dtype()) if dtype is None else as_dtype(dtype)
+    n = -((start - end) // step) if whole else math.ceil((end - start) / step)
+    exact = np.int64 if whole else np.float64
+    array = np.arange(n, dtype=exact) * exact(step) + exact(start)
+    return made(array.astype(kind.numpy), device, requires_grad)
+
+
+def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
+    """`steps` numbers from `start` to `end`, both included, at equal distances. Mirrors ``torch.linspace``.
+
+    Raises:
+        RuntimeError: `steps` is negative.
+
+    >>> mg.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    if not isinstance(steps, int):
+        raise TensorTypeError("MG-E201", f"linspace(): argument 'steps' must be int, not {type(steps).__name__}")
+    if steps < 0:
+        raise ShapeError("MG-E302", "number of steps must be non-negative")
+    kind = default_dtype() if dtype is None else as_dtype(dtype)
+    exact = np.linspace(start, end, steps, dtype=np.float64 if kind.category <= INTEGER or not kind.is_complex else np.complex128)
+    return made(exact.astype(kind.numpy), device, requires_grad)
+
+
+def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):
+    """The n by m matrix (n by n if m is not given) with ones on the diagonal. Mirrors ``torch.eye``.
+
+    Raises:
+        RuntimeError: a size is negative.
+
+    >>> mg.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    rows, columns = sizes_argument((n, n if m is None else m), "eye")
+    kind = default_dtype() if dtype is None else as_dtype(dtype)
+    return made(np.eye(rows, columns, dtype=kind.numpy), device, requires_grad)

@@ -1,0 +1,120 @@
+"""The dtypes and devices under the names of PyTorch: ``mg.float32``, ``mg.float``, ``mg.device("cpu")``."""
+
+import numpy as np
+
+from minigrad._core.meta import CPU, DType, Device, dtype_of_numpy, named_dtype
+from minigrad._core.promotion import default_dtype, promote, set_default_dtype as _set_default_dtype
+from minigrad.errors import AutogradTypeError, ShapeError
+
+__all__ = ["as_device", "as_dtype", "finfo", "get_default_dtype", "iinfo", "promote_types", "set_default_dtype"]
+
+float16 = half = named_dtype("float16")
+float32 = named_dtype("float32")
+float64 = double = named_dtype("float64")
+complex64 = cfloat = named_dtype("complex64")
+complex128 = cdouble = named_dtype("complex128")
+uint8 = named_dtype("uint8")
+int8 = named_dtype("int8")
+int16 = short = named_dtype("int16")
+int32 = named_dtype("int32")
+int64 = long = named_dtype("int64")
+bool_ = named_dtype("bool")
+
+_OF_PYTHON = {float: None, int: int64, bool: bool_, complex: None}
+
+
+def as_dtype(dtype):
+    """The `DType` that an argument means: one of ours, a Python type, or a NumPy dtype."""
+    if isinstance(dtype, DType):
+        return dtype
+    if dtype is float:
+        return default_dtype()
+    if dtype is complex:
+        return default_dtype().to_complex()
+    if dtype in _OF_PYTHON:
+        return _OF_PYTHON[dtype]
+    try:
+        return dtype_of_numpy(np.dtype(dtype))
+    except TypeError:
+        raise AutogradTypeError("MG-E203", f"dtype must be a minigrad.dtype, not {type(dtype).__name__}",
+                                fix="for example minigrad.float32") from None
+
+
+def as_device(device):
+    """The `Device` that an argument means: None (the CPU), one of ours, or a string such as ``"cpu"``."""
+    if device is None:
+        return CPU
+    if isinstance(device, str):
+        kind, _, index = device.partition(":")
+    elif isinstance(device, Device):
+        kind, index = device.type, device.index
+    else:
+        raise AutogradTypeError("MG-E202", f"device must be a string or a minigrad.device, not {type(device).__name__}")
+    if kind == "cpu":
+        return CPU
+    raise ShapeError("MG-E202", f"Expected one of cpu device type at start of device string: {kind}",
+                     fix='this version of minigrad computes on the CPU: device="cpu"')
+
+
+def device(type, index=None):
+    """The device called `type`, such as ``"cpu"``. Mirrors ``torch.device``.
+
+    Raises:
+        RuntimeError: there is no such device.
+
+    >>> mg.device("cpu")
+    device(type='cpu')
+    """
+    return as_device(type)
+
+
+def get_default_dtype():
+    """The dtype of floating point tensors that nothing else decides. Mirrors ``torch.get_default_dtype``.
+
+    >>> mg.get_default_dtype()
+    minigrad.float32
+    """
+    return default_dtype()
+
+
+def set_default_dtype(d):
+    """Make `d`, a floating point dtype, the default. Mirrors ``torch.set_default_dtype``.
+
+    Raises:
+        TypeError: `d` is no floating point dtype.
+
+    >>> mg.set_default_dtype(mg.float64); mg.tensor(1.0).dtype
+    minigrad.float64
+    >>> mg.set_default_dtype(mg.float32)
+    """
+    d = as_dtype(d)
+    if not d.is_floating_point:
+        raise AutogradTypeError("MG-E203", f"only floating-point types are supported as the default type, not {d.name}")
+    _set_default_dtype(d)
+
+
+def promote_types(type1, type2):
+    """The smallest dtype that holds both. Mirrors ``torch.promote_types``.
+
+    >>> mg.promote_types(mg.int64, mg.float16)
+    minigrad.float16
+    """
+    return promote(as_dtype(type1), as_dtype(type2))
+
+
+def finfo(type=None):
+    """The limits of a floating point dtype: ``eps``, ``max``, ``min``, ``tiny``. Mirrors ``torch.finfo``.
+
+    >>> float(mg.finfo(mg.float32).max) > 3e38
+    True
+    """
+    return np.finfo((default_dtype() if type is None else as_dtype(type)).numpy)
+
+
+def iinfo(type):
+    """The limits of an integer dtype: ``max`` and ``min``. Mirrors ``torch.iinfo``.
+
+    >>> mg.iinfo(mg.int8).max
+    127
+    """
+    return np.iinfo(as_dtype(type).numpy)

@@ -1,0 +1,263 @@
+"""Random numbers: generators, and tensors drawn from them.
+
+The stream is Philox (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011), counter-based, so
+that a GPU can produce the same. The numbers differ from PyTorch's for the same seed; their distributions do
+not.
+
+Mirrors ``torch/random.py`` and ``torch.Generator``.
+"""
+
+import contextlib
+
+import numpy as np
+
+from minigrad._core.promotion import default_dtype
+from minigrad.creation import like, made, sizes_argument
+from minigrad.dtypes import as_device, as_dtype, int64
+from minigrad.errors import ShapeError, TensorTypeError
+
+__all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "normal", "rand",
+           "rand_like", "randint", "randn", "randn_like", "randperm", "seed", "set_rng_state"]
+
+
+class Generator:
+    """A stream of random numbers. Mirrors ``torch.Generator``.
+
+    >>> g = mg.Generator().manual_seed(0)
+    >>> a = mg.rand(3, generator=g)
+    >>> bool((a == mg.rand(3, generator=g.manual_seed(0))).all())
+    True
+    """
+
+    def __init__(self, device="cpu"):
+        self.device = as_device(device)
+        self.manual_seed(67280421310721)
+
+    def manual_seed(self, seed):
+        """Begin the stream that belongs to the int `seed`; returns this generator."""
+        if not isinstance(seed, (int, np.integer)):
+            raise TensorTypeError("MG-E201", f"manual_seed expected a long, but got {type(seed).__name__}")
+        self._seed = int(seed)
+        self.numpy = np.random.Generator(np.random.Philox(self._seed % (1 << 64)))
+        return self
+
+    def initial_seed(self):
+        """The seed with which the stream began."""
+        return self._seed
+
+    def seed(self):
+        """Begin a stream that nobody can foresee; returns its seed."""
+        self.manual_seed(int(np.random.SeedSequence().generate_state(1, np.uint64)[0]))
+        return self._seed
+
+    def get_state(self):
+        """Where in the stream it is: pass it to `set_state` to go on from here again."""
+        return self._seed, self.numpy.bit_generator.state
+
+    def set_state(self, new_state):
+        """Go on from where `get_state` was called; returns this generator."""
+        self._seed, state = new_state
+        self.numpy.bit_generator.state = state
+        return self
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed):
+    """Begin the default stream that belongs to the int `seed`; returns its generator.
+
+    Mirrors ``torch.manual_seed``.
+
+    Raises:
+        TypeError: `seed` is no int.
+
+    >>> g = mg.manual_seed(0); a = mg.rand(2)
+    >>> g = mg.manual_seed(0); bool((a == mg.rand(2)).all())
+    True
+    """
+    return default_generator.manual_seed(seed)
+
+
+def seed():
+    """Begin a default stream that nobody can foresee; returns its seed. Mirrors ``torch.seed``."""
+    return default_generator.seed()
+
+
+def initial_seed():
+    """The seed of the default stream. Mirrors ``torch.initial_seed``."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state():
+    """Where in the default stream we are. Mirrors ``torch.get_rng_state``."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state):
+    """Go on from where `get_rng_state` was called. Mirrors ``torch.set_rng_state``.
+
+    >>> state = mg.get_rng_state(); a = mg.rand(2)
+    >>> mg.set_rng_state(state); bool((a == mg.rand(2)).all())
+    True
+    """
+    default_generator.set_state(new_state)
+
+
+@contextlib.contextmanager
+def fork_rng(enabled=True):
+    """A context that leaves the default stream where it found it. Mirrors ``torch.random.fork_rng``.
+
+    >>> with mg.random.fork_rng():
+    ...     a = mg.rand(2)
+    >>> bool((a == mg.rand(2)).all())
+    True
+    """
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            set_rng_state(state)
+
+
+def stream(generator):
+    """The NumPy generator behind an argument."""
+    if generator is None:
+        return default_generator.numpy
+    if not isinstance(generator, Generator):
+        raise TensorTypeError("MG-E201", f"argument 'generator' must be minigrad.Generator, not {type(generator).__name__}")
+    return generator.numpy
+
+
+def floating(dtype, function):
+    """The dtype of random floats."""
+    kind = default_dtype() if dtype is None else as_dtype(dtype)
+    if not kind.is_floating_point:
+        raise ShapeError("MG-E203", f"{function}() is not implemented for {kind.name}; it needs a floating point dtype")
+    return kind
+
+
+def rand(*size, generator=None, dtype=None, device=None, requires_grad=False):
+    """Uniform random numbers in [0, 1). Mirrors ``torch.rand``.
+
+    Args:
+        size (ints, or one tuple): the shape.
+        generator (Generator, optional): the stream; the default one if not given.
+
+    Raises:
+        RuntimeError: a size is negative, or the dtype no floating point one.
+
+    >>> mg.rand(2, 3).shape
+    minigrad.Size([2, 3])
+    """
+    shape = sizes_argument(size, "rand")
+    kernels = as_device(device).backend.kernels
+    return made(kernels.uniform(stream(generator), shape, 0, 1, floating(dtype, "rand").numpy), device, requires_grad)
+
+
+def randn(*size, generator=None, dtype=None, device=None, requires_grad=False):
+    """Random numbers from the normal distribution of mean 0 and variance 1. Mirrors ``torch.randn``.
+
+    Args:
+        size (ints, or one tuple): the shape.
+        generator (Generator, optional): the stream; the default one if not given.
+
+    Raises:
+        RuntimeError: a size is negative, or the dtype no floating point one.
+
+    >>> mg.randn(2, 3).shape
+    minigrad.Size([2, 3])
+    """
+    shape = sizes_argument(size, "randn")
+    kernels = as_device(device).backend.kernels
+    return made(kernels.normal(stream(generator), shape, 0, 1, floating(dtype, "randn").numpy), device, requires_grad)
+
+
+def rand_like(input, *, generator=None, dtype=None, device=None, requires_grad=False):
+    """`rand` in the shape and dtype of `input`. Mirrors ``torch.rand_like``.
+
+    >>> mg.rand_like(mg.zeros(2)).shape
+    minigrad.Size([2])
+    """
+    dtype, device = like(input, dtype, device)
+    return rand(tuple(input.shape), generator=generator, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def randn_like(input, *, generator=None, dtype=None, device=None, requires_grad=False):
+    """`randn` in the shape and dtype of `input`. Mirrors ``torch.randn_like``.
+
+    >>> mg.randn_like(mg.zeros(2)).shape
+    minigrad.Size([2])
+    """
+    dtype, device = like(input, dtype, device)
+    return randn(tuple(input.shape), generator=generator, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
+    """Random numbers from a normal distribution. Mirrors ``torch.normal``.
+
+    Args:
+        mean, std (float or Tensor): of the distribution; tensors give one each per element.
+        size (tuple): the shape, where both are numbers.
+
+    >>> mg.normal(0., 1., (2, 3)).shape
+    minigrad.Size([2, 3])
+    """
+    if size is None:
+        of = mean if hasattr(mean, "shape") else std
+        return randn(tuple(of.shape), generator=generator, dtype=of.dtype) * std + mean
+    kernels = as_device(device).backend.kernels
+    return made(kernels.normal(stream(generator), sizes_argument((size,), "normal"), mean, std, floating(dtype, "normal").numpy),
+                device, requires_grad)
+
+
+def randint(low, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
+    """Random integers in [low, high); ``randint(high, size)`` begins at 0. Mirrors ``torch.randint``.
+
+    Raises:
+        RuntimeError: the range is empty.
+
+    >>> x = mg.randint(3, (100,)); int(x.min()) >= 0 and int(x.max()) < 3
+    True
+    """
+    if size is None:
+        low, high, size = 0, low, high
+    if not isinstance(size, (tuple, list)):
+        raise TensorTypeError("MG-E206", f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+    if low >= high:
+        raise ShapeError("MG-E302", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    kind = int64 if dtype is None else as_dtype(dtype)
+    numbers = stream(generator).integers(low, high, sizes_argument((size,), "randint"))
+    return made(np.asarray(numbers).astype(kind.numpy), device, requires_grad)
+
+
+def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False):
+    """The integers from 0 to n - 1 in random order. Mirrors ``torch.randperm``.
+
+    Raises:
+        RuntimeError: `n` is negative.
+
+    >>> sorted(mg.randperm(4).tolist())
+    [0, 1, 2, 3]
+    """
+    if n < 0:
+        raise ShapeError("MG-E302", f"n must be non-negative, got {n}")
+    kind = int64 if dtype is None else as_dtype(dtype)
+    return made(stream(generator).permutation(n).astype(kind.numpy), device, requires_grad)
+
+
+def bernoulli(input, *, generator=None):
+    """1 with the probability that `input` gives, else 0, elementwise. Mirrors ``torch.bernoulli``.
+
+    Raises:
+        RuntimeError: a probability lies outside [0, 1].
+
+    >>> mg.bernoulli(mg.tensor([0., 1.]))
+    tensor([0., 1.])
+    """
+    array = input._array
+    if not ((array >= 0) & (array <= 1)).all():
+        raise ShapeError("MG-E302", "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1")
+    kernels = input.device.backend.kernels
+    return made(kernels.bernoulli(stream(generator), array.shape, array, input.dtype.numpy), input.device, False)
