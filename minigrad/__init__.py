@@ -38,6 +38,8 @@ from minigrad.autograd.grad_mode import (enable_grad, inference_mode, is_grad_en
 from minigrad.creation import *
 from minigrad.random import (Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, normal, rand,
                              rand_like, randint, randn, randn_like, randperm, seed, set_rng_state)
+from minigrad import nn, optim
+from minigrad.serialization import load, save
 
 float = float32
 bool = bool_

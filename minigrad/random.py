@@ -11,10 +11,13 @@ import contextlib
 
 import numpy as np
 
+from minigrad._core.inplace import write
 from minigrad._core.promotion import default_dtype
 from minigrad.creation import like, made, sizes_argument
 from minigrad.dtypes import as_device, as_dtype, int64
 from minigrad.errors import ShapeError, TensorTypeError
+from minigrad.ops import inplace
+from minigrad.tensor import install_methods
 
 __all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "normal", "rand",
            "rand_like", "randint", "randn", "randn_like", "randperm", "seed", "set_rng_state"]
@@ -261,3 +264,57 @@ def bernoulli(input, *, generator=None):
         raise ShapeError("MG-E302", "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1")
     kernels = input.device.backend.kernels
     return made(kernels.bernoulli(stream(generator), array.shape, array, input.dtype.numpy), input.device, False)
+
+
+# ---- methods that overwrite ---------------------------------------------------------------------------------
+
+
+def uniform_(self, from_=0, to=1, *, generator=None, **old):
+    """Fill self with random numbers uniform in [from, to). Mirrors ``torch.Tensor.uniform_``.
+
+    Raises:
+        RuntimeError: `to` is less than `from`, or self is no floating point tensor.
+
+    >>> mg.empty(2).uniform_(0, 1).shape
+    minigrad.Size([2])
+    """
+    low = old.get("from", from_)
+    floating(self.dtype, "uniform_")
+    if to < low:
+        raise ShapeError("MG-E302", f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
+    numbers = stream(generator)
+    return write(inplace.Uniform.op, self, (lambda k, shape, dtype: k.uniform(numbers, shape, low, to, dtype),))
+
+
+def normal_(self, mean=0, std=1, *, generator=None):
+    """Fill self with random numbers from a normal distribution. Mirrors ``torch.Tensor.normal_``.
+
+    Raises:
+        RuntimeError: `std` is negative, or self is no floating point tensor.
+
+    >>> mg.empty(2).normal_().shape
+    minigrad.Size([2])
+    """
+    floating(self.dtype, "normal_")
+    if std < 0:
+        raise ShapeError("MG-E302", f"normal expects std >= 0.0, but found std {std}")
+    numbers = stream(generator)
+    return write(inplace.Normal.op, self, (lambda k, shape, dtype: k.normal(numbers, shape, mean, std, dtype),))
+
+
+def bernoulli_(self, p=0.5, *, generator=None):
+    """Fill self with 1 with probability `p`, else 0. Mirrors ``torch.Tensor.bernoulli_``.
+
+    Raises:
+        RuntimeError: `p` lies outside [0, 1].
+
+    >>> mg.empty(2).bernoulli_(1)
+    tensor([1., 1.])
+    """
+    if not 0 <= p <= 1:
+        raise ShapeError("MG-E302", f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    numbers = stream(generator)
+    return write(inplace.Bernoulli.op, self, (lambda k, shape, dtype: k.bernoulli(numbers, shape, p, dtype),))
+
+
+install_methods({"uniform_": uniform_, "normal_": normal_, "bernoulli_": bernoulli_})

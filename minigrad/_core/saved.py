@@ -54,7 +54,7 @@ class SavedTensor:
 
 def save(tensor, name, output):
     """Save `tensor` under the formula's `name` for it."""
-    saved = SavedTensor.__new__(SavedTensor)
+    saved: SavedTensor = SavedTensor.__new__(SavedTensor)
     saved.name = name
     saved.output = output
     saved.freed = False

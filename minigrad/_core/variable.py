@@ -341,6 +341,19 @@ class Variable(TensorBase):
         """
         return alias(self)
 
+    def detach_(self):
+        """Cut this tensor off from its history, in place: it becomes a leaf that requires no gradient.
+
+        Raises:
+            RuntimeError: it is a view.
+        """
+        if self._view:
+            raise AutogradError("MG-E115", "Can't detach views in-place. Use detach() instead.")
+        self._node = None
+        self._output_number = 0
+        self._leaf_requires_grad = False
+        return self
+
     @property
     def data(self):
         """A tensor on the same storage, cut off from autograd *and* from its version counter.

@@ -79,6 +79,33 @@ class FillTensor(Op):
         return g.sum()
 
 
+class Drawn(Op):
+    """Base of the ops that replace numbers by random ones, drawn by a function of the kernels and the shape"""
+
+    inputs = 1
+
+    def forward(k, x, draw):
+        return draw(k, x.shape, x.dtype)
+
+    def vjp_x(g):
+        return g.new_zeros(g.shape)
+
+
+@op("uniform_", "Uniform0")
+class Uniform(Drawn):
+    """z = uniform random numbers"""
+
+
+@op("normal_", "Normal0")
+class Normal(Drawn):
+    """z = normal random numbers"""
+
+
+@op("bernoulli_", "Bernoulli0")
+class Bernoulli(Drawn):
+    """z = 0 or 1 at random"""
+
+
 @op("as_strided")
 class AsStrided(View):
     """z = a part of x, by the strides it would have in x's memory"""
@@ -240,12 +267,6 @@ def fill_(self, value):
     if value.ndim > 0:
         raise ShapeError("MG-E204", f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return write(FillTensor.op, self, (value,))
-
-
-def requires_floating(self, name):
-    """Raise unless self can hold random floats."""
-    if not self.dtype.is_floating_point:
-        raise ShapeError("MG-E203", f"{name}() is not implemented for {self.dtype.name}")
 
 
 def setitem(x, index, value):

@@ -1,0 +1,79 @@
+"""The functions of neural networks. Most are ops, from ``ops/nn.py``.
+
+Mirrors ``torch/nn/functional.py``.
+"""
+
+import warnings
+
+from minigrad._core.variable import new_tensor
+from minigrad.errors import TensorValueError
+from minigrad.ops import sigmoid, tanh
+from minigrad.ops import nn as _ops
+from minigrad.ops.nn import avg_pool2d, conv2d, cross_entropy, linear, max_pool2d, mse_loss, nll_loss
+from minigrad.random import stream
+from minigrad.tensor import Tensor
+
+__all__ = ["avg_pool2d", "conv2d", "cross_entropy", "dropout", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss", "relu",
+           "sigmoid", "softmax", "tanh"]
+
+
+def relu(input, inplace=False):
+    """max(input, 0). Mirrors ``torch.nn.functional.relu``.
+
+    >>> F.relu(mg.tensor([-1., 2.]))
+    tensor([0., 2.])
+    """
+    return input.relu_() if inplace else _ops.relu(input)
+
+
+def _softmax_dim(name, dim, ndim):
+    """The dimension that PyTorch takes if none is given, with its warning."""
+    if dim is not None:
+        return dim
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+                  UserWarning, stacklevel=3)
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """e^x / Σ e^x along `dim`. Mirrors ``torch.nn.functional.softmax``.
+
+    >>> F.softmax(mg.tensor([0., 0.]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    return _ops.softmax(input, _softmax_dim("softmax", dim, input.ndim), dtype=dtype)
+
+
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """The logarithm of softmax along `dim`. Mirrors ``torch.nn.functional.log_softmax``.
+
+    >>> F.log_softmax(mg.tensor([0., 0.]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+    return _ops.log_softmax(input, _softmax_dim("log_softmax", dim, input.ndim), dtype=dtype)
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    """Set each number to 0 with probability `p` and divide the others by 1 - p; out of training, nothing.
+
+    Args:
+        p (float): in [0, 1].
+        training (bool): whether to do it.
+        inplace (bool): overwrite the input.
+
+    Mirrors ``torch.nn.functional.dropout``.
+
+    Raises:
+        ValueError: `p` lies outside [0, 1].
+
+    >>> F.dropout(mg.ones(2), training=False)
+    tensor([1., 1.])
+    """
+    if not 0 <= p <= 1:
+        raise TensorValueError("MG-E302", f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0 or input.numel() == 0:
+        return input
+    kernels = input.device.backend.kernels
+    kept = kernels.bernoulli(stream(None), tuple(input.shape), 1 - p, input.dtype.numpy)
+    noise = new_tensor(Tensor, kept if p == 1 else kernels.div(kept, 1 - p), False, input.device)
+    return input.mul_(noise) if inplace else input * noise

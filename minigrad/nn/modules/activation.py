@@ -1,0 +1,82 @@
+"""Nonlinearities as modules. Mirrors ``torch/nn/modules/activation.py``."""
+
+from minigrad.nn import functional as F
+from minigrad.nn.modules.module import Module
+
+__all__ = ["LogSoftmax", "ReLU", "Sigmoid", "Softmax", "Tanh"]
+
+
+class ReLU(Module):
+    """max(x, 0). With `inplace` it overwrites its input. Mirrors ``torch.nn.ReLU``.
+
+    >>> nn.ReLU()(mg.tensor([-1., 2.]))
+    tensor([0., 2.])
+    """
+
+    def __init__(self, inplace=False):
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input):
+        return F.relu(input, self.inplace)
+
+    def extra_repr(self):
+        return "inplace=True" if self.inplace else ""
+
+
+class Tanh(Module):
+    """The hyperbolic tangent. Mirrors ``torch.nn.Tanh``.
+
+    >>> nn.Tanh()(mg.tensor([0.]))
+    tensor([0.])
+    """
+
+    def forward(self, input):
+        return F.tanh(input)
+
+
+class Sigmoid(Module):
+    """1 / (1 + e^-x). Mirrors ``torch.nn.Sigmoid``.
+
+    >>> nn.Sigmoid()(mg.tensor([0.]))
+    tensor([0.5000])
+    """
+
+    def forward(self, input):
+        return F.sigmoid(input)
+
+
+class Softmax(Module):
+    """e^x / Σ e^x along `dim`. Mirrors ``torch.nn.Softmax``.
+
+    >>> nn.Softmax(dim=0)(mg.tensor([0., 0.]))
+    tensor([0.5000, 0.5000])
+    """
+
+    def __init__(self, dim=None):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input):
+        return F.softmax(input, self.dim)
+
+    def extra_repr(self):
+        return f"dim={self.dim}"
+
+
+class LogSoftmax(Module):
+    """The logarithm of softmax along `dim`. Mirrors ``torch.nn.LogSoftmax``.
+
+    >>> nn.LogSoftmax(dim=0)(mg.tensor([0., 0.]))
+    tensor([-0.6931, -0.6931])
+    """
+
+    def __init__(self, dim=None):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input):
+        return F.log_softmax(input, self.dim)
+
+    def extra_repr(self):
+        return f"dim={self.dim}"

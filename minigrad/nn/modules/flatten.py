@@ -1,0 +1,43 @@
+"""Changing shape inside a model. Mirrors ``torch/nn/modules/flatten.py``."""
+
+from minigrad.nn.modules.module import Module
+
+__all__ = ["Flatten", "Unflatten"]
+
+
+class Flatten(Module):
+    """Makes the dimensions from `start_dim` to `end_dim` one. Mirrors ``torch.nn.Flatten``.
+
+    >>> nn.Flatten()(mg.ones(5, 2, 3)).shape
+    minigrad.Size([5, 6])
+    """
+
+    def __init__(self, start_dim=1, end_dim=-1):
+        super().__init__()
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def forward(self, input):
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self):
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """Makes one dimension several. Mirrors ``torch.nn.Unflatten``.
+
+    >>> nn.Unflatten(1, (2, 3))(mg.ones(5, 6)).shape
+    minigrad.Size([5, 2, 3])
+    """
+
+    def __init__(self, dim, unflattened_size):
+        super().__init__()
+        self.dim = dim
+        self.unflattened_size = unflattened_size
+
+    def forward(self, input):
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self):
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

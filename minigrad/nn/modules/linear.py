@@ -1,0 +1,67 @@
+"""Fully connected layers. Mirrors ``torch/nn/modules/linear.py``."""
+
+import math
+
+from minigrad.creation import empty
+from minigrad.nn import functional as F
+from minigrad.nn import init
+from minigrad.nn.modules.module import Module
+from minigrad.nn.parameter import Parameter
+
+__all__ = ["Identity", "Linear"]
+
+
+class Identity(Module):
+    """Returns its input; takes any arguments and ignores them. Mirrors ``torch.nn.Identity``.
+
+    >>> nn.Identity()(mg.ones(2))
+    tensor([1., 1.])
+    """
+
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+
+    def forward(self, input):
+        return input
+
+
+class Linear(Module):
+    """y = x Wᵀ + b
+
+    Args:
+        in_features (int): size of the last dimension of the input.
+        out_features (int): size of the last dimension of the output.
+        bias (bool): whether there is a b.
+        device, dtype (optional): of the parameters.
+
+    `weight` (out_features, in_features) and `bias` (out_features) begin uniform in ±1/√in_features.
+    Mirrors ``torch.nn.Linear``.
+
+    >>> layer = nn.Linear(3, 2)
+    >>> layer(mg.ones(5, 3)).shape
+    minigrad.Size([5, 2])
+    """
+
+    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.in_features = in_features
+        self.out_features = out_features
+        self.weight = Parameter(empty(out_features, in_features, device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(empty(out_features, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Draw new parameters."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input):
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self):
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

@@ -1,0 +1,63 @@
+"""Losses as modules. Mirrors ``torch/nn/modules/loss.py``."""
+
+from minigrad.nn import functional as F
+from minigrad.nn.modules.module import Module
+
+__all__ = ["CrossEntropyLoss", "MSELoss", "NLLLoss"]
+
+
+class MSELoss(Module):
+    """The squared error between input and target. See `minigrad.nn.functional.mse_loss`.
+
+    Mirrors ``torch.nn.MSELoss``.
+
+    >>> nn.MSELoss()(mg.tensor([1., 2.]), mg.tensor([0., 0.]))
+    tensor(2.5000)
+    """
+
+    def __init__(self, size_average=None, reduce=None, reduction="mean"):
+        super().__init__()
+        self.reduction = reduction
+
+    def forward(self, input, target):
+        return F.mse_loss(input, target, reduction=self.reduction)
+
+
+class NLLLoss(Module):
+    """The negative log likelihood of the right classes. See `minigrad.nn.functional.nll_loss`.
+
+    Mirrors ``torch.nn.NLLLoss``.
+
+    >>> nn.NLLLoss()(mg.tensor([[-0.5, -1.0]]), mg.tensor([1]))
+    tensor(1.)
+    """
+
+    def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.ignore_index = ignore_index
+        self.reduction = reduction
+
+    def forward(self, input, target):
+        return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+
+
+class CrossEntropyLoss(Module):
+    """The cross entropy between the softmax of the input and the target. See `minigrad.nn.functional.cross_entropy`.
+
+    Mirrors ``torch.nn.CrossEntropyLoss``.
+
+    >>> nn.CrossEntropyLoss()(mg.tensor([[2., 0.], [0., 2.]]), mg.tensor([0, 0]))
+    tensor(1.1269)
+    """
+
+    def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.ignore_index = ignore_index
+        self.reduction = reduction
+        self.label_smoothing = label_smoothing
+
+    def forward(self, input, target):
+        return F.cross_entropy(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction,
+                               label_smoothing=self.label_smoothing)

@@ -1,0 +1,67 @@
+"""Parameters: tensors that a module counts as its own.
+
+Mirrors ``torch/nn/parameter.py``.
+"""
+
+from minigrad._core.tensor import use_parameter_class
+from minigrad._core.variable import new_tensor, use_operators
+from minigrad._tensor_str import tensor_str
+from minigrad.tensor import Tensor
+
+__all__ = ["Buffer", "Parameter"]
+
+
+class Parameter(Tensor):
+    """A tensor that, assigned as an attribute of a `Module`, appears among its parameters.
+
+    Args:
+        data (Tensor): the numbers, whose memory it shares; none for an empty one.
+        requires_grad (bool): True unless told otherwise.
+
+    The results of ops on it are plain tensors. Mirrors ``torch.nn.Parameter``.
+
+    >>> nn.Parameter(mg.zeros(2))
+    Parameter containing:
+    tensor([0., 0.], requires_grad=True)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, data=None, requires_grad=True):
+        if data is None:
+            return new_tensor(cls, Tensor()._array, requires_grad)
+        return new_tensor(cls, data.detach()._array, requires_grad, data.device)
+
+    @classmethod
+    def _result_class(cls, other):
+        return Tensor if other is None else other
+
+    def __repr__(self, *, tensor_contents=None):
+        return tensor_str(self, "Parameter containing:\ntensor(")
+
+
+class Buffer(Tensor):
+    """A tensor that, assigned as an attribute of a `Module`, is part of its state but no parameter.
+
+    Args:
+        data (Tensor): the numbers, whose memory it shares.
+        persistent (bool): whether `state_dict` includes it.
+
+    Mirrors ``torch.nn.Buffer``.
+
+    >>> nn.Buffer(mg.zeros(2))
+    tensor([0., 0.])
+    """
+
+    def __new__(cls, data=None, *, persistent=True):
+        out = new_tensor(cls, (Tensor() if data is None else data)._array)
+        out.persistent = persistent
+        return out
+
+    @classmethod
+    def _result_class(cls, other):
+        return Tensor if other is None else other
+
+
+use_parameter_class(Parameter)
+use_operators(Parameter)

@@ -1,0 +1,62 @@
+"""Adam. Mirrors ``torch/optim/adam.py``."""
+
+from minigrad.creation import zeros_like
+from minigrad.optim.optimizer import Optimizer, check
+
+__all__ = ["Adam"]
+
+
+class Adam(Optimizer):
+    """Adam (Kingma & Ba, "Adam: a method for stochastic optimization", 2015).
+
+        m ← β₁ m + (1 - β₁) g
+        v ← β₂ v + (1 - β₂) g²
+        w ← w - lr (m / (1 - β₁ᵗ)) / (√(v / (1 - β₂ᵗ)) + ε)
+
+    Args:
+        params: the parameters, see `Optimizer`.
+        lr (float)
+        betas (pair of float): β₁ and β₂.
+        eps (float): ε.
+        weight_decay (float): λ, added to the gradient as λ w.
+        amsgrad (bool): divide by the largest v so far (Reddi et al., "On the convergence of Adam and beyond", 2018).
+        maximize (bool): ascend instead.
+        decoupled_weight_decay (bool): shrink w by lr λ instead: AdamW.
+        foreach, capturable, differentiable, fused: accepted as in PyTorch; the step is always one fused kernel per
+            parameter.
+
+    Mirrors ``torch.optim.Adam``.
+
+    Raises:
+        ValueError: an option lies outside its range.
+
+    >>> w = mg.tensor([1.], requires_grad=True)
+    >>> optimizer = mg.optim.Adam([w], lr=0.1)
+    >>> (w * w).sum().backward(); optimizer.step(); w
+    tensor([0.9000], requires_grad=True)
+    """
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False,
+                 capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
+        check(lr >= 0, f"Invalid learning rate: {lr}")
+        check(eps >= 0, f"Invalid epsilon value: {eps}")
+        for i, beta in enumerate(betas):
+            check(0 <= beta < 1, f"Invalid beta parameter at index {i}: {beta}")
+        check(weight_decay >= 0, f"Invalid weight_decay value: {weight_decay}")
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
+                                  "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable,
+                                  "fused": fused, "decoupled_weight_decay": decoupled_weight_decay})
+
+    def update(self, param, grad, group, state):
+        if not state:
+            state["step"] = 0
+            state["exp_avg"] = zeros_like(param)
+            state["exp_avg_sq"] = zeros_like(param)
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = zeros_like(param)
+        state["step"] += 1
+        beta1, beta2 = group["betas"]
+        param.device.backend.kernels.adam_(
+            param._array, grad._array, state["exp_avg"]._array, state["exp_avg_sq"]._array,
+            state["max_exp_avg_sq"]._array if group["amsgrad"] else None, int(state["step"]), group["lr"], beta1, beta2, group["eps"],
+            group["weight_decay"], group["decoupled_weight_decay"], group["maximize"])
