@@ -634,7 +634,13 @@ def mark(op, state, args, tensors, outs):
     if state.forward_level >= 0 and op.differentiable:
         tangents = [tangent_of(x) for x in tensors]
         if not all_undefined(tangents):
-            results = op.rule.jvp_of(args, outs, tangents)
+            # The formulas compute with the primal values: for them there are no tangents.
+            level = state.forward_level
+            state.set_modes(state.grad_enabled, state.inference, -1)
+            try:
+                results = op.rule.jvp_of(args, outs, tangents)
+            finally:
+                state.set_modes(state.grad_enabled, state.inference, level)
             for out, tangent in zip(outs, results if type(results) is tuple else (results,)):
                 if tangent is not None:
                     cython.cast(TensorBase, out).extras().tangent = tangent

@@ -404,6 +404,15 @@ class Variable(TensorBase):
         return self._view
 
     @property
+    def _tangent(self):
+        """The tangent of forward-mode AD, None without one. See `minigrad.autograd.forward_ad`."""
+        return None if self._extra is None else self._extra.tangent
+
+    @_tangent.setter
+    def _tangent(self, value):
+        self.extras().tangent = value
+
+    @property
     def _backward_hooks(self):
         return None if self._extra is None else self._extra.hooks
 

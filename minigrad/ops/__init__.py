@@ -13,15 +13,17 @@ from minigrad.ops.base import REGISTRY
 from minigrad.ops.elementwise import *
 from minigrad.ops.indexing import *
 from minigrad.ops.matrix import *
+from minigrad.ops.nn import conv2d, log_softmax, softmax
 from minigrad.ops.reduction import *
 from minigrad.ops.views import *
 
 # Functions that are spelled ``mg.f(x, ...)``.
-__all__ = [*elementwise.__all__, *indexing.__all__, *matrix.__all__, *reduction.__all__, *views.__all__]
+__all__ = [*elementwise.__all__, *indexing.__all__, *matrix.__all__, *reduction.__all__, *views.__all__,
+           "conv2d", "log_softmax", "softmax"]
 
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).
 METHODS = {name: globals()[name] for name in __all__
-           if globals()[name].__code__.co_varnames[:1] in (("input",), ("tensor",)) and name != "linear"}
+           if globals()[name].__code__.co_varnames[:1] in (("input",), ("tensor",)) and name not in ("conv2d", "linear")}
 METHODS |= inplace.METHODS
 METHODS["where"] = lambda self, condition, other: elementwise.where(condition, self, other)
 

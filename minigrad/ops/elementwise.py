@@ -893,7 +893,7 @@ def promoted(function, like, *operands):
         if not isinstance(x, TensorBase):
             if not isinstance(x, (bool, int, float, complex)):
                 raise tensor_error(function, x, "input", position + 2)
-            x = like.new_tensor(x)
+            x = like.new_tensor(x, dtype=None)
         found.append(x)
     dtype = operands_dtype(operands)
     return [x.to(dtype) for x in found]

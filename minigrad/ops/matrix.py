@@ -14,7 +14,7 @@ from minigrad._core.apply import call
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
 from minigrad.ops.base import Linear, Op, conj, op, tensor_argument
-from minigrad.ops.views import expand, reshape, squeeze, t, transpose, unsqueeze, view, UnsafeView
+from minigrad.ops.views import SqueezeDimOfResult, UnsafeView, contiguous, expand, reshape, t, transpose, unsqueeze, view
 
 __all__ = ["addmm", "bmm", "dot", "linear", "matmul", "mm", "mv"]
 
@@ -265,20 +265,18 @@ def matmul(input, other):
     if n == 1 and m == 2:
         return mv(input, other)
     if m == 1 and n == 2:
-        return squeeze(mm(unsqueeze(input, 0), other), (0,))
+        return call(SqueezeDimOfResult.op, (mm(unsqueeze(input, 0), other), (0,)))
     same_dtype("matmul", input, other)
     return matmul_batches(input, other)
 
 
 def matmul_batches(x, y):
     """`matmul` where one operand has at least three dimensions."""
+    inner("matmul", x, y, x.shape[-1], y.shape[-2] if y.ndim > 1 else y.shape[0])
+    if folds(x, y):
+        return folded(x, y) if x.ndim >= y.ndim else folded_second(x, y)
     a = unsqueeze(x, 0) if x.ndim == 1 else x
     b = unsqueeze(y, 1) if y.ndim == 1 else y
-    inner("matmul", x, y, a.shape[-1], b.shape[-2])
-    if b.ndim == 2:     # one matrix for all: fold the batches into the rows
-        rows = reshape(a, -1, a.shape[-1]) if a.numel() else view(a, int(np.prod(a.shape[:-1])), a.shape[-1])
-        z = call(Mv.op, (rows, y)) if y.ndim == 1 else call(Mm.op, (rows, b))
-        return call(UnsafeView.op, (z, (*a.shape[:-1], *b.shape[-1:][:y.ndim - 1])))
     try:
         batch = tuple(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
     except ValueError:
@@ -287,10 +285,31 @@ def matmul_batches(x, y):
     n = int(np.prod(batch))
     p = reshape(expand(a, *batch, *a.shape[-2:]), n, *a.shape[-2:])
     q = reshape(expand(b, *batch, *b.shape[-2:]), n, *b.shape[-2:])
-    z = call(UnsafeView.op, (call(Bmm.op, (p, q)), (*batch, a.shape[-2], b.shape[-1])))
-    if x.ndim == 1:
-        z = squeeze(z, -2)
-    return squeeze(z, -1) if y.ndim == 1 else z
+    shape = (*batch, *a.shape[-2:-1][:x.ndim - 1], *b.shape[-1:][:y.ndim - 1])
+    return call(UnsafeView.op, (call(Bmm.op, (p, q)), shape))
+
+
+def folds(x, y):
+    """Whether the batches of one operand are folded into its rows, because the other is one matrix for all."""
+    large, small = (x, y) if x.ndim >= y.ndim else (y, x)
+    if large.ndim < 3 or small.ndim > 2:
+        return False
+    if small.requires_grad or large.numel() == 0:
+        return True     # a batch of copies of `small` would cost its gradient dearly
+    return x.ndim != 2 and large.is_contiguous()
+
+
+def folded(x, y):
+    """x y with the batches of x as further rows; y is a matrix or a vector."""
+    rows = reshape(x, int(np.prod(x.shape[:-1])), x.shape[-1])
+    z = call(Mv.op if y.ndim == 1 else Mm.op, (rows, y))
+    return call(UnsafeView.op, (z, (*x.shape[:-1], *y.shape[1:])))
+
+
+def folded_second(x, y):
+    """x y with the batches of y as further columns: (yᵀ xᵀ)ᵀ."""
+    z = folded(transpose(y, -2, -1), t(x) if x.ndim == 2 else x)
+    return contiguous(transpose(z, -2, -1)) if x.ndim == 2 else z
 
 
 def matmul_operator(x, y):

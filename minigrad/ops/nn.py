@@ -189,6 +189,11 @@ class NllLoss(Linear):
         return (call(cls.op, (tangents[0], *args[1:]))[0], None)
 
 
+@op("nll_loss2d", "NllLoss2D0")
+class NllLoss2d(NllLoss):
+    """`NllLoss` of planes: PyTorch counts it as another op"""
+
+
 @op("nll_loss_backward")
 class NllLossBackward(Linear):
     """z = the gradient of nll_loss, where its own is x"""
@@ -248,7 +253,8 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     if outside.any():
         raise OutOfRangeError("MG-E301", f"Target {array[outside].flat[0]} is out of bounds.",
                               expected=f"classes from 0 to {input.shape[1] - 1}, or ignore_index={ignore_index}")
-    return call(NllLoss.op, (input, target, weight, ignore_index, reduction))[0]
+    rule = NllLoss if input.ndim == 2 else NllLoss2d
+    return call(rule.op, (input, target, weight, ignore_index, reduction))[0]
 
 
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
@@ -464,12 +470,11 @@ def pair(value, name, function):
 
 
 def planes(function, input):
-    """`input` as (N, C, H, W), and whether a batch dimension had to be added."""
+    """Raise unless `input` is (N, C, H, W) or (C, H, W)."""
     tensor_argument(function, input)
     if input.ndim not in (3, 4):
         raise ShapeError("MG-E210", f"Expected 3D (unbatched) or 4D (batched) input to {function}, but got input of size: "
                          f"{list(input.shape)}")
-    return (input, False) if input.ndim == 4 else (unsqueeze(input, 0), True)
 
 
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
@@ -494,7 +499,9 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     >>> F.conv2d(mg.ones(1, 1, 3, 3), mg.ones(1, 1, 2, 2)).flatten()
     tensor([4., 4., 4., 4.])
     """
-    x, unbatched = planes("conv2d", input)
+    planes("conv2d", input)
+    unbatched = input.ndim == 3
+    x = unsqueeze(input, 0) if unbatched else input
     tensor_argument("conv2d", weight, "weight", 2)
     if weight.ndim != 4:
         raise ShapeError("MG-E210", f"conv2d(): expected a 4D weight, but got weight of size {list(weight.shape)}")
@@ -541,6 +548,14 @@ def same_padding(x, weight, dilation):
 # ---- pooling ----------------------------------------------------------------------------------------------
 
 
+def with_batch(k, x, kernel):
+    """``kernel(x)`` for a kernel of (N, C, H, W), on an array that may lack the N."""
+    if x.ndim == 4:
+        return kernel(x)
+    result = kernel(k.unsqueeze(x, 0))
+    return tuple([k.select(z, 0, 0) for z in result]) if isinstance(result, tuple) else k.select(result, 0, 0)
+
+
 @op("max_pool2d", "MaxPool2DWithIndices0")
 class MaxPool2d(Op):
     """The largest of each window, and where in its plane it was"""
@@ -549,7 +564,7 @@ class MaxPool2d(Op):
     outputs = ("z", "indices")
 
     def forward(k, x, size, stride, padding, dilation, ceil_mode):
-        return k.max_pool2d(x, size, stride, padding, dilation, ceil_mode)
+        return with_batch(k, x, lambda x: k.max_pool2d(x, size, stride, padding, dilation, ceil_mode))
 
     def vjp(g, needs, x_shape, indices):
         return (call(MaxPool2dBackward.op, (g[0], indices, x_shape)),)
@@ -565,6 +580,8 @@ class MaxPool2dBackward(Linear):
     inputs = 1
 
     def forward(k, x, indices, shape):
+        if len(shape) == 3:
+            return k.select(k.max_pool2d_backward(k.unsqueeze(x, 0), k.unsqueeze(indices, 0), (1, *shape)), 0, 0)
         return k.max_pool2d_backward(x, indices, shape)
 
     def vjp_x(g, indices):
@@ -578,6 +595,8 @@ class MaxPool2dSelect(Linear):
     inputs = 1
 
     def forward(k, x, indices):
+        if x.ndim == 3:
+            return k.select(k.max_pool2d_select(k.unsqueeze(x, 0), k.unsqueeze(indices, 0)), 0, 0)
         return k.max_pool2d_select(x, indices)
 
     def vjp_x(g, indices, x_shape):
@@ -591,7 +610,7 @@ class AvgPool2d(Linear):
     inputs = 1
 
     def forward(k, x, size, stride, padding, ceil_mode, count_include_pad, divisor):
-        return k.avg_pool2d(x, size, stride, padding, ceil_mode, count_include_pad, divisor)
+        return with_batch(k, x, lambda x: k.avg_pool2d(x, size, stride, padding, ceil_mode, count_include_pad, divisor))
 
     def vjp_x(g, x_shape, size, stride, padding, ceil_mode, count_include_pad, divisor):
         return call(AvgPool2dBackward.op, (g, x_shape, size, stride, padding, ceil_mode, count_include_pad, divisor))
@@ -604,7 +623,10 @@ class AvgPool2dBackward(Linear):
     inputs = 1
 
     def forward(k, x, shape, size, stride, padding, ceil_mode, count_include_pad, divisor):
-        return k.avg_pool2d_backward(x, shape, size, stride, padding, ceil_mode, count_include_pad, divisor)
+        def spread(g):
+            return k.avg_pool2d_backward(g, shape[-4:] if len(shape) == 4 else (1, *shape), size, stride, padding, ceil_mode,
+                                         count_include_pad, divisor)
+        return with_batch(k, x, spread)
 
     def vjp_x(g, size, stride, padding, ceil_mode, count_include_pad, divisor):
         return call(AvgPool2d.op, (g, size, stride, padding, ceil_mode, count_include_pad, divisor))
@@ -612,7 +634,7 @@ class AvgPool2dBackward(Linear):
 
 def pooling(function, input, kernel_size, stride, padding, dilation):
     """The common arguments of the poolings, checked."""
-    x, unbatched = planes(function, input)
+    planes(function, input)
     size = pair(kernel_size, "kernel_size", function)
     stride = size if stride is None or stride == [] or stride == () else pair(stride, "stride", function)
     padding, dilation = pair(padding, "padding", function), pair(dilation, "dilation", function)
@@ -620,13 +642,14 @@ def pooling(function, input, kernel_size, stride, padding, dilation):
         raise ShapeError("MG-E210", f"{function}(): kernel size, stride and dilation should be greater than zero",
                          found=f"{size}, {stride} and {dilation}")
     for i in (0, 1):
+        room = input.shape[i - 2]
         if not 0 <= padding[i] <= size[i] // 2:
             raise ShapeError("MG-E210", f"pad should be at most half of effective kernel size, but got pad={padding[i]}, kernel_size="
                              f"{size[i]}, in {function}()")
-        if x.shape[2 + i] + 2 * padding[i] < dilation[i] * (size[i] - 1) + 1:
-            raise ShapeError("MG-E210", f"Given input size: {list(x.shape[1:])}. Calculated output size: too small, in {function}()",
+        if room + 2 * padding[i] < dilation[i] * (size[i] - 1) + 1:
+            raise ShapeError("MG-E210", f"Given input size: {list(input.shape[-3:])}. Calculated output size: too small, in {function}()",
                              expected="a window no larger than the padded input")
-    return x, unbatched, size, stride, padding, dilation
+    return size, stride, padding, dilation
 
 
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
@@ -647,10 +670,8 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     >>> F.max_pool2d(mg.arange(16.).view(1, 1, 4, 4), 2).flatten()
     tensor([ 5.,  7., 13., 15.])
     """
-    x, unbatched, size, stride, padding, dilation = pooling("max_pool2d", input, kernel_size, stride, padding, dilation)
-    z, indices = call(MaxPool2d.op, (x, size, stride, padding, dilation, bool(ceil_mode)))
-    if unbatched:
-        z, indices = squeeze(z, 0), squeeze(indices, 0)
+    size, stride, padding, dilation = pooling("max_pool2d", input, kernel_size, stride, padding, dilation)
+    z, indices = call(MaxPool2d.op, (input, size, stride, padding, dilation, bool(ceil_mode)))
     return (z, indices) if return_indices else z
 
 
@@ -672,8 +693,7 @@ def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     >>> F.avg_pool2d(mg.arange(16.).view(1, 1, 4, 4), 2).flatten()
     tensor([ 2.5000,  4.5000, 10.5000, 12.5000])
     """
-    x, unbatched, size, stride, padding, _ = pooling("avg_pool2d", input, kernel_size, stride, padding, 1)
+    size, stride, padding, _ = pooling("avg_pool2d", input, kernel_size, stride, padding, 1)
     if divisor_override == 0:
         raise ArgumentError("MG-E210", "divisor must be not zero")
-    z = call(AvgPool2d.op, (x, size, stride, padding, bool(ceil_mode), bool(count_include_pad), divisor_override))
-    return squeeze(z, 0) if unbatched else z
+    return call(AvgPool2d.op, (input, size, stride, padding, bool(ceil_mode), bool(count_include_pad), divisor_override))

@@ -142,6 +142,17 @@ class SqueezeDim(View):
         return reshape(g, x_shape)
 
 
+@op("squeeze_dim_of_result", "Squeeze4")
+class SqueezeDimOfResult(View):
+    """`SqueezeDim` of a tensor that nobody else can see: PyTorch does it in place, under another name"""
+
+    forward = squeeze_forward
+    view = False
+
+    def vjp_x(g, x_shape):
+        return reshape(g, x_shape)
+
+
 @op("squeeze_dims", "Squeeze2")
 class SqueezeDims(View):
     """z = x without those of several dimensions that have size 1"""

@@ -1,0 +1,54 @@
+"""What every test run does: say which mode it runs in, and fail if that is not the one asked for.
+
+    pytest tests                        compiled: fails if the extension modules are not the ones loaded
+    MINIGRAD_PURE=1 pytest tests        interpreted
+    MINIGRAD_EXPECT=interpreted pytest  for an install that was made without a compiler
+
+`tests/parity` compares with PyTorch and is collected only where torch is installed.
+"""
+
+import importlib.util
+import os
+import random
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import _pure
+
+TORCH = importlib.util.find_spec("torch") is not None
+collect_ignore = [] if TORCH else ["parity"]
+
+
+def expected_mode():
+    """The mode this run claims to test."""
+    return "interpreted" if _pure.PURE else os.environ.get("MINIGRAD_EXPECT", "compiled")
+
+
+def pytest_report_header(config):
+    oracle = "PyTorch is the oracle of tests/parity" if TORCH else "tests/parity NOT collected: torch is not installed"
+    return [f"minigrad {mg.__version__}: {_pure.mode()}, {len(_pure.compiled_modules())} extension modules loaded; {oracle}"]
+
+
+def pytest_sessionstart(session):
+    found = _pure.mode()
+    if found != expected_mode():
+        raise pytest.UsageError(
+            f"this run expects minigrad to be {expected_mode()}, but it is {found}. Build with `make build`, or set "
+            "MINIGRAD_PURE=1 (or MINIGRAD_EXPECT=interpreted) to test the interpreted mode.")
+
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.write_line(f"mode: {_pure.mode()}")
+
+
+@pytest.fixture(autouse=True)
+def same_numbers_every_time():
+    """Every test starts from the same random numbers, the default dtype and gradients enabled."""
+    mg.manual_seed(0)
+    np.random.seed(0)
+    random.seed(0)
+    yield
+    mg.set_default_dtype(mg.float32)
+    assert mg.is_grad_enabled(), "the test left gradients disabled"

@@ -1,0 +1,332 @@
+"""One line per way to use an op. Gradient checks, parity with PyTorch and kernel tests all walk over CASES.
+
+    case("mul broadcast", lambda m, x, y: x * y, (3, 4), (4,))
+
+The function gets a module, minigrad or torch, and then one float64 tensor per shape, all of which require a
+gradient. `positive`, `apart` and `small` say what numbers the op can be checked at: away from the kinks of abs, where no two
+elements tie, inside the domain of log.
+"""
+
+from dataclasses import dataclass
+from typing import Callable
+
+import numpy as np
+
+CASES = []
+
+
+@dataclass
+class Case:
+    """A function of tensors, and the shapes and kind of numbers to call it on."""
+
+    name: str
+    run: Callable
+    shapes: tuple
+    numbers: str = "any"
+    double: bool = True         # has a second derivative worth checking
+    name_differs: bool = False  # the grad_fn has another name in PyTorch, which splits the work differently
+
+    def arrays(self, dtype=np.float64):
+        """The inputs, the same each time."""
+        rng = np.random.default_rng(sum(map(ord, self.name)))
+        return [numbers(self.numbers, shape, rng).astype(dtype) for shape in self.shapes]
+
+
+def numbers(kind, shape, rng):
+    """Random numbers of a kind, of one shape."""
+    n = int(np.prod(shape))
+    if kind == "positive":
+        return rng.uniform(0.5, 2.0, shape)
+    if kind == "apart":     # no two closer than 0.1, none near 0
+        return (rng.permutation(n) * 0.2 + 0.13 - 0.1 * n).reshape(shape)
+    if kind == "small":
+        return rng.uniform(-0.8, 0.8, shape)
+    if kind == "nonzero":
+        return rng.uniform(0.5, 2.0, shape) * rng.choice([-1, 1], shape)
+    return rng.standard_normal(shape)
+
+
+def case(name, run, *shapes, **options):
+    CASES.append(Case(name, run, shapes, **options))
+
+
+def F(m):
+    return m.nn.functional
+
+
+INDEX = [[0, 1, 1], [2, 0, 2]]
+
+# ---- elementwise ----------------------------------------------------------------------------------------
+case("add", lambda m, x, y: x + y, (2, 3), (2, 3))
+case("add broadcast", lambda m, x, y: x + y, (2, 3), (3,))
+case("add column", lambda m, x, y: x + y, (2, 1), (1, 3))
+case("add scalar", lambda m, x: x + 2.5, (2, 3))
+case("radd scalar", lambda m, x: 2 + x, (2, 3))
+case("add alpha", lambda m, x, y: m.add(x, y, alpha=3), (2, 3), (2, 3), name_differs=False)
+case("add 0-d", lambda m, x, y: x + y, (2, 3), ())
+case("add empty", lambda m, x, y: x + y, (0, 3), (3,))
+case("sub", lambda m, x, y: x - y, (2, 3), (3,))
+case("sub scalar", lambda m, x: x - 1, (3,))
+case("rsub scalar", lambda m, x: 1 - x, (3,))
+case("sub alpha", lambda m, x, y: m.sub(x, y, alpha=2), (3,), (3,))
+case("mul", lambda m, x, y: x * y, (2, 3), (2, 3))
+case("mul itself", lambda m, x: x * x, (2, 3))
+case("mul broadcast both", lambda m, x, y: x * y, (2, 1, 3), (4, 1))
+case("mul scalar", lambda m, x: 3 * x, (2, 3))
+case("mul transposed", lambda m, x, y: x.t() * y, (3, 2), (2, 3))
+case("div", lambda m, x, y: x / y, (2, 3), (3,), numbers="nonzero")
+case("div scalar", lambda m, x: x / 4, (2, 3))
+case("rdiv scalar", lambda m, x: 2 / x, (2, 3), numbers="nonzero")
+case("neg", lambda m, x: -x, (2, 3))
+case("reciprocal", lambda m, x: x.reciprocal(), (3,), numbers="nonzero")
+case("square", lambda m, x: m.square(x), (3,))
+case("pow 2", lambda m, x: x ** 2, (2, 3))
+case("pow 3", lambda m, x: x ** 3, (2, 3))
+case("pow 0", lambda m, x: x ** 0, (3,))
+case("pow 1", lambda m, x: x ** 1, (3,))
+case("pow half", lambda m, x: x ** 0.5, (3,), numbers="positive")
+case("pow negative", lambda m, x: x ** -1.5, (3,), numbers="positive")
+case("pow tensor", lambda m, x, y: x ** y, (2, 3), (3,), numbers="positive")
+case("pow of scalar", lambda m, x: 2.5 ** x, (3,))
+case("pow function", lambda m, x: m.pow(x, 4), (3,))
+for _name in ("exp", "sin", "cos", "tanh", "sigmoid"):
+    case(_name, lambda m, x, f=_name: getattr(m, f)(x), (2, 3))
+    case(_name + " method", lambda m, x, f=_name: getattr(x, f)(), (40,))
+for _name in ("log", "log1p", "sqrt", "rsqrt"):
+    case(_name, lambda m, x, f=_name: getattr(m, f)(x), (2, 3), numbers="positive")
+case("relu", lambda m, x: m.relu(x), (2, 3), numbers="apart")
+case("abs", lambda m, x: m.abs(x), (2, 3), numbers="apart")
+case("abs operator", lambda m, x: abs(x), (3,), numbers="apart")
+case("sign", lambda m, x: m.sign(x), (3,), numbers="apart")
+case("maximum", lambda m, x, y: m.maximum(x, y), (2, 3), (2, 3), numbers="apart")
+case("maximum ties", lambda m, x: m.maximum(x, x * 1), (3,), double=False)
+case("minimum", lambda m, x, y: m.minimum(x, y), (2, 3), (3,), numbers="apart")
+case("where", lambda m, x, y: m.where(x > 0, x, y), (2, 3), (3,), numbers="apart")
+case("where scalar", lambda m, x: m.where(x > 0, x, 0.5), (2, 3), numbers="apart")
+case("where method", lambda m, x, y: x.where(x > 0, y), (3,), (3,), numbers="apart")
+case("clamp", lambda m, x: m.clamp(x, -0.3, 0.5), (2, 3), numbers="apart")
+case("clamp min", lambda m, x: x.clamp(min=0.1), (2, 3), numbers="apart")
+case("clamp max", lambda m, x: x.clamp(max=0.1), (2, 3), numbers="apart")
+case("clamp tensors", lambda m, x, y: m.clamp(x, y, y + 0.35), (2, 3), (3,), numbers="apart")
+
+# ---- reductions -----------------------------------------------------------------------------------------
+case("sum", lambda m, x: x.sum(), (2, 3))
+case("sum 0-d", lambda m, x: x.sum(), ())
+case("sum dim", lambda m, x: x.sum(1), (2, 3, 4))
+case("sum dims", lambda m, x: x.sum((0, 2)), (2, 3, 4))
+case("sum keepdim", lambda m, x: m.sum(x, -1, keepdim=True), (2, 3))
+case("sum transposed", lambda m, x: x.t().sum(0), (2, 3))
+case("sum empty dims", lambda m, x: x.sum(()), (2, 3))
+case("sum of nothing", lambda m, x: x.sum(0), (0, 3))
+case("mean", lambda m, x: x.mean(), (2, 3))
+case("mean dim", lambda m, x: x.mean(1), (2, 3))
+case("mean keepdim", lambda m, x: x.mean((0, 1), True), (2, 3))
+case("prod", lambda m, x: x.prod(), (4,), numbers="nonzero")
+case("prod dim", lambda m, x: x.prod(1), (2, 3), numbers="nonzero")
+case("prod keepdim", lambda m, x: x.prod(0, keepdim=True), (2, 3), numbers="nonzero")
+case("prod with a zero", lambda m, x: (x * m.tensor([1.0, 0.0, 1.0], dtype=m.float64)).prod(), (3,), numbers="nonzero")
+case("prod with two zeros", lambda m, x: (x * m.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]], dtype=m.float64)).prod(1), (2, 3),
+     numbers="nonzero")
+case("var", lambda m, x: x.var(), (5,))
+case("var dim", lambda m, x: x.var(0), (4, 3))
+case("var correction", lambda m, x: m.var(x, 1, correction=0, keepdim=True), (2, 5))
+case("std", lambda m, x: x.std(1), (2, 5), name_differs=True)
+case("amax", lambda m, x: x.amax(1), (2, 3), numbers="apart")
+case("amax all", lambda m, x: m.amax(x), (2, 3), numbers="apart")
+case("amin dims", lambda m, x: m.amin(x, (0, 1), keepdim=True), (2, 3), numbers="apart")
+case("max", lambda m, x: x.max(), (2, 3), numbers="apart")
+case("max dim", lambda m, x: x.max(1)[0], (2, 3), numbers="apart")
+case("max keepdim", lambda m, x: m.max(x, 0, keepdim=True)[0], (2, 3), numbers="apart")
+case("min", lambda m, x: x.min(), (2, 3), numbers="apart")
+case("min dim", lambda m, x: x.min(0).values, (2, 3), numbers="apart")
+case("max of two", lambda m, x, y: m.max(x, y), (3,), (3,), numbers="apart")
+case("logsumexp", lambda m, x: m.logsumexp(x, 1), (2, 3))
+case("logsumexp dims", lambda m, x: x.logsumexp((0, 1), keepdim=True), (2, 3))
+
+# ---- matrices -------------------------------------------------------------------------------------------
+case("mm", lambda m, x, y: m.mm(x, y), (2, 3), (3, 4))
+case("mm transposed", lambda m, x, y: x.t() @ y.t(), (3, 2), (4, 3))
+case("bmm", lambda m, x, y: m.bmm(x, y), (2, 3, 4), (2, 4, 2))
+case("mv", lambda m, x, y: m.mv(x, y), (2, 3), (3,))
+case("dot", lambda m, x, y: m.dot(x, y), (4,), (4,))
+case("addmm", lambda m, b, x, y: m.addmm(b, x, y), (4,), (2, 3), (3, 4))
+case("addmm scaled", lambda m, b, x, y: m.addmm(b, x, y, beta=2, alpha=3), (2, 4), (2, 3), (3, 4))
+case("matmul 1 1", lambda m, x, y: m.matmul(x, y), (3,), (3,))
+case("matmul 2 1", lambda m, x, y: x @ y, (2, 3), (3,))
+case("matmul 1 2", lambda m, x, y: x @ y, (3,), (3, 2))
+case("matmul 3 2", lambda m, x, y: x @ y, (2, 3, 4), (4, 2))
+case("matmul 3 1", lambda m, x, y: x @ y, (2, 3, 4), (4,))
+case("matmul 3 3", lambda m, x, y: x @ y, (2, 3, 4), (2, 4, 2))
+case("matmul broadcast", lambda m, x, y: x @ y, (2, 1, 3, 4), (5, 4, 2))
+case("matmul 1 3", lambda m, x, y: x @ y, (4,), (2, 4, 3))
+case("matmul 2 3", lambda m, x, y: x @ y, (3, 4), (2, 4, 2))
+case("linear", lambda m, x, w, b: F(m).linear(x, w, b), (5, 3), (2, 3), (2,))
+case("linear no bias", lambda m, x, w: F(m).linear(x, w), (5, 3), (2, 3))
+case("linear 3-d", lambda m, x, w, b: F(m).linear(x, w, b), (2, 5, 3), (2, 3), (2,))
+case("linear vector", lambda m, x, w, b: F(m).linear(x, w, b), (3,), (2, 3), (2,))
+
+# ---- shape ----------------------------------------------------------------------------------------------
+case("reshape", lambda m, x: x.reshape(3, 2), (2, 3))
+case("reshape copies", lambda m, x: x.t().reshape(-1), (2, 3))
+case("view", lambda m, x: x.view(-1), (2, 3))
+case("view 0-d", lambda m, x: x.view(()), (1,))
+case("transpose", lambda m, x: x.transpose(0, 2), (2, 3, 4))
+case("permute", lambda m, x: x.permute(2, 0, 1), (2, 3, 4))
+case("t", lambda m, x: x.t(), (2, 3))
+case("T", lambda m, x: x.T, (2, 3))
+case("mT", lambda m, x: x.mT, (2, 3, 4))
+case("expand", lambda m, x: x.expand(4, 2, 3), (2, 1))
+case("expand -1", lambda m, x: x.expand(-1, 3), (2, 1))
+case("expand_as", lambda m, x, y: x.expand_as(y) * y, (3,), (2, 3))
+case("broadcast_to", lambda m, x: m.broadcast_to(x, (2, 3)), (3,))
+case("squeeze", lambda m, x: x.squeeze(), (1, 3, 1))
+case("squeeze dim", lambda m, x: x.squeeze(0), (1, 3, 1))
+case("squeeze dims", lambda m, x: x.squeeze((0, 2)), (1, 3, 1))
+case("squeeze nothing", lambda m, x: x.squeeze(1), (1, 3))
+case("unsqueeze", lambda m, x: x.unsqueeze(1), (2, 3))
+case("unsqueeze last", lambda m, x: x.t().unsqueeze(-1), (2, 3))
+case("flatten", lambda m, x: x.flatten(1), (2, 3, 4))
+case("flatten 0-d", lambda m, x: (x * 1).flatten(), ())
+case("unflatten", lambda m, x: x.unflatten(1, (2, -1)), (2, 6))
+case("movedim", lambda m, x: m.movedim(x, 0, 2), (2, 3, 4))
+case("ravel", lambda m, x: m.ravel(x), (2, 3))
+case("select", lambda m, x: x.select(1, 2), (2, 3))
+case("narrow", lambda m, x: x.narrow(1, 1, 2), (2, 3))
+case("chunk", lambda m, x: x.chunk(2, 1)[0], (2, 5))
+case("chunk all", lambda m, x: x.chunk(2, 1)[0].sum() * x.chunk(2, 1)[1].sum(), (2, 5))
+case("split", lambda m, x: x.split(2)[1], (5, 2))
+case("split sizes", lambda m, x: x.split([1, 2, 2])[2], (5, 2))
+case("unbind", lambda m, x: x.unbind(1)[1] * x.unbind(1)[0], (2, 3))
+case("iterate", lambda m, x: sum(row * (i + 1) for i, row in enumerate(x)), (3, 2))
+case("cat", lambda m, x, y: m.cat([x, y], 1), (2, 3), (2, 1))
+case("cat one", lambda m, x: m.cat([x, x]), (2, 3))
+case("stack", lambda m, x, y: m.stack([x, y], -1), (2, 3), (2, 3))
+case("clone", lambda m, x: x.clone(), (2, 3))
+case("clone transposed", lambda m, x: x.t().clone(), (2, 3))
+case("contiguous", lambda m, x: x.t().contiguous(), (2, 3))
+case("to", lambda m, x: x.to(m.float32).to(m.float64) * 0 + x.double(), (2, 3), double=False)
+
+# ---- indexing -------------------------------------------------------------------------------------------
+case("x[0]", lambda m, x: x[0], (2, 3))
+case("x[-1, 1]", lambda m, x: x[-1, 1], (2, 3))
+case("x[:, 1]", lambda m, x: x[:, 1], (2, 3))
+case("x[1:, ::2]", lambda m, x: x[1:, ::2], (3, 5))
+case("x[..., None]", lambda m, x: x[..., None], (2, 3))
+case("x[None, :, 0]", lambda m, x: x[None, :, 0], (2, 3))
+case("x[:]", lambda m, x: x[:], (2, 3))
+case("x[...]", lambda m, x: x[...], (2, 3))
+case("x[index]", lambda m, x: x[m.tensor([1, 0, 1])], (2, 3))
+case("x[:, index]", lambda m, x: x[:, m.tensor([[1, 0], [2, 2]])], (2, 3))
+case("x[i, j]", lambda m, x: x[m.tensor([0, 1]), m.tensor([2, 0])], (2, 3))
+case("x[i, :, j]", lambda m, x: x[m.tensor([0, 1]), :, m.tensor([2, 0])], (2, 3, 4))
+case("x[mask]", lambda m, x: x[x > 0], (2, 3), numbers="apart")
+case("x[:, mask]", lambda m, x: x[:, m.tensor([True, False, True])], (2, 3))
+case("x[negative index]", lambda m, x: x[m.tensor([-1, 0])], (2, 3))
+case("x[0, index]", lambda m, x: x[0, m.tensor([1, 1])], (2, 3))
+case("gather", lambda m, x: m.gather(x, 1, m.tensor(INDEX)), (2, 3))
+case("gather small", lambda m, x: x.gather(0, m.tensor([[1, 0]])), (2, 3))
+case("index_select", lambda m, x: m.index_select(x, 1, m.tensor([2, 0, 2])), (2, 3))
+case("scatter_add", lambda m, x, y: m.scatter_add(x, 1, m.tensor(INDEX), y), (2, 3), (2, 3))
+case("index_add", lambda m, x, y: m.index_add(x, 0, m.tensor([0, 0]), y), (3, 2), (2, 2))
+
+# ---- writing --------------------------------------------------------------------------------------------
+case("add_", lambda m, x, y: (x * 1).add_(y), (2, 3), (3,))
+case("mul_", lambda m, x, y: (x * 1).mul_(y), (2, 3), (2, 3))
+case("div_ and sub_", lambda m, x, y: (x * 1).div_(y).sub_(y, alpha=2), (2, 3), (3,), numbers="nonzero")
+case("pow_", lambda m, x: (x * 1).pow_(3), (3,))
+case("exp_", lambda m, x: (x * 1).exp_(), (3,))
+case("tanh_", lambda m, x: (x * 1).tanh_(), (3,))
+case("sigmoid_", lambda m, x: (x * 1).sigmoid_(), (3,))
+case("relu_", lambda m, x: (x * 1).relu_(), (3,), numbers="apart")
+case("clamp_", lambda m, x: (x * 1).clamp_(-0.3, 0.5), (4,), numbers="apart")
+case("copy_", lambda m, x, y: (x * 1).copy_(y), (2, 3), (3,))
+case("fill_", lambda m, x, y: (x * 1).fill_(y), (2, 3), ())
+case("zero_", lambda m, x: (x * 1).zero_() + x, (2, 3))
+
+
+def _written(m, x, write):
+    y = x * 1
+    write(y)
+    return y
+
+
+case("x[0] = y", lambda m, x, y: _written(m, x, lambda z: z.__setitem__(0, y)), (2, 3), (3,))
+case("x[:, 1] = 2", lambda m, x: _written(m, x, lambda z: z.__setitem__((slice(None), 1), 2.0)), (2, 3))
+case("x[mask] = y", lambda m, x, y: _written(m, x, lambda z: z.__setitem__(x > 0, y)), (2, 3), (), numbers="apart")
+case("x[index] = y", lambda m, x, y: _written(m, x, lambda z: z.__setitem__(m.tensor([2, 0]), y)), (3, 2), (2, 2))
+case("x[0].mul_(y)", lambda m, x, y: _written(m, x, lambda z: z[0].mul_(y)), (2, 3), (3,))
+case("x.t()[1:].exp_()", lambda m, x: _written(m, x, lambda z: z.t()[1:].exp_()), (2, 3))
+case("index_put_ accumulate", lambda m, x, y: _written(
+    m, x, lambda z: z.index_put_((m.tensor([0, 0]),), y, accumulate=True)), (2, 3), (2, 3))
+
+# ---- neural networks ------------------------------------------------------------------------------------
+case("softmax", lambda m, x: m.softmax(x, 1), (2, 3))
+case("softmax dim 0", lambda m, x: x.softmax(0), (3, 2))
+case("F.softmax", lambda m, x: F(m).softmax(x, dim=-1), (2, 3))
+case("log_softmax", lambda m, x: F(m).log_softmax(x, 1), (2, 3))
+case("log_softmax dim 0", lambda m, x: m.log_softmax(x, 0), (3, 2))
+case("nll_loss", lambda m, x: F(m).nll_loss(x, m.tensor([1, 0])), (2, 3))
+case("nll_loss weight", lambda m, x: F(m).nll_loss(x, m.tensor([1, 0, 2]), m.tensor([1.0, 2.0, 3.0], dtype=m.float64),
+                                                   ignore_index=2), (3, 3))
+case("nll_loss none", lambda m, x: F(m).nll_loss(x, m.tensor([1, 0]), reduction="none"), (2, 3))
+case("nll_loss planes", lambda m, x: F(m).nll_loss(x, m.tensor([[1, 0], [2, 1]]), reduction="sum"), (2, 3, 2))
+case("cross_entropy", lambda m, x: F(m).cross_entropy(x, m.tensor([1, 0])), (2, 3))
+case("cross_entropy one", lambda m, x: F(m).cross_entropy(x, m.tensor(1)), (3,))
+case("cross_entropy smooth", lambda m, x: F(m).cross_entropy(x, m.tensor([1, 0, 2]), label_smoothing=0.2,
+                                                             weight=m.tensor([1.0, 2.0, 3.0], dtype=m.float64), ignore_index=2), (3, 3))
+case("cross_entropy smooth sum", lambda m, x: F(m).cross_entropy(x, m.tensor([1, 0]), label_smoothing=0.2, reduction="sum"), (2, 3))
+case("cross_entropy smooth none", lambda m, x: F(m).cross_entropy(x, m.tensor([1, 0]), label_smoothing=0.2, reduction="none"), (2, 3))
+case("cross_entropy probabilities", lambda m, x, y: F(m).cross_entropy(x, y), (2, 3), (2, 3), numbers="positive",
+     name_differs=True)
+case("cross_entropy probabilities smooth", lambda m, x, y: F(m).cross_entropy(x, y, label_smoothing=0.1, reduction="none",
+     weight=m.tensor([1.0, 2.0, 3.0], dtype=m.float64)), (2, 3), (2, 3), numbers="positive")
+case("mse_loss", lambda m, x, y: F(m).mse_loss(x, y), (2, 3), (2, 3))
+case("mse_loss sum", lambda m, x, y: F(m).mse_loss(x, y, reduction="sum"), (2, 3), (2, 3))
+case("mse_loss none", lambda m, x, y: F(m).mse_loss(x, y, reduction="none"), (2, 3), (2, 3))
+case("conv2d", lambda m, x, w, b: F(m).conv2d(x, w, b), (2, 3, 5, 6), (4, 3, 3, 2), (4,))
+case("conv2d strided", lambda m, x, w: F(m).conv2d(x, w, stride=(2, 1), padding=(1, 2)), (2, 2, 5, 6), (3, 2, 3, 3))
+case("conv2d dilated", lambda m, x, w: F(m).conv2d(x, w, dilation=2, padding=1), (1, 2, 7, 6), (3, 2, 3, 2))
+case("conv2d groups", lambda m, x, w, b: F(m).conv2d(x, w, b, groups=2), (2, 4, 4, 4), (6, 2, 3, 3), (6,))
+case("conv2d same", lambda m, x, w: F(m).conv2d(x, w, padding="same"), (1, 2, 4, 5), (3, 2, 3, 2), name_differs=False)
+case("conv2d unbatched", lambda m, x, w: F(m).conv2d(x, w), (2, 4, 5), (3, 2, 3, 3))
+case("conv2d transposed input", lambda m, x, w: F(m).conv2d(x.transpose(2, 3), w), (1, 2, 5, 4), (3, 2, 3, 3))
+case("max_pool2d", lambda m, x: F(m).max_pool2d(x, 2), (2, 2, 4, 5), numbers="apart")
+case("max_pool2d padded", lambda m, x: F(m).max_pool2d(x, 3, stride=2, padding=1), (1, 2, 5, 6), numbers="apart")
+case("max_pool2d ceil", lambda m, x: F(m).max_pool2d(x, (2, 3), ceil_mode=True), (1, 2, 5, 7), numbers="apart")
+case("max_pool2d dilated", lambda m, x: F(m).max_pool2d(x, 2, stride=1, dilation=2), (1, 1, 5, 5), numbers="apart")
+case("max_pool2d unbatched", lambda m, x: F(m).max_pool2d(x, 2), (2, 4, 4), numbers="apart")
+case("avg_pool2d", lambda m, x: F(m).avg_pool2d(x, 2), (2, 2, 4, 5))
+case("avg_pool2d padded", lambda m, x: F(m).avg_pool2d(x, 3, stride=2, padding=1, count_include_pad=False), (1, 2, 5, 6))
+case("avg_pool2d ceil", lambda m, x: F(m).avg_pool2d(x, (2, 3), ceil_mode=True), (1, 2, 5, 7))
+case("avg_pool2d divisor", lambda m, x: F(m).avg_pool2d(x, 2, divisor_override=3), (1, 1, 4, 4))
+case("dropout off", lambda m, x: F(m).dropout(x, 0.5, training=False) * 2, (2, 3))
+case("dropout all", lambda m, x: F(m).dropout(x, 1.0), (2, 3))
+
+
+# ---- squares: the second derivative of a linear op is that of its adjoint --------------------------------------
+case("avg_pool2d squared", lambda m, x: F(m).avg_pool2d(x, 2) ** 2, (1, 1, 4, 4))
+case("avg_pool2d unbatched squared", lambda m, x: F(m).avg_pool2d(x, 2, padding=1) ** 2, (2, 4, 4))
+case("max_pool2d squared", lambda m, x: F(m).max_pool2d(x, 2) ** 2, (1, 2, 4, 4), numbers="apart")
+case("max_pool2d unbatched squared", lambda m, x: F(m).max_pool2d(x, 2) ** 2, (2, 4, 4), numbers="apart")
+case("nll_loss squared", lambda m, x: F(m).nll_loss(x, m.tensor([1, 0])) ** 2, (2, 3))
+case("nll_loss none squared", lambda m, x: F(m).nll_loss(x, m.tensor([1, 0]), reduction="none") ** 2, (2, 3))
+case("select squared", lambda m, x: x[1, 0] ** 2 + x[:, 2].sum() ** 2, (2, 3))
+case("slice squared", lambda m, x: x[:, 1:] ** 2, (2, 3))
+case("cat squared", lambda m, x, y: m.cat([x, y]) ** 2, (2, 3), (1, 3))
+case("stack squared", lambda m, x, y: m.stack([x, y]) ** 2, (2, 3), (2, 3))
+case("gather squared", lambda m, x: m.gather(x, 1, m.tensor(INDEX)) ** 2, (2, 3))
+case("index squared", lambda m, x: x[m.tensor([1, 0, 1])] ** 2, (2, 3))
+case("conv2d squared", lambda m, x, w, b: F(m).conv2d(x, w, b, padding=1) ** 2, (1, 2, 4, 4), (3, 2, 3, 3), (3,))
+case("view squared", lambda m, x: x.t().reshape(-1)[1:] ** 2, (2, 3))
+case("stale view", lambda m, x, y: _stale(x, y), (2, 3), (3,))
+case("stale view squared", lambda m, x, y: _stale(x, y) ** 2, (2, 3), (3,))
+case("write squared", lambda m, x, y: _written(m, x, lambda z: z[:, 1:].mul_(y)) ** 2, (2, 3), (2,))
+case("fill_ number", lambda m, x: _written(m, x, lambda z: z[0].fill_(2.0)) * x, (2, 3))
+
+
+def _stale(x, y):
+    """A view of which the base is written to: its history is made anew."""
+    z = x * 1
+    v = z[:, 1:]
+    z.mul_(y)
+    return v
