@@ -24,6 +24,7 @@ class Case:
     shapes: tuple
     numbers: str = "any"
     double: bool = True         # has a second derivative worth checking
+    writes: bool = False        # in place: forward-mode AD does not follow it yet
     name_differs: bool = False  # the grad_fn has another name in PyTorch, which splits the work differently
 
     def arrays(self, dtype=np.float64):
@@ -48,6 +49,11 @@ def numbers(kind, shape, rng):
 
 def case(name, run, *shapes, **options):
     CASES.append(Case(name, run, shapes, **options))
+
+
+def writing(name, run, *shapes, **options):
+    """A case that writes in place."""
+    case(name, run, *shapes, writes=True, **options)
 
 
 def F(m):
@@ -230,18 +236,18 @@ case("scatter_add", lambda m, x, y: m.scatter_add(x, 1, m.tensor(INDEX), y), (2,
 case("index_add", lambda m, x, y: m.index_add(x, 0, m.tensor([0, 0]), y), (3, 2), (2, 2))
 
 # ---- writing --------------------------------------------------------------------------------------------
-case("add_", lambda m, x, y: (x * 1).add_(y), (2, 3), (3,))
-case("mul_", lambda m, x, y: (x * 1).mul_(y), (2, 3), (2, 3))
-case("div_ and sub_", lambda m, x, y: (x * 1).div_(y).sub_(y, alpha=2), (2, 3), (3,), numbers="nonzero")
-case("pow_", lambda m, x: (x * 1).pow_(3), (3,))
-case("exp_", lambda m, x: (x * 1).exp_(), (3,))
-case("tanh_", lambda m, x: (x * 1).tanh_(), (3,))
-case("sigmoid_", lambda m, x: (x * 1).sigmoid_(), (3,))
-case("relu_", lambda m, x: (x * 1).relu_(), (3,), numbers="apart")
-case("clamp_", lambda m, x: (x * 1).clamp_(-0.3, 0.5), (4,), numbers="apart")
-case("copy_", lambda m, x, y: (x * 1).copy_(y), (2, 3), (3,))
-case("fill_", lambda m, x, y: (x * 1).fill_(y), (2, 3), ())
-case("zero_", lambda m, x: (x * 1).zero_() + x, (2, 3))
+writing("add_", lambda m, x, y: (x * 1).add_(y), (2, 3), (3,))
+writing("mul_", lambda m, x, y: (x * 1).mul_(y), (2, 3), (2, 3))
+writing("div_ and sub_", lambda m, x, y: (x * 1).div_(y).sub_(y, alpha=2), (2, 3), (3,), numbers="nonzero")
+writing("pow_", lambda m, x: (x * 1).pow_(3), (3,))
+writing("exp_", lambda m, x: (x * 1).exp_(), (3,))
+writing("tanh_", lambda m, x: (x * 1).tanh_(), (3,))
+writing("sigmoid_", lambda m, x: (x * 1).sigmoid_(), (3,))
+writing("relu_", lambda m, x: (x * 1).relu_(), (3,), numbers="apart")
+writing("clamp_", lambda m, x: (x * 1).clamp_(-0.3, 0.5), (4,), numbers="apart")
+writing("copy_", lambda m, x, y: (x * 1).copy_(y), (2, 3), (3,))
+writing("fill_", lambda m, x, y: (x * 1).fill_(y), (2, 3), ())
+writing("zero_", lambda m, x: (x * 1).zero_() + x, (2, 3))
 
 
 def _written(m, x, write):
@@ -250,13 +256,13 @@ def _written(m, x, write):
     return y
 
 
-case("x[0] = y", lambda m, x, y: _written(m, x, lambda z: z.__setitem__(0, y)), (2, 3), (3,))
-case("x[:, 1] = 2", lambda m, x: _written(m, x, lambda z: z.__setitem__((slice(None), 1), 2.0)), (2, 3))
-case("x[mask] = y", lambda m, x, y: _written(m, x, lambda z: z.__setitem__(x > 0, y)), (2, 3), (), numbers="apart")
-case("x[index] = y", lambda m, x, y: _written(m, x, lambda z: z.__setitem__(m.tensor([2, 0]), y)), (3, 2), (2, 2))
-case("x[0].mul_(y)", lambda m, x, y: _written(m, x, lambda z: z[0].mul_(y)), (2, 3), (3,))
-case("x.t()[1:].exp_()", lambda m, x: _written(m, x, lambda z: z.t()[1:].exp_()), (2, 3))
-case("index_put_ accumulate", lambda m, x, y: _written(
+writing("x[0] = y", lambda m, x, y: _written(m, x, lambda z: z.__setitem__(0, y)), (2, 3), (3,))
+writing("x[:, 1] = 2", lambda m, x: _written(m, x, lambda z: z.__setitem__((slice(None), 1), 2.0)), (2, 3))
+writing("x[mask] = y", lambda m, x, y: _written(m, x, lambda z: z.__setitem__(x > 0, y)), (2, 3), (), numbers="apart")
+writing("x[index] = y", lambda m, x, y: _written(m, x, lambda z: z.__setitem__(m.tensor([2, 0]), y)), (3, 2), (2, 2))
+writing("x[0].mul_(y)", lambda m, x, y: _written(m, x, lambda z: z[0].mul_(y)), (2, 3), (3,))
+writing("x.t()[1:].exp_()", lambda m, x: _written(m, x, lambda z: z.t()[1:].exp_()), (2, 3))
+writing("index_put_ accumulate", lambda m, x, y: _written(
     m, x, lambda z: z.index_put_((m.tensor([0, 0]),), y, accumulate=True)), (2, 3), (2, 3))
 
 # ---- neural networks ------------------------------------------------------------------------------------
@@ -318,10 +324,10 @@ case("gather squared", lambda m, x: m.gather(x, 1, m.tensor(INDEX)) ** 2, (2, 3)
 case("index squared", lambda m, x: x[m.tensor([1, 0, 1])] ** 2, (2, 3))
 case("conv2d squared", lambda m, x, w, b: F(m).conv2d(x, w, b, padding=1) ** 2, (1, 2, 4, 4), (3, 2, 3, 3), (3,))
 case("view squared", lambda m, x: x.t().reshape(-1)[1:] ** 2, (2, 3))
-case("stale view", lambda m, x, y: _stale(x, y), (2, 3), (3,))
-case("stale view squared", lambda m, x, y: _stale(x, y) ** 2, (2, 3), (3,))
-case("write squared", lambda m, x, y: _written(m, x, lambda z: z[:, 1:].mul_(y)) ** 2, (2, 3), (2,))
-case("fill_ number", lambda m, x: _written(m, x, lambda z: z[0].fill_(2.0)) * x, (2, 3))
+writing("stale view", lambda m, x, y: _stale(x, y), (2, 3), (3,))
+writing("stale view squared", lambda m, x, y: _stale(x, y) ** 2, (2, 3), (3,))
+writing("write squared", lambda m, x, y: _written(m, x, lambda z: z[:, 1:].mul_(y)) ** 2, (2, 3), (2,))
+writing("fill_ number", lambda m, x: (x * 1).fill_(2.0) * x, (2, 3))
 
 
 def _stale(x, y):
