@@ -7,6 +7,8 @@ MINIGRAD_BUILD chooses between three builds:
     require     extensions, or the install fails
 """
 
+import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -72,12 +74,25 @@ class BuildExtensions(build_ext):
 
     def run(self):
         super().run()
+        self.note_sources()
         missing = [e.name for e in self.extensions if not Path(self.get_ext_fullpath(e.name)).exists()]
         if missing and MODE == "require":
             raise RuntimeError(f"MINIGRAD_BUILD=require, but these did not compile: {', '.join(missing)}")
         if missing:
             print(f"minigrad: {len(missing)} of {len(self.extensions)} extension modules did not compile; minigrad will run "
                   "interpreted, slower but complete. See `python -m minigrad.doctor`.", file=sys.stderr)
+
+
+    def note_sources(self):
+        """Write down what each module was built from, so that an edit since then is noticed (minigrad/_pure.py)."""
+        spec = importlib.util.spec_from_file_location("_pure", "minigrad/_pure.py")
+        pure = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(pure)
+        built = {e.name: pure.fingerprint(e.name.replace(".", "/") + ".py") for e in self.extensions
+                 if Path(e.name.replace(".", "/") + ".py").exists()}
+        target = Path(self.get_ext_fullpath("minigrad._built")).with_name("_built.json")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json.dumps(built, indent=1))
 
 
 setup(ext_modules=[] if MODE == "0" else extensions(), cmdclass={"build_ext": BuildExtensions})

@@ -39,6 +39,7 @@ from minigrad.creation import *
 from minigrad.random import (Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, normal, rand,
                              rand_like, randint, randn, randn_like, randperm, seed, set_rng_state)
 from minigrad import nn, optim
+from minigrad._config import get_num_threads, set_num_threads, show_config
 from minigrad.serialization import load, save
 
 float = float32
@@ -46,3 +47,9 @@ bool = bool_
 int = int32
 contiguous_format = "contiguous_format"
 preserve_format = "preserve_format"
+
+_stale = _pure.stale()
+if _stale:
+    import warnings
+    warnings.warn(f"the sources of {', '.join(_stale)} have been edited since they were compiled, so the edits do not run: rebuild "
+                  "(make build), or set MINIGRAD_PURE=1 to run the sources", stacklevel=2)

@@ -10,7 +10,6 @@ A compiled module that is older than its source would win in silence; `stale` fi
 import importlib.machinery
 import os
 import sys
-from pathlib import Path
 
 PACKAGE = "minigrad"
 PURE = os.environ.get("MINIGRAD_PURE", "0") not in ("", "0")
@@ -50,18 +49,47 @@ def mode():
     names = compiled_modules()
     if not names:
         return "interpreted"
-    core = {f"{PACKAGE}._core.{p.stem}" for p in Path(__file__).with_name("_core").glob("*.pxd")} - {
-        f"{PACKAGE}._core.c", f"{PACKAGE}._core.__init__"}
-    return "compiled" if core <= set(names) else "mixed"
+    folder = os.path.join(os.path.dirname(__file__), "_core")
+    core = {f"{PACKAGE}._core.{f[:-4]}" for f in os.listdir(folder) if f.endswith(".pxd")}
+    return "compiled" if core - {f"{PACKAGE}._core.c", f"{PACKAGE}._core.__init__"} <= set(names) else "mixed"
+
+
+def fingerprint(source):
+    """A hash of a module's source and of the ``.pxd`` beside it."""
+    import hashlib
+    digest = hashlib.sha256()
+    for path in (source, source[:-3] + ".pxd"):
+        if os.path.exists(path):
+            with open(path, "rb") as file:
+                digest.update(file.read() + b"\0")
+    return digest.hexdigest()
 
 
 def stale():
-    """Compiled modules whose source has been edited since they were built."""
+    """Compiled modules whose source is not the one that they were built from.
+
+    A look at the times of the files is enough nearly always; where the source is the younger one, the hash
+    that the build noted down decides.
+    """
     old = []
+    built = None
     for name in compiled_modules():
-        binary = Path(sys.modules[name].__file__)
-        source = binary.with_name(binary.name.partition(".")[0] + ".py")
-        # A wheel unpacks both within a moment of each other, in any order.
-        if source.exists() and source.stat().st_mtime > binary.stat().st_mtime + 60:
+        binary = sys.modules[name].__file__
+        source = os.path.join(os.path.dirname(binary), os.path.basename(binary).partition(".")[0] + ".py")
+        if not os.path.exists(source) or os.stat(source).st_mtime <= os.stat(binary).st_mtime:
+            continue
+        if built is None:
+            built = built_from()
+        if built.get(name) != fingerprint(source):
             old.append(name)
     return old
+
+
+def built_from():
+    """Module -> fingerprint of its source at build time."""
+    import json
+    note = os.path.join(os.path.dirname(__file__), "_built.json")
+    if not os.path.exists(note):
+        return {}
+    with open(note) as file:
+        return json.load(file)

@@ -1,0 +1,125 @@
+"""What this installation is and has: mode, versions, threads, devices.
+
+`show_config` gives it as text; ``python -m minigrad.doctor`` prints it, with what looks wrong and how to mend it.
+
+Mirrors ``torch.__config__``.
+"""
+
+import importlib.util
+import os
+import sys
+
+import numpy as np
+
+from minigrad import _pure, kernels
+from minigrad._version import __version__
+
+__all__ = ["get_num_threads", "set_num_threads", "show_config"]
+
+try:
+    from minigrad.kernels.cpu import threads as _threads
+except ImportError:     # interpreted, or not compiled
+    _threads = None
+
+
+def available_cpus():
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_number = available_cpus()
+if _threads is not None:
+    _threads.set_num_threads(_number)
+
+
+def set_num_threads(n):
+    """Divide large arrays among `n` threads; BLAS too, if the package threadpoolctl is installed.
+
+    Without threadpoolctl set OPENBLAS_NUM_THREADS before Python starts. Mirrors ``torch.set_num_threads``.
+
+    Raises:
+        RuntimeError: `n` is not positive.
+        TypeError: `n` is no int.
+
+    >>> mg.set_num_threads(1); mg.get_num_threads()
+    1
+    """
+    global _number
+    if not isinstance(n, int):
+        raise TypeError(f"set_num_threads expects an int, but got {type(n).__name__}")
+    if n <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    _number = n
+    if _threads is not None:
+        _threads.set_num_threads(n)
+    if importlib.util.find_spec("threadpoolctl") is not None:
+        import threadpoolctl
+        threadpoolctl.threadpool_limits(n, "blas")
+
+
+def get_num_threads():
+    """The number of threads among which large arrays are divided. Mirrors ``torch.get_num_threads``.
+
+    >>> mg.get_num_threads() > 0
+    True
+    """
+    return _number
+
+
+def version_of(package):
+    """The installed version of a package, or None."""
+    from importlib import metadata      # 15 ms: not at every import of minigrad
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def facts():
+    """The configuration as pairs (name, value)."""
+    import platform
+    openmp = _threads is not None and _threads.has_openmp()
+    compiled = sum(source != "minigrad.kernels.numpy_ref" for source in kernels.CPU.origin.values())
+    mode = {"compiled": "compiled: the engine, the rules and the CPU kernels are extension modules",
+            "interpreted": "interpreted: pure Python and NumPy" + (" (MINIGRAD_PURE=1)" if _pure.PURE else ""),
+            "mixed": "mixed: some modules are compiled, some are not"}[_pure.mode()]
+    extras = [f"{name} {version_of(name)}" for name in ("safetensors", "threadpoolctl", "matplotlib", "pygraphviz", "torch")
+              if version_of(name)]
+    return [
+        ("minigrad", __version__),
+        ("mode", mode),
+        ("kernels", f"{compiled} of {len(kernels.CPU.origin)} in C, the rest in NumPy"),
+        ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        ("NumPy", np.__version__),
+        ("Cython", version_of("cython") or "not installed"),
+        ("threads", f"{get_num_threads()} of {available_cpus()} processors, " + ("OpenMP" if openmp else "no OpenMP")),
+        ("CUDA", "not available: this version computes on the CPU"),
+        ("found", ", ".join(extras) or "none of the optional packages"),
+    ]
+
+
+def problems():
+    """What looks wrong, as pairs (what, what to do)."""
+    found = []
+    if _pure.mode() == "mixed":
+        found.append(("some extension modules are missing, so each step changes between compiled and interpreted code",
+                      "build them all: MINIGRAD_BUILD=require pip install --force-reinstall --no-binary minigrad minigrad"))
+    elif _pure.mode() == "interpreted" and not _pure.PURE:
+        found.append(("no extension modules: minigrad is complete, but about ten times slower",
+                      "install a C compiler (gcc, clang) and reinstall minigrad"))
+    old = _pure.stale()
+    if old:
+        found.append((f"the sources of {', '.join(old)} have been edited since they were compiled: the edits do not run",
+                      "rebuild (make build), or run the sources with MINIGRAD_PURE=1"))
+    if sys.version_info >= (3, 14):
+        found.append((f"Python {sys.version.split()[0]} has not been tested", "use Python 3.11 to 3.13"))
+    return found
+
+
+def show_config():
+    """The configuration as text. Mirrors ``torch.__config__.show``.
+
+    >>> mg.show_config().splitlines()[0].split()[0]
+    'minigrad'
+    """
+    return "\n".join(f"{name:<10}{value}" for name, value in facts())

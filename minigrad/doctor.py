@@ -1,0 +1,47 @@
+"""``python -m minigrad.doctor``: what this installation is, whether it works, and what to do if not."""
+
+import sys
+import time
+
+import minigrad as mg
+from minigrad._config import problems, show_config
+
+
+def check():
+    """Differentiate something and compare with what is known. Returns an error message, or None."""
+    x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    (x * x.exp()).sum().backward()
+    expected = (mg.tensor([1.0, 2.0, 3.0]) + 1) * mg.tensor([1.0, 2.0, 3.0]).exp()
+    error = float((x.grad - expected).abs().max())
+    return None if error < 1e-4 else f"a gradient is off by {error}"
+
+
+def speed():
+    """Nodes a second of the backward of a chain of 2,000 small ops."""
+    best = 0.0
+    for _ in range(5):
+        x = mg.ones(8, requires_grad=True)
+        y = x
+        for _ in range(1000):
+            y = y * 1.001 + 0.1
+        y = y.sum()
+        start = time.perf_counter()
+        y.backward()
+        best = max(best, 2001 / (time.perf_counter() - start))
+    return best
+
+
+def main():
+    """Print the report; the exit status is 1 if something is wrong."""
+    print(show_config())
+    wrong = check()
+    print(f"{'gradients':<10}{'right' if wrong is None else 'WRONG: ' + wrong}")
+    print(f"{'speed':<10}{speed():,.0f} nodes a second in backward")
+    found = problems()
+    for what, remedy in found:
+        print(f"\nproblem:  {what}\nremedy:   {remedy}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
