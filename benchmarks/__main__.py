@@ -1,0 +1,55 @@
+"""``python -m benchmarks``: the speed table, as ratios to PyTorch eager in the same process."""
+
+import argparse
+import os
+import sys
+
+# One thread each, and before NumPy is imported, which is when BLAS reads these.
+for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.partition(": ")[2])
+    parser.add_argument("--only", default="", help="only scenarios with this in their name")
+    parser.add_argument("--patience", type=float, default=1.0, help="measure so many times as long")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
+    options = parser.parse_args()
+    try:
+        import torch
+        from rich import box
+        from rich.console import Console
+        from rich.progress import track
+        from rich.table import Table
+    except ImportError as error:
+        print(f"the benchmarks need the package {error.name}: pip install 'minigrad[bench]'", file=sys.stderr)
+        return 2
+
+    import minigrad
+    from benchmarks.harness import measure
+    from benchmarks.memory import bytes_per_node
+    from benchmarks.scenarios import SCENARIOS
+    from minigrad import _pure
+
+    torch.set_num_threads(1)
+    minigrad.set_num_threads(1)
+    chosen = [s for s in SCENARIOS if options.only in s.name]
+    results = [measure(s, minigrad, torch, options.patience)
+               for s in track(chosen, "measuring", console=Console(stderr=True), transient=True)]
+
+    table = Table(title=f"minigrad {minigrad.__version__} ({_pure.mode()}) and PyTorch {torch.__version__}, one thread each",
+                  box=box.MARKDOWN if options.markdown else box.SIMPLE)
+    for heading in ("scenario", "minigrad", "torch", "ratio", "floor", "", "spread", "pairs"):
+        table.add_column(heading, justify="left" if heading == "scenario" else "right", no_wrap=True)
+    for r in results:
+        table.add_row(r.scenario.name, f"{1e6 * r.ours:,.0f} µs", f"{1e6 * r.theirs:,.0f} µs", f"{r.ratio:.2f}", f"{r.scenario.floor:.1f}",
+                      "ok" if r.ratio >= r.scenario.floor else "BELOW", f"{r.spread:.2f}", str(r.pairs))
+    Console(width=132).print(table)
+    if not options.only and os.path.exists("/proc/self/statm"):
+        for both, what in ((False, "x*b, b constant"), (True, "x*b, both require a gradient")):
+            print(f"bytes per node, {what}: minigrad {bytes_per_node('minigrad', both):.0f}, torch {bytes_per_node('torch', both):.0f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""Measuring two programs against each other.
+
+Machines are noisy, and what disturbs one program should disturb the other. So the two take turns (A B A B
+...) in one process, one thread each, and we compare the medians of their times.
+"""
+
+import gc
+import statistics
+import time
+from dataclasses import dataclass
+from typing import Callable
+
+
+@dataclass
+class Scenario:
+    """The same work in both libraries.
+
+    Attributes:
+        name: what is done.
+        floor: the ratio that must be reached: PyTorch's time over ours.
+        make: called with a module and its name ("minigrad" or "torch"), returns the function to time.
+        seconds: about how long to measure.
+    """
+
+    name: str
+    floor: float
+    make: Callable
+    seconds: float = 2.0
+
+
+@dataclass
+class Result:
+    scenario: Scenario
+    ours: float         # median seconds
+    theirs: float
+    spread: float       # of the ratio between pairs of runs: upper less lower quartile
+    pairs: int
+
+    @property
+    def ratio(self):
+        return self.theirs / self.ours
+
+
+def timed(run):
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def measure(scenario, minigrad, torch, patience=1.0):
+    """Run a scenario on both and return the `Result`. `patience` multiplies the time that is spent."""
+    ours, theirs = scenario.make(minigrad, "minigrad"), scenario.make(torch, "torch")
+    for _ in range(3):
+        ours()
+        theirs()
+    once = timed(ours) + timed(theirs)
+    pairs = max(7, min(1000, int(scenario.seconds * patience / once)))
+    a, b = [], []
+    gc.collect()
+    for _ in range(pairs):
+        a.append(timed(ours))
+        b.append(timed(theirs))
+    ratios = sorted(y / x for x, y in zip(a, b))
+    quartiles = statistics.quantiles(ratios, n=4)
+    return Result(scenario, statistics.median(a), statistics.median(b), quartiles[2] - quartiles[0], pairs)

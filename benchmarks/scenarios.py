@@ -1,0 +1,152 @@
+"""What is measured. Each function makes the same program for minigrad and for PyTorch."""
+
+import numpy as np
+
+from benchmarks.harness import Scenario
+
+rng = np.random.default_rng(0)
+
+
+def array(shape, low=-1.0, high=1.0):
+    return np.asarray(rng.uniform(low, high, shape), dtype=np.float32)
+
+
+def chain(shape, which, grad=True):
+    """``x = x*b + a`` a hundred times, 200 ops, and its backward. `which` of x, b, a require a gradient."""
+    x, b, a = array(shape), array(shape, 0.9, 1.1), array(shape, -0.1, 0.1)
+
+    def make(m, name):
+        start, factor, offset = [m.tensor(v) for v in (x, b, a)]
+        for letter, tensor in zip("xba", (start, factor, offset)):
+            tensor.requires_grad_(letter in which)
+        gradient = m.ones_like(start)
+        leaves = [t for t in (start, factor, offset) if t.requires_grad]
+
+        def forward():
+            y = start
+            for _ in range(100):
+                y = y * factor + offset
+            return y
+
+        def both():
+            forward().backward(gradient)
+            for leaf in leaves:
+                leaf.grad = None
+
+        def without_grad():
+            with m.no_grad():
+                forward()
+
+        return both if grad else without_grad
+    return make
+
+
+def mlp(batch=64, sizes=(64, 128, 10)):
+    """A training step of a two-layer perceptron with Adam."""
+    weights = [(array((o, i)) * 0.1, array(o) * 0.1) for i, o in zip(sizes, sizes[1:])]
+    inputs, labels = array((batch, sizes[0])), rng.integers(0, sizes[-1], batch)
+
+    def make(m, name):
+        nn = m.nn
+        model = nn.Sequential(nn.Linear(sizes[0], sizes[1]), nn.ReLU(), nn.Linear(sizes[1], sizes[2]))
+        with m.no_grad():
+            for layer, (w, b) in zip((model[0], model[2]), weights):
+                layer.weight.copy_(m.tensor(w))
+                layer.bias.copy_(m.tensor(b))
+        optimizer = m.optim.Adam(model.parameters(), lr=1e-3)
+        criterion = nn.CrossEntropyLoss()
+        x, y = m.tensor(inputs), m.tensor(labels)
+
+        def step():
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+        return step
+    return make
+
+
+def rnn(steps=64, batch=16, hidden=64):
+    """Forward and backward of a plain recurrent network, unrolled."""
+    w_ih, w_hh, bias = array((hidden, hidden)) * 0.1, array((hidden, hidden)) * 0.1, array(hidden) * 0.1
+    inputs = array((steps, batch, hidden))
+
+    def make(m, name):
+        a, b, c = [m.tensor(v).requires_grad_() for v in (w_ih, w_hh, bias)]
+        xs = [m.tensor(x) for x in inputs]
+
+        def run():
+            h = m.zeros(batch, hidden)
+            for x in xs:
+                h = (x @ a.t() + h @ b.t() + c).tanh()
+            h.sum().backward()
+            a.grad = b.grad = c.grad = None
+        return run
+    return make
+
+
+def lenet(batch=32, size=28):
+    """A training step of LeNet-5 with SGD."""
+    images, labels = array((batch, 1, size, size)), rng.integers(0, 10, batch)
+
+    def make(m, name):
+        nn = m.nn
+        m.manual_seed(0)
+        model = nn.Sequential(
+            nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
+        optimizer = m.optim.SGD(model.parameters(), lr=1e-3)
+        criterion = nn.CrossEntropyLoss()
+        x, y = m.tensor(images), m.tensor(labels)
+
+        def step():
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+        return step
+    return make
+
+
+def matmul(n=512):
+    """A product of square matrices and its backward."""
+    left, right = array((n, n)), array((n, n))
+
+    def make(m, name):
+        a, b = m.tensor(left).requires_grad_(), m.tensor(right).requires_grad_()
+        gradient = m.ones(n, n)
+
+        def run():
+            (a @ b).backward(gradient)
+            a.grad = b.grad = None
+        return run
+    return make
+
+
+def build_and_free(n=20_000):
+    """Build a graph of n nodes and drop it without a backward."""
+    def make(m, name):
+        start = m.tensor(1.0, requires_grad=True)
+
+        def run():
+            y = start
+            for _ in range(n // 2):
+                y = y * 1.0001 + 0.0001
+            del y
+        return run
+    return make
+
+
+CHAINS = [((), 7.5), ((8,), 7.5), ((64,), 6.5), ((1024,), 3.5), ((16384,), 1.0), ((1_000_000,), 1.0)]
+
+SCENARIOS = [
+    *[Scenario(f"chain of 200 ops, {shape}, forward + backward", floor, chain(shape, "x"), 4 if np.prod(shape) > 1e5 else 2)
+      for shape, floor in CHAINS],
+    *[Scenario(f"the same, gradients of x, b and a, {shape}", floor, chain(shape, "xba"), 6 if np.prod(shape) > 1e5 else 2)
+      for shape, floor in CHAINS],
+    Scenario("chain of 200 ops, (8,), no_grad", 5.0, chain((8,), "", grad=False)),
+    Scenario("MLP training step, batch 64, 64-128-10, Adam", 3.0, mlp()),
+    Scenario("RNN of 64 steps, batch 16, hidden 64, forward + backward", 1.5, rnn()),
+    Scenario("LeNet training step, 28x28, batch 32, SGD", 1.0, lenet()),
+    Scenario("512x512 matmul, forward + backward", 0.9, matmul(), 4),
+    Scenario("build and free 20,000 nodes", 10.0, build_and_free(), 4),
+]
