@@ -422,16 +422,49 @@ def binary(op, x, y):
                     elif a._view or b._view:
                         remember(op, state, (x, y), (x, y), out, None)
                 return out
-        elif (type(y) is float or type(y) is int) and a._meta.dtype.is_floating_point and op.result is None:
-            out = wrap(a._meta.backend.table[op.kernel](a._array, y), a._meta)
+            if a._meta.dtype is b._meta.dtype and a._meta.dtype.is_floating_point and a._meta.backend is b._meta.backend:
+                return broadcast(op, state, a, b)
+        elif (type(y) is float or type(y) is int) and a._meta.dtype.is_floating_point:
+            array = a._meta.backend.table[op.kernel](a._array, y)
+            if op.result is not None:
+                return wrap(array, meta_of(array, a._meta.device))
+            out = wrap(array, a._meta)
             if state.grad_enabled and op.differentiable:
                 e = edge_of(a)
                 if e is not None:
                     # a number counts as an input of + - * /, as in PyTorch, but not of x ** 2
                     record(op, state, 1, (e, None) if op.inputs == 2 else (e,),
                            (a._output_number, 0) if a._output_number else None, out, None, x, y, None)
+                elif a._view:
+                    remember(op, state, (x, y), (x, y)[:op.inputs], out, None)
             return out
     return slow(op, state, (x, y))
+
+
+@cython.cfunc
+def broadcast(op: Primitive, state: State, a: TensorBase, b: TensorBase) -> object:
+    """`binary` for two tensors of one dtype whose shapes differ, or whose result has a dtype of its own."""
+    try:
+        array = a._meta.backend.table[op.kernel](a._array, b._array)
+    except ValueError:
+        return slow(op, state, (a, b))      # which says what does not fit
+    if op.result is not None:
+        return wrap(array, meta_of(array, a._meta.device))
+    out = wrap(array, broadcast_meta(array, a._meta, b._meta))
+    if state.grad_enabled and op.differentiable:
+        remember(op, state, (a, b), (a, b), out, None)
+    return out
+
+
+@cython.cfunc
+def broadcast_meta(array, a: Meta, b: Meta) -> Meta:
+    """The metadata of a result of broadcasting: as a rule that of one of the operands."""
+    size: cython.Py_ssize_t = array.size
+    if size == a.numel and a.ndim >= b.ndim and size > 0:
+        return a
+    if size == b.numel and b.ndim >= a.ndim and size > 0:
+        return b
+    return meta_of(array, a.device)
 
 
 def unary(op, x):
@@ -446,6 +479,8 @@ def unary(op, x):
                 if e is not None:
                     record(op, state, 1, (e,), (a._output_number,) if a._output_number else None,
                            out, None, x, None, None)
+                elif a._view:
+                    remember(op, state, (x,), (x,), out, None)
             return out
     return slow(op, state, (x,))
 
@@ -497,26 +532,40 @@ def call(op, args):
     The public functions have checked the arguments; here it is a programming error if they do not fit.
     """
     state = current()
-    tensors: tuple = args[0] if op.variadic else args[:op.inputs]
+    i: cython.Py_ssize_t
     first: TensorBase = None
-    arrays = []
-    for x in tensors:
-        if x is None:
-            arrays.append(None)
-        elif isinstance(x, TensorBase):
-            first = on_one_device(op, first, x)
-            arrays.append(cython.cast(TensorBase, x)._array)
-        else:
+    tensors: tuple = args[0] if op.variadic else args
+    inputs: cython.Py_ssize_t = len(tensors) if op.variadic else op.inputs
+    arrays: list = list(tensors)
+    for i in range(len(arrays)):
+        x = arrays[i]
+        if isinstance(x, TensorBase):
+            arrays[i] = cython.cast(TensorBase, x)._array
+            if first is None:
+                first = x
+            elif cython.cast(TensorBase, x)._meta.device is not first._meta.device:
+                on_one_device(op, first, x)
+        elif i >= inputs:
+            arrays[i] = array_in(x)
+        elif x is not None:
             raise not_a_tensor(op, x)
     if first is None:
         raise not_a_tensor(op, None)
-    kernels = first._meta.backend.kernels
-    others = [array_in(x) for x in args[1 if op.variadic else op.inputs:]]
     if op.variadic:
-        array = op.forward(kernels, arrays, *others)
-    else:
-        array = op.forward(kernels, *arrays, *others)
-    return finish(op, state, args, tensors, array, first._meta.device)
+        array = op.forward(first._meta.backend.kernels, arrays, *args[1:])
+        return finish(op, state, args, tensors, array, first._meta.device)
+    array = op.forward(first._meta.backend.kernels, *arrays)
+    if op.inputs == 1 and state.ordinary and plain(tensors[0]) and type(array) is not tuple and type(array) is not list:
+        out = finish_one(op, array, first._meta.device, None, tensors, DEFAULT)
+        if state.grad_enabled and op.differentiable and out._meta.dtype.differentiable:
+            edge = edge_of(first)
+            if edge is not None:
+                record(op, state, 1, (edge,), (first._output_number,) if first._output_number else None,
+                       out, None, None, None, args)
+            elif first._view:
+                remember(op, state, args, tensors[:1], out, None)
+        return out
+    return finish(op, state, args, tensors[:inputs], array, first._meta.device)
 
 
 def array_in(argument):

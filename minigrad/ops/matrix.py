@@ -256,10 +256,10 @@ def matmul(input, other):
     tensor_argument("matmul", input)
     tensor_argument("matmul", other, "other", 2)
     m, n = input.ndim, other.ndim
-    if m == 0 or n == 0:
-        raise ShapeError("MG-E209", f"both arguments to matmul need to be at least 1D, but they are {m}D and {n}D")
     if m == 2 and n == 2:
         return mm(input, other)
+    if m == 0 or n == 0:
+        raise ShapeError("MG-E209", f"both arguments to matmul need to be at least 1D, but they are {m}D and {n}D")
     if m == 1 and n == 1:
         return dot(input, other)
     if n == 1 and m == 2:
