@@ -56,5 +56,6 @@ cdef OpNode record(Primitive op, State state, long long mask, tuple edges, objec
 cdef object look_at(TensorBase view, TensorBase source, int creation)
 cdef object array_in(object argument)
 cdef object shape_of(object argument)
+cdef object by_columns(object tensor)
 cdef TensorBase on_one_device(Primitive op, TensorBase first, TensorBase tensor)
 cdef bint base_requires_grad(TensorBase view)

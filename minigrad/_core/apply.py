@@ -8,7 +8,7 @@ An op reaches this file as a `Primitive`, made from a rule class by ``ops/base.p
         def vjp_y(g, x): ...              formula of input 1 needs x
 
 What a formula needs is what its parameters name: an input, an output (``z``), a non-tensor argument, or
-the shape of an input (``x_shape``). So for each set of inputs that require a gradient it is known
+the shape or layout of an input (``x_shape``, ``x_by_columns``). So for each set of inputs that require a gradient it is known
 beforehand what has to be saved, and nothing else is: for ``x * b`` with a constant ``b`` that is ``b``
 alone. A `Plan` is the answer for one such set (a bit mask), made once per op and mask.
 
@@ -49,8 +49,10 @@ if not cython.compiled:
     from minigrad._core.state import current
     from minigrad._core.tensor import alias, make, plain, wrap
 
-# Where a saved value comes from (Plan.source): argument k is k, its shape SHAPE + k, output j is -1 - j.
+# Where a saved value comes from (Plan.source): argument k is k, its shape SHAPE + k, whether it lies by columns
+# BY_COLUMNS + k, output j is -1 - j.
 SHAPE = cython.declare(cython.int, 100)
+BY_COLUMNS = cython.declare(cython.int, 200)
 # AutogradMeta.creation, see views.py.
 DEFAULT = cython.declare(cython.int, 0)
 MULTI_OUTPUT_NODE = cython.declare(cython.int, 2)
@@ -169,8 +171,10 @@ class Plan:
             elif name in op.outputs:
                 self.source[k] = -1 - op.outputs.index(name)
                 self.saves_output = True
-            else:
+            elif name.endswith("_shape"):
                 self.source[k] = SHAPE + op.params.index(name.removesuffix("_shape"))
+            else:
+                self.source[k] = BY_COLUMNS + op.params.index(name.removesuffix("_by_columns"))
 
 
 # ---- the node -----------------------------------------------------------------------------------------
@@ -371,9 +375,11 @@ def record(op, state, mask, edges, numbers, out, outs, x, y, args):
             node.store(k, out if outs is None else outs[-1 - source], -1 - source)
         elif source < SHAPE:
             node.store(k, args[source] if args is not None else x if source == 0 else y, NOT_AN_OUTPUT)
-        else:
+        elif source < BY_COLUMNS:
             node.store(k, shape_of(args[source - SHAPE] if args is not None else x if source == SHAPE else y),
                        NOT_AN_OUTPUT)
+        else:
+            node.store(k, by_columns(args[source - BY_COLUMNS]), NOT_AN_OUTPUT)
     return node
 
 
@@ -399,6 +405,11 @@ def shape_of(argument):
     if isinstance(argument, tuple):
         return [shape_of(item) for item in argument]
     return ()
+
+
+def by_columns(tensor):
+    """Whether the array of a matrix lies column by column."""
+    return cython.cast(TensorBase, tensor)._meta.backend.kernels.by_columns(cython.cast(TensorBase, tensor)._array)
 
 
 # ---- running an op ------------------------------------------------------------------------------------

@@ -26,13 +26,14 @@ from minigrad.errors import AutogradError, ShapeError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
-    from minigrad._core.apply import array_in, base_requires_grad, on_one_device, shape_of
+    from minigrad._core.apply import array_in, base_requires_grad, by_columns, on_one_device, shape_of
     from minigrad._core.saved import describe
     from minigrad._core.state import current
     from minigrad._core.tensor import wrap
     from minigrad._core.views import check_creation, rebase
 
 SHAPE = cython.declare(cython.int, 100)     # as in apply.py
+BY_COLUMNS = cython.declare(cython.int, 200)
 
 
 def check_inplace(target):
@@ -180,8 +181,10 @@ def save_inputs(node: OpNode, target: TensorBase, args: tuple) -> object:
             node.store(k, copy, -1)
         elif source < SHAPE:
             node.store(k, args[source], -1)
-        else:
+        elif source < BY_COLUMNS:
             node.store(k, shape_of(args[source - SHAPE]), -1)
+        else:
+            node.store(k, by_columns(args[source - BY_COLUMNS]), -1)
     return None
 
 

@@ -15,7 +15,8 @@ from minigrad._core.accumulate import accumulator
 from minigrad.autograd import grad_mode, graph
 from minigrad.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from minigrad.autograd.graph import GradientEdge, _edge
-from minigrad.creation import ones_like, zeros
+from minigrad._core.variable import new_tensor
+from minigrad.creation import zeros
 from minigrad.errors import AutogradError, AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
 
@@ -212,7 +213,7 @@ def root_gradient(root, node, number, g, index):
         if not meta.dtype.is_floating_point:
             raise AutogradError("MG-E108", "grad can be implicitly created only for real scalar outputs but got "
                                 f"minigrad.{meta.dtype.name}", fix="take .real or .abs() first, or pass the gradient")
-        return ones_like(root) if isinstance(root, Tensor) else zeros(meta.shape, dtype=meta.dtype) + 1
+        return new_tensor(Tensor, meta.backend.kernels.full(meta.shape, 1, meta.dtype.numpy), device=meta.device)
     if not isinstance(g, Tensor):
         raise AutogradTypeError("MG-E108", f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if tuple(g.shape) != meta.shape:

@@ -17,7 +17,8 @@ The class is a table of formulas; its functions take no ``self``.
     vjp_x(g, ...)           the vector-Jacobian product: the gradient of input x, given that of the output.
                             Works on tensors, so that double backward needs nothing more. What it needs
                             besides `g` it names as parameters, and exactly that is saved: an input, the
-                            output ``z``, another argument, or ``x_shape``, the shape of input x. No
+                            output ``z``, another argument, ``x_shape``, the shape of input x, or
+                            ``x_by_columns``, whether that matrix lies column by column. No
                             formula for an input means that it has no derivative.
     vjp(g, needs, ...)      one formula for all inputs, where they share work. `needs` tells which.
     jvp_x(t, ...)           the Jacobian-vector product: the tangent of the output, given that of input x.
@@ -151,8 +152,10 @@ def values_of(op, names, args, outs):
             found.append(args[op.params.index(name)])
         elif name in op.outputs:
             found.append(outs[op.outputs.index(name)])
-        else:
+        elif name.endswith("_shape"):
             found.append(tuple(args[op.params.index(name.removesuffix("_shape"))].shape))
+        else:
+            found.append(False)     # in which layout the vjp computes makes no difference here
     return found
 
 

@@ -7,9 +7,9 @@ Mirrors ``aten/src/ATen/native/{SoftMax,LossNLL,Loss,Convolution,DilatedMaxPool2
 and ``torch/nn/functional.py``.
 """
 
+import cython
 import numpy as np
 
-from minigrad._core.apply import call
 from minigrad._core.meta import named_dtype
 from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base import Linear, Op, dimension, op, tensor_argument
@@ -17,6 +17,9 @@ from minigrad.ops.elementwise import exp, relu
 from minigrad.ops.matrix import linear
 from minigrad.ops.reduction import SumDim, mean, sum
 from minigrad.ops.views import SliceBackward, cast, reshape, squeeze, unsqueeze
+
+if not cython.compiled:
+    from minigrad._core.apply import call
 
 __all__ = ["avg_pool2d", "conv2d", "cross_entropy", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss", "relu", "softmax"]
 
@@ -248,10 +251,9 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     if weight is not None and tuple(weight.shape) != (input.shape[1],):
         raise ShapeError("MG-E204", f"weight tensor should be defined either for all {input.shape[1]} classes or no classes but got "
                          f"weight tensor of shape: {list(weight.shape)}")
-    array = target._array
-    outside = (array != ignore_index) & ((array < 0) | (array >= input.shape[1]))
-    if outside.any():
-        raise OutOfRangeError("MG-E301", f"Target {array[outside].flat[0]} is out of bounds.",
+    outside = target._meta.backend.kernels.class_outside(target._array, input.shape[1], ignore_index)
+    if outside is not None:
+        raise OutOfRangeError("MG-E301", f"Target {outside} is out of bounds.",
                               expected=f"classes from 0 to {input.shape[1] - 1}, or ignore_index={ignore_index}")
     rule = NllLoss if input.ndim == 2 else NllLoss2d
     return call(rule.op, (input, target, weight, ignore_index, reduction))[0]

@@ -8,16 +8,20 @@ Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` and torch/csrc/autograd/Functions
 
 from collections import namedtuple
 
+import cython
 import numpy as np
 
-from minigrad._core.apply import call
 from minigrad._core.given import given
 from minigrad._core.meta import named_dtype
+from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError
 from minigrad.ops.base import Linear, Op, dimension, dimensions, op, tensor_argument
 from minigrad.ops.elementwise import conj, exp, maximum, minimum, where
 from minigrad.ops.indexing import Gather, ScatterAdd
 from minigrad.ops.views import cast, expand, view
+
+if not cython.compiled:
+    from minigrad._core.apply import call
 
 __all__ = ["amax", "amin", "argmax", "argmin", "logsumexp", "max", "mean", "min", "prod", "std", "sum", "sum_to", "var"]
 
@@ -578,10 +582,16 @@ def logsumexp(input, dim, keepdim=False):
 
 def sum_to(x, shape):
     """`x` summed down to `shape`, which broadcasts to its own: the adjoint of broadcasting."""
-    lead = x.ndim - len(shape)
-    dims = tuple([d for d in range(x.ndim) if d < lead or (shape[d - lead] == 1 and x.shape[d] != 1)])
-    if dims:
-        x = call(SumDim.op, (x, dims, True))
+    wide: tuple = cython.cast(TensorBase, x)._meta.shape
+    lead: cython.Py_ssize_t = len(wide) - len(shape)
+    d: cython.Py_ssize_t
+    dims = [d for d in range(lead)]
+    for d in range(lead, len(wide)):
+        if shape[d - lead] == 1 and wide[d] != 1:
+            dims.append(d)
+    if len(dims) == lead:
+        return call(SumDim.op, (x, tuple(dims), False)) if dims else x
+    x = call(SumDim.op, (x, tuple(dims), True))
     return view(x, shape) if lead else x
 
 

@@ -9,12 +9,16 @@ Mirrors ``aten/src/ATen/native/TensorShape.cpp`` and derivatives.yaml.
 
 import operator
 
-from minigrad._core.apply import call
+import cython
+
 from minigrad._core.promotion import operands_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad._core.variable import as_class
 from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base import Linear, Op, View, dimension, dimensions, op, tensor_argument
+
+if not cython.compiled:
+    from minigrad._core.apply import call
 
 __all__ = ["broadcast_to", "cat", "chunk", "clone", "concat", "contiguous",
            "expand", "flatten", "movedim", "narrow", "permute", "ravel", "reshape", "select", "split", "squeeze", "stack",
@@ -462,7 +466,7 @@ def t(input):
             [2.]])
     """
     tensor_argument("t", input)
-    if input.ndim > 2:
+    if cython.cast(TensorBase, input)._meta.ndim > 2:
         raise ShapeError("MG-E206", f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
     return call(T.op, (input,))
 

@@ -10,7 +10,8 @@ from builtins import slice as slice_
 import numpy as np
 from numpy.lib import stride_tricks
 
-__all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "cast", "contiguous", "copy", "copy_", "copy_with_layout", "diagonal", "empty",
+__all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "by_columns",
+           "cast", "contiguous", "copy", "copy_", "copy_with_layout", "diagonal", "empty",
            "expand", "fill_", "full", "number", "obeys_layout", "owns", "permute", "real", "select", "slice", "unsqueeze",
            "view"]
 
@@ -157,6 +158,10 @@ def diagonal(x, offset, dim1, dim2):
 
 def real(x):
     return x.real
+
+
+def by_columns(x):
+    return x.flags.f_contiguous and not x.flags.c_contiguous
 
 
 def contiguous(x):
