@@ -172,8 +172,9 @@ class Tensor(Variable):
         >>> mg.tensor([1+2j]).conj()
         tensor([1.-2.j])
         """
+        from minigrad._core.apply import call
         from minigrad.ops.elementwise import Conj
-        return Conj.op(self) if self.dtype.is_complex else self
+        return call(Conj.op, (self,)) if self.dtype.is_complex else self
 
     # ---- autograd ---------------------------------------------------------------------------------------
 

@@ -53,7 +53,6 @@ class AccumulateGrad(Node):
     def __init__(self, variable: TensorBase):
         start(self)
         self.variable = variable
-        self.next_nodes = ()
         self.meta = variable._meta
         self.sequence = LAST
         self.hooked = variable._extra is not None and bool(variable._extra.hooks)

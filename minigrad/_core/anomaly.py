@@ -65,7 +65,7 @@ def report(node):
 def check_results(node, results):
     """Raise if a gradient that `node` has computed has a NaN."""
     i: cython.Py_ssize_t
-    for i in range(len(node.next_nodes)):
+    for i in range(node.edges):
         if results[i] is None:
             continue
         array = cython.cast(TensorBase, results[i])._array

@@ -92,14 +92,15 @@ class Dependencies:
         top: cython.Py_ssize_t = 1
         node: Node
         following: Node
+        i: cython.Py_ssize_t
         self.claim(root)
         while top > 0:
             top -= 1
             node = cython.cast(Node, stack[top])
-            for item in node.next_nodes:
-                if item is None:
+            for i in range(node.edges):
+                following = node.next_node(i)
+                if following is None:
                     continue
-                following = cython.cast(Node, item)
                 if following.task == self.id:
                     following.dependencies += 1
                 elif self.depend(following):
@@ -125,14 +126,14 @@ class Dependencies:
         while path:
             node = cython.cast(Node, path[-1])
             i = position[-1]
-            if i == len(node.next_nodes):
+            if i == node.edges:
                 path.pop()
                 position.pop()
                 if path and self.needed(node) != 0:
                     self.need(path[-1], NEEDED)
                 continue
             position[-1] = i + 1
-            following = node.next_nodes[i]
+            following = node.next_node(i)
             if following is None:
                 continue
             if self.depend(following):
@@ -165,5 +166,5 @@ class Dependencies:
                 node.grad = None
             elif self.others.pop(node, None) is None:
                 continue
-            stack.extend([n for n in node.next_nodes if n is not None])
+            stack.extend([n for n in node.next_nodes() if n is not None])
         return None

@@ -61,8 +61,7 @@ class GraphRoot(Node):
 
     def __init__(self, nodes, numbers, grads):
         start(self)
-        self.next_nodes = nodes
-        self.input_numbers = numbers
+        self.connect(nodes, numbers)
         self.grads = grads
 
     def apply(self, grad, wanted, results):

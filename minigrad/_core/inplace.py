@@ -16,11 +16,9 @@ torch/csrc/autograd/VariableTypeUtils.h.
 
 import cython
 
-from minigrad._core.anomaly import Anomaly
-from minigrad._core.anomaly import anomaly as _switch
-from minigrad._core.apply import OpNode, Plan, Primitive
 from minigrad._core.meta import Meta
-from minigrad._core.node import Node
+from minigrad._core.opnode import OpNode
+from minigrad._core.primitive import Plan, Primitive
 from minigrad._core.promotion import default_dtype, operands_dtype
 from minigrad._core.state import State
 from minigrad._core.tensor import TensorBase
@@ -28,16 +26,15 @@ from minigrad.errors import AutogradError, ShapeError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
-    from minigrad._core.anomaly import note_creation
-    from minigrad._core.apply import array_in, base_requires_grad, by_columns, on_one_device, shape_of
+    from minigrad._core.apply import array_in, base_requires_grad
+    from minigrad._core.operands import broadcast_shape, on_one_device
+    from minigrad._core.opnode import described, new_node
     from minigrad._core.saved import describe
     from minigrad._core.state import current
     from minigrad._core.tensor import wrap
     from minigrad._core.views import check_creation, rebase
 
-SHAPE = cython.declare(cython.int, 100)     # as in apply.py
-anomaly = cython.declare(Anomaly, _switch)
-BY_COLUMNS = cython.declare(cython.int, 200)
+SHAPE = cython.declare(cython.int, 100)     # as in primitive.py
 
 
 def check_inplace(target):
@@ -103,7 +100,8 @@ def write(op, target, others):
     array = computed(op, target, args)
     node: OpNode = None
     if mask != 0:
-        node = new_node(op, state, mask, tuple(edges), tuple(numbers) if any(numbers) else None, target._meta)
+        node = new_node(op.plan(mask), state, target._meta)
+        node.connect(tuple(edges), tuple(numbers) if any(numbers) else None)
         save_inputs(node, target, args)
     target._meta.backend.kernels.copy_(target._array, array)
     counter = target.shared_counter()
@@ -133,41 +131,12 @@ def computed(op: Primitive, target: TensorBase, args: tuple) -> object:
                              f"{target._meta.dtype.name}", fix="convert first: x = x.to(...), or use the out-of-place op")
         arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
                   else kernels.number(x, dtype.numpy) for x in args]
-        shape = broadcast_shape(args)
+        shape = broadcast_shape([cython.cast(TensorBase, x)._meta for x in args if isinstance(x, TensorBase)])
         if shape != target._meta.shape:
             raise ShapeError("MG-E204", f"output with shape {list(target._meta.shape)} doesn't match the broadcast shape "
                              f"{list(shape)}", fix="an in-place op cannot enlarge its tensor: use the out-of-place op")
         return target._meta.backend.table[op.kernel](*arrays)
     return op.forward(kernels, *[array_in(x) for x in args])
-
-
-def broadcast_shape(args):
-    """The shape that tensors (and numbers) broadcast to. Raises if they do not."""
-    from minigrad._core.apply import check_broadcast
-    metas = [cython.cast(TensorBase, x)._meta for x in args if isinstance(x, TensorBase)]
-    check_broadcast(metas)
-    n = max([len(meta.shape) for meta in metas])
-    sizes = [1] * n
-    for meta in metas:
-        for i, size in enumerate(meta.shape):
-            if size != 1:
-                sizes[n - len(meta.shape) + i] = size
-    return tuple(sizes)
-
-
-@cython.cfunc
-def new_node(op: Primitive, state: State, mask: cython.longlong, edges: tuple, numbers, meta: Meta) -> OpNode:
-    node: OpNode = OpNode.__new__(OpNode) if cython.compiled else OpNode()
-    node.op = op
-    node.plan = op.plan(mask)
-    node.next_nodes = edges
-    node.input_numbers = numbers
-    node.meta = meta
-    node.sequence = state.next_sequence
-    state.next_sequence += 1
-    if anomaly.enabled:
-        note_creation(node, state)
-    return node
 
 
 @cython.cfunc
@@ -187,10 +156,8 @@ def save_inputs(node: OpNode, target: TensorBase, args: tuple) -> object:
             node.store(k, copy, -1)
         elif source < SHAPE:
             node.store(k, args[source], -1)
-        elif source < BY_COLUMNS:
-            node.store(k, shape_of(args[source - SHAPE]), -1)
         else:
-            node.store(k, by_columns(args[source - BY_COLUMNS]), -1)
+            node.store(k, described(source, args), -1)
     return None
 
 

@@ -82,7 +82,7 @@ class GraphTask(Dependencies):
             executed += 1
             if executed & SIGNALS_EVERY == 0:
                 check_signals()
-            while len(results) < len(node.next_nodes):
+            while len(results) < node.edges:
                 results.append(None)
             state.node = node
             if node.hooked or self.selective or anomaly.enabled:
@@ -118,11 +118,11 @@ class GraphTask(Dependencies):
         results: list = self.results
         i: cython.Py_ssize_t
         number: cython.int
-        for i in range(len(node.next_nodes)):
+        for i in range(node.edges):
             grad = results[i]
-            if node.next_nodes[i] is None:
+            following = node.next_node(i)
+            if following is None:
                 continue
-            following = cython.cast(Node, node.next_nodes[i])
             number = 0 if node.input_numbers is None else node.input_numbers[i]
             if grad is not None:
                 results[i] = None
@@ -201,8 +201,8 @@ class GraphTask(Dependencies):
             return EVERYTHING
         mask: cython.longlong = 0
         i: cython.int
-        for i in range(len(node.next_nodes)):
-            following = node.next_nodes[i]
+        for i in range(node.edges):
+            following = node.next_node(i)
             if i > 62:
                 return EVERYTHING
             if following is not None and self.needed(following) != 0:
@@ -241,12 +241,12 @@ class GraphTask(Dependencies):
     def finish(self, node, before):
         """What follows on a watched node's backward; `before` is what its post-hooks are told it was given."""
         results: list = self.results
-        n: cython.Py_ssize_t = len(node.next_nodes)
+        n: cython.Py_ssize_t = node.edges
         i: cython.Py_ssize_t
         for i in range(n):
             if results[i] is not None:
-                results[i] = None if node.next_nodes[i] is None else validated(
-                    results[i], node.next_nodes[i], node.input_number(i), node, i)
+                results[i] = None if node.next_node(i) is None else validated(
+                    results[i], node.next_node(i), node.input_number(i), node, i)
         if node.extra is not None and node.extra.post_hooks:
             results[:n] = run_post_hooks(node.extra.post_hooks, tuple(results[:n]), before)
         if not self.keep_graph:

@@ -42,8 +42,9 @@ from minigrad.errors import AutogradError
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.anomaly import note_creation
-    from minigrad._core.apply import base_requires_grad, record
+    from minigrad._core.apply import base_requires_grad
     from minigrad._core.node import start
+    from minigrad._core.opnode import record
     from minigrad._core.saved import short_name
     from minigrad._core.state import current
 
@@ -78,10 +79,8 @@ class CopySlices(Node):
         self.inner = inner
         self.geometry = geometry
         self.meta = base._meta
-        self.inner_results = [None] * len(inner.next_nodes)
-        self.next_nodes = (base_edge, *inner.next_nodes[1:])
-        numbers = (base_number, *[inner.input_number(i) for i in range(1, len(inner.next_nodes))])
-        self.input_numbers = numbers if any(numbers) else None
+        numbers = (base_number, *[inner.input_number(i) for i in range(1, inner.edges)])
+        self.connect((base_edge, *inner.next_nodes()[1:]), numbers if any(numbers) else None)
         self.sequence = inner.sequence
         if anomaly.enabled:
             note_creation(self, current())
@@ -92,13 +91,13 @@ class CopySlices(Node):
         if self.inner is None:
             raise spent_copy(self)
         inner = self.inner
-        found: list = [None] * len(inner.next_nodes)
+        found: list = [None] * inner.edges
         part = given.as_strided(grad, *self.geometry)
         inner.apply(given.clone(part), wanted, found)
         written = found[0]
         if written is None:
             written = given.zeros_like(part)        # overwritten for good: nothing flows to the old values
-        if self.next_nodes[0] is not None and wanted & 1:
+        if self.next0 is not None and wanted & 1:
             results[0] = given.as_strided_scatter(grad, written, *self.geometry)
         i: cython.Py_ssize_t
         for i in range(1, len(found)):
@@ -176,8 +175,8 @@ def refresh(view: TensorBase):
     view._node = None
     view._output_number = 0
     if edge is not None:
-        record(given.as_strided_op, current(), 1, (edge,), (base._output_number,) if base._output_number else None,
-               view, None, None, None, (base, *geometry_of(view)))
+        record(given.as_strided_op, current(), 1, 1, edge, None, (base._output_number,) if base._output_number else None,
+               view, None, None, (base, *geometry_of(view)))
         if extra.retains_grad and old is not None:
             move_retained(old, number, view._node)
     extra.base_version = version

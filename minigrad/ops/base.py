@@ -28,7 +28,7 @@ The class is a table of formulas; its functions take no ``self``.
 The bases derive what can be derived, so that no formula ever handles broadcasting (the engine sums a
 gradient down to the shape of its tensor), type promotion, undefined gradients or needs_input_grad.
 
-`op` makes a `Primitive` of the class (``_core/apply.py``), keeps it as ``Mul.op`` and enters it in
+`op` makes a `Primitive` of the class (``_core/primitive.py``), keeps it as ``Mul.op`` and enters it in
 `REGISTRY`, which the gradient checks, the device parity tests and the table in the docs walk over.
 
 Mirrors PyTorch's ``tools/autograd/derivatives.yaml``, one file for what there is spread over many.
@@ -36,10 +36,13 @@ Mirrors PyTorch's ``tools/autograd/derivatives.yaml``, one file for what there i
 
 import cython
 
-from minigrad._core.apply import Primitive, binary, call, unary
+from minigrad._core.primitive import Primitive
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.kernels.contract import NUMBER
+
+if not cython.compiled:
+    from minigrad._core.apply import binary, call, unary
 
 __all__ = ["REGISTRY", "Elementwise", "Linear", "Op", "View", "binary_function", "conj", "dimension", "dimensions",
            "named", "op", "tensor_argument", "tensor_error", "two_operands", "unary_function"]

@@ -12,14 +12,17 @@ Mirrors ``torch/csrc/autograd/python_variable_indexing.cpp`` and
 
 import operator
 
+import cython
 import numpy as np
 
-from minigrad._core.apply import call
 from minigrad._core.meta import named_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base import Linear, dimension, op, tensor_argument
 from minigrad.ops.views import SliceBackward, alias, cast, select, slice_dim, unsqueeze
+
+if not cython.compiled:
+    from minigrad._core.apply import call
 
 __all__ = ["gather", "index_add", "index_select", "scatter_add"]
 

@@ -6,7 +6,8 @@ Most are the rule of an out-of-place op whose result replaces the numbers of its
 Mirrors ``tools/autograd/derivatives.yaml``, ``torch/csrc/autograd/python_variable_indexing.cpp``.
 """
 
-from minigrad._core.apply import call
+import cython
+
 from minigrad._core.inplace import write
 from minigrad._core.given import given
 from minigrad._core.tensor import TensorBase
@@ -14,6 +15,9 @@ from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops import elementwise, indexing, views
 from minigrad.ops.base import Linear, Op, View, op, tensor_argument
 from minigrad.ops.elementwise import Clamp, ClampTensor, promoted
+
+if not cython.compiled:
+    from minigrad._core.apply import call
 
 __all__ = ["METHODS", "setitem"]
 

@@ -17,11 +17,12 @@ import numpy as np
 from minigrad._core.meta import Meta
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
-from minigrad.ops.base import Linear, Op, conj, op, tensor_argument
+from minigrad.ops.base import Linear, Op, op, tensor_argument
 from minigrad.ops.views import SqueezeDimOfResult, UnsafeView, contiguous, expand, reshape, t, transpose, unsqueeze, view
 
 if not cython.compiled:
     from minigrad._core.apply import call
+    from minigrad.ops.base import conj
 
 __all__ = ["addmm", "bmm", "dot", "linear", "matmul", "mm", "mv"]
 

@@ -16,12 +16,13 @@ from minigrad._core.meta import named_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError
 from minigrad.ops.base import Linear, Op, dimension, dimensions, op, tensor_argument
-from minigrad.ops.elementwise import conj, exp, maximum, minimum, where
+from minigrad.ops.elementwise import exp, maximum, minimum, where
 from minigrad.ops.indexing import Gather, ScatterAdd
 from minigrad.ops.views import cast, expand, view
 
 if not cython.compiled:
     from minigrad._core.apply import call
+    from minigrad.ops.base import conj
 
 __all__ = ["amax", "amin", "argmax", "argmin", "logsumexp", "max", "mean", "min", "prod", "std", "sum", "sum_to", "var"]
 
