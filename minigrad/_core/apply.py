@@ -33,7 +33,7 @@ Read next: ``engine.py``.
 
 import cython
 
-from minigrad._core.promotion import default_dtype, dtype_of_number, result_dtype
+from minigrad._core.promotion import check_dtypes, default_dtype, dtype_of_number, result_dtype
 from minigrad._core.meta import Device, DType, Meta
 from minigrad._core.node import Node
 from minigrad._core.saved import SavedTensor
@@ -78,12 +78,11 @@ class Primitive:
     kernel           number of the kernel that is the whole forward, -1 if `forward` has to be called
     commutative      two operands whose order does not matter
     floats_only      integers are converted to the default dtype first
-    refuses_bool     message of the error for bool operands, or None
     result           dtype of the result if it is not that of the operands
     """
 
     def __init__(self, rule, name, node_name, params, outputs, inputs, variadic, forward, formulas, joint,
-                 kernel, commutative, floats_only, refuses_bool, result, differentiable, view):
+                 kernel, commutative, floats_only, result, differentiable, view):
         self.rule = rule
         self.name = name
         self.node_name = node_name
@@ -97,7 +96,6 @@ class Primitive:
         self.kernel = kernel
         self.commutative = commutative
         self.floats_only = floats_only
-        self.refuses_bool = refuses_bool
         self.result = result
         self.differentiable = differentiable
         self.view = view
@@ -511,8 +509,7 @@ def slow(op, state, operands):
     if first is None:
         return NotImplemented
     dtype: DType = result_dtype(ranks)
-    if op.refuses_bool is not None and dtype.name == "bool":
-        raise ShapeError("MG-E203", op.refuses_bool)
+    check_dtypes(op.rule, dtype, ranks)
     if op.floats_only and not dtype.differentiable:
         dtype = default_dtype()
     kernels = first._meta.backend.kernels
