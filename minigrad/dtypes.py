@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from minigrad._core.meta import CPU, DType, Device, dtype_of_numpy, named_dtype
-from minigrad._core.promotion import default_dtype, promote, set_default_dtype as _set_default_dtype
+from minigrad._core.meta import CPU, Device, named_dtype
+from minigrad._core.promotion import as_dtype, default_dtype, promote, set_default_dtype as _set_default_dtype
 from minigrad.errors import AutogradTypeError, ShapeError
 
 __all__ = ["as_device", "as_dtype", "finfo", "get_default_dtype", "iinfo", "promote_types", "set_default_dtype"]
@@ -19,25 +19,6 @@ int16 = short = named_dtype("int16")
 int32 = named_dtype("int32")
 int64 = long = named_dtype("int64")
 bool_ = named_dtype("bool")
-
-_OF_PYTHON = {float: None, int: int64, bool: bool_, complex: None}
-
-
-def as_dtype(dtype):
-    """The `DType` that an argument means: one of ours, a Python type, or a NumPy dtype."""
-    if isinstance(dtype, DType):
-        return dtype
-    if dtype is float:
-        return default_dtype()
-    if dtype is complex:
-        return default_dtype().to_complex()
-    if dtype in _OF_PYTHON:
-        return _OF_PYTHON[dtype]
-    try:
-        return dtype_of_numpy(np.dtype(dtype))
-    except TypeError:
-        raise AutogradTypeError("MG-E203", f"dtype must be a minigrad.dtype, not {type(dtype).__name__}",
-                                fix="for example minigrad.float32") from None
 
 
 def as_device(device):

@@ -17,6 +17,7 @@ from minigrad.creation import like, made, sizes_argument
 from minigrad.dtypes import as_device, as_dtype, int64
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops import inplace
+from minigrad.ops.base import integer, tensor_argument
 from minigrad.tensor import install_methods
 
 __all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "normal", "rand",
@@ -228,10 +229,12 @@ def randint(low, high=None, size=None, *, generator=None, dtype=None, device=Non
         low, high, size = 0, low, high
     if not isinstance(size, (tuple, list)):
         raise TensorTypeError("MG-E206", f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+    shape = sizes_argument((size,), "randint")
+    low, high = integer(low, "low", "randint"), integer(high, "high", "randint")
     if low >= high:
         raise ShapeError("MG-E302", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     kind = int64 if dtype is None else as_dtype(dtype)
-    numbers = stream(generator).integers(low, high, sizes_argument((size,), "randint"))
+    numbers = stream(generator).integers(low, high, shape)
     return made(np.asarray(numbers).astype(kind.numpy), device, requires_grad)
 
 
@@ -244,7 +247,7 @@ def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False)
     >>> sorted(mg.randperm(4).tolist())
     [0, 1, 2, 3]
     """
-    if n < 0:
+    if integer(n, "n", "randperm") < 0:
         raise ShapeError("MG-E302", f"n must be non-negative, got {n}")
     kind = int64 if dtype is None else as_dtype(dtype)
     return made(stream(generator).permutation(n).astype(kind.numpy), device, requires_grad)
@@ -259,6 +262,7 @@ def bernoulli(input, *, generator=None):
     >>> mg.bernoulli(mg.tensor([0., 1.]))
     tensor([0., 1.])
     """
+    floating(tensor_argument("bernoulli", input).dtype, "bernoulli")
     array = input._array
     if not ((array >= 0) & (array <= 1)).all():
         raise ShapeError("MG-E302", "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1")

@@ -18,10 +18,9 @@ import cython
 
 from minigrad._core.meta import Device, DType, Meta
 from minigrad._core.primitive import Primitive
-from minigrad._core.promotion import default_dtype, dtype_of_number, result_dtype
+from minigrad._core.promotion import check_dtypes, default_dtype, dtype_of_number, result_dtype
 from minigrad._core.state import State
 from minigrad._core.tensor import TensorBase
-from minigrad.errors import ShapeError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
@@ -146,8 +145,7 @@ def slow(op, state, operands):
     if first is None:
         return NotImplemented
     dtype: DType = result_dtype(ranks)
-    if op.refuses_bool is not None and dtype.name == "bool":
-        raise ShapeError("MG-E203", op.refuses_bool)
+    check_dtypes(op.rule, dtype, ranks)
     if op.floats_only and not dtype.differentiable:
         dtype = default_dtype()
     kernels = first._meta.backend.kernels

@@ -19,7 +19,7 @@ import cython
 from minigrad._core.meta import Meta
 from minigrad._core.opnode import OpNode
 from minigrad._core.primitive import Plan, Primitive
-from minigrad._core.promotion import default_dtype, operands_dtype
+from minigrad._core.promotion import check_dtypes, default_dtype, operands_dtype, ranks_of
 from minigrad._core.state import State
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradError, ShapeError
@@ -57,7 +57,7 @@ def check_inplace(target):
 def check_memory(target: TensorBase):
     """Raise if several elements of `target` are one number in memory, as in the result of expand()."""
     for size, stride in zip(target._meta.shape, target._array.strides):
-        if size > 1 and stride == 0:
+        if size > 1 and target._meta.numel and stride == 0:
             raise AutogradError(
                 "MG-E122", "unsupported operation: more than one element of the written-to tensor refers to a single memory "
                 "location.", tensor=describe(target._meta), fix="clone() the tensor before performing the operation")
@@ -122,8 +122,7 @@ def computed(op: Primitive, target: TensorBase, args: tuple) -> object:
             on_one_device(op, first, x)
     if op.kernel >= 0:
         dtype = operands_dtype(args)
-        if op.refuses_bool is not None and dtype.name == "bool":
-            raise ShapeError("MG-E203", op.refuses_bool)
+        check_dtypes(op.rule, dtype, ranks_of(args))
         if op.floats_only and not dtype.differentiable:
             dtype = default_dtype()
         if dtype.category > target._meta.dtype.category:

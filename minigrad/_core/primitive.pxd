@@ -32,7 +32,6 @@ cdef class Primitive:
     cdef readonly int kernel
     cdef readonly bint commutative
     cdef readonly bint floats_only
-    cdef readonly object refuses_bool
     cdef readonly DType result
     cdef dict plans
     cdef list small_plans

@@ -39,12 +39,11 @@ class Primitive:
     kernel           number of the kernel that is the whole forward, -1 if `forward` has to be called
     commutative      two operands whose order does not matter
     floats_only      integers are converted to the default dtype first
-    refuses_bool     message of the error for bool operands, or None
     result           dtype of the result if it is not that of the operands
     """
 
     def __init__(self, rule, name, node_name, params, outputs, inputs, variadic, forward, formulas, joint,
-                 kernel, commutative, floats_only, refuses_bool, result, differentiable, view):
+                 kernel, commutative, floats_only, result, differentiable, view):
         self.rule = rule
         self.name = name
         self.node_name = node_name
@@ -58,7 +57,6 @@ class Primitive:
         self.kernel = kernel
         self.commutative = commutative
         self.floats_only = floats_only
-        self.refuses_bool = refuses_bool
         self.result = result
         self.differentiable = differentiable
         self.view = view

@@ -34,7 +34,10 @@ gradient down to the shape of its tensor), type promotion, undefined gradients o
 Mirrors PyTorch's ``tools/autograd/derivatives.yaml``, one file for what there is spread over many.
 """
 
+import operator
+
 import cython
+import numpy as np
 
 from minigrad._core.primitive import Primitive
 from minigrad._core.tensor import TensorBase
@@ -45,7 +48,7 @@ if not cython.compiled:
     from minigrad._core.apply import binary, call, unary
 
 __all__ = ["REGISTRY", "Elementwise", "Linear", "Op", "View", "binary_function", "conj", "dimension", "dimensions",
-           "named", "op", "tensor_argument", "tensor_error", "two_operands", "unary_function"]
+           "flag", "integer", "named", "op", "tensor_argument", "tensor_error", "two_operands", "unary_function"]
 
 # name -> Primitive of every op
 REGISTRY = {}
@@ -60,7 +63,9 @@ class Op:
     kernel = None           # name of the kernel that is the whole forward
     commutative = False     # two operands whose order does not matter
     floats_only = False     # integers are converted to the default dtype
-    refuses_bool = None     # message of the error for bool operands
+    refuses_bool = None     # message of the error for operands that are all bool
+    refuses_any_bool = None     # the same if only one of them is
+    refuses_complex = None  # message of the error for complex operands
     result = None           # dtype of the result, if it is not that of the operands
     differentiable = True
     view = False            # the result shares the storage of the input
@@ -129,7 +134,7 @@ def op(name, node_name=None):
         rule.op = Primitive(
             rule, name, backward, params, rule.outputs, inputs,
             rule.variadic, forward, formulas[:inputs], joint, NUMBER[rule.kernel] if rule.kernel else -1,
-            rule.commutative, rule.floats_only, rule.refuses_bool, rule.result, rule.differentiable, rule.view)
+            rule.commutative, rule.floats_only, rule.result, rule.differentiable, rule.view)
         REGISTRY[name] = rule.op
         return rule
     return register
@@ -235,8 +240,29 @@ def tensor_error(function, x, name, position):
         fix="make it one with minigrad.tensor(...)")
 
 
+def integer(value, name, function=""):
+    """`value` as an int. Raises `TypeError` for what is none; a bool is none."""
+    if type(value) is int:
+        return value
+    if not isinstance(value, (bool, np.bool_)):
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
+    raise TensorTypeError("MG-E206", f"{function}(): argument '{name}' must be int, not {type(value).__name__}")
+
+
+def flag(value, name, function):
+    """`value`, a bool. Raises `TypeError` for anything else."""
+    if value is not True and value is not False:
+        raise TensorTypeError("MG-E201", f"{function}(): argument '{name}' must be bool, not {type(value).__name__}")
+    return value
+
+
 def dimension(dim, ndim):
-    """`dim` counted from the front. Raises `IndexError` if there is no such dimension."""
+    """`dim` counted from the front. Raises `IndexError` if there is no such dimension, `TypeError` if it is no int."""
+    if type(dim) is not int:
+        dim = integer(dim, "dim")
     bound = max(ndim, 1)
     if not -bound <= dim < bound:
         raise OutOfRangeError("MG-E301", f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but "
@@ -248,7 +274,9 @@ def dimensions(dim, ndim):
     """A dim argument (None: all, a number, or several) as a sorted tuple counted from the front."""
     if dim is None:
         return tuple(range(ndim))
-    dims = [dimension(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim)]
+    if not isinstance(dim, (tuple, list)):
+        dim = (dim,)
+    dims = [dimension(d, ndim) for d in dim]
     for d in dims:
         if dims.count(d) > 1:
             raise ShapeError("MG-E205", f"dim {d} appears multiple times in the list of dims")

@@ -9,12 +9,13 @@ Mirrors ``tools/autograd/derivatives.yaml``, ``torch/csrc/autograd/python_variab
 import cython
 
 from minigrad._core.inplace import write
+from minigrad._core.promotion import operands_dtype
 from minigrad._core.given import given
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops import elementwise, indexing, views
 from minigrad.ops.base import Linear, Op, View, op, tensor_argument
-from minigrad.ops.elementwise import Clamp, ClampTensor, promoted
+from minigrad.ops.elementwise import NUMBERS, Clamp, ClampTensor, clamp_limits, promoted, scaled
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -185,7 +186,7 @@ given.zeros_like = elementwise.zeros_like
 
 def operand(name, other):
     """Raise unless `other` is a tensor or a number."""
-    if not isinstance(other, (TensorBase, bool, int, float, complex)):
+    if not isinstance(other, (TensorBase, *NUMBERS)):
         raise TensorTypeError("MG-E201", f"{name}(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
     return other
 
@@ -200,28 +201,36 @@ def binary_method(rule, name):
 def unary_method(rule):
     """``x.exp_()`` and its like."""
     def method(self):
+        if rule is elementwise.Abs and self.dtype.is_complex:
+            raise ShapeError("MG-E203", "In-place abs is not supported for complex tensors.", fix="x.abs() gives a real tensor")
         return write(rule.op, self, ())
     return method
 
 
 def add_(self, other, *, alpha=1):
     """self += alpha other"""
-    return write(elementwise.Add.op, self, (operand("add_", other) if alpha == 1 else alpha * other,))
+    other = operand("add_", other)
+    return write(elementwise.Add.op, self, (other if type(alpha) is int and alpha == 1 else scaled("add", self, other, alpha),))
 
 
 def sub_(self, other, *, alpha=1):
     """self -= alpha other"""
-    return write(elementwise.Sub.op, self, (operand("sub_", other) if alpha == 1 else alpha * other,))
+    other = operand("sub_", other)
+    return write(elementwise.Sub.op, self, (other if type(alpha) is int and alpha == 1 else scaled("sub", self, other, alpha),))
 
 
 def pow_(self, exponent):
     """self **= exponent"""
     rule = elementwise.Pow if isinstance(exponent, TensorBase) else elementwise.PowScalar
+    if not self.dtype.differentiable and isinstance(exponent, (TensorBase, int)):
+        if operands_dtype((self, exponent)).category <= self.dtype.category:
+            return copy_(self, elementwise.pow(self, exponent))
     return write(rule.op, self, (operand("pow_", exponent),))
 
 
 def clamp_(self, min=None, max=None):
     """Limit self to [min, max]."""
+    clamp_limits("clamp_", min, max)
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
         return write(ClampTensor.op, self, tuple([None if limit is None else promoted("clamp_", self, self, limit)[1]
                                                   for limit in (min, max)]))
@@ -237,6 +246,8 @@ def copy_(self, src, non_blocking=False):
     >>> mg.zeros(2).copy_(mg.tensor([1., 2.]))
     tensor([1., 2.])
     """
+    if isinstance(src, NUMBERS):
+        src = self.new_tensor(src, dtype=None)
     tensor_argument("copy_", src, "other", 1)
     if not broadcasts_to(src._meta.shape, self._meta.shape):
         views.expand(src, *self._meta.shape)        # says what is wrong
@@ -267,6 +278,8 @@ def fill_(self, value):
     tensor([7., 7.])
     """
     if not isinstance(value, TensorBase):
+        if isinstance(value, complex) and not self.dtype.is_complex and self.dtype.name != "bool":
+            raise ShapeError("MG-E203", f"value cannot be converted to type {self.dtype.name} without overflow", found=str(value))
         return write(Fill.op, self, (operand("fill_", value),))
     if value.ndim > 0:
         raise ShapeError("MG-E204", f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")

@@ -381,7 +381,13 @@ def linear(input, weight, bias=None):
     """
     tensor_argument("linear", input)
     tensor_argument("linear", weight, "weight", 2)
+    if bias is not None:
+        tensor_argument("linear", bias, "bias", 3)
+    if cython.cast(TensorBase, input)._meta.ndim == 0 or cython.cast(TensorBase, weight)._meta.ndim == 0:
+        raise ShapeError("MG-E209", f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D")
     if cython.cast(TensorBase, weight)._meta.ndim == 1:
+        if bias is not None and bias.ndim:
+            raise ShapeError("MG-E209", "mat2 must be a matrix, got 1-D tensor: with a bias, linear() needs a 2-D weight")
         z = matmul(input, weight)
         return z if bias is None else z + bias
     if bias is None:

@@ -11,9 +11,11 @@ import cython
 import numpy as np
 
 from minigrad._core.meta import named_dtype
+from minigrad._core.operands import broadcast_shape
+from minigrad._core.promotion import as_dtype
 from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base import Linear, Op, dimension, op, tensor_argument
-from minigrad.ops.elementwise import exp, relu
+from minigrad.ops.base import Linear, Op, dimension, integer, op, tensor_argument
+from minigrad.ops.elementwise import exp, promoted, relu
 from minigrad.ops.matrix import linear
 from minigrad.ops.reduction import SumDim, mean, sum
 from minigrad.ops.views import SliceBackward, cast, reshape, squeeze, unsqueeze
@@ -114,8 +116,8 @@ def softmax_argument(function, input, dim, dtype):
     """The input and dimension of softmax and log_softmax, checked."""
     tensor_argument(function, input)
     if dtype is not None:
-        input = cast(input, dtype)
-    if not input.dtype.is_floating_point:
+        input = cast(input, as_dtype(dtype))
+    if not input.dtype.is_floating_point and input.numel():
         raise ShapeError("MG-E203", f"{function}() is only implemented for floating point tensors, not {input.dtype.name}",
                          fix="x.float()")
     return input, dimension(dim, input.ndim)
@@ -170,6 +172,7 @@ def reduced(loss, reduction):
 
 
 def check_reduction(reduction):
+    """Raise unless it is one of the three words."""
     if reduction not in ("none", "mean", "sum"):
         raise TensorValueError("MG-E302", f"{reduction} is not a valid value for reduction", expected="'none', 'mean' or 'sum'")
 
@@ -236,11 +239,20 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     tensor_argument("nll_loss", input)
     tensor_argument("nll_loss", target, "target", 2)
     check_reduction(reduction)
+    if weight is not None:
+        tensor_argument("nll_loss", weight, "weight", 3)
+    if input.ndim == 0:
+        raise TensorValueError("MG-E204", "Expected 1 or more dimensions (got 0)")
+    if input.ndim == 1 and target.ndim == 1:
+        if target.shape[0] != 1:
+            raise TensorValueError("MG-E204", f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
+        target = squeeze(target, 0)
     if input.ndim == 1 and target.ndim == 0:
         z = nll_loss(unsqueeze(input, 0), unsqueeze(target, 0), weight, None, ignore_index, None, reduction)
         return squeeze(z, 0) if reduction == "none" else z
-    if input.ndim < 2:
-        raise ShapeError("MG-E204", "nll_loss(): input tensor should be 1D or 2D", found=f"shape {list(input.shape)}")
+    if input.ndim == 1:
+        raise ShapeError("MG-E204", "nll_loss(): with an input of classes alone the target is one class",
+                         found=f"shapes {list(input.shape)} and {list(target.shape)}")
     if input.shape[0] != target.shape[0] if target.ndim else True:
         raise TensorValueError("MG-E204", f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
                                f"({target.shape[0] if target.ndim else 'none'}).")
@@ -255,6 +267,8 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     if outside is not None:
         raise OutOfRangeError("MG-E301", f"Target {outside} is out of bounds.",
                               expected=f"classes from 0 to {input.shape[1] - 1}, or ignore_index={ignore_index}")
+    if not input.dtype.is_floating_point:
+        raise ShapeError("MG-E203", f"nll_loss() is only implemented for floating point tensors, not {input.dtype.name}")
     rule = NllLoss if input.ndim == 2 else NllLoss2d
     return call(rule.op, (input, target, weight, ignore_index, reduction))[0]
 
@@ -285,10 +299,11 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     tensor_argument("cross_entropy", input)
     tensor_argument("cross_entropy", target, "target", 2)
     check_reduction(reduction)
-    if not 0 <= label_smoothing <= 1:
+    label_smoothing = max(label_smoothing, 0.0)
+    if label_smoothing > 1:
         raise ShapeError("MG-E302", f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if input.ndim == 0:
-        raise ShapeError("MG-E204", "cross_entropy(): input must have a dimension of classes")
+        raise OutOfRangeError("MG-E204", "cross_entropy(): input must have a dimension of classes: Dimension out of range")
     classes = 0 if input.ndim == 1 else 1
     scores = log_softmax(input, classes)
     if target.dtype.is_floating_point:
@@ -301,6 +316,8 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 
 def cross_entropy_of_probabilities(scores, target, weight, reduction, label_smoothing, classes):
     """`cross_entropy` where the target is a distribution per example."""
+    if target.ndim and target.shape[0] != scores.shape[0]:
+        raise TensorValueError("MG-E204", f"Expected input batch_size ({scores.shape[0]}) to match target batch_size ({target.shape[0]}).")
     if target.shape != scores.shape:
         raise ShapeError("MG-E204", "Expected floating point type for target with class probabilities to have the shape of input",
                          expected=f"shape {list(scores.shape)}", found=f"shape {list(target.shape)}")
@@ -382,10 +399,12 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """
     tensor_argument("mse_loss", input)
     tensor_argument("mse_loss", target, "target", 2)
+    broadcast_shape([input._meta, target._meta])
     check_reduction(reduction)
     if input.dtype is not target.dtype:
-        difference = input - target
-        return reduced(difference * difference, reduction)
+        input, target = promoted("mse_loss", input, input, target)
+    if input.dtype.name == "bool":
+        raise ShapeError("MG-E203", "mse_loss() is not implemented for bool", fix="x.float()")
     if input.shape != target.shape:
         shape = np.broadcast_shapes(input.shape, target.shape)
         input, target = input.expand(shape), target.expand(shape)
@@ -465,10 +484,8 @@ def pair(value, name, function):
             value = (value[0], value[0])
         if len(value) != 2:
             raise ShapeError("MG-E210", f"{function}(): {name} must be an int or a pair of ints, got {value!r}")
-        return int(value[0]), int(value[1])
-    if not isinstance(value, int):
-        raise TensorTypeError("MG-E210", f"{function}(): argument '{name}' must be an int or a pair of ints, not {type(value).__name__}")
-    return value, value
+        return integer(value[0], name, function), integer(value[1], name, function)
+    return (integer(value, name, function),) * 2
 
 
 def planes(function, input):
@@ -505,6 +522,8 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     unbatched = input.ndim == 3
     x = unsqueeze(input, 0) if unbatched else input
     tensor_argument("conv2d", weight, "weight", 2)
+    if bias is not None:
+        tensor_argument("conv2d", bias, "bias", 3)
     if weight.ndim != 4:
         raise ShapeError("MG-E210", f"conv2d(): expected a 4D weight, but got weight of size {list(weight.shape)}")
     stride, dilation = pair(stride, "stride", "conv2d"), pair(dilation, "dilation", "conv2d")
@@ -514,6 +533,8 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         if stride != (1, 1):
             raise ShapeError("MG-E210", "padding='same' is not supported for strided convolutions")
         x, padding = same_padding(x, weight, dilation)
+    if isinstance(padding, str) and padding != "valid":
+        raise ShapeError("MG-E210", f"Invalid padding string: {padding!r}", expected="'valid' or 'same'")
     padding = (0, 0) if padding == "valid" else pair(padding, "padding", "conv2d")
     if min(padding) < 0:
         raise ShapeError("MG-E210", "negative padding is not supported, in conv2d()")

@@ -85,7 +85,7 @@ def max_pool2d(x, size, stride, padding, dilation, ceil_mode):
     sides = [pool_padding(x.shape[2 + i], count[i], size[i], stride[i], padding[i], dilation[i]) for i in (0, 1)]
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     patches = windows(pad(x, sides, lowest), size, stride, dilation, count)
-    flat = patches.reshape(*patches.shape[:4], -1)
+    flat = patches.reshape(*patches.shape[:4], size[0] * size[1])
     best = flat.argmax(-1)
     rows = np.arange(count[0])[:, None] * stride[0] - padding[0] + best // size[1] * dilation[0]
     columns = np.arange(count[1]) * stride[1] - padding[1] + best % size[1] * dilation[1]
@@ -94,14 +94,16 @@ def max_pool2d(x, size, stride, padding, dilation, ceil_mode):
 
 def max_pool2d_backward(g, index, x_shape):
     n, c, h, w = x_shape
+    m = g.shape[2] * g.shape[3]
     out = np.zeros((n * c, h * w), g.dtype)
-    np.add.at(out, (np.arange(n * c)[:, None], index.reshape(n * c, -1)), g.reshape(n * c, -1))
+    np.add.at(out, (np.arange(n * c)[:, None], index.reshape(n * c, m)), g.reshape(n * c, m))
     return out.reshape(x_shape)
 
 
 def max_pool2d_select(x, index):
     n, c = x.shape[:2]
-    return np.take_along_axis(x.reshape(n, c, -1), index.reshape(n, c, -1), -1).reshape(index.shape)
+    m = x.shape[2] * x.shape[3]
+    return np.take_along_axis(x.reshape(n, c, m), index.reshape(n, c, index.shape[2] * index.shape[3]), -1).reshape(index.shape)
 
 
 def divisors(height, width, count, size, stride, padding, count_include_pad, divisor):
