@@ -13,6 +13,7 @@ cdef class Plan:
     cdef readonly tuple formulas
     cdef readonly object joint
     cdef bint saves_output
+    cdef bint saves_tensor
     cdef bint simple
     cdef long long active
     cdef int inputs

@@ -166,6 +166,7 @@ class Plan:
         self.formulas = tuple(formulas)
         self.saved = len(names)
         self.saves_output = False
+        self.saves_tensor = False
         for k in range(len(names)):
             name = names[k]
             if name in op.params:
@@ -175,6 +176,7 @@ class Plan:
                 self.saves_output = True
             else:
                 self.source[k] = SHAPE + op.params.index(name.removesuffix("_shape"))
+            self.saves_tensor |= self.source[k] < op.inputs
 
 
 # ---- the node -----------------------------------------------------------------------------------------
@@ -244,6 +246,8 @@ class OpNode(Node):
         return tensor
 
     def release(self):
+        if not cython.cast(Plan, self.plan).saves_tensor:
+            return None     # shapes and options cost nothing, and so the node may run again
         self.freed = True
         self.saved0 = None
         self.saved1 = None
