@@ -72,8 +72,10 @@ class AccumulateGrad(Node):
             if current().grad_enabled:
                 self.accumulate_with_history(grad)
             else:
-                # see Note [Stealing a gradient]; the count is taken here, where we know who holds it
-                self.accumulate(grad, references(grad) == HELD)
+                # see Note [Stealing a gradient]; the count is taken here, where we know who holds it, and before
+                # the call, whose argument is one more
+                nobody_else: cython.bint = references(grad) == HELD
+                self.accumulate(grad, nobody_else)
         if extra.post_accumulate_hooks:
             run_post_accumulate_hooks(extra.post_accumulate_hooks, leaf)
         return None

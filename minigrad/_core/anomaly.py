@@ -31,14 +31,15 @@ class Anomaly:
 
 
 anomaly = Anomaly()
-HERE = os.path.dirname(__file__)
+CORE = os.path.dirname(__file__)
+OURS = (CORE, os.path.join(os.path.dirname(CORE), "ops"))
 
 
 def note_creation(node, state):
     """Note on a new node where it was made, and by which node, if one was running."""
     metadata = node.extras().metadata
     frames = traceback.extract_stack()
-    while len(frames) > 1 and frames[-1].filename.startswith(HERE):     # interpreted: our own
+    while len(frames) > 1 and frames[-1].filename.startswith(OURS):     # how we got here is of no interest
         frames.pop()
     metadata["traceback_"] = traceback.format_list(frames)
     if state.node is not None:

@@ -190,6 +190,11 @@ def current_task():
     return current().task
 
 
+def current_node():
+    """The node that this thread is running, None outside a backward."""
+    return current().node
+
+
 def queue_callback(callback):
     """Call `callback` when all nodes of the current task are done. Raises `RuntimeError` outside a backward."""
     task = current().task

@@ -101,6 +101,11 @@ class OpNode(Node):
         return tensor
 
     def release(self):
+        n: cython.int = cython.cast(Plan, self.plan).saved
+        if self.more is None and not ((n > 0 and is_tensor(self.version0, self.saved0))
+                                      or (n > 1 and is_tensor(self.version1, self.saved1))
+                                      or (n > 2 and is_tensor(self.version2, self.saved2))):
+            return None     # shapes and options cost nothing: they stay, and so the node may run again
         self.freed = True
         self.saved0 = None
         self.saved1 = None
@@ -188,6 +193,18 @@ class OpNode(Node):
 
     def __dir__(self):
         return [*object.__dir__(self), *["_saved_" + name for name in self.saved_names()]]
+
+
+@cython.cfunc
+def is_tensor(version: cython.int, value) -> cython.bint:
+    """Whether a saved value, beside which `version` stands, is a tensor or holds some."""
+    if version != NOT_A_TENSOR:
+        return True
+    if type(value) is tuple:
+        for item in value:
+            if isinstance(item, TensorBase):
+                return True
+    return False
 
 
 @cython.cfunc

@@ -260,9 +260,10 @@ class GraphTask(Dependencies):
 @cython.cfunc
 def summed(old, new, create_graph: cython.bint) -> object:
     """``old + new``. See Note [Adding in place]."""
+    nobody_else: cython.bint = references(old) == HELD      # counted before `a` is one more
     a = cython.cast(TensorBase, old)
     b = cython.cast(TensorBase, new)
-    if (not create_graph and references(old) == HELD and a._meta is b._meta and a._node is None
+    if (nobody_else and not create_graph and a._meta is b._meta and a._node is None
             and not a._leaf_requires_grad and exclusive(a)
             and a._meta.backend.table[ACCUMULATE](a._array, b._array)):
         return old

@@ -12,15 +12,20 @@ import warnings
 
 from minigrad._core import engine
 from minigrad._core.accumulate import accumulator
-from minigrad.autograd import grad_mode, graph
-from minigrad.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from minigrad.autograd.graph import GradientEdge, _edge
 from minigrad._core.variable import new_tensor
+from minigrad.autograd import anomaly_mode, grad_mode, graph
+from minigrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
+from minigrad.autograd.grad_mode import (enable_grad, enforce_grad_layout_policy, inference_mode, is_multithreading_enabled, no_grad,
+                                         set_grad_enabled, set_multithreading_enabled)
+from minigrad.autograd.graph import GradientEdge, _edge
+from minigrad.autograd.variable import Variable
 from minigrad.creation import zeros
 from minigrad.errors import AutogradError, AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
 
-__all__ = ["backward", "enable_grad", "grad", "grad_mode", "graph", "inference_mode", "no_grad", "set_grad_enabled"]
+__all__ = ["Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "grad", "grad_mode",
+           "graph", "inference_mode", "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+           "set_multithreading_enabled"]
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
@@ -55,10 +60,9 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             raise AutogradError("MG-E108", "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
                                 "Please only use `grad_tensors`.")
         grad_tensors = grad_variables
-    targets = None
-    if inputs is not None:
-        targets = [_target(x) for x in as_inputs(inputs, "backward")]
+    listed = None if inputs is None else as_inputs(inputs, "backward")
     roots, grads = root_edges(tensors, grad_tensors)
+    targets = None if listed is None else accumulated(listed)
     if create_graph:
         _warn_of_cycle()
     engine.execute(roots, grads, create_graph if retain_graph is None else bool(retain_graph), bool(create_graph), targets, True)
@@ -133,14 +137,17 @@ def as_inputs(inputs, function):
     return found
 
 
-def _target(x):
-    """An element of ``backward(inputs=)`` as an edge. A non-leaf keeps its gradient from now on."""
-    node, number = _edge(x, "all inputs")
-    if isinstance(x, Tensor):
-        x.retain_grad()
-        if node is None:
-            node = accumulator(x)
-    return node, number
+def accumulated(inputs):
+    """What ``backward(inputs=)`` accumulates into, as edges. A non-leaf keeps its gradient from now on."""
+    edges = [_edge(x, "all inputs") for x in inputs]
+    for x in inputs:
+        if isinstance(x, Tensor) and not x.requires_grad:
+            raise AutogradError("MG-E107", "can't retain_grad on Tensor that has requires_grad=False",
+                                fix="x.requires_grad_() before it is used")
+    for x in inputs:                # only now that nothing can fail any more
+        if isinstance(x, Tensor):
+            x.retain_grad()
+    return [(accumulator(x) if node is None else node, number) for x, (node, number) in zip(inputs, edges)]
 
 
 def _source(x):

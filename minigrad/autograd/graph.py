@@ -115,3 +115,31 @@ def _edge(x, what):
 def _engine_run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate=True):
     """Run the engine from `roots`; see `minigrad._core.engine.execute`."""
     return engine.execute(roots, grads, keep_graph, create_graph, inputs, accumulate)
+
+
+# ---- inside a backward -----------------------------------------------------------------------------------
+
+
+def _current_graph_task_id():
+    """The number of the backward that is running in this thread, -1 outside of one.
+
+    Mirrors ``torch._C._current_graph_task_id``.
+    """
+    task = engine.current_task()
+    return -1 if task is None else task.id
+
+
+def _current_autograd_node():
+    """The node that is running in this thread, None outside of one. Mirrors ``torch._C._current_autograd_node``."""
+    return engine.current_node()
+
+
+def _will_engine_execute_node(node):
+    """Whether the gradient of what `node` stands for is computed in the backward that is running.
+
+    Unlike ``torch._C._will_engine_execute_node`` it also answers for a leaf under ``grad``.
+
+    Raises:
+        RuntimeError: no backward is running.
+    """
+    return engine.will_execute(node)
