@@ -77,9 +77,9 @@ def as_array(data, dtype, copy):
     elif isinstance(data, np.generic):
         array = np.asarray(data)
     elif type(data) in (float, int, bool, complex):
-        array = of_numbers(data)
+        array = of_numbers(data, dtype)
     elif isinstance(data, (list, tuple, range)):
-        array = of_sequence(data)
+        array = of_sequence(data, dtype)
     elif hasattr(data, "__array__"):
         array = np.asarray(data)
     elif data is None:
@@ -96,13 +96,15 @@ def as_array(data, dtype, copy):
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def of_numbers(data):
-    """A Python number, or an array of them, in the dtype that it stands for."""
+def of_numbers(data, dtype):
+    """A Python number, or an array of them, in the dtype that it stands for; if it goes to `dtype`, as exact as it is."""
     try:
         array = np.array(data)
     except ValueError:
         raise TensorValueError("MG-E306", f"expected sequence of even lengths: {uneven(data)}") from None
     kind = array.dtype.kind
+    if kind in "fc" and dtype is not None:
+        return array
     if kind == "f":
         with np.errstate(over="ignore"):
             return array.astype(default_dtype().numpy)
@@ -115,8 +117,8 @@ def of_numbers(data):
     raise TensorTypeError("MG-E306", f"new(): invalid data type in {type(data).__name__}: {array.dtype.name}")
 
 
-def of_sequence(data):
-    """A nested list or tuple as an array: of numbers, of arrays, of 0-d tensors."""
+def of_sequence(data, dtype):
+    """A nested list or tuple as an array: of numbers, of arrays, of 0-d tensors. `dtype` as for `of_numbers`."""
     check_nested(data, sizes_of(data), 0)
     leaf = first_leaf(data)
     if isinstance(leaf, (Tensor, np.ndarray, np.generic)):
@@ -125,7 +127,7 @@ def of_sequence(data):
             return array
     if leaf is None and np.size(data) == 0:
         return np.empty(sizes_of(data), default_dtype().numpy)
-    return of_numbers(unwrapped(data) if contains_tensor(data) else data)
+    return of_numbers(unwrapped(data) if contains_tensor(data) else data, dtype)
 
 
 def contains_tensor(data):
