@@ -8,6 +8,8 @@ last two dimensions. The gradients add back over the same windows, offset by off
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from minigrad.kernels.numpy_ref.elementwise import quiet
+
 __all__ = ["avg_pool2d", "avg_pool2d_backward", "conv2d", "conv2d_input", "conv2d_weight", "max_pool2d",
            "max_pool2d_backward", "max_pool2d_select"]
 
@@ -36,6 +38,7 @@ def window_count(length, size, stride, padding, dilation, ceil_mode=False):
     return count
 
 
+@quiet
 def conv2d(x, w, stride, padding, dilation, groups):
     count = [window_count(x.shape[2 + i], w.shape[2 + i], stride[i], padding[i], dilation[i]) for i in (0, 1)]
     patches = windows(pad(x, padding), w.shape[2:], stride, dilation, count)
@@ -45,6 +48,7 @@ def conv2d(x, w, stride, padding, dilation, groups):
     return np.ascontiguousarray(np.concatenate(parts, -1).transpose(0, 3, 1, 2)).reshape(n, out, *count)
 
 
+@quiet
 def conv2d_weight(g, x, w_shape, stride, padding, dilation, groups):
     patches = windows(pad(x, padding), w_shape[2:], stride, dilation, g.shape[2:])
     parts = [np.tensordot(h, p, ((0, 2, 3), (0, 2, 3)))
@@ -52,6 +56,7 @@ def conv2d_weight(g, x, w_shape, stride, padding, dilation, groups):
     return np.concatenate(parts, 0)
 
 
+@quiet
 def conv2d_input(g, w, x_shape, stride, padding, dilation, groups):
     n, channels, height, width = x_shape
     out = np.zeros((n, channels, height + 2 * padding[0], width + 2 * padding[1]), g.dtype)
@@ -85,13 +90,14 @@ def max_pool2d(x, size, stride, padding, dilation, ceil_mode):
     sides = [pool_padding(x.shape[2 + i], count[i], size[i], stride[i], padding[i], dilation[i]) for i in (0, 1)]
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     patches = windows(pad(x, sides, lowest), size, stride, dilation, count)
-    flat = patches.reshape(*patches.shape[:4], -1)
+    flat = patches.reshape(*patches.shape[:4], size[0] * size[1])
     best = flat.argmax(-1)
     rows = np.arange(count[0])[:, None] * stride[0] - padding[0] + best // size[1] * dilation[0]
     columns = np.arange(count[1]) * stride[1] - padding[1] + best % size[1] * dilation[1]
     return np.take_along_axis(flat, best[..., None], -1)[..., 0], rows * x.shape[3] + columns
 
 
+@quiet
 def max_pool2d_backward(g, index, x_shape):
     n, c, h, w = x_shape
     out = np.zeros((n * c, h * w), g.dtype)
@@ -118,6 +124,7 @@ def divisors(height, width, count, size, stride, padding, count_include_pad, div
     return extents[0][:, None] * extents[1]
 
 
+@quiet
 def avg_pool2d(x, size, stride, padding, ceil_mode, count_include_pad, divisor):
     height, width = x.shape[2:]
     count = [window_count(x.shape[2 + i], size[i], stride[i], padding[i], 1, ceil_mode) for i in (0, 1)]
@@ -127,6 +134,7 @@ def avg_pool2d(x, size, stride, padding, ceil_mode, count_include_pad, divisor):
     return total / by.astype(x.dtype)
 
 
+@quiet
 def avg_pool2d_backward(g, x_shape, size, stride, padding, ceil_mode, count_include_pad, divisor):
     n, c, height, width = x_shape
     count = g.shape[2:]
