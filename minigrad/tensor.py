@@ -46,7 +46,7 @@ class Tensor(Variable):
         if len(data) == 1 and not isinstance(data[0], int):
             from minigrad.creation import as_array
             return new_tensor(cls, as_array(data[0], np.dtype("float32"), copy=True))
-        return new_tensor(cls, np.empty(data, np.float32))
+        return new_tensor(cls, np.empty(data or (0,), np.float32))
 
     def __init_subclass__(cls, **kwargs):
         """Ops on a subclass give instances of it, unless the class says otherwise with `_result_class`."""
