@@ -117,7 +117,7 @@ MISTAKES = [
      "Weights and input must have the same size"),
     (lambda m: m.nn.MaxPool2d(2)(m.ones(3)), RuntimeError, "3D"),
     (lambda m: m.nn.MaxPool2d(2, padding=2)(m.ones(1, 4, 4)), RuntimeError, "pad should be at most half of effective kernel size"),
-    (lambda m: m.nn.AvgPool2d(0)(m.ones(1, 4, 4)), RuntimeError, "greater than zero"),
+    (lambda m: m.nn.AvgPool2d(0)(m.ones(1, 4, 4)), RuntimeError, "zero"),
     (lambda m: m.nn.Softmax(dim=3)(m.ones(2)), IndexError, "Dimension out of range"),
     (lambda m: m.nn.Tanh(3), TypeError, "positional argument"),
     (lambda m: m.nn.Parameter(3), AttributeError, "no attribute 'detach'"),
