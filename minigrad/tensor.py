@@ -17,7 +17,7 @@ from minigrad._core.variable import Variable, new_tensor, use_operators
 from minigrad._tensor_str import tensor_str
 from minigrad.dtypes import as_device, as_dtype, bool_, complex64, complex128, float16, float32, float64, int8, int16, int32, \
     int64, uint8
-from minigrad.errors import ArgumentError, AutogradError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import ArgumentError, AutogradError, ShapeError, TensorValueError
 from minigrad.ops.base import dimension, tensor_argument
 
 __all__ = ["Tensor"]
@@ -47,7 +47,7 @@ class Tensor(Variable):
         if len(data) == 1 and not isinstance(data[0], int):
             from minigrad.creation import as_array
             return new_tensor(cls, as_array(data[0], np.dtype("float32"), copy=True))
-        return new_tensor(cls, np.empty(data, np.float32))
+        return new_tensor(cls, np.empty(data or (0,), np.float32))
 
     def __init_subclass__(cls, **kwargs):
         """Ops on a subclass give instances of it, unless the class says otherwise with `_result_class`."""

@@ -16,7 +16,6 @@ torch/csrc/autograd/VariableTypeUtils.h.
 
 import cython
 
-from minigrad._core.meta import Meta
 from minigrad._core.opnode import OpNode
 from minigrad._core.primitive import Plan, Primitive
 from minigrad._core.promotion import check_dtypes, default_dtype, operands_dtype, ranks_of

@@ -1,8 +1,6 @@
 """What an op demands of its operands together: one device, shapes that broadcast. And what it says if not."""
 
-import cython
 
-from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError, TensorTypeError
 
 __all__ = ["broadcast_shape", "not_a_tensor", "on_one_device"]

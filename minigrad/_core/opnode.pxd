@@ -1,6 +1,6 @@
 from minigrad._core.anomaly cimport Anomaly, note_creation
 from minigrad._core.meta cimport Meta
-from minigrad._core.node cimport Node, start
+from minigrad._core.node cimport Node
 from minigrad._core.primitive cimport Plan, Primitive
 from minigrad._core.saved cimport SavedTensor, check, save, spent, with_history
 from minigrad._core.state cimport State, current

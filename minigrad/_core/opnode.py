@@ -23,7 +23,6 @@ from minigrad._core.tensor import TensorBase
 
 if not cython.compiled:
     from minigrad._core.anomaly import note_creation
-    from minigrad._core.node import start
     from minigrad._core.saved import check, save, spent, with_history
     from minigrad._core.state import current
     from minigrad._core.tensor import alias

@@ -33,7 +33,6 @@ from minigrad._core.accumulate import use_refresh
 from minigrad._core.anomaly import Anomaly
 from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.given import given
-from minigrad._core.meta import Meta
 from minigrad._core.node import Node
 from minigrad._core.state import State
 from minigrad._core.tensor import AutogradMeta, TensorBase

@@ -6,7 +6,7 @@ Mirrors ``torch/nn/functional.py``.
 import warnings
 
 from minigrad._core.variable import new_tensor
-from minigrad.errors import TensorValueError
+from minigrad.errors import ShapeError, TensorValueError
 from minigrad.ops import sigmoid, tanh
 from minigrad.ops import nn as _ops
 from minigrad.ops.base import tensor_argument
@@ -73,6 +73,9 @@ def dropout(input, p=0.5, training=True, inplace=False):
     tensor_argument("dropout", input)
     if not 0 <= p <= 1:
         raise TensorValueError("MG-E302", f"dropout probability has to be between 0 and 1, but got {p}")
+    if not input.dtype.differentiable and training and 0 < p < 1:
+        raise ShapeError("MG-E203", "result type Float can't be cast to the desired output type: dropout divides by 1 - p",
+                         found=input.dtype.name, fix="input.float()")
     if not training or p == 0 or input.numel() == 0:
         return input
     kernels = input.device.backend.kernels

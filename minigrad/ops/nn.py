@@ -7,13 +7,15 @@ Mirrors ``aten/src/ATen/native/{SoftMax,LossNLL,Loss,Convolution,DilatedMaxPool2
 and ``torch/nn/functional.py``.
 """
 
+import warnings
+
 import cython
 import numpy as np
 
 from minigrad._core.meta import named_dtype
 from minigrad._core.operands import broadcast_shape
 from minigrad._core.promotion import as_dtype
-from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorValueError
 from minigrad.ops.base import Linear, Op, dimension, integer, op, tensor_argument
 from minigrad.ops.elementwise import exp, promoted, relu
 from minigrad.ops.matrix import linear
@@ -171,10 +173,15 @@ def reduced(loss, reduction):
     return mean(loss) if reduction == "mean" else sum(loss)
 
 
-def check_reduction(reduction):
-    """Raise unless it is one of the three words."""
+def reduction_of(reduction, size_average, reduce):
+    """The name of the reduction, checked; with a warning that of the old arguments `size_average` and `reduce`, if given."""
+    if size_average is not None or reduce is not None:
+        each, total = reduce is not None and not reduce, size_average is not None and not size_average
+        reduction = "none" if each else "sum" if total else "mean"
+        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=3)
     if reduction not in ("none", "mean", "sum"):
         raise TensorValueError("MG-E302", f"{reduction} is not a valid value for reduction", expected="'none', 'mean' or 'sum'")
+    return reduction
 
 
 @op("nll_loss", "NllLoss0")
@@ -226,7 +233,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
         ignore_index (int): targets with this value count for nothing.
         reduction (str): ``"none"``, ``"mean"`` or ``"sum"``.
 
-    `size_average` and `reduce` are accepted for old code and ignored. Mirrors ``torch.nn.functional.nll_loss``.
+    `size_average` and `reduce` are the old form of `reduction`. Mirrors ``torch.nn.functional.nll_loss``.
 
     Raises:
         ValueError: the batch sizes differ, or the reduction is unknown.
@@ -238,7 +245,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     """
     tensor_argument("nll_loss", input)
     tensor_argument("nll_loss", target, "target", 2)
-    check_reduction(reduction)
+    reduction = reduction_of(reduction, size_average, reduce)
     if weight is not None:
         tensor_argument("nll_loss", weight, "weight", 3)
     if input.ndim == 0:
@@ -285,7 +292,7 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
         reduction (str): ``"none"``, ``"mean"`` or ``"sum"``.
         label_smoothing (float): in [0, 1], how much of each target is spread evenly over all classes.
 
-    `size_average` and `reduce` are accepted for old code and ignored.
+    `size_average` and `reduce` are the old form of `reduction`.
     Mirrors ``torch.nn.functional.cross_entropy``.
 
     Raises:
@@ -298,7 +305,7 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     """
     tensor_argument("cross_entropy", input)
     tensor_argument("cross_entropy", target, "target", 2)
-    check_reduction(reduction)
+    reduction = reduction_of(reduction, size_average, reduce)
     label_smoothing = max(label_smoothing, 0.0)
     if label_smoothing > 1:
         raise ShapeError("MG-E302", f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
@@ -381,17 +388,18 @@ def norm(x, y, reduction):
     return 2.0 / n if n else float("nan")
 
 
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The squared error (input - target)², averaged over all elements, summed, or as it is.
 
     Args:
-        input, target (Tensor): of one shape, or of shapes that broadcast (with a warning in PyTorch).
+        input, target (Tensor): of one shape, or of shapes that broadcast, which gives a warning.
         reduction (str): ``"none"``, ``"mean"`` or ``"sum"``.
+        weight (Tensor, optional): a factor per element, of input's shape; "mean" is over the total weight.
 
-    Mirrors ``torch.nn.functional.mse_loss``.
+    `size_average` and `reduce` are the old form of `reduction`. Mirrors ``torch.nn.functional.mse_loss``.
 
     Raises:
-        ValueError: the reduction is unknown.
+        ValueError: the reduction is unknown, or `weight` of another shape.
         RuntimeError: the shapes cannot be broadcast together.
 
     >>> F.mse_loss(mg.tensor([1., 2.]), mg.tensor([0., 0.]))
@@ -400,13 +408,25 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     tensor_argument("mse_loss", input)
     tensor_argument("mse_loss", target, "target", 2)
     broadcast_shape([input._meta, target._meta])
-    check_reduction(reduction)
+    reduction = reduction_of(reduction, size_average, reduce)
+    if input.shape != target.shape:
+        warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
+                      "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=2)
+    if weight is not None:
+        if weight.shape != input.shape:
+            raise TensorValueError("MG-E204", "Weights and input must have the same size.",
+                                   found=f"{weight.shape} and {input.shape}")
+        squares = (input - target) ** 2 * weight
+        return sum(squares) / sum(weight) if reduction == "mean" else reduced(squares, reduction)
     if input.dtype is not target.dtype:
         input, target = promoted("mse_loss", input, input, target)
     if input.dtype.name == "bool":
         raise ShapeError("MG-E203", "mse_loss() is not implemented for bool", fix="x.float()")
     if input.shape != target.shape:
-        shape = np.broadcast_shapes(input.shape, target.shape)
+        try:
+            shape = np.broadcast_shapes(input.shape, target.shape)
+        except ValueError:
+            return input - target       # raises, with the words for it
         input, target = input.expand(shape), target.expand(shape)
     return call(MseLoss.op, (input, target, reduction))
 

@@ -7,7 +7,6 @@ zeros of the whole (`SelectBackward`, `SliceBackward`).
 Mirrors ``aten/src/ATen/native/TensorShape.cpp`` and derivatives.yaml.
 """
 
-import operator
 
 import cython
 

@@ -1,7 +1,7 @@
 """Adam. Mirrors ``torch/optim/adam.py``."""
 
 from minigrad.creation import zeros_like
-from minigrad.optim.optimizer import Optimizer, check
+from minigrad.optim.optimizer import Optimizer, check, check_options
 
 __all__ = ["Adam"]
 
@@ -22,13 +22,14 @@ class Adam(Optimizer):
         amsgrad (bool): divide by the largest v so far (Reddi et al., "On the convergence of Adam and beyond", 2018).
         maximize (bool): ascend instead.
         decoupled_weight_decay (bool): shrink w by lr λ instead: AdamW.
-        foreach, capturable, differentiable, fused: accepted as in PyTorch; the step is always one fused kernel per
-            parameter.
+        foreach, capturable, fused: accepted as in PyTorch; the step is always one fused kernel per parameter.
+        differentiable: only False.
 
     Mirrors ``torch.optim.Adam``.
 
     Raises:
         ValueError: an option lies outside its range.
+        NotImplementedError: `differentiable` is True.
 
     >>> w = mg.tensor([1.], requires_grad=True)
     >>> optimizer = mg.optim.Adam([w], lr=0.1)
@@ -38,11 +39,10 @@ class Adam(Optimizer):
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False,
                  capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
-        check(lr >= 0, f"Invalid learning rate: {lr}")
+        check_options(lr, weight_decay, foreach, fused, differentiable)
         check(eps >= 0, f"Invalid epsilon value: {eps}")
-        for i, beta in enumerate(betas):
-            check(0 <= beta < 1, f"Invalid beta parameter at index {i}: {beta}")
-        check(weight_decay >= 0, f"Invalid weight_decay value: {weight_decay}")
+        for i in (0, 1):
+            check(0 <= betas[i] < 1, f"Invalid beta parameter at index {i}: {betas[i]}")
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
                                   "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable,
                                   "fused": fused, "decoupled_weight_decay": decoupled_weight_decay})
@@ -58,5 +58,5 @@ class Adam(Optimizer):
         beta1, beta2 = group["betas"]
         param.device.backend.kernels.adam_(
             param._array, grad._array, state["exp_avg"]._array, state["exp_avg_sq"]._array,
-            state["max_exp_avg_sq"]._array if group["amsgrad"] else None, int(state["step"]), group["lr"], beta1, beta2, group["eps"],
-            group["weight_decay"], group["decoupled_weight_decay"], group["maximize"])
+            state["max_exp_avg_sq"]._array if group["amsgrad"] else None, int(state["step"]), float(group["lr"]), beta1, beta2,
+            group["eps"], group["weight_decay"], group["decoupled_weight_decay"], group["maximize"])

@@ -4,6 +4,7 @@ Mirrors ``torch/optim/optimizer.py``.
 """
 
 import copy
+import warnings
 from collections import defaultdict
 
 from minigrad.autograd.grad_mode import enable_grad, no_grad
@@ -17,6 +18,14 @@ class OptimizerError(MinigradError, ValueError):
     """An optimiser was given options or parameters that make no sense."""
 
 
+class UnsupportedOption(MinigradError, NotImplementedError):
+    """An option of PyTorch's optimisers that minigrad does not have."""
+
+
+class ContradictingOptions(MinigradError, RuntimeError):
+    """Two options of an optimiser exclude each other."""
+
+
 class Optimizer:
     """Base class of optimisers. Mirrors ``torch.optim.Optimizer``.
 
@@ -27,7 +36,7 @@ class Optimizer:
     A subclass has ``update(param, grad, group, state)``.
 
     Raises:
-        ValueError: there are no parameters, or one is listed twice.
+        ValueError: there are no parameters, or one is in two groups.
         TypeError: `params` is a tensor, or has something else than tensors in it.
     """
 
@@ -46,12 +55,26 @@ class Optimizer:
 
     def add_param_group(self, param_group):
         """Add a group: a dict with ``"params"`` and any options that differ from the defaults."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         group = dict(param_group)
+        if isinstance(group["params"], set):
+            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+                            "will change between runs. Please use a list instead.")
         params = [group["params"]] if isinstance(group["params"], Tensor) else list(group["params"])
-        if params and isinstance(params[0], tuple):
+        named = sum(isinstance(param, tuple) for param in params)
+        if named:
+            if named < len(params):
+                raise OptimizerError("MG-E402", "all optimizer params should be with/without names. Some param names are missing")
             group["param_names"] = [name for name, _ in params]
             params = [param for _, param in params]
+        if self.param_groups and ("param_names" in group) != ("param_names" in self.param_groups[0]):
+            raise OptimizerError("MG-E402", "all optimizer param groups should be with/without names. cannot add param group with "
+                                 "names to the optimizer without, or the reverse")
         group["params"] = params
+        if len({id(param) for param in params}) < len(params):
+            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error",
+                          stacklevel=3)
         seen = {id(p) for other in self.param_groups for p in other["params"]}
         for param in params:
             if not isinstance(param, Tensor):
@@ -59,8 +82,7 @@ class Optimizer:
             if not param.is_leaf:
                 raise OptimizerError("MG-E402", "can't optimize a non-leaf Tensor", fix="pass the parameters, not what is computed of them")
             if id(param) in seen:
-                raise OptimizerError("MG-E402", "some parameters appear in more than one parameter group, or twice in one")
-            seen.add(id(param))
+                raise OptimizerError("MG-E402", "some parameters appear in more than one parameter group")
         for name, default in self.defaults.items():
             group.setdefault(name, default)
         self.param_groups.append(group)
@@ -109,7 +131,8 @@ class Optimizer:
                 numbers.setdefault(id(param), len(numbers))
         groups = [{**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[id(p)] for p in group["params"]]}
                   for group in self.param_groups]
-        return {"state": {numbers[id(p)]: dict(state) for p, state in self.state.items() if id(p) in numbers}, "param_groups": groups}
+        states = {numbers[id(p)]: dict(state) for p, state in self.state.items() if id(p) in numbers and state}
+        return {"state": states, "param_groups": groups}
 
     def load_state_dict(self, state_dict):
         """Take over state and options that `state_dict` gave.
@@ -129,14 +152,40 @@ class Optimizer:
         for own, other in zip(self.param_groups, groups):
             params.update(zip(other["params"], own["params"]))
             own.update({k: copy.deepcopy(v) for k, v in other.items() if k != "params"})
-        self.state = defaultdict(dict, {params[int(k)]: copy.deepcopy(v) for k, v in state_dict["state"].items()})
+        self.state = defaultdict(dict)
+        for number, state in state_dict["state"].items():
+            param = params.get(number, number)      # state of what is no parameter is kept as it is
+            self.state[param] = {name: copy_for(param, name, value) for name, value in state.items()} if number in params else state
 
     def __repr__(self):
         lines = [type(self).__name__ + " ("]
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
+            lines += [""] * (i > 0) + [f"Parameter Group {i}"]
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join([*lines, ")"])
+
+
+def copy_for(param, name, value):
+    """A copy of a value of the state of `param`, in its dtype; but a count of steps stays what it is."""
+    if isinstance(value, Tensor) and name != "step" and param.is_floating_point():
+        return value.detach().to(param.dtype).clone()
+    return copy.deepcopy(value)
+
+
+def check_options(lr, weight_decay, foreach, fused, differentiable):
+    """Raise unless the options that all optimisers have make sense together."""
+    if isinstance(lr, Tensor):
+        check(lr.numel() == 1, "Tensor lr must be 1-element")
+        check(not foreach, "lr as a Tensor is not supported for capturable=False and foreach=True")
+    check(lr >= 0, f"Invalid learning rate: {lr}")
+    check(weight_decay >= 0, f"Invalid weight_decay value: {weight_decay}")
+    if fused and differentiable:
+        raise ContradictingOptions("MG-E402", "`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise ContradictingOptions("MG-E402", "`fused` and `foreach` cannot be `True` together.")
+    if differentiable:
+        raise UnsupportedOption("MG-E402", "differentiable=True is not supported: a step is one kernel, which is not recorded",
+                                fix="write the step with ops: w = w - lr * g, with g from autograd.grad(..., create_graph=True)")
 
 
 def check(condition, what):

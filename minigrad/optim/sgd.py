@@ -1,7 +1,7 @@
 """Stochastic gradient descent. Mirrors ``torch/optim/sgd.py``."""
 
 from minigrad.creation import empty_like
-from minigrad.optim.optimizer import Optimizer, check
+from minigrad.optim.optimizer import Optimizer, check, check_options
 
 __all__ = ["SGD"]
 
@@ -20,12 +20,14 @@ class SGD(Optimizer):
         nesterov (bool): Nesterov momentum (Sutskever et al., "On the importance of initialization and momentum in
             deep learning", 2013).
         maximize (bool): ascend instead.
-        foreach, differentiable, fused: accepted as in PyTorch; the step is always one fused kernel per parameter.
+        foreach, fused: accepted as in PyTorch; the step is always one fused kernel per parameter.
+        differentiable: only False.
 
     Mirrors ``torch.optim.SGD``.
 
     Raises:
         ValueError: an option is negative, or `nesterov` comes without momentum or with dampening.
+        NotImplementedError: `differentiable` is True.
 
     >>> w = mg.tensor([1.], requires_grad=True)
     >>> optimizer = mg.optim.SGD([w], lr=0.1)
@@ -35,9 +37,8 @@ class SGD(Optimizer):
 
     def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None,
                  differentiable=False, fused=None):
-        check(lr >= 0, f"Invalid learning rate: {lr}")
+        check_options(lr, weight_decay, foreach, fused, differentiable)
         check(momentum >= 0, f"Invalid momentum value: {momentum}")
-        check(weight_decay >= 0, f"Invalid weight_decay value: {weight_decay}")
         check(not nesterov or (momentum > 0 and dampening == 0), "Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
                                   "nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable,
@@ -50,5 +51,5 @@ class SGD(Optimizer):
         if momentum and first:
             buffer = state["momentum_buffer"] = empty_like(param)
         param.device.backend.kernels.sgd_(
-            param._array, grad._array, buffer._array if momentum else None, group["lr"], momentum, group["dampening"],
+            param._array, grad._array, buffer._array if momentum else None, float(group["lr"]), momentum, group["dampening"],
             group["weight_decay"], group["nesterov"], group["maximize"], first)

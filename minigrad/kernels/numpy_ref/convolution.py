@@ -8,6 +8,8 @@ last two dimensions. The gradients add back over the same windows, offset by off
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from minigrad.kernels.numpy_ref.elementwise import quiet
+
 __all__ = ["avg_pool2d", "avg_pool2d_backward", "conv2d", "conv2d_input", "conv2d_weight", "max_pool2d",
            "max_pool2d_backward", "max_pool2d_select"]
 
@@ -36,6 +38,7 @@ def window_count(length, size, stride, padding, dilation, ceil_mode=False):
     return count
 
 
+@quiet
 def conv2d(x, w, stride, padding, dilation, groups):
     count = [window_count(x.shape[2 + i], w.shape[2 + i], stride[i], padding[i], dilation[i]) for i in (0, 1)]
     patches = windows(pad(x, padding), w.shape[2:], stride, dilation, count)
@@ -45,6 +48,7 @@ def conv2d(x, w, stride, padding, dilation, groups):
     return np.ascontiguousarray(np.concatenate(parts, -1).transpose(0, 3, 1, 2)).reshape(n, out, *count)
 
 
+@quiet
 def conv2d_weight(g, x, w_shape, stride, padding, dilation, groups):
     patches = windows(pad(x, padding), w_shape[2:], stride, dilation, g.shape[2:])
     parts = [np.tensordot(h, p, ((0, 2, 3), (0, 2, 3)))
@@ -52,6 +56,7 @@ def conv2d_weight(g, x, w_shape, stride, padding, dilation, groups):
     return np.concatenate(parts, 0)
 
 
+@quiet
 def conv2d_input(g, w, x_shape, stride, padding, dilation, groups):
     n, channels, height, width = x_shape
     out = np.zeros((n, channels, height + 2 * padding[0], width + 2 * padding[1]), g.dtype)
@@ -92,6 +97,7 @@ def max_pool2d(x, size, stride, padding, dilation, ceil_mode):
     return np.take_along_axis(flat, best[..., None], -1)[..., 0], rows * x.shape[3] + columns
 
 
+@quiet
 def max_pool2d_backward(g, index, x_shape):
     n, c, h, w = x_shape
     m = g.shape[2] * g.shape[3]
@@ -120,6 +126,7 @@ def divisors(height, width, count, size, stride, padding, count_include_pad, div
     return extents[0][:, None] * extents[1]
 
 
+@quiet
 def avg_pool2d(x, size, stride, padding, ceil_mode, count_include_pad, divisor):
     height, width = x.shape[2:]
     count = [window_count(x.shape[2 + i], size[i], stride[i], padding[i], 1, ceil_mode) for i in (0, 1)]
@@ -129,6 +136,7 @@ def avg_pool2d(x, size, stride, padding, ceil_mode, count_include_pad, divisor):
     return total / by.astype(x.dtype)
 
 
+@quiet
 def avg_pool2d_backward(g, x_shape, size, stride, padding, ceil_mode, count_include_pad, divisor):
     n, c, height, width = x_shape
     count = g.shape[2:]

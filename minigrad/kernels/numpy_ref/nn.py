@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from minigrad.kernels.numpy_ref.elementwise import quiet
+
 __all__ = ["adam_", "bernoulli", "class_outside", "nll_loss", "nll_loss_backward", "normal", "sgd_", "uniform"]
 
 
@@ -18,6 +20,7 @@ def class_outside(target, n, ignore_index):
     return int(target[outside].flat[0]) if outside.any() else None
 
 
+@quiet
 def nll_loss(x, target, weight, ignore_index, reduction):
     """reduction: "none", "mean" or "sum". The mean is over the total weight."""
     classes, each = weights_of(x.shape, target, weight, ignore_index, x.dtype)
@@ -25,15 +28,14 @@ def nll_loss(x, target, weight, ignore_index, reduction):
     total = np.asarray(each.sum(dtype=x.dtype))
     if reduction == "none":
         return loss, total
-    with np.errstate(all="ignore"):
-        loss = np.asarray(loss.sum(dtype=x.dtype))
-        return np.asarray(loss / total) if reduction == "mean" else loss, total
+    loss = np.asarray(loss.sum(dtype=x.dtype))
+    return np.asarray(loss / total) if reduction == "mean" else loss, total
 
 
+@quiet
 def nll_loss_backward(g, x_shape, target, weight, total, ignore_index, reduction):
     classes, each = weights_of(x_shape, target, weight, ignore_index, g.dtype)
-    with np.errstate(all="ignore"):
-        share = -each * g / total if reduction == "mean" else -each * g
+    share = -each * g / total if reduction == "mean" else -each * g
     out = np.zeros(x_shape, g.dtype)
     np.put_along_axis(out, classes[:, None], np.asarray(share)[:, None], 1)
     return out
@@ -61,6 +63,7 @@ def bernoulli(generator, shape, p, dtype):
     return np.asarray(generator.random(shape, np.float32) < p).astype(dtype)
 
 
+@quiet
 def sgd_(w, g, momentum_buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first):
     if maximize:
         g = -g
@@ -76,6 +79,7 @@ def sgd_(w, g, momentum_buffer, lr, momentum, dampening, weight_decay, nesterov,
     w -= lr * g
 
 
+@quiet
 def adam_(w, g, m, v, v_max, step, lr, beta1, beta2, eps, weight_decay, decoupled, maximize):
     """`v_max` is the running maximum of AMSGrad, or None; `decoupled` is AdamW's weight decay."""
     if maximize:

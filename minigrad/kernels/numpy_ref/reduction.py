@@ -2,17 +2,20 @@
 
 import numpy as np
 
+from minigrad.kernels.numpy_ref.elementwise import quiet
+
 __all__ = ["amax", "amin", "argmax", "argmin", "log_softmax", "log_softmax_backward", "logsumexp", "prod", "softmax",
            "softmax_backward", "sum", "var"]
 
 
+@quiet
 def sum(x, dims, keepdim):
     return np.asarray(np.add.reduce(x, dims, keepdims=keepdim, dtype=x.dtype))
 
 
+@quiet
 def prod(x, dims, keepdim):
-    with np.errstate(all="ignore"):
-        return np.asarray(np.multiply.reduce(x, dims, keepdims=keepdim, dtype=x.dtype))
+    return np.asarray(np.multiply.reduce(x, dims, keepdims=keepdim, dtype=x.dtype))
 
 
 def amax(x, dims, keepdim):
@@ -31,44 +34,46 @@ def argmin(x, dim, keepdim):
     return np.asarray(np.argmin(x, dim, keepdims=keepdim))
 
 
+@quiet
 def var(x, dims, correction, keepdim):
     n = 1
     for dim in dims:
         n *= x.shape[dim]
-    with np.errstate(all="ignore"):
-        deviation = x - np.mean(x, dims, keepdims=True)
-        squares = (deviation * np.conjugate(deviation)).real
-        total = np.asarray(np.add.reduce(squares, dims, keepdims=keepdim, dtype=squares.dtype))
-        return np.asarray(total / squares.dtype.type(max(n - correction, 0)))
+    deviation = x - np.add.reduce(x, dims, keepdims=True) / x.dtype.type(n)     # np.mean warns of n = 0
+    squares = (deviation * np.conjugate(deviation)).real
+    total = np.asarray(np.add.reduce(squares, dims, keepdims=keepdim, dtype=squares.dtype))
+    return np.asarray(total / squares.dtype.type(max(n - correction, 0)))
 
 
+@quiet
 def logsumexp(x, dims, keepdim):
-    with np.errstate(all="ignore"):
-        top = np.maximum.reduce(x, dims, keepdims=True, initial=-np.inf)
-        top = np.where(np.isinf(top), x.dtype.type(0), top)
-        z = np.log(np.add.reduce(np.exp(x - top), dims, keepdims=True)) + top
+    top = np.maximum.reduce(x, dims, keepdims=True, initial=-np.inf)
+    top = np.where(np.isinf(top), x.dtype.type(0), top)
+    z = np.log(np.add.reduce(np.exp(x - top), dims, keepdims=True)) + top
     return np.asarray(z if keepdim else z.reshape([n for dim, n in enumerate(x.shape) if dim not in dims]))
 
 
+@quiet
 def softmax(x, dim):
     if x.size == 0:
         return x.copy()
-    with np.errstate(all="ignore"):
-        e = np.exp(x - np.max(x, dim, keepdims=True))
-        return np.asarray(e / np.sum(e, dim, keepdims=True))
+    e = np.exp(x - np.max(x, dim, keepdims=True))
+    return np.asarray(e / np.sum(e, dim, keepdims=True))
 
 
+@quiet
 def softmax_backward(g, z, dim):
     return np.asarray(z * (g - np.sum(g * z, dim, keepdims=True)))
 
 
+@quiet
 def log_softmax(x, dim):
     if x.size == 0:
         return x.copy()
-    with np.errstate(all="ignore"):
-        shifted = x - np.max(x, dim, keepdims=True)
-        return np.asarray(shifted - np.log(np.sum(np.exp(shifted), dim, keepdims=True)))
+    shifted = x - np.max(x, dim, keepdims=True)
+    return np.asarray(shifted - np.log(np.sum(np.exp(shifted), dim, keepdims=True)))
 
 
+@quiet
 def log_softmax_backward(g, z, dim):
     return np.asarray(g - np.exp(z) * np.sum(g, dim, keepdims=True))

@@ -56,9 +56,7 @@ class Sequential(Module):
         names = list(self._modules)[index] if isinstance(index, slice) else [self._name(index)]
         for name in names:
             delattr(self, name)
-        kept = list(self._modules.values())
-        self._modules.clear()
-        self._modules.update((str(i), module) for i, module in enumerate(kept))
+        self._number_anew(list(self))
 
     def __len__(self):
         return len(self._modules)
@@ -66,7 +64,66 @@ class Sequential(Module):
     def __iter__(self):
         return iter(self._modules.values())
 
+    def __add__(self, other):
+        return type(self)(*self, *other) if isinstance(other, Sequential) else NotImplemented
+
+    def __mul__(self, times):
+        if not isinstance(times, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
+        if times <= 0:
+            raise ValueError(f"Non-positive multiplication factor {times} for {type(self)}")
+        return type(self)(*[module for _ in range(times) for module in self])
+
+    __rmul__ = __mul__
+
+    def _number_anew(self, modules):
+        self._modules.clear()
+        self._modules.update((str(i), module) for i, module in enumerate(modules))
+
     def append(self, module):
-        """Add a module at the end. Returns this container."""
+        """Add a module at the end. Returns this container.
+
+        >>> len(nn.Sequential(nn.ReLU()).append(nn.Tanh()))
+        2
+        """
         self.add_module(str(len(self)), module)
         return self
+
+    def extend(self, modules):
+        """Add modules at the end. Returns this container.
+
+        >>> len(nn.Sequential(nn.ReLU()).extend([nn.Tanh(), nn.ReLU()]))
+        3
+        """
+        for module in modules:
+            self.append(module)
+        return self
+
+    def insert(self, index, module):
+        """Add a module before the one at `index`. Returns this container.
+
+        Raises:
+            TypeError: `module` is no `Module`.
+            IndexError: `index` is out of range.
+
+        >>> nn.Sequential(nn.ReLU()).insert(0, nn.Tanh())[0]
+        Tanh()
+        """
+        if not isinstance(module, Module):
+            raise TypeError(f"module should be of type: {Module}")
+        if not -len(self) <= index <= len(self):
+            raise IndexError(f"Index out of range: {index}")
+        modules = list(self)
+        modules.insert(index, module)
+        self._number_anew(modules)
+        return self
+
+    def pop(self, key):
+        """Remove the module at index `key`, and return it.
+
+        >>> nn.Sequential(nn.ReLU(), nn.Tanh()).pop(0)
+        ReLU()
+        """
+        module = self[key]
+        del self[key]
+        return module

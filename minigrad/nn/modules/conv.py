@@ -51,6 +51,8 @@ class Conv2d(Module):
             raise ValueError(f"padding_mode must be 'zeros', but got padding_mode={padding_mode!r}")
         if isinstance(padding, str) and padding not in ("valid", "same"):
             raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
+        if padding == "same" and any(s != 1 for s in pair(stride)):
+            raise ValueError("padding='same' is not supported for strided convolutions")
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = pair(kernel_size)
@@ -83,5 +85,5 @@ class Conv2d(Module):
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         for name, usual in (("padding", (0, 0)), ("dilation", (1, 1)), ("groups", 1)):
             if getattr(self, name) != usual:
-                text += f", {name}={getattr(self, name)!r}"
+                text += f", {name}={getattr(self, name)}"
         return text + ("" if self.bias is not None else ", bias=False")

@@ -27,12 +27,25 @@ class Flatten(Module):
 class Unflatten(Module):
     """Makes one dimension several. Mirrors ``torch.nn.Unflatten``.
 
+    Args:
+        dim (int): which.
+        unflattened_size (tuple of ints): the new sizes; one may be -1.
+
+    Raises:
+        TypeError: `unflattened_size` is something else.
+
     >>> nn.Unflatten(1, (2, 3))(mg.ones(5, 6)).shape
     minigrad.Size([5, 2, 3])
     """
 
     def __init__(self, dim, unflattened_size):
         super().__init__()
+        if not isinstance(unflattened_size, (tuple, list)):
+            raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}")
+        for i, size in enumerate(unflattened_size):
+            if not isinstance(size, int):
+                raise TypeError("unflattened_size must be tuple of ints, but found element of type "
+                                f"{type(size).__name__} at pos {i}")
         self.dim = dim
         self.unflattened_size = unflattened_size
 

@@ -2,11 +2,21 @@
 
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
+from minigrad.ops.nn import reduction_of
 
 __all__ = ["CrossEntropyLoss", "MSELoss", "NLLLoss"]
 
 
-class MSELoss(Module):
+class _Loss(Module):
+    """What the losses share: the reduction, also in its old form of `size_average` and `reduce`."""
+
+    def __init__(self, size_average=None, reduce=None, reduction="mean"):
+        super().__init__()
+        old = size_average is not None or reduce is not None
+        self.reduction = reduction_of(reduction, size_average, reduce) if old else reduction
+
+
+class MSELoss(_Loss):
     """The squared error between input and target. See `minigrad.nn.functional.mse_loss`.
 
     Mirrors ``torch.nn.MSELoss``.
@@ -15,15 +25,11 @@ class MSELoss(Module):
     tensor(2.5000)
     """
 
-    def __init__(self, size_average=None, reduce=None, reduction="mean"):
-        super().__init__()
-        self.reduction = reduction
-
     def forward(self, input, target):
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
-class NLLLoss(Module):
+class NLLLoss(_Loss):
     """The negative log likelihood of the right classes. See `minigrad.nn.functional.nll_loss`.
 
     Mirrors ``torch.nn.NLLLoss``.
@@ -33,16 +39,15 @@ class NLLLoss(Module):
     """
 
     def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
-        super().__init__()
+        super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
         self.ignore_index = ignore_index
-        self.reduction = reduction
 
     def forward(self, input, target):
         return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
-class CrossEntropyLoss(Module):
+class CrossEntropyLoss(_Loss):
     """The cross entropy between the softmax of the input and the target. See `minigrad.nn.functional.cross_entropy`.
 
     Mirrors ``torch.nn.CrossEntropyLoss``.
@@ -52,10 +57,9 @@ class CrossEntropyLoss(Module):
     """
 
     def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
-        super().__init__()
+        super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
         self.ignore_index = ignore_index
-        self.reduction = reduction
         self.label_smoothing = label_smoothing
 
     def forward(self, input, target):

@@ -6,9 +6,11 @@ are assigned, and everything else (parameters(), state_dict(), train(), to()) wa
 Mirrors ``torch/nn/modules/module.py``.
 """
 
+import warnings
 from collections import OrderedDict, namedtuple
 
 from minigrad._core.handle import add_hook
+from minigrad._core.meta import DType
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.errors import MinigradError
 from minigrad.nn.parameter import Buffer, Parameter
@@ -58,16 +60,39 @@ class Module:
     def __call__(self, *args, **kwargs):
         if not self._forward_pre_hooks and not self._forward_hooks:
             return self.forward(*args, **kwargs)
-        for hook in list(self._forward_pre_hooks.values()):
-            result = hook(self, args)
-            if result is not None:
-                args = result if isinstance(result, tuple) else (result,)
-        output = self.forward(*args, **kwargs)
-        for hook in list(self._forward_hooks.values()):
-            result = hook(self, args, output)
-            if result is not None:
-                output = result
+        output, due = None, list(self._forward_hooks.values())
+        try:
+            for hook, with_kwargs in list(self._forward_pre_hooks.values()):
+                if with_kwargs:
+                    result = hook(self, args, kwargs)
+                    if result is not None:
+                        if not isinstance(result, tuple) or len(result) != 2:
+                            raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
+                                               f"but got {result}.")
+                        args, kwargs = result
+                else:
+                    result = hook(self, args)
+                    if result is not None:
+                        args = result if isinstance(result, tuple) else (result,)
+            output = self.forward(*args, **kwargs)
+            while due:
+                output = self._call_hook(due.pop(0), args, kwargs, output)
+        except Exception:
+            for hook in due:
+                if hook[2]:
+                    try:
+                        output = self._call_hook(hook, args, kwargs, output)
+                    except Exception as error:
+                        warnings.warn("module forward hook with ``always_call=True`` raised an exception that was silenced as "
+                                      f"another error was raised in forward: {error}", stacklevel=2)
+            raise
         return output
+
+    def _call_hook(self, hook, args, kwargs, output):
+        """What the forward hook makes of `output`."""
+        function, with_kwargs, _ = hook
+        result = function(self, args, kwargs, output) if with_kwargs else function(self, args, output)
+        return output if result is None else result
 
     # ---- attributes -------------------------------------------------------------------------------------
 
@@ -128,8 +153,10 @@ class Module:
     def _check_name(self, name, what):
         if not isinstance(name, str):
             raise TypeError(f"{what} name should be a string. Got {type(name).__name__}")
-        if "." in name or name == "":
-            raise KeyError(f'{what} name can\'t contain "." or be empty, got {name!r}')
+        if "." in name:
+            raise KeyError(f'{what} name can\'t contain ".", got: {name}')
+        if name == "":
+            raise KeyError(f'{what} name can\'t be empty string ""')
         if hasattr(self, name) and name not in self._parameters and name not in self._buffers and name not in self._modules:
             raise KeyError(f"attribute '{name}' already exists")
 
@@ -190,9 +217,13 @@ class Module:
             if module is not None:
                 yield from module.named_modules(memo, prefix + ("." if prefix else "") + name, remove_duplicate)
 
-    def modules(self):
-        """This module and all below it."""
-        for _, module in self.named_modules():
+    def modules(self, remove_duplicate=True):
+        """This module and all below it.
+
+        >>> [type(m).__name__ for m in nn.Sequential(nn.ReLU(), nn.Tanh()).modules()]
+        ['Sequential', 'ReLU', 'Tanh']
+        """
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_children(self):
@@ -253,8 +284,22 @@ class Module:
             raise AttributeError(f"{type(module).__name__} has no attribute `{name}` that is a parameter")
         return module._parameters[name]
 
+    def get_buffer(self, target):
+        """The buffer that `target`, such as ``"encoder.0.mean"``, names. Raises `AttributeError`."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer of {type(module).__name__}")
+        return module._buffers[name]
+
     def apply(self, fn):
-        """Call ``fn(module)`` on every module, children first. Returns this module."""
+        """Call ``fn(module)`` on every module, children first. Returns this module.
+
+        >>> _ = nn.Sequential(nn.ReLU(), nn.Tanh()).apply(lambda m: print(type(m).__name__))
+        ReLU
+        Tanh
+        Sequential
+        """
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -312,6 +357,10 @@ class Module:
 
     def to(self, *args, **kwargs):
         """Convert floating point parameters and buffers to a dtype, or move all to a device. Returns this module."""
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, DType) and not value.differentiable:
+                raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={value}")
+
         def convert(t):
             return t.to(*args, **kwargs) if t.is_floating_point() or t.is_complex() else t
         return self._convert(convert)
@@ -334,13 +383,50 @@ class Module:
 
     # ---- hooks ----------------------------------------------------------------------------------------------
 
-    def register_forward_pre_hook(self, hook):
-        """Call ``hook(module, args)`` before each forward; what it returns replaces the arguments."""
-        return add_hook(self._forward_pre_hooks, hook)
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """Call ``hook(module, args)`` before each forward; what it returns replaces the arguments.
 
-    def register_forward_hook(self, hook):
-        """Call ``hook(module, args, output)`` after each forward; what it returns replaces the output."""
-        return add_hook(self._forward_hooks, hook)
+        Args:
+            hook (callable): returns None, the new arguments as a tuple, or the one new argument.
+            prepend (bool): call it before the hooks that are there.
+            with_kwargs (bool): call ``hook(module, args, kwargs)``, which returns None or ``(args, kwargs)``.
+
+        Returns:
+            A handle whose ``remove()`` takes the hook away.
+
+        >>> layer = nn.ReLU()
+        >>> handle = layer.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
+        >>> layer(mg.tensor([1.]))
+        tensor([2.])
+        """
+        return self._add_hook(self._forward_pre_hooks, hook, prepend, with_kwargs)
+
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        """Call ``hook(module, args, output)`` after each forward; what it returns, if not None, replaces the output.
+
+        Args:
+            hook (callable)
+            prepend (bool): call it before the hooks that are there.
+            with_kwargs (bool): call ``hook(module, args, kwargs, output)``.
+            always_call (bool): call it, with the output None, also after forward has raised.
+
+        Returns:
+            A handle whose ``remove()`` takes the hook away.
+
+        >>> layer = nn.ReLU()
+        >>> with layer.register_forward_hook(lambda module, args, output: output * 10):
+        ...     layer(mg.tensor([1.]))
+        tensor([10.])
+        """
+        return self._add_hook(self._forward_hooks, hook, prepend, with_kwargs, always_call)
+
+    @staticmethod
+    def _add_hook(table, hook, prepend, *options):
+        handle = add_hook(table, hook)
+        table[handle.id] = (hook, *options)
+        if prepend:
+            table.move_to_end(handle.id, last=False)
+        return handle
 
     # ---- state ----------------------------------------------------------------------------------------------
 
@@ -378,7 +464,7 @@ class Module:
             TypeError: `state_dict` is no mapping.
         """
         if not hasattr(state_dict, "keys"):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict).__name__}.")
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         own = self.state_dict(keep_vars=True)
         missing = [key for key in own if key not in state_dict]
         unexpected = [key for key in state_dict if key not in own]

@@ -1,0 +1,296 @@
+"""Arguments for every kernel of the contract: what tests/kernels/test_contract.py calls them with.
+
+    SAMPLES[name]  ->  list of (label, make),  make(dtype, layout, seed) -> tuple of arguments
+
+`make` gives the same numbers in the same memory layout each time, so that two implementations can be given one
+each, also where they write into their arguments. A layout is how an array lies in memory, see `laid_out`.
+"""
+
+import itertools
+
+import numpy as np
+
+LAYOUTS = ("contiguous", "transposed", "sliced", "offset", "negative", "broadcast", "readonly", "unaligned", "column-major")
+FLOATS = ("float32", "float64")
+COMPLEX = ("complex64", "complex128")
+INTEGERS = ("int64", "int32", "uint8")
+REAL = (*FLOATS, "float16", *INTEGERS)
+EVERY = (*REAL, "bool", *COMPLEX)
+
+SAMPLES = {}
+DTYPES = {}     # kernel -> the dtypes it is asked for
+WRITABLE = [layout for layout in LAYOUTS if layout not in ("readonly", "broadcast")]
+
+
+def numbers(shape, dtype, rng, kind="any"):
+    """Random numbers; for floats and kind "special" mostly nan, inf, zeros of both signs and extremes."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return rng.random(shape) < 0.5
+    if dtype.kind in "iu":
+        return rng.integers(1 if kind == "positive" else 0 if dtype.kind == "u" else -5, 6, shape).astype(dtype)
+    if dtype.kind == "c":
+        return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+    if kind == "positive":
+        return rng.uniform(0.3, 3, shape).astype(dtype)
+    if kind == "special":
+        odd = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e-30, -1e4, 88.0, -104.0, 710.0, 0.5]
+        with np.errstate(all="ignore"):
+            return rng.choice(odd, shape).astype(dtype)
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def laid_out(x, layout):
+    """The array `x` in a memory layout; one that is impossible for it leaves it contiguous."""
+    x = np.ascontiguousarray(x) if x.ndim else np.array(x)
+    if layout == "readonly":
+        x.flags.writeable = False
+    if x.ndim == 0 or layout in ("contiguous", "readonly"):
+        return x
+    if layout == "unaligned":
+        raw = np.zeros(x.nbytes + 1, np.uint8)[1:].view(x.dtype) if x.size else x.ravel()
+        out = raw.reshape(x.shape)
+    elif layout == "broadcast":
+        return np.broadcast_to(x[:1], x.shape)
+    elif layout in ("transposed", "column-major"):
+        out = np.empty(x.shape[::-1] if layout == "transposed" else x.shape, x.dtype, "C" if layout == "transposed" else "F")
+        out = out.T if layout == "transposed" else out
+    elif layout == "sliced":
+        out = np.empty((*x.shape[:-1], 2 * x.shape[-1]), x.dtype)[..., ::2]
+    elif layout == "offset":
+        out = np.empty((x.shape[0] + 1, *x.shape[1:]), x.dtype)[1:]
+    elif layout == "negative":
+        out = np.empty(x.shape, x.dtype)[..., ::-1]
+    out[...] = x
+    return out
+
+
+def sample(names, label, *specs, dtypes=None, after=lambda *arrays: arrays):
+    """Add one use of each of `names`. A spec is a shape or (shape, kind) of an array; `after` turns arrays into arguments."""
+    for name in names.split():
+        def make(dtype, layout, seed, specs=specs):
+            rng = np.random.default_rng(seed)
+            arrays = []
+            for spec in specs:
+                shape, kind = spec if len(spec) == 2 and isinstance(spec[1], str) else (spec, "any")
+                arrays.append(laid_out(numbers(shape, dtype, rng, kind), layout))
+            return tuple(after(*arrays))
+        SAMPLES.setdefault(name, []).append((label, make))
+        if dtypes is not None:
+            DTYPES[name] = dtypes
+
+
+SHAPES = [(), (1,), (5,), (0,), (33,), (2, 3), (3, 0), (2, 3, 4), (130, 70)]
+
+# ---- elementwise ----------------------------------------------------------------------------------------
+for _names, _dtypes, _kinds in [
+        ("neg abs conj", (*REAL, *COMPLEX), ("any", "special")), ("sign relu", REAL, ("any", "special")),
+        ("exp sin cos tanh sigmoid sqrt", (*FLOATS, "float16", *COMPLEX), ("any",)),
+        ("exp sin cos tanh sigmoid sqrt", (*FLOATS, "float16"), ("special",)),
+        ("log log1p rsqrt reciprocal", (*FLOATS, "float16"), ("positive", "special")), ("invert", (*INTEGERS, "bool"), ("any",)),
+        ("copy", EVERY, ("any",)), ("contiguous owns", EVERY, ("any",))]:
+    for _shape, _kind in itertools.product(SHAPES, _kinds):
+        sample(_names, f"{_shape} {_kind}", (_shape, _kind), dtypes=_dtypes)
+for _name in ("exp", "sin", "cos", "tanh", "sigmoid", "sqrt"):
+    DTYPES[_name] = (*FLOATS, "float16")
+
+PAIRS = [((), ()), ((5,), (5,)), ((2, 3), (2, 3)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 1), (1, 3)), ((2, 3), ()), ((), (2, 3)),
+         ((2, 3), (1,)), ((2, 3), (2, 1)), ((0, 3), (3,)), ((0,), (1,)), ((2, 3, 4), (3, 1)), ((4, 1, 5), (3, 1)), ((2, 1, 3, 1),
+                 (3, 4)),
+         ((150, 60), (150, 60)), ((150, 60), (60,)), ((150, 60), (150, 1))]
+for _a, _b in PAIRS:
+    for _kind in ("any", "special"):
+        sample("add mul sub rsub maximum minimum", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=REAL)
+        sample("eq ne lt le gt ge", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=(*REAL, "bool"))
+        sample("div relu_backward sigmoid_backward tanh_backward", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
+    sample("pow", f"{_a} {_b}", (_a, "positive"), (_b, "any"), dtypes=FLOATS)
+    sample("logical_and logical_or logical_xor", f"{_a} {_b}", _a, _b, dtypes=(*INTEGERS, "bool"))
+    sample("where", f"{_a} {_b}", _a, _b, dtypes=EVERY, after=lambda x, y: (np.asarray(x.real > 0), x, y))
+for _shape in SHAPES:
+    for _number in (2, 0, 1.5, -1.0):
+        for _kind in ("any", "special"):
+            sample("add sub rsub mul div maximum minimum", f"{_shape} {_kind} number {_number}", (_shape, _kind),
+                   after=lambda x, n=_number: (x, abs(int(n)) if x.dtype.kind in "iu" else n))
+            sample("add sub mul div maximum minimum", f"number {_number} {_shape} {_kind}", (_shape, _kind),
+                   after=lambda x, n=_number: (abs(int(n)) if x.dtype.kind in "iu" else n, x))
+    for _number in (2, 3, 0.5, -1, 0, 1, -0.5, 2.7):
+        sample("pow", f"{_shape} to {_number}", (_shape, "positive"), after=lambda x, n=_number: (x, n))
+        sample("pow", f"special {_shape} to {_number}", (_shape, "special"), after=lambda x, n=_number: (x, n))
+        sample("pow", f"{abs(_number)} to {_shape}", _shape, after=lambda x, n=_number: (abs(n), x))
+    for _low, _high in ((-1, None), (None, 1), (0, 1), (1, 0)):
+        sample("clamp", f"{_shape} {_low} {_high}", (_shape, "special"), dtypes=REAL,
+               after=lambda x, low=_low, high=_high: (x, max(low, 0) if low is not None and x.dtype.kind == "u" else low, high))
+sample("clamp", "arrays", (2, 3), (3,), (2, 1), after=lambda x, low, high: (x, low, high))
+sample("where", "numbers", (2, 3), after=lambda x: (np.asarray(x.real > 0), x, x.dtype.type(1)))
+
+# ---- gradients and layout -----------------------------------------------------------------------------------
+for _a, _b in [((), ()), ((5,), (5,)), ((2, 3), (2, 3)), ((130, 70), (130, 70)), ((0, 3), (0, 3))]:
+    for _kind in ("any", "special"):
+        sample("add_ accumulate obeys_layout copy_with_layout", f"{_a} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
+    sample("copy_", f"{_a}", _a, _b, dtypes=EVERY)
+sample("add_ copy_", "broadcast", (2, 3), (3,))
+sample("accumulate obeys_layout", "other shape", (2, 3), (3, 2))
+sample("accumulate", "other strides", (2, 3), (2, 3), after=lambda x, y: (x, np.asfortranarray(y)))
+sample("accumulate", "other dtype", (2, 3), (2, 3), after=lambda x, y: (x, y.astype(np.float16)))
+sample("copy_", "cast", (2, 3), (2, 3), after=lambda x, y: (x, (y * 0 + 1).astype(np.int32) if x.dtype.kind != "c" else y))
+sample("obeys_layout copy_with_layout", "of a transposed", (2, 3), (3, 2), after=lambda g, x: (g, x.T))
+sample("obeys_layout copy_with_layout", "of a strided", (2, 3), (4, 6), after=lambda g, x: (g, x[::2, ::2]))
+sample("obeys_layout copy_with_layout", "3-d permuted", (2, 3, 4), (4, 2, 3), after=lambda g, x: (g, x.transpose(1, 2, 0)))
+
+# ---- creation, views ------------------------------------------------------------------------------------------
+for _shape in ((), (3,), (2, 0)):
+    for _value in (0, 1, 2.5, True, -1):
+        sample("full", f"{_shape} {_value}", (1,), dtypes=EVERY, after=lambda x, s=_shape, v=_value: (s, v, x.dtype))
+    sample("empty", f"{_shape}", (1,), dtypes=EVERY, after=lambda x, s=_shape: (s, x.dtype))
+for _value in (0, 1, -1, 300, 2.7, True):
+    sample("number", f"{_value}", (1,), dtypes=EVERY, after=lambda x, v=_value: (v, x.dtype))
+    sample("fill_", f"{_value}", (2, 3), dtypes=EVERY, after=lambda x, v=_value: (x, v))
+for _to in EVERY:
+    for _shape in ((), (2, 3), (0,), (40,)):
+        sample("cast", f"{_shape} {_to}", _shape, dtypes=EVERY, after=lambda x, to=_to: (x, np.dtype(to)))
+for _a, _b in [((2, 3), (3, 2)), ((2, 3), (6,)), ((6,), (2, 3)), ((2, 3, 4), (2, 12)), ((2, 3, 4), (6, 4)), ((), (1,)), ((1,),
+        ()), ((0, 3), (3, 0)),
+               ((2, 3), (2, 1, 3)), ((1, 3, 1), (3,)), ((2, 3), (2, 3))]:
+    sample("view", f"{_a} {_b}", _a, dtypes=("float32", "int64"), after=lambda x, s=_b: (x, s))
+for _shape, _dims in [((2, 3), (1, 0)), ((2, 3), (0, 1)), ((2, 3, 4), (2, 0, 1)), ((), ()), ((0, 3), (1, 0))]:
+    sample("permute", f"{_shape} {_dims}", _shape, dtypes=("float32", "bool"), after=lambda x, d=_dims: (x, d))
+for _a, _b in [((3,), (2, 3)), ((2, 1), (2, 5)), ((), (2, 3)), ((2, 3), (2, 3)), ((1, 3), (0, 3)), ((2, 1, 3), (4, 2, 5, 3))]:
+    sample("expand", f"{_a} {_b}", _a, dtypes=("float32", "int64"), after=lambda x, s=_b: (x, s))
+for _shape, _dim in [((2, 3), 0), ((2, 3), 1), ((2, 3), 2), ((), 0), ((0, 3), 1)]:
+    sample("unsqueeze", f"{_shape} {_dim}", _shape, dtypes=("float32", "int64"), after=lambda x, d=_dim: (x, d))
+for _dim, _index in [(0, 0), (0, 1), (1, 2), (2, 3), (2, 0)]:
+    sample("select", f"{_dim} {_index}", (2, 3, 4), dtypes=("float32", "int64"), after=lambda x, d=_dim, i=_index: (x, d, i))
+for _dim, _start, _stop, _step in [(0, 0, 2, 1), (1, 1, 3, 1), (2, 0, 4, 2), (2, 3, 3, 1), (2, 1, 4, 3), (0, 1, 1, 5)]:
+    sample("slice", f"{_dim} {_start}:{_stop}:{_step}", (2, 3, 4), dtypes=("float32", "int64"),
+           after=lambda x, *a, at=(_dim, _start, _stop, _step): (x, *at))
+for _offset in (-1, 0, 2):
+    sample("diagonal", f"{_offset}", (3, 4), dtypes=("float32",), after=lambda x, o=_offset: (x, o, 0, 1))
+sample("as_strided", "plain", (6,), dtypes=("float32",), after=lambda x: (x, (1,), (2, 2), (1, 2), 1))
+sample("as_strided_scatter", "plain", (6,), (2, 2), dtypes=("float32",), after=lambda x, y: (x, y, (1,), (2, 2), (1, 2), 1))
+sample("as_strided_add", "overlapping", (2, 2), dtypes=("float32",), after=lambda y: (y, (6,), (1,), (2, 2), (1, 1), 1))
+sample("real", "complex", (2, 3), dtypes=COMPLEX)
+
+# ---- reductions -----------------------------------------------------------------------------------------------
+REDUCED = [((5,), (0,)), ((2, 3), (0,)), ((2, 3), (1,)), ((2, 3), (0, 1)), ((2, 3, 4), (1,)), ((2, 3, 4), (0, 2)), ((2, 3, 4), (0,
+        1)), ((2, 3, 4), (1, 2)),
+           ((1, 1), (0, 1)), ((3, 0), (0,)), ((130, 70), (0,)), ((130, 70), (1,)), ((130, 70), (0, 1)), ((4, 130, 9), (1,))]
+for (_shape, _dims), _keep in itertools.product(REDUCED, (False, True)):
+    for _kind in ("any", "special"):
+        sample("sum prod amax amin", f"{_shape} {_dims} {_keep} {_kind}", (_shape, _kind), dtypes=REAL,
+               after=lambda x, d=_dims, k=_keep: (x, d, k))
+    sample("var", f"{_shape} {_dims} {_keep}", _shape, dtypes=FLOATS, after=lambda x, d=_dims, k=_keep: (x, d, 1, k))
+    sample("logsumexp", f"{_shape} {_dims} {_keep}", _shape, dtypes=FLOATS, after=lambda x, d=_dims, k=_keep: (x, d, k))
+    if 0 not in _shape:
+        for _kind in ("any", "special"):
+            sample("argmax argmin", f"{_shape} {_dims[0]} {_keep} {_kind}", (_shape, _kind), dtypes=REAL,
+                   after=lambda x, d=_dims[0], k=_keep: (x, d, k))
+for _shape in ((3, 0), (0,)):
+    sample("sum prod", f"of nothing {_shape}", _shape, after=lambda x: (x, (x.ndim - 1,), False))
+    sample("var", f"of nothing {_shape}", _shape, after=lambda x: (x, (x.ndim - 1,), 1, False))
+    sample("logsumexp", f"of nothing {_shape}", _shape, after=lambda x: (x, (x.ndim - 1,), False))
+sample("sum", "0-d", (), after=lambda x: (x, (), False))
+sample("argmax argmin", "all", (2, 3), after=lambda x: (x, None, False))
+sample("argmax argmin", "ties", (40,), after=lambda x: (np.round(x.astype(np.float64)).astype(x.dtype), 0, False))
+for _shape, _dim in [((5,), 0), ((2, 3), 0), ((2, 3), 1), ((2, 3, 4), 1), ((0, 3), 1), ((3, 0), 1), ((130, 70), 1), ((130, 70), 0)]:
+    for _kind in ("any", "special"):
+        sample("softmax log_softmax", f"{_shape} {_dim} {_kind}", (_shape, _kind), dtypes=FLOATS, after=lambda x, d=_dim: (x, d))
+        sample("softmax_backward log_softmax_backward", f"{_shape} {_dim} {_kind}", (_shape, _kind), (_shape, _kind), dtypes=FLOATS,
+               after=lambda g, z, d=_dim: (g, z, d))
+
+# ---- matrices, joining, indexing -----------------------------------------------------------------------------
+for _a, _b in [((2, 3), (3, 4)), ((1, 1), (1, 1)), ((2, 0), (0, 3)), ((0, 2), (2, 3)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3,
+        4)), ((2, 1, 3, 2), (4, 2, 3)),
+               ((70, 40), (40, 90))]:
+    sample("matmul", f"{_a} {_b}", _a, _b, dtypes=(*FLOATS, "int64", *COMPLEX))
+sample("matmul", "special", ((4, 3), "special"), ((3, 5), "special"))
+sample("dot", "special", ((6,), "special"), ((6,), "special"))
+for _bias in ((4,), (2, 4), (1, 4), (2, 1), (), (1,)):
+    sample("addmm", f"{_bias}", _bias, (2, 3), (3, 4), dtypes=FLOATS)
+sample("addmm", "nothing inside", (4,), (2, 0), (0, 4))
+sample("addmm", "large", (40,), (90, 33), (33, 40))
+for _n in (0, 1, 5, 200):
+    sample("dot", f"{_n}", (_n,), (_n,), dtypes=(*FLOATS, "int64"))
+sample("cat", "two", (2, 3), (2, 4), dtypes=EVERY, after=lambda x, y: ([x, y], 1))
+sample("stack", "two", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: ([x, y], 2))
+INDEX = np.array([[0, 1, 1], [2, 0, 2]])
+sample("gather", "2-d", (2, 3), dtypes=REAL, after=lambda x: (x, 1, INDEX))
+sample("scatter_add", "2-d", (2, 3), (2, 3), dtypes=REAL, after=lambda x, y: (x, 1, INDEX, y))
+sample("index_select", "repeats", (2, 3), dtypes=EVERY, after=lambda x: (x, 1, np.array([2, 0, 2])))
+sample("index_add", "repeats", (3, 2), (2, 2), dtypes=REAL, after=lambda x, y: (x, 0, np.array([1, 1]), y))
+sample("index", "two", (2, 3, 4), dtypes=EVERY, after=lambda x: (x, [np.array([0, 1]), None, np.array([3, 0])]))
+for _accumulate in (False, True):
+    sample("index_put index_put_", f"{_accumulate}", (3, 2), (2, 2), dtypes=REAL, after=lambda x, y, a=_accumulate: (x,
+            [np.array([2, 0])], y, a))
+
+# ---- neural networks -------------------------------------------------------------------------------------------
+TARGET = np.array([1, 0, 2, -100, 2])
+for _n, _target in itertools.product((2, 3), (TARGET, TARGET.reshape(1, 5), TARGET[:0], np.array([[0, -1], [7, 1]]))):
+    sample("class_outside", f"{_n} {_target.tolist()}", after=lambda n=_n, t=_target: (t, n, -100))
+for _shape in ((3, 2), (1, 4), (2, 0)):
+    sample("by_columns", f"{_shape}", _shape, dtypes=EVERY)
+for _reduction in ("none", "mean", "sum"):
+    for _weighted in (False, True):
+        sample("nll_loss", f"{_reduction} {_weighted}", (5, 3), ((3,), "positive"), dtypes=FLOATS,
+               after=lambda x, w, r=_reduction, weighted=_weighted: (x, TARGET, w if weighted else None, -100, r))
+        sample("nll_loss_backward", f"{_reduction} {_weighted}", (5,) if _reduction == "none" else (), ((3,), "positive"), ((),
+                "positive"),
+               dtypes=FLOATS, after=lambda g, w, t, r=_reduction, weighted=_weighted: (g, (5, 3), TARGET, w if weighted else None,
+                       t, -100, r))
+    sample("nll_loss", f"planes {_reduction}", (2, 3, 4), after=lambda x, r=_reduction: (x, np.arange(8).reshape(2, 4) % 3, None,
+            -100, r))
+    sample("nll_loss", f"all ignored {_reduction}", (2, 3), after=lambda x, r=_reduction: (x, np.array([1, 1]), None, 1, r))
+    sample("nll_loss_backward", f"planes {_reduction}", (2, 4) if _reduction == "none" else (), ((), "positive"),
+           after=lambda g, t, r=_reduction: (g, (2, 3, 4), np.arange(8).reshape(2, 4) % 3, None, t, -100, r))
+CONVOLUTIONS = [      # input, weight, stride, padding, dilation, groups
+    ((2, 3, 5, 6), (4, 3, 3, 2), (1, 1), (0, 0), (1, 1), 1), ((2, 2, 5, 6), (3, 2, 3, 3), (2, 1), (1, 2), (1, 1), 1),
+    ((1, 2, 7, 6), (3, 2, 3, 2), (1, 1), (1, 1), (2, 2), 1), ((2, 4, 4, 4), (6, 2, 3, 3), (1, 1), (0, 0), (1, 1), 2),
+    ((2, 3, 4, 4), (5, 3, 1, 1), (1, 1), (0, 0), (1, 1), 1), ((2, 4, 5, 5), (4, 1, 3, 3), (2, 2), (1, 1), (1, 1), 4),
+    ((0, 2, 4, 4), (3, 2, 3, 3), (1, 1), (1, 1), (1, 1), 1), ((1, 1, 3, 3), (1, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1),
+    ((6, 8, 12, 12), (9, 8, 3, 3), (1, 1), (1, 1), (1, 1), 1)]
+for _x, _w, _stride, _padding, _dilation, _groups in CONVOLUTIONS:
+    _out = tuple((_x[2 + i] + 2 * _padding[i] - _dilation[i] * (_w[2 + i] - 1) - 1) // _stride[i] + 1 for i in (0, 1))
+    _g, _label, _rest = (_x[0], _w[0], *_out), f"{_x} {_w} {_stride} {_padding} {_dilation} {_groups}", (_stride, _padding,
+            _dilation, _groups)
+    sample("conv2d", f"{_label} special", (_x, "special"), _w, after=lambda x, w, r=_rest: (x, w, *r))
+    sample("conv2d", _label, _x, _w, dtypes=FLOATS, after=lambda x, w, r=_rest: (x, w, *r))
+    sample("conv2d_input", _label, _g, _w, dtypes=FLOATS, after=lambda g, w, s=_x, r=_rest: (g, w, s, *r))
+    sample("conv2d_weight", _label, _g, _x, dtypes=FLOATS, after=lambda g, x, s=_w, r=_rest: (g, x, s, *r))
+POOLS = [((2, 2, 4, 5), (2, 2), (2, 2), (0, 0)), ((1, 2, 5, 6), (3, 3), (2, 2), (1, 1)), ((1, 1, 5, 7), (2, 3), (2, 3), (0, 1)),
+         ((0, 1, 4, 4), (2, 2), (2, 2), (0, 0)),
+         ((6, 8, 12, 12), (2, 2), (2, 2), (0, 0)), ((1, 2, 6, 6), (2, 2), (1, 1), (0, 0))]
+for (_x, _size, _stride, _padding), _ceil in itertools.product(POOLS, (False, True)):
+    _label = f"{_x} {_size} {_stride} {_padding} {_ceil}"
+    for _kind in ("any", "special"):
+        sample("max_pool2d", f"{_label} {_kind}", (_x, _kind), dtypes=FLOATS, after=lambda x, a=(_size, _stride, _padding, (1, 1),
+                _ceil): (x, *a))
+    sample("avg_pool2d", _label, _x, dtypes=FLOATS, after=lambda x, a=(_size, _stride, _padding, _ceil, False, None): (x, *a))
+    sample("avg_pool2d", f"{_label} padded", _x, after=lambda x, a=(_size, _stride, _padding, _ceil, True, None): (x, *a))
+sample("max_pool2d", "dilated", (1, 2, 6, 6), after=lambda x: (x, (2, 2), (1, 1), (0, 0), (2, 2), False))
+sample("avg_pool2d", "divisor", (1, 1, 4, 4), after=lambda x: (x, (2, 2), (2, 2), (0, 0), False, True, 3))
+PLACES = np.array([[[[0, 3], [3, 8]], [[1, 1], [1, 15]]]])
+sample("max_pool2d_backward", "repeats", (1, 2, 2, 2), dtypes=FLOATS, after=lambda g: (g, PLACES, (1, 2, 4, 4)))
+sample("max_pool2d_select", "repeats", (1, 2, 4, 4), dtypes=FLOATS, after=lambda x: (x, PLACES))
+for _pad in (False, True):
+    sample("avg_pool2d_backward", f"{_pad}", (1, 2, 2, 2), dtypes=FLOATS, after=lambda g, p=_pad: (g, (1, 2, 3, 3), (2, 2), (2,
+            2), (1, 1), False, p, None))
+sample("uniform", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), (3, 4), -1, 2, x.dtype))
+sample("normal", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), (3, 4), 1, 2, x.dtype))
+sample("bernoulli", "", (1,), dtypes=EVERY, after=lambda x: (np.random.default_rng(0), (3, 4), 0.3, x.dtype))
+
+# ---- optimiser steps ---------------------------------------------------------------------------------------------
+for _shape in ((), (5,), (2, 3), (130, 70), (0,)):
+    for _momentum, _dampening, _decay, _nesterov, _maximize, _first in [
+            (0, 0, 0, False, False, True), (0, 0, 0.1, False, True, False), (0.9, 0, 0, False, False, True), (0.9, 0.3, 0.1,
+                    False, False, False),
+            (0.9, 0, 0.1, True, False, True), (0.9, 0, 0, True, True, False)]:
+        sample("sgd_", f"{_shape} {_momentum} {_dampening} {_decay} {_nesterov} {_maximize} {_first}", _shape, _shape, _shape,
+               dtypes=FLOATS,
+               after=lambda w, g, b, m=_momentum, rest=(_dampening, _decay, _nesterov, _maximize, _first): (w, g,
+                       b if m else None, 0.1, m, *rest))
+    for _step, _decay, _decoupled, _maximize, _amsgrad in [(1, 0, False, False, False), (3, 0.1, False, True, True), (2, 0.1,
+            True, False, False)]:
+        sample("adam_", f"{_shape} {_step} {_decay} {_decoupled} {_maximize} {_amsgrad}", _shape, _shape, _shape, (_shape,
+                "positive"),
+               (_shape, "positive"), dtypes=FLOATS,
+               after=lambda w, g, m, v, top, s=_step, d=_decay, rest=(_decoupled, _maximize), a=_amsgrad:
+                   (w, g, m, v, top if a else None, s, 0.1, 0.9, 0.99, 1e-8, d, *rest))

@@ -1,0 +1,224 @@
+"""Every kernel of kernels/contract.py: it is there, it keeps the conventions, and the compiled one equals its NumPy twin."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import kernels
+from minigrad._core.meta import CPU
+from minigrad.kernels import numpy_ref
+from minigrad.kernels.contract import CONTRACT, NUMBER, Kernels
+from tests.kernels.samples import DTYPES, EVERY, FLOATS, LAYOUTS, SAMPLES, WRITABLE, laid_out, numbers
+from tests.ops.cases import CASES
+
+COMPILED = [name for name in CONTRACT if kernels.CPU.origin[name] != numpy_ref.__name__]
+VIEWS = {"view", "permute", "expand", "unsqueeze", "select", "slice", "diagonal", "as_strided", "real"}
+NO_ARRAY = {"owns", "obeys_layout", "contiguous", "by_columns", "accumulate", "class_outside", "number"}
+MAY_RETURN_ITS_ARGUMENT = VIEWS | {"cast"}
+
+
+# ---- the contract itself -----------------------------------------------------------------------------------
+
+
+def test_both_implementations_are_complete():
+    for k in (kernels.NUMPY, kernels.CPU):
+        for name, number in NUMBER.items():
+            assert k.table[number] is getattr(k, name)
+
+
+def test_the_reference_has_nothing_else():
+    """What numpy_ref exports is the contract, no more and no less."""
+    public = {n for module in (numpy_ref.convolution, numpy_ref.elementwise, numpy_ref.joining, numpy_ref.layout, numpy_ref.linear,
+                               numpy_ref.nn, numpy_ref.reduction) for n in module.__all__}
+    assert public == set(CONTRACT)
+
+
+def test_accumulate_is_first():
+    """The engine calls it by this number."""
+    assert NUMBER["accumulate"] == 0
+
+
+def test_a_missing_kernel_is_named():
+    class Half:
+        add = staticmethod(np.add)
+    Half.__name__ = "half"
+    with pytest.raises(TypeError, match="no source of the toy kernels has 'accumulate'"):
+        Kernels("toy", Half)
+
+
+def test_argument_counts():
+    """Every sample passes as many arguments as the contract says."""
+    for name, uses in SAMPLES.items():
+        expected = len(CONTRACT[name][0].split(","))
+        for label, make in uses:
+            assert len(make("float32", "contiguous", 0)) == expected, (name, label)
+
+
+def test_every_kernel_has_a_sample():
+    assert set(SAMPLES) == set(CONTRACT)
+
+
+# ---- what it gives -----------------------------------------------------------------------------------------
+
+
+def run(kernel, args):
+    """(result, exception class) of a call."""
+    try:
+        return kernel(*args), None
+    except Exception as error:
+        return None, type(error)
+
+
+def arrays_in(args):
+    return [a for arg in args for a in (arg if isinstance(arg, list) else [arg]) if isinstance(a, np.ndarray)]
+
+
+def close(found, expected, what):
+    if isinstance(expected, tuple):
+        assert isinstance(found, tuple) and len(found) == len(expected), what
+        for f, e in zip(found, expected):
+            close(f, e, what)
+    elif isinstance(expected, np.ndarray):
+        assert isinstance(found, np.ndarray), f"{what}: {type(found)}, an array was expected"
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape), what
+        single = found.dtype in (np.float32, np.complex64)
+        rtol = 1e-5 if single else 2e-3 if found.dtype == np.float16 else 1e-11
+        scale = np.abs(expected[np.isfinite(expected)]).max(initial=1) if expected.dtype.kind in "fc" else 1
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=min(scale, 1e4) * rtol / 10, err_msg=what)
+    else:
+        assert found == expected and type(found) is type(expected), f"{what}: {found!r}, expected {expected!r}"
+
+
+def uses(name):
+    """Calls to try: every sample in every dtype, contiguous and in two other layouts; in all of them, if samples are few."""
+    layouts = WRITABLE if name.endswith("_") or name == "accumulate" else LAYOUTS
+    others = layouts[1:]
+    for number, (label, make) in enumerate(SAMPLES[name]):
+        for dtype in DTYPES.get(name, FLOATS):
+            if "special" in label and np.dtype(dtype).kind not in "fc":
+                continue        # integers have no nan and no inf
+            chosen = [others[(number + i) % len(others)] for i in (0, 3)] if len(SAMPLES[name]) > 20 else others
+            for layout in (layouts[0], *chosen):
+                yield f"{name} {label} {dtype} {layout}", lambda d=dtype, at=layout, m=make, n=number: m(d, at, n)
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_twins_agree(name):
+    """Values, dtype, shape, and for views the strides; nan and inf included. Both get arguments of their own."""
+    ours, reference = getattr(kernels.CPU, name), getattr(kernels.NUMPY, name)
+    for what, make in uses(name):
+        mine, theirs = make(), make()
+        expected, error = run(reference, theirs)
+        found, failed = run(ours, mine)
+        assert failed is error, f"{what}: raises {failed}, the reference {error}"
+        close(found, expected, what)
+        for a, b in zip(arrays_in(mine), arrays_in(theirs)):
+            close(a, b, f"argument of {what}")
+        if name in VIEWS and expected is not None and expected.size:
+            assert found.strides == expected.strides, what
+            assert found.flags.writeable == expected.flags.writeable, what
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_conventions(name):
+    """Results are arrays, also 0-d ones; arguments stay as they are; views share memory and all else does not."""
+    kernel = getattr(kernels.CPU, name)
+    for what, make in uses(name):
+        args, before = make(), make()
+        result, error = run(kernel, args)
+        if error is not None:
+            assert error in (ValueError, TypeError), what
+            continue
+        if name.endswith("_"):
+            assert result is None, what
+        elif name not in NO_ARRAY and result is not None:
+            for z in result if isinstance(result, tuple) else (result,):
+                assert type(z) is np.ndarray, f"{what}: {type(z)}"
+                if name not in MAY_RETURN_ITS_ARGUMENT:
+                    assert not any(np.may_share_memory(z, a) for a in arrays_in(args)), f"{what} shares memory with an argument"
+                elif name in VIEWS and name != "as_strided" and z.size:
+                    assert np.shares_memory(z, args[0]), f"{what} is no view"
+        written = 1 if name.endswith("_") or name == "accumulate" else 0
+        if name in ("sgd_", "adam_"):
+            continue
+        for a, b in list(zip(arrays_in(args), arrays_in(before)))[written:]:
+            np.testing.assert_array_equal(a, b, err_msg=f"{what} changed its argument")
+
+
+def test_elementwise_keeps_the_dtype():
+    for name in ("add", "sub", "mul", "maximum", "neg", "relu"):
+        for dtype in ("float16", "float32", "float64", "int32", "int64"):
+            args = [np.ones(3, dtype)] * (1 if name in ("neg", "relu") else 2)
+            assert getattr(kernels.CPU, name)(*args).dtype == dtype, name
+
+
+def test_bad_shapes_raise_value_error():
+    for k in (kernels.NUMPY, kernels.CPU):
+        for name, shapes in (("add", ((2, 3), (2, 4))), ("mul", ((3,), (2,))), ("div", ((2, 2), (3,))), ("matmul", ((2, 3), (4,
+                2))),
+                             ("addmm", ((5,), (2, 3), (3, 4))), ("add_", ((2, 3), (4,)))):
+            with pytest.raises(ValueError):
+                getattr(k, name)(*[np.ones(s, np.float32) for s in shapes])
+
+
+# ---- the ops on the other kernels ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def on_numpy():
+    before = CPU.backend.use(kernels.NUMPY)
+    yield
+    CPU.backend.use(before)
+
+
+def outcome(case, dtype):
+    xs = [mg.tensor(a).requires_grad_() for a in case.arrays(dtype)]
+    z = case.run(mg, *xs)
+    grads = mg.autograd.grad(z.sum(), xs, allow_unused=True) if z.requires_grad else [None] * len(xs)
+    return [z.detach().numpy(), *[None if g is None else g.numpy() for g in grads]]
+
+
+def _runs_in_float32(case):
+    return not {"float64", "double"} & set(case.run.__code__.co_names)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_ops_on_both(case, dtype):
+    """The case table of the ops: the same values and gradients on the compiled kernels and on NumPy's."""
+    if dtype is np.float32 and not _runs_in_float32(case):
+        dtype = np.float64
+    ours = outcome(case, dtype)
+    before = CPU.backend.use(kernels.NUMPY)
+    try:
+        theirs = outcome(case, dtype)
+    finally:
+        CPU.backend.use(before)
+    for a, b in zip(ours, theirs):
+        assert (a is None) == (b is None)
+        if b is not None:
+            close(np.asarray(a), np.asarray(b), case.name)
+
+
+def test_use_swaps_all_kernels(on_numpy):
+    assert CPU.backend.kernels is kernels.NUMPY and CPU.backend.table is kernels.NUMPY.table
+    assert CPU.backend.recycle is None
+    x = mg.ones(3, requires_grad=True)
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+# ---- the samples are what they claim -------------------------------------------------------------------------
+
+
+def test_layouts_differ():
+    x = np.arange(12.0).reshape(3, 4)
+    for layout in LAYOUTS:
+        y = laid_out(x, layout)
+        np.testing.assert_array_equal(y, np.broadcast_to(x[:1], x.shape) if layout == "broadcast" else x)
+    assert laid_out(x, "negative").strides[1] < 0
+    assert laid_out(x, "broadcast").strides[0] == 0
+    assert not laid_out(x, "unaligned").flags.aligned
+    assert not laid_out(x, "readonly").flags.writeable
+    assert np.isnan(numbers((50,), "float32", np.random.default_rng(0), "special")).any()
+    assert set(DTYPES) <= set(SAMPLES) and all(set(d) <= set(EVERY) for d in DTYPES.values())

@@ -1,0 +1,104 @@
+"""Imports point downward only, as the picture in DESIGN.md has it. Held over the syntax trees: nothing is imported here."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent / "minigrad"
+
+# Layer -> the layers that it may import from, besides itself. `surface` is the documented Python layer's common part.
+SURFACE = {"tensor", "creation", "dtypes", "random", "_tensor_str"}
+BELOW = {
+    "errors": set(), "_version": set(), "_pure": set(),
+    "kernels": set(),
+    "_core": {"errors"},
+    "ops": {"_core", "kernels", "errors"},
+    "surface": {"ops", "_core", "errors"},
+    "autograd": {"surface", "ops", "_core", "errors"},
+    "nn": {"autograd", "surface", "ops", "_core", "errors"},
+    "optim": {"autograd", "surface", "errors"},
+    "serialization": {"surface", "errors"},
+    "_config": {"kernels", "_pure", "_version"},
+}
+# These stand above everything and may import anything: the package itself, and its commands.
+TOP = {"__init__", "doctor", "demo", "utils", "viz", "testing", "grading", "distributed", "library"}
+
+# Imports that point upward, inside a function, so that they run when all is loaded. Each has its reason.
+UPWARD = {
+    ("tensor.py", "autograd"): "Tensor.backward is a call of autograd.backward",
+}
+
+
+def layer(module):
+    """The layer of a dotted name below minigrad."""
+    first = module.split(".")[0]
+    return "surface" if first in SURFACE else first
+
+
+def imported(path):
+    """Pairs (dotted name below minigrad, whether at the top level of the module) of what a file imports."""
+    if path.suffix == ".py":
+        tree = ast.parse(path.read_text())
+        at_top = {id(n) for n in tree.body} | {id(n) for i in tree.body if isinstance(i, (ast.If, ast.Try)) for n in ast.walk(i)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                if node.module == "minigrad":
+                    yield from ((a.name, id(node) in at_top) for a in node.names)
+                elif node.module.startswith("minigrad."):
+                    yield node.module.removeprefix("minigrad."), id(node) in at_top
+            elif isinstance(node, ast.Import):
+                yield from ((a.name.removeprefix("minigrad").lstrip(".") or "__init__", id(node) in at_top)
+                            for a in node.names if a.name.split(".")[0] == "minigrad")
+    else:
+        text = re.sub(r"\s*\\\n\s*", " ", path.read_text())
+        for module, names in re.findall(r"^\s*from (minigrad[\w.]*) c?import (.*)", text, re.M):
+            if module == "minigrad":
+                yield from ((name.split()[0], True) for name in names.split(","))
+            else:
+                yield module.removeprefix("minigrad."), True
+        yield from ((m, True) for m in re.findall(r"^\s*c?import minigrad\.([\w.]+)", text, re.M))
+
+
+FILES = sorted(p for suffix in ("py", "pyx", "pxd") for p in ROOT.rglob(f"*.{suffix}"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_downward(path):
+    relative = path.relative_to(ROOT)
+    own = layer(relative.with_suffix("").parts[0])
+    if own in TOP:
+        return
+    assert own in BELOW, f"{relative}: a new layer; say in this test what it may import"
+    wrong = {(target, top) for target, top in imported(path)
+             if layer(target) not in BELOW[own] | {own} and (top or (str(relative), layer(target)) not in UPWARD)}
+    assert not wrong, f"{relative} imports what stands above or beside it: {sorted(wrong)}"
+
+
+def test_exceptions_are_still_needed():
+    found = {(str(p.relative_to(ROOT)), layer(t)) for p in FILES for t, _ in imported(p)}
+    assert set(UPWARD) <= found
+
+
+def test_the_core_names_no_op():
+    """_core and kernels do not even mention the layers above in an import by string."""
+    for path in FILES:
+        if path.relative_to(ROOT).parts[0] in ("_core", "kernels"):
+            assert not re.search(r"import_module\(.*minigrad\.(ops|tensor|autograd|nn|optim)", path.read_text()), path
+
+
+def test_kernels_know_no_tensor():
+    """DESIGN.md: arrays only, no Tensor and no Node."""
+    for path in FILES:
+        if path.relative_to(ROOT).parts[0] == "kernels" and path.suffix == ".py":
+            names = {n.id for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Name)}
+            assert not names & {"Tensor", "TensorBase", "Variable", "Node"}, path
+
+
+def test_numpy_ref_is_numpy_only():
+    """The reference runs anywhere: it imports NumPy, the standard library, and its own files."""
+    for path in (ROOT / "kernels" / "numpy_ref").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                assert node.module.split(".")[0] in ("numpy", "builtins", "math", "minigrad"), (path, node.module)
