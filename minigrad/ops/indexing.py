@@ -309,7 +309,7 @@ def basic(x, index, reading=True):
 def sliced(x, dim, item, alone):
     """``x[..., start:stop:step, ...]``; a full slice changes nothing, and is an op only if it stands alone."""
     if item.step is not None and operator.index(item.step) <= 0:
-        raise TensorValueError("MG-E303", "step must be greater than zero", fix="use flip() to reverse a dimension")
+        raise TensorValueError("MG-E303", "step must be greater than zero", fix="to reverse a dimension of size n, index with minigrad.arange(n - 1, -1, -1)")
     start, stop, step = slice(*[None if v is None else operator.index(v) for v in (item.start, item.stop, item.step)]).indices(
         x.shape[dim])
     if (start, stop, step) == (0, x.shape[dim], 1) and not alone:
