@@ -7,8 +7,8 @@ Machines are noisy, and what disturbs one program should disturb the other. So t
 import gc
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 
 @dataclass

@@ -87,7 +87,8 @@ def as_array(data, dtype, copy):
     elif isinstance(data, (str, bytes)):
         raise TensorTypeError("MG-E306", f"new(): invalid data type {type(data).__name__!r}")
     else:
-        raise ShapeError("MG-E306", f"Could not infer dtype of {type(data).__name__}", fix="give a number, a nested list or an array")
+        raise ShapeError("MG-E306", f"Could not infer dtype of {type(data).__name__}",
+                         fix="give a number, a nested list or an array")
     if dtype is not None and array.dtype != dtype:
         with np.errstate(all="ignore"):
             array = np.asarray(array.real if array.dtype.kind == "c" and dtype.kind not in "cb" else array).astype(dtype)
@@ -193,7 +194,8 @@ def as_tensor(data, dtype=None, device=None):
     """
     if isinstance(data, Tensor):
         return data.to(dtype=dtype, device=device)
-    return made(as_array(data, None if dtype is None else as_dtype(dtype).numpy, copy=not isinstance(data, np.ndarray)), device, False)
+    return made(as_array(data, None if dtype is None else as_dtype(dtype).numpy, copy=not isinstance(data, np.ndarray)), device,
+                False)
 
 
 def from_numpy(ndarray):
@@ -212,8 +214,8 @@ def from_numpy(ndarray):
     if not isinstance(ndarray, np.ndarray):
         raise TensorTypeError("MG-E305", f"expected np.ndarray (got {type(ndarray).__name__})")
     if not ndarray.dtype.isnative:
-        raise TensorValueError("MG-E305", "given numpy array has byte order different from the native byte order. Conversion between "
-                               "byte orders is currently not supported.", fix='array.astype(array.dtype.newbyteorder("="))')
+        raise TensorValueError("MG-E305", "given numpy array has byte order different from the native byte order. Conversion "
+                               "between byte orders is currently not supported.", fix='array.astype(array.dtype.newbyteorder("="))')
     if not ndarray.flags.writeable:
         warnings.warn("The given NumPy array is not writable, and minigrad does not support non-writable tensors: writing to this "
                       "tensor fails. Copy the array first if you need to write.", UserWarning, stacklevel=2)
@@ -417,7 +419,8 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
     if step == 0:
         raise ShapeError("MG-E302", "step must be nonzero")
     if (end - start) * step < 0:
-        raise ShapeError("MG-E302", "upper bound and lower bound inconsistent with step sign", found=f"arange({start}, {end}, {step})")
+        raise ShapeError("MG-E302", "upper bound and lower bound inconsistent with step sign",
+                         found=f"arange({start}, {end}, {step})")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise ShapeError("MG-E302", f"unsupported range: {start} -> {end}")
     whole = all(isinstance(x, (int, np.integer)) for x in (start, end, step))

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from minigrad._core.meta import CPU, DType, Device, dtype_of_numpy, named_dtype
-from minigrad._core.promotion import default_dtype, promote, set_default_dtype as _set_default_dtype
+from minigrad._core.meta import CPU, Device, DType, dtype_of_numpy, named_dtype
+from minigrad._core.promotion import default_dtype, promote
+from minigrad._core.promotion import set_default_dtype as _set_default_dtype
 from minigrad.errors import AutogradTypeError, ShapeError
 
 __all__ = ["as_device", "as_dtype", "finfo", "get_default_dtype", "iinfo", "promote_types", "set_default_dtype"]
@@ -45,9 +46,9 @@ def as_device(device):
     if device is None:
         return CPU
     if isinstance(device, str):
-        kind, _, index = device.partition(":")
+        kind = device.partition(":")[0]
     elif isinstance(device, Device):
-        kind, index = device.type, device.index
+        kind = device.type
     else:
         raise AutogradTypeError("MG-E202", f"device must be a string or a minigrad.device, not {type(device).__name__}")
     if kind == "cpu":

@@ -19,8 +19,8 @@ from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops import inplace
 from minigrad.tensor import install_methods
 
-__all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "normal", "rand",
-           "rand_like", "randint", "randn", "randn_like", "randperm", "seed", "set_rng_state"]
+__all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "normal",
+           "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "seed", "set_rng_state"]
 
 
 class Generator:

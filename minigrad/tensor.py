@@ -15,9 +15,22 @@ import numpy as np
 from minigrad._core.tensor import use_tensor_class
 from minigrad._core.variable import Variable, new_tensor, use_operators
 from minigrad._tensor_str import tensor_str
-from minigrad.dtypes import as_device, as_dtype, bool_, complex64, complex128, float16, float32, float64, int8, int16, int32, \
-    int64, uint8
-from minigrad.errors import ArgumentError, AutogradError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.dtypes import (
+    as_device,
+    as_dtype,
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
+from minigrad.errors import ArgumentError, AutogradError, OutOfRangeError, ShapeError, TensorValueError
 
 __all__ = ["Tensor"]
 
@@ -139,7 +152,8 @@ class Tensor(Variable):
     def mT(self):
         """The last two dimensions swapped: for a batch of matrices, their transposes. A view."""
         if self.ndim < 2:
-            raise ShapeError("MG-E209", f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+            raise ShapeError("MG-E209", f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D "
+                             "tensor.")
         return self.transpose(-2, -1)
 
     @property
@@ -457,8 +471,8 @@ class Tensor(Variable):
 
     def __deepcopy__(self, memo):
         if self.grad_fn is not None:
-            raise AutogradError("MG-E116", "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
-                                "the moment.", node=self.grad_fn.name(), fix="copy.deepcopy(x.detach())")
+            raise AutogradError("MG-E116", "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                                "protocol at the moment.", node=self.grad_fn.name(), fix="copy.deepcopy(x.detach())")
         if id(self) in memo:
             return memo[id(self)]
         out = new_tensor(type(self), self._array.copy(), self.requires_grad, self.device)
@@ -482,8 +496,8 @@ def _sizes(size):
 
 def _dimension(dim, ndim):
     if not -max(ndim, 1) <= dim < max(ndim, 1):
-        raise OutOfRangeError("MG-E301", f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, {max(ndim, 1) - 1}], "
-                              f"but got {dim})")
+        raise OutOfRangeError("MG-E301", f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, "
+                              f"{max(ndim, 1) - 1}], but got {dim})")
     return dim
 
 

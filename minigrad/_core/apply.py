@@ -33,9 +33,9 @@ Read next: ``engine.py``.
 
 import cython
 
-from minigrad._core.promotion import default_dtype, dtype_of_number, result_dtype
 from minigrad._core.meta import Device, DType, Meta
 from minigrad._core.node import Node
+from minigrad._core.promotion import default_dtype, dtype_of_number, result_dtype
 from minigrad._core.saved import SavedTensor
 from minigrad._core.state import State
 from minigrad._core.tensor import TensorBase
@@ -44,7 +44,6 @@ from minigrad.errors import ShapeError, TensorTypeError
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.meta import meta_of
-    from minigrad._core.node import start
     from minigrad._core.saved import check, save, spent, with_history
     from minigrad._core.state import current
     from minigrad._core.tensor import alias, make, plain, wrap

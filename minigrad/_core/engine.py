@@ -47,7 +47,6 @@ from minigrad._core.accumulate import AccumulateGrad
 from minigrad._core.given import given
 from minigrad._core.meta import Meta
 from minigrad._core.node import Node, NodeExtra
-from minigrad._core.state import State
 from minigrad._core.tensor import AutogradMeta, TensorBase
 from minigrad.errors import AutogradError
 

@@ -18,7 +18,6 @@ import cython
 
 from minigrad._core.apply import OpNode, Plan, Primitive
 from minigrad._core.meta import Meta
-from minigrad._core.node import Node
 from minigrad._core.promotion import default_dtype, operands_dtype
 from minigrad._core.state import State
 from minigrad._core.tensor import TensorBase

@@ -31,9 +31,7 @@ import cython
 
 from minigrad._core.accumulate import use_refresh
 from minigrad._core.given import given
-from minigrad._core.meta import Meta
 from minigrad._core.node import Node
-from minigrad._core.state import State
 from minigrad._core.tensor import AutogradMeta, TensorBase
 from minigrad.errors import AutogradError
 
@@ -114,7 +112,6 @@ def spent_copy(node):
 
 def rebase(target, node):
     """Make `node` the history of `target`, which its op has just written to in place."""
-    state: State = current()
     if target._view:
         check_creation(target, False)
         base: TensorBase = target._extra.base

@@ -18,7 +18,8 @@ def arguments(argv):
     parser.add_argument("--batch-size", type=int, default=64, help="digits per step")
     parser.add_argument("--lr", type=float, default=4e-3, help="learning rate of the first step")
     parser.add_argument("--seed", type=int, default=0, help="of the initial weights, the order and the split")
-    parser.add_argument("--threads", type=int, default=1, help="threads to compute with; a network this small gains nothing from more")
+    parser.add_argument("--threads", type=int, default=1, help="threads to compute with; a network this small gains nothing from "
+                        "more")
     parser.add_argument("--out", default="demo-output", help="folder for the pictures and the trained parameters")
     options = parser.parse_args(argv)
     for name in ("epochs", "batch_size", "threads"):

@@ -7,14 +7,14 @@ import warnings
 
 from minigrad._core.variable import new_tensor
 from minigrad.errors import TensorValueError
-from minigrad.ops import sigmoid, tanh
 from minigrad.ops import nn as _ops
+from minigrad.ops import sigmoid, tanh
 from minigrad.ops.nn import avg_pool2d, conv2d, cross_entropy, linear, max_pool2d, mse_loss, nll_loss
 from minigrad.random import stream
 from minigrad.tensor import Tensor
 
-__all__ = ["avg_pool2d", "conv2d", "cross_entropy", "dropout", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss", "relu",
-           "sigmoid", "softmax", "tanh"]
+__all__ = ["avg_pool2d", "conv2d", "cross_entropy", "dropout", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss",
+           "relu", "sigmoid", "softmax", "tanh"]
 
 
 def relu(input, inplace=False):

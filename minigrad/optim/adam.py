@@ -36,15 +36,16 @@ class Adam(Optimizer):
     tensor([0.9000], requires_grad=True)
     """
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False,
-                 capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,
+                 maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
         check(lr >= 0, f"Invalid learning rate: {lr}")
         check(eps >= 0, f"Invalid epsilon value: {eps}")
         for i, beta in enumerate(betas):
             check(0 <= beta < 1, f"Invalid beta parameter at index {i}: {beta}")
         check(weight_decay >= 0, f"Invalid weight_decay value: {weight_decay}")
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
-                                  "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable,
+                                  "maximize": maximize, "foreach": foreach, "capturable": capturable,
+                                  "differentiable": differentiable,
                                   "fused": fused, "decoupled_weight_decay": decoupled_weight_decay})
 
     def update(self, param, grad, group, state):
@@ -58,5 +59,5 @@ class Adam(Optimizer):
         beta1, beta2 = group["betas"]
         param.device.backend.kernels.adam_(
             param._array, grad._array, state["exp_avg"]._array, state["exp_avg_sq"]._array,
-            state["max_exp_avg_sq"]._array if group["amsgrad"] else None, int(state["step"]), group["lr"], beta1, beta2, group["eps"],
-            group["weight_decay"], group["decoupled_weight_decay"], group["maximize"])
+            state["max_exp_avg_sq"]._array if group["amsgrad"] else None, int(state["step"]), group["lr"], beta1, beta2,
+            group["eps"], group["weight_decay"], group["decoupled_weight_decay"], group["maximize"])

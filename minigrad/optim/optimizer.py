@@ -40,7 +40,8 @@ class Optimizer:
                             "write [param]")
         groups = list(params)
         if not groups:
-            raise OptimizerError("MG-E402", "optimizer got an empty parameter list", fix="pass model.parameters(), not used up before")
+            raise OptimizerError("MG-E402", "optimizer got an empty parameter list",
+                                 fix="pass model.parameters(), not used up before")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
@@ -57,7 +58,8 @@ class Optimizer:
             if not isinstance(param, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
             if not param.is_leaf:
-                raise OptimizerError("MG-E402", "can't optimize a non-leaf Tensor", fix="pass the parameters, not what is computed of them")
+                raise OptimizerError("MG-E402", "can't optimize a non-leaf Tensor",
+                                     fix="pass the parameters, not what is computed of them")
             if id(param) in seen:
                 raise OptimizerError("MG-E402", "some parameters appear in more than one parameter group, or twice in one")
             seen.add(id(param))
@@ -109,7 +111,8 @@ class Optimizer:
                 numbers.setdefault(id(param), len(numbers))
         groups = [{**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[id(p)] for p in group["params"]]}
                   for group in self.param_groups]
-        return {"state": {numbers[id(p)]: dict(state) for p, state in self.state.items() if id(p) in numbers}, "param_groups": groups}
+        return {"state": {numbers[id(p)]: dict(state) for p, state in self.state.items() if id(p) in numbers},
+                "param_groups": groups}
 
     def load_state_dict(self, state_dict):
         """Take over state and options that `state_dict` gave.

@@ -10,9 +10,9 @@ from builtins import slice as slice_
 import numpy as np
 from numpy.lib import stride_tricks
 
-__all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "cast", "contiguous", "copy", "copy_", "copy_with_layout", "diagonal", "empty",
-           "expand", "fill_", "full", "number", "obeys_layout", "owns", "permute", "real", "select", "slice", "unsqueeze",
-           "view"]
+__all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "cast", "contiguous", "copy", "copy_",
+           "copy_with_layout", "diagonal", "empty", "expand", "fill_", "full", "number", "obeys_layout", "owns", "permute", "real",
+           "select", "slice", "unsqueeze", "view"]
 
 
 def dense(x):
