@@ -10,7 +10,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.partition(": ")[2])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition(": ")[2])
     parser.add_argument("--only", default="", help="only scenarios with this in their name")
     parser.add_argument("--patience", type=float, default=1.0, help="measure so many times as long")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")

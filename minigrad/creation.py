@@ -91,7 +91,7 @@ def as_array(data, dtype, copy):
                          fix="give a number, a nested list or an array")
     if dtype is not None and array.dtype != dtype:
         with np.errstate(all="ignore"):
-            array = np.asarray(array.real if array.dtype.kind == "c" and dtype.kind not in "cb" else array).astype(dtype)
+            array = np.asarray(np.real(array) if array.dtype.kind == "c" and dtype.kind not in "cb" else array).astype(dtype)
     elif copy:
         array = np.array(array, order="K" if isinstance(data, Tensor) else "C")
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))

@@ -118,4 +118,4 @@ def iinfo(type):
     >>> mg.iinfo(mg.int8).max
     127
     """
-    return np.iinfo(as_dtype(type).numpy)
+    return np.iinfo(as_dtype(type).numpy)    # pyright: ignore

@@ -31,7 +31,7 @@ class MinigradError(Exception):
     def __init__(self, code, what, *, tensor=None, node=None, expected=None, found=None, fix=None):
         self.code = code
         self.what = what
-        lines = [what]
+        lines: list[str] = [what]
         for label, text in (("tensor", tensor), ("node", node), ("expected", expected), ("found", found), ("fix", fix)):
             if text is not None:
                 lines.append(f"  {label + ':':<10}{text}")

@@ -81,7 +81,7 @@ class Tensor(Variable):
         return alias_as(self, cls)
 
     @staticmethod
-    def _make_subclass(cls, data, require_grad=False):
+    def _make_subclass(cls, data, require_grad=False):  # pyright: ignore[reportSelfClsParameterName]
         """A leaf of class `cls` on the memory of `data`. Mirrors ``torch.Tensor._make_subclass``."""
         return new_tensor(cls, data._array, require_grad, data.device)
 
@@ -187,7 +187,7 @@ class Tensor(Variable):
         tensor([1.-2.j])
         """
         from minigrad.ops.elementwise import Conj
-        return Conj.op(self) if self.dtype.is_complex else self
+        return Conj.op(self) if self.dtype.is_complex else self    # pyright: ignore[reportAttributeAccessIssue]
 
     # ---- autograd ---------------------------------------------------------------------------------------
 
@@ -209,7 +209,7 @@ class Tensor(Variable):
         tensor(6.)
         """
         from minigrad.autograd import backward
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)    # pyright: ignore[reportArgumentType]
 
     def requires_grad_(self, requires_grad=True):
         """Set `requires_grad` and return this tensor.
@@ -390,7 +390,7 @@ class Tensor(Variable):
 
     def __contains__(self, element):
         if isinstance(element, (Tensor, int, float, complex)):
-            return bool((self == element)._array.any())
+            return bool((self == element)._array.any())    # pyright: ignore[reportAttributeAccessIssue]
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __bool__(self):

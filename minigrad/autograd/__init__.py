@@ -189,7 +189,7 @@ def root_edges(tensors, gradients):
             raise AssertionError(f"Expected output to be a Tensor or a GradientEdge, but got {type(root).__name__} at index {i}")
         node, number = _edge(root, "roots")
         if node is None:
-            if not root.requires_grad:
+            if isinstance(root, GradientEdge) or not root.requires_grad:
                 raise AutogradError("MG-E110", f"element {i} of tensors does not require grad and does not have a grad_fn",
                                     fix="nothing on the way to it required a gradient: set requires_grad=True on the parameters, "
                                         "and do not compute it under no_grad() or through detach()")

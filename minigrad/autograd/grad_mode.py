@@ -243,4 +243,4 @@ class inference_mode(Mode):
         state.set_modes(not self.mode, bool(self.mode), -1 if self.mode else state.forward_level)
 
     def clone(self):
-        return inference_mode(self.mode)
+        return type(self)(self.mode)

@@ -12,7 +12,7 @@ from minigrad.doctor import speed
 
 
 def arguments(argv):
-    parser = argparse.ArgumentParser(prog="python -m minigrad.demo", description=__doc__.partition(": ")[2],
+    parser = argparse.ArgumentParser(prog="python -m minigrad.demo", description=(__doc__ or "").partition(": ")[2],
                                      formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--epochs", type=int, default=60, help="passes over the training digits")
     parser.add_argument("--batch-size", type=int, default=64, help="digits per step")

@@ -50,5 +50,5 @@ class SGD(Optimizer):
         if momentum and first:
             buffer = state["momentum_buffer"] = empty_like(param)
         param.device.backend.kernels.sgd_(
-            param._array, grad._array, buffer._array if momentum else None, group["lr"], momentum, group["dampening"],
-            group["weight_decay"], group["nesterov"], group["maximize"], first)
+            param._array, grad._array, buffer._array if momentum and buffer is not None else None, group["lr"], momentum,
+            group["dampening"], group["weight_decay"], group["nesterov"], group["maximize"], first)
