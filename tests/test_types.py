@@ -123,12 +123,13 @@ def parameters(node):
     arguments = node.args
     names = [a.arg for a in arguments.args]
     keywords = [a.arg for a in arguments.kwonlyargs]
-    return ([*names, *([f"*{arguments.vararg.arg}"] if arguments.vararg else []), *keywords],
-            {*names[len(names) - len(arguments.defaults):], *[a.arg for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults) if d]})
+    optional = {*names[len(names) - len(arguments.defaults):], *[a for a, d in zip(keywords, arguments.kw_defaults) if d]}
+    return [*names, *([f"*{arguments.vararg.arg}"] if arguments.vararg else []), *keywords], optional
 
 
-@pytest.mark.parametrize("module, owner, prefix", [("__init__", mg, ""), ("tensor", mg.Tensor, "Tensor."),
-                                                   ("nn/functional", nn.functional, ""), ("nn/init", nn.init, "")], ids=lambda x: x if isinstance(x, str) else "")
+@pytest.mark.parametrize("module, owner, prefix", [
+    ("__init__", mg, ""), ("tensor", mg.Tensor, "Tensor."), ("nn/functional", nn.functional, ""), ("nn/init", nn.init, "")],
+    ids=["minigrad", "Tensor", "functional", "init"])
 def test_signatures_are_the_running_ones(module, owner, prefix):
     """Compiled or interpreted, a function that has a signature has the one that its stub declares."""
     compared = 0
