@@ -1,6 +1,7 @@
 cimport cython
 
 from minigrad._core.accumulate cimport edge_of
+from minigrad._core.anomaly cimport Anomaly, note_creation
 from minigrad._core.meta cimport Backend, Device, DType, Meta, meta_of
 from minigrad._core.node cimport Node, start
 from minigrad._core.saved cimport SavedTensor, check, save, spent, with_history

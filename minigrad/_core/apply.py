@@ -33,6 +33,8 @@ Read next: ``engine.py``.
 
 import cython
 
+from minigrad._core.anomaly import Anomaly
+from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.meta import Device, DType, Meta
 from minigrad._core.node import Node
 from minigrad._core.promotion import default_dtype, dtype_of_number, result_dtype
@@ -43,6 +45,7 @@ from minigrad.errors import ShapeError, TensorTypeError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
+    from minigrad._core.anomaly import note_creation
     from minigrad._core.meta import meta_of
     from minigrad._core.saved import check, save, spent, with_history
     from minigrad._core.state import current
@@ -59,6 +62,7 @@ NOT_A_TENSOR = cython.declare(cython.int, -1)
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
 # The mask of an op with any number of inputs, whose one formula is told what is needed.
 ALL = cython.declare(cython.longlong, -1)
+anomaly = cython.declare(Anomaly, _switch)
 MOST_SAVED = 12
 MOST_NEEDED = 8
 
@@ -358,6 +362,8 @@ def record(op, state, mask, edges, numbers, out, outs, x, y, args):
     node.meta = out._meta
     node.sequence = state.next_sequence
     state.next_sequence += 1
+    if anomaly.enabled:
+        note_creation(node, state)
     if outs is None:
         out._node = node
     else:

@@ -1,4 +1,5 @@
 from minigrad._core.accumulate cimport edge_of
+from minigrad._core.anomaly cimport Anomaly, note_creation
 from minigrad._core.apply cimport OpNode, Plan, Primitive, array_in, base_requires_grad, on_one_device, shape_of
 from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node

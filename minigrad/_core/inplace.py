@@ -16,6 +16,8 @@ torch/csrc/autograd/VariableTypeUtils.h.
 
 import cython
 
+from minigrad._core.anomaly import Anomaly
+from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.apply import OpNode, Plan, Primitive
 from minigrad._core.meta import Meta
 from minigrad._core.promotion import default_dtype, operands_dtype
@@ -25,6 +27,7 @@ from minigrad.errors import AutogradError, ShapeError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
+    from minigrad._core.anomaly import note_creation
     from minigrad._core.apply import array_in, base_requires_grad, on_one_device, shape_of
     from minigrad._core.saved import describe
     from minigrad._core.state import current
@@ -32,6 +35,7 @@ if not cython.compiled:
     from minigrad._core.views import check_creation, rebase
 
 SHAPE = cython.declare(cython.int, 100)     # as in apply.py
+anomaly = cython.declare(Anomaly, _switch)
 
 
 def check_inplace(target):
@@ -159,6 +163,8 @@ def new_node(op: Primitive, state: State, mask: cython.longlong, edges: tuple, n
     node.meta = meta
     node.sequence = state.next_sequence
     state.next_sequence += 1
+    if anomaly.enabled:
+        note_creation(node, state)
     return node
 
 

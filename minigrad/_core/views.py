@@ -30,6 +30,8 @@ Mirrors ``torch/csrc/autograd/variable.{h,cpp}`` (DifferentiableViewMeta, rebase
 import cython
 
 from minigrad._core.accumulate import use_refresh
+from minigrad._core.anomaly import Anomaly
+from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.given import given
 from minigrad._core.node import Node
 from minigrad._core.tensor import AutogradMeta, TensorBase
@@ -37,11 +39,13 @@ from minigrad.errors import AutogradError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
+    from minigrad._core.anomaly import note_creation
     from minigrad._core.apply import base_requires_grad, record
     from minigrad._core.node import start
     from minigrad._core.saved import short_name
     from minigrad._core.state import current
 
+anomaly = cython.declare(Anomaly, _switch)
 # AutogradMeta.creation, see Note [How a view was made].
 DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT_NODE, NO_GRAD_MODE, INFERENCE_MODE = range(5)
 
@@ -77,6 +81,8 @@ class CopySlices(Node):
         numbers = (base_number, *[inner.input_number(i) for i in range(1, len(inner.next_nodes))])
         self.input_numbers = numbers if any(numbers) else None
         self.sequence = inner.sequence
+        if anomaly.enabled:
+            note_creation(self, current())
 
     def apply(self, grad, wanted, results):
         if grad is None:
