@@ -9,11 +9,13 @@ ROOT = Path(__file__).parents[1]
 
 
 def missing(archive):
-    """The files that an archive should hold and does not."""
+    """The files that an archive should hold and does not, and those that it should not."""
     if archive.endswith(".whl"):
-        held = set(zipfile.ZipFile(archive).namelist())
+        with zipfile.ZipFile(archive) as file:
+            held = set(file.namelist())
     else:
-        held = {name.partition("/")[2] for name in tarfile.open(archive).getnames()}
+        with tarfile.open(archive) as file:
+            held = {name.partition("/")[2] for name in file.getnames()}
     suffixes = {".py", ".pyx", ".pxd", ".h", ".md", ".typed", ".pyi"}
     wanted = {p.relative_to(ROOT).as_posix() for p in (ROOT / "minigrad").rglob("*") if p.suffix in suffixes}
     if archive.endswith(".whl"):
@@ -24,7 +26,8 @@ def missing(archive):
         wanted |= {name for name in compiled if name.partition(".")[0] not in built}
         extra = {name for name in held if name.startswith(("tests/", "tools/", "benchmarks/")) or name.endswith(".c")}
     else:
-        wanted |= {p.relative_to(ROOT).as_posix() for folder in ("tests", "tools", "benchmarks") for p in (ROOT / folder).rglob("*.py")}
+        folders = ("tests", "tools", "benchmarks")
+        wanted |= {p.relative_to(ROOT).as_posix() for folder in folders for p in (ROOT / folder).rglob("*.py")}
         wanted |= {"README.md", "CHANGELOG.md", "LICENSE", "Makefile", "pyproject.toml", "setup.py"}
         extra = {name for name in held if name.endswith((".so", ".c", ".pyc"))}
     return sorted(wanted - held), sorted(extra)
