@@ -53,7 +53,7 @@ def extensions():
             include_dirs=[numpy.get_include(), "minigrad/kernels/cpu"],
             depends=["minigrad/kernels/cpu/loops.h"] if path.suffix == ".pyx" else [],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
-            extra_compile_args=[] if windows else ["-O3", "-fno-math-errno", "-fno-trapping-math",
+            extra_compile_args=[] if windows else ["-O3", "-fno-math-errno", "-fno-trapping-math", "-Wno-array-bounds",
                                                    *(openmp if path.suffix == ".pyx" else [])],
             extra_link_args=openmp if path.suffix == ".pyx" else [])
         for path in sorted(sources)
