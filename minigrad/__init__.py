@@ -16,7 +16,7 @@ _pure.install()
 from minigrad import kernels as _kernels
 from minigrad._core.meta import CPU as _CPU
 
-_CPU.backend.use(_kernels.CPU)
+_CPU.backend.use(_kernels.CPU)    # pyright: ignore[reportOptionalMemberAccess]
 
 from minigrad import ops as _ops
 from minigrad._core.meta import Device, Size

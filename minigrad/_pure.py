@@ -74,7 +74,7 @@ def stale():
     old = []
     built = None
     for name in compiled_modules():
-        binary = sys.modules[name].__file__
+        binary = sys.modules[name].__file__ or ""
         source = os.path.join(os.path.dirname(binary), os.path.basename(binary).partition(".")[0] + ".py")
         if not os.path.exists(source) or os.stat(source).st_mtime <= os.stat(binary).st_mtime:
             continue

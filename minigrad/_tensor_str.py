@@ -103,7 +103,7 @@ class ComplexFormatter:
 
     def __init__(self, values):
         values = np.asarray(values)
-        self.real, self.imag = Formatter(values.real), Formatter(values.imag)
+        self.real, self.imag = Formatter(np.real(values)), Formatter(np.imag(values))
         self.width = self.real.width + self.imag.width + 1
 
     def __call__(self, value):

@@ -211,7 +211,8 @@ def as_tensor(data, dtype=None, device=None):
     """
     if isinstance(data, Tensor):
         return data.to(dtype=dtype, device=device)
-    return made(as_array(data, None if dtype is None else as_dtype(dtype).numpy, copy=not isinstance(data, np.ndarray)), device, False)
+    return made(as_array(data, None if dtype is None else as_dtype(dtype).numpy, copy=not isinstance(data, np.ndarray)), device,
+                False)
 
 
 def from_numpy(ndarray):
@@ -433,7 +434,8 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
     if step == 0:
         raise ShapeError("MG-E302", "step must be nonzero")
     if (end - start) * step < 0:
-        raise ShapeError("MG-E302", "upper bound and lower bound inconsistent with step sign", found=f"arange({start}, {end}, {step})")
+        raise ShapeError("MG-E302", "upper bound and lower bound inconsistent with step sign",
+                         found=f"arange({start}, {end}, {step})")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise ShapeError("MG-E302", f"unsupported range: {start} -> {end}")
     whole = all(isinstance(x, (int, np.integer)) for x in (start, end, step))

@@ -26,9 +26,9 @@ def as_device(device):
     if device is None:
         return CPU
     if isinstance(device, str):
-        kind, _, index = device.partition(":")
+        kind = device.partition(":")[0]
     elif isinstance(device, Device):
-        kind, index = device.type, device.index
+        kind = device.type
     else:
         raise AutogradTypeError("MG-E202", f"device must be a string or a minigrad.device, not {type(device).__name__}")
     if kind == "cpu":
@@ -98,4 +98,4 @@ def iinfo(type):
     >>> mg.iinfo(mg.int8).max
     127
     """
-    return np.iinfo(as_dtype(type).numpy)
+    return np.iinfo(as_dtype(type).numpy)    # pyright: ignore

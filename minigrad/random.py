@@ -20,8 +20,8 @@ from minigrad.ops import inplace
 from minigrad.ops.base import integer, tensor_argument
 from minigrad.tensor import install_methods
 
-__all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "normal", "rand",
-           "rand_like", "randint", "randn", "randn_like", "randperm", "seed", "set_rng_state"]
+__all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "normal",
+           "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "seed", "set_rng_state"]
 
 
 class Generator:
@@ -210,7 +210,7 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=N
     """
     if size is None:
         of = mean if hasattr(mean, "shape") else std
-        return randn(tuple(of.shape), generator=generator, dtype=of.dtype) * std + mean
+        return randn(tuple(of.shape), generator=generator, dtype=of.dtype) * std + mean    # pyright: ignore[reportAttributeAccessIssue]
     kernels = as_device(device).backend.kernels
     return made(kernels.normal(stream(generator), sizes_argument((size,), "normal"), mean, std, floating(dtype, "normal").numpy),
                 device, requires_grad)
@@ -287,7 +287,8 @@ def uniform_(self, from_=0, to=1, *, generator=None, **old):
     if to < low:
         raise ShapeError("MG-E302", f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
     numbers = stream(generator)
-    return write(inplace.Uniform.op, self, (lambda k, shape, dtype: k.uniform(numbers, shape, low, to, dtype),))
+    return write(inplace.Uniform.op, self,  # pyright: ignore[reportAttributeAccessIssue]
+                 (lambda k, shape, dtype: k.uniform(numbers, shape, low, to, dtype),))
 
 
 def normal_(self, mean=0, std=1, *, generator=None):
@@ -303,7 +304,8 @@ def normal_(self, mean=0, std=1, *, generator=None):
     if std < 0:
         raise ShapeError("MG-E302", f"normal expects std >= 0.0, but found std {std}")
     numbers = stream(generator)
-    return write(inplace.Normal.op, self, (lambda k, shape, dtype: k.normal(numbers, shape, mean, std, dtype),))
+    return write(inplace.Normal.op, self,  # pyright: ignore[reportAttributeAccessIssue]
+                 (lambda k, shape, dtype: k.normal(numbers, shape, mean, std, dtype),))
 
 
 def bernoulli_(self, p=0.5, *, generator=None):
@@ -318,7 +320,8 @@ def bernoulli_(self, p=0.5, *, generator=None):
     if not 0 <= p <= 1:
         raise ShapeError("MG-E302", f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     numbers = stream(generator)
-    return write(inplace.Bernoulli.op, self, (lambda k, shape, dtype: k.bernoulli(numbers, shape, p, dtype),))
+    return write(inplace.Bernoulli.op, self,  # pyright: ignore[reportAttributeAccessIssue]
+                 (lambda k, shape, dtype: k.bernoulli(numbers, shape, p, dtype),))
 
 
 install_methods({"uniform_": uniform_, "normal_": normal_, "bernoulli_": bernoulli_})

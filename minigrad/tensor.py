@@ -69,7 +69,7 @@ class Tensor(Variable):
         return alias_as(self, cls)
 
     @staticmethod
-    def _make_subclass(cls, data, require_grad=False):
+    def _make_subclass(cls, data, require_grad=False):  # pyright: ignore[reportSelfClsParameterName]
         """A leaf of class `cls` on the memory of `data`. Mirrors ``torch.Tensor._make_subclass``."""
         return new_tensor(cls, data._array, require_grad, data.device)
 
@@ -141,7 +141,8 @@ class Tensor(Variable):
     def mT(self):
         """The last two dimensions swapped: for a batch of matrices, their transposes. A view."""
         if self.ndim < 2:
-            raise ShapeError("MG-E209", f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+            raise ShapeError("MG-E209", f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D "
+                             "tensor.")
         return self.transpose(-2, -1)
 
     @property
@@ -198,7 +199,7 @@ class Tensor(Variable):
         tensor(6.)
         """
         from minigrad.autograd import backward
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)    # pyright: ignore[reportArgumentType]
 
     def requires_grad_(self, requires_grad=True):
         """Set `requires_grad` and return this tensor.
@@ -383,7 +384,7 @@ class Tensor(Variable):
 
     def __contains__(self, element):
         if isinstance(element, (Tensor, int, float, complex)):
-            return bool((self == element)._array.any())
+            return bool((self == element)._array.any())    # pyright: ignore[reportAttributeAccessIssue]
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __bool__(self):
@@ -474,8 +475,8 @@ class Tensor(Variable):
 
     def __deepcopy__(self, memo):
         if self.grad_fn is not None:
-            raise AutogradError("MG-E116", "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
-                                "the moment.", node=self.grad_fn.name(), fix="copy.deepcopy(x.detach())")
+            raise AutogradError("MG-E116", "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                                "protocol at the moment.", node=self.grad_fn.name(), fix="copy.deepcopy(x.detach())")
         if id(self) in memo:
             return memo[id(self)]
         out = new_tensor(type(self), self._array.copy(), self.requires_grad, self.device)

@@ -34,7 +34,6 @@ from minigrad._core.anomaly import Anomaly
 from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.given import given
 from minigrad._core.node import Node
-from minigrad._core.state import State
 from minigrad._core.tensor import AutogradMeta, TensorBase
 from minigrad.errors import AutogradError
 
@@ -118,7 +117,6 @@ def spent_copy(node):
 
 def rebase(target, node):
     """Make `node` the history of `target`, which its op has just written to in place."""
-    state: State = current()
     if target._view:
         check_creation(target, False)
         base: TensorBase = target._extra.base

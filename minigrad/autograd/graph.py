@@ -83,7 +83,7 @@ def get_gradient_edge(tensor):
     if not tensor.requires_grad:
         raise AutogradError("MG-E107", "It is not possible to get the gradient edge for a Tensor that does not require gradients",
                             fix="x.requires_grad_()")
-    return GradientEdge(_get_grad_fn_or_grad_acc(tensor), tensor.output_nr)
+    return GradientEdge(_get_grad_fn_or_grad_acc(tensor), tensor.output_nr)    # pyright: ignore[reportArgumentType]
 
 
 def _get_grad_fn_or_grad_acc(t):
@@ -102,10 +102,12 @@ def _edge(x, what):
     """A tensor or GradientEdge as the pair (node or None, number)."""
     if isinstance(x, GradientEdge):
         if not isinstance(x.node, _Node):
-            raise AutogradError("MG-E107", "GradientEdge's first object must be an autograd.graph.Node", found=type(x.node).__name__)
-        if not 0 <= x.output_nr < len(x.node._input_metadata):
+            raise AutogradError("MG-E107", "GradientEdge's first object must be an autograd.graph.Node",
+                                found=type(x.node).__name__)
+        outputs = len(x.node._input_metadata)   # pyright: ignore[reportArgumentType]
+        if not 0 <= x.output_nr < outputs:
             raise AutogradError("MG-E107", f"GradientEdge's output_nr {x.output_nr} is out of range: {x.node.name()} belongs to an "
-                                f"op with {len(x.node._input_metadata)} outputs")
+                                f"op with {outputs} outputs")
         return x.node, x.output_nr
     if isinstance(x, Tensor):
         return x.grad_fn, x.output_nr

@@ -14,8 +14,8 @@ from minigrad.ops.nn import avg_pool2d, conv2d, cross_entropy, linear, max_pool2
 from minigrad.random import stream
 from minigrad.tensor import Tensor
 
-__all__ = ["avg_pool2d", "conv2d", "cross_entropy", "dropout", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss", "relu",
-           "sigmoid", "softmax", "tanh"]
+__all__ = ["avg_pool2d", "conv2d", "cross_entropy", "dropout", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss",
+           "relu", "sigmoid", "softmax", "tanh"]
 
 
 def relu(input, inplace=False):

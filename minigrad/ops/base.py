@@ -202,7 +202,7 @@ def two_operands(op, x, y):
     result = binary(op, x, y)
     if result is NotImplemented:
         numbers = (bool, int, float, complex)
-        if isinstance(x, TensorBase) or isinstance(x, numbers):
+        if isinstance(x, (TensorBase, *numbers)):
             raise tensor_error(op.name, y, "other", 2)
         raise tensor_error(op.name, x, "input", 1)
     return result

@@ -320,7 +320,8 @@ def basic(x, index, reading=True):
 def sliced(x, dim, item, alone):
     """``x[..., start:stop:step, ...]``; a full slice changes nothing, and is an op only if it stands alone."""
     if item.step is not None and operator.index(item.step) <= 0:
-        raise TensorValueError("MG-E303", "step must be greater than zero", fix="use flip() to reverse a dimension")
+        raise TensorValueError("MG-E303", "step must be greater than zero",
+                               fix="to reverse a dimension of size n, index with minigrad.arange(n - 1, -1, -1)")
     start, stop, step = slice(*[None if v is None else operator.index(v) for v in (item.start, item.stop, item.step)]).indices(
         x.shape[dim])
     if (start, stop, step) == (0, x.shape[dim], 1) and not alone:
@@ -365,8 +366,8 @@ def positions(mask, x, dim):
     """The positions where `mask` holds, one index tensor per dimension of the mask."""
     for i, size in enumerate(mask.shape):
         if x.shape[dim + i] != size:
-            raise OutOfRangeError("MG-E301", f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of the "
-                                  f"indexed tensor {list(x.shape)} at index {dim + i}")
+            raise OutOfRangeError("MG-E301", f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of "
+                                  f"the indexed tensor {list(x.shape)} at index {dim + i}")
     if mask.ndim == 0:
         raise OutOfRangeError("MG-E301", "a 0-dim mask is not supported as an index; use x[None][mask[None]]")
     return [x.new_tensor(p, dtype=INT64) for p in np.nonzero(mask._array)]

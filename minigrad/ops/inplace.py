@@ -11,6 +11,7 @@ import cython
 from minigrad._core.inplace import write
 from minigrad._core.promotion import operands_dtype
 from minigrad._core.given import given
+from minigrad._core.inplace import write
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops import elementwise, indexing, views
@@ -321,8 +322,8 @@ def put(view, indices, value):
     value = views.cast(value, view.dtype)
     target = indexing.result_shape(view, indices)
     if not broadcasts_to(value._meta.shape, target):
-        raise ShapeError("MG-E204", f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result "
-                         f"of shape {list(target)}")
+        raise ShapeError("MG-E204", f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing "
+                         f"result of shape {list(target)}")
     write(indexing.IndexPut.op, view, (value, indices, False))
 
 
@@ -349,8 +350,8 @@ def put_(self, indices, values, accumulate=False):
                          f"destination and {values.dtype.name} for the source.")
     target = indexing.result_shape(view, found)
     if not broadcasts_to(values._meta.shape, target):
-        raise ShapeError("MG-E204", f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result "
-                         f"of shape {list(target)}")
+        raise ShapeError("MG-E204", f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
+                         f"result of shape {list(target)}")
     return write(indexing.IndexPut.op, self, (values, found, accumulate))
 
 

@@ -243,8 +243,9 @@ def dot(input, tensor):
         raise ShapeError("MG-E203", f"dot : expected both vectors to have same dtype, but found {input.dtype.name} and "
                          f"{tensor.dtype.name}")
     if input.shape[0] != tensor.shape[0]:
-        raise ShapeError("MG-E209", f"inconsistent tensor size, expected tensor {list(input.shape)} and src {list(tensor.shape)} to "
-                         f"have the same number of elements, but got {input.shape[0]} and {tensor.shape[0]} elements respectively")
+        raise ShapeError("MG-E209", f"inconsistent tensor size, expected tensor {list(input.shape)} and src {list(tensor.shape)} "
+                         f"to have the same number of elements, but got {input.shape[0]} and {tensor.shape[0]} elements "
+                         "respectively")
     return call(Dot.op, (input, tensor))
 
 
@@ -324,8 +325,8 @@ def matmul_batches(x, y):
     try:
         batch = tuple(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
     except ValueError:
-        raise ShapeError("MG-E204", f"The batch dimensions of {list(x.shape)} and {list(y.shape)} cannot be broadcast together: the "
-                         "size of tensor a must match the size of tensor b at non-singleton dimensions") from None
+        raise ShapeError("MG-E204", f"The batch dimensions of {list(x.shape)} and {list(y.shape)} cannot be broadcast together: "
+                         "the size of tensor a must match the size of tensor b at non-singleton dimensions") from None
     n = int(np.prod(batch))
     p = reshape(expand(a, *batch, *a.shape[-2:]), n, *a.shape[-2:])
     q = reshape(expand(b, *batch, *b.shape[-2:]), n, *b.shape[-2:])

@@ -266,7 +266,8 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     if tuple(target.shape) != (input.shape[0], *input.shape[2:]):
         raise ShapeError("MG-E204", f"Expected target size {[input.shape[0], *input.shape[2:]]}, got {list(target.shape)}")
     if target.dtype is not INT64:
-        raise ShapeError("MG-E203", f"expected scalar type Long (int64) but found {target.dtype.name}, in nll_loss()", fix="target.long()")
+        raise ShapeError("MG-E203", f"expected scalar type Long (int64) but found {target.dtype.name}, in nll_loss()",
+                         fix="target.long()")
     if weight is not None and tuple(weight.shape) != (input.shape[1],):
         raise ShapeError("MG-E204", f"weight tensor should be defined either for all {input.shape[1]} classes or no classes but got "
                          f"weight tensor of shape: {list(weight.shape)}")
@@ -548,7 +549,8 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         raise ShapeError("MG-E210", f"conv2d(): expected a 4D weight, but got weight of size {list(weight.shape)}")
     stride, dilation = pair(stride, "stride", "conv2d"), pair(dilation, "dilation", "conv2d")
     if min(stride) <= 0 or min(dilation) <= 0:
-        raise ShapeError("MG-E210", "non-positive stride or dilation is not supported, in conv2d()", found=f"{stride} and {dilation}")
+        raise ShapeError("MG-E210", "non-positive stride or dilation is not supported, in conv2d()",
+                         found=f"{stride} and {dilation}")
     if padding == "same":
         if stride != (1, 1):
             raise ShapeError("MG-E210", "padding='same' is not supported for strided convolutions")
@@ -559,19 +561,20 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     if min(padding) < 0:
         raise ShapeError("MG-E210", "negative padding is not supported, in conv2d()")
     if groups <= 0 or weight.shape[0] % groups or x.shape[1] != weight.shape[1] * groups:
-        raise ShapeError("MG-E210", f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have "
-                         f"{weight.shape[1] * groups} channels, but got {x.shape[1]} channels instead")
+        raise ShapeError("MG-E210", f"Given groups={groups}, weight of size {list(weight.shape)}, expected "
+                         f"input{list(input.shape)} to have {weight.shape[1] * groups} channels, but got {x.shape[1]} channels "
+                         "instead")
     if x.dtype is not weight.dtype or (bias is not None and bias.dtype is not weight.dtype):
-        raise ShapeError("MG-E203", f"Input type ({x.dtype.name}) and weight type ({weight.dtype.name}) should be the same, and bias "
-                         "too, in conv2d()")
+        raise ShapeError("MG-E203", f"Input type ({x.dtype.name}) and weight type ({weight.dtype.name}) should be the same, and "
+                         "bias too, in conv2d()")
     if bias is not None and tuple(bias.shape) != (weight.shape[0],):
         raise ShapeError("MG-E210", f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with "
                          f"{weight.shape[0]} elements, but got bias of size {list(bias.shape)} instead")
     for i in (0, 1):
         room, need = x.shape[2 + i] + 2 * padding[i], dilation[i] * (weight.shape[2 + i] - 1) + 1
         if room < need or weight.shape[2 + i] == 0:
-            raise ShapeError("MG-E210", f"Calculated padded input size per channel: ({room}). Kernel size: ({need}). Kernel size can't "
-                             "be greater than actual input size, or 0")
+            raise ShapeError("MG-E210", f"Calculated padded input size per channel: ({room}). Kernel size: ({need}). Kernel size "
+                             "can't be greater than actual input size, or 0")
     z = call(Conv2d.op, (x, weight, bias, stride, padding, dilation, groups))
     return squeeze(z, 0) if unbatched else z
 
@@ -687,10 +690,11 @@ def pooling(function, input, kernel_size, stride, padding, dilation):
     for i in (0, 1):
         room = input.shape[i - 2]
         if not 0 <= padding[i] <= size[i] // 2:
-            raise ShapeError("MG-E210", f"pad should be at most half of effective kernel size, but got pad={padding[i]}, kernel_size="
-                             f"{size[i]}, in {function}()")
+            raise ShapeError("MG-E210", f"pad should be at most half of effective kernel size, but got pad={padding[i]}, "
+                             f"kernel_size={size[i]}, in {function}()")
         if room + 2 * padding[i] < dilation[i] * (size[i] - 1) + 1:
-            raise ShapeError("MG-E210", f"Given input size: {list(input.shape[-3:])}. Calculated output size: too small, in {function}()",
+            raise ShapeError("MG-E210", f"Given input size: {list(input.shape[-3:])}. Calculated output size: too small, in "
+                             f"{function}()",
                              expected="a window no larger than the padded input")
     return size, stride, padding, dilation
 

@@ -883,6 +883,6 @@ def stack(tensors, dim=0):
     found = same_kind("stack", tensors)
     for i, x in enumerate(found):
         if x._meta.shape != found[0]._meta.shape:
-            raise ShapeError("MG-E204", f"stack expects each tensor to be equal size, but got {list(found[0]._meta.shape)} at entry "
-                             f"0 and {list(x._meta.shape)} at entry {i}")
+            raise ShapeError("MG-E204", f"stack expects each tensor to be equal size, but got {list(found[0]._meta.shape)} at "
+                             f"entry 0 and {list(x._meta.shape)} at entry {i}")
     return call(Stack.op, (found, dimension(dim, found[0].ndim + 1)))

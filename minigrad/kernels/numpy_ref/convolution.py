@@ -14,7 +14,7 @@ __all__ = ["avg_pool2d", "avg_pool2d_backward", "conv2d", "conv2d_input", "conv2
            "max_pool2d_backward", "max_pool2d_select"]
 
 
-def pad(x, padding, value=0):
+def pad(x, padding, value: float = 0):
     """`x` with `padding` = (rows, columns) on each side, and ((top, bottom), (left, right)) likewise."""
     (top, bottom), (left, right) = [(p, p) if isinstance(p, int) else p for p in padding]
     if not (top or bottom or left or right):
