@@ -188,7 +188,7 @@ def check_nested(data, sizes, dim, dtype):
             raise TensorTypeError("MG-E306", f"not a sequence of numbers: a {type(data).__name__} where a number was expected")
         if isinstance(data, (str, bytes)):
             raise TensorValueError("MG-E306", f"too many dimensions {type(data).__name__!r}: it is no number")
-        if not isinstance(data, NUMBERS) and not hasattr(data, "__array__") or isinstance(data, type):
+        if (not isinstance(data, NUMBERS) and not hasattr(data, "__array__")) or isinstance(data, type):
             raise no_number(data, dtype)
         return
     if not isinstance(data, (list, tuple, range)):

@@ -3,7 +3,8 @@
 import numpy as np
 
 from minigrad._core.meta import CPU, Device, named_dtype
-from minigrad._core.promotion import as_dtype, default_dtype, promote, set_default_dtype as _set_default_dtype
+from minigrad._core.promotion import as_dtype, default_dtype, promote
+from minigrad._core.promotion import set_default_dtype as _set_default_dtype
 from minigrad.errors import AutogradTypeError, ShapeError
 
 __all__ = ["as_device", "as_dtype", "finfo", "get_default_dtype", "iinfo", "promote_types", "set_default_dtype"]

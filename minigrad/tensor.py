@@ -15,8 +15,21 @@ import numpy as np
 from minigrad._core.tensor import use_tensor_class
 from minigrad._core.variable import Variable, new_tensor, use_operators
 from minigrad._tensor_str import tensor_str
-from minigrad.dtypes import as_device, as_dtype, bool_, complex64, complex128, float16, float32, float64, int8, int16, int32, \
-    int64, uint8
+from minigrad.dtypes import (
+    as_device,
+    as_dtype,
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
 from minigrad.errors import ArgumentError, AutogradError, ShapeError, TensorValueError
 from minigrad.ops.base import dimension, tensor_argument
 

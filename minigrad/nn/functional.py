@@ -7,8 +7,8 @@ import warnings
 
 from minigrad._core.variable import new_tensor
 from minigrad.errors import ShapeError, TensorValueError
-from minigrad.ops import sigmoid, tanh
 from minigrad.ops import nn as _ops
+from minigrad.ops import sigmoid, tanh
 from minigrad.ops.base import tensor_argument
 from minigrad.ops.nn import avg_pool2d, conv2d, cross_entropy, linear, max_pool2d, mse_loss, nll_loss
 from minigrad.random import stream

@@ -16,8 +16,7 @@ from minigrad._core.operands import broadcast_shape
 from minigrad._core.promotion import check_dtypes, operands_dtype, ranks_of
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
-from minigrad.ops.base import (Elementwise, Linear, View, named, op, tensor_argument, tensor_error,
-                               two_operands, unary_function)
+from minigrad.ops.base import Elementwise, Linear, View, named, op, tensor_argument, tensor_error, two_operands, unary_function
 
 if not cython.compiled:
     from minigrad._core.apply import binary, call, unary

@@ -8,10 +8,9 @@ Mirrors ``tools/autograd/derivatives.yaml``, ``torch/csrc/autograd/python_variab
 
 import cython
 
-from minigrad._core.inplace import write
-from minigrad._core.promotion import operands_dtype
 from minigrad._core.given import given
 from minigrad._core.inplace import write
+from minigrad._core.promotion import operands_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops import elementwise, indexing, views
