@@ -277,7 +277,7 @@ def sizes_argument(size, function):
     """The sizes of a factory function, given one by one or as a tuple."""
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
-    shape = tuple([integer(n, "size", function) for n in size])
+    shape = tuple([integer(n, "size", function, "tuple of ints") for n in size])
     if min(shape, default=0) < 0:
         raise ShapeError("MG-E206", f"{function}: Dimension size must be non-negative.", found=f"size {list(shape)}")
     return shape

@@ -240,7 +240,7 @@ def tensor_error(function, x, name, position):
         fix="make it one with minigrad.tensor(...)")
 
 
-def integer(value, name, function=""):
+def integer(value, name, function="", expected="int"):
     """`value` as an int. Raises `TypeError` for what is none; a bool is none."""
     if type(value) is int:
         return value
@@ -249,7 +249,7 @@ def integer(value, name, function=""):
             return operator.index(value)
         except TypeError:
             pass
-    raise TensorTypeError("MG-E206", f"{function}(): argument '{name}' must be int, not {type(value).__name__}")
+    raise TensorTypeError("MG-E206", f"{function}(): argument '{name}' must be {expected}, not {type(value).__name__}")
 
 
 def flag(value, name, function):

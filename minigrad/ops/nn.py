@@ -408,11 +408,11 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     """
     tensor_argument("mse_loss", input)
     tensor_argument("mse_loss", target, "target", 2)
-    broadcast_shape([input._meta, target._meta])
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
                       "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=2)
+        shape = broadcast_shape([input._meta, target._meta])
     if weight is not None:
         if weight.shape != input.shape:
             raise TensorValueError("MG-E204", "Weights and input must have the same size.",
@@ -424,10 +424,6 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     if input.dtype.name == "bool":
         raise ShapeError("MG-E203", "mse_loss() is not implemented for bool", fix="x.float()")
     if input.shape != target.shape:
-        try:
-            shape = np.broadcast_shapes(input.shape, target.shape)
-        except ValueError:
-            return input - target       # raises, with the words for it
         input, target = input.expand(shape), target.expand(shape)
     return call(MseLoss.op, (input, target, reduction))
 
