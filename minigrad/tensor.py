@@ -345,8 +345,8 @@ class Tensor(Variable):
     def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
         """A tensor of one value, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_full``."""
         from minigrad.creation import full
-        return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device,
-                    requires_grad=requires_grad)
+        return full(size, fill_value, dtype=self.dtype if dtype is None else dtype,
+                    device=self.device if device is None else device, requires_grad=requires_grad)
 
     def new_zeros(self, *size, dtype=None, device=None, requires_grad=False):
         """Zeros, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_zeros``."""

@@ -15,16 +15,23 @@ from minigrad._core.accumulate import accumulator
 from minigrad._core.variable import new_tensor
 from minigrad.autograd import anomaly_mode, grad_mode, graph
 from minigrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
-from minigrad.autograd.grad_mode import (enable_grad, enforce_grad_layout_policy, inference_mode, is_multithreading_enabled, no_grad,
-                                         set_grad_enabled, set_multithreading_enabled)
+from minigrad.autograd.grad_mode import (
+    enable_grad,
+    enforce_grad_layout_policy,
+    inference_mode,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from minigrad.autograd.graph import GradientEdge, _edge
 from minigrad.autograd.variable import Variable
 from minigrad.creation import zeros
 from minigrad.errors import AutogradError, AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
 
-__all__ = ["Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "grad", "grad_mode",
-           "graph", "inference_mode", "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+__all__ = ["Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "grad",
+           "grad_mode", "graph", "inference_mode", "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
            "set_multithreading_enabled"]
 
 

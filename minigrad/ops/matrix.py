@@ -385,7 +385,8 @@ def linear(input, weight, bias=None):
     if bias is not None:
         tensor_argument("linear", bias, "bias", 3)
     if cython.cast(TensorBase, input)._meta.ndim == 0 or cython.cast(TensorBase, weight)._meta.ndim == 0:
-        raise ShapeError("MG-E209", f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D")
+        raise ShapeError("MG-E209", f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and "
+                         f"{weight.ndim}D")
     if cython.cast(TensorBase, weight)._meta.ndim == 1:
         if bias is not None and bias.ndim:
             raise ShapeError("MG-E209", "mat2 must be a matrix, got 1-D tensor: with a bias, linear() needs a 2-D weight")

@@ -10,7 +10,6 @@ and ``torch/nn/functional.py``.
 import warnings
 
 import cython
-import numpy as np
 
 from minigrad._core.meta import named_dtype
 from minigrad._core.operands import broadcast_shape
@@ -25,7 +24,8 @@ from minigrad.ops.views import SliceBackward, cast, reshape, squeeze, unsqueeze
 if not cython.compiled:
     from minigrad._core.apply import call
 
-__all__ = ["avg_pool2d", "conv2d", "cross_entropy", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss", "relu", "softmax"]
+__all__ = ["avg_pool2d", "conv2d", "cross_entropy", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss", "relu",
+           "softmax"]
 
 INT64 = named_dtype("int64")
 
@@ -269,8 +269,8 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
         raise ShapeError("MG-E203", f"expected scalar type Long (int64) but found {target.dtype.name}, in nll_loss()",
                          fix="target.long()")
     if weight is not None and tuple(weight.shape) != (input.shape[1],):
-        raise ShapeError("MG-E204", f"weight tensor should be defined either for all {input.shape[1]} classes or no classes but got "
-                         f"weight tensor of shape: {list(weight.shape)}")
+        raise ShapeError("MG-E204", f"weight tensor should be defined either for all {input.shape[1]} classes or no classes but "
+                         f"got weight tensor of shape: {list(weight.shape)}")
     outside = target._meta.backend.kernels.class_outside(target._array, input.shape[1], ignore_index)
     if outside is not None:
         raise OutOfRangeError("MG-E301", f"Target {outside} is out of bounds.",
@@ -325,7 +325,8 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 def cross_entropy_of_probabilities(scores, target, weight, reduction, label_smoothing, classes):
     """`cross_entropy` where the target is a distribution per example."""
     if target.ndim and target.shape[0] != scores.shape[0]:
-        raise TensorValueError("MG-E204", f"Expected input batch_size ({scores.shape[0]}) to match target batch_size ({target.shape[0]}).")
+        raise TensorValueError("MG-E204", f"Expected input batch_size ({scores.shape[0]}) to match target batch_size "
+                               f"({target.shape[0]}).")
     if target.shape != scores.shape:
         raise ShapeError("MG-E204", "Expected floating point type for target with class probabilities to have the shape of input",
                          expected=f"shape {list(scores.shape)}", found=f"shape {list(target.shape)}")

@@ -37,8 +37,8 @@ class Adam(Optimizer):
     tensor([0.9000], requires_grad=True)
     """
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False,
-                 capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,
+                 maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
         check_options(lr, weight_decay, foreach, fused, differentiable)
         check(eps >= 0, f"Invalid epsilon value: {eps}")
         for i in (0, 1):
