@@ -102,7 +102,8 @@ PARAMETERS = {
     "allow_unused": "_bool | None", "is_grads_batched": "_bool", "materialize_grads": "_bool", "autograd.backward.tensors": OUTPUTS,
     "backward.inputs": f"{OUTPUTS} | None", "fn": "Callable[..., Any]", "mode": "_bool", "orig_func": "Callable[..., Any] | None",
     "function": "Callable[..., Any]", "hooks_dict": "Any", "extra_dict": "Any", "item": "Any", "number": "_int",
-    "enable": "_bool", "callback": "Callable[[], Any]", "check_nan": "_bool", "array": "Any", "context": "Any", "return_scalar": "_bool",
+    "enable": "_bool", "callback": "Callable[[], Any]", "check_nan": "_bool", "array": "Any", "context": "Any",
+    "return_scalar": "_bool",
     # nn
     "in_features": "_int", "out_features": "_int", "in_channels": "_int", "out_channels": "_int", "kernel_size": PAIR,
     "stride": PAIR,
