@@ -204,7 +204,8 @@ RETURNS = {
 # Properties and attributes. A property that can be set or deleted is written as an attribute.
 ATTRIBUTES = {
     "Tensor": {"shape": "Size", "dtype": "_Dtype", "device": "Device", "ndim": "_int", "requires_grad": "_bool", "is_leaf": "_bool",
-               "grad_fn": "Node | None", "output_nr": "_int", "grad": "Tensor | None", "data": "Tensor", "retains_grad": "_bool",
+               "grad_fn": "Node | None", "output_nr": "_int", "grad": "Tensor | None", "grad_dtype": "_Dtype | None",
+               "data": "Tensor", "retains_grad": "_bool",
                "itemsize": "_int", "nbytes": "_int", "T": "Tensor", "mT": "Tensor", "real": "Tensor", "is_cpu": "_bool",
                "is_cuda": "_bool", "_array": "Any", "_meta": "Any", "_version": "_int", "_base": "Tensor | None",
                "__array_priority__": "ClassVar[_int]"},

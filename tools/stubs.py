@@ -150,7 +150,7 @@ def class_lines(cls, module):
     if hasattr(cls, "_fields"):
         return [f"class {name}(NamedTuple):", *[f"    {field}: {attributes[field]}" for field in cls._fields]]
     bases = ["tuple[_int, ...]" if b is tuple else called(b) for b in shown]
-    body = [f"{attribute}: {kind}" for attribute, kind in attributes.items()]
+    body = [f"{attribute}: {kind}" for attribute, kind in attributes.items() if cls is not Tensor or hasattr(cls, attribute)]
     seen = set(attributes)
     for owner in (cls, *hidden):
         for member, value in vars(owner).items():
