@@ -102,6 +102,8 @@ PARAMETERS = {
     "allow_unused": "_bool | None", "is_grads_batched": "_bool", "materialize_grads": "_bool", "autograd.backward.tensors": OUTPUTS,
     "backward.inputs": f"{OUTPUTS} | None", "fn": "Callable[..., Any]", "mode": "_bool", "orig_func": "Callable[..., Any] | None",
     "function": "Callable[..., Any]", "hooks_dict": "Any", "extra_dict": "Any", "item": "Any", "number": "_int",
+    "enable": "_bool", "callback": "Callable[[], Any]", "check_nan": "_bool", "array": "Any", "context": "Any",
+    "return_scalar": "_bool",
     # nn
     "in_features": "_int", "out_features": "_int", "in_channels": "_int", "out_channels": "_int", "kernel_size": PAIR,
     "stride": PAIR,
@@ -127,6 +129,8 @@ PARAMETERS = {
     "Sequential.__getitem__.index": "_int | _slice", "Sequential.__setitem__.index": "_int",
     "Sequential.__delitem__.index": "_int | _slice",
     "Module.__setattr__.value": "Any", "Module.forward.input": "Any", "Identity.forward.input": "Tensor",
+    "prepend": "_bool", "with_kwargs": "_bool", "always_call": "_bool", "times": "_int", "modules": "Iterable[Module]",
+    "Sequential.pop.key": "_int | _slice", "Sequential.insert.index": "_int", "Sequential.insert.module": "Module",
     # optim
     "params": "Iterable[Tensor] | Iterable[_dict[_str, Any]] | Iterable[tuple[_str, Tensor]]", "lr": "_float", "momentum": "_float",
     "dampening": "_float", "weight_decay": "_float", "nesterov": "_bool", "maximize": "_bool", "foreach": "_bool | None",
@@ -145,6 +149,10 @@ PARAMETERS = {
 
 # What functions return; without an entry: Tensor for ops and creation, None elsewhere.
 RETURNS = {
+    "is_multithreading_enabled": "_bool", "is_anomaly_enabled": "_bool", "is_anomaly_check_nan_enabled": "_bool",
+    "Tensor.__array_wrap__": "Any", "Sequential.pop": "Module", "Sequential.extend": "Self", "Sequential.insert": "Self",
+    "Sequential.__mul__": "Self", "Sequential.__rmul__": "Self", "Sequential.__imul__": "Self", "Sequential.__add__": "Self",
+    "Sequential.__iadd__": "Self",
     "as_dtype": "dtype", "as_device": "Device",
     "split": "tuple[Tensor, ...]", "chunk": "tuple[Tensor, ...]", "unbind": "tuple[Tensor, ...]",
     "explain": "_str", "show_config": "_str", "get_num_threads": "_int", "device": "Device", "get_default_dtype": "dtype",
@@ -196,7 +204,8 @@ RETURNS = {
 # Properties and attributes. A property that can be set or deleted is written as an attribute.
 ATTRIBUTES = {
     "Tensor": {"shape": "Size", "dtype": "_Dtype", "device": "Device", "ndim": "_int", "requires_grad": "_bool", "is_leaf": "_bool",
-               "grad_fn": "Node | None", "output_nr": "_int", "grad": "Tensor | None", "data": "Tensor", "retains_grad": "_bool",
+               "grad_fn": "Node | None", "output_nr": "_int", "grad": "Tensor | None", "grad_dtype": "_Dtype | None",
+               "data": "Tensor", "retains_grad": "_bool",
                "itemsize": "_int", "nbytes": "_int", "T": "Tensor", "mT": "Tensor", "real": "Tensor", "is_cpu": "_bool",
                "is_cuda": "_bool", "_array": "Any", "_meta": "Any", "_version": "_int", "_base": "Tensor | None",
                "__array_priority__": "ClassVar[_int]"},
@@ -206,6 +215,7 @@ ATTRIBUTES = {
     "Node": {"requires_grad": "_bool", "next_functions": "tuple[tuple[Node | None, _int], ...]", "metadata": "_dict[Any, Any]"},
     "GradientEdge": {"node": "Node", "output_nr": "_int", "ownership_token": "Node | None"},
     "RemovableHandle": {"id": "_int"},
+    "Generator": {"numpy": "Any", "device": "Device"},
     "Buffer": {"persistent": "_bool"},
     "Module": {"training": "_bool"},
     "Linear": {"in_features": "_int", "out_features": "_int", "weight": "Parameter", "bias": "Parameter | None"},

@@ -32,7 +32,8 @@ ADOPTED: dict[type, str] = {Size: "minigrad.tensor", DType: "minigrad.dtypes", D
 NAMES: dict[type, str] = {DType: "dtype"}
 
 MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation", "minigrad.random", "minigrad.errors",
-           "minigrad.serialization", "minigrad.autograd", "minigrad.autograd.grad_mode", "minigrad.autograd.graph",
+           "minigrad.serialization", "minigrad.autograd",
+           *[m.name for m in pkgutil.iter_modules(minigrad.autograd.__path__, "minigrad.autograd.")],
            "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.parameter",
            *[m.name for m in pkgutil.iter_modules(minigrad.nn.modules.__path__, "minigrad.nn.modules.")],
            *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.")]]
@@ -44,7 +45,8 @@ CORE = ["minigrad._core.variable", "minigrad._core.promotion"]
 INTERNAL = {"clear", "enter", "extras", "shared_counter", "version", "apply", "release", "number_of_outputs", "output_meta",
             "input_number"}
 
-MODES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
+MODES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "set_multithreading_enabled", "enforce_grad_layout_policy",
+         "detect_anomaly", "set_detect_anomaly")
 # What Python itself calls, and no type checker needs to know of.
 UNSAID = {"__init_subclass__", "__dealloc__", "__dir__", "__getstate__", "__setstate__", "__array_priority__"}
 # How an object is made that nobody makes by hand, and tricks that make a class a decorator.
@@ -129,8 +131,9 @@ def bases_of(cls):
     hidden: list[type] = []
     shown: list[type] = []
     for base in cls.__mro__[1:]:
-        public = base.__module__ == "builtins" or not base.__module__.startswith("minigrad") or (
-            base in ADOPTED or (base.__module__ in MODULES and base.__name__ not in ("Mode", "BareMode")))
+        module = sys.modules[base.__module__]
+        public = base in ADOPTED or not base.__module__.startswith("minigrad") or (
+            base.__module__ in MODULES and base.__name__ in getattr(module, "__all__", [base.__name__]))
         if public:
             if base is not object and not any(issubclass(s, base) for s in shown):
                 shown.append(base)
@@ -147,7 +150,7 @@ def class_lines(cls, module):
     if hasattr(cls, "_fields"):
         return [f"class {name}(NamedTuple):", *[f"    {field}: {attributes[field]}" for field in cls._fields]]
     bases = ["tuple[_int, ...]" if b is tuple else called(b) for b in shown]
-    body = [f"{attribute}: {kind}" for attribute, kind in attributes.items()]
+    body = [f"{attribute}: {kind}" for attribute, kind in attributes.items() if cls is not Tensor or hasattr(cls, attribute)]
     seen = set(attributes)
     for owner in (cls, *hidden):
         for member, value in vars(owner).items():
