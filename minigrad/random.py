@@ -37,7 +37,12 @@ class Generator:
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed):
-        """Begin the stream that belongs to the int `seed`; returns this generator."""
+        """Begin the stream that belongs to the int `seed`; returns this generator.
+
+        >>> g = mg.Generator().manual_seed(3)
+        >>> g.initial_seed()
+        3
+        """
         if not isinstance(seed, (int, np.integer)):
             raise TensorTypeError("MG-E201", f"manual_seed expected a long, but got {type(seed).__name__}")
         self._seed = int(seed)
@@ -52,20 +57,41 @@ class Generator:
         return self._numpy
 
     def initial_seed(self):
-        """The seed with which the stream began."""
+        """The seed with which the stream began.
+
+        >>> mg.Generator().manual_seed(3).initial_seed()
+        3
+        """
         return self._seed
 
     def seed(self):
-        """Begin a stream that nobody can foresee; returns its seed."""
+        """Begin a stream that nobody can foresee; returns its seed.
+
+        >>> g = mg.Generator()
+        >>> g.seed() == g.initial_seed()
+        True
+        """
         self.manual_seed(int(np.random.SeedSequence().generate_state(1, np.uint64)[0]))
         return self._seed
 
     def get_state(self):
-        """Where in the stream it is: pass it to `set_state` to go on from here again."""
+        """Where in the stream it is: pass it to `set_state` to go on from here again.
+
+        >>> g = mg.Generator()
+        >>> state = g.get_state()
+        >>> a = mg.rand(2, generator=g)
+        >>> mg.rand(2, generator=g.set_state(state)).tolist() == a.tolist()
+        True
+        """
         return self._seed, self.numpy.bit_generator.state
 
     def set_state(self, new_state):
-        """Go on from where `get_state` was called; returns this generator."""
+        """Go on from where `get_state` was called; returns this generator.
+
+        >>> g = mg.Generator()
+        >>> g.set_state(g.get_state()) is g
+        True
+        """
         self._seed, state = new_state
         self.numpy.bit_generator.state = state
         return self
@@ -90,17 +116,33 @@ def manual_seed(seed):
 
 
 def seed():
-    """Begin a default stream that nobody can foresee; returns its seed. Mirrors ``torch.seed``."""
+    """Begin a default stream that nobody can foresee; returns its seed. Mirrors ``torch.seed``.
+
+    >>> mg.seed() == mg.initial_seed()
+    True
+    """
     return default_generator.seed()
 
 
 def initial_seed():
-    """The seed of the default stream. Mirrors ``torch.initial_seed``."""
+    """The seed of the default stream. Mirrors ``torch.initial_seed``.
+
+    >>> g = mg.manual_seed(3)
+    >>> mg.initial_seed()
+    3
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state():
-    """Where in the default stream we are. Mirrors ``torch.get_rng_state``."""
+    """Where in the default stream we are. Mirrors ``torch.get_rng_state``.
+
+    >>> state = mg.get_rng_state()
+    >>> a = mg.rand(2)
+    >>> mg.set_rng_state(state)
+    >>> mg.rand(2).tolist() == a.tolist()
+    True
+    """
     return default_generator.get_state()
 
 
