@@ -13,11 +13,6 @@ from tests.nn.cases import LAYERS, MISTAKES
 NAMES = [name for name in nn.__all__ if isinstance(getattr(nn, name), type) and issubclass(getattr(nn, name), nn.Module)]
 
 
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch")
-
-
 def ids(case):
     return case[0]
 
