@@ -1,54 +1,73 @@
-# The two commands of the README, and those that CI runs. Everything happens in .venv, which the first call
-# makes; later calls only rebuild what has changed.
+# The README's two commands, `make demo` and `make test`, and those that CI runs. All of it happens in .venv, which the
+# first call makes; later calls rebuild and reinstall only what has changed.
 
 PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(shell $(p) -c \
 	'import sys; (3, 11) <= sys.version_info < (3, 14) and print("$(p)")' 2>/dev/null)))
 PY := .venv/bin/python
-SOURCES := $(wildcard minigrad/_core/*.py minigrad/_core/*.pxd minigrad/ops/*.py minigrad/ops/*.pxd minigrad/kernels/cpu/*.p* \
-	minigrad/kernels/cpu/*.h) setup.py
-PYTEST_ARGS ?=
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check $(PIP_ARGS)
+SOURCES := $(wildcard minigrad/*.py minigrad/*/*.py minigrad/*/*/*.py minigrad/*/*.p?? minigrad/*/*/*.p?? \
+	minigrad/kernels/cpu/*.h tools/*.py) setup.py
+# Tests outside tests/parity that ask PyTorch too.
+PARITY = tests/parity $(shell grep -rl --include='test_*.py' 'importorskip("torch")' tests)
+PYTEST_ARGS ?= -n auto
+PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 
-.PHONY: demo test test-pure parity lint types bench build wheel clean
+# Interpreter settings from outside must not reach into .venv.
+unexport PYTHONPATH PYTHONHOME
+
+.PHONY: help demo test parity lint types bench build wheel sizes clean
+
+help:                               ## What there is to make.
+	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
 demo: .venv/demo .venv/build        ## Train a network on handwritten digits.
 	$(PY) -m minigrad.demo
 
 test: .venv/test .venv/build        ## Run the tests, compiled and interpreted.
-	MINIGRAD_EXPECT=compiled $(PY) -m pytest tests $(PYTEST_ARGS)
-	MINIGRAD_PURE=1 $(PY) -m pytest tests $(PYTEST_ARGS)
+	MINIGRAD_PURE=0 MINIGRAD_EXPECT=compiled $(PYTEST) tests
+	MINIGRAD_PURE=1 $(PYTEST) tests
 
-parity: .venv/parity test           ## The tests again, with PyTorch as the oracle: `make test` collects more once it is installed.
+parity: .venv/test .venv/parity .venv/build   ## Compare with PyTorch 2.13.0, which this installs: all tests that ask it.
+	MINIGRAD_PURE=0 MINIGRAD_EXPECT=compiled $(PYTEST) $(PARITY)
+	MINIGRAD_PURE=1 $(PYTEST) $(PARITY)
 
-lint: .venv/lint
+lint: .venv/lint                    ## ruff
 	.venv/bin/ruff check .
 
-types: .venv/lint .venv/build
-	.venv/bin/pyright
+types: .venv/lint .venv/test .venv/build      ## pyright, on the package and on a program that uses it.
+	.venv/bin/pyright --pythonpath $(PY)
+	$(PYTEST) tests/test_types.py
 
-bench: .venv/parity .venv/build     ## Speed, as ratios to PyTorch in one process.
+bench: .venv/bench .venv/build      ## Speed, as ratios to PyTorch in one process.
 	$(PY) -m benchmarks
 
-build: .venv/build
+build: .venv/build                  ## Compile the extension modules and write the type stubs.
 
-wheel: .venv/lint
+wheel: .venv/lint                   ## dist/: an sdist, and a wheel made of it.
 	.venv/bin/python -m build
 
-clean:
-	rm -rf .venv build dist *.egg-info
-	find minigrad -name '*.so' -delete
+sizes: .venv/made                   ## Lines per file.
+	@$(PY) -m tools.sizes
 
-# ---- what stands behind them --------------------------------------------------------------------------------
+clean:                              ## Remove all that was made.
+	rm -rf .venv build dist *.egg-info demo-output minigrad/_built.json
+	find minigrad \( -name '*.so' -o -name '*.pyi' \) -delete
+
+# ---- what stands behind them -------------------------------------------------------------------------------------
 
 .venv/made:
-	@test -n "$(PYTHON)" || { echo "minigrad needs Python 3.11 to 3.13, and none was found; name one: make PYTHON=/path/to/python3.12"; exit 1; }
+	@test -n "$(PYTHON)" || { echo "minigrad needs Python 3.11, 3.12 or 3.13, and none was found." >&2; \
+		echo "Install one, or name it: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
+		echo "minigrad needs Python 3.11, 3.12 or 3.13; $(PYTHON) is none of them." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(PY) -m pip install --quiet --disable-pip-version-check "setuptools>=77" "Cython>=3.3,<3.4" "numpy>=2.0"
+	$(PIP) "setuptools>=77" "Cython>=3.3,<3.4" "numpy>=2.0"
 	touch $@
 
 .venv/build: .venv/made $(SOURCES)
 	MINIGRAD_BUILD=require $(PY) setup.py --quiet build_ext --inplace
 	touch $@
 
-.venv/demo .venv/test .venv/parity .venv/lint: .venv/%: .venv/made pyproject.toml setup.py
-	MINIGRAD_BUILD=0 $(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[$*]"
+.venv/demo .venv/test .venv/parity .venv/lint .venv/bench: .venv/%: .venv/made pyproject.toml setup.py
+	MINIGRAD_BUILD=0 $(PIP) --no-build-isolation -e ".[$*]"
 	touch $@

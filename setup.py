@@ -1,4 +1,4 @@
-"""Builds the extension modules. Everything else is in pyproject.toml.
+"""Builds the extension modules and the type stubs. Everything else is in pyproject.toml.
 
 MINIGRAD_BUILD chooses between three builds:
 
@@ -51,9 +51,9 @@ def extensions():
         Extension(
             ".".join(path.with_suffix("").parts), [str(path)],
             include_dirs=[numpy.get_include(), "minigrad/kernels/cpu"],
-            depends=["minigrad/kernels/cpu/loops.h"] if path.suffix == ".pyx" else [],
+            depends=["minigrad/kernels/cpu/loops.h", "minigrad/kernels/cpu/steps.h"] if path.suffix == ".pyx" else [],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
-            extra_compile_args=[] if windows else ["-O3", "-fno-math-errno", "-fno-trapping-math",
+            extra_compile_args=[] if windows else ["-O3", "-fno-math-errno", "-fno-trapping-math", "-Wno-array-bounds",
                                                    *(openmp if path.suffix == ".pyx" else [])],
             extra_link_args=openmp if path.suffix == ".pyx" else [])
         for path in sorted(sources)
@@ -86,6 +86,7 @@ class BuildExtensions(build_ext):
     def note_sources(self):
         """Write down what each module was built from, so that an edit since then is noticed (minigrad/_pure.py)."""
         spec = importlib.util.spec_from_file_location("_pure", "minigrad/_pure.py")
+        assert spec and spec.loader
         pure = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(pure)
         built = {e.name: pure.fingerprint(e.name.replace(".", "/")) for e in self.extensions}
@@ -94,4 +95,13 @@ class BuildExtensions(build_ext):
         target.write_text(json.dumps(built, indent=1))
 
 
+def write_stubs():
+    """Write the ``.pyi`` files, which show type checkers the methods that `Tensor` gets when minigrad is imported."""
+    done = subprocess.run([sys.executable, "-m", "tools.stubs"], env={**os.environ, "MINIGRAD_PURE": "1"}, check=False)
+    if done.returncode != 0 and MODE == "require":
+        raise RuntimeError("the type stubs could not be written (tools/stubs.py)")
+
+
+if {"build_ext", "build_py", "build", "bdist_wheel", "editable_wheel", "sdist"} & set(sys.argv):
+    write_stubs()
 setup(ext_modules=[] if MODE == "0" else extensions(), cmdclass={"build_ext": BuildExtensions})

@@ -10,7 +10,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.partition(": ")[2])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition(": ")[2])
     parser.add_argument("--only", default="", help="only scenarios with this in their name")
     parser.add_argument("--patience", type=float, default=1.0, help="measure so many times as long")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
@@ -42,12 +42,13 @@ def main():
     for heading in ("scenario", "minigrad", "torch", "ratio", "floor", "", "spread", "pairs"):
         table.add_column(heading, justify="left" if heading == "scenario" else "right", no_wrap=True)
     for r in results:
-        table.add_row(r.scenario.name, f"{1e6 * r.ours:,.0f} µs", f"{1e6 * r.theirs:,.0f} µs", f"{r.ratio:.2f}", f"{r.scenario.floor:.1f}",
-                      "ok" if r.ratio >= r.scenario.floor else "BELOW", f"{r.spread:.2f}", str(r.pairs))
+        table.add_row(r.scenario.name, f"{1e6 * r.ours:,.0f} µs", f"{1e6 * r.theirs:,.0f} µs", f"{r.ratio:.2f}",
+                      f"{r.scenario.floor:.1f}", "ok" if r.ratio >= r.scenario.floor else "BELOW", f"{r.spread:.2f}", str(r.pairs))
     Console(width=132).print(table)
     if not options.only and os.path.exists("/proc/self/statm"):
         for both, what in ((False, "x*b, b constant"), (True, "x*b, both require a gradient")):
-            print(f"bytes per node, {what}: minigrad {bytes_per_node('minigrad', both):.0f}, torch {bytes_per_node('torch', both):.0f}")
+            print(f"bytes per node, {what}: minigrad {bytes_per_node('minigrad', both):.0f}, torch "
+                  f"{bytes_per_node('torch', both):.0f}")
     return 0
 
 

@@ -1,14 +1,16 @@
 """Measuring two programs against each other.
 
 Machines are noisy, and what disturbs one program should disturb the other. So the two take turns (A B A B
-...) in one process, one thread each, and we compare the medians of their times.
+...) in one process, one thread each, and we compare the medians of their times. A turn is as many runs as
+take some milliseconds: with turns of a single short run each would find the caches filled by the other, which
+happens in no training loop.
 """
 
 import gc
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 
 @dataclass
@@ -31,9 +33,9 @@ class Scenario:
 @dataclass
 class Result:
     scenario: Scenario
-    ours: float         # median seconds
+    ours: float         # median seconds of a run
     theirs: float
-    spread: float       # of the ratio between pairs of runs: upper less lower quartile
+    spread: float       # of the ratio between pairs of turns: upper less lower quartile
     pairs: int
 
     @property
@@ -41,10 +43,15 @@ class Result:
         return self.theirs / self.ours
 
 
-def timed(run):
+TURN = 0.005    # seconds that a turn takes at least
+
+
+def timed(run, times=1):
+    """Seconds per run."""
     start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
+    for _ in range(times):
+        run()
+    return (time.perf_counter() - start) / times
 
 
 def measure(scenario, minigrad, torch, patience=1.0):
@@ -53,13 +60,14 @@ def measure(scenario, minigrad, torch, patience=1.0):
     for _ in range(3):
         ours()
         theirs()
-    once = timed(ours) + timed(theirs)
-    pairs = max(7, min(1000, int(scenario.seconds * patience / once)))
+    once = timed(ours), timed(theirs)
+    turn = [max(1, round(TURN / t)) for t in once]
+    pairs = max(7, int(scenario.seconds * patience / sum(n * t for n, t in zip(turn, once))))
     a, b = [], []
     gc.collect()
     for _ in range(pairs):
-        a.append(timed(ours))
-        b.append(timed(theirs))
+        a.append(timed(ours, turn[0]))
+        b.append(timed(theirs, turn[1]))
     ratios = sorted(y / x for x, y in zip(a, b))
     quartiles = statistics.quantiles(ratios, n=4)
     return Result(scenario, statistics.median(a), statistics.median(b), quartiles[2] - quartiles[0], pairs)

@@ -1,5 +1,7 @@
 """What is measured. Each function makes the same program for minigrad and for PyTorch."""
 
+import itertools
+
 import numpy as np
 
 from benchmarks.harness import Scenario
@@ -43,7 +45,7 @@ def chain(shape, which, grad=True):
 
 def mlp(batch=64, sizes=(64, 128, 10)):
     """A training step of a two-layer perceptron with Adam."""
-    weights = [(array((o, i)) * 0.1, array(o) * 0.1) for i, o in zip(sizes, sizes[1:])]
+    weights = [(array((o, i)) * 0.1, array(o) * 0.1) for i, o in itertools.pairwise(sizes)]
     inputs, labels = array((batch, sizes[0])), rng.integers(0, sizes[-1], batch)
 
     def make(m, name):

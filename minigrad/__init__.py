@@ -16,7 +16,7 @@ _pure.install()
 from minigrad import kernels as _kernels
 from minigrad._core.meta import CPU as _CPU
 
-_CPU.backend.use(_kernels.CPU)
+_CPU.backend.use(_kernels.CPU)    # pyright: ignore[reportOptionalMemberAccess]
 
 from minigrad import ops as _ops
 from minigrad._core.meta import Device, Size
@@ -34,6 +34,7 @@ from minigrad.tensor import install_methods as _install_methods
 _install_methods(_ops.METHODS)
 
 from minigrad import autograd, random
+from minigrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from minigrad.autograd.grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
                                          set_grad_enabled)
 from minigrad.creation import *

@@ -17,7 +17,7 @@ from minigrad._version import __version__
 __all__ = ["get_num_threads", "set_num_threads", "show_config"]
 
 try:
-    from minigrad.kernels.cpu import threads as _threads
+    from minigrad.kernels.cpu import threads as _threads  # pyright: ignore[reportAttributeAccessIssue]
 except ImportError:     # interpreted, or not compiled
     _threads = None
 

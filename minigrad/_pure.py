@@ -92,7 +92,7 @@ def stale():
     old = []
     built = None
     for name in compiled_modules():
-        binary = sys.modules[name].__file__
+        binary = sys.modules[name].__file__ or ""
         stem = os.path.join(os.path.dirname(binary), os.path.basename(binary).partition(".")[0])
         if all(os.stat(source).st_mtime <= os.stat(binary).st_mtime for source in sources(stem)):
             continue

@@ -14,6 +14,8 @@ import math
 
 import numpy as np
 
+from minigrad.errors import TensorValueError
+
 __all__ = ["set_printoptions", "tensor_str"]
 
 
@@ -48,6 +50,8 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     """
     profiles = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, math.inf, 3, 80)}
     if profile is not None:
+        if profile not in profiles:
+            raise TensorValueError("MG-E302", f"set_printoptions(): there is no profile {profile!r}", expected=", ".join(profiles))
         options.precision, options.threshold, options.edgeitems, options.linewidth = profiles[profile]
     for name, value in (("precision", precision), ("threshold", threshold), ("edgeitems", edgeitems), ("linewidth", linewidth)):
         if value is not None:
@@ -75,10 +79,8 @@ class Formatter:
             self.scientific = bool(high / low > 1000.0 or high > 1.0e8 or (low < 1.0e-4 and not self.integral))
         if options.sci_mode is not None:
             self.scientific = options.sci_mode
-        shown = values[np.isfinite(values) & (values != 0)] if self.integral else values[np.isfinite(values)]
-        self.width = max([len(self.text(v)) for v in (shown if nonzero.size else values[:0]).tolist()], default=1)
-        if not np.isfinite(values).all():
-            self.width = max(self.width, max(len(self.text(v)) for v in values[~np.isfinite(values)].tolist()))
+        # As in PyTorch the width is that of the finite numbers: a wider nan or inf sticks out.
+        self.width = max([len(self.text(v)) for v in values[np.isfinite(values) & (values != 0)].tolist()], default=1)
 
     def text(self, value):
         """One number, without padding."""
@@ -101,13 +103,12 @@ class ComplexFormatter:
 
     def __init__(self, values):
         values = np.asarray(values)
-        self.real, self.imag = Formatter(values.real), Formatter(values.imag)
+        self.real, self.imag = Formatter(np.real(values)), Formatter(np.imag(values))
         self.width = self.real.width + self.imag.width + 1
 
     def __call__(self, value):
         imaginary = self.imag(value.imag).lstrip()
-        sign = "" if imaginary.startswith("-") else "+"
-        return self.real(value.real) + (sign + imaginary + "j").rjust(self.imag.width + 2 if sign else 0)
+        return self.real(value.real) + ("" if imaginary.startswith("-") else "+") + imaginary + "j"
 
 
 def abbreviated(array):

@@ -4,16 +4,17 @@ Mirrors ``torch/csrc/utils/tensor_new.cpp``, ``aten/src/ATen/native/TensorFactor
 """
 
 import math
-import operator
 import warnings
 
 import numpy as np
 
-from minigrad._core.meta import INTEGER
-from minigrad._core.promotion import default_dtype
+from minigrad._core.meta import INTEGER, dtype_of
+from minigrad._core.promotion import default_dtype, operands_dtype
 from minigrad._core.variable import new_tensor
 from minigrad.dtypes import as_device, as_dtype, bool_, int64
 from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
+from minigrad.ops.base import integer
+from minigrad.ops.elementwise import NUMBERS
 from minigrad.tensor import Tensor
 
 __all__ = ["arange", "as_tensor", "empty", "empty_like", "eye", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like",
@@ -68,71 +69,91 @@ def as_array(data, dtype, copy):
     """`data` as an array of a dtype that tensors have; of `dtype`, if that is not None."""
     if isinstance(data, Tensor):
         array = data._array
-    elif isinstance(data, np.ndarray):
-        array = data
-        if any(stride < 0 for stride in array.strides):
-            raise TensorValueError(
-                "MG-E305", "At least one stride in the given numpy array is negative, and tensors with negative strides are "
-                "not currently supported.", fix="array.copy() first")
-    elif isinstance(data, np.generic):
-        array = np.asarray(data)
-    elif type(data) in (float, int, bool, complex):
+    elif isinstance(data, (np.ndarray, np.generic)) or (hasattr(data, "__array__") and not isinstance(data, type)):
+        array = check_array(np.asarray(data))
+    elif isinstance(data, (float, int, complex)):
         array = of_numbers(data, dtype)
     elif isinstance(data, (list, tuple, range)):
         array = of_sequence(data, dtype)
-    elif hasattr(data, "__array__"):
-        array = np.asarray(data)
-    elif data is None:
-        raise ShapeError("MG-E306", "Could not infer dtype of NoneType")
-    elif isinstance(data, (str, bytes)):
-        raise TensorTypeError("MG-E306", f"new(): invalid data type {type(data).__name__!r}")
     else:
-        raise ShapeError("MG-E306", f"Could not infer dtype of {type(data).__name__}", fix="give a number, a nested list or an array")
+        raise no_number(data, dtype)
     if dtype is not None and array.dtype != dtype:
+        if array.dtype.kind == "c" and dtype.kind not in "cb":
+            array = array.real
         with np.errstate(all="ignore"):
-            array = np.asarray(array.real if array.dtype.kind == "c" and dtype.kind not in "cb" else array).astype(dtype)
+            array = array.astype(dtype)
     elif copy:
         array = np.array(array, order="K" if isinstance(data, Tensor) else "C")
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    return array
+
+
+def check_array(array):
+    """`array`, if it is of a kind that can be the memory of a tensor."""
+    if not array.dtype.isnative:
+        raise TensorValueError("MG-E305", "given numpy array has byte order different from the native byte order. Conversion between "
+                               "byte orders is currently not supported.", fix='array.astype(array.dtype.newbyteorder("="))')
+    dtype_of(array)     # says which dtypes there are
+    if any(stride < 0 for stride in array.strides):
+        raise TensorValueError(
+            "MG-E305", "At least one stride in the given numpy array is negative, and tensors with negative strides are "
+            "not currently supported.", fix="array.copy() first")
+    return array
+
+
+def no_number(data, dtype):
+    """The error for something in the place of a number."""
+    if isinstance(data, (str, bytes)):
+        return TensorTypeError("MG-E306", f"new(): invalid data type {type(data).__name__!r}")
+    error = ShapeError if dtype is None else TensorTypeError
+    return error("MG-E306", f"Could not infer dtype of {type(data).__name__}", fix="give a number, a nested list or an array")
 
 
 def of_numbers(data, dtype):
-    """A Python number, or an array of them, in the dtype that it stands for; if it goes to `dtype`, as exact as it is."""
-    try:
-        array = np.array(data)
-    except ValueError:
-        raise TensorValueError("MG-E306", f"expected sequence of even lengths: {uneven(data)}") from None
+    """A Python number, or nested lists of them, as an array: of `dtype`, or of the one that the numbers stand for."""
+    array = np.array(data)
     kind = array.dtype.kind
-    if kind in "fc" and dtype is not None:
-        return array
-    if kind == "f":
-        with np.errstate(over="ignore"):
-            return array.astype(default_dtype().numpy)
-    if kind == "c":
-        return array.astype(default_dtype().to_complex().numpy)
-    if kind in "bi":
-        return array
-    if kind in "uO" and all(isinstance(v, int) for v in array.ravel().tolist()):
-        raise TensorValueError("MG-E306", "Overflow when unpacking long long: an integer does not fit into int64")
-    raise TensorTypeError("MG-E306", f"new(): invalid data type in {type(data).__name__}: {array.dtype.name}")
+    with np.errstate(over="ignore"):
+        if kind == "c":
+            if dtype is not None and dtype.kind not in "cb":
+                raise TensorTypeError("MG-E306", "must be real number, not complex", expected=dtype.name)
+            return array.astype(default_dtype().to_complex().numpy if dtype is None else dtype)
+        if kind == "f":
+            if dtype is not None and dtype.kind in "iu" and not np.isfinite(array).all():
+                raise ShapeError("MG-E306", f"value cannot be converted to type {dtype.name} without overflow", found=str(data))
+            return array.astype(default_dtype().numpy) if dtype is None else array
+        if kind in "bi":
+            return array
+        if kind in "uO" and dtype is not None and dtype.kind in "fcb":
+            return array.astype(dtype)
+    raise TensorValueError("MG-E306", "Overflow when unpacking long long: an integer does not fit into int64")
 
 
 def of_sequence(data, dtype):
-    """A nested list or tuple as an array: of numbers, of arrays, of 0-d tensors. `dtype` as for `of_numbers`."""
-    check_nested(data, sizes_of(data), 0)
+    """A nested list or tuple as an array: of numbers, of arrays, of 0-d tensors."""
+    check_nested(data, sizes_of(data), 0, dtype)
     leaf = first_leaf(data)
-    if isinstance(leaf, (Tensor, np.ndarray, np.generic)):
+    if contains_tensor(data):
+        kind = operands_dtype(leaves(data)).numpy
+        if dtype is not None and dtype.kind in "iub" and kind.kind in "fc":
+            raise TensorTypeError("MG-E306", "only integer tensors of a single element can be converted to an index", found=kind.name)
+        return np.array(unwrapped(data)).astype(kind)
+    if isinstance(leaf, (np.ndarray, np.generic)):
         array = np.array(unwrapped(data))
-        if isinstance(leaf, Tensor) or array.dtype.kind in "biufc":
+        if array.dtype.kind in "biufc":
             return array
-    if leaf is None and np.size(data) == 0:
+    if leaf is None:
         return np.empty(sizes_of(data), default_dtype().numpy)
-    return of_numbers(unwrapped(data) if contains_tensor(data) else data, dtype)
+    return of_numbers(data, dtype)
 
 
 def contains_tensor(data):
     """Whether a tensor is somewhere in a nested list."""
     return any(isinstance(x, Tensor) or (isinstance(x, (list, tuple)) and contains_tensor(x)) for x in data)
+
+
+def leaves(data):
+    """What nested lists hold, in one list."""
+    return [leaf for x in data for leaf in (leaves(x) if isinstance(x, (list, tuple, range)) else [x])]
 
 
 def unwrapped(data):
@@ -160,15 +181,15 @@ def first_leaf(data):
     return data
 
 
-def check_nested(data, sizes, dim):
+def check_nested(data, sizes, dim, dtype):
     """Raise unless all lists at one depth have the same length and hold what a tensor can."""
     if dim == len(sizes):
         if isinstance(data, (list, tuple)):
             raise TensorTypeError("MG-E306", f"not a sequence of numbers: a {type(data).__name__} where a number was expected")
-        if data is None:
-            raise ShapeError("MG-E306", "Could not infer dtype of NoneType")
         if isinstance(data, (str, bytes)):
-            raise TensorTypeError("MG-E306", f"new(): invalid data type {type(data).__name__!r}")
+            raise TensorValueError("MG-E306", f"too many dimensions {type(data).__name__!r}: it is no number")
+        if not isinstance(data, NUMBERS) and not hasattr(data, "__array__") or isinstance(data, type):
+            raise no_number(data, dtype)
         return
     if not isinstance(data, (list, tuple, range)):
         raise TensorTypeError("MG-E306", f"not a sequence: a {type(data).__name__} where a list of {sizes[dim]} was expected")
@@ -176,12 +197,7 @@ def check_nested(data, sizes, dim):
         raise TensorValueError("MG-E306", f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})")
     if dim + 1 < len(sizes) or not all(type(x) in (float, int, bool) for x in data):
         for item in data:
-            check_nested(item, sizes, dim + 1)
-
-
-def uneven(data):
-    """Where a nested list is not even, in words."""
-    return f"lengths {[len(x) for x in data if hasattr(x, '__len__')]}"
+            check_nested(item, sizes, dim + 1, dtype)
 
 
 def as_tensor(data, dtype=None, device=None):
@@ -195,7 +211,8 @@ def as_tensor(data, dtype=None, device=None):
     """
     if isinstance(data, Tensor):
         return data.to(dtype=dtype, device=device)
-    return made(as_array(data, None if dtype is None else as_dtype(dtype).numpy, copy=not isinstance(data, np.ndarray)), device, False)
+    return made(as_array(data, None if dtype is None else as_dtype(dtype).numpy, copy=not isinstance(data, np.ndarray)), device,
+                False)
 
 
 def from_numpy(ndarray):
@@ -213,13 +230,11 @@ def from_numpy(ndarray):
     """
     if not isinstance(ndarray, np.ndarray):
         raise TensorTypeError("MG-E305", f"expected np.ndarray (got {type(ndarray).__name__})")
-    if not ndarray.dtype.isnative:
-        raise TensorValueError("MG-E305", "given numpy array has byte order different from the native byte order. Conversion between "
-                               "byte orders is currently not supported.", fix='array.astype(array.dtype.newbyteorder("="))')
+    check_array(ndarray)
     if not ndarray.flags.writeable:
         warnings.warn("The given NumPy array is not writable, and minigrad does not support non-writable tensors: writing to this "
                       "tensor fails. Copy the array first if you need to write.", UserWarning, stacklevel=2)
-    return made(as_array(ndarray.view(np.ndarray), None, copy=False).view(), None, False)
+    return made(ndarray.view(np.ndarray), None, False)
 
 
 def from_dlpack(ext_tensor):
@@ -262,11 +277,7 @@ def sizes_argument(size, function):
     """The sizes of a factory function, given one by one or as a tuple."""
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
-    try:
-        shape = tuple([operator.index(n) for n in size])
-    except TypeError:
-        raise TensorTypeError("MG-E206", f"{function}(): argument 'size' must be tuple of ints, but found element of type "
-                              f"{next(type(n).__name__ for n in size if not hasattr(n, '__index__'))}") from None
+    shape = tuple([integer(n, "size", function) for n in size])
     if min(shape, default=0) < 0:
         raise ShapeError("MG-E206", f"{function}: Dimension size must be non-negative.", found=f"size {list(shape)}")
     return shape
@@ -332,8 +343,12 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
     >>> mg.full((2,), 7)
     tensor([7, 7])
     """
+    if not isinstance(size, (tuple, list)):
+        raise TensorTypeError("MG-E206", f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
+    if not isinstance(fill_value, NUMBERS):
+        raise TensorTypeError("MG-E201", f"full(): argument 'fill_value' (position 2) must be Number, not {type(fill_value).__name__}")
     if dtype is None:
         dtype = bool_ if isinstance(fill_value, bool) else int64 if isinstance(fill_value, int) else default_dtype().to_complex() \
             if isinstance(fill_value, complex) else default_dtype()
@@ -419,7 +434,8 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
     if step == 0:
         raise ShapeError("MG-E302", "step must be nonzero")
     if (end - start) * step < 0:
-        raise ShapeError("MG-E302", "upper bound and lower bound inconsistent with step sign", found=f"arange({start}, {end}, {step})")
+        raise ShapeError("MG-E302", "upper bound and lower bound inconsistent with step sign",
+                         found=f"arange({start}, {end}, {step})")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise ShapeError("MG-E302", f"unsupported range: {start} -> {end}")
     whole = all(isinstance(x, (int, np.integer)) for x in (start, end, step))

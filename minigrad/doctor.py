@@ -12,6 +12,7 @@ def check():
     x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
     (x * x.exp()).sum().backward()
     expected = (mg.tensor([1.0, 2.0, 3.0]) + 1) * mg.tensor([1.0, 2.0, 3.0]).exp()
+    assert x.grad is not None
     error = float((x.grad - expected).abs().max())
     return None if error < 1e-4 else f"a gradient is off by {error}"
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from minigrad._core.meta import CPU, DType, Device, dtype_of_numpy, named_dtype
-from minigrad._core.promotion import default_dtype, promote, set_default_dtype as _set_default_dtype
+from minigrad._core.meta import CPU, Device, named_dtype
+from minigrad._core.promotion import as_dtype, default_dtype, promote, set_default_dtype as _set_default_dtype
 from minigrad.errors import AutogradTypeError, ShapeError
 
 __all__ = ["as_device", "as_dtype", "finfo", "get_default_dtype", "iinfo", "promote_types", "set_default_dtype"]
@@ -20,34 +20,15 @@ int32 = named_dtype("int32")
 int64 = long = named_dtype("int64")
 bool_ = named_dtype("bool")
 
-_OF_PYTHON = {float: None, int: int64, bool: bool_, complex: None}
-
-
-def as_dtype(dtype):
-    """The `DType` that an argument means: one of ours, a Python type, or a NumPy dtype."""
-    if isinstance(dtype, DType):
-        return dtype
-    if dtype is float:
-        return default_dtype()
-    if dtype is complex:
-        return default_dtype().to_complex()
-    if dtype in _OF_PYTHON:
-        return _OF_PYTHON[dtype]
-    try:
-        return dtype_of_numpy(np.dtype(dtype))
-    except TypeError:
-        raise AutogradTypeError("MG-E203", f"dtype must be a minigrad.dtype, not {type(dtype).__name__}",
-                                fix="for example minigrad.float32") from None
-
 
 def as_device(device):
     """The `Device` that an argument means: None (the CPU), one of ours, or a string such as ``"cpu"``."""
     if device is None:
         return CPU
     if isinstance(device, str):
-        kind, _, index = device.partition(":")
+        kind = device.partition(":")[0]
     elif isinstance(device, Device):
-        kind, index = device.type, device.index
+        kind = device.type
     else:
         raise AutogradTypeError("MG-E202", f"device must be a string or a minigrad.device, not {type(device).__name__}")
     if kind == "cpu":
@@ -117,4 +98,4 @@ def iinfo(type):
     >>> mg.iinfo(mg.int8).max
     127
     """
-    return np.iinfo(as_dtype(type).numpy)
+    return np.iinfo(as_dtype(type).numpy)    # pyright: ignore

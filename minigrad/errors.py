@@ -5,16 +5,19 @@
       fix:   call the first backward with retain_graph=True, or run the forward again
       help:  minigrad.explain("MG-E101")
 
-Every error has a code, and every code a text (`explain`). There is one class for each builtin that
+Every error has a code, and every code a text (`explain`; the texts are in ``errors.md``). There is one class for each builtin that
 PyTorch raises, so that ``except RuntimeError`` catches here what it catches there; the first line
 keeps the words by which people search for the error.
 
 This file imports nothing of minigrad, so that every layer may raise from it.
 """
 
+import functools
+import os
+
 __all__ = [
-    "ArgumentError", "AutogradError", "AutogradTypeError", "CATALOGUE", "MinigradError", "OutOfRangeError",
-    "ShapeError", "TensorTypeError", "TensorValueError", "explain",
+    "ArgumentError", "AutogradError", "AutogradTypeError", "MinigradError", "OutOfRangeError",
+    "ShapeError", "TensorTypeError", "TensorValueError", "catalogue", "explain",
 ]
 
 
@@ -28,7 +31,7 @@ class MinigradError(Exception):
     def __init__(self, code, what, *, tensor=None, node=None, expected=None, found=None, fix=None):
         self.code = code
         self.what = what
-        lines = [what]
+        lines: list[str] = [what]
         for label, text in (("tensor", tensor), ("node", node), ("expected", expected), ("found", found), ("fix", fix)):
             if text is not None:
                 lines.append(f"  {label + ':':<10}{text}")
@@ -87,15 +90,18 @@ def explain(code=None):
         >>> print(mg.explain("MG-E101").splitlines()[0])
         MG-E101  Backward through the graph a second time
     """
+    texts = catalogue()
     if code is None:
-        return "\n".join(f"{c}  {title}" for c, (title, _) in CATALOGUE.items())
-    if code not in CATALOGUE:
+        return "\n".join(f"{c}  {title}" for c, (title, _) in texts.items())
+    if code not in texts:
         raise KeyError(f"no error code {code!r}; minigrad.explain() lists them all")
-    title, text = CATALOGUE[code]
-    return f"{code}  {title}\n\n{text.strip()}\n"
+    title, text = texts[code]
+    return f"{code}  {title}\n\n{text}\n"
 
 
-# code -> (title, text). The first digit is the area: 1 graph and engine, 2 shapes, dtypes and devices,
-# 3 values and indices of tensors, 4 modules and optimisers, 5 the installation.
-CATALOGUE = {
-}
+@functools.cache
+def catalogue():
+    """Code -> (title, text), as ``errors.md`` beside this file has them. Read when somebody asks: no import waits for it."""
+    with open(os.path.join(os.path.dirname(__file__), "errors.md"), encoding="utf-8") as file:
+        sections = file.read().split("\n## ")[1:]
+    return {heading[:7]: (heading[8:], text.strip()) for heading, _, text in (s.partition("\n") for s in sections)}

@@ -17,10 +17,11 @@ from minigrad.creation import like, made, sizes_argument
 from minigrad.dtypes import as_device, as_dtype, int64
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops import inplace
+from minigrad.ops.base import integer, tensor_argument
 from minigrad.tensor import install_methods
 
-__all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "normal", "rand",
-           "rand_like", "randint", "randn", "randn_like", "randperm", "seed", "set_rng_state"]
+__all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "normal",
+           "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "seed", "set_rng_state"]
 
 
 class Generator:
@@ -258,7 +259,7 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=N
     """
     if size is None:
         of = mean if hasattr(mean, "shape") else std
-        return randn(tuple(of.shape), generator=generator, dtype=of.dtype) * std + mean
+        return randn(tuple(of.shape), generator=generator, dtype=of.dtype) * std + mean    # pyright: ignore[reportAttributeAccessIssue]
     kernels = as_device(device).backend.kernels
     return made(kernels.normal(stream(generator), sizes_argument((size,), "normal"), mean, std, floating(dtype, "normal").numpy),
                 device, requires_grad)
@@ -277,10 +278,12 @@ def randint(low, high=None, size=None, *, generator=None, dtype=None, device=Non
         low, high, size = 0, low, high
     if not isinstance(size, (tuple, list)):
         raise TensorTypeError("MG-E206", f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+    shape = sizes_argument((size,), "randint")
+    low, high = integer(low, "low", "randint"), integer(high, "high", "randint")
     if low >= high:
         raise ShapeError("MG-E302", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     kind = int64 if dtype is None else as_dtype(dtype)
-    numbers = stream(generator).integers(low, high, sizes_argument((size,), "randint"))
+    numbers = stream(generator).integers(low, high, shape)
     return made(np.asarray(numbers).astype(kind.numpy), device, requires_grad)
 
 
@@ -293,7 +296,7 @@ def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False)
     >>> sorted(mg.randperm(4).tolist())
     [0, 1, 2, 3]
     """
-    if n < 0:
+    if integer(n, "n", "randperm") < 0:
         raise ShapeError("MG-E302", f"n must be non-negative, got {n}")
     kind = int64 if dtype is None else as_dtype(dtype)
     return made(stream(generator).permutation(n).astype(kind.numpy), device, requires_grad)
@@ -308,6 +311,7 @@ def bernoulli(input, *, generator=None):
     >>> mg.bernoulli(mg.tensor([0., 1.]))
     tensor([0., 1.])
     """
+    floating(tensor_argument("bernoulli", input).dtype, "bernoulli")
     array = input._array
     if not ((array >= 0) & (array <= 1)).all():
         raise ShapeError("MG-E302", "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1")
@@ -332,7 +336,8 @@ def uniform_(self, from_=0, to=1, *, generator=None, **old):
     if to < low:
         raise ShapeError("MG-E302", f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
     numbers = stream(generator)
-    return write(inplace.Uniform.op, self, (lambda k, shape, dtype: k.uniform(numbers, shape, low, to, dtype),))
+    return write(inplace.Uniform.op, self,  # pyright: ignore[reportAttributeAccessIssue]
+                 (lambda k, shape, dtype: k.uniform(numbers, shape, low, to, dtype),))
 
 
 def normal_(self, mean=0, std=1, *, generator=None):
@@ -348,7 +353,8 @@ def normal_(self, mean=0, std=1, *, generator=None):
     if std < 0:
         raise ShapeError("MG-E302", f"normal expects std >= 0.0, but found std {std}")
     numbers = stream(generator)
-    return write(inplace.Normal.op, self, (lambda k, shape, dtype: k.normal(numbers, shape, mean, std, dtype),))
+    return write(inplace.Normal.op, self,  # pyright: ignore[reportAttributeAccessIssue]
+                 (lambda k, shape, dtype: k.normal(numbers, shape, mean, std, dtype),))
 
 
 def bernoulli_(self, p=0.5, *, generator=None):
@@ -363,7 +369,8 @@ def bernoulli_(self, p=0.5, *, generator=None):
     if not 0 <= p <= 1:
         raise ShapeError("MG-E302", f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     numbers = stream(generator)
-    return write(inplace.Bernoulli.op, self, (lambda k, shape, dtype: k.bernoulli(numbers, shape, p, dtype),))
+    return write(inplace.Bernoulli.op, self,  # pyright: ignore[reportAttributeAccessIssue]
+                 (lambda k, shape, dtype: k.bernoulli(numbers, shape, p, dtype),))
 
 
 install_methods({"uniform_": uniform_, "normal_": normal_, "bernoulli_": bernoulli_})

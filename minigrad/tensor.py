@@ -17,7 +17,8 @@ from minigrad._core.variable import Variable, new_tensor, use_operators
 from minigrad._tensor_str import tensor_str
 from minigrad.dtypes import as_device, as_dtype, bool_, complex64, complex128, float16, float32, float64, int8, int16, int32, \
     int64, uint8
-from minigrad.errors import ArgumentError, AutogradError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import ArgumentError, AutogradError, ShapeError, TensorValueError
+from minigrad.ops.base import dimension, tensor_argument
 
 __all__ = ["Tensor"]
 
@@ -68,7 +69,7 @@ class Tensor(Variable):
         return alias_as(self, cls)
 
     @staticmethod
-    def _make_subclass(cls, data, require_grad=False):
+    def _make_subclass(cls, data, require_grad=False):  # pyright: ignore[reportSelfClsParameterName]
         """A leaf of class `cls` on the memory of `data`. Mirrors ``torch.Tensor._make_subclass``."""
         return new_tensor(cls, data._array, require_grad, data.device)
 
@@ -80,7 +81,7 @@ class Tensor(Variable):
         >>> mg.zeros(2, 3).size(), mg.zeros(2, 3).size(1)
         (minigrad.Size([2, 3]), 3)
         """
-        return self.shape if dim is None else self.shape[_dimension(dim, self.ndim)]
+        return self.shape if dim is None else self.shape[dimension(dim, self.ndim)]
 
     def dim(self):
         """Number of dimensions.
@@ -106,8 +107,9 @@ class Tensor(Variable):
         >>> mg.zeros(2, 3).stride()
         (3, 1)
         """
-        strides = tuple([s // self._array.itemsize for s in self._array.strides])
-        return strides if dim is None else strides[_dimension(dim, self.ndim)]
+        array = self._array if self._meta.numel else np.empty([max(n, 1) for n in self.shape], self._array.dtype)
+        strides = tuple([s // array.itemsize for s in array.strides])
+        return strides if dim is None else strides[dimension(dim, self.ndim)]
 
     def storage_offset(self):
         """How many elements this tensor begins after its storage does.
@@ -164,7 +166,8 @@ class Tensor(Variable):
     def mT(self):
         """The last two dimensions swapped: for a batch of matrices, their transposes. A view."""
         if self.ndim < 2:
-            raise ShapeError("MG-E209", f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+            raise ShapeError("MG-E209", f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D "
+                             "tensor.")
         return self.transpose(-2, -1)
 
     @property
@@ -205,8 +208,9 @@ class Tensor(Variable):
         >>> mg.tensor([1+2j]).conj()
         tensor([1.-2.j])
         """
+        from minigrad._core.apply import call
         from minigrad.ops.elementwise import Conj
-        return Conj.op(self) if self.dtype.is_complex else self
+        return call(Conj.op, (self,)) if self.dtype.is_complex else self
 
     # ---- autograd ---------------------------------------------------------------------------------------
 
@@ -228,7 +232,7 @@ class Tensor(Variable):
         tensor(6.)
         """
         from minigrad.autograd import backward
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)    # pyright: ignore[reportArgumentType]
 
     def requires_grad_(self, requires_grad=True):
         """Set `requires_grad` and return this tensor.
@@ -285,7 +289,7 @@ class Tensor(Variable):
         >>> mg.tensor([1.5]).type_as(mg.tensor(1))
         tensor([1])
         """
-        return self.to(other.dtype)
+        return self.to(tensor_argument("type_as", other, "other").dtype)
 
     def half(self):
         """This tensor as float16.
@@ -392,7 +396,7 @@ class Tensor(Variable):
         tensor([[0, 1],
                 [2, 3]])
         """
-        return self.view(tuple(other.shape))
+        return self.view(tuple(tensor_argument("view_as", other, "other").shape))
 
     def reshape_as(self, other):
         """``self.reshape(other.shape)``
@@ -401,7 +405,7 @@ class Tensor(Variable):
         tensor([[0, 1],
                 [2, 3]])
         """
-        return self.reshape(tuple(other.shape))
+        return self.reshape(tuple(tensor_argument("reshape_as", other, "other").shape))
 
     def expand_as(self, other):
         """``self.expand(other.shape)``
@@ -410,7 +414,7 @@ class Tensor(Variable):
         tensor([[1, 2],
                 [1, 2]])
         """
-        return self.expand(tuple(other.shape))
+        return self.expand(tuple(tensor_argument("expand_as", other, "other").shape))
 
     # ---- new tensors like this one --------------------------------------------------------------------------
 
@@ -431,9 +435,9 @@ class Tensor(Variable):
         >>> mg.tensor([1]).new_full((2,), 5)
         tensor([5, 5])
         """
-        kind = self.dtype if dtype is None else as_dtype(dtype)
-        array = self._meta.backend.kernels.full(tuple(size), fill_value, kind.numpy)
-        return new_tensor(Tensor, array, requires_grad, self.device)
+        from minigrad.creation import full
+        return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device,
+                    requires_grad=requires_grad)
 
     def new_zeros(self, *size, dtype=None, device=None, requires_grad=False):
         """Zeros, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_zeros``.
@@ -441,7 +445,7 @@ class Tensor(Variable):
         >>> mg.tensor([1]).new_zeros(2)
         tensor([0, 0])
         """
-        return self.new_full(_sizes(size), 0, dtype=dtype, requires_grad=requires_grad)
+        return self._filled("zeros", size, dtype, device, requires_grad)
 
     def new_ones(self, *size, dtype=None, device=None, requires_grad=False):
         """Ones, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_ones``.
@@ -449,7 +453,7 @@ class Tensor(Variable):
         >>> mg.tensor([1]).new_ones(2)
         tensor([1, 1])
         """
-        return self.new_full(_sizes(size), 1, dtype=dtype, requires_grad=requires_grad)
+        return self._filled("ones", size, dtype, device, requires_grad)
 
     def new_empty(self, *size, dtype=None, device=None, requires_grad=False):
         """Elements not yet set, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_empty``.
@@ -457,8 +461,12 @@ class Tensor(Variable):
         >>> mg.tensor([1]).new_empty(2).shape
         minigrad.Size([2])
         """
-        kind = self.dtype if dtype is None else as_dtype(dtype)
-        return new_tensor(Tensor, self._meta.backend.kernels.empty(tuple(_sizes(size)), kind.numpy), requires_grad, self.device)
+        return self._filled("empty", size, dtype, device, requires_grad)
+
+    def _filled(self, how, size, dtype, device, requires_grad):
+        from minigrad import creation
+        return getattr(creation, how)(*size, dtype=self.dtype if dtype is None else dtype,
+                                      device=self.device if device is None else device, requires_grad=requires_grad)
 
     # ---- to Python ------------------------------------------------------------------------------------------
 
@@ -496,7 +504,7 @@ class Tensor(Variable):
 
     def __contains__(self, element):
         if isinstance(element, (Tensor, int, float, complex)):
-            return bool((self == element)._array.any())
+            return bool((self == element)._array.any())    # pyright: ignore[reportAttributeAccessIssue]
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __bool__(self):
@@ -564,6 +572,16 @@ class Tensor(Variable):
             return array.astype(dtype)
         return array.copy() if copy else array
 
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        """What a NumPy function makes of a tensor is a tensor again."""
+        return self._of_array(np.asarray(array))
+
+    @staticmethod
+    def _of_array(array):
+        """A tensor on the memory of an array."""
+        from minigrad.creation import as_tensor
+        return as_tensor(array)
+
     def __dlpack__(self, **kwargs):
         """The DLPack capsule of this tensor's memory. Raises `BufferError` if it requires a gradient."""
         if self.requires_grad:
@@ -577,8 +595,8 @@ class Tensor(Variable):
 
     def __deepcopy__(self, memo):
         if self.grad_fn is not None:
-            raise AutogradError("MG-E116", "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
-                                "the moment.", node=self.grad_fn.name(), fix="copy.deepcopy(x.detach())")
+            raise AutogradError("MG-E116", "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                                "protocol at the moment.", node=self.grad_fn.name(), fix="copy.deepcopy(x.detach())")
         if id(self) in memo:
             return memo[id(self)]
         out = new_tensor(type(self), self._array.copy(), self.requires_grad, self.device)
@@ -594,17 +612,6 @@ class Tensor(Variable):
 def _rebuild(cls, array, requires_grad):
     """What a pickled tensor is made of again: always a leaf."""
     return new_tensor(cls, array, requires_grad)
-
-
-def _sizes(size):
-    return size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-
-
-def _dimension(dim, ndim):
-    if not -max(ndim, 1) <= dim < max(ndim, 1):
-        raise OutOfRangeError("MG-E301", f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, {max(ndim, 1) - 1}], "
-                              f"but got {dim})")
-    return dim
 
 
 def install_methods(functions):

@@ -67,12 +67,7 @@ def threads():
     mg.set_num_threads(before)
 
 
-# Their examples wait for what is being written: the catalogue of errors, and tensors made in inference mode.
-WAITING = {"mg.explain", "mg.inference_mode"}
-
-
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.xfail(strict=False)) if n in WAITING else n
-                                  for n in DOCUMENTED if examples(n).examples])
+@pytest.mark.parametrize("name", [n for n in DOCUMENTED if examples(n).examples])
 def test_example(name):
     said = io.StringIO()
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)

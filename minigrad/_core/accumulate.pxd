@@ -1,3 +1,4 @@
+from minigrad._core.anomaly cimport Anomaly, note_creation
 from minigrad._core.c cimport references
 from minigrad._core.hooks cimport run_post_accumulate_hooks
 from minigrad._core.meta cimport Meta

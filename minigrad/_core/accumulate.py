@@ -23,12 +23,15 @@ import weakref
 
 import cython
 
+from minigrad._core.anomaly import Anomaly
+from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.given import given
 from minigrad._core.node import Node
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradError
 
 if not cython.compiled:
+    from minigrad._core.anomaly import note_creation
     from minigrad._core.c import references
     from minigrad._core.hooks import run_post_accumulate_hooks
     from minigrad._core.node import start
@@ -39,6 +42,8 @@ if not cython.compiled:
 # and, interpreted, the argument.
 HELD = cython.declare(cython.Py_ssize_t, 1 if cython.compiled else 2)
 LAST = 0xFFFFFFFFFFFFFFFF
+anomaly = cython.declare(Anomaly, _switch)
+_making = threading.RLock()     # two threads that use a leaf at once must get one node, and so one lock
 
 
 @cython.cclass
@@ -48,11 +53,12 @@ class AccumulateGrad(Node):
     def __init__(self, variable: TensorBase):
         start(self)
         self.variable = variable
-        self.next_nodes = ()
         self.meta = variable._meta
         self.sequence = LAST
         self.hooked = variable._extra is not None and bool(variable._extra.hooks)
         self.lock = threading.Lock()    # two threads may run backward into one leaf
+        if anomaly.enabled:
+            note_creation(self, current())
 
     def apply(self, grad, wanted, results):
         """Accumulate. There are no results: nothing lies behind a leaf."""
@@ -66,8 +72,10 @@ class AccumulateGrad(Node):
             if current().grad_enabled:
                 self.accumulate_with_history(grad)
             else:
-                # see Note [Stealing a gradient]; the count is taken here, where we know who holds it
-                self.accumulate(grad, references(grad) == HELD)
+                # see Note [Stealing a gradient]; the count is taken here, where we know who holds it, and before
+                # the call, whose argument is one more
+                nobody_else: cython.bint = references(grad) == HELD
+                self.accumulate(grad, nobody_else)
         if extra.post_accumulate_hooks:
             run_post_accumulate_hooks(extra.post_accumulate_hooks, leaf)
         return None
@@ -108,7 +116,8 @@ def stealable(grad: TensorBase, leaf: TensorBase) -> cython.bint:
     """Whether `grad`, which only the engine holds, may become ``.grad`` as it is."""
     kernels = leaf._meta.backend.kernels
     return (grad._node is None and not grad._leaf_requires_grad and exclusive(grad)
-            and kernels.owns(grad._array) and kernels.obeys_layout(grad._array, leaf._array))
+            and kernels.owns(grad._array)
+            and (kernels.obeys_layout(grad._array, leaf._array) or not current().grad_layout))
 
 
 @cython.cfunc
@@ -124,13 +133,17 @@ def add_in_place(old: TensorBase, new: TensorBase) -> object:
 
 def accumulator(leaf):
     """The AccumulateGrad node of `leaf`, made now if no graph holds one."""
-    extra = leaf.extras()
-    if extra.accumulator is not None:
+    extra = leaf._extra
+    if extra is not None and extra.accumulator is not None:
         node = extra.accumulator()
         if node is not None:
             return node
-    node = AccumulateGrad(leaf)
-    extra.accumulator = weakref.ref(node)
+    with _making:
+        extra = leaf.extras()
+        node = None if extra.accumulator is None else extra.accumulator()
+        if node is None:
+            node = AccumulateGrad(leaf)
+            extra.accumulator = weakref.ref(node)
     return node
 
 

@@ -1,407 +1,42 @@
 """Running an op: forward on the arrays, and a node for the backward if anything requires a gradient.
 
-An op reaches this file as a `Primitive`, made from a rule class by ``ops/base.py``:
-
-    @op("mul")
-    class Mul(Elementwise):             Primitive "mul"
-        def vjp_x(g, y): ...              formula of input 0 needs y
-        def vjp_y(g, x): ...              formula of input 1 needs x
-
-What a formula needs is what its parameters name: an input, an output (``z``), a non-tensor argument, or
-the shape of an input (``x_shape``). So for each set of inputs that require a gradient it is known
-beforehand what has to be saved, and nothing else is: for ``x * b`` with a constant ``b`` that is ``b``
-alone. A `Plan` is the answer for one such set (a bit mask), made once per op and mask.
-
-    x * b ──> forward ──> out        node = OpNode(Mul, plan of mask 01)
-                                     node.saved0 = b, version0 = b's version
-                                     node.next_nodes = (x's node, None)
+    x * b     binary(mul, x, b)
+                1. out = a tensor around kernel(x's array, b's array)
+                2. does x or b require a gradient, and is grad mode on?
+                3. record: a node with their nodes behind it, and what mul's plan says to save
 
 Note [Fast and slow paths]
     `binary` and `unary` first try what nearly always holds: tensors of the public class with identical
     metadata, nothing special switched on. Then forward is one call of a kernel. Everything else
-    (broadcasting, type promotion, numbers of odd types, subclasses, forward-mode AD) is in `slow`, which
+    (type promotion, numbers of odd types, subclasses, forward-mode AD) is in `slow`, which
     gives the same result for the easy cases too, at four times the price.
 
-Note [Fields for three saved values]
-    Nine nodes of ten save three values or fewer. They lie in fields of the node, with their versions
-    beside them (NOT_A_TENSOR where the value is a number or a shape), and the two notes in saved.py hold
-    for them. A `SavedTensor` per value and a list for them made a 200-op chain a fifth slower.
-
-Mirrors the generated ``torch/csrc/autograd/generated/{VariableType,Functions}.cpp``.
-Read next: ``engine.py``.
+Mirrors the generated ``torch/csrc/autograd/generated/VariableType.cpp``. Read next: ``dependencies.py``.
 """
 
 import cython
 
-from minigrad._core.promotion import default_dtype, dtype_of_number, result_dtype
 from minigrad._core.meta import Device, DType, Meta
-from minigrad._core.node import Node
-from minigrad._core.saved import SavedTensor
+from minigrad._core.primitive import Primitive
+from minigrad._core.promotion import check_dtypes, default_dtype, dtype_of_number, result_dtype
 from minigrad._core.state import State
 from minigrad._core.tensor import TensorBase
-from minigrad.errors import ShapeError, TensorTypeError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.meta import meta_of
-    from minigrad._core.node import start
-    from minigrad._core.saved import check, save, spent, with_history
+    from minigrad._core.operands import broadcast_shape, not_a_tensor, on_one_device
+    from minigrad._core.opnode import all_undefined, record, record_many
     from minigrad._core.state import current
-    from minigrad._core.tensor import alias, make, plain, wrap
+    from minigrad._core.tensor import make, plain, wrap
 
-# Where a saved value comes from (Plan.source): argument k is k, its shape SHAPE + k, output j is -1 - j.
-SHAPE = cython.declare(cython.int, 100)
 # AutogradMeta.creation, see views.py.
 DEFAULT = cython.declare(cython.int, 0)
 MULTI_OUTPUT_NODE = cython.declare(cython.int, 2)
 NO_GRAD_MODE = cython.declare(cython.int, 3)
 INFERENCE_MODE = cython.declare(cython.int, 4)
-NOT_A_TENSOR = cython.declare(cython.int, -1)
-NOT_AN_OUTPUT = cython.declare(cython.int, -1)
 # The mask of an op with any number of inputs, whose one formula is told what is needed.
 ALL = cython.declare(cython.longlong, -1)
-MOST_SAVED = 12
-MOST_NEEDED = 8
-
-
-@cython.cclass
-class Primitive:
-    """One op as this file knows it. See ``ops/base.py`` for the class that it is made from.
-
-    name, node_name  ``"mul"``, ``"MulBackward0"``
-    params, outputs  names of forward's arguments and results, as the formulas use them
-    inputs           how many of the first arguments are tensors
-    variadic         the first argument is a tuple of tensors, and the only one that holds tensors
-    forward          forward(kernels, *arrays, *others) -> array or tuple of arrays
-    formulas         per input: None, or (vjp, names of what it needs)
-    joint            or one for all inputs: (vjp, names), called with the needs as a tuple of bools
-    kernel           number of the kernel that is the whole forward, -1 if `forward` has to be called
-    commutative      two operands whose order does not matter
-    floats_only      integers are converted to the default dtype first
-    refuses_bool     message of the error for bool operands, or None
-    result           dtype of the result if it is not that of the operands
-    """
-
-    def __init__(self, rule, name, node_name, params, outputs, inputs, variadic, forward, formulas, joint,
-                 kernel, commutative, floats_only, refuses_bool, result, differentiable, view):
-        self.rule = rule
-        self.name = name
-        self.node_name = node_name
-        self.params = params
-        self.outputs = outputs
-        self.inputs = inputs
-        self.variadic = variadic
-        self.forward = forward
-        self.formulas = formulas
-        self.joint = joint
-        self.kernel = kernel
-        self.commutative = commutative
-        self.floats_only = floats_only
-        self.refuses_bool = refuses_bool
-        self.result = result
-        self.differentiable = differentiable
-        self.view = view
-        self.plans = {}
-        self.small_plans = [None] * 8
-
-    def plan(self, mask):
-        """What to save, and how to call the formulas, if the inputs in `mask` require a gradient."""
-        if 0 <= mask < 8:
-            found = self.small_plans[mask]
-            if found is None:
-                found = self.small_plans[mask] = Plan(self, mask)
-            return found
-        found = self.plans.get(mask)
-        if found is None:
-            found = self.plans[mask] = Plan(self, mask)
-        return found
-
-    def __call__(self, *args):
-        return call(self, args)
-
-    def __repr__(self):
-        return f"<Primitive {self.name}>"
-
-
-@cython.cclass
-class Plan:
-    """What an op saves when a given set of its inputs requires a gradient."""
-
-    def __init__(self, op, mask):
-        if not cython.compiled:
-            self.source = [0] * MOST_SAVED
-            self.count = [0] * 8
-            self.slots = [0] * 64
-        self.inputs = op.inputs
-        names = []
-        formulas = []
-        i: cython.int
-        k: cython.int
-        self.joint = None
-        if op.joint is not None:
-            self.joint, needs = op.joint
-            names.extend(needs)
-        else:
-            for i in range(op.inputs):
-                if not (mask >> i) & 1 or op.formulas[i] is None:
-                    formulas.append(None)
-                    continue
-                formula, needs = op.formulas[i]
-                formulas.append(formula)
-                self.count[i] = len(needs)
-                for k in range(len(needs)):
-                    if needs[k] not in names:
-                        names.append(needs[k])
-                    self.slots[MOST_NEEDED * i + k] = names.index(needs[k])
-        self.active = 0
-        for i in range(len(formulas)):
-            if formulas[i] is not None:
-                self.active |= cython.cast(cython.longlong, 1) << i
-        self.simple = self.joint is None and len(names) <= 3 and op.inputs <= 2
-        self.names = tuple(names)
-        self.formulas = tuple(formulas)
-        self.saved = len(names)
-        self.saves_output = False
-        for k in range(len(names)):
-            name = names[k]
-            if name in op.params:
-                self.source[k] = op.params.index(name)
-            elif name in op.outputs:
-                self.source[k] = -1 - op.outputs.index(name)
-                self.saves_output = True
-            else:
-                self.source[k] = SHAPE + op.params.index(name.removesuffix("_shape"))
-
-
-# ---- the node -----------------------------------------------------------------------------------------
-
-
-@cython.cclass
-class OpNode(Node):
-    """The node of a built-in op: the op, the plan, and the values that the plan says to save."""
-
-    def name(self):
-        return cython.cast(Primitive, self.op).node_name
-
-    def store(self, slot, value, output):
-        """Save `value`, a tensor or not, in `slot`; `output` is its number if this node produced it."""
-        version: cython.int = NOT_A_TENSOR
-        if isinstance(value, TensorBase):
-            if slot > 2:
-                value = save(value, cython.cast(Plan, self.plan).names[slot], output)
-            else:
-                tensor = cython.cast(TensorBase, value)
-                if output != NOT_AN_OUTPUT:
-                    value = alias(tensor)
-                elif tensor._node is not None:
-                    self.interior |= 1 << slot
-                version = tensor.version()
-        if slot == 0:
-            self.saved0 = value
-            self.version0 = version
-        elif slot == 1:
-            self.saved1 = value
-            self.version1 = version
-        elif slot == 2:
-            self.saved2 = value
-            self.version2 = version
-        else:
-            if self.more is None:
-                self.more = []
-            self.more.append(value)
-        return None
-
-    def value(self, slot, history):
-        """What was saved in `slot`. A saved output gets its history back if `history` is set."""
-        version: cython.int
-        if slot == 0:
-            value = self.saved0
-            version = self.version0
-        elif slot == 1:
-            value = self.saved1
-            version = self.version1
-        elif slot == 2:
-            value = self.saved2
-            version = self.version2
-        else:
-            value = self.more[slot - 3]
-            if isinstance(value, SavedTensor):
-                return cython.cast(SavedTensor, value).value(self, history)
-            return value
-        if version == NOT_A_TENSOR:
-            return value
-        tensor = cython.cast(TensorBase, value)
-        interior: cython.bint = self.interior >> slot & 1
-        if tensor.version() != version or (interior and tensor._node is None):
-            check(tensor, version, interior, cython.cast(Plan, self.plan).names[slot], self)
-        source: cython.int = cython.cast(Plan, self.plan).source[slot]
-        if history and source < 0:
-            return with_history(tensor, self, -1 - source)
-        return tensor
-
-    def release(self):
-        self.freed = True
-        self.saved0 = None
-        self.saved1 = None
-        self.saved2 = None
-        self.more = None
-        return None
-
-    def apply(self, grad, wanted, results):
-        plan = cython.cast(Plan, self.plan)
-        if self.metas is None:
-            if grad is None:
-                return None
-        elif all_undefined(grad):
-            return None
-        if self.freed and plan.saved > 0:
-            raise spent(self)
-        if not plan.simple:
-            return self.apply_many(grad, wanted, results)
-        history: cython.bint = plan.saves_output and current().grad_enabled
-        active: cython.longlong = plan.active & wanted
-        a = b = c = None
-        if plan.saved > 0:
-            a = self.value(0, history)
-            if plan.saved > 1:
-                b = self.value(1, history)
-                if plan.saved > 2:
-                    c = self.value(2, history)
-        if active & 1:
-            results[0] = self.one(0, grad, a, b, c)
-        if active & 2:
-            results[1] = self.one(1, grad, a, b, c)
-        return None
-
-    def one(self, i, grad, a, b, c):
-        """The formula of input `i`, called with those of the three saved values that it names."""
-        plan = cython.cast(Plan, self.plan)
-        formula = plan.formulas[i]
-        n: cython.int = plan.count[i]
-        if n == 0:
-            return formula(grad)
-        slot: cython.int = plan.slots[MOST_NEEDED * i]
-        p = a if slot == 0 else b if slot == 1 else c
-        if n == 1:
-            return formula(grad, p)
-        slot = plan.slots[MOST_NEEDED * i + 1]
-        q = a if slot == 0 else b if slot == 1 else c
-        if n == 2:
-            return formula(grad, p, q)
-        slot = plan.slots[MOST_NEEDED * i + 2]
-        return formula(grad, p, q, a if slot == 0 else b if slot == 1 else c)
-
-    def apply_many(self, grad, wanted, results):
-        """`apply` for any number of inputs, outputs and saved values."""
-        plan = cython.cast(Plan, self.plan)
-        history = current().grad_enabled
-        i: cython.int
-        k: cython.int
-        values = [self.value(k, history) for k in range(plan.saved)]
-        if plan.joint is not None:
-            needs = tuple([node is not None and (i > 62 or (wanted >> i) & 1 != 0)
-                           for i, node in enumerate(self.next_nodes)])
-            for i, result in enumerate(plan.joint(grad, needs, *values)):
-                results[i] = result
-            return None
-        for i in range(plan.inputs):
-            if plan.active & wanted & (cython.cast(cython.longlong, 1) << i):
-                results[i] = plan.formulas[i](
-                    grad, *[values[plan.slots[MOST_NEEDED * i + k]] for k in range(plan.count[i])])
-        return None
-
-    def __getattr__(self, name):
-        if not name.startswith("_saved_"):
-            raise AttributeError(name)
-        names = self.saved_names()
-        if name[7:] not in names:
-            raise AttributeError(f"{self.name()} has not saved {name[7:]!r}; it has saved: {', '.join(names) or 'nothing'}")
-        if self.freed:
-            raise spent(self)
-        return self.value(names.index(name[7:]), True)
-
-    def saved_names(self):
-        """What the saved values are called in PyTorch: the x of our rules is ``self``, z ``result``."""
-        torch_names = cython.cast(Primitive, self.op).rule.torch_names
-        return [torch_names.get(name, name) for name in cython.cast(Plan, self.plan).names]
-
-    def __dir__(self):
-        return [*object.__dir__(self), *["_saved_" + name for name in self.saved_names()]]
-
-
-@cython.cfunc
-def all_undefined(grads: list) -> cython.bint:
-    for grad in grads:
-        if grad is not None:
-            return False
-    return True
-
-
-# ---- leaving a node behind ----------------------------------------------------------------------------
-
-
-def record(op, state, mask, edges, numbers, out, outs, x, y, args):
-    """Make the node of an op that has just run, and save what its plan says.
-
-    The arguments of the op are `args`, or, if that is None, `x` and `y`: pairs are frequent enough to be
-    worth a tuple less. `out` is the first output, `outs` all of them if there are several.
-    """
-    node: OpNode = OpNode.__new__(OpNode) if cython.compiled else OpNode()
-    plan: Plan = None
-    if 0 <= mask < 8:
-        plan = op.small_plans[mask]
-    if plan is None:
-        plan = op.plan(mask)
-    node.op = op
-    node.plan = plan
-    node.next_nodes = edges
-    node.input_numbers = numbers
-    node.meta = out._meta
-    node.sequence = state.next_sequence
-    state.next_sequence += 1
-    if outs is None:
-        out._node = node
-    else:
-        adopt(node, outs)
-    k: cython.int
-    source: cython.int
-    for k in range(plan.saved):
-        source = plan.source[k]
-        if source < 0:
-            node.store(k, out if outs is None else outs[-1 - source], -1 - source)
-        elif source < SHAPE:
-            node.store(k, args[source] if args is not None else x if source == 0 else y, NOT_AN_OUTPUT)
-        else:
-            node.store(k, shape_of(args[source - SHAPE] if args is not None else x if source == SHAPE else y),
-                       NOT_AN_OUTPUT)
-    return node
-
-
-@cython.cfunc
-def adopt(node: Node, outs) -> object:
-    """Make `node` the producer of several outputs, except those that have no derivative."""
-    metas = []
-    i: cython.int
-    for i in range(len(outs)):
-        out = cython.cast(TensorBase, outs[i])
-        metas.append(out._meta)
-        if out._meta.dtype.differentiable:
-            out._node = node
-            out._output_number = i
-    node.metas = tuple(metas)
-    return None
-
-
-def shape_of(argument):
-    """The shape of a tensor (or None, or a number: the empty shape), the shapes of several."""
-    if isinstance(argument, TensorBase):
-        return cython.cast(TensorBase, argument)._meta.shape
-    if isinstance(argument, tuple):
-        return [shape_of(item) for item in argument]
-    return ()
-
-
-# ---- running an op ------------------------------------------------------------------------------------
 
 
 def binary(op, x, y):
@@ -417,8 +52,8 @@ def binary(op, x, y):
                     e = edge_of(a)
                     f = edge_of(b)
                     if e is not None or f is not None:
-                        record(op, state, (e is not None) | ((f is not None) << 1), (e, f), numbers_of(a, b),
-                               out, None, x, y, None)
+                        record(op, state, (e is not None) | ((f is not None) << 1), 2, e, f, numbers_of(a, b),
+                               out, x, y, None)
                     elif a._view or b._view:
                         remember(op, state, (x, y), (x, y), out, None)
                 return out
@@ -433,8 +68,8 @@ def binary(op, x, y):
                 e = edge_of(a)
                 if e is not None:
                     # a number counts as an input of + - * /, as in PyTorch, but not of x ** 2
-                    record(op, state, 1, (e, None) if op.inputs == 2 else (e,),
-                           (a._output_number, 0) if a._output_number else None, out, None, x, y, None)
+                    record(op, state, 1, op.inputs, e, None, (a._output_number, 0) if a._output_number else None,
+                           out, x, y, None)
                 elif a._view:
                     remember(op, state, (x, y), (x, y)[:op.inputs], out, None)
             return out
@@ -477,8 +112,7 @@ def unary(op, x):
             if state.grad_enabled and op.differentiable:
                 e = edge_of(a)
                 if e is not None:
-                    record(op, state, 1, (e,), (a._output_number,) if a._output_number else None,
-                           out, None, x, None, None)
+                    record(op, state, 1, 1, e, None, (a._output_number,) if a._output_number else None, out, x, None, None)
                 elif a._view:
                     remember(op, state, (x,), (x,), out, None)
             return out
@@ -511,8 +145,7 @@ def slow(op, state, operands):
     if first is None:
         return NotImplemented
     dtype: DType = result_dtype(ranks)
-    if op.refuses_bool is not None and dtype.name == "bool":
-        raise ShapeError("MG-E203", op.refuses_bool)
+    check_dtypes(op.rule, dtype, ranks)
     if op.floats_only and not dtype.differentiable:
         dtype = default_dtype()
     kernels = first._meta.backend.kernels
@@ -521,7 +154,7 @@ def slow(op, state, operands):
     try:
         array = first._meta.backend.table[op.kernel](*arrays)
     except ValueError:
-        check_broadcast([cython.cast(TensorBase, x)._meta for x in operands if isinstance(x, TensorBase)])
+        broadcast_shape([cython.cast(TensorBase, x)._meta for x in operands if isinstance(x, TensorBase)])
         raise
     return finish(op, state, operands, operands[:op.inputs], array, first._meta.device)
 
@@ -560,8 +193,8 @@ def call(op, args):
         if state.grad_enabled and op.differentiable and out._meta.dtype.differentiable:
             edge = edge_of(first)
             if edge is not None:
-                record(op, state, 1, (edge,), (first._output_number,) if first._output_number else None,
-                       out, None, None, None, args)
+                record(op, state, 1, 1, edge, None, (first._output_number,) if first._output_number else None,
+                       out, None, None, args)
             elif first._view:
                 remember(op, state, args, tensors[:1], out, None)
         return out
@@ -665,7 +298,7 @@ def remember(op: Primitive, state: State, args: tuple, tensors: tuple, out: Tens
         return None
     if outs is None and not out._meta.dtype.differentiable:
         return None
-    record(op, state, mask, tuple(edges), tuple(numbers) if numbered else None, out, outs, None, None, args)
+    record_many(op, state, mask, tuple(edges), tuple(numbers) if numbered else None, out, outs, args)
     return None
 
 
@@ -701,40 +334,3 @@ def tangent_of(x) -> object:
         return None
     extra = cython.cast(TensorBase, x)._extra
     return None if extra is None else extra.tangent
-
-
-# ---- errors -------------------------------------------------------------------------------------------
-
-
-def on_one_device(op, first, tensor):
-    if first is not None and first._meta.device is not tensor._meta.device and first._meta.device != tensor._meta.device:
-        raise ShapeError(
-            "MG-E202", "Expected all tensors to be on the same device, but found at least two devices, "
-            f"{first._meta.device} and {tensor._meta.device}, in {op.name}().",
-            fix="move one of them: x.to(y.device)")
-    return tensor if first is None else first
-
-
-def not_a_tensor(op, x):
-    """The error for an argument that has to be a tensor."""
-    return TensorTypeError("MG-E201", f"{op.name}(): argument must be Tensor, not {type(x).__name__}",
-                           fix="make it one with minigrad.tensor(...)")
-
-
-def check_broadcast(metas):
-    """Raise if tensors with these metadata cannot be broadcast together."""
-    a = metas[0].shape
-    for meta in metas[1:]:
-        b = meta.shape
-        n = max(len(a), len(b))
-        wide_a = (1,) * (n - len(a)) + a
-        wide_b = (1,) * (n - len(b)) + b
-        for dim in range(n):
-            if wide_a[dim] != wide_b[dim] and 1 not in (wide_a[dim], wide_b[dim]):
-                raise ShapeError(
-                    "MG-E204", f"The size of tensor a ({wide_a[dim]}) must match the size of tensor b ({wide_b[dim]}) "
-                    f"at non-singleton dimension {dim}",
-                    found=f"shapes {list(a)} and {list(b)}",
-                    fix="shapes are aligned at the right; sizes must be equal or 1. reshape(), unsqueeze() or "
-                        "transpose() one of them")
-        a = tuple([q if p == 1 else p for p, q in zip(wide_a, wide_b)])

@@ -1,6 +1,9 @@
 # What the compiled engine takes from C. The interpreted twins are in c.py.
 from cpython.object cimport PyObject
 
+cdef extern from "numpy/arrayobject.h":
+    pass
+
 cdef extern from *:
     """
     #ifndef MINIGRAD_C_H
@@ -19,6 +22,12 @@ cdef extern from *:
         return base->tp_new((PyTypeObject *)cls, empty, NULL);
     }
 
+    /* NumPy's number for the type of an array's elements; -1 if their bytes are swapped. */
+    static inline int mg_type_number(PyObject *array) {
+        PyArray_Descr *d = ((PyArrayObject_fields *)array)->descr;
+        return PyArray_ISNBO(d->byteorder) ? d->type_num : -1;
+    }
+
     /* Give `sub` the arithmetic slots of its base; see Note [Operators in C] in variable.py. */
     static inline void mg_inherit_arithmetic(PyTypeObject *sub, PyTypeObject *base) {
         PyNumberMethods *to = sub->tp_as_number, *from = base->tp_as_number;
@@ -34,6 +43,7 @@ cdef extern from *:
     """
     Py_ssize_t references "mg_references"(object o)
     unsigned long long thread_id "mg_thread_id"()
+    int type_number "mg_type_number"(object array)
     void inherit_arithmetic "mg_inherit_arithmetic"(type sub, type base)
     object allocate "mg_allocate"(type base, object cls, object empty)
 

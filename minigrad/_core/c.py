@@ -7,7 +7,7 @@ answer to each, only slower.
 import sys
 import threading
 
-__all__ = ["allocate", "check_signals", "inherit_arithmetic", "references", "thread_id"]
+__all__ = ["allocate", "check_signals", "inherit_arithmetic", "references", "thread_id", "type_number"]
 
 
 def thread_id():
@@ -34,3 +34,8 @@ def references(obj):
 def allocate(base, cls, empty):
     """An instance of `cls` whose ``__init__`` has not run."""
     return object.__new__(cls)
+
+
+def type_number(array):
+    """NumPy's number for the type of an array's elements; -1 if their bytes are swapped."""
+    return array.dtype.num if array.dtype.isnative else -1

@@ -16,23 +16,24 @@ torch/csrc/autograd/VariableTypeUtils.h.
 
 import cython
 
-from minigrad._core.apply import OpNode, Plan, Primitive
-from minigrad._core.meta import Meta
-from minigrad._core.node import Node
-from minigrad._core.promotion import default_dtype, operands_dtype
+from minigrad._core.opnode import OpNode
+from minigrad._core.primitive import Plan, Primitive
+from minigrad._core.promotion import check_dtypes, default_dtype, operands_dtype, ranks_of
 from minigrad._core.state import State
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradError, ShapeError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
-    from minigrad._core.apply import array_in, base_requires_grad, on_one_device, shape_of
+    from minigrad._core.apply import array_in, base_requires_grad
+    from minigrad._core.operands import broadcast_shape, on_one_device
+    from minigrad._core.opnode import described, new_node
     from minigrad._core.saved import describe
     from minigrad._core.state import current
     from minigrad._core.tensor import wrap
     from minigrad._core.views import check_creation, rebase
 
-SHAPE = cython.declare(cython.int, 100)     # as in apply.py
+SHAPE = cython.declare(cython.int, 100)     # as in primitive.py
 
 
 def check_inplace(target):
@@ -55,7 +56,7 @@ def check_inplace(target):
 def check_memory(target: TensorBase):
     """Raise if several elements of `target` are one number in memory, as in the result of expand()."""
     for size, stride in zip(target._meta.shape, target._array.strides):
-        if size > 1 and stride == 0:
+        if size > 1 and target._meta.numel and stride == 0:
             raise AutogradError(
                 "MG-E122", "unsupported operation: more than one element of the written-to tensor refers to a single memory "
                 "location.", tensor=describe(target._meta), fix="clone() the tensor before performing the operation")
@@ -98,7 +99,8 @@ def write(op, target, others):
     array = computed(op, target, args)
     node: OpNode = None
     if mask != 0:
-        node = new_node(op, state, mask, tuple(edges), tuple(numbers) if any(numbers) else None, target._meta)
+        node = new_node(op.plan(mask), state, target._meta)
+        node.connect(tuple(edges), tuple(numbers) if any(numbers) else None)
         save_inputs(node, target, args)
     target._meta.backend.kernels.copy_(target._array, array)
     counter = target.shared_counter()
@@ -119,8 +121,7 @@ def computed(op: Primitive, target: TensorBase, args: tuple) -> object:
             on_one_device(op, first, x)
     if op.kernel >= 0:
         dtype = operands_dtype(args)
-        if op.refuses_bool is not None and dtype.name == "bool":
-            raise ShapeError("MG-E203", op.refuses_bool)
+        check_dtypes(op.rule, dtype, ranks_of(args))
         if op.floats_only and not dtype.differentiable:
             dtype = default_dtype()
         if dtype.category > target._meta.dtype.category:
@@ -128,39 +129,12 @@ def computed(op: Primitive, target: TensorBase, args: tuple) -> object:
                              f"{target._meta.dtype.name}", fix="convert first: x = x.to(...), or use the out-of-place op")
         arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
                   else kernels.number(x, dtype.numpy) for x in args]
-        shape = broadcast_shape(args)
+        shape = broadcast_shape([cython.cast(TensorBase, x)._meta for x in args if isinstance(x, TensorBase)])
         if shape != target._meta.shape:
             raise ShapeError("MG-E204", f"output with shape {list(target._meta.shape)} doesn't match the broadcast shape "
                              f"{list(shape)}", fix="an in-place op cannot enlarge its tensor: use the out-of-place op")
         return target._meta.backend.table[op.kernel](*arrays)
     return op.forward(kernels, *[array_in(x) for x in args])
-
-
-def broadcast_shape(args):
-    """The shape that tensors (and numbers) broadcast to. Raises if they do not."""
-    from minigrad._core.apply import check_broadcast
-    metas = [cython.cast(TensorBase, x)._meta for x in args if isinstance(x, TensorBase)]
-    check_broadcast(metas)
-    n = max([len(meta.shape) for meta in metas])
-    sizes = [1] * n
-    for meta in metas:
-        for i, size in enumerate(meta.shape):
-            if size != 1:
-                sizes[n - len(meta.shape) + i] = size
-    return tuple(sizes)
-
-
-@cython.cfunc
-def new_node(op: Primitive, state: State, mask: cython.longlong, edges: tuple, numbers, meta: Meta) -> OpNode:
-    node: OpNode = OpNode.__new__(OpNode) if cython.compiled else OpNode()
-    node.op = op
-    node.plan = op.plan(mask)
-    node.next_nodes = edges
-    node.input_numbers = numbers
-    node.meta = meta
-    node.sequence = state.next_sequence
-    state.next_sequence += 1
-    return node
 
 
 @cython.cfunc
@@ -181,7 +155,7 @@ def save_inputs(node: OpNode, target: TensorBase, args: tuple) -> object:
         elif source < SHAPE:
             node.store(k, args[source], -1)
         else:
-            node.store(k, shape_of(args[source - SHAPE]), -1)
+            node.store(k, described(source, args), -1)
     return None
 
 

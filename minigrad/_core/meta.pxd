@@ -1,3 +1,5 @@
+from minigrad._core.c cimport type_number
+
 cdef class DType:
     cdef readonly str name
     cdef readonly object numpy

@@ -18,6 +18,9 @@ Read next: ``tensor.py``.
 import cython
 import numpy as np
 
+if not cython.compiled:
+    from minigrad._core.c import type_number
+
 __all__ = ["BOOL", "COMPLEX", "CPU", "DTYPES", "FLOAT", "INTEGER", "Backend", "DType", "Device", "Meta", "Size",
            "dtype_of", "dtype_of_numpy", "make_meta",
            "meta_of", "named_dtype"]
@@ -129,6 +132,12 @@ DTYPES = tuple(
 )
 _BY_NAME = {d.name: d for d in DTYPES}
 _BY_NUMPY = {d.numpy: d for d in DTYPES}
+# by NumPy's number; several numbers may stand for one dtype (long and long long)
+MOST_NUMBERS = cython.declare(cython.int, 24)
+_BY_NUMBER = cython.declare(list, [None] * 24)
+for _dtype in map(np.dtype, np.typecodes["AllInteger"] + np.typecodes["AllFloat"] + "?"):
+    _BY_NUMBER[_dtype.num] = _BY_NUMPY.get(_dtype)
+ndarray = cython.declare(object, np.ndarray)
 
 
 def named_dtype(name):
@@ -146,7 +155,13 @@ def dtype_of_numpy(dtype):
 
 
 def dtype_of(array):
-    """The `DType` of `array`."""
+    """The `DType` of `array`. (Looking the dtype object up in a dict instead costs 60 ns, a third of an op.)"""
+    if type(array) is ndarray:
+        number: cython.int = type_number(array)
+        if 0 <= number < MOST_NUMBERS:
+            found = _BY_NUMBER[number]
+            if found is not None:
+                return found
     return dtype_of_numpy(array.dtype)
 
 

@@ -11,7 +11,10 @@ cdef class NodeExtra:
 
 @cython.trashcan(True)
 cdef class Node:
-    cdef tuple next_nodes
+    cdef int edges
+    cdef Node next0
+    cdef Node next1
+    cdef tuple next_more
     cdef tuple input_numbers
     cdef Meta meta
     cdef tuple metas
@@ -19,7 +22,6 @@ cdef class Node:
     cdef unsigned long long sequence
     cdef object __weakref__
     # fields of OpNode: here, because only then its nodes come from the freelist
-    cdef object op
     cdef object plan
     cdef object saved0
     cdef object saved1
@@ -29,18 +31,21 @@ cdef class Node:
     cdef int version1
     cdef int version2
     cdef unsigned char interior
-    cdef bint freed
+    cdef unsigned char freed
     # scratch of the GraphTask numbered `task`
     cdef object grad
     cdef unsigned long long task
     cdef int dependencies
-    cdef bint needed
-    cdef bint hooked
+    cdef unsigned char needed
+    cdef unsigned char hooked
 
     cdef object apply(self, object grad, long long wanted, list results)
     cdef object release(self)
     cdef int number_of_outputs(self)
     cdef Meta output_meta(self, int number)
+    cdef Node next_node(self, Py_ssize_t i)
+    cdef tuple next_nodes(self)
+    cdef object connect(self, tuple nodes, object numbers)
     cdef int input_number(self, Py_ssize_t edge)
     cdef NodeExtra extras(self)
     cpdef name(self)

@@ -9,14 +9,16 @@ those go next:
     y = a * b                                          edge 1 --> AccumulateGrad of b, input 0
 
 An edge is a pair (node, input number): the gradient that it carries belongs to that output of the
-next node's forward op. Most ops have one output, so we keep the nodes in one tuple and the input
-numbers in another that is absent while all of them are zero; pairs are made when somebody asks for
-`next_functions`. (An object per edge took an eighth of a small graph's time.)
+next node's forward op. Most ops have one or two inputs, so the nodes behind the first two edges lie in fields
+(`next0`, `next1`) and only those of further edges in a tuple; most have one output, so the input numbers are
+in a tuple that is absent while all of them are zero. Pairs are made when somebody asks for `next_functions`.
+(An object per edge took an eighth of a small graph's time, and a tuple of nodes a quarter of the time to
+build and free a graph: the garbage collector walks over whatever can hold other objects.)
 
-The engine knows nodes through five things only: `next_nodes`, `sequence`, `apply`, `release` and the
+The engine knows nodes through five things only: their edges, `sequence`, `apply`, `release` and the
 scratch fields. The kinds of node:
 
-    OpNode           a built-in op                        apply.py
+    OpNode           a built-in op                        opnode.py
     AccumulateGrad   adds the gradient to a leaf's .grad  accumulate.py
 
 Invariants
@@ -25,7 +27,7 @@ Invariants
   * A node holds its next nodes strongly, and never a tensor that holds the node.
   * `sequence` grows in the order of creation within a thread. The engine runs the latest node first.
 
-Mirrors ``torch/csrc/autograd/function.h`` (Node) and ``edge.h``. Read next: ``apply.py``.
+Mirrors ``torch/csrc/autograd/function.h`` (Node) and ``edge.h``. Read next: ``saved.py``.
 """
 
 from collections import OrderedDict
@@ -39,9 +41,6 @@ from minigrad._core.handle import add_hook
 LAST = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 
 
-@cython.trashcan(True)     # and in node.pxd, where subclasses look for it
-@cython.freelist(1024)
-@cython.freelist(16)
 @cython.cclass
 class NodeExtra:
     """What few nodes have: hooks, retained gradients, metadata. Made on first use."""
@@ -89,6 +88,24 @@ class Node:
     def output_meta(self, number):
         return self.meta if self.metas is None else self.metas[number]
 
+    def next_node(self, i):
+        """The node that edge `i` leads to, or None."""
+        return self.next0 if i == 0 else self.next1 if i == 1 else self.next_more[i - 2]
+
+    def next_nodes(self):
+        """The nodes that the edges lead to."""
+        if self.edges < 2:
+            return (self.next0,) if self.edges == 1 else ()
+        return (self.next0, self.next1) if self.next_more is None else (self.next0, self.next1, *self.next_more)
+
+    def connect(self, nodes, numbers):
+        """Have the edges lead to `nodes`; `numbers` are the input numbers, or None if all are zero."""
+        self.edges = len(nodes)
+        self.next0 = nodes[0] if self.edges > 0 else None
+        self.next1 = nodes[1] if self.edges > 1 else None
+        self.next_more = nodes[2:] if self.edges > 2 else None
+        self.input_numbers = numbers
+
     def input_number(self, edge):
         return 0 if self.input_numbers is None else self.input_numbers[edge]
 
@@ -101,7 +118,7 @@ class Node:
     def next_functions(self):
         """The edges: a tuple of pairs (node or None, input number), one per input of the forward op."""
         return tuple([(node, self.input_number(i) if node is not None else 0)
-                      for i, node in enumerate(self.next_nodes)])
+                      for i, node in enumerate(self.next_nodes())])
 
     @property
     def metadata(self):
@@ -162,13 +179,14 @@ def start(node):
     Compiled, ``Node.__new__`` has done so at no cost and nothing is left to do.
     """
     if not cython.compiled:
-        node.next_nodes = ()
+        node.edges = 0
+        node.next0 = node.next1 = node.next_more = None
         node.input_numbers = None
         node.meta = None
         node.metas = None
         node.extra = None
         node.sequence = 0
-        node.op = node.plan = None
+        node.plan = None
         node.saved0 = node.saved1 = node.saved2 = node.more = None
         node.version0 = node.version1 = node.version2 = -1
         node.interior = 0
@@ -176,5 +194,5 @@ def start(node):
         node.grad = None
         node.task = 0
         node.dependencies = 0
-        node.needed = False
+        node.needed = 0
         node.hooked = False

@@ -13,9 +13,11 @@ Mirrors ``torch.result_type`` (aten/src/ATen/native/TypeProperties.cpp, combine_
 
 import numpy as np
 
-from minigrad._core.meta import BOOL, COMPLEX, FLOAT, INTEGER, dtype_of_numpy, named_dtype
+from minigrad._core.meta import BOOL, COMPLEX, FLOAT, INTEGER, DType, dtype_of_numpy, named_dtype
+from minigrad.errors import AutogradTypeError, ShapeError
 
-__all__ = ["default_dtype", "dtype_of_number", "operands_dtype", "promote", "result_dtype", "set_default_dtype"]
+__all__ = ["as_dtype", "check_dtypes", "default_dtype", "dtype_of_number", "operands_dtype", "promote", "ranks_of", "result_dtype",
+           "set_default_dtype"]
 
 _default = [named_dtype("float32")]
 
@@ -86,5 +88,32 @@ def result_dtype(operands):
 
 def operands_dtype(operands):
     """`result_dtype` of tensors and Python numbers."""
-    return result_dtype([(x.dtype, 2 if x.ndim > 0 else 1) if hasattr(x, "dtype") and hasattr(x, "ndim")
-                         else (dtype_of_number(x), 0) for x in operands])
+    return result_dtype(ranks_of(operands))
+
+
+def ranks_of(operands):
+    """The pairs that `result_dtype` takes, of tensors and Python numbers."""
+    return [(x.dtype, 2 if x.ndim > 0 else 1) if isinstance(getattr(x, "dtype", None), DType) else (dtype_of_number(x), 0)
+            for x in operands]
+
+
+def check_dtypes(rule, dtype, ranks):
+    """Raise if an op does not compute in `dtype`, or not on operands of these dtypes."""
+    if rule.refuses_complex is not None and dtype.category == COMPLEX:
+        raise ShapeError("MG-E203", rule.refuses_complex, found=dtype.name)
+    if rule.refuses_bool is not None and dtype.category == BOOL:
+        raise ShapeError("MG-E203", rule.refuses_bool)
+    if rule.refuses_any_bool is not None and any([d.category == BOOL for d, _ in ranks]):
+        raise ShapeError("MG-E203", rule.refuses_any_bool)
+
+
+def as_dtype(dtype):
+    """The `DType` that an argument means: one of ours, a Python type, or a NumPy dtype."""
+    if isinstance(dtype, DType):
+        return dtype
+    if dtype is not None and not isinstance(dtype, str):
+        try:
+            return dtype_of_numpy(np.dtype(dtype))
+        except TypeError:
+            pass
+    raise AutogradTypeError("MG-E203", f"dtype must be a minigrad.dtype, not {type(dtype).__name__}", fix="for example minigrad.float32")

@@ -5,6 +5,7 @@ cdef class State:
     cdef public bint inference
     cdef public bint ordinary
     cdef public bint multithreading
+    cdef public bint grad_layout
     cdef public int forward_level
     cdef public unsigned long long next_sequence
     cdef public object node

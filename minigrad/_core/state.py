@@ -27,6 +27,7 @@ class State:
         self.ordinary = True            # neither of the two modes in which results need marking is on
         self.forward_level = -1         # forward_ad.dual_level(); -1: none entered
         self.multithreading = True      # set_multithreading_enabled()
+        self.grad_layout = True         # enforce_grad_layout_policy()
         self.next_sequence = 0          # number of the next node that this thread makes
         self.node = None                # the node being executed
         self.task = None                # the GraphTask being executed
@@ -54,6 +55,16 @@ def _look_up():
     except AttributeError:
         _local.state = State()
         return _local.state
+
+
+def borrow(state):
+    """Make `state`, whose thread waits meanwhile, that of the calling thread; with None, give it back."""
+    global _cached_thread
+    _cached_thread = NOBODY
+    if state is None:
+        del _local.state
+    else:
+        _local.state = state
 
 
 def current():

@@ -35,6 +35,7 @@ if not cython.compiled:
     from minigrad._core.apply import base_requires_grad, binary, unary
     from minigrad._core.c import inherit_arithmetic
     from minigrad._core.meta import meta_of
+    from minigrad._core.state import current
     from minigrad._core.tensor import alias, make, wrap
 
 
@@ -457,7 +458,8 @@ def use_operators(cls):
 
 def new_tensor(cls, array, requires_grad=False, device=CPU):
     """A leaf of class `cls` around `array`: how every tensor that is not the result of an op comes to be."""
-    tensor = make(cls, array, meta_of(array, device))
+    tensor = cython.cast(TensorBase, make(cls, array, meta_of(array, device)))
+    tensor._inference = current().inference
     if requires_grad:
         tensor.requires_grad = True
     return tensor

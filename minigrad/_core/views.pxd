@@ -1,7 +1,9 @@
 from minigrad._core.accumulate cimport edge_of
-from minigrad._core.apply cimport base_requires_grad, record
+from minigrad._core.anomaly cimport Anomaly, note_creation
+from minigrad._core.apply cimport base_requires_grad
 from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node, NodeExtra, start
+from minigrad._core.opnode cimport record
 from minigrad._core.saved cimport short_name
 from minigrad._core.state cimport State, current
 from minigrad._core.tensor cimport AutogradMeta, TensorBase
@@ -9,7 +11,6 @@ from minigrad._core.tensor cimport AutogradMeta, TensorBase
 cdef class CopySlices(Node):
     cdef Node inner
     cdef tuple geometry
-    cdef list inner_results
 
 cpdef tuple geometry_of(TensorBase view)
 cpdef object rebase(TensorBase target, Node node)

@@ -30,20 +30,23 @@ Mirrors ``torch/csrc/autograd/variable.{h,cpp}`` (DifferentiableViewMeta, rebase
 import cython
 
 from minigrad._core.accumulate import use_refresh
+from minigrad._core.anomaly import Anomaly
+from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.given import given
-from minigrad._core.meta import Meta
 from minigrad._core.node import Node
-from minigrad._core.state import State
 from minigrad._core.tensor import AutogradMeta, TensorBase
 from minigrad.errors import AutogradError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
-    from minigrad._core.apply import base_requires_grad, record
+    from minigrad._core.anomaly import note_creation
+    from minigrad._core.apply import base_requires_grad
     from minigrad._core.node import start
+    from minigrad._core.opnode import record
     from minigrad._core.saved import short_name
     from minigrad._core.state import current
 
+anomaly = cython.declare(Anomaly, _switch)
 # AutogradMeta.creation, see Note [How a view was made].
 DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT_NODE, NO_GRAD_MODE, INFERENCE_MODE = range(5)
 
@@ -74,11 +77,11 @@ class CopySlices(Node):
         self.inner = inner
         self.geometry = geometry
         self.meta = base._meta
-        self.inner_results = [None] * len(inner.next_nodes)
-        self.next_nodes = (base_edge, *inner.next_nodes[1:])
-        numbers = (base_number, *[inner.input_number(i) for i in range(1, len(inner.next_nodes))])
-        self.input_numbers = numbers if any(numbers) else None
+        numbers = (base_number, *[inner.input_number(i) for i in range(1, inner.edges)])
+        self.connect((base_edge, *inner.next_nodes()[1:]), numbers if any(numbers) else None)
         self.sequence = inner.sequence
+        if anomaly.enabled:
+            note_creation(self, current())
 
     def apply(self, grad, wanted, results):
         if grad is None:
@@ -86,13 +89,13 @@ class CopySlices(Node):
         if self.inner is None:
             raise spent_copy(self)
         inner = self.inner
-        found: list = [None] * len(inner.next_nodes)
+        found: list = [None] * inner.edges
         part = given.as_strided(grad, *self.geometry)
         inner.apply(given.clone(part), wanted, found)
         written = found[0]
         if written is None:
             written = given.zeros_like(part)        # overwritten for good: nothing flows to the old values
-        if self.next_nodes[0] is not None and wanted & 1:
+        if self.next0 is not None and wanted & 1:
             results[0] = given.as_strided_scatter(grad, written, *self.geometry)
         i: cython.Py_ssize_t
         for i in range(1, len(found)):
@@ -114,7 +117,6 @@ def spent_copy(node):
 
 def rebase(target, node):
     """Make `node` the history of `target`, which its op has just written to in place."""
-    state: State = current()
     if target._view:
         check_creation(target, False)
         base: TensorBase = target._extra.base
@@ -170,8 +172,8 @@ def refresh(view: TensorBase):
     view._node = None
     view._output_number = 0
     if edge is not None:
-        record(given.as_strided_op, current(), 1, (edge,), (base._output_number,) if base._output_number else None,
-               view, None, None, None, (base, *geometry_of(view)))
+        record(given.as_strided_op, current(), 1, 1, edge, None, (base._output_number,) if base._output_number else None,
+               view, None, None, (base, *geometry_of(view)))
         if extra.retains_grad and old is not None:
             move_retained(old, number, view._node)
     extra.base_version = version

@@ -5,6 +5,8 @@
     set_grad_enabled(flag)      either, as a context, a decorator, or a plain call
     with inference_mode(): ...  no nodes, and results that can never take part in autograd
 
+and two switches of the backward, `set_multithreading_enabled` and `enforce_grad_layout_policy`.
+
 The modes are per thread. As decorators they also work on generators and coroutines, where the mode holds
 while the body runs and not between its steps.
 
@@ -18,7 +20,8 @@ import warnings
 from minigrad._core.state import current
 from minigrad.errors import AutogradTypeError
 
-__all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_grad_enabled"]
+__all__ = ["enable_grad", "enforce_grad_layout_policy", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
+           "is_multithreading_enabled", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
 
 
 def is_grad_enabled():
@@ -85,9 +88,9 @@ def decorated(context, function):
     import inspect      # 8 ms: not at every import of minigrad
 
     if inspect.isclass(function):
-        warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
-                      "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and "
-                      "nothing else.", FutureWarning, stacklevel=3)
+        warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                      "functions or methods. To preserve the current behavior of class decoration, you can directly decorate the "
+                      "`__init__` method and nothing else.", FutureWarning, stacklevel=3)
 
         @functools.wraps(function, updated=())
         def make(*args, **kwargs):
@@ -245,3 +248,72 @@ class inference_mode(Mode):
 
     def clone(self):
         return inference_mode(self.mode)
+
+
+# ---- switches of the backward ----------------------------------------------------------------------------
+
+
+class Switch:
+    """A flag of this thread's State: set at once, and, as a context manager or decorator, for a while."""
+
+    field = ""
+
+    def __init__(self, mode):
+        state = current()
+        self.prev = getattr(state, self.field)
+        self.mode = bool(mode)
+        setattr(state, self.field, self.mode)
+
+    def __enter__(self):
+        setattr(current(), self.field, self.mode)
+
+    def __exit__(self, *exc_info):
+        setattr(current(), self.field, self.prev)
+
+    def __call__(self, function):
+        setattr(current(), self.field, self.prev)       # undo what the construction did
+        return decorated(lambda: type(self)(self.mode), function)
+
+
+class set_multithreading_enabled(Switch):
+    """Whether a backward may use threads other than the calling one.
+
+    Ours never does for ordinary work, so this changes nothing; it is here because
+    ``graph._current_graph_task_execution_order`` asks for it. Mirrors ``torch.autograd.set_multithreading_enabled``.
+
+    >>> with mg.autograd.set_multithreading_enabled(False):
+    ...     mg.autograd.is_multithreading_enabled()
+    False
+    """
+
+    field = "multithreading"
+
+
+def is_multithreading_enabled():
+    """Whether `set_multithreading_enabled` is on in this thread, as it is by default.
+
+    >>> mg.autograd.is_multithreading_enabled()
+    True
+    """
+    return current().multithreading
+
+
+class enforce_grad_layout_policy(Switch):
+    """Whether the first ``.grad`` of a leaf must have the leaf's memory layout, even if that takes a copy.
+
+    Args:
+        enable (bool): False takes a gradient that nobody else holds as it is.
+
+    Mirrors ``torch.autograd.enforce_grad_layout_policy``.
+
+    >>> w = mg.ones(2, 3).T.requires_grad_()
+    >>> with mg.autograd.enforce_grad_layout_policy(False):
+    ...     w.backward(mg.ones(3, 2) * 2)
+    >>> w.grad.shape
+    minigrad.Size([3, 2])
+    """
+
+    field = "grad_layout"
+
+    def __init__(self, enable=True):
+        super().__init__(enable)

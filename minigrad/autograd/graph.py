@@ -89,7 +89,7 @@ def get_gradient_edge(tensor):
     if not tensor.requires_grad:
         raise AutogradError("MG-E107", "It is not possible to get the gradient edge for a Tensor that does not require gradients",
                             fix="x.requires_grad_()")
-    return GradientEdge(_get_grad_fn_or_grad_acc(tensor), tensor.output_nr)
+    return GradientEdge(_get_grad_fn_or_grad_acc(tensor), tensor.output_nr)    # pyright: ignore[reportArgumentType]
 
 
 def _get_grad_fn_or_grad_acc(t):
@@ -108,10 +108,12 @@ def _edge(x, what):
     """A tensor or GradientEdge as the pair (node or None, number)."""
     if isinstance(x, GradientEdge):
         if not isinstance(x.node, _Node):
-            raise AutogradError("MG-E107", "GradientEdge's first object must be an autograd.graph.Node", found=type(x.node).__name__)
-        if not 0 <= x.output_nr < len(x.node._input_metadata):
+            raise AutogradError("MG-E107", "GradientEdge's first object must be an autograd.graph.Node",
+                                found=type(x.node).__name__)
+        outputs = len(x.node._input_metadata)   # pyright: ignore[reportArgumentType]
+        if not 0 <= x.output_nr < outputs:
             raise AutogradError("MG-E107", f"GradientEdge's output_nr {x.output_nr} is out of range: {x.node.name()} belongs to an "
-                                f"op with {len(x.node._input_metadata)} outputs")
+                                f"op with {outputs} outputs")
         return x.node, x.output_nr
     if isinstance(x, Tensor):
         return x.grad_fn, x.output_nr
@@ -121,3 +123,31 @@ def _edge(x, what):
 def _engine_run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate=True):
     """Run the engine from `roots`; see `minigrad._core.engine.execute`."""
     return engine.execute(roots, grads, keep_graph, create_graph, inputs, accumulate)
+
+
+# ---- inside a backward -----------------------------------------------------------------------------------
+
+
+def _current_graph_task_id():
+    """The number of the backward that is running in this thread, -1 outside of one.
+
+    Mirrors ``torch._C._current_graph_task_id``.
+    """
+    task = engine.current_task()
+    return -1 if task is None else task.id
+
+
+def _current_autograd_node():
+    """The node that is running in this thread, None outside of one. Mirrors ``torch._C._current_autograd_node``."""
+    return engine.current_node()
+
+
+def _will_engine_execute_node(node):
+    """Whether the gradient of what `node` stands for is computed in the backward that is running.
+
+    Unlike ``torch._C._will_engine_execute_node`` it also answers for a leaf under ``grad``.
+
+    Raises:
+        RuntimeError: no backward is running.
+    """
+    return engine.will_execute(node)

@@ -12,13 +12,14 @@ from minigrad.doctor import speed
 
 
 def arguments(argv):
-    parser = argparse.ArgumentParser(prog="python -m minigrad.demo", description=__doc__.partition(": ")[2],
+    parser = argparse.ArgumentParser(prog="python -m minigrad.demo", description=(__doc__ or "").partition(": ")[2],
                                      formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--epochs", type=int, default=60, help="passes over the training digits")
     parser.add_argument("--batch-size", type=int, default=64, help="digits per step")
     parser.add_argument("--lr", type=float, default=4e-3, help="learning rate of the first step")
     parser.add_argument("--seed", type=int, default=0, help="of the initial weights, the order and the split")
-    parser.add_argument("--threads", type=int, default=1, help="threads to compute with; a network this small gains nothing from more")
+    parser.add_argument("--threads", type=int, default=1, help="threads to compute with; a network this small gains nothing from "
+                        "more")
     parser.add_argument("--out", default="demo-output", help="folder for the pictures and the trained parameters")
     options = parser.parse_args(argv)
     for name in ("epochs", "batch_size", "threads"):

@@ -80,7 +80,7 @@ def expression_graph(path):
     stack, seen = [result.grad_fn], set()
     while stack:
         node = stack.pop()
-        if node in seen:
+        if node is None or node in seen:
             continue
         seen.add(node)
         leaf = getattr(node, "variable", None)

@@ -60,7 +60,7 @@ def train(model, training, test, epochs, batch_size, lr, progress):
     steps = epochs * -(-len(training[0]) // batch_size)
     try:
         for _ in range(epochs):
-            for images, labels in batches(*training, batch_size):
+            for images, labels in batches(training[0], training[1], batch_size):
                 start = time.perf_counter()
                 for group in optimizer.param_groups:        # the learning rate falls to 0 along a line
                     group["lr"] = lr * (1 - len(history.losses) / steps)

@@ -92,6 +92,7 @@ CONTRACT = {
     "as_strided_scatter": ("x, y, base_strides, shape, strides, offset", "x with y in that part of it"),
     "as_strided_add": ("y, base_shape, base_strides, shape, strides, offset", "zeros with y added in that part"),
     "real": ("x", "the real part of a complex array"),
+    "by_columns": ("x", "whether the matrix x lies column by column, and not row by row"),
     "contiguous": ("x", "whether x is row-major and without gaps"),
     # reductions over the tuple of dimensions `dims`
     "sum": ("x, dims, keepdim", "sum"),
@@ -121,6 +122,7 @@ CONTRACT = {
     "softmax_backward": ("g, z, dim", "z (g - sum(g z))"),
     "log_softmax": ("x, dim", "log of softmax"),
     "log_softmax_backward": ("g, z, dim", "g - exp(z) sum(g)"),
+    "class_outside": ("target, n, ignore_index", "the first target that is neither in [0, n) nor ignored, or None"),
     "nll_loss": ("x, target, weight, ignore_index, reduction", "(loss, total weight); x is (N, C) or (N, C, d1 ...)"),
     "nll_loss_backward": ("g, x_shape, target, weight, total, ignore_index, reduction", "gradient of x"),
     "conv2d": ("x, w, stride, padding, dilation, groups", "cross-correlation, (N, C, H, W)"),

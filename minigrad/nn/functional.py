@@ -9,12 +9,13 @@ from minigrad._core.variable import new_tensor
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.ops import sigmoid, tanh
 from minigrad.ops import nn as _ops
+from minigrad.ops.base import tensor_argument
 from minigrad.ops.nn import avg_pool2d, conv2d, cross_entropy, linear, max_pool2d, mse_loss, nll_loss
 from minigrad.random import stream
 from minigrad.tensor import Tensor
 
-__all__ = ["avg_pool2d", "conv2d", "cross_entropy", "dropout", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss", "relu",
-           "sigmoid", "softmax", "tanh"]
+__all__ = ["avg_pool2d", "conv2d", "cross_entropy", "dropout", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss",
+           "relu", "sigmoid", "softmax", "tanh"]
 
 
 def relu(input, inplace=False):
@@ -69,9 +70,10 @@ def dropout(input, p=0.5, training=True, inplace=False):
     >>> F.dropout(mg.ones(2), training=False)
     tensor([1., 1.])
     """
+    tensor_argument("dropout", input)
     if not 0 <= p <= 1:
         raise TensorValueError("MG-E302", f"dropout probability has to be between 0 and 1, but got {p}")
-    if not input.dtype.differentiable and training:
+    if not input.dtype.differentiable and training and 0 < p < 1:
         raise ShapeError("MG-E203", "result type Float can't be cast to the desired output type: dropout divides by 1 - p",
                          found=input.dtype.name, fix="input.float()")
     if not training or p == 0 or input.numel() == 0:

@@ -9,8 +9,8 @@ import warnings
 
 from minigrad.autograd.grad_mode import no_grad
 
-__all__ = ["calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "uniform_", "xavier_normal_",
-           "xavier_uniform_", "zeros_"]
+__all__ = ["calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "uniform_",
+           "xavier_normal_", "xavier_uniform_", "zeros_"]
 
 
 def uniform_(tensor, a=0.0, b=1.0, generator=None):

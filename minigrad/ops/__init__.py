@@ -6,6 +6,7 @@ the operators (`use_rules`) and the few functions of tensors that the engine nee
 
 from types import SimpleNamespace
 
+from minigrad._core.apply import binary
 from minigrad._core.given import given
 from minigrad._core.variable import use_rules
 from minigrad.ops import elementwise, indexing, inplace, matrix, nn, reduction, views
@@ -54,5 +55,5 @@ use_rules(
         rdiv=elementwise.rdiv,
         rpow=elementwise.rpow,
         setitem=inplace.setitem,
-        rsub=lambda x, y: elementwise.binary(elementwise.Rsub.op, x, y),
+        rsub=lambda x, y: binary(elementwise.Rsub.op, x, y),
     ))

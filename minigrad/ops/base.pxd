@@ -1,3 +1,4 @@
+from minigrad._core.apply cimport binary, call, unary
 from minigrad._core.tensor cimport TensorBase
 
 cpdef object conj(object x)

@@ -17,7 +17,8 @@ The class is a table of formulas; its functions take no ``self``.
     vjp_x(g, ...)           the vector-Jacobian product: the gradient of input x, given that of the output.
                             Works on tensors, so that double backward needs nothing more. What it needs
                             besides `g` it names as parameters, and exactly that is saved: an input, the
-                            output ``z``, another argument, or ``x_shape``, the shape of input x. No
+                            output ``z``, another argument, ``x_shape``, the shape of input x, or
+                            ``x_by_columns``, whether that matrix lies column by column. No
                             formula for an input means that it has no derivative.
     vjp(g, needs, ...)      one formula for all inputs, where they share work. `needs` tells which.
     jvp_x(t, ...)           the Jacobian-vector product: the tangent of the output, given that of input x.
@@ -27,21 +28,27 @@ The class is a table of formulas; its functions take no ``self``.
 The bases derive what can be derived, so that no formula ever handles broadcasting (the engine sums a
 gradient down to the shape of its tensor), type promotion, undefined gradients or needs_input_grad.
 
-`op` makes a `Primitive` of the class (``_core/apply.py``), keeps it as ``Mul.op`` and enters it in
+`op` makes a `Primitive` of the class (``_core/primitive.py``), keeps it as ``Mul.op`` and enters it in
 `REGISTRY`, which the gradient checks, the device parity tests and the table in the docs walk over.
 
 Mirrors PyTorch's ``tools/autograd/derivatives.yaml``, one file for what there is spread over many.
 """
 
-import cython
+import operator
 
-from minigrad._core.apply import Primitive, binary, call, unary
+import cython
+import numpy as np
+
+from minigrad._core.primitive import Primitive
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.kernels.contract import NUMBER
 
+if not cython.compiled:
+    from minigrad._core.apply import binary, call, unary
+
 __all__ = ["REGISTRY", "Elementwise", "Linear", "Op", "View", "binary_function", "conj", "dimension", "dimensions",
-           "named", "op", "tensor_argument", "tensor_error", "two_operands", "unary_function"]
+           "flag", "integer", "named", "op", "tensor_argument", "tensor_error", "two_operands", "unary_function"]
 
 # name -> Primitive of every op
 REGISTRY = {}
@@ -56,7 +63,9 @@ class Op:
     kernel = None           # name of the kernel that is the whole forward
     commutative = False     # two operands whose order does not matter
     floats_only = False     # integers are converted to the default dtype
-    refuses_bool = None     # message of the error for bool operands
+    refuses_bool = None     # message of the error for operands that are all bool
+    refuses_any_bool = None     # the same if only one of them is
+    refuses_complex = None  # message of the error for complex operands
     result = None           # dtype of the result, if it is not that of the operands
     differentiable = True
     view = False            # the result shares the storage of the input
@@ -125,7 +134,7 @@ def op(name, node_name=None):
         rule.op = Primitive(
             rule, name, backward, params, rule.outputs, inputs,
             rule.variadic, forward, formulas[:inputs], joint, NUMBER[rule.kernel] if rule.kernel else -1,
-            rule.commutative, rule.floats_only, rule.refuses_bool, rule.result, rule.differentiable, rule.view)
+            rule.commutative, rule.floats_only, rule.result, rule.differentiable, rule.view)
         REGISTRY[name] = rule.op
         return rule
     return register
@@ -151,8 +160,10 @@ def values_of(op, names, args, outs):
             found.append(args[op.params.index(name)])
         elif name in op.outputs:
             found.append(outs[op.outputs.index(name)])
-        else:
+        elif name.endswith("_shape"):
             found.append(tuple(args[op.params.index(name.removesuffix("_shape"))].shape))
+        else:
+            found.append(False)     # in which layout the vjp computes makes no difference here
     return found
 
 
@@ -191,7 +202,7 @@ def two_operands(op, x, y):
     result = binary(op, x, y)
     if result is NotImplemented:
         numbers = (bool, int, float, complex)
-        if isinstance(x, TensorBase) or isinstance(x, numbers):
+        if isinstance(x, (TensorBase, *numbers)):
             raise tensor_error(op.name, y, "other", 2)
         raise tensor_error(op.name, x, "input", 1)
     return result
@@ -229,8 +240,29 @@ def tensor_error(function, x, name, position):
         fix="make it one with minigrad.tensor(...)")
 
 
+def integer(value, name, function=""):
+    """`value` as an int. Raises `TypeError` for what is none; a bool is none."""
+    if type(value) is int:
+        return value
+    if not isinstance(value, (bool, np.bool_)):
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
+    raise TensorTypeError("MG-E206", f"{function}(): argument '{name}' must be int, not {type(value).__name__}")
+
+
+def flag(value, name, function):
+    """`value`, a bool. Raises `TypeError` for anything else."""
+    if value is not True and value is not False:
+        raise TensorTypeError("MG-E201", f"{function}(): argument '{name}' must be bool, not {type(value).__name__}")
+    return value
+
+
 def dimension(dim, ndim):
-    """`dim` counted from the front. Raises `IndexError` if there is no such dimension."""
+    """`dim` counted from the front. Raises `IndexError` if there is no such dimension, `TypeError` if it is no int."""
+    if type(dim) is not int:
+        dim = integer(dim, "dim")
     bound = max(ndim, 1)
     if not -bound <= dim < bound:
         raise OutOfRangeError("MG-E301", f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but "
@@ -242,7 +274,9 @@ def dimensions(dim, ndim):
     """A dim argument (None: all, a number, or several) as a sorted tuple counted from the front."""
     if dim is None:
         return tuple(range(ndim))
-    dims = [dimension(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim)]
+    if not isinstance(dim, (tuple, list)):
+        dim = (dim,)
+    dims = [dimension(d, ndim) for d in dim]
     for d in dims:
         if dims.count(d) > 1:
             raise ShapeError("MG-E205", f"dim {d} appears multiple times in the list of dims")

@@ -8,14 +8,20 @@ Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{BinaryOp
 """
 
 import cython
+import numpy as np
 
-from minigrad._core.apply import binary, call, unary
+from minigrad._core.given import given as core
 from minigrad._core.meta import named_dtype
-from minigrad._core.promotion import operands_dtype
+from minigrad._core.operands import broadcast_shape
+from minigrad._core.promotion import check_dtypes, operands_dtype, ranks_of
 from minigrad._core.tensor import TensorBase
-from minigrad.errors import ArgumentError, ShapeError
-from minigrad.ops.base import (Elementwise, Linear, Op, View, binary_function, conj, named, op, tensor_argument, tensor_error,
+from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
+from minigrad.ops.base import (Elementwise, Linear, View, named, op, tensor_argument, tensor_error,
                                two_operands, unary_function)
+
+if not cython.compiled:
+    from minigrad._core.apply import binary, call, unary
+    from minigrad.ops.base import conj
 
 __all__ = ["abs", "absolute", "add", "clamp", "clip", "cos", "div", "divide", "eq", "exp", "ge", "greater",
            "gt", "le", "less", "log", "log1p", "logical_not", "lt", "maximum", "minimum", "mul", "multiply", "ne", "neg",
@@ -23,6 +29,11 @@ __all__ = ["abs", "absolute", "add", "clamp", "clip", "cos", "div", "divide", "e
            "subtract", "tanh", "true_divide", "where"]
 
 BOOL = named_dtype("bool")
+# What counts as a number: NumPy's too.
+NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+
+SUBTRACT_BOOL = ("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+                 "`~` or `logical_not()` operator instead.")
 
 
 # ---- arithmetic ---------------------------------------------------------------------------------------
@@ -51,6 +62,7 @@ class Sub(Elementwise):
     params = ("x", "y")
     refuses_bool = ("Subtraction, the `-` operator, with two bool tensors is not supported. "
                     "Use the `^` or `logical_xor()` operator instead.")
+    refuses_any_bool = SUBTRACT_BOOL
 
     def vjp_x(g):
         return g
@@ -65,7 +77,7 @@ class Rsub(Elementwise):
 
     kernel = "rsub"
     params = ("x", "y")
-    refuses_bool = "Subtraction, the `-` operator, with a bool tensor is not supported."
+    refuses_any_bool = SUBTRACT_BOOL
 
     def vjp_x(g):
         return -g
@@ -99,6 +111,30 @@ class Div(Elementwise):
 
     def vjp_y(g, x, y):     # dy = -g x / y²
         return -g * conj((x / y) / y)
+
+
+@op("div_mode", "Div2")
+class DivMode(Elementwise):
+    """z = x / y, rounded to an integer: towards zero ("trunc") or down ("floor"). The derivative is 0."""
+
+    inputs = 2
+    torch_names = {"x": "self", "y": "other", "mode": "rounding_mode"}
+
+    def forward(k, x, y, mode):
+        if x.dtype.kind in "cb":
+            raise ShapeError("MG-E203", "div() with a rounding mode is only implemented for real numbers", found=x.dtype.name)
+        with np.errstate(all="ignore"):
+            if mode == "floor":
+                return np.asarray(np.floor_divide(x, y))
+            if x.dtype.kind == "f":
+                return np.asarray(np.trunc(x / y))
+            return np.asarray(np.abs(x) // np.abs(y) * np.sign(x) * np.sign(y), x.dtype)
+
+    def vjp_x(g):
+        return zeros_like(g)
+
+    def vjp_y(g):
+        return zeros_like(g)
 
 
 @op("neg")
@@ -381,6 +417,8 @@ class Relu(Elementwise):
 
     kernel = "relu"
     params = ("x",)
+    refuses_bool = "Boolean inputs not supported for relu"
+    refuses_complex = "relu is not supported for complex types"
 
     def vjp_x(g, z):
         return binary(ReluBackward.op, g, z)
@@ -411,6 +449,7 @@ class Abs(Elementwise):
 
     kernel = "abs"
     params = ("x",)
+    refuses_bool = "abs() is not implemented for bool"
 
     def vjp_x(g, x):        # dx = g x / |x|
         return g * sgn(x)
@@ -429,6 +468,7 @@ class Sign(Elementwise):
 
     kernel = "sign"
     params = ("x",)
+    refuses_complex = "Unlike NumPy, sign() is not intended to support complex numbers: divide by abs() instead."
 
     def vjp_x(g):
         return zeros_like(g)
@@ -444,6 +484,7 @@ class Maximum(Elementwise):
 
     kernel = "maximum"
     params = ("x", "y")
+    refuses_complex = "maximum not implemented for complex tensors."
 
     def vjp_x(g, x, y):
         return g * share(x, y, x > y)
@@ -462,6 +503,7 @@ class Minimum(Elementwise):
 
     kernel = "minimum"
     params = ("x", "y")
+    refuses_complex = "minimum not implemented for complex tensors."
 
     def vjp_x(g, x, y):
         return g * share(x, y, x < y)
@@ -569,8 +611,14 @@ class Ne(Comparison):
     kernel = "ne"
 
 
+class Ordering(Comparison):
+    """Base of the comparisons that need an order."""
+
+    refuses_complex = "complex numbers have no order: compare their abs(), or their real parts"
+
+
 @op("lt")
-class Lt(Comparison):
+class Lt(Ordering):
     """z = whether x < y, elementwise
 
     >>> mg.lt(mg.tensor([1, 2, 3]), 2)
@@ -581,7 +629,7 @@ class Lt(Comparison):
 
 
 @op("le")
-class Le(Comparison):
+class Le(Ordering):
     """z = whether x <= y, elementwise
 
     >>> mg.le(mg.tensor([1, 2, 3]), 2)
@@ -592,7 +640,7 @@ class Le(Comparison):
 
 
 @op("gt")
-class Gt(Comparison):
+class Gt(Ordering):
     """z = whether x > y, elementwise
 
     >>> mg.gt(mg.tensor([1, 2, 3]), 2)
@@ -603,7 +651,7 @@ class Gt(Comparison):
 
 
 @op("ge")
-class Ge(Comparison):
+class Ge(Ordering):
     """z = whether x >= y, elementwise
 
     >>> mg.ge(mg.tensor([1, 2, 3]), 2)
@@ -720,7 +768,28 @@ def add(input, other, *, alpha=1):
     >>> mg.add(mg.tensor([1., 2.]), mg.tensor([3., 4.]), alpha=10)
     tensor([31., 42.])
     """
-    return two_operands(Add.op, input, other if alpha == 1 else alpha * other)
+    return two_operands(Add.op, input, other if type(alpha) is int and alpha == 1 else scaled("add", input, other, alpha))
+
+
+def scaled(function, input, other, alpha):
+    """alpha other, for a sum with `input`. Raises if `alpha` is no number, or of a higher category than the sum."""
+    for operand, name, position in ((input, "input", 1), (other, "other", 2)):
+        if not isinstance(operand, (TensorBase, *NUMBERS)):
+            raise tensor_error(function, operand, name, position)
+    if not isinstance(alpha, NUMBERS):
+        raise TensorTypeError("MG-E201", f"{function}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
+    dtype = operands_dtype((input, other))
+    if function != "add":
+        check_dtypes(Sub, dtype, ranks_of((input, other)))
+    if isinstance(alpha, bool) and dtype is not BOOL:
+        raise ShapeError("MG-E203", "Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and not dtype.differentiable:
+        raise ShapeError("MG-E203", "For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and not dtype.is_complex:
+        raise ShapeError("MG-E203", "For non-complex input tensors, argument alpha must not be a complex number.")
+    if dtype is BOOL:
+        return other & bool(alpha)
+    return other if alpha == 1 else alpha * other
 
 
 def sub(input, other, *, alpha=1):
@@ -735,7 +804,9 @@ def sub(input, other, *, alpha=1):
     >>> mg.sub(mg.tensor([1., 2.]), 1)
     tensor([0., 1.])
     """
-    return two_operands(Sub.op, input, other if alpha == 1 else alpha * other)
+    if type(alpha) is not int or alpha != 1:
+        other = scaled("sub", input, other, alpha)
+    return two_operands(Sub.op, input, other)
 
 
 def rsub(input, other, *, alpha=1):
@@ -744,9 +815,10 @@ def rsub(input, other, *, alpha=1):
     >>> mg.rsub(mg.tensor([1., 2.]), 1)
     tensor([ 0., -1.])
     """
+    tensor_argument("rsub", input)
     if isinstance(other, TensorBase):
         return sub(other, input, alpha=alpha)
-    return two_operands(Rsub.op, input if alpha == 1 else alpha * input, other)
+    return two_operands(Rsub.op, input if alpha == 1 else scaled("rsub", other, input, alpha), other)
 
 
 def mul(input, other):
@@ -782,7 +854,18 @@ def div(input, other, *, rounding_mode=None):
     >>> mg.div(mg.tensor([1, 3]), 2)
     tensor([0.5000, 1.5000])
     """
-    return two_operands(Div.op, input, other)
+    if rounding_mode is None:
+        return two_operands(Div.op, input, other)
+    if not isinstance(rounding_mode, str):
+        raise TensorTypeError("MG-E201", f"div(): argument 'rounding_mode' must be str, not {type(rounding_mode).__name__}")
+    if rounding_mode not in ("trunc", "floor"):
+        raise ArgumentError("MG-E302", "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+                            f"{rounding_mode!r}")
+    like = input if isinstance(input, TensorBase) else tensor_argument("div", other, "other", 2)
+    x, y = promoted("div", like, input, other)
+    if not x.dtype.differentiable and not bool(y._array.all()):
+        raise ShapeError("MG-E302", "ZeroDivisionError: integers have no infinity", fix="divide x.float()")
+    return together(DivMode.op, (x, y, rounding_mode))
 
 
 multiply = mul
@@ -804,18 +887,30 @@ def pow(input, exponent):
     """
     if not isinstance(input, TensorBase):
         tensor_argument("pow", exponent, "exponent", 2)
-        return call(ScalarPow.op, (as_floating(exponent, input), input))
+        if not isinstance(input, NUMBERS):
+            raise tensor_error("pow", input, "input", 1)
+        dtype = operands_dtype((input, exponent))
+        if not dtype.differentiable:
+            return integer_power(exponent.new_tensor(input, dtype=dtype), exponent, dtype)
+        return call(ScalarPow.op, (exponent.to(dtype), input))
     if isinstance(exponent, TensorBase):
+        if not input._meta.dtype.differentiable and not exponent._meta.dtype.differentiable:
+            return integer_power(input, exponent, operands_dtype((input, exponent)))
         return two_operands(Pow.op, input, exponent)
-    if type(exponent) is int and exponent < 0 and not input._meta.dtype.differentiable:
-        raise ShapeError("MG-E203", "Integers to negative integer powers are not allowed.",
-                         fix="convert first: x.float() ** -1")
+    if isinstance(exponent, int) and not input._meta.dtype.differentiable:
+        if exponent < 0:
+            raise ShapeError("MG-E203", "Integers to negative integer powers are not allowed.",
+                             fix="convert first: x.float() ** -1")
+        return integer_power(input, input.new_tensor(exponent, dtype=None), operands_dtype((input, exponent)))
     return two_operands(PowScalar.op, input, exponent)
 
 
-def as_floating(x, number):
-    """`x` in the dtype in which an op on it and `number` computes."""
-    return x if x.dtype.differentiable or not isinstance(number, float) else x.to(x.new_tensor(number).dtype)
+def integer_power(x, y, dtype):
+    """x^y of integers or bools: with y < 0 it is rounded towards 0, so that only 1 and -1 leave something."""
+    if dtype is BOOL:
+        return x | ~y
+    x, y = x.to(dtype), y.to(dtype)
+    return where((y >= 0) | (x * x == 1), two_operands(Pow.op, x, y if y.dtype.name == "uint8" else abs(y)), 0)
 
 
 def square(input):
@@ -837,14 +932,23 @@ def two_tensors(rule):
     return named(function, name, rule.__doc__)
 
 
+def comparison(rule):
+    """The public function of a comparison, of a tensor with a tensor or number."""
+    name = rule.op.name
+
+    def function(input, other):
+        return two_operands(rule.op, tensor_argument(name, input), other)
+    return named(function, name, rule.__doc__)
+
+
 maximum = two_tensors(Maximum)
 minimum = two_tensors(Minimum)
-eq = binary_function(Eq)
-ne = binary_function(Ne)
-lt = less = binary_function(Lt)
-le = binary_function(Le)
-gt = greater = binary_function(Gt)
-ge = binary_function(Ge)
+eq = comparison(Eq)
+ne = comparison(Ne)
+lt = less = comparison(Lt)
+le = comparison(Le)
+gt = greater = comparison(Gt)
+ge = comparison(Ge)
 
 
 def logical_not(input):
@@ -873,11 +977,14 @@ def where(condition, input, other):
     tensor([0., 2.])
     """
     tensor_argument("where", condition, "condition")
+    for position, x in ((2, input), (3, other)):
+        if not isinstance(x, (TensorBase, *NUMBERS)):
+            raise tensor_error("where", x, "input" if position == 2 else "other", position)
     if condition.dtype is not BOOL:
         raise ShapeError("MG-E203", f"where expected condition to be a boolean tensor, but got a tensor with dtype "
                          f"{condition.dtype.name}", fix="compare: condition != 0")
     input, other = promoted("where", condition, input, other)
-    return call(Where.op, (input, other, condition))
+    return together(Where.op, (input, other, condition))
 
 
 def clamp(input, min=None, max=None):
@@ -895,16 +1002,30 @@ def clamp(input, min=None, max=None):
     tensor([0.0000, 0.5000, 1.0000])
     """
     tensor_argument("clamp", input)
-    if min is None and max is None:
-        raise ArgumentError("MG-E302", "clamp: At least one of 'min' or 'max' must not be None")
-    if isinstance(min, TensorBase) or isinstance(max, TensorBase):
-        low = None if min is None else promoted("clamp", input, min, input)[0]
-        high = None if max is None else promoted("clamp", input, max, input)[0]
-        return call(ClampTensor.op, (input, low, high))
-    for limit in (min, max):
-        if isinstance(limit, float) and not input.dtype.differentiable:
-            input = input.to(input.new_tensor(limit).dtype)
-    return call(Clamp.op, (input, min, max))
+    given = clamp_limits("clamp", min, max)
+    dtype = operands_dtype((input, *given))
+    if dtype.is_complex:
+        raise ShapeError("MG-E203", "clamp is not supported for complex types")
+    if isinstance(given[0], TensorBase):
+        return together(ClampTensor.op, (cast(input, dtype), *[None if x is None else cast(x, dtype) for x in (min, max)]))
+    if min is not None:
+        min = given[0]
+    return call(Clamp.op, (cast(input, dtype), min, max))
+
+
+def clamp_limits(function, min, max):
+    """Those limits of clamp that are given: tensors or numbers, at least one."""
+    given = [limit for limit in (min, max) if limit is not None]
+    numbers = [limit for limit in given if isinstance(limit, NUMBERS)]
+    if not given:
+        raise ArgumentError("MG-E302", f"{function}: At least one of 'min' or 'max' must not be None")
+    if numbers and isinstance(given[0], TensorBase) and given[0].ndim == 0:     # as PyTorch: a 0-d tensor counts as a number
+        given[0] = given[0].detach().item()
+        numbers = given
+    if len(numbers) not in (0, len(given)) or not all(isinstance(x, (TensorBase, *NUMBERS)) for x in given):
+        raise TensorTypeError("MG-E201", f"{function}(): 'min' and 'max' must be two tensors or two numbers, not "
+                              f"{' and '.join(type(x).__name__ for x in given)}")
+    return given
 
 
 clip = clamp
@@ -915,32 +1036,48 @@ def promoted(function, like, *operands):
     found = []
     for position, x in enumerate(operands):
         if not isinstance(x, TensorBase):
-            if not isinstance(x, (bool, int, float, complex)):
-                raise tensor_error(function, x, "input", position + 2)
+            if not isinstance(x, NUMBERS):
+                raise tensor_error(function, x, ("input", "other")[position % 2], position + 1)
             x = like.new_tensor(x, dtype=None)
         found.append(x)
     dtype = operands_dtype(operands)
     return [x.to(dtype) for x in found]
 
 
+def together(op, args):
+    """`call`, with the error of broadcasting where the tensors among `args` do not fit."""
+    try:
+        return call(op, args)
+    except ValueError:
+        broadcast_shape([x._meta for x in args if isinstance(x, TensorBase)])
+        raise
+
+
+def cast(x, dtype):
+    """`x` in `dtype`: itself if it has it already."""
+    return x if x._meta.dtype is dtype else core.cast(x, dtype)
+
+
 # ---- operators --------------------------------------------------------------------------------------------
 
 
 def rdiv(x, y):
-    """y / x for a number y: as in PyTorch, the reciprocal times y."""
-    return NotImplemented if isinstance(y, TensorBase) else binary(Mul.op, unary(Reciprocal.op, x), y)
+    """y / x for a number y: as in PyTorch, the reciprocal times y. Of an array y we use the memory."""
+    if isinstance(y, np.ndarray):
+        y = type(x)._of_array(y)
+    return NotImplemented if not isinstance(y, (TensorBase, *NUMBERS)) else binary(Mul.op, unary(Reciprocal.op, x), y)
 
 
 def pow_operator(x, y):
     """x ** y"""
-    if isinstance(y, (TensorBase, bool, int, float, complex)):
+    if isinstance(y, (TensorBase, *NUMBERS)):
         return pow(x, y)
     return NotImplemented
 
 
 def rpow(x, y):
     """y ** x"""
-    return pow(y, x) if isinstance(y, (bool, int, float, complex)) else NotImplemented
+    return pow(y, x) if isinstance(y, NUMBERS) else NotImplemented
 
 
 COMPARISONS = {"eq": Eq.op, "ne": Ne.op, "lt": Lt.op, "le": Le.op, "gt": Gt.op, "ge": Ge.op}
@@ -955,8 +1092,11 @@ def compare(x, y, how):
 def logical(x, y, how):
     """x & y and its like."""
     for operand in (x, y):
-        if isinstance(operand, TensorBase) and operand.dtype.differentiable:
-            raise NotImplementedError(f'"bitwise_{how}" not implemented for {operand.dtype.name}')
+        if not isinstance(operand, (TensorBase, *NUMBERS)):
+            return NotImplemented
+    dtype = operands_dtype((x, y))
+    if dtype.differentiable:
+        raise NotImplementedError(f'"bitwise_{how}" not implemented for {dtype.name}')
     return binary(LOGIC[how], x, y)
 
 

@@ -12,14 +12,17 @@ Mirrors ``torch/csrc/autograd/python_variable_indexing.cpp`` and
 
 import operator
 
+import cython
 import numpy as np
 
-from minigrad._core.apply import call
 from minigrad._core.meta import named_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base import Linear, dimension, op, tensor_argument
-from minigrad.ops.views import SliceBackward, alias, cast, select, slice_dim, unsqueeze
+from minigrad.ops.views import SliceBackward, alias, cast, select, slice_dim, unsqueeze, view
+
+if not cython.compiled:
+    from minigrad._core.apply import call
 
 __all__ = ["gather", "index_add", "index_select", "scatter_add"]
 
@@ -147,12 +150,13 @@ class IndexPut(Linear):
 def index_argument(function, index, size, dim, what="index"):
     """Check an index tensor against the size of its dimension, and return it as int64 without negatives."""
     tensor_argument(function, index, "index", 3)
-    if index.dtype.category != INT64.category or index.dtype.name not in ("int64", "int32"):
+    if index.dtype.name not in ("int64", "int32"):
         raise ShapeError("MG-E203", f"{function}(): Expected dtype int32/int64 for index, but got {index.dtype.name}")
     array = index._array
     if array.size and (array.min() < 0 or array.max() >= size):
         bad = array[(array < 0) | (array >= size)].flat[0]
-        raise OutOfRangeError("MG-E301", f"index {bad} is out of bounds for dimension {dim} with size {size}, in {function}()")
+        error = OutOfRangeError if function.startswith("index") else ShapeError     # PyTorch's choice
+        raise error("MG-E301", f"index {bad} is out of bounds for dimension {dim} with size {size}, in {function}()")
     return cast(index, INT64)
 
 
@@ -166,8 +170,8 @@ def gather(input, dim, index):
     Mirrors ``torch.gather``.
 
     Raises:
-        RuntimeError: the shapes do not fit, or the dtype of `index` is not an integer one.
-        IndexError: an index or `dim` is out of range.
+        RuntimeError: the shapes do not fit, the dtype of `index` is not an integer one, or an index is out of range.
+        IndexError: `dim` is out of range.
 
     >>> mg.gather(mg.tensor([[1., 2.], [3., 4.]]), 1, mg.tensor([[1], [0]]))
     tensor([[2.],
@@ -177,6 +181,8 @@ def gather(input, dim, index):
     at = dimension(dim, input.ndim)
     tensor_argument("gather", index, "index", 3)
     check_fits("gather", input, index, at)
+    if input.ndim == 0 or index.ndim == 0:      # as if they had one dimension
+        return view(gather(view(input, (input.numel(),)), 0, view(index, (index.numel(),))), index.shape)
     return call(Gather.op, (input, at, index_argument("gather", index, (input.shape or (1,))[at], at)))
 
 
@@ -209,6 +215,9 @@ def scatter_add(input, dim, index, src):
     tensor_argument("scatter_add", index, "index", 3)
     check_fits("scatter_add", input, index, at)
     check_fits("scatter_add", src, index, -1)
+    if 0 in (input.ndim, index.ndim, src.ndim):
+        flat = [view(x, (x.numel(),)) for x in (input, index, src)]
+        return view(scatter_add(flat[0], 0, flat[1], flat[2]), input.shape)
     return call(ScatterAdd.op, (input, src, at, index_argument("scatter_add", index, (input.shape or (1,))[at], at)))
 
 
@@ -229,6 +238,8 @@ def index_select(input, dim, index):
         raise OutOfRangeError("MG-E301", "index_select(): Index is supposed to be a vector", found=f"shape {list(index.shape)}")
     index = index_argument("index_select", index, (input.shape or (1,))[at], at)
     if input.ndim == 0:
+        if index.numel() != 1:
+            raise ShapeError("MG-E204", f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
         return call(Index.op, (input, ()))
     return call(IndexSelect.op, (input, at, index if index.ndim else unsqueeze(index, 0)))
 
@@ -309,7 +320,8 @@ def basic(x, index, reading=True):
 def sliced(x, dim, item, alone):
     """``x[..., start:stop:step, ...]``; a full slice changes nothing, and is an op only if it stands alone."""
     if item.step is not None and operator.index(item.step) <= 0:
-        raise TensorValueError("MG-E303", "step must be greater than zero", fix="use flip() to reverse a dimension")
+        raise TensorValueError("MG-E303", "step must be greater than zero",
+                               fix="to reverse a dimension of size n, index with minigrad.arange(n - 1, -1, -1)")
     start, stop, step = slice(*[None if v is None else operator.index(v) for v in (item.start, item.stop, item.step)]).indices(
         x.shape[dim])
     if (start, stop, step) == (0, x.shape[dim], 1) and not alone:
@@ -354,8 +366,8 @@ def positions(mask, x, dim):
     """The positions where `mask` holds, one index tensor per dimension of the mask."""
     for i, size in enumerate(mask.shape):
         if x.shape[dim + i] != size:
-            raise OutOfRangeError("MG-E301", f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of the "
-                                  f"indexed tensor {list(x.shape)} at index {dim + i}")
+            raise OutOfRangeError("MG-E301", f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of "
+                                  f"the indexed tensor {list(x.shape)} at index {dim + i}")
     if mask.ndim == 0:
         raise OutOfRangeError("MG-E301", "a 0-dim mask is not supported as an index; use x[None][mask[None]]")
     return [x.new_tensor(p, dtype=INT64) for p in np.nonzero(mask._array)]

@@ -6,14 +6,20 @@ Most are the rule of an out-of-place op whose result replaces the numbers of its
 Mirrors ``tools/autograd/derivatives.yaml``, ``torch/csrc/autograd/python_variable_indexing.cpp``.
 """
 
-from minigrad._core.apply import call
+import cython
+
 from minigrad._core.inplace import write
+from minigrad._core.promotion import operands_dtype
 from minigrad._core.given import given
+from minigrad._core.inplace import write
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops import elementwise, indexing, views
 from minigrad.ops.base import Linear, Op, View, op, tensor_argument
-from minigrad.ops.elementwise import Clamp, ClampTensor, promoted
+from minigrad.ops.elementwise import NUMBERS, Clamp, ClampTensor, clamp_limits, promoted, scaled
+
+if not cython.compiled:
+    from minigrad._core.apply import call
 
 __all__ = ["METHODS", "setitem"]
 
@@ -181,7 +187,7 @@ given.zeros_like = elementwise.zeros_like
 
 def operand(name, other):
     """Raise unless `other` is a tensor or a number."""
-    if not isinstance(other, (TensorBase, bool, int, float, complex)):
+    if not isinstance(other, (TensorBase, *NUMBERS)):
         raise TensorTypeError("MG-E201", f"{name}(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
     return other
 
@@ -196,6 +202,8 @@ def binary_method(rule, name):
 def unary_method(rule):
     """``x.exp_()`` and its like."""
     def method(self):
+        if rule is elementwise.Abs and self.dtype.is_complex:
+            raise ShapeError("MG-E203", "In-place abs is not supported for complex tensors.", fix="x.abs() gives a real tensor")
         return write(rule.op, self, ())
     return method
 
@@ -206,7 +214,8 @@ def add_(self, other, *, alpha=1):
     >>> mg.tensor([1., 2.]).add_(1)
     tensor([2., 3.])
     """
-    return write(elementwise.Add.op, self, (operand("add_", other) if alpha == 1 else alpha * other,))
+    other = operand("add_", other)
+    return write(elementwise.Add.op, self, (other if type(alpha) is int and alpha == 1 else scaled("add", self, other, alpha),))
 
 
 def sub_(self, other, *, alpha=1):
@@ -215,7 +224,8 @@ def sub_(self, other, *, alpha=1):
     >>> mg.tensor([1., 2.]).sub_(1)
     tensor([0., 1.])
     """
-    return write(elementwise.Sub.op, self, (operand("sub_", other) if alpha == 1 else alpha * other,))
+    other = operand("sub_", other)
+    return write(elementwise.Sub.op, self, (other if type(alpha) is int and alpha == 1 else scaled("sub", self, other, alpha),))
 
 
 def pow_(self, exponent):
@@ -225,6 +235,9 @@ def pow_(self, exponent):
     tensor([1., 4.])
     """
     rule = elementwise.Pow if isinstance(exponent, TensorBase) else elementwise.PowScalar
+    if not self.dtype.differentiable and isinstance(exponent, (TensorBase, int)):
+        if operands_dtype((self, exponent)).category <= self.dtype.category:
+            return copy_(self, elementwise.pow(self, exponent))
     return write(rule.op, self, (operand("pow_", exponent),))
 
 
@@ -234,6 +247,7 @@ def clamp_(self, min=None, max=None):
     >>> mg.tensor([-1., 2.]).clamp_(0, 1)
     tensor([0., 1.])
     """
+    clamp_limits("clamp_", min, max)
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
         return write(ClampTensor.op, self, tuple([None if limit is None else promoted("clamp_", self, self, limit)[1]
                                                   for limit in (min, max)]))
@@ -249,6 +263,8 @@ def copy_(self, src, non_blocking=False):
     >>> mg.zeros(2).copy_(mg.tensor([1., 2.]))
     tensor([1., 2.])
     """
+    if isinstance(src, NUMBERS):
+        src = self.new_tensor(src, dtype=None)
     tensor_argument("copy_", src, "other", 1)
     if not broadcasts_to(src._meta.shape, self._meta.shape):
         views.expand(src, *self._meta.shape)        # says what is wrong
@@ -279,6 +295,8 @@ def fill_(self, value):
     tensor([7., 7.])
     """
     if not isinstance(value, TensorBase):
+        if isinstance(value, complex) and not self.dtype.is_complex and self.dtype.name != "bool":
+            raise ShapeError("MG-E203", f"value cannot be converted to type {self.dtype.name} without overflow", found=str(value))
         return write(Fill.op, self, (operand("fill_", value),))
     if value.ndim > 0:
         raise ShapeError("MG-E204", f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
@@ -320,8 +338,8 @@ def put(view, indices, value):
     value = views.cast(value, view.dtype)
     target = indexing.result_shape(view, indices)
     if not broadcasts_to(value._meta.shape, target):
-        raise ShapeError("MG-E204", f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result "
-                         f"of shape {list(target)}")
+        raise ShapeError("MG-E204", f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing "
+                         f"result of shape {list(target)}")
     write(indexing.IndexPut.op, view, (value, indices, False))
 
 
@@ -348,8 +366,8 @@ def put_(self, indices, values, accumulate=False):
                          f"destination and {values.dtype.name} for the source.")
     target = indexing.result_shape(view, found)
     if not broadcasts_to(values._meta.shape, target):
-        raise ShapeError("MG-E204", f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result "
-                         f"of shape {list(target)}")
+        raise ShapeError("MG-E204", f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
+                         f"result of shape {list(target)}")
     return write(indexing.IndexPut.op, self, (values, found, accumulate))
 
 

@@ -5,18 +5,38 @@
 `matmul` is made of a few primitives (dot, mv, mm, bmm) by the shapes of its operands, as in PyTorch, so that
 the graph shows which one ran.
 
+The gradient of a factor that lies column by column in memory, such as the `weight.t()` of a linear layer, is
+computed so that it lies in the same way (`x_by_columns`): then the leaf behind it takes it without a copy.
+
 Mirrors ``aten/src/ATen/native/{LinearAlgebra,Linear}.cpp``.
 """
 
+import cython
 import numpy as np
 
-from minigrad._core.apply import call
+from minigrad._core.meta import Meta
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
-from minigrad.ops.base import Linear, Op, conj, op, tensor_argument
+from minigrad.ops.base import Linear, Op, op, tensor_argument
 from minigrad.ops.views import SqueezeDimOfResult, UnsafeView, contiguous, expand, reshape, t, transpose, unsqueeze, view
 
+if not cython.compiled:
+    from minigrad._core.apply import call
+    from minigrad.ops.base import conj
+
 __all__ = ["addmm", "bmm", "dot", "linear", "matmul", "mm", "mv"]
+
+
+def gradient_of_first(g, y, by_columns):
+    """dx = g yᴴ for z = x y"""
+    y = conj(y)
+    return t(call(Mm.op, (y, t(g)))) if by_columns else call(Mm.op, (g, t(y)))
+
+
+def gradient_of_second(g, x, by_columns):
+    """dy = xᴴ g for z = x y"""
+    x = conj(x)
+    return t(call(Mm.op, (t(g), x))) if by_columns else call(Mm.op, (t(x), g))
 
 
 @op("mm")
@@ -28,11 +48,11 @@ class Mm(Linear):
     def forward(k, x, y):
         return k.matmul(x, y)
 
-    def vjp_x(g, y):
-        return call(Mm.op, (g, conj(t(y))))
+    def vjp_x(g, y, x_by_columns):
+        return gradient_of_first(g, y, x_by_columns)
 
-    def vjp_y(g, x):
-        return call(Mm.op, (conj(t(x)), g))
+    def vjp_y(g, x, y_by_columns):
+        return gradient_of_second(g, x, y_by_columns)
 
 
 @op("bmm")
@@ -95,11 +115,11 @@ class Addmm(Op):
     def vjp_b(g):
         return g
 
-    def vjp_x(g, y):
-        return call(Mm.op, (g, conj(t(y))))
+    def vjp_x(g, y, x_by_columns):
+        return gradient_of_first(g, y, x_by_columns)
 
-    def vjp_y(g, x):
-        return call(Mm.op, (conj(t(x)), g))
+    def vjp_y(g, x, y_by_columns):
+        return gradient_of_second(g, x, y_by_columns)
 
     def jvp(ts, b, x, y):
         tb, tx, ty = ts
@@ -111,6 +131,25 @@ class Addmm(Op):
 
 
 # ---- public functions -------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+def fit(x, y) -> cython.bint:
+    """Whether these are two matrices that can be multiplied: what nearly always holds, and is quick to see."""
+    if not isinstance(x, TensorBase) or not isinstance(y, TensorBase):
+        return False
+    a: Meta = cython.cast(TensorBase, x)._meta
+    b: Meta = cython.cast(TensorBase, y)._meta
+    return a.ndim == 2 and b.ndim == 2 and a.dtype is b.dtype and a.shape[1] == b.shape[0]
+
+
+@cython.cfunc
+def is_row(b, y: TensorBase) -> cython.bint:
+    """Whether `b` is one number per column of the matrix `y`."""
+    if not isinstance(b, TensorBase):
+        return False
+    a: Meta = cython.cast(TensorBase, b)._meta
+    return a.ndim == 1 and a.dtype is y._meta.dtype and a.shape[0] == y._meta.shape[1]
 
 
 def check(function, x, y, dims_x, dims_y):
@@ -148,8 +187,9 @@ def mm(input, mat2):
     >>> mg.mm(mg.tensor([[1., 2.]]), mg.tensor([[3.], [4.]]))
     tensor([[11.]])
     """
-    check("mm", input, mat2, 2, 2)
-    inner("mm", input, mat2, input.shape[1], mat2.shape[0])
+    if not fit(input, mat2):
+        check("mm", input, mat2, 2, 2)
+        inner("mm", input, mat2, input.shape[1], mat2.shape[0])
     return call(Mm.op, (input, mat2))
 
 
@@ -203,8 +243,9 @@ def dot(input, tensor):
         raise ShapeError("MG-E203", f"dot : expected both vectors to have same dtype, but found {input.dtype.name} and "
                          f"{tensor.dtype.name}")
     if input.shape[0] != tensor.shape[0]:
-        raise ShapeError("MG-E209", f"inconsistent tensor size, expected tensor {list(input.shape)} and src {list(tensor.shape)} to "
-                         f"have the same number of elements, but got {input.shape[0]} and {tensor.shape[0]} elements respectively")
+        raise ShapeError("MG-E209", f"inconsistent tensor size, expected tensor {list(input.shape)} and src {list(tensor.shape)} "
+                         f"to have the same number of elements, but got {input.shape[0]} and {tensor.shape[0]} elements "
+                         "respectively")
     return call(Dot.op, (input, tensor))
 
 
@@ -222,6 +263,8 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     tensor([[13., 23.],
             [13., 23.]])
     """
+    if fit(mat1, mat2) and is_row(input, mat2) and beta == 1 and alpha == 1:
+        return call(Addmm.op, (input, mat1, mat2))
     tensor_argument("addmm", input)
     check("addmm", mat1, mat2, 2, 2)
     inner("addmm", mat1, mat2, mat1.shape[1], mat2.shape[0])
@@ -253,6 +296,8 @@ def matmul(input, other):
     >>> mg.matmul(mg.ones(2, 3), mg.ones(3))
     tensor([3., 3.])
     """
+    if fit(input, other):
+        return call(Mm.op, (input, other))
     tensor_argument("matmul", input)
     tensor_argument("matmul", other, "other", 2)
     m, n = input.ndim, other.ndim
@@ -280,8 +325,8 @@ def matmul_batches(x, y):
     try:
         batch = tuple(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
     except ValueError:
-        raise ShapeError("MG-E204", f"The batch dimensions of {list(x.shape)} and {list(y.shape)} cannot be broadcast together: the "
-                         "size of tensor a must match the size of tensor b at non-singleton dimensions") from None
+        raise ShapeError("MG-E204", f"The batch dimensions of {list(x.shape)} and {list(y.shape)} cannot be broadcast together: "
+                         "the size of tensor a must match the size of tensor b at non-singleton dimensions") from None
     n = int(np.prod(batch))
     p = reshape(expand(a, *batch, *a.shape[-2:]), n, *a.shape[-2:])
     q = reshape(expand(b, *batch, *b.shape[-2:]), n, *b.shape[-2:])
@@ -337,12 +382,18 @@ def linear(input, weight, bias=None):
     """
     tensor_argument("linear", input)
     tensor_argument("linear", weight, "weight", 2)
-    if weight.ndim == 1:
+    if bias is not None:
+        tensor_argument("linear", bias, "bias", 3)
+    if cython.cast(TensorBase, input)._meta.ndim == 0 or cython.cast(TensorBase, weight)._meta.ndim == 0:
+        raise ShapeError("MG-E209", f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D")
+    if cython.cast(TensorBase, weight)._meta.ndim == 1:
+        if bias is not None and bias.ndim:
+            raise ShapeError("MG-E209", "mat2 must be a matrix, got 1-D tensor: with a bias, linear() needs a 2-D weight")
         z = matmul(input, weight)
         return z if bias is None else z + bias
     if bias is None:
         return matmul(input, t(weight))
-    if input.ndim == 2:
+    if cython.cast(TensorBase, input)._meta.ndim == 2:
         return addmm(bias, input, t(weight))
     same_dtype("linear", input, weight)
     inner("linear", input, weight, input.shape[-1] if input.ndim else 1, weight.shape[1])

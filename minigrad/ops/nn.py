@@ -9,16 +9,21 @@ and ``torch/nn/functional.py``.
 
 import warnings
 
+import cython
 import numpy as np
 
-from minigrad._core.apply import call
 from minigrad._core.meta import named_dtype
-from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base import Linear, Op, dimension, op, tensor_argument
-from minigrad.ops.elementwise import exp, relu
+from minigrad._core.operands import broadcast_shape
+from minigrad._core.promotion import as_dtype
+from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorValueError
+from minigrad.ops.base import Linear, Op, dimension, integer, op, tensor_argument
+from minigrad.ops.elementwise import exp, promoted, relu
 from minigrad.ops.matrix import linear
 from minigrad.ops.reduction import SumDim, mean, sum
 from minigrad.ops.views import SliceBackward, cast, reshape, squeeze, unsqueeze
+
+if not cython.compiled:
+    from minigrad._core.apply import call
 
 __all__ = ["avg_pool2d", "conv2d", "cross_entropy", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss", "relu", "softmax"]
 
@@ -113,8 +118,8 @@ def softmax_argument(function, input, dim, dtype):
     """The input and dimension of softmax and log_softmax, checked."""
     tensor_argument(function, input)
     if dtype is not None:
-        input = cast(input, dtype)
-    if not input.dtype.is_floating_point:
+        input = cast(input, as_dtype(dtype))
+    if not input.dtype.is_floating_point and input.numel():
         raise ShapeError("MG-E203", f"{function}() is only implemented for floating point tensors, not {input.dtype.name}",
                          fix="x.float()")
     return input, dimension(dim, input.ndim)
@@ -241,26 +246,37 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     tensor_argument("nll_loss", input)
     tensor_argument("nll_loss", target, "target", 2)
     reduction = reduction_of(reduction, size_average, reduce)
+    if weight is not None:
+        tensor_argument("nll_loss", weight, "weight", 3)
+    if input.ndim == 0:
+        raise TensorValueError("MG-E204", "Expected 1 or more dimensions (got 0)")
+    if input.ndim == 1 and target.ndim == 1:
+        if target.shape[0] != 1:
+            raise TensorValueError("MG-E204", f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
+        target = squeeze(target, 0)
     if input.ndim == 1 and target.ndim == 0:
         z = nll_loss(unsqueeze(input, 0), unsqueeze(target, 0), weight, None, ignore_index, None, reduction)
         return squeeze(z, 0) if reduction == "none" else z
-    if input.ndim < 2:
-        raise ShapeError("MG-E204", "nll_loss(): input tensor should be 1D or 2D", found=f"shape {list(input.shape)}")
+    if input.ndim == 1:
+        raise ShapeError("MG-E204", "nll_loss(): with an input of classes alone the target is one class",
+                         found=f"shapes {list(input.shape)} and {list(target.shape)}")
     if input.shape[0] != target.shape[0] if target.ndim else True:
         raise TensorValueError("MG-E204", f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
                                f"({target.shape[0] if target.ndim else 'none'}).")
     if tuple(target.shape) != (input.shape[0], *input.shape[2:]):
         raise ShapeError("MG-E204", f"Expected target size {[input.shape[0], *input.shape[2:]]}, got {list(target.shape)}")
     if target.dtype is not INT64:
-        raise ShapeError("MG-E203", f"expected scalar type Long (int64) but found {target.dtype.name}, in nll_loss()", fix="target.long()")
+        raise ShapeError("MG-E203", f"expected scalar type Long (int64) but found {target.dtype.name}, in nll_loss()",
+                         fix="target.long()")
     if weight is not None and tuple(weight.shape) != (input.shape[1],):
         raise ShapeError("MG-E204", f"weight tensor should be defined either for all {input.shape[1]} classes or no classes but got "
                          f"weight tensor of shape: {list(weight.shape)}")
-    array = target._array
-    outside = (array != ignore_index) & ((array < 0) | (array >= input.shape[1]))
-    if outside.any():
-        raise OutOfRangeError("MG-E301", f"Target {array[outside].flat[0]} is out of bounds.",
+    outside = target._meta.backend.kernels.class_outside(target._array, input.shape[1], ignore_index)
+    if outside is not None:
+        raise OutOfRangeError("MG-E301", f"Target {outside} is out of bounds.",
                               expected=f"classes from 0 to {input.shape[1] - 1}, or ignore_index={ignore_index}")
+    if not input.dtype.is_floating_point:
+        raise ShapeError("MG-E203", f"nll_loss() is only implemented for floating point tensors, not {input.dtype.name}")
     rule = NllLoss if input.ndim == 2 else NllLoss2d
     return call(rule.op, (input, target, weight, ignore_index, reduction))[0]
 
@@ -291,10 +307,11 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     tensor_argument("cross_entropy", input)
     tensor_argument("cross_entropy", target, "target", 2)
     reduction = reduction_of(reduction, size_average, reduce)
-    if not 0 <= label_smoothing <= 1:
+    label_smoothing = max(label_smoothing, 0.0)
+    if label_smoothing > 1:
         raise ShapeError("MG-E302", f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if input.ndim == 0:
-        raise ShapeError("MG-E204", "cross_entropy(): input must have a dimension of classes")
+        raise OutOfRangeError("MG-E204", "cross_entropy(): input must have a dimension of classes: Dimension out of range")
     classes = 0 if input.ndim == 1 else 1
     scores = log_softmax(input, classes)
     if target.dtype.is_floating_point:
@@ -307,6 +324,8 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 
 def cross_entropy_of_probabilities(scores, target, weight, reduction, label_smoothing, classes):
     """`cross_entropy` where the target is a distribution per example."""
+    if target.ndim and target.shape[0] != scores.shape[0]:
+        raise TensorValueError("MG-E204", f"Expected input batch_size ({scores.shape[0]}) to match target batch_size ({target.shape[0]}).")
     if target.shape != scores.shape:
         raise ShapeError("MG-E204", "Expected floating point type for target with class probabilities to have the shape of input",
                          expected=f"shape {list(scores.shape)}", found=f"shape {list(target.shape)}")
@@ -389,6 +408,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     """
     tensor_argument("mse_loss", input)
     tensor_argument("mse_loss", target, "target", 2)
+    shape = broadcast_shape([input._meta, target._meta])
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
@@ -400,13 +420,10 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
         squares = (input - target) ** 2 * weight
         return sum(squares) / sum(weight) if reduction == "mean" else reduced(squares, reduction)
     if input.dtype is not target.dtype:
-        difference = input - target
-        return reduced(difference * difference, reduction)
+        input, target = promoted("mse_loss", input, input, target)
+    if input.dtype.name == "bool":
+        raise ShapeError("MG-E203", "mse_loss() is not implemented for bool", fix="x.float()")
     if input.shape != target.shape:
-        try:
-            shape = np.broadcast_shapes(input.shape, target.shape)
-        except ValueError:
-            return input - target       # raises, with the words for it
         input, target = input.expand(shape), target.expand(shape)
     return call(MseLoss.op, (input, target, reduction))
 
@@ -484,10 +501,8 @@ def pair(value, name, function):
             value = (value[0], value[0])
         if len(value) != 2:
             raise ShapeError("MG-E210", f"{function}(): {name} must be an int or a pair of ints, got {value!r}")
-        return int(value[0]), int(value[1])
-    if not isinstance(value, int):
-        raise TensorTypeError("MG-E210", f"{function}(): argument '{name}' must be an int or a pair of ints, not {type(value).__name__}")
-    return value, value
+        return integer(value[0], name, function), integer(value[1], name, function)
+    return (integer(value, name, function),) * 2
 
 
 def planes(function, input):
@@ -524,32 +539,38 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     unbatched = input.ndim == 3
     x = unsqueeze(input, 0) if unbatched else input
     tensor_argument("conv2d", weight, "weight", 2)
+    if bias is not None:
+        tensor_argument("conv2d", bias, "bias", 3)
     if weight.ndim != 4:
         raise ShapeError("MG-E210", f"conv2d(): expected a 4D weight, but got weight of size {list(weight.shape)}")
     stride, dilation = pair(stride, "stride", "conv2d"), pair(dilation, "dilation", "conv2d")
     if min(stride) <= 0 or min(dilation) <= 0:
-        raise ShapeError("MG-E210", "non-positive stride or dilation is not supported, in conv2d()", found=f"{stride} and {dilation}")
+        raise ShapeError("MG-E210", "non-positive stride or dilation is not supported, in conv2d()",
+                         found=f"{stride} and {dilation}")
     if padding == "same":
         if stride != (1, 1):
             raise ShapeError("MG-E210", "padding='same' is not supported for strided convolutions")
         x, padding = same_padding(x, weight, dilation)
+    if isinstance(padding, str) and padding != "valid":
+        raise ShapeError("MG-E210", f"Invalid padding string: {padding!r}", expected="'valid' or 'same'")
     padding = (0, 0) if padding == "valid" else pair(padding, "padding", "conv2d")
     if min(padding) < 0:
         raise ShapeError("MG-E210", "negative padding is not supported, in conv2d()")
     if groups <= 0 or weight.shape[0] % groups or x.shape[1] != weight.shape[1] * groups:
-        raise ShapeError("MG-E210", f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have "
-                         f"{weight.shape[1] * groups} channels, but got {x.shape[1]} channels instead")
+        raise ShapeError("MG-E210", f"Given groups={groups}, weight of size {list(weight.shape)}, expected "
+                         f"input{list(input.shape)} to have {weight.shape[1] * groups} channels, but got {x.shape[1]} channels "
+                         "instead")
     if x.dtype is not weight.dtype or (bias is not None and bias.dtype is not weight.dtype):
-        raise ShapeError("MG-E203", f"Input type ({x.dtype.name}) and weight type ({weight.dtype.name}) should be the same, and bias "
-                         "too, in conv2d()")
+        raise ShapeError("MG-E203", f"Input type ({x.dtype.name}) and weight type ({weight.dtype.name}) should be the same, and "
+                         "bias too, in conv2d()")
     if bias is not None and tuple(bias.shape) != (weight.shape[0],):
         raise ShapeError("MG-E210", f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with "
                          f"{weight.shape[0]} elements, but got bias of size {list(bias.shape)} instead")
     for i in (0, 1):
         room, need = x.shape[2 + i] + 2 * padding[i], dilation[i] * (weight.shape[2 + i] - 1) + 1
         if room < need or weight.shape[2 + i] == 0:
-            raise ShapeError("MG-E210", f"Calculated padded input size per channel: ({room}). Kernel size: ({need}). Kernel size can't "
-                             "be greater than actual input size, or 0")
+            raise ShapeError("MG-E210", f"Calculated padded input size per channel: ({room}). Kernel size: ({need}). Kernel size "
+                             "can't be greater than actual input size, or 0")
     z = call(Conv2d.op, (x, weight, bias, stride, padding, dilation, groups))
     return squeeze(z, 0) if unbatched else z
 
@@ -665,10 +686,11 @@ def pooling(function, input, kernel_size, stride, padding, dilation):
     for i in (0, 1):
         room = input.shape[i - 2]
         if not 0 <= padding[i] <= size[i] // 2:
-            raise ShapeError("MG-E210", f"pad should be at most half of effective kernel size, but got pad={padding[i]}, kernel_size="
-                             f"{size[i]}, in {function}()")
+            raise ShapeError("MG-E210", f"pad should be at most half of effective kernel size, but got pad={padding[i]}, "
+                             f"kernel_size={size[i]}, in {function}()")
         if room + 2 * padding[i] < dilation[i] * (size[i] - 1) + 1:
-            raise ShapeError("MG-E210", f"Given input size: {list(input.shape[-3:])}. Calculated output size: too small, in {function}()",
+            raise ShapeError("MG-E210", f"Given input size: {list(input.shape[-3:])}. Calculated output size: too small, in "
+                             f"{function}()",
                              expected="a window no larger than the padded input")
     return size, stride, padding, dilation
 

@@ -8,16 +8,22 @@ Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` and torch/csrc/autograd/Functions
 
 from collections import namedtuple
 
+import cython
 import numpy as np
 
-from minigrad._core.apply import call
 from minigrad._core.given import given
 from minigrad._core.meta import named_dtype
-from minigrad.errors import OutOfRangeError, ShapeError
-from minigrad.ops.base import Linear, Op, dimension, dimensions, op, tensor_argument
-from minigrad.ops.elementwise import conj, exp, maximum, minimum, where
+from minigrad._core.promotion import as_dtype, default_dtype
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
+from minigrad.ops.base import Linear, Op, dimension, dimensions, flag, op, tensor_argument
+from minigrad.ops.elementwise import exp, maximum, minimum, where
 from minigrad.ops.indexing import Gather, ScatterAdd
 from minigrad.ops.views import cast, expand, view
+
+if not cython.compiled:
+    from minigrad._core.apply import call
+    from minigrad.ops.base import conj
 
 __all__ = ["amax", "amin", "argmax", "argmin", "logsumexp", "max", "mean", "min", "prod", "std", "sum", "sum_to", "var"]
 
@@ -36,6 +42,11 @@ def kept(z, shape, dims, keepdim):
     if keepdim:
         return z
     return view(z, tuple([1 if dim in dims else size for dim, size in enumerate(shape)]))
+
+
+def all_or(dim, ndim):
+    """`dimensions`, of which an empty tuple means all."""
+    return dimensions(None if isinstance(dim, (tuple, list)) and len(dim) == 0 else dim, ndim)
 
 
 def count(shape, dims):
@@ -315,9 +326,10 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
     """
     tensor_argument("sum", input)
     if dtype is not None:
-        input = cast(input, dtype)
+        input = cast(input, as_dtype(dtype))
     elif not input.dtype.differentiable:
         input = cast(input, INT64)
+    flag(keepdim, "keepdim", "sum")
     if dim is None or (isinstance(dim, (tuple, list)) and len(dim) == 0):
         rule = Sum if dim is None else SumDim
         return call(rule.op, (input, tuple(range(input.ndim)), keepdim))
@@ -343,13 +355,14 @@ def mean(input, dim=None, keepdim=False, *, dtype=None):
     """
     tensor_argument("mean", input)
     if dtype is not None:
-        input = cast(input, dtype)
+        input = cast(input, as_dtype(dtype))
     if not input.dtype.differentiable:
         raise ShapeError("MG-E203", "mean(): could not infer output dtype. Input dtype must be either a floating point or complex "
                          f"dtype. Got: {input.dtype.name}", fix="x.float().mean()")
+    flag(keepdim, "keepdim", "mean")
     if dim is None:
         return call(Mean.op, (input, tuple(range(input.ndim)), keepdim))
-    return call(MeanDim.op, (input, dimensions(None if dim == () else dim, input.ndim), keepdim))
+    return call(MeanDim.op, (input, all_or(dim, input.ndim), keepdim))
 
 
 def prod(input, dim=None, keepdim=False, *, dtype=None):
@@ -370,12 +383,14 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
     """
     tensor_argument("prod", input)
     if dtype is not None:
-        input = cast(input, dtype)
+        input = cast(input, as_dtype(dtype))
     elif not input.dtype.differentiable:
         input = cast(input, INT64)
+    flag(keepdim, "keepdim", "prod")
     if dim is None:
         return call(Prod.op, (input, tuple(range(input.ndim)), False))
-    return call(ProdDim.op, (input, dimensions(dim, input.ndim), keepdim))
+    at = dimension(dim, input.ndim)
+    return call(ProdDim.op, (input, (at,) if input.ndim else (), keepdim))
 
 
 def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
@@ -398,12 +413,17 @@ def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """
     tensor_argument("var", input)
     if isinstance(dim, bool):
+        if correction is not None or keepdim is not False:
+            raise TensorTypeError("MG-E206", "var(): argument 'dim' must be int or tuple of ints, not bool")
         dim, unbiased = None, dim
     if not input.dtype.differentiable:
         raise ShapeError("MG-E203", "std and var only support floating point and complex dtypes", found=input.dtype.name)
+    flag(keepdim, "keepdim", "var")
     if correction is None:
-        correction = 1 if unbiased is None else int(unbiased)
-    return call(Var.op, (input, dimensions(None if dim == () else dim, input.ndim), correction, keepdim))
+        correction = 1 if unbiased is None else int(flag(unbiased, "unbiased", "var"))
+    elif isinstance(correction, bool) or not isinstance(correction, (int, float)):
+        raise TensorTypeError("MG-E201", f"var(): argument 'correction' must be Number, not {type(correction).__name__}")
+    return call(Var.op, (input, all_or(dim, input.ndim), correction, keepdim))
 
 
 def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
@@ -415,10 +435,21 @@ def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     return var(input, dim, unbiased, keepdim, correction=correction).sqrt()
 
 
+def check_ordered(name, input):
+    """Raise for complex numbers, of which none is the largest."""
+    if input.dtype.is_complex:
+        raise ShapeError("MG-E203", f"{name}(): does not support complex input", fix="x.abs() or x.real")
+
+
 def reduce_extremum(name, rule, input, dim, keepdim):
     """amax and amin."""
     tensor_argument(name, input)
-    dims = dimensions(None if dim in (None, ()) else dim, input.ndim)
+    flag(keepdim, "keepdim", name)
+    check_ordered(name, input)
+    dims = all_or(dim, input.ndim)
+    if input.numel() == 0 and (dim is None or dim == ()):
+        raise ShapeError("MG-E208", f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
+                         "dim with the 'dim' argument.")
     for d in dims:
         if input.ndim and input.shape[d] == 0:
             raise OutOfRangeError("MG-E301", f"{name}(): Expected reduction dim {d} to have non-zero size.")
@@ -461,12 +492,14 @@ min_result = namedtuple("min", ("values", "indices"))
 def extremum(name, whole, along, pairwise, result, input, dim, keepdim):
     """max and min, in their three forms."""
     tensor_argument(name, input)
+    flag(keepdim, "keepdim", name)
+    check_ordered(name, input)
     if dim is None:
         if input.numel() == 0:
             raise ShapeError("MG-E208", f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
                              "reduction dim with the 'dim' argument.")
         return call(whole.op, (input, tuple(range(input.ndim)), False))
-    if not isinstance(dim, int):
+    if isinstance(dim, TensorBase) and (dim.ndim or dim.dtype.differentiable):
         return pairwise(input, dim)
     at = dimension(dim, input.ndim)
     if input.ndim and input.shape[at] == 0:
@@ -517,6 +550,10 @@ def min(input, dim=None, keepdim=False):
 def position(name, rule, input, dim, keepdim):
     """argmax and argmin."""
     tensor_argument(name, input)
+    flag(keepdim, "keepdim", name)
+    check_ordered(name, input)
+    if input.dtype.name == "bool":
+        raise ShapeError("MG-E203", f"{name}(): does not support bool input", fix="x.int()")
     if dim is None:
         if input.numel() == 0:
             raise OutOfRangeError("MG-E301", f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
@@ -571,17 +608,24 @@ def logsumexp(input, dim, keepdim=False):
     tensor(100.6931)
     """
     tensor_argument("logsumexp", input)
+    flag(keepdim, "keepdim", "logsumexp")
     if not input.dtype.differentiable:
-        input = cast(input, input.new_tensor(1.0).dtype)
-    return call(Logsumexp.op, (input, dimensions(dim, input.ndim), keepdim))
+        input = cast(input, default_dtype())
+    return call(Logsumexp.op, (input, all_or(dim, input.ndim), keepdim))
 
 
 def sum_to(x, shape):
     """`x` summed down to `shape`, which broadcasts to its own: the adjoint of broadcasting."""
-    lead = x.ndim - len(shape)
-    dims = tuple([d for d in range(x.ndim) if d < lead or (shape[d - lead] == 1 and x.shape[d] != 1)])
-    if dims:
-        x = call(SumDim.op, (x, dims, True))
+    wide: tuple = cython.cast(TensorBase, x)._meta.shape
+    lead: cython.Py_ssize_t = len(wide) - len(shape)
+    d: cython.Py_ssize_t
+    dims = [d for d in range(lead)]
+    for d in range(lead, len(wide)):
+        if shape[d - lead] == 1 and wide[d] != 1:
+            dims.append(d)
+    if len(dims) == lead:
+        return call(SumDim.op, (x, tuple(dims), False)) if dims else x
+    x = call(SumDim.op, (x, tuple(dims), True))
     return view(x, shape) if lead else x
 
 

@@ -7,14 +7,17 @@ zeros of the whole (`SelectBackward`, `SliceBackward`).
 Mirrors ``aten/src/ATen/native/TensorShape.cpp`` and derivatives.yaml.
 """
 
-import operator
 
-from minigrad._core.apply import call
+import cython
+
 from minigrad._core.promotion import operands_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad._core.variable import as_class
 from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorTypeError
-from minigrad.ops.base import Linear, Op, View, dimension, dimensions, op, tensor_argument
+from minigrad.ops.base import Linear, Op, View, dimension, dimensions, integer, op, tensor_argument
+
+if not cython.compiled:
+    from minigrad._core.apply import call
 
 __all__ = ["broadcast_to", "cat", "chunk", "clone", "concat", "contiguous",
            "expand", "flatten", "movedim", "narrow", "permute", "ravel", "reshape", "select", "split", "squeeze", "stack",
@@ -346,10 +349,10 @@ def as_shape(sizes, function="view"):
     """Sizes given as ``(2, 3)``, ``((2, 3),)`` or a `Size`, as a tuple of ints."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = sizes[0]
-    try:
-        return tuple([operator.index(size) for size in sizes])
-    except TypeError:
-        raise TensorTypeError("MG-E206", f"{function}(): sizes must be ints, got {sizes!r}") from None
+    for size in sizes:
+        if type(size) is not int:
+            return tuple([integer(s, "size", function) for s in sizes])
+    return tuple(sizes)
 
 
 def inferred(shape, numel):
@@ -462,7 +465,7 @@ def t(input):
             [2.]])
     """
     tensor_argument("t", input)
-    if input.ndim > 2:
+    if cython.cast(TensorBase, input)._meta.ndim > 2:
         raise ShapeError("MG-E206", f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
     return call(T.op, (input,))
 
@@ -481,11 +484,17 @@ def permute(input, *dims):
     minigrad.Size([5, 2, 3])
     """
     tensor_argument("permute", input)
-    order = tuple([dimension(d, input.ndim) for d in as_shape(dims, "permute")])
+    order = as_shape(dims, "permute")
     if len(order) != input.ndim:
         raise ShapeError("MG-E205", "permute(sparse_coo): number of dimensions in the tensor input does not match the "
                          f"length of the desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to "
                          f"len(dims) = {len(order)}")
+    seen = []
+    for d in order:
+        seen.append(dimension(d, input.ndim))
+        if seen.count(seen[-1]) > 1:
+            break
+    order = tuple(seen)
     if len(set(order)) != len(order):
         raise ShapeError("MG-E205", "permute(): duplicate dims are not allowed.", found=f"dims {list(order)}")
     return call(Permute.op, (input, order))
@@ -585,7 +594,7 @@ def squeeze(input, dim=None):
     tensor_argument("squeeze", input)
     shape = input._meta.shape
     dims = tuple([d for d in dimensions(dim, input.ndim) if shape[d] == 1])
-    rule = Squeeze if dim is None else SqueezeDim if isinstance(dim, int) else SqueezeDims
+    rule = Squeeze if dim is None else SqueezeDims if isinstance(dim, (tuple, list)) else SqueezeDim
     return call(rule.op, (input, dims))
 
 
@@ -649,7 +658,7 @@ def select(input, dim, index):
         raise OutOfRangeError("MG-E301", "select() cannot be applied to a 0-dim tensor.")
     at = dimension(dim, input.ndim)
     size = input._meta.shape[at]
-    index = operator.index(index)
+    index = integer(index, "index", "select")
     if not -size <= index < size:
         raise OutOfRangeError("MG-E301", f"select(): index {index} out of range for tensor of size "
                               f"{list(input._meta.shape)} at dimension {at}")
@@ -677,7 +686,7 @@ def narrow(input, dim, start, length):
         raise ShapeError("MG-E205", "narrow() cannot be applied to a 0-dim tensor.")
     at = dimension(dim, input.ndim)
     size = input._meta.shape[at]
-    start = operator.index(start)
+    start, length = integer(start, "start", "narrow"), integer(length, "length", "narrow")
     if length < 0:
         raise ShapeError("MG-E206", "narrow(): length must be non-negative.")
     if not -size <= start <= size:
@@ -715,7 +724,7 @@ def split(tensor, split_size_or_sections, dim=0):
             raise ShapeError("MG-E206", f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
                              f"dimension {at}), but got split_sizes={list(sizes)}")
         return call(SplitWithSizes.op, (tensor, sizes, at))
-    size = operator.index(split_size_or_sections)
+    size = integer(split_size_or_sections, "split_size", "split")
     if size < 0:
         raise ShapeError("MG-E206", f"split expects split_size be non-negative, but got split_size={size}")
     if size == 0 and length:
@@ -738,7 +747,7 @@ def chunk(input, chunks, dim=0):
     tensor_argument("chunk", input)
     if input.ndim == 0:
         raise ShapeError("MG-E205", "chunk expects at least a 1-dimensional tensor")
-    if chunks <= 0:
+    if integer(chunks, "chunks", "chunk") <= 0:
         raise ShapeError("MG-E206", f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     at = dimension(dim, input.ndim)
     length = input._meta.shape[at]
@@ -874,6 +883,6 @@ def stack(tensors, dim=0):
     found = same_kind("stack", tensors)
     for i, x in enumerate(found):
         if x._meta.shape != found[0]._meta.shape:
-            raise ShapeError("MG-E204", f"stack expects each tensor to be equal size, but got {list(found[0]._meta.shape)} at entry "
-                             f"0 and {list(x._meta.shape)} at entry {i}")
+            raise ShapeError("MG-E204", f"stack expects each tensor to be equal size, but got {list(found[0]._meta.shape)} at "
+                             f"entry 0 and {list(x._meta.shape)} at entry {i}")
     return call(Stack.op, (found, dimension(dim, found[0].ndim + 1)))

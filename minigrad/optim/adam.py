@@ -44,7 +44,8 @@ class Adam(Optimizer):
         for i in (0, 1):
             check(0 <= betas[i] < 1, f"Invalid beta parameter at index {i}: {betas[i]}")
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
-                                  "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable,
+                                  "maximize": maximize, "foreach": foreach, "capturable": capturable,
+                                  "differentiable": differentiable,
                                   "fused": fused, "decoupled_weight_decay": decoupled_weight_decay})
 
     def update(self, param, grad, group, state):

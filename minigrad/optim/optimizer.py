@@ -58,7 +58,8 @@ class Optimizer:
                             "write [param]")
         groups = list(params)
         if not groups:
-            raise OptimizerError("MG-E402", "optimizer got an empty parameter list", fix="pass model.parameters(), not used up before")
+            raise OptimizerError("MG-E402", "optimizer got an empty parameter list",
+                                 fix="pass model.parameters(), not used up before")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
@@ -96,7 +97,8 @@ class Optimizer:
             if not isinstance(param, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
             if not param.is_leaf:
-                raise OptimizerError("MG-E402", "can't optimize a non-leaf Tensor", fix="pass the parameters, not what is computed of them")
+                raise OptimizerError("MG-E402", "can't optimize a non-leaf Tensor",
+                                     fix="pass the parameters, not what is computed of them")
             if id(param) in seen:
                 raise OptimizerError("MG-E402", "some parameters appear in more than one parameter group")
         for name, default in self.defaults.items():

@@ -7,8 +7,8 @@ gradient. `positive`, `apart` and `small` say what numbers the op can be checked
 elements tie, inside the domain of log.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import numpy as np
 
@@ -81,6 +81,8 @@ case("mul broadcast both", lambda m, x, y: x * y, (2, 1, 3), (4, 1))
 case("mul scalar", lambda m, x: 3 * x, (2, 3))
 case("mul transposed", lambda m, x, y: x.t() * y, (3, 2), (2, 3))
 case("div", lambda m, x, y: x / y, (2, 3), (3,), numbers="nonzero")
+case("div floor", lambda m, x, y: m.div(x, y, rounding_mode="floor") * x, (3, 4), (4,), numbers="nonzero")
+case("div trunc", lambda m, x: m.div(x, 0.3, rounding_mode="trunc") * x, (3, 4), numbers="nonzero")
 case("div scalar", lambda m, x: x / 4, (2, 3))
 case("rdiv scalar", lambda m, x: 2 / x, (2, 3), numbers="nonzero")
 case("neg", lambda m, x: -x, (2, 3))
@@ -278,10 +280,11 @@ case("nll_loss none", lambda m, x: F(m).nll_loss(x, m.tensor([1, 0]), reduction=
 case("nll_loss planes", lambda m, x: F(m).nll_loss(x, m.tensor([[1, 0], [2, 1]]), reduction="sum"), (2, 3, 2))
 case("cross_entropy", lambda m, x: F(m).cross_entropy(x, m.tensor([1, 0])), (2, 3))
 case("cross_entropy one", lambda m, x: F(m).cross_entropy(x, m.tensor(1)), (3,))
-case("cross_entropy smooth", lambda m, x: F(m).cross_entropy(x, m.tensor([1, 0, 2]), label_smoothing=0.2,
-                                                             weight=m.tensor([1.0, 2.0, 3.0], dtype=m.float64), ignore_index=2), (3, 3))
+case("cross_entropy smooth", lambda m, x: F(m).cross_entropy(x, m.tensor([1, 0, 2]), label_smoothing=0.2, ignore_index=2,
+                                                             weight=m.tensor([1.0, 2.0, 3.0], dtype=m.float64)), (3, 3))
 case("cross_entropy smooth sum", lambda m, x: F(m).cross_entropy(x, m.tensor([1, 0]), label_smoothing=0.2, reduction="sum"), (2, 3))
-case("cross_entropy smooth none", lambda m, x: F(m).cross_entropy(x, m.tensor([1, 0]), label_smoothing=0.2, reduction="none"), (2, 3))
+case("cross_entropy smooth none", lambda m, x: F(m).cross_entropy(x, m.tensor([1, 0]), label_smoothing=0.2, reduction="none"),
+     (2, 3))
 case("cross_entropy probabilities", lambda m, x, y: F(m).cross_entropy(x, y), (2, 3), (2, 3), numbers="positive",
      name_differs=True)
 case("cross_entropy probabilities smooth", lambda m, x, y: F(m).cross_entropy(x, y, label_smoothing=0.1, reduction="none",

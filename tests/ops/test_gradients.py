@@ -31,7 +31,7 @@ def numerical(f, arrays):
     for i, a in enumerate(arrays):
         g = np.zeros_like(a)
         for at in np.ndindex(a.shape):
-            def shifted(step):
+            def shifted(step, i=i, at=at):
                 moved = [b.copy() for b in arrays]
                 moved[i][at] += step
                 return f(moved)

@@ -8,7 +8,8 @@
     layout.pyx        gradients and layout, views
     reduction.pyx     sums, softmax
     convolution.pyx   convolution and pooling as matrix products
-    nn.pyx            losses and optimiser steps
+    loss.pyx          the loss of a classifier
+    optim.pyx         the steps of optimisers, whose loops are in steps.h
 
 Each kernel looks whether its arguments are of the easy kind (contiguous, one of the two dtypes, shapes
 that match or broadcast simply) and otherwise calls its twin of the same name in ``numpy_ref``.
@@ -18,7 +19,7 @@ that match or broadcast simply) and otherwise calls its twin of the same name in
 from importlib import import_module
 
 SOURCES = []
-for _name in ("pool", "elementwise", "layout", "reduction", "linear", "convolution", "nn"):
+for _name in ("pool", "elementwise", "layout", "reduction", "linear", "convolution", "loss", "optim"):
     try:
         SOURCES.append(import_module(f"minigrad.kernels.cpu.{_name}"))
     except ImportError:

@@ -33,6 +33,10 @@ def copy(x):
     return cnp.PyArray_NewCopy(<ndarray>x, cnp.NPY_CORDER)
 
 
+def by_columns(x):
+    return has_flags(<ndarray>x, cnp.NPY_ARRAY_F_CONTIGUOUS) and not is_contiguous(<ndarray>x)
+
+
 def contiguous(x):
     return is_contiguous(<ndarray>x)
 

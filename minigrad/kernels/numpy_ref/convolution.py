@@ -14,7 +14,7 @@ __all__ = ["avg_pool2d", "avg_pool2d_backward", "conv2d", "conv2d_input", "conv2
            "max_pool2d_backward", "max_pool2d_select"]
 
 
-def pad(x, padding, value=0):
+def pad(x, padding, value: float = 0):
     """`x` with `padding` = (rows, columns) on each side, and ((top, bottom), (left, right)) likewise."""
     (top, bottom), (left, right) = [(p, p) if isinstance(p, int) else p for p in padding]
     if not (top or bottom or left or right):
@@ -100,14 +100,16 @@ def max_pool2d(x, size, stride, padding, dilation, ceil_mode):
 @quiet
 def max_pool2d_backward(g, index, x_shape):
     n, c, h, w = x_shape
+    m = g.shape[2] * g.shape[3]
     out = np.zeros((n * c, h * w), g.dtype)
-    np.add.at(out, (np.arange(n * c)[:, None], index.reshape(n * c, -1)), g.reshape(n * c, -1))
+    np.add.at(out, (np.arange(n * c)[:, None], index.reshape(n * c, m)), g.reshape(n * c, m))
     return out.reshape(x_shape)
 
 
 def max_pool2d_select(x, index):
     n, c = x.shape[:2]
-    return np.take_along_axis(x.reshape(n, c, -1), index.reshape(n, c, -1), -1).reshape(index.shape)
+    m = x.shape[2] * x.shape[3]
+    return np.take_along_axis(x.reshape(n, c, m), index.reshape(n, c, index.shape[2] * index.shape[3]), -1).reshape(index.shape)
 
 
 def divisors(height, width, count, size, stride, padding, count_include_pad, divisor):

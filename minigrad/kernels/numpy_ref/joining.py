@@ -60,6 +60,6 @@ def index_put(x, indices, y, accumulate):
 
 def index_put_(x, indices, y, accumulate):
     if accumulate:
-        np.add.at(x, full_index(indices), y)
+        np.add.at(x, full_index(indices), y)    # pyright: ignore[reportArgumentType]
     else:
         x[full_index(indices)] = y

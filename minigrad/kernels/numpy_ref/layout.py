@@ -12,7 +12,8 @@ from numpy.lib import stride_tricks
 
 from minigrad.kernels.numpy_ref.elementwise import quiet
 
-__all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "cast", "contiguous", "copy", "copy_", "copy_with_layout", "diagonal", "empty",
+__all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "by_columns",
+           "cast", "contiguous", "copy", "copy_", "copy_with_layout", "diagonal", "empty",
            "expand", "fill_", "full", "number", "obeys_layout", "owns", "permute", "real", "select", "slice", "unsqueeze",
            "view"]
 
@@ -162,6 +163,10 @@ def diagonal(x, offset, dim1, dim2):
 
 def real(x):
     return x.real
+
+
+def by_columns(x):
+    return x.flags.f_contiguous and not x.flags.c_contiguous
 
 
 def contiguous(x):

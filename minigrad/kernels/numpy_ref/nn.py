@@ -4,7 +4,7 @@ import numpy as np
 
 from minigrad.kernels.numpy_ref.elementwise import quiet
 
-__all__ = ["adam_", "bernoulli", "nll_loss", "nll_loss_backward", "normal", "sgd_", "uniform"]
+__all__ = ["adam_", "bernoulli", "class_outside", "nll_loss", "nll_loss_backward", "normal", "sgd_", "uniform"]
 
 
 def weights_of(x_shape, target, weight, ignore_index, dtype):
@@ -13,6 +13,11 @@ def weights_of(x_shape, target, weight, ignore_index, dtype):
     classes = np.where(kept, target, 0)
     each = np.ones(target.shape, dtype) if weight is None else weight[classes]
     return classes, np.where(kept, each, dtype.type(0))
+
+
+def class_outside(target, n, ignore_index):
+    outside = (target != ignore_index) & ((target < 0) | (target >= n))
+    return int(target[outside].flat[0]) if outside.any() else None
 
 
 @quiet

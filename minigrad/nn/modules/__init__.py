@@ -10,5 +10,5 @@ from minigrad.nn.modules.loss import CrossEntropyLoss, MSELoss, NLLLoss
 from minigrad.nn.modules.module import Module
 from minigrad.nn.modules.pooling import AvgPool2d, MaxPool2d
 
-__all__ = ["AvgPool2d", "Conv2d", "CrossEntropyLoss", "Dropout", "Flatten", "Identity", "Linear", "LogSoftmax", "MSELoss", "MaxPool2d",
-           "Module", "NLLLoss", "ReLU", "Sequential", "Sigmoid", "Softmax", "Tanh", "Unflatten"]
+__all__ = ["AvgPool2d", "Conv2d", "CrossEntropyLoss", "Dropout", "Flatten", "Identity", "Linear", "LogSoftmax", "MSELoss",
+           "MaxPool2d", "Module", "NLLLoss", "ReLU", "Sequential", "Sigmoid", "Softmax", "Tanh", "Unflatten"]

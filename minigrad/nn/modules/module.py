@@ -99,7 +99,8 @@ class Module:
     def __setattr__(self, name, value):
         tables = self.__dict__.get("_parameters"), self.__dict__.get("_modules"), self.__dict__.get("_buffers")
         if isinstance(value, (Parameter, Module, Buffer)) and tables[0] is None:
-            raise AttributeError(f"cannot assign {type(value).__name__} before Module.__init__() call: call super().__init__() first")
+            raise AttributeError(f"cannot assign {type(value).__name__} before Module.__init__() call: call super().__init__() "
+                                 "first")
         if isinstance(value, Parameter):
             self._forget(name)
             self.register_parameter(name, value)
@@ -111,16 +112,18 @@ class Module:
             self.register_buffer(name, value, value.persistent)
         elif tables[0] is not None and name in tables[0]:
             if value is not None:
-                raise TypeError(f"cannot assign '{type(value).__name__}' as parameter '{name}' (minigrad.nn.Parameter or None expected)")
+                raise TypeError(f"cannot assign '{type(value).__name__}' as parameter '{name}' (minigrad.nn.Parameter or None "
+                                "expected)")
             self._parameters[name] = None
         elif tables[1] is not None and name in tables[1]:
             if value is not None:
-                raise TypeError(f"cannot assign '{type(value).__name__}' as child module '{name}' (minigrad.nn.Module or None expected)")
+                raise TypeError(f"cannot assign '{type(value).__name__}' as child module '{name}' (minigrad.nn.Module or None "
+                                "expected)")
             self._modules[name] = None
         elif tables[2] is not None and name in tables[2]:
             if value is not None and not isinstance(value, Tensor):
-                raise TypeError(f"cannot assign '{type(value).__name__}' as buffer '{name}' (minigrad.Tensor, minigrad.nn.Buffer or None "
-                                "expected)")
+                raise TypeError(f"cannot assign '{type(value).__name__}' as buffer '{name}' (minigrad.Tensor, minigrad.nn.Buffer "
+                                "or None expected)")
             self._buffers[name] = value
         else:
             super().__setattr__(name, value)
@@ -175,7 +178,8 @@ class Module:
         """
         self._check_name(name, "parameter")
         if param is not None and not isinstance(param, Parameter):
-            raise TypeError(f"cannot assign '{type(param).__name__}' object to parameter '{name}' (minigrad.nn.Parameter or None required)")
+            raise TypeError(f"cannot assign '{type(param).__name__}' object to parameter '{name}' (minigrad.nn.Parameter or None "
+                            "required)")
         if param is not None and param.grad_fn is not None:
             raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly.")
         self._parameters[name] = param
@@ -596,10 +600,11 @@ class Module:
             if key in own and not isinstance(value, Tensor):
                 problems.append(f"{key}: expected a minigrad.Tensor, but got {type(value).__name__}.")
             elif key in own and tuple(value.shape) != tuple(own[key].shape):
-                problems.append(f"size mismatch for {key}: copying a param with shape {list(value.shape)} from checkpoint, the shape in "
-                                f"current model is {list(own[key].shape)}.")
+                problems.append(f"size mismatch for {key}: copying a param with shape {list(value.shape)} from checkpoint, the "
+                                f"shape in current model is {list(own[key].shape)}.")
         if problems:
-            raise StateDictError("MG-E401", f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(problems),
+            raise StateDictError("MG-E401", f"Error(s) in loading state_dict for "
+                                 f"{type(self).__name__}:\n\t" + "\n\t".join(problems),
                                  fix="nothing has been loaded. strict=False skips missing and unexpected keys")
         for key, value in state_dict.items():
             if key in own:

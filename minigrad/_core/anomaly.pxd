@@ -1,0 +1,11 @@
+from minigrad._core.node cimport Node
+from minigrad._core.state cimport State
+from minigrad._core.tensor cimport TensorBase
+
+cdef class Anomaly:
+    cdef public bint enabled
+    cdef public bint check_nan
+
+cdef object note_creation(Node node, State state)
+cdef object report(Node node)
+cdef object check_results(Node node, list results)

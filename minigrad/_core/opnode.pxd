@@ -1,0 +1,19 @@
+from minigrad._core.anomaly cimport Anomaly, note_creation
+from minigrad._core.meta cimport Meta
+from minigrad._core.node cimport Node
+from minigrad._core.primitive cimport Plan, Primitive
+from minigrad._core.saved cimport SavedTensor, check, save, spent, with_history
+from minigrad._core.state cimport State, current
+from minigrad._core.tensor cimport TensorBase, alias
+
+cdef class OpNode(Node):
+    cdef object value(self, int slot, bint history)
+    cdef object store(self, int slot, object value, int output)
+    cdef object one(self, int i, object grad, object a, object b, object c)
+    cdef object apply_many(self, object grad, long long wanted, list results)
+
+cdef OpNode new_node(Plan plan, State state, Meta meta)
+cdef OpNode record(Primitive op, State state, long long mask, int edges, Node next0, Node next1, object numbers, TensorBase out, object x, object y, object args)
+cdef OpNode record_many(Primitive op, State state, long long mask, tuple nodes, object numbers, TensorBase out, object outs, tuple args)
+cdef object described(int source, tuple args)
+cdef bint all_undefined(list grads)

@@ -1,0 +1,312 @@
+"""The node that a built-in op leaves behind: its rule, and what the rule saved.
+
+    x * b ──> forward ──> out        node = OpNode(plan of mul, mask 01)
+                                     node.saved0 = b, version0 = b's version
+                                     node.next0 = x's node, node.next1 = None
+
+Note [Fields for three saved values]
+    Nine nodes of ten save three values or fewer. They lie in fields of the node, with their versions
+    beside them (NOT_A_TENSOR where the value is a number or a shape), and the two notes in saved.py hold
+    for them. A `SavedTensor` per value and a list for them made a 200-op chain a fifth slower.
+
+Mirrors the generated ``torch/csrc/autograd/generated/Functions.cpp``. Read next: ``apply.py``.
+"""
+
+import cython
+
+from minigrad._core.anomaly import Anomaly
+from minigrad._core.anomaly import anomaly as _switch
+from minigrad._core.node import Node
+from minigrad._core.primitive import Plan
+from minigrad._core.saved import SavedTensor
+from minigrad._core.tensor import TensorBase
+
+if not cython.compiled:
+    from minigrad._core.anomaly import note_creation
+    from minigrad._core.saved import check, save, spent, with_history
+    from minigrad._core.state import current
+    from minigrad._core.tensor import alias
+
+# As in primitive.py.
+SHAPE = cython.declare(cython.int, 100)
+BY_COLUMNS = cython.declare(cython.int, 200)
+MOST_NEEDED = cython.declare(cython.int, 8)
+NOT_A_TENSOR = cython.declare(cython.int, -1)
+NOT_AN_OUTPUT = cython.declare(cython.int, -1)
+anomaly = cython.declare(Anomaly, _switch)
+
+
+@cython.cclass
+class OpNode(Node):
+    """The node of a built-in op: the op, the plan, and the values that the plan says to save."""
+
+    def name(self):
+        return cython.cast(Plan, self.plan).op.node_name
+
+    def store(self, slot, value, output):
+        """Save `value`, a tensor or not, in `slot`; `output` is its number if this node produced it."""
+        version: cython.int = NOT_A_TENSOR
+        if isinstance(value, TensorBase):
+            if slot > 2:
+                value = save(value, cython.cast(Plan, self.plan).names[slot], output)
+            else:
+                tensor = cython.cast(TensorBase, value)
+                if output != NOT_AN_OUTPUT:
+                    value = alias(tensor)
+                elif tensor._node is not None:
+                    self.interior |= 1 << slot
+                version = tensor.version()
+        if slot == 0:
+            self.saved0 = value
+            self.version0 = version
+        elif slot == 1:
+            self.saved1 = value
+            self.version1 = version
+        elif slot == 2:
+            self.saved2 = value
+            self.version2 = version
+        else:
+            if self.more is None:
+                self.more = []
+            self.more.append(value)
+        return None
+
+    def value(self, slot, history):
+        """What was saved in `slot`. A saved output gets its history back if `history` is set."""
+        version: cython.int
+        if slot == 0:
+            value = self.saved0
+            version = self.version0
+        elif slot == 1:
+            value = self.saved1
+            version = self.version1
+        elif slot == 2:
+            value = self.saved2
+            version = self.version2
+        else:
+            value = self.more[slot - 3]
+            if isinstance(value, SavedTensor):
+                return cython.cast(SavedTensor, value).value(self, history)
+            return value
+        if version == NOT_A_TENSOR:
+            return value
+        tensor = cython.cast(TensorBase, value)
+        interior: cython.bint = self.interior >> slot & 1
+        if tensor.version() != version or (interior and tensor._node is None):
+            check(tensor, version, interior, cython.cast(Plan, self.plan).names[slot], self)
+        source: cython.int = cython.cast(Plan, self.plan).source[slot]
+        if history and source < 0:
+            return with_history(tensor, self, -1 - source)
+        return tensor
+
+    def release(self):
+        n: cython.int = cython.cast(Plan, self.plan).saved
+        if self.more is None and not ((n > 0 and is_tensor(self.version0, self.saved0))
+                                      or (n > 1 and is_tensor(self.version1, self.saved1))
+                                      or (n > 2 and is_tensor(self.version2, self.saved2))):
+            return None     # shapes and options cost nothing: they stay, and so the node may run again
+        self.freed = True
+        self.saved0 = None
+        self.saved1 = None
+        self.saved2 = None
+        self.more = None
+        return None
+
+    def apply(self, grad, wanted, results):
+        plan = cython.cast(Plan, self.plan)
+        if self.metas is None:
+            if grad is None:
+                return None
+        elif all_undefined(grad):
+            return None
+        if self.freed and plan.saved > 0:
+            raise spent(self)
+        if not plan.simple:
+            return self.apply_many(grad, wanted, results)
+        history: cython.bint = plan.saves_output and current().grad_enabled
+        active: cython.longlong = plan.active & wanted
+        a = b = c = None
+        if plan.saved > 0:
+            a = self.value(0, history)
+            if plan.saved > 1:
+                b = self.value(1, history)
+                if plan.saved > 2:
+                    c = self.value(2, history)
+        if active & 1:
+            results[0] = self.one(0, grad, a, b, c)
+        if active & 2:
+            results[1] = self.one(1, grad, a, b, c)
+        return None
+
+    def one(self, i, grad, a, b, c):
+        """The formula of input `i`, called with those of the three saved values that it names."""
+        plan = cython.cast(Plan, self.plan)
+        formula = plan.formulas[i]
+        n: cython.int = plan.count[i]
+        if n == 0:
+            return formula(grad)
+        slot: cython.int = plan.slots[MOST_NEEDED * i]
+        p = a if slot == 0 else b if slot == 1 else c
+        if n == 1:
+            return formula(grad, p)
+        slot = plan.slots[MOST_NEEDED * i + 1]
+        q = a if slot == 0 else b if slot == 1 else c
+        if n == 2:
+            return formula(grad, p, q)
+        slot = plan.slots[MOST_NEEDED * i + 2]
+        return formula(grad, p, q, a if slot == 0 else b if slot == 1 else c)
+
+    def apply_many(self, grad, wanted, results):
+        """`apply` for any number of inputs, outputs and saved values."""
+        plan = cython.cast(Plan, self.plan)
+        history = current().grad_enabled
+        i: cython.int
+        k: cython.int
+        values = [self.value(k, history) for k in range(plan.saved)]
+        if plan.joint is not None:
+            needs = tuple([node is not None and (i > 62 or (wanted >> i) & 1 != 0)
+                           for i, node in enumerate(self.next_nodes())])
+            for i, result in enumerate(plan.joint(grad, needs, *values)):
+                results[i] = result
+            return None
+        for i in range(plan.inputs):
+            if plan.active & wanted & (cython.cast(cython.longlong, 1) << i):
+                results[i] = plan.formulas[i](
+                    grad, *[values[plan.slots[MOST_NEEDED * i + k]] for k in range(plan.count[i])])
+        return None
+
+    def __getattr__(self, name):
+        if not name.startswith("_saved_"):
+            raise AttributeError(name)
+        names = self.saved_names()
+        if name[7:] not in names:
+            raise AttributeError(f"{self.name()} has not saved {name[7:]!r}; it has saved: {', '.join(names) or 'nothing'}")
+        if self.freed:
+            raise spent(self)
+        return self.value(names.index(name[7:]), True)
+
+    def saved_names(self):
+        """What the saved values are called in PyTorch: the x of our rules is ``self``, z ``result``."""
+        torch_names = cython.cast(Plan, self.plan).op.rule.torch_names
+        return [torch_names.get(name, name) for name in cython.cast(Plan, self.plan).names]
+
+    def __dir__(self):
+        return [*object.__dir__(self), *["_saved_" + name for name in self.saved_names()]]
+
+
+@cython.cfunc
+def is_tensor(version: cython.int, value) -> cython.bint:
+    """Whether a saved value, beside which `version` stands, is a tensor or holds some."""
+    if version != NOT_A_TENSOR:
+        return True
+    if type(value) is tuple:
+        for item in value:
+            if isinstance(item, TensorBase):
+                return True
+    return False
+
+
+@cython.cfunc
+def all_undefined(grads: list) -> cython.bint:
+    for grad in grads:
+        if grad is not None:
+            return False
+    return True
+
+
+# ---- leaving a node behind ----------------------------------------------------------------------------
+
+
+def new_node(plan, state, meta):
+    """A node for `plan`, without edges yet. `meta` describes the first output of its op."""
+    node: OpNode = OpNode.__new__(OpNode) if cython.compiled else OpNode()
+    node.plan = plan
+    node.meta = meta
+    node.sequence = state.next_sequence
+    state.next_sequence += 1
+    if anomaly.enabled:
+        note_creation(node, state)
+    return node
+
+
+def record(op, state, mask, edges, next0, next1, numbers, out, x, y, args):
+    """Make the node of an op of one or two inputs and one output that has just run, and save what its plan says.
+
+    The arguments of the op are `args`, or, if that is None, `x` and `y`: pairs are frequent enough to be
+    worth a tuple less.
+    """
+    plan: Plan = op.small_plans[mask]
+    if plan is None:
+        plan = op.plan(mask)
+    node: OpNode = new_node(plan, state, out._meta)
+    node.edges = edges
+    node.next0 = next0
+    node.next1 = next1
+    node.input_numbers = numbers
+    out._node = node
+    k: cython.int
+    source: cython.int
+    for k in range(plan.saved):
+        source = plan.source[k]
+        if source < 0:
+            node.store(k, out, -1 - source)
+        elif source < SHAPE:
+            node.store(k, args[source] if args is not None else x if source == 0 else y, NOT_AN_OUTPUT)
+        else:
+            node.store(k, described(source, args if args is not None else (x, y)), NOT_AN_OUTPUT)
+    return node
+
+
+def record_many(op, state, mask, nodes, numbers, out, outs, args):
+    """`record` for any number of inputs and outputs; `outs` are all of these, or None if `out` is the only one."""
+    plan: Plan = op.plan(mask)
+    node: OpNode = new_node(plan, state, out._meta)
+    node.connect(nodes, numbers)
+    if outs is None:
+        out._node = node
+    else:
+        adopt(node, outs)
+    k: cython.int
+    source: cython.int
+    for k in range(plan.saved):
+        source = plan.source[k]
+        if source < 0:
+            node.store(k, out if outs is None else outs[-1 - source], -1 - source)
+        elif source < SHAPE:
+            node.store(k, args[source], NOT_AN_OUTPUT)
+        else:
+            node.store(k, described(source, args), NOT_AN_OUTPUT)
+    return node
+
+
+@cython.cfunc
+def adopt(node: Node, outs) -> object:
+    """Make `node` the producer of several outputs, except those that have no derivative."""
+    metas = []
+    i: cython.int
+    for i in range(len(outs)):
+        out = cython.cast(TensorBase, outs[i])
+        metas.append(out._meta)
+        if out._meta.dtype.differentiable:
+            out._node = node
+            out._output_number = i
+    node.metas = tuple(metas)
+    return None
+
+
+def described(source, args):
+    """The shape of an argument, or whether it lies column by column: what `source` asks for."""
+    if source < BY_COLUMNS:
+        return shape_of(args[source - SHAPE])
+    tensor = cython.cast(TensorBase, args[source - BY_COLUMNS])
+    return tensor._meta.backend.kernels.by_columns(tensor._array)
+
+
+@cython.cfunc
+def shape_of(argument) -> object:
+    """The shape of a tensor (or None, or a number: the empty shape), the shapes of several."""
+    if isinstance(argument, TensorBase):
+        return cython.cast(TensorBase, argument)._meta.shape
+    if isinstance(argument, tuple):
+        return [shape_of(item) for item in argument]
+    return ()

@@ -1,0 +1,31 @@
+from minigrad._core.anomaly cimport Anomaly, check_results
+from minigrad._core.c cimport check_signals, references
+from minigrad._core.dependencies cimport Dependencies, Scratch
+from minigrad._core.hooks cimport run_post_hooks, run_pre_hooks
+from minigrad._core.meta cimport Meta
+from minigrad._core.node cimport Node, NodeExtra
+from minigrad._core.ready cimport pop_ready, push_ready
+from minigrad._core.state cimport State
+from minigrad._core.tensor cimport TensorBase, exclusive
+from minigrad._core.tensor_hooks cimport run_hooks_on_tensors
+from minigrad._core.validation cimport validated
+
+cdef class GraphTask(Dependencies):
+    cdef readonly bint keep_graph
+    cdef readonly bint create_graph
+    cdef readonly GraphTask outer
+    cdef readonly list callbacks
+    cdef dict captures
+    cdef list captured
+    cdef list results
+    cdef list heap
+    cdef Node ready
+
+    cdef object run(self, Node root, State state)
+    cdef object take(self, Node node)
+    cdef object deliver(self, Node node, bint checked)
+    cdef object receive(self, Node node, int number, object grad)
+    cdef object push(self, Node node)
+    cdef long long wanted(self, Node node) except? -7
+    cdef object run_watched(self, Node node)
+    cdef object finish(self, Node node, tuple before)

@@ -1,0 +1,276 @@
+"""One run of the engine: taking ready nodes, calling them, and passing on what they computed.
+
+    take      the gradient out of the node's buffer
+    apply     the node, which puts the gradients of its inputs into `results`
+    deliver   each to the buffer of the node behind that edge, whose dependencies go down by one; at zero its
+              gradient is complete, and it is pushed into the queue
+
+A node that has hooks, and every node of a run with ``inputs=`` or under anomaly mode, goes through
+`run_watched`, which has all the steps of PyTorch's evaluate_function in its order; the loop itself has only
+those three, since nearly all nodes need no others.
+
+Note [Adding in place]
+    The second gradient to reach a buffer is added into the first, without a new tensor, if nobody else can
+    see the first: one reference to the tensor and one to its array, which must own its memory. Gradients
+    that a hook has kept, that the user passed in, that went to two nodes at once, or that are broadcast
+    views fail this and are summed out of place. Under create_graph they always are.
+
+Mirrors Engine::thread_main and evaluate_function of ``torch/csrc/autograd/engine.cpp``, and
+``input_buffer.cpp``. Read before: ``dependencies.py``. Read next: ``engine.py``.
+"""
+
+import cython
+
+from minigrad._core.anomaly import Anomaly
+from minigrad._core.anomaly import anomaly as _switch
+from minigrad._core.dependencies import Dependencies
+from minigrad._core.node import Node
+from minigrad._core.tensor import TensorBase
+
+if not cython.compiled:
+    from minigrad._core.anomaly import check_results
+    from minigrad._core.c import check_signals, references
+    from minigrad._core.hooks import run_post_hooks, run_pre_hooks
+    from minigrad._core.ready import pop_ready, push_ready
+    from minigrad._core.tensor import exclusive
+    from minigrad._core.tensor_hooks import run_hooks_on_tensors
+    from minigrad._core.validation import validated
+
+NEEDED = cython.declare(cython.int, 1)      # as in dependencies.py
+EVERYTHING = cython.declare(cython.longlong, -1)
+ACCUMULATE = cython.declare(cython.int, 0)  # number of the kernel of that name in the contract
+# References to a buffer's tensor while we decide whether to add to it in place; see accumulate.py.
+HELD = cython.declare(cython.Py_ssize_t, 1 if cython.compiled else 2)
+SIGNALS_EVERY = cython.declare(cython.ulonglong, 4095)      # nodes between two looks at pending signals, 2**n - 1
+anomaly = cython.declare(Anomaly, _switch)
+
+
+@cython.cclass
+class GraphTask(Dependencies):
+    """One run of the engine. See the head of this file."""
+
+    def __init__(self, number, keep_graph, create_graph, selective, outer):
+        self.id = number
+        self.keep_graph = keep_graph
+        self.create_graph = create_graph
+        self.selective = selective
+        self.outer = outer          # the task in one of whose nodes this one was started, or None
+        self.callbacks = []         # run when all nodes are done
+        self.others = {}            # node -> Scratch, see Note [Scratch on the node]
+        self.requested = {}         # node -> NEEDED or CAPTURED
+        self.captures = {}          # node -> [(number of its output, position in `captured`)]
+        self.captured = []
+        self.results = []           # what the running node computed, by edge; one list for all nodes
+        self.heap = []
+        self.ready = None           # stands for a heap of one, which is what a chain of nodes needs
+
+    def run(self, root, state):
+        """Run all that is ready, beginning with `root`, whose buffer has been filled."""
+        node: Node
+        executed: cython.ulonglong = 0
+        keep: cython.bint = self.keep_graph
+        results: list = self.results
+        self.push(root)
+        while True:
+            if self.ready is not None:
+                node = self.ready
+                self.ready = None
+            elif self.heap:
+                node = pop_ready(self.heap)
+            else:
+                break
+            executed += 1
+            if executed & SIGNALS_EVERY == 0:
+                check_signals()
+            while len(results) < node.edges:
+                results.append(None)
+            state.node = node
+            if node.hooked or self.selective or anomaly.enabled:
+                self.run_watched(node)
+                continue
+            grad = self.take(node)
+            node.apply(grad, EVERYTHING, results)
+            grad = None
+            if node.hooked:         # by its own backward
+                self.finish(node, ())
+                continue
+            if not keep:
+                node.release()
+            self.deliver(node, False)
+        return None
+
+    def take(self, node):
+        """Empty the buffer of `node`."""
+        if node.task == self.id:
+            grad = node.grad
+            node.grad = None
+        else:
+            scratch = self.scratch(node)
+            grad = scratch.grad
+            scratch.grad = None
+        if grad is None and node.metas is not None:
+            return [None] * len(node.metas)
+        return grad
+
+    def deliver(self, node, checked):
+        """Pass on the results of `node`, and put into the queue whatever is complete now."""
+        following: Node
+        results: list = self.results
+        i: cython.Py_ssize_t
+        number: cython.int
+        for i in range(node.edges):
+            grad = results[i]
+            following = node.next_node(i)
+            if following is None:
+                continue
+            number = 0 if node.input_numbers is None else node.input_numbers[i]
+            if grad is not None:
+                results[i] = None
+                if not checked and (following.metas is not None or not isinstance(grad, TensorBase)
+                                    or cython.cast(TensorBase, grad)._meta is not following.meta):
+                    grad = validated(grad, following, number, node, i)
+            if following.task == self.id:
+                if self.selective and following.needed == 0:
+                    continue
+                if grad is not None:
+                    if following.grad is None and following.metas is None:
+                        following.grad = grad
+                    else:
+                        self.receive(following, number, grad)
+                following.dependencies -= 1
+                if following.dependencies == 0:
+                    self.push(following)
+            else:
+                scratch = self.scratch(following)
+                if self.selective and scratch.needed == 0:
+                    continue
+                if grad is not None:
+                    self.receive(following, number, grad)
+                scratch.dependencies -= 1
+                if scratch.dependencies == 0:
+                    self.push(following)
+        return None
+
+    def receive(self, node, number, grad):
+        """Add `grad` to the buffer of `node`, for its output `number`."""
+        buffer: list
+        if node.task != self.id:
+            scratch = self.scratch(node)
+            if node.metas is None:
+                scratch.grad = grad if scratch.grad is None else scratch.grad + grad
+            else:
+                if scratch.grad is None:
+                    scratch.grad = [None] * len(node.metas)
+                buffer = scratch.grad
+                buffer[number] = grad if buffer[number] is None else buffer[number] + grad
+        elif node.metas is None:
+            if node.grad is None:
+                node.grad = grad
+            else:
+                old = node.grad
+                node.grad = None
+                node.grad = summed(old, grad, self.create_graph)
+        else:
+            if node.grad is None:
+                node.grad = [None] * len(node.metas)
+            buffer = node.grad
+            old = buffer[number]
+            if old is None:
+                buffer[number] = grad
+            else:
+                buffer[number] = None
+                buffer[number] = summed(old, grad, self.create_graph)
+        return None
+
+    def push(self, node):
+        """Put `node` into the ready queue. See ``ready.py``."""
+        if self.ready is None and not self.heap:
+            self.ready = node
+            return None
+        if self.ready is not None:
+            self.heap.append(self.ready)
+            self.ready = None
+        push_ready(self.heap, node)
+        return None
+
+    # ---- nodes with hooks, runs with inputs=, anomaly mode ------------------------------------------------
+
+    def wanted(self, node):
+        """Which of the node's results this task will use, as a bit mask."""
+        if not self.selective:
+            return EVERYTHING
+        mask: cython.longlong = 0
+        i: cython.int
+        for i in range(node.edges):
+            following = node.next_node(i)
+            if i > 62:
+                return EVERYTHING
+            if following is not None and self.needed(following) != 0:
+                mask |= cython.cast(cython.longlong, 1) << i
+        return mask
+
+    def run_watched(self, node):
+        """Run a node with all the steps around it; one that only is a result of the task does not run.
+
+        A result is what has passed the tensor's hooks, unless the node runs as well: then it is what they
+        were given. That is an accident of PyTorch's, which we keep.
+        """
+        grad = self.take(node)
+        runs: cython.bint = not self.selective or self.needed(node) & NEEDED != 0
+        if self.selective and node in self.captures:
+            if not runs and node.hooked:
+                grad = run_hooks_on_tensors(node, grad)
+            for number, position in self.captures[node]:
+                self.captured[position] = grad[number] if node.metas is not None else grad
+        if not runs:
+            return None
+        before: tuple = ()
+        if node.hooked:
+            grad = run_hooks_on_tensors(node, grad)
+            if node.extra is not None and node.extra.pre_hooks:
+                grads = run_pre_hooks(node.extra.pre_hooks, as_tuple(node, grad))
+                grad = list(grads) if node.metas is not None else grads[0]
+                grads = None
+            if node.extra is not None and node.extra.post_hooks:
+                before = as_tuple(node, grad)
+        node.apply(grad, self.wanted(node), self.results)
+        grad = None
+        self.finish(node, before)
+        return None
+
+    def finish(self, node, before):
+        """What follows on a watched node's backward; `before` is what its post-hooks are told it was given."""
+        results: list = self.results
+        n: cython.Py_ssize_t = node.edges
+        i: cython.Py_ssize_t
+        for i in range(n):
+            if results[i] is not None:
+                results[i] = None if node.next_node(i) is None else validated(
+                    results[i], node.next_node(i), node.input_number(i), node, i)
+        if node.extra is not None and node.extra.post_hooks:
+            results[:n] = run_post_hooks(node.extra.post_hooks, tuple(results[:n]), before)
+        if not self.keep_graph:
+            node.release()
+        if anomaly.enabled and anomaly.check_nan:
+            check_results(node, results)
+        self.deliver(node, True)
+        return None
+
+
+@cython.cfunc
+def summed(old, new, create_graph: cython.bint) -> object:
+    """``old + new``. See Note [Adding in place]."""
+    nobody_else: cython.bint = references(old) == HELD      # counted before `a` is one more
+    a = cython.cast(TensorBase, old)
+    b = cython.cast(TensorBase, new)
+    if (nobody_else and not create_graph and a._meta is b._meta and a._node is None
+            and not a._leaf_requires_grad and exclusive(a)
+            and a._meta.backend.table[ACCUMULATE](a._array, b._array)):
+        return old
+    return old + new
+
+
+@cython.cfunc
+def as_tuple(node: Node, grad) -> tuple:
+    """The buffer of a node as hooks see it."""
+    return tuple(grad) if node.metas is not None else (grad,)

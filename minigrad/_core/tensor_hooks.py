@@ -1,0 +1,50 @@
+"""What is run on the gradient of a tensor before its node gets it: the tensor's hooks, then retain_grad.
+
+A node stands for the tensors that its op produced. The hooks of a non-leaf are kept on the node, by number of
+output, in the order in which each tensor got its first; those of a leaf stay on the leaf, for its node comes
+and goes with the graphs that use it. A retained gradient is always what the hooks have left.
+
+Mirrors call_tensor_pre_hooks of ``torch/csrc/autograd/engine.cpp`` and RetainsGradHook of ``cpp_hook.cpp``.
+Read next: ``task.py``.
+"""
+
+import cython
+
+from minigrad._core.accumulate import AccumulateGrad
+from minigrad._core.given import given
+from minigrad._core.node import NodeExtra
+from minigrad._core.tensor import AutogradMeta, TensorBase
+
+if not cython.compiled:
+    from minigrad._core.hooks import run_tensor_hooks
+
+
+def run_hooks_on_tensors(node, grad):
+    """Pass the buffer of `node` through the hooks of the tensors that it stands for."""
+    extra: NodeExtra = node.extra
+    leaf: AutogradMeta
+    if isinstance(node, AccumulateGrad):
+        leaf = cython.cast(AccumulateGrad, node).variable._extra
+        if leaf is not None and leaf.hooks:
+            grad = run_tensor_hooks(leaf.hooks, grad)
+        return grad
+    if extra is None:
+        return grad
+    for number, hooks in list(extra.tensor_hooks):
+        if node.metas is None:
+            grad = run_tensor_hooks(hooks, grad)
+        else:
+            grad[number] = run_tensor_hooks(hooks, grad[number])
+    for number, tensor in list(extra.retains.items()):
+        retain(tensor(), grad if node.metas is None else grad[number])
+    return grad
+
+
+@cython.cfunc
+def retain(tensor, grad) -> object:
+    """Add `grad` to ``tensor.grad``, out of place: the gradient in flight is never shared."""
+    if tensor is None or grad is None:
+        return None
+    extra = cython.cast(TensorBase, tensor).extras()
+    extra.grad = given.clone(grad) if extra.grad is None else extra.grad + grad
+    return None

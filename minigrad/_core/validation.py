@@ -1,0 +1,60 @@
+"""What a gradient must look like: the shape, dtype and device of the tensor that it is the gradient of.
+
+    shape    a larger shape that the tensor broadcasts to is summed down: that is how broadcasting is undone,
+             for every op, here and nowhere else
+    dtype    another is converted, but a complex gradient of a real tensor is an error
+    device   another is an error
+
+Mirrors validate_outputs of ``torch/csrc/autograd/engine.cpp`` and ``input_metadata.cpp``.
+"""
+
+import cython
+
+from minigrad._core.given import given
+from minigrad._core.meta import Meta
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import AutogradError
+
+if not cython.compiled:
+    from minigrad._core.saved import describe
+
+
+def validated(grad, following, number, node, index):
+    """`grad`, result `index` of `node`, as the gradient of output `number` of `following`; or an error."""
+    if not isinstance(grad, TensorBase):
+        raise AutogradError("MG-E106", f"Function {node.name()} returned a {type(grad).__name__} as the gradient at "
+                            f"index {index}; expected Variable or None")
+    meta: Meta = following.output_meta(number)
+    if cython.cast(TensorBase, grad)._meta is meta:
+        return grad
+    return fitted(grad, meta, f"Function {node.name()}", index)
+
+
+def fitted(grad, meta, who, index):
+    """`grad` as `meta` describes it; `who` made it, and it is result `index` of that."""
+    found: Meta = cython.cast(TensorBase, grad)._meta
+    if found.shape != meta.shape:
+        if not is_expandable(meta.shape, found.shape):
+            raise AutogradError(
+                "MG-E106", f"{who} returned an invalid gradient at index {index} - got {list(found.shape)} but "
+                f"expected shape compatible with {list(meta.shape)}",
+                expected=describe(meta), found=describe(found),
+                fix="the gradient of a tensor has the shape of that tensor")
+        grad = given.sum_to(grad, meta.shape)
+    if found.dtype is not meta.dtype:
+        if not found.dtype.is_floating_point and found.dtype.is_complex != meta.dtype.is_complex:
+            raise AutogradError(
+                "MG-E106", f"{who} returned an invalid gradient at index {index} - expected dtype {meta.dtype.name} "
+                f"but got {found.dtype.name}",
+                fix="the gradient of a real tensor is real: take .real" if found.dtype.is_complex else None)
+        grad = given.cast(grad, meta.dtype)
+    if found.device is not meta.device and found.device != meta.device:
+        raise AutogradError(
+            "MG-E106", f"{who} returned an invalid gradient at index {index} - expected device {meta.device} but "
+            f"got {found.device}")
+    return grad
+
+
+def is_expandable(small, large):
+    """Whether a tensor of shape `small` can be broadcast to shape `large`."""
+    return len(small) <= len(large) and all(size in (1, target) for size, target in zip(reversed(small), reversed(large)))

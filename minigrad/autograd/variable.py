@@ -1,0 +1,55 @@
+"""What is left of the time when a tensor had to be wrapped to be differentiated: a name, and the engine's handle.
+
+    Variable(x)                                     x without history; use the tensor itself
+    Variable._execution_engine.queue_callback(f)    call f() when the running backward is done
+
+Mirrors ``torch/autograd/variable.py`` and ``torch/csrc/autograd/python_engine.cpp``.
+"""
+
+from minigrad._core import engine
+from minigrad.tensor import Tensor
+
+__all__ = ["ImperativeEngine", "Variable"]
+
+
+class ImperativeEngine:
+    """The engine as an object. Mirrors ``torch._C._EngineBase``."""
+
+    def queue_callback(self, callback):
+        """Call `callback`, without arguments, when all nodes of the backward that is running have run.
+
+        Callbacks run in the order in which they were installed, before the call of backward returns, and only if
+        nothing failed. One may install another.
+
+        Raises:
+            RuntimeError: no backward is running.
+
+        >>> x = mg.tensor(2., requires_grad=True)
+        >>> queue = mg.autograd.Variable._execution_engine.queue_callback
+        >>> handle = x.register_hook(lambda grad: queue(lambda: print("all done:", x.grad.item())))
+        >>> (x * 3).backward()
+        all done: 3.0
+        """
+        engine.queue_callback(callback)
+
+    def is_checkpoint_valid(self):
+        """Whether no backward that runs in this thread was given ``inputs=``: a reentrant checkpoint needs that."""
+        return engine.is_checkpoint_valid()
+
+
+class VariableMeta(type):
+    def __instancecheck__(cls, other):
+        return isinstance(other, Tensor)
+
+
+class Variable(metaclass=VariableMeta):
+    """The old name of a tensor. Mirrors ``torch.autograd.Variable``.
+
+    >>> isinstance(mg.ones(2), mg.autograd.Variable)
+    True
+    """
+
+    _execution_engine = ImperativeEngine()
+
+    def __new__(cls, data, requires_grad=False):
+        return data.detach().requires_grad_(requires_grad)

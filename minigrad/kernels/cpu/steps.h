@@ -1,0 +1,54 @@
+/* The steps of optimisers, one pass over the parameter each: for float and for double.
+
+   What depends on the options is decided outside of the loops or folded into numbers (no weight decay is a
+   decay of 0), so that they vectorise. See loops.h for MG_SIMD. */
+#ifndef MINIGRAD_STEPS_H
+#define MINIGRAD_STEPS_H
+
+#include "loops.h"
+
+#undef MG_SIMD
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
+#define MG_SIMD __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define MG_SIMD
+#endif
+
+#define MG_STEPS(T, suffix, root)                                                                                       \
+    MG_SIMD static void mg_adam_##suffix(T *restrict w, const T *restrict g, T *restrict m, T *restrict v, mg_size n,    \
+                                         T step, T b1, T b2, T c2, T eps, T correction, T decay, T shrink, T sign) {     \
+        for (mg_size i = 0; i < n; i++) {                                                                               \
+            const T grad = sign * g[i] + decay * w[i];                                                                  \
+            m[i] += (grad - m[i]) * b1;                                                                                 \
+            v[i] = v[i] * b2 + c2 * grad * grad;                                                                        \
+            w[i] = w[i] * shrink - step * m[i] / (root(v[i]) * correction + eps);                                       \
+        }                                                                                                               \
+    }                                                                                                                   \
+    MG_SIMD static void mg_amsgrad_##suffix(T *restrict w, const T *restrict g, T *restrict m, T *restrict v,            \
+                                            T *restrict top, mg_size n, T step, T b1, T b2, T c2, T eps, T correction,   \
+                                            T decay, T shrink, T sign) {                                                \
+        for (mg_size i = 0; i < n; i++) {                                                                               \
+            const T grad = sign * g[i] + decay * w[i];                                                                  \
+            m[i] += (grad - m[i]) * b1;                                                                                 \
+            v[i] = v[i] * b2 + c2 * grad * grad;                                                                        \
+            top[i] = top[i] > v[i] ? top[i] : v[i];                                                                     \
+            w[i] = w[i] * shrink - step * m[i] / (root(top[i]) * correction + eps);                                     \
+        }                                                                                                               \
+    }                                                                                                                   \
+    MG_SIMD static void mg_sgd_##suffix(T *restrict w, const T *restrict g, mg_size n, T step, T decay, T sign) {        \
+        for (mg_size i = 0; i < n; i++) w[i] -= step * (sign * g[i] + decay * w[i]);                                    \
+    }                                                                                                                   \
+    /* buffer = mu buffer + keep grad; the step is along carry grad + push buffer */                                     \
+    MG_SIMD static void mg_momentum_##suffix(T *restrict w, const T *restrict g, T *restrict buffer, mg_size n, T step,  \
+                                             T mu, T keep, T carry, T push, T decay, T sign) {                          \
+        for (mg_size i = 0; i < n; i++) {                                                                               \
+            const T grad = sign * g[i] + decay * w[i];                                                                  \
+            buffer[i] = mu * buffer[i] + keep * grad;                                                                   \
+            w[i] -= step * (carry * grad + push * buffer[i]);                                                           \
+        }                                                                                                               \
+    }
+
+MG_STEPS(float, f32, sqrtf)
+MG_STEPS(double, f64, sqrt)
+
+#endif

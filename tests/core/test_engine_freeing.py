@@ -1,0 +1,138 @@
+"""What a backward lets go of, and what it records under create_graph: engine.md 10 and 11."""
+
+import gc
+import weakref
+
+import pytest
+
+from tests.core.engine_tools import leaf, raises, value
+
+AGAIN = "through the graph a second time"
+
+
+@pytest.mark.parametrize("run", ["backward", "grad"])
+def test_second_run(m, run):
+    """engine/R-01, engine/R-02: with what to do about it."""
+    x = leaf(m, 2.)
+    y = x.exp()
+
+    def go(keep):
+        y.backward(retain_graph=keep) if run == "backward" else m.autograd.grad(y, x, retain_graph=keep)
+    go(True)
+    go(False)
+    with raises(RuntimeError, AGAIN) as error:
+        go(False)
+    assert "retain_graph=True" in str(error.value)
+    with raises(RuntimeError, AGAIN):
+        _ = y.grad_fn._saved_result
+
+
+def test_saved_tensors_are_dropped_at_once(m):
+    """engine/R-01: each node's right after it has run, while the others still have theirs."""
+    x = leaf(m, 2.)
+    y = x * x.detach().clone()
+    saved = weakref.ref(y.grad_fn._saved_other)
+    z = y.exp()
+    alive = []
+    y.register_hook(lambda g: alive.append(saved() is not None))
+    x.register_hook(lambda g: alive.append(saved() is not None))
+    z.backward()
+    gc.collect()
+    assert alive[0] and not alive[1] and saved() is None
+    with raises(RuntimeError, AGAIN):
+        _ = z.grad_fn._saved_result
+
+
+def test_nodes_without_saved_values_run_again(m):
+    """engine/R-03"""
+    x = leaf(m, 1., 2.)
+    y = (x + 1).sum()
+    y.backward()
+    y.backward()
+    assert value(x.grad) == [2, 2]
+
+
+def test_shared_part(m):
+    """engine/R-04"""
+    x = leaf(m, 2.)
+    shared = x.exp()
+    first, second = shared * 2, shared.sin()
+    first.backward()
+    with raises(RuntimeError, AGAIN):
+        second.backward()
+
+
+def test_copy_slices(m):
+    """engine/R-06"""
+    x = leaf(m, 1., 2., 3.)
+    y = x * 1
+    y[:2].mul_(y[1:].detach().clone())
+    z = y.sum()
+    z.backward(retain_graph=True)
+    z.backward()
+    assert value(x.grad) == [4, 6, 2]
+    with raises(RuntimeError, AGAIN):
+        z.backward()
+
+
+def test_error_midway(m):
+    """engine/R-07: the nodes before it are freed, those after are not."""
+    x = leaf(m, 2.)
+    a = x.exp()
+    b = a.exp()
+    c = b.exp()
+
+    def fail(g):
+        raise ValueError("midway")
+    handle = b.register_hook(fail)
+    with raises(ValueError, "midway"):
+        c.backward()
+    handle.remove()
+    with raises(RuntimeError, AGAIN):
+        m.autograd.grad(c, b)
+    assert value(m.autograd.grad(b, x)) == [pytest.approx(b.item() * a.item(), rel=1e-5)]
+
+
+# ---- create_graph -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_mode_of_the_run(m, create):
+    """engine/C-01, engine/F-03: formulas, hooks and sums."""
+    x = leaf(m, 2.)
+    y = x * 1
+    modes = []
+    y.register_hook(lambda g: modes.append(m.is_grad_enabled()))
+    y.grad_fn.register_prehook(lambda g: modes.append(m.is_grad_enabled()))
+    y.grad_fn.register_hook(lambda g, _: modes.append(m.is_grad_enabled()))
+    x.register_hook(lambda g: g * x)
+    with m.no_grad():
+        g, = m.autograd.grad(y.exp() if False else y, x, create_graph=create)
+    assert modes == [create] * 3 and g.requires_grad is create and value(g) == 2
+
+
+def test_sums_are_recorded(m):
+    """engine/C-01"""
+    x = leaf(m, 2.)
+    y = x * 1
+    g, = m.autograd.grad(y * y * y + y * y, x, create_graph=True)
+    h, = m.autograd.grad(g, x, create_graph=True)
+    k, = m.autograd.grad(h, x)
+    assert value([g, h, k]) == [3 * 4 + 4, 6 * 2 + 2, 6]
+
+
+def test_linear_maps(m):
+    """engine/C-02: their gradients depend on nothing."""
+    x = leaf(m, 1., 2.)
+    g, = m.autograd.grad((x * 3).sum(), x, create_graph=True)
+    assert not g.requires_grad and g.grad_fn is None
+
+
+def test_originals_are_saved(m):
+    """engine/C-03: second derivatives reach them, leaf or not."""
+    x, w = leaf(m, 2.), leaf(m, 3.)
+    u = w * 1
+    y = x * u
+    assert y.grad_fn._saved_other is u and y.grad_fn._saved_self is x
+    g, = m.autograd.grad(y, x, create_graph=True)
+    assert value(m.autograd.grad(g, [u, w])) == [1, 1]

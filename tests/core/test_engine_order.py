@@ -1,0 +1,204 @@
+"""In what order nodes run, and how often: engine.md 2 (the task), 3 (dependencies), 4 (the ready queue)."""
+
+import threading
+import warnings
+
+import pytest
+
+from tests.core.engine_tools import accumulator, leaf, note, running_node, runs, task_id, value
+
+# ---- the task -------------------------------------------------------------------------------------------
+
+
+def test_task_id(m):
+    """engine/T-02, graph/Q-01: -1 outside; each call has a number of its own."""
+    x = leaf(m, 1.)
+    seen = []
+    x.register_hook(lambda g: seen.append(task_id(m)))
+    for _ in range(2):
+        (x * 2).backward()
+        m.autograd.grad(x * 2, x)
+    assert task_id(m) == -1 and len(set(seen)) == 4 and seen == sorted(seen) and min(seen) >= 0
+
+
+def test_running_node(m):
+    """graph/Q-02"""
+    x = leaf(m, 1.)
+    y = x * 2
+    z = y.exp()
+    seen = []
+    y.register_hook(lambda g: seen.append(running_node(m)))
+    z.grad_fn.register_hook(lambda *_: seen.append(running_node(m)))
+    z.backward()
+    assert seen == [z.grad_fn, y.grad_fn] and running_node(m) is None
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_artificial_root(m, n):
+    """engine/T-03: the gradient of one root is its buffer; several roots are fed by a node of their own, which nobody sees."""
+    x = leaf(m, 1.)
+    ys = [x * (i + 1) for i in range(n)]
+    g = m.tensor(1.)
+    seen = []
+    for y in ys:
+        y.grad_fn.register_prehook(lambda grads: seen.append(grads[0] is g))
+    m.autograd.backward(ys, [g] * n)
+    assert seen == [True] * n and value(x.grad) == n * (n + 1) / 2
+
+
+def test_several_roots_on_one_tensor_run_it_once(m):
+    """engine/T-04"""
+    x = leaf(m, 1.)
+    y = x * 2
+    seen = []
+    y.register_hook(lambda g: seen.append(value(g)))
+    m.autograd.backward([y, y, y], [m.tensor(1.), m.tensor(10.), m.tensor(100.)])
+    assert seen == [111] and value(x.grad) == 222
+
+
+def test_warnings_reach_the_caller(m):
+    """engine/T-06"""
+    x = leaf(m, 1.)
+    x.register_hook(lambda g: warnings.warn("from a hook", stacklevel=1))
+    with pytest.warns(UserWarning, match="from a hook"):
+        (x * 2).backward()
+
+
+# ---- dependencies ---------------------------------------------------------------------------------------
+
+
+def diamond(x):
+    y = x * 2
+    return y, y * 3 + y * 5
+
+
+def wide(x):
+    y = x * 2
+    return y, sum((y * 1 for _ in range(999)), y * 1)
+
+
+def squares(x):
+    y = x * 2
+    for _ in range(10):         # 2 ** 10 paths
+        y = y * y
+    return y, y * y
+
+
+@pytest.mark.parametrize("build, at", [(diamond, 1.), (wide, 1.), (squares, 0.5)], ids=["diamond", "wide", "squares"])
+def test_a_node_runs_once(m, build, at):
+    """engine/D-01, engine/D-03: with the whole sum, however many edges lead to it."""
+    x = leaf(m, at)
+    y, z = build(x)
+    seen = []
+    y.grad_fn.register_hook(note(seen, "y"))
+    y.register_hook(lambda g: seen.append(value(g)))
+    z.backward()
+    expected = {"diamond": 8, "wide": 1000, "squares": 2}[build.__name__]
+    assert seen == [expected, "y"]
+    assert value(x.grad) == {"diamond": 16, "wide": 2000, "squares": 2 ** 12}[build.__name__]
+
+
+def test_undefined_gradients_count_down(m):
+    """engine/D-04: the node still waits for nothing else, and runs."""
+    x = leaf(m, 1.)
+    y = x * 2
+    z = y * 3
+    z.grad_fn.register_prehook(lambda grads: (None,))
+    ran = []
+    runs(ran, y=y.grad_fn)
+    (z + y * 5).backward()
+    assert ran == ["y"] and value(x.grad) == 10
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_nothing_beyond_the_inputs_runs(m, wanted):
+    """engine/D-02: of what lies behind the requested node nothing runs."""
+    x = leaf(m, 1.)
+    a = x.exp()
+    b = a.sin()
+    c = b * 2
+    ran = []
+    runs(ran, a=a.grad_fn, b=b.grad_fn, c=c.grad_fn)
+    if wanted:
+        m.autograd.grad(c, b)
+    else:
+        m.autograd.backward(c, inputs=[b])
+    assert ran == (["c"] if wanted else ["c", "b"])
+
+
+# ---- the ready queue --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_latest_first(m, order):
+    """engine/Q-02, engine/Q-01: whatever the order of the roots."""
+    x = leaf(m, 1.)
+    ys = [x.exp(), x.sin()]
+    ran = []
+    runs(ran, first=ys[0].grad_fn, second=ys[1].grad_fn)
+    m.autograd.backward([ys[i] for i in order])
+    assert ran == ["second", "first"]
+
+
+def test_latest_first_in_a_graph(m):
+    """engine/Q-02: breadth is not what decides."""
+    x, w = leaf(m, 1.), leaf(m, 1.)
+    a = x.exp()
+    b = a.sin()
+    c = w.cos()
+    d = w.tanh()
+    ran = []
+    runs(ran, a=a.grad_fn, b=b.grad_fn, c=c.grad_fn, d=d.grad_fn)
+    ((c + b) + (a + d)).backward()
+    assert ran == ["d", "c", "b", "a"]
+
+
+def test_accumulators_run_at_once(m):
+    """engine/Q-03: before any other node that is ready."""
+    x, y = leaf(m, 1.), leaf(m, 2.)
+    u = x.exp()
+    v = y.exp()
+    events = []
+    runs(events, u=u.grad_fn, v=v.grad_fn)
+    for name, t in (("x", x), ("y", y)):
+        t.register_post_accumulate_grad_hook(note(events, name))
+    (u * v).backward()
+    assert events == ["v", "y", "u", "x"]
+    assert accumulator(x)._sequence_nr() == 2 ** 64 - 1
+
+
+def test_sequence_numbers_are_per_thread(m):
+    """engine/Q-04: a node from a young thread may run late, whenever it was made."""
+    x = leaf(m, 1.)
+    for _ in range(1000):
+        x * 1
+    early, late = x.exp(), []
+    thread = threading.Thread(target=lambda: late.append(x.sin()))
+    thread.start()
+    thread.join()
+    ran = []
+    runs(ran, early=early.grad_fn, late=late[0].grad_fn)
+    m.autograd.backward([early, late[0]])
+    assert late[0].grad_fn._sequence_nr() < early.grad_fn._sequence_nr() and ran == ["early", "late"]
+
+
+def test_set_sequence_nr(m):
+    """engine/Q-05"""
+    x = leaf(m, 1.)
+    a, b = x.exp(), x.sin()
+    a.grad_fn._set_sequence_nr(b.grad_fn._sequence_nr() + 1)
+    ran = []
+    runs(ran, a=a.grad_fn, b=b.grad_fn)
+    m.autograd.backward([a, b])
+    assert ran == ["a", "b"]
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+def test_ties(m, n):
+    """engine/Q-06: any order will do, but each runs; ours is that of libstdc++'s heap, as is torch's."""
+    xs = [leaf(m, float(i)) for i in range(n)]
+    events = []
+    for i, x in enumerate(xs):
+        x.register_post_accumulate_grad_hook(note(events, i))
+    (m.stack(xs) * 2).sum().backward()
+    assert events == {2: [0, 1], 3: [0, 1, 2], 5: [0, 2, 4, 1, 3], 8: [0, 2, 6, 5, 7, 4, 1, 3]}[n]

@@ -1,0 +1,101 @@
+"""Errors: every code is explained, every explanation is true, the message has its four parts, the classes are torch's."""
+
+import ast
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+
+import minigrad as mg
+from minigrad import errors
+from minigrad.errors import MinigradError, catalogue
+
+PACKAGE = Path(mg.__file__).parent
+# What needs a broken graph (105), a custom Function (106) or anomaly mode (124).
+NOT_RAISED = {"MG-E105", "MG-E106", "MG-E124"}
+
+
+def used():
+    """The codes that the sources raise."""
+    sources = [path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".pyx") and path.name != "errors.py"]
+    return {code for path in sources for code in re.findall(r'"(MG-E\d+)"', path.read_text("utf-8"))}
+
+
+def test_every_code_is_explained_and_every_explanation_used():
+    assert used() == set(catalogue())
+
+
+def test_codes_are_in_order():
+    assert list(catalogue()) == sorted(catalogue())
+
+
+@pytest.mark.parametrize("code", catalogue())
+def test_explanation(code):
+    """A title, and a text of some lines that fits on a screen."""
+    title, text = catalogue()[code]
+    assert title and not title.endswith(".")
+    assert 3 <= len(text.splitlines()) <= 25 and len(text) > 150
+    assert all(len(line) <= 132 for line in text.splitlines())
+    assert mg.explain(code) == f"{code}  {title}\n\n{text}\n"
+
+
+@pytest.mark.parametrize("code", catalogue())
+def test_example(code):
+    """The statement marked `# raises` raises an error of this very code, and the others run."""
+    lines = [line[4:] for line in catalogue()[code][1].splitlines() if line.startswith("    ") or not line.strip()]
+    source = "\n".join(lines)
+    names = {"mg": mg}
+    raised = 0
+    for statement in ast.parse(source).body:
+        first = min([statement.lineno, *[d.lineno for d in getattr(statement, "decorator_list", ())]])
+        last = statement.end_lineno or first
+        run = compile(ast.Module([statement], []), code, "exec")
+        if any(re.search("# raises", line) for line in source.splitlines()[first - 1:last]):
+            raised += 1
+            with pytest.raises(MinigradError) as caught:
+                exec(run, names)
+            assert caught.value.code == code, caught.value
+        else:
+            exec(run, names)
+    assert raised == (code not in NOT_RAISED)
+
+
+def test_unknown_code_and_the_list():
+    with pytest.raises(KeyError, match=r"no error code 'MG-E999'; minigrad.explain\(\) lists them all"):
+        mg.explain("MG-E999")
+    assert mg.explain().splitlines()[0] == "MG-E101  Backward through the graph a second time"
+    assert len(mg.explain().splitlines()) == len(catalogue())
+
+
+@pytest.mark.parametrize("name, builtin", [
+    ("AutogradError", RuntimeError), ("AutogradTypeError", TypeError), ("ShapeError", RuntimeError), ("TensorTypeError", TypeError),
+    ("TensorValueError", ValueError), ("OutOfRangeError", IndexError), ("ArgumentError", RuntimeError),
+])
+def test_classes(name, builtin):
+    """`except` catches what it catches with PyTorch."""
+    assert issubclass(getattr(errors, name), (MinigradError, builtin)) and issubclass(getattr(errors, name), builtin)
+
+
+def test_four_parts():
+    """What happened, to which tensor and node, expected and found, what to do; what is not given is left out."""
+    error = errors.ShapeError("MG-E204", "it broke", tensor="float32 [2]", node="MulBackward0", expected="1", found="2",
+                              fix="mend it")
+    assert str(error).splitlines() == [
+        "it broke", "  tensor:   float32 [2]", "  node:     MulBackward0", "  expected: 1", "  found:    2", "  fix:      mend it",
+        '  help:     minigrad.explain("MG-E204")']
+    assert str(errors.ShapeError("MG-E204", "it broke")).splitlines() == ["it broke", '  help:     minigrad.explain("MG-E204")']
+
+
+def test_a_real_message_names_the_node_and_the_remedy():
+    x = mg.ones(2, requires_grad=True)
+    y = x * x
+    y.backward(mg.ones(2))
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time") as caught:
+        y.backward(mg.ones(2))
+    assert re.search(r"\n  node: +MulBackward0\n  fix: .*retain_graph=True", str(caught.value))
+
+
+def test_errors_travel_between_processes():
+    error = pickle.loads(pickle.dumps(errors.ShapeError("MG-E204", "it broke", fix="mend it")))
+    assert type(error) is errors.ShapeError and error.code == "MG-E204" and error.what == "it broke" and "mend it" in str(error)

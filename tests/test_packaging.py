@@ -1,0 +1,94 @@
+"""What an installation holds and what importing it costs. What takes minutes (wheels, builds without a compiler) is in .ci/run."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import minigrad as mg
+from minigrad import _pure
+
+PACKAGE = Path(mg.__file__).parent
+ROOT = PACKAGE.parent
+SOURCE_TREE = (ROOT / "setup.py").exists()
+
+
+def python(code, **variables):
+    """What `code` prints as JSON, run by a fresh interpreter."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MINIGRAD_")} | {"PYTHONPATH": str(ROOT)} | variables
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("file", [
+    "py.typed", "errors.md", "_core/README.md", "ops/README.md", "kernels/README.md", "_core/engine.py", "_core/engine.pxd",
+    "kernels/cpu/elementwise.pyx", "kernels/cpu/loops.h", "tensor.pyi"])
+def test_ships(file):
+    assert (PACKAGE / file).exists()
+
+
+def test_version():
+    try:
+        assert metadata.version("minigrad") == mg.__version__
+    except metadata.PackageNotFoundError:
+        assert SOURCE_TREE
+
+
+def test_import_brings_only_numpy():
+    """`import minigrad` imports NumPy and Cython's little module of decorators, and nothing else that is not Python's own."""
+    code = """
+import json, sys
+import numpy
+before = set(sys.modules)
+import minigrad
+new = {name.partition(".")[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)
+print(json.dumps(sorted(n for n in new if not n.startswith(("_cython", "cython_runtime")))))
+"""
+    assert set(python(code)) <= {"minigrad", "cython", "Cython", "numpy"}
+
+
+@pytest.mark.parametrize("variables, expected", [
+    ({"MINIGRAD_PURE": "1"}, "interpreted"), ({"MINIGRAD_PURE": "0"}, None), ({}, None)])
+def test_mode_follows_the_environment(variables, expected):
+    """MINIGRAD_PURE=1 runs the sources, whatever lies beside them; 0 is as good as nothing."""
+    found = python("import json, minigrad as mg; from minigrad import _pure; print(json.dumps(_pure.mode()))", **variables)
+    built = any(path.suffix in (".so", ".pyd") for path in (PACKAGE / "_core").glob("engine.*"))
+    assert found == (expected or ("compiled" if built else "interpreted"))
+
+
+def test_an_edited_source_is_noticed(tmp_path):
+    """A fingerprint is that of the source and of the .pxd beside it."""
+    source = tmp_path / "a.py"
+    source.write_text("1")
+    first = _pure.fingerprint(str(source))
+    source.with_suffix(".pxd").write_text("2")
+    second = _pure.fingerprint(str(source))
+    source.write_text("3")
+    assert len({first, second, _pure.fingerprint(str(source))}) == 3
+
+
+def test_doctor():
+    """It prints the mode and finds the gradients right."""
+    done = subprocess.run([sys.executable, "-m", "minigrad.doctor"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "gradients right" in done.stdout and f"minigrad  {mg.__version__}" in done.stdout
+
+
+@pytest.mark.skipif(not SOURCE_TREE or shutil.which("make") is None, reason="needs a source tree and make")
+@pytest.mark.parametrize("python", ["", "/bin/false"])
+def test_makefile_says_which_python_it_needs(tmp_path, python):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    done = subprocess.run(["make", f"PYTHON={python}", "test"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "minigrad needs Python 3.11, 3.12 or 3.13" in done.stderr
+
+
+@pytest.mark.skipif(not SOURCE_TREE, reason="needs a source tree")
+def test_size_report():
+    done = subprocess.run([sys.executable, "-m", "tools.sizes"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "minigrad/_core/" in done.stdout and "engine.py" in done.stdout

@@ -1,0 +1,231 @@
+"""The types of the public API, by the names of parameters: those are PyTorch's and mean the same everywhere.
+
+`tools/stubs.py` writes the ``.pyi`` files from this table and from the signatures of the running code. The
+sources themselves carry no annotations: compiled by Cython a builtin annotation would convert its argument in
+silence, and most methods of `Tensor` are made from ops when minigrad is imported.
+
+A key is the name of a parameter, or, where that has another type in one place, ``function.parameter`` or
+``Class.method.parameter``.
+"""
+
+HEADER = '''\
+# Written by tools/stubs.py. Do not edit: the types are in tools/annotations.py.
+from builtins import bool as _bool, complex as _complex, dict as _dict, float as _float, int as _int, slice as _slice, str as _str
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import EllipsisType, ModuleType
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, overload
+import numpy as np
+'''
+
+# Names that the annotations use, and the module whose stub defines them.
+HOMES = {
+    "Tensor": "minigrad.tensor", "Size": "minigrad.tensor", "_Number": "minigrad.tensor", "_Index": "minigrad.tensor",
+    "ValuesAndIndices": "minigrad.tensor",
+    "Device": "minigrad.dtypes", "dtype": "minigrad.dtypes", "_Dtype": "minigrad.dtypes", "_Device": "minigrad.dtypes",
+    "Node": "minigrad.autograd.graph", "GradientEdge": "minigrad.autograd.graph", "RemovableHandle": "minigrad.autograd.graph",
+    "Generator": "minigrad.random", "Parameter": "minigrad.nn.parameter", "Module": "minigrad.nn.modules.module",
+}
+
+# Definitions that stand at the head of a stub, after its imports.
+PREAMBLES = {
+    "minigrad.tensor": '''\
+_Number: TypeAlias = _bool | _int | _float | _complex
+_Item: TypeAlias = _int | _slice | EllipsisType | None | Tensor | Sequence[Any] | np.ndarray
+_Index: TypeAlias = _Item | tuple[_Item, ...]
+
+class ValuesAndIndices(NamedTuple):
+    values: Tensor
+    indices: Tensor
+''',
+    "minigrad.dtypes": '''\
+_Dtype: TypeAlias = dtype
+_Device: TypeAlias = Device | _str
+''',
+}
+
+TENSORS = "Sequence[Tensor]"
+SIZE = "_int | Sequence[_int]"
+PAIR = "_int | Sequence[_int]"
+DIMS = "_int | Sequence[_int] | None"
+OUTPUTS = "Tensor | GradientEdge | Sequence[Tensor | GradientEdge]"
+GRADS = "Tensor | None | Sequence[Tensor | None]"
+
+PARAMETERS = {
+    # tensors
+    "input": "Tensor", "self": "Tensor", "tensor": "Tensor", "mat1": "Tensor", "mat2": "Tensor", "vec": "Tensor", "index": "Tensor",
+    "source": "Tensor", "src": "Tensor | _Number", "condition": "Tensor", "other": "Tensor | _Number",
+    "exponent": "Tensor | _Number",
+    "tensors": TENSORS, "target": "Tensor", "weight": "Tensor", "bias": "Tensor | None",
+    "min": "Tensor | _Number | None", "max": "Tensor | _Number | None", "value": "Tensor | _Number", "values": "Tensor",
+    "indices": "Sequence[Tensor | None]",
+    "matmul.other": "Tensor", "mm.other": "Tensor", "scatter_add.src": "Tensor", "copy_.src": "Tensor",
+    "view_as.other": "Tensor", "reshape_as.other": "Tensor", "expand_as.other": "Tensor", "type_as.other": "Tensor",
+    "Tensor.__getitem__.index": "_Index", "Tensor.__setitem__.index": "_Index", "Tensor.__matmul__.other": "Tensor",
+    "Tensor.__rmatmul__.other": "Tensor", "Tensor.__eq__.other": "object", "Tensor.__ne__.other": "object",
+    "Device.__eq__.other": "object", "Tensor.__contains__.element": "Tensor | _Number",
+    "where.input": "Tensor | _Number",
+    # sizes and dimensions
+    "size": SIZE, "shape": SIZE, "sizes": SIZE, "n": "_int", "m": "_int | None", "steps": "_int", "length": "_int",
+    "chunks": "_int",
+    "split_size_or_sections": "_int | Sequence[_int]", "unflattened_size": "Sequence[_int]", "start_dim": "_int", "end_dim": "_int",
+    "dim": "_int", "dim0": "_int", "dim1": "_int", "dims": SIZE, "keepdim": "_bool", "destination": SIZE, "movedim.source": SIZE,
+    "full.size": SIZE, "normal.size": "_int | Sequence[_int] | None", "randint.size": "_int | Sequence[_int] | None",
+    "select.index": "_int", "narrow.start": "_int", "offset": "_int", "count": "_int",
+    "sum.dim": DIMS, "mean.dim": DIMS, "var.dim": DIMS, "std.dim": DIMS, "amax.dim": DIMS, "amin.dim": DIMS, "logsumexp.dim": DIMS,
+    "prod.dim": "_int | None", "argmax.dim": "_int | None", "argmin.dim": "_int | None", "squeeze.dim": DIMS,
+    "Tensor.size.dim": "_int | None", "Tensor.stride.dim": "_int | None", "nn.functional.dim": "_int | None",
+    "Softmax.__init__.dim": "_int | None", "LogSoftmax.__init__.dim": "_int | None",
+    # numbers
+    "fill_value": "_Number", "s": "_Number", "alpha": "_Number", "beta": "_Number", "start": "_Number", "end": "_Number | None",
+    "step": "_Number", "low": "_int", "high": "_int | Sequence[_int] | None", "from_": "_float", "to": "_float", "gain": "_float",
+    "a": "_float",
+    "b": "_float", "val": "_float", "param": "_float | None", "mean": "_float", "std": "_float", "p": "_float", "seed": "_int",
+    "linspace.end": "_Number", "normal.mean": "Tensor | _float", "normal.std": "Tensor | _float", "bernoulli_.p": "_float | Tensor",
+    "correction": "_int | _float | None", "unbiased": "_bool | None", "rounding_mode": "Literal['trunc', 'floor'] | None",
+    # dtypes, devices, data
+    "dtype": "_Dtype | None", "device": "_Device | None", "requires_grad": "_bool", "generator": "Generator | None",
+    "memory_format": "object", "type1": "_Dtype", "type2": "_Dtype", "d": "_Dtype", "data": "Any", "ndarray": "np.ndarray",
+    "ext_tensor": "Any", "buffer": "Any", "obj": "Any", "f": "_str | PathLike[_str]", "frombuffer.dtype": "_Dtype",
+    "device.type": "_Device", "device.index": "_int | None", "finfo.type": "_Dtype | None", "iinfo.type": "_Dtype",
+    "Tensor.new_tensor.dtype": "_Dtype | None", "copy": "_bool", "non_blocking": "_bool", "accumulate": "_bool", "force": "_bool",
+    "Generator.__init__.device": "_Device", "new_state": "Any", "enabled": "_bool", "inplace": "_bool", "training": "_bool",
+    "Tensor.to.args": "_Dtype | _Device | Tensor | _bool | None", "Tensor.__array__.dtype": "Any",
+    "Tensor.__array__.copy": "_bool | None",
+    "Tensor.__new__.data": "Any", "Tensor.__new__.device": "_Device | None", "Tensor.as_subclass.cls": "type[Any]",
+    "memo": "Any", "exc_info": "Any", "sum_to.x": "Tensor", "tensor_contents": "Any", "protocol": "Any", "format_spec": "_str",
+    "spec": "_str", "old": "_float", "kwargs": "Any", "args": "Any",
+    # autograd
+    "gradient": "Tensor | None", "retain_graph": "_bool | None", "create_graph": "_bool", "hook": "Callable[..., Any]",
+    "inputs": OUTPUTS, "outputs": OUTPUTS, "grad_outputs": GRADS, "grad_tensors": GRADS, "grad_variables": GRADS,
+    "only_inputs": "_bool",
+    "allow_unused": "_bool | None", "is_grads_batched": "_bool", "materialize_grads": "_bool", "autograd.backward.tensors": OUTPUTS,
+    "backward.inputs": f"{OUTPUTS} | None", "fn": "Callable[..., Any]", "mode": "_bool", "orig_func": "Callable[..., Any] | None",
+    "function": "Callable[..., Any]", "hooks_dict": "Any", "extra_dict": "Any", "item": "Any", "number": "_int",
+    # nn
+    "in_features": "_int", "out_features": "_int", "in_channels": "_int", "out_channels": "_int", "kernel_size": PAIR,
+    "stride": PAIR,
+    "padding": PAIR, "dilation": PAIR, "groups": "_int", "padding_mode": "_str", "ceil_mode": "_bool", "count_include_pad": "_bool",
+    "divisor_override": "_int | None", "return_indices": "_bool", "reduction": "_str", "ignore_index": "_int",
+    "label_smoothing": "_float", "size_average": "_bool | None", "reduce": "_bool | None", "nonlinearity": "_str",
+    "_stacklevel": "_int", "persistent": "_bool", "module": "Module | None", "name": "_str", "prefix": "_str",
+    "recurse": "_bool", "remove_duplicate": "_bool", "keep_vars": "_bool", "strict": "_bool", "assign": "_bool",
+    "state_dict": "Mapping[_str, Any]", "set_to_none": "_bool", "Module.train.mode": "_bool", "nn.init.mode": "_str",
+    "conv2d.padding": "_int | Sequence[_int] | _str", "Conv2d.__init__.padding": "_int | Sequence[_int] | _str",
+    "Conv2d.__init__.bias": "_bool", "Linear.__init__.bias": "_bool", "max_pool2d.stride": "_int | Sequence[_int] | None",
+    "avg_pool2d.stride": "_int | Sequence[_int] | None", "MaxPool2d.__init__.stride": "_int | Sequence[_int] | None",
+    "AvgPool2d.__init__.stride": "_int | Sequence[_int] | None", "cross_entropy.weight": "Tensor | None",
+    "nll_loss.weight": "Tensor | None", "NLLLoss.__init__.weight": "Tensor | None",
+    "CrossEntropyLoss.__init__.weight": "Tensor | None",
+    "Parameter.__new__.data": "Tensor | None", "Buffer.__new__.data": "Tensor | None", "Unflatten.__init__.dim": "_int",
+    "Sequential.__init__.args": "Module | Mapping[_str, Module]", "Sequential.__setitem__.module": "Module",
+    "Sequential.append.module": "Module",
+    "Module.register_parameter.param": "Parameter | None", "Module.register_buffer.tensor": "Tensor | None",
+    "Module.state_dict.destination": "_dict[_str, Any] | None", "Module.get_submodule.target": "_str",
+    "Module.get_parameter.target": "_str", "Module.apply.fn": "Callable[[Module], None]",
+    "Module.named_modules.memo": "set[Any] | None",
+    "Sequential.__getitem__.index": "_int | _slice", "Sequential.__setitem__.index": "_int",
+    "Sequential.__delitem__.index": "_int | _slice",
+    "Module.__setattr__.value": "Any", "Module.forward.input": "Any", "Identity.forward.input": "Tensor",
+    # optim
+    "params": "Iterable[Tensor] | Iterable[_dict[_str, Any]] | Iterable[tuple[_str, Tensor]]", "lr": "_float", "momentum": "_float",
+    "dampening": "_float", "weight_decay": "_float", "nesterov": "_bool", "maximize": "_bool", "foreach": "_bool | None",
+    "differentiable": "_bool", "fused": "_bool | None", "capturable": "_bool", "betas": "tuple[_float, _float]", "eps": "_float",
+    "amsgrad": "_bool", "decoupled_weight_decay": "_bool", "defaults": "_dict[_str, Any]", "closure": "Callable[[], Any] | None",
+    "param_group": "_dict[_str, Any]", "Optimizer.state": "_dict[Any, Any]", "group": "_dict[_str, Any]", "grad": "Tensor",
+    "update.param": "Tensor", "update.state": "_dict[_str, Any]", "set_state.new_state": "Any",
+    # the rest
+    "code": "_str | None", "precision": "_int | None", "threshold": "_int | None", "edgeitems": "_int | None",
+    "linewidth": "_int | None",
+    "profile": "_str | None", "sci_mode": "_bool | None", "t": "Tensor | GradientEdge", "index.number": "_int",
+    "what": "_str", "node": "_str | None", "MinigradError.__init__.tensor": "_str | None", "expected": "_str | None",
+    "found": "_str | None",
+    "fix": "_str | None", "MinigradError.__init__.code": "_str", "version": "Any",
+}
+
+# What functions return; without an entry: Tensor for ops and creation, None elsewhere.
+RETURNS = {
+    "as_dtype": "dtype", "as_device": "Device",
+    "split": "tuple[Tensor, ...]", "chunk": "tuple[Tensor, ...]", "unbind": "tuple[Tensor, ...]",
+    "explain": "_str", "show_config": "_str", "get_num_threads": "_int", "device": "Device", "get_default_dtype": "dtype",
+    "promote_types": "dtype", "finfo": "np.finfo[Any]", "iinfo": "np.iinfo[Any]", "is_grad_enabled": "_bool",
+    "is_inference_mode_enabled": "_bool",
+    "load": "Any", "manual_seed": "Generator", "seed": "_int", "initial_seed": "_int", "get_rng_state": "Any", "fork_rng": "Any",
+    "autograd.grad": "tuple[Tensor, ...]", "get_gradient_edge": "GradientEdge", "calculate_gain": "_float",
+    "catalogue": "_dict[_str, tuple[_str, _str]]",
+    "Tensor.size": "Any", "Tensor.dim": "_int", "Tensor.numel": "_int", "Tensor.nelement": "_int", "Tensor.stride": "Any",
+    "Tensor.storage_offset": "_int", "Tensor.is_contiguous": "_bool", "Tensor.data_ptr": "_int", "Tensor.element_size": "_int",
+    "Tensor.is_floating_point": "_bool", "Tensor.is_complex": "_bool", "Tensor.backward": "None", "Tensor.type": "Any",
+    "Tensor.item": "Any", "Tensor.tolist": "Any", "Tensor.numpy": "np.ndarray", "Tensor.is_inference": "_bool",
+    "Tensor.bump": "None",
+    "Tensor.register_hook": "RemovableHandle", "Tensor.register_post_accumulate_grad_hook": "RemovableHandle",
+    "Tensor.retain_grad": "None",
+    "Tensor.__len__": "_int", "Tensor.__iter__": "Iterator[Tensor]", "Tensor.__contains__": "_bool", "Tensor.__bool__": "_bool",
+    "Tensor.__float__": "_float", "Tensor.__int__": "_int", "Tensor.__complex__": "_complex", "Tensor.__index__": "_int",
+    "Tensor.__repr__": "_str", "Tensor.__format__": "_str", "Tensor.__array__": "np.ndarray", "Tensor.__dlpack__": "Any",
+    "Tensor.__dlpack_device__": "tuple[_int, _int]", "Tensor.__deepcopy__": "Self", "Tensor.__reduce_ex__": "Any",
+    "Tensor.__hash__": "_int",
+    "Tensor.__setitem__": "None", "Tensor.__new__": "Self", "Tensor.requires_grad_": "Self", "Tensor.detach_": "Self",
+    "Tensor.as_subclass": "Any",
+    "Size.numel": "_int",
+    "dtype.to_real": "dtype", "dtype.to_complex": "dtype",
+    "Generator.manual_seed": "Self", "Generator.initial_seed": "_int", "Generator.seed": "_int", "Generator.get_state": "Any",
+    "Generator.set_state": "Self", "RemovableHandle.__enter__": "Self", "Node.name": "_str",
+    "Node.register_hook": "RemovableHandle",
+    "Node.register_prehook": "RemovableHandle",
+    "Parameter.__new__": "Self", "Buffer.__new__": "Self",
+    "Module.forward": "Any", "Module.__getattr__": "Any", "Module.__dir__": "list[_str]",
+    "Module.named_modules": "Iterator[tuple[_str, Module]]", "Module.modules": "Iterator[Module]",
+    "Module.named_children": "Iterator[tuple[_str, Module]]", "Module.children": "Iterator[Module]",
+    "Module.named_parameters": "Iterator[tuple[_str, Parameter]]", "Module.parameters": "Iterator[Parameter]",
+    "Module.named_buffers": "Iterator[tuple[_str, Tensor]]", "Module.buffers": "Iterator[Tensor]", "Module.get_submodule": "Module",
+    "Module.get_parameter": "Parameter", "Module.apply": "Self", "Module.train": "Self", "Module.eval": "Self", "Module.to": "Self",
+    "Module.requires_grad_": "Self", "Module.float": "Self", "Module.double": "Self", "Module.half": "Self", "Module.cpu": "Self",
+    "Module.register_forward_pre_hook": "RemovableHandle", "Module.register_forward_hook": "RemovableHandle",
+    "Module.state_dict": "_dict[_str, Any]", "Module.load_state_dict": "Any", "extra_repr": "_str", "__repr__": "_str",
+    "Sequential.__getitem__": "Any", "Sequential.__len__": "_int", "Sequential.__iter__": "Iterator[Module]",
+    "Sequential.append": "Self",
+    "Optimizer.step": "Any", "Optimizer.state_dict": "_dict[_str, Any]",
+    "__enter__": "None", "__exit__": "None", "__call__": "Any", "clone": "Tensor", "no_grad.clone": "Self",
+    "enable_grad.clone": "Self",
+    "set_grad_enabled.clone": "Self", "inference_mode.clone": "Self", "set_grad_enabled.__call__": "Any",
+    "Device.__str__": "_str", "Device.__eq__": "_bool", "__hash__": "_int", "__reduce__": "Any",
+    "MinigradError.__reduce__": "Any",
+}
+
+# Properties and attributes. A property that can be set or deleted is written as an attribute.
+ATTRIBUTES = {
+    "Tensor": {"shape": "Size", "dtype": "_Dtype", "device": "Device", "ndim": "_int", "requires_grad": "_bool", "is_leaf": "_bool",
+               "grad_fn": "Node | None", "output_nr": "_int", "grad": "Tensor | None", "data": "Tensor", "retains_grad": "_bool",
+               "itemsize": "_int", "nbytes": "_int", "T": "Tensor", "mT": "Tensor", "real": "Tensor", "is_cpu": "_bool",
+               "is_cuda": "_bool", "_array": "Any", "_meta": "Any", "_version": "_int", "_base": "Tensor | None",
+               "__array_priority__": "ClassVar[_int]"},
+    "dtype": {"name": "_str", "numpy": "np.dtype[Any]", "category": "_int", "itemsize": "_int", "is_floating_point": "_bool",
+              "is_complex": "_bool", "is_signed": "_bool"},
+    "Device": {"type": "_str", "index": "_int | None", "backend": "Any"},
+    "Node": {"requires_grad": "_bool", "next_functions": "tuple[tuple[Node | None, _int], ...]", "metadata": "_dict[Any, Any]"},
+    "GradientEdge": {"node": "Node", "output_nr": "_int", "ownership_token": "Node | None"},
+    "RemovableHandle": {"id": "_int"},
+    "Buffer": {"persistent": "_bool"},
+    "Module": {"training": "_bool"},
+    "Linear": {"in_features": "_int", "out_features": "_int", "weight": "Parameter", "bias": "Parameter | None"},
+    "Conv2d": {"in_channels": "_int", "out_channels": "_int", "kernel_size": "tuple[_int, ...]", "stride": "tuple[_int, ...]",
+               "padding": "Any", "dilation": "tuple[_int, ...]", "groups": "_int", "weight": "Parameter",
+               "bias": "Parameter | None"},
+    "Dropout": {"p": "_float", "inplace": "_bool"},
+    "Optimizer": {"defaults": "_dict[_str, Any]", "state": "_dict[Tensor, _dict[_str, Any]]",
+                  "param_groups": "list[_dict[_str, Any]]"},
+    "MinigradError": {"code": "_str", "what": "_str"},
+}
+
+# Functions whose result depends on the arguments: overloads in place of the signature.
+OVERLOADS = {
+    name: ["({self}) -> Tensor",
+           "({self}, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices",
+           "({self}, dim: Tensor) -> Tensor"] for name in ("max", "min")
+} | {
+    "Tensor.size": ["(self, dim: None = None) -> Size", "(self, dim: _int) -> _int"],
+    "Tensor.stride": ["(self, dim: None = None) -> tuple[_int, ...]", "(self, dim: _int) -> _int"],
+    "Tensor.type": ["(self, dtype: None = None) -> _str", "(self, dtype: _Dtype) -> Tensor"],
+    "Sequential.__getitem__": ["(self, index: _int) -> Module", "(self, index: _slice) -> Self"],
+}

@@ -1,0 +1,273 @@
+"""Write the ``.pyi`` files of the public modules: ``MINIGRAD_PURE=1 python -m tools.stubs``.
+
+    signatures of the running code  +  tools/annotations.py  ->  minigrad/tensor.pyi, minigrad/nn/functional.pyi, ...
+
+A type checker cannot see the methods of `Tensor`: most are made of ops while minigrad is imported. So we
+import it (interpreted, where every signature can be asked for), walk over what is public, and write down what
+is there. setup.py runs this at each build; the files are not kept under version control, and ship in the wheel.
+
+``--check`` writes nothing and fails if a file is not what would be written, or if a parameter has no type.
+"""
+
+import argparse
+import importlib
+import inspect
+import pkgutil
+import re
+import sys
+from pathlib import Path
+
+import minigrad
+import minigrad.nn.modules
+from minigrad._core.handle import RemovableHandle
+from minigrad._core.meta import Device, DType, Size
+from minigrad._core.node import Node
+from minigrad.tensor import Tensor
+from tools.annotations import ATTRIBUTES, HEADER, HOMES, OVERLOADS, PARAMETERS, PREAMBLES, RETURNS
+
+# Classes that live in the core, and the public module in whose stub they are.
+ADOPTED: dict[type, str] = {Size: "minigrad.tensor", DType: "minigrad.dtypes", Device: "minigrad.dtypes",
+                            Node: "minigrad.autograd.graph",
+                            RemovableHandle: "minigrad.autograd.graph"}
+NAMES: dict[type, str] = {DType: "dtype"}
+
+MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation", "minigrad.random", "minigrad.errors",
+           "minigrad.serialization", "minigrad.autograd", "minigrad.autograd.grad_mode", "minigrad.autograd.graph",
+           "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.parameter",
+           *[m.name for m in pkgutil.iter_modules(minigrad.nn.modules.__path__, "minigrad.nn.modules.")],
+           *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.")]]
+
+# What the public modules are built on, as they see it: untyped.
+CORE = ["minigrad._core.variable", "minigrad._core.promotion"]
+
+# Shown as the rest of the class is, but not to be called by anybody.
+INTERNAL = {"clear", "enter", "extras", "shared_counter", "version", "apply", "release", "number_of_outputs", "output_meta",
+            "input_number"}
+
+MODES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
+# What Python itself calls, and no type checker needs to know of.
+UNSAID = {"__init_subclass__", "__dealloc__", "__dir__", "__getstate__", "__setstate__", "__array_priority__"}
+# How an object is made that nobody makes by hand, and tricks that make a class a decorator.
+HIDDEN = {("dtype", "__init__"), ("Device", "__init__"), ("Node", "__init__"), ("no_grad", "__new__"), ("enable_grad", "__new__"),
+          ("inference_mode", "__new__")}
+
+untyped = set()
+
+
+def called(cls: type) -> str:
+    """The public name of a class."""
+    return NAMES.get(cls) or cls.__name__
+
+
+def type_of(name, *places):
+    """The type of a parameter: of the most special entry that there is."""
+    for place in places:
+        if f"{place}.{name}" in PARAMETERS:
+            return PARAMETERS[f"{place}.{name}"]
+    if name in PARAMETERS:
+        return PARAMETERS[name]
+    untyped.add(f"{places[0]}.{name}")
+    return "Any"
+
+
+def returned(name, cls, default, *places):
+    """The type of a result."""
+    for place in places:
+        if place in RETURNS and (cls is None or "." in place or place.startswith("__") or place == "extra_repr" or cls is Tensor):
+            return RETURNS[place]
+    return default
+
+
+def signature(function, name, module, cls=None):
+    """``(parameters) -> result``"""
+    short = module.removeprefix("minigrad.")
+    own = called(cls) if cls else ""
+    places = [f"{own}.{name}", name] if cls else [f"{short}.{name}", name]
+    parts = []
+    keyword_only = False
+    for i, p in enumerate(inspect.signature(function).parameters.values()):
+        if cls and i == 0 and (name == "__new__" or not isinstance(inspect.getattr_static(cls, name), staticmethod)):
+            parts.append("cls" if p.name == "cls" else "self")
+            continue
+        if p.kind is p.KEYWORD_ONLY and not keyword_only and not any(part.startswith("*") for part in parts):
+            parts.append("*")
+        keyword_only = keyword_only or p.kind is p.KEYWORD_ONLY
+        star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        annotation = type_of(p.name, *places, short)
+        default = "" if p.default is p.empty else " = " + (repr(p.default) if isinstance(p.default, (int, float, str, type(None)))
+                                                           else "...")
+        if default == " = None" and "None" not in annotation and annotation not in ("Any", "object"):
+            annotation += " | None"
+        parts.append(f"{star}{p.name}: {annotation}{default}")
+    if cls is Tensor:
+        in_place = re.fullmatch("[a-z].*_|__i(add|sub|mul|truediv|pow)__", name)
+        default = "Self" if in_place else "Tensor"
+    elif cls is not None:
+        default = "Tensor" if name == "forward" else "None"
+    else:
+        default = "Tensor" if short in ("minigrad", "creation", "random", "nn.functional", "nn.init") and name not in (
+            "set_default_dtype", "set_printoptions", "set_num_threads", "save", "set_rng_state") else "None"
+    result = returned(name, cls, default, *places) if name != "__init__" else "None"
+    return f"({', '.join(parts)}) -> {result}"
+
+
+def function_lines(function, name, module, cls=None):
+    """The lines that declare a function or method."""
+    key = f"{cls.__name__}.{name}" if cls else name
+    shapes = OVERLOADS.get(key, OVERLOADS.get(name) if cls in (None, Tensor) else None)
+    if shapes is None:
+        declared = signature(function, name, module, cls)
+        # Equality of tensors is elementwise, and layers say what their `forward` takes.
+        note = "  # pyright: ignore" if name in ("__eq__", "__ne__", "__new__") or name == "forward" else ""
+        return [f"def {name}{declared}: ...{note}"]
+    this = "self" if cls else "input: Tensor"
+    return [line for shape in shapes for line in ("@overload", f"def {name}{shape.format(self=this)}: ...")]
+
+
+def bases_of(cls):
+    """The public bases, and the classes whose members `cls` takes over because they are not public."""
+    hidden: list[type] = []
+    shown: list[type] = []
+    for base in cls.__mro__[1:]:
+        public = base.__module__ == "builtins" or not base.__module__.startswith("minigrad") or (
+            base in ADOPTED or (base.__module__ in MODULES and base.__name__ not in ("Mode", "BareMode")))
+        if public:
+            if base is not object and not any(issubclass(s, base) for s in shown):
+                shown.append(base)
+        elif not shown:
+            hidden.append(base)
+    return shown, hidden
+
+
+def class_lines(cls, module):
+    """The lines that declare a class."""
+    name = called(cls)
+    shown, hidden = bases_of(cls)
+    attributes = ATTRIBUTES.get(name, {})
+    if hasattr(cls, "_fields"):
+        return [f"class {name}(NamedTuple):", *[f"    {field}: {attributes[field]}" for field in cls._fields]]
+    bases = ["tuple[_int, ...]" if b is tuple else called(b) for b in shown]
+    body = [f"{attribute}: {kind}" for attribute, kind in attributes.items()]
+    seen = set(attributes)
+    for owner in (cls, *hidden):
+        for member, value in vars(owner).items():
+            plain = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+            special = member.startswith("__") and member.endswith("__")
+            if member in seen or (name, member) in HIDDEN or (member in INTERNAL and name in ("Tensor", "Node", *MODES)):
+                continue
+            if member in UNSAID or (member.startswith("_") and not special):
+                continue
+            if isinstance(value, property):
+                untyped.add(f"{name}.{member}")
+                seen.add(member)
+            elif inspect.isfunction(plain):
+                seen.add(member)
+                if cls is Size and special:
+                    continue
+                lines = function_lines(plain, member, module, cls)
+                if isinstance(value, (staticmethod, classmethod)) and member != "__new__":
+                    lines.insert(0, "@" + type(value).__name__)
+                body += lines
+                if member == "forward" and name != "Module":
+                    body += [line.replace("def forward", "def __call__") for line in lines]
+    if name == "Module":
+        body = [line for line in body if not line.startswith(("def __call__", "def forward"))]
+        body[:0] = ["__call__: Callable[..., Any]", "forward: Callable[..., Any]"]
+    return [f"class {name}{'(' + ', '.join(bases) + ')' if bases else ''}:", *["    " + line for line in body or ["..."]]]
+
+
+def public(module):
+    """name -> what, of a module's stub."""
+    found = {}
+    if module is minigrad:
+        names = ["__version__", *[n for n in vars(module) if not n.startswith("_")]]
+    else:
+        names = getattr(module, "__all__", None) or [
+            n for n, v in vars(module).items() if not n.startswith("_") and getattr(v, "__module__", None) == module.__name__]
+    for name in names:
+        value = getattr(module, name)
+        if name not in ("install_methods",):
+            found[name] = value
+    if module is minigrad.dtypes:
+        found |= {name: value for name, value in vars(module).items() if isinstance(value, DType)}
+    for cls, home in ADOPTED.items():
+        if home == module.__name__:
+            found[called(cls)] = cls
+    # Not in __all__, but what is public mentions it.
+    for name, value in vars(module).items():
+        if inspect.isclass(value) and value.__module__ == module.__name__ and issubclass(value, Exception):
+            found[name] = value
+    return found
+
+
+def stub(module):
+    """The text of a module's stub."""
+    imports, body = [], []
+    for name, value in public(module).items():
+        if inspect.ismodule(value):
+            package, _, last = value.__name__.rpartition(".")
+            imports.append(f"from {package} import {last} as {name}")
+        elif inspect.isclass(value):
+            home = ADOPTED.get(value, value.__module__)
+            own = called(value)
+            if home == module.__name__:
+                body += ["", *class_lines(value, module.__name__)]
+            else:
+                imports.append(f"from {home} import {own} as {name}")
+        elif inspect.isroutine(inspect.unwrap(value)):
+            body += function_lines(inspect.unwrap(value), name, module.__name__)
+        elif isinstance(value, DType):
+            body.append(f"{name}: dtype")
+        else:
+            body.append(f"{name}: {type(value).__name__ if type(value) is not str else '_str'}")
+    text = "\n".join([*body, PREAMBLES.get(module.__name__, "")])
+    defined = set(re.findall(r"^class (\w+)", text, re.M)) | set(re.findall(r"^(\w+)\s*:", text, re.M))
+    imported = {line.rpartition(" ")[2] for line in imports}
+    for name, home in HOMES.items():
+        if re.search(rf"\b{name}\b", text) and name not in defined and name not in imported and home != module.__name__:
+            imports.append(f"from {home} import {name} as {name}" if name in ("GradientEdge",) else f"from {home} import {name}")
+    for base in set(re.findall(r"^class \w+\(([\w, ]+)\):", text, re.M)):
+        for name in base.split(", "):
+            owner = next((c for c in vars(module).values() if inspect.isclass(c) and c.__name__ == name), None)
+            if name not in defined | imported and name not in HOMES and owner and owner.__module__.startswith("minigrad"):
+                imports.append(f"from {owner.__module__} import {name}")
+    if module is not minigrad:      # what other modules of the package use, and nobody else should
+        body += ["", *[f"{name}: Any" for name, value in vars(module).items() if inspect.isfunction(value)
+                       and value.__module__ == module.__name__ and name not in public(module) and not name.startswith("__")]]
+    body = "\n".join(body)
+    return "\n".join([HEADER + "\n".join(sorted(set(imports))), PREAMBLES.get(module.__name__, ""), body.strip("\n"), ""])
+
+
+def core_stub(module):
+    """The stub of a module of the core: its classes have whatever attribute is asked for."""
+    lines = [HEADER]
+    for name, value in vars(module).items():
+        if getattr(value, "__module__", None) == module.__name__:
+            anything = f"class {name}:\n    def __getattr__(self, name: _str) -> Any: ..."
+            lines.append(anything if inspect.isclass(value) else f"{name}: Any")
+    return "\n".join([*lines, ""])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if something would change or has no type")
+    options = parser.parse_args()
+    different = []
+    for name in [*MODULES, *CORE]:
+        module = importlib.import_module(name)
+        path = Path(module.__file__ or "").with_suffix(".pyi")
+        text = core_stub(module) if name in CORE else stub(module)
+        old = path.read_text("utf-8") if path.exists() else None
+        if text != old:
+            different.append(str(path))
+            if not options.check:
+                path.write_text(text, "utf-8")
+    if untyped:
+        print("no type in tools/annotations.py for: " + ", ".join(sorted(untyped)), file=sys.stderr)
+    if options.check and different:
+        print("not up to date (make build): " + ", ".join(different), file=sys.stderr)
+    return int(options.check and bool(different or untyped))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
