@@ -89,8 +89,7 @@ class BuildExtensions(build_ext):
         assert spec and spec.loader
         pure = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(pure)
-        built = {e.name: pure.fingerprint(e.name.replace(".", "/") + ".py") for e in self.extensions
-                 if Path(e.name.replace(".", "/") + ".py").exists()}
+        built = {e.name: pure.fingerprint(e.name.replace(".", "/")) for e in self.extensions}
         target = Path(self.get_ext_fullpath("minigrad._built")).with_name("_built.json")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(built, indent=1))

@@ -28,9 +28,10 @@ from minigrad.dtypes import (bool_, cdouble, cfloat, complex64, complex128, devi
                              short, uint8)
 from minigrad.errors import explain
 from minigrad.ops import *
-from minigrad.tensor import Tensor, install_methods
+from minigrad.tensor import Tensor
+from minigrad.tensor import install_methods as _install_methods
 
-install_methods(_ops.METHODS)
+_install_methods(_ops.METHODS)
 
 from minigrad import autograd, random
 from minigrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled

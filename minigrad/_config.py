@@ -101,8 +101,9 @@ def facts():
 def problems():
     """What looks wrong, as pairs (what, what to do)."""
     found = []
-    if _pure.mode() == "mixed":
-        found.append(("some extension modules are missing, so each step changes between compiled and interpreted code",
+    absent = _pure.missing()
+    if absent and not _pure.PURE:
+        found.append((f"extension modules are missing, so all of minigrad runs interpreted: {', '.join(absent)}",
                       "build them all: MINIGRAD_BUILD=require pip install --force-reinstall --no-binary minigrad minigrad"))
     elif _pure.mode() == "interpreted" and not _pure.PURE:
         found.append(("no extension modules: minigrad is complete, but about ten times slower",

@@ -28,12 +28,26 @@ class SourceFinder:
             if spec is not None:
                 return spec
         # Kernels in .pyx have no source that Python can run: do not let the next finder fall back on the binary.
-        raise ModuleNotFoundError(f"{name} has no interpreted form (MINIGRAD_PURE=1)", name=name)
+        why = "MINIGRAD_PURE=1" if PURE else "some extension modules are missing"
+        raise ModuleNotFoundError(f"{name} has no interpreted form ({why})", name=name)
+
+
+def missing():
+    """Modules that did not compile while others did, without which the others cannot run: they take C functions from them."""
+    names, built = [], False
+    for part in ("_core", "ops"):
+        files = set(os.listdir(os.path.join(os.path.dirname(__file__), part)))
+        for stem in [f[:-4] for f in files if f.endswith(".pxd") and f not in ("c.pxd", "__init__.pxd")]:
+            if any(stem + suffix in files for suffix in importlib.machinery.EXTENSION_SUFFIXES):
+                built = True
+            else:
+                names.append(f"{PACKAGE}.{part}.{stem}")
+    return sorted(names) if built else []
 
 
 def install():
-    """Run interpreted if ``MINIGRAD_PURE`` says so."""
-    if PURE and not any(finder is SourceFinder for finder in sys.meta_path):
+    """Run interpreted if ``MINIGRAD_PURE`` says so, or if what was compiled is not whole."""
+    if (PURE or missing()) and not any(finder is SourceFinder for finder in sys.meta_path):
         sys.meta_path.insert(0, SourceFinder)
 
 
@@ -54,33 +68,37 @@ def mode():
     return "compiled" if core - {f"{PACKAGE}._core.c", f"{PACKAGE}._core.__init__"} <= set(names) else "mixed"
 
 
-def fingerprint(source):
-    """A hash of a module's source and of the ``.pxd`` beside it."""
+def sources(stem):
+    """The files that the extension module at the path `stem`, without a suffix, is built from."""
+    return [stem + suffix for suffix in (".py", ".pyx", ".pxd") if os.path.exists(stem + suffix)]
+
+
+def fingerprint(stem):
+    """A hash of a module's sources."""
     import hashlib
     digest = hashlib.sha256()
-    for path in (source, source[:-3] + ".pxd"):
-        if os.path.exists(path):
-            with open(path, "rb") as file:
-                digest.update(file.read() + b"\0")
+    for path in sources(stem):
+        with open(path, "rb") as file:
+            digest.update(file.read() + b"\0")
     return digest.hexdigest()
 
 
 def stale():
     """Compiled modules whose source is not the one that they were built from.
 
-    A look at the times of the files is enough nearly always; where the source is the younger one, the hash
+    A look at the times of the files is enough nearly always; where a source is the younger one, the hash
     that the build noted down decides.
     """
     old = []
     built = None
     for name in compiled_modules():
         binary = sys.modules[name].__file__ or ""
-        source = os.path.join(os.path.dirname(binary), os.path.basename(binary).partition(".")[0] + ".py")
-        if not os.path.exists(source) or os.stat(source).st_mtime <= os.stat(binary).st_mtime:
+        stem = os.path.join(os.path.dirname(binary), os.path.basename(binary).partition(".")[0])
+        if all(os.stat(source).st_mtime <= os.stat(binary).st_mtime for source in sources(stem)):
             continue
         if built is None:
             built = built_from()
-        if built.get(name) != fingerprint(source):
+        if built.get(name) != fingerprint(stem):
             old.append(name)
     return old
 

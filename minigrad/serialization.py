@@ -43,7 +43,11 @@ def save(obj, f):
     numpy_format = _safetensors()
     arrays = {}
     structure = _taken_apart(obj, "", arrays)
-    data = numpy_format.save(arrays, {STRUCTURE: json.dumps(structure)})
+    from safetensors import SafetensorError
+    try:
+        data = numpy_format.save(arrays, {STRUCTURE: json.dumps(structure)})
+    except SafetensorError as error:        # complex128
+        raise SaveError("MG-E403", f"safetensors cannot hold this: {error}") from None
     temporary = f"{os.fspath(f)}.part"
     try:
         with open(temporary, "wb") as file:
@@ -99,6 +103,8 @@ def _taken_apart(obj, path, arrays):
     """The nesting of `obj` in JSON, its tensors going into `arrays` under their paths."""
     if isinstance(obj, Tensor):
         name = path or "tensor"
+        while name in arrays:       # {"a.b": x, "a": {"b": y}} would be one
+            name += "'"
         arrays[name] = obj.detach().contiguous().numpy()
         return {"tensor": name}
     if obj is None or isinstance(obj, (bool, int, float, str)):

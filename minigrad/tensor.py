@@ -97,11 +97,19 @@ class Tensor(Variable):
         return self.shape if dim is None else self.shape[dimension(dim, self.ndim)]
 
     def dim(self):
-        """Number of dimensions."""
+        """Number of dimensions.
+
+        >>> mg.zeros(2, 3).dim()
+        2
+        """
         return self.ndim
 
     def numel(self):
-        """Number of elements."""
+        """Number of elements.
+
+        >>> mg.zeros(2, 3).numel()
+        6
+        """
         return self._meta.numel
 
     nelement = numel
@@ -117,22 +125,39 @@ class Tensor(Variable):
         return strides if dim is None else strides[dimension(dim, self.ndim)]
 
     def storage_offset(self):
-        """How many elements this tensor begins after its storage does."""
+        """How many elements this tensor begins after its storage does.
+
+        >>> mg.arange(4)[2:].storage_offset()
+        2
+        """
         base = self._array
         while isinstance(base.base, np.ndarray):
             base = base.base
         return (self.data_ptr() - base.__array_interface__["data"][0]) // self._array.itemsize
 
     def is_contiguous(self):
-        """Whether the elements lie row by row without gaps."""
+        """Whether the elements lie row by row without gaps.
+
+        >>> mg.zeros(2, 3).is_contiguous(), mg.zeros(2, 3).t().is_contiguous()
+        (True, False)
+        """
         return self._meta.backend.kernels.contiguous(self._array)
 
     def data_ptr(self):
-        """Address of the first element."""
+        """Address of the first element.
+
+        >>> x = mg.zeros(2)
+        >>> x.data_ptr() == x.detach().data_ptr()
+        True
+        """
         return self._array.__array_interface__["data"][0]
 
     def element_size(self):
-        """Size of an element in bytes."""
+        """Size of an element in bytes.
+
+        >>> mg.zeros(2).element_size()
+        4
+        """
         return self.dtype.itemsize
 
     @property
@@ -175,11 +200,19 @@ class Tensor(Variable):
         return self.device.type == "cuda"
 
     def is_floating_point(self):
-        """Whether the dtype is a floating point one."""
+        """Whether the dtype is a floating point one.
+
+        >>> mg.zeros(2).is_floating_point()
+        True
+        """
         return self.dtype.is_floating_point
 
     def is_complex(self):
-        """Whether the dtype is a complex one."""
+        """Whether the dtype is a complex one.
+
+        >>> mg.zeros(2).is_complex()
+        False
+        """
         return self.dtype.is_complex
 
     def conj(self):
@@ -264,69 +297,136 @@ class Tensor(Variable):
         return f"minigrad.{self.dtype.name}" if dtype is None else self.to(dtype)
 
     def type_as(self, other):
-        """This tensor in the dtype of `other`."""
+        """This tensor in the dtype of `other`.
+
+        >>> mg.tensor([1.5]).type_as(mg.tensor(1))
+        tensor([1])
+        """
         return self.to(tensor_argument("type_as", other, "other").dtype)
 
     def half(self):
-        """This tensor as float16."""
+        """This tensor as float16.
+
+        >>> mg.tensor([1.5]).half()
+        tensor([1.5000], dtype=minigrad.float16)
+        """
         return self.to(float16)
 
     def float(self):
-        """This tensor as float32."""
+        """This tensor as float32.
+
+        >>> mg.tensor([1]).float()
+        tensor([1.])
+        """
         return self.to(float32)
 
     def double(self):
-        """This tensor as float64."""
+        """This tensor as float64.
+
+        >>> mg.tensor([1.5]).double()
+        tensor([1.5000], dtype=minigrad.float64)
+        """
         return self.to(float64)
 
     def cfloat(self):
-        """This tensor as complex64."""
+        """This tensor as complex64.
+
+        >>> mg.tensor([1.5]).cfloat()
+        tensor([1.5000+0.j])
+        """
         return self.to(complex64)
 
     def cdouble(self):
-        """This tensor as complex128."""
+        """This tensor as complex128.
+
+        >>> mg.tensor([1.5]).cdouble()
+        tensor([1.5000+0.j], dtype=minigrad.complex128)
+        """
         return self.to(complex128)
 
     def char(self):
-        """This tensor as int8."""
+        """This tensor as int8.
+
+        >>> mg.tensor([1.9]).char()
+        tensor([1], dtype=minigrad.int8)
+        """
         return self.to(int8)
 
     def byte(self):
-        """This tensor as uint8."""
+        """This tensor as uint8.
+
+        >>> mg.tensor([1.9]).byte()
+        tensor([1], dtype=minigrad.uint8)
+        """
         return self.to(uint8)
 
     def short(self):
-        """This tensor as int16."""
+        """This tensor as int16.
+
+        >>> mg.tensor([1.9]).short()
+        tensor([1], dtype=minigrad.int16)
+        """
         return self.to(int16)
 
     def int(self):
-        """This tensor as int32."""
+        """This tensor as int32.
+
+        >>> mg.tensor([1.9]).int()
+        tensor([1], dtype=minigrad.int32)
+        """
         return self.to(int32)
 
     def long(self):
-        """This tensor as int64."""
+        """This tensor as int64.
+
+        >>> mg.tensor([1.9]).long()
+        tensor([1])
+        """
         return self.to(int64)
 
     def bool(self):
-        """This tensor as bool: whether each element differs from 0."""
+        """This tensor as bool: whether each element differs from 0.
+
+        >>> mg.tensor([0., 0.5]).bool()
+        tensor([False,  True])
+        """
         return self.to(bool_)
 
     def cpu(self):
-        """This tensor in the memory of the CPU; itself if it is there."""
+        """This tensor in the memory of the CPU; itself if it is there.
+
+        >>> mg.tensor([1.]).cpu()
+        tensor([1.])
+        """
         return self.to(device="cpu")
 
     # ---- shape of another --------------------------------------------------------------------------------
 
     def view_as(self, other):
-        """``self.view(other.shape)``"""
+        """``self.view(other.shape)``
+
+        >>> mg.arange(4).view_as(mg.zeros(2, 2))
+        tensor([[0, 1],
+                [2, 3]])
+        """
         return self.view(tuple(tensor_argument("view_as", other, "other").shape))
 
     def reshape_as(self, other):
-        """``self.reshape(other.shape)``"""
+        """``self.reshape(other.shape)``
+
+        >>> mg.arange(4).reshape_as(mg.zeros(2, 2))
+        tensor([[0, 1],
+                [2, 3]])
+        """
         return self.reshape(tuple(tensor_argument("reshape_as", other, "other").shape))
 
     def expand_as(self, other):
-        """``self.expand(other.shape)``"""
+        """``self.expand(other.shape)``
+
+        >>> mg.tensor([1, 2]).expand_as(mg.zeros(2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+        """
         return self.expand(tuple(tensor_argument("expand_as", other, "other").shape))
 
     # ---- new tensors like this one --------------------------------------------------------------------------
@@ -343,21 +443,37 @@ class Tensor(Variable):
         return made(array, self.device if device is None else device, requires_grad)
 
     def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
-        """A tensor of one value, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_full``."""
+        """A tensor of one value, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_full``.
+
+        >>> mg.tensor([1]).new_full((2,), 5)
+        tensor([5, 5])
+        """
         from minigrad.creation import full
         return full(size, fill_value, dtype=self.dtype if dtype is None else dtype,
                     device=self.device if device is None else device, requires_grad=requires_grad)
 
     def new_zeros(self, *size, dtype=None, device=None, requires_grad=False):
-        """Zeros, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_zeros``."""
+        """Zeros, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_zeros``.
+
+        >>> mg.tensor([1]).new_zeros(2)
+        tensor([0, 0])
+        """
         return self._filled("zeros", size, dtype, device, requires_grad)
 
     def new_ones(self, *size, dtype=None, device=None, requires_grad=False):
-        """Ones, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_ones``."""
+        """Ones, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_ones``.
+
+        >>> mg.tensor([1]).new_ones(2)
+        tensor([1, 1])
+        """
         return self._filled("ones", size, dtype, device, requires_grad)
 
     def new_empty(self, *size, dtype=None, device=None, requires_grad=False):
-        """Elements not yet set, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_empty``."""
+        """Elements not yet set, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_empty``.
+
+        >>> mg.tensor([1]).new_empty(2).shape
+        minigrad.Size([2])
+        """
         return self._filled("empty", size, dtype, device, requires_grad)
 
     def _filled(self, how, size, dtype, device, requires_grad):
@@ -382,7 +498,11 @@ class Tensor(Variable):
         return self._array.item()
 
     def tolist(self):
-        """The elements as nested lists of Python numbers; a number if 0-d."""
+        """The elements as nested lists of Python numbers; a number if 0-d.
+
+        >>> mg.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
         return self._array.tolist()
 
     def __len__(self):

@@ -48,7 +48,11 @@ class Size(tuple):
     __slots__ = ()
 
     def numel(self):
-        """Number of elements of a tensor of this shape."""
+        """Number of elements of a tensor of this shape.
+
+        >>> mg.zeros(2, 3).shape.numel()
+        6
+        """
         n = 1
         for size in self:
             n *= size
@@ -97,13 +101,21 @@ class DType:
         return named_dtype, (self.name,)
 
     def to_real(self):
-        """The dtype of the real part: ``complex64 -> float32``; itself when already real."""
+        """The dtype of the real part: ``complex64 -> float32``; itself when already real.
+
+        >>> mg.complex64.to_real()
+        minigrad.float32
+        """
         if not self.is_complex:
             return self
         return named_dtype("float32" if self.name == "complex64" else "float64")
 
     def to_complex(self):
-        """The complex dtype of which this is the part: ``float32 -> complex64``."""
+        """The complex dtype of which this is the part: ``float32 -> complex64``.
+
+        >>> mg.float32.to_complex()
+        minigrad.complex64
+        """
         if self.is_complex:
             return self
         return named_dtype("complex128" if self.name == "float64" else "complex64")
@@ -179,7 +191,13 @@ class Backend:
 
 @cython.cclass
 class Device:
-    """Where a tensor lives, as ``mg.device("cpu")``. Mirrors ``torch.device``."""
+    """Where a tensor lives, as ``mg.device("cpu")``. Mirrors ``torch.device``.
+
+    >>> mg.zeros(1).device
+    device(type='cpu')
+    >>> mg.device('cpu').type
+    'cpu'
+    """
 
     def __init__(self, type, index=None, backend=None):
         self.type = type

@@ -339,6 +339,10 @@ class Variable(TensorBase):
         """A tensor on the same storage without history: it requires no gradient.
 
         It shares the version counter, so a write to it is noticed by whoever saved this tensor.
+
+        >>> x = mg.tensor([1.], requires_grad=True)
+        >>> x.detach()
+        tensor([1.])
         """
         return alias(self)
 
@@ -347,6 +351,10 @@ class Variable(TensorBase):
 
         Raises:
             RuntimeError: it is a view.
+
+        >>> x = mg.tensor([1.], requires_grad=True) * 2
+        >>> x.detach_()
+        tensor([2.])
         """
         if self._view:
             raise AutogradError("MG-E115", "Can't detach views in-place. Use detach() instead.")
@@ -378,7 +386,11 @@ class Variable(TensorBase):
         self._meta = source._meta
 
     def is_inference(self):
-        """Whether the tensor was made in inference mode."""
+        """Whether the tensor was made in inference mode.
+
+        >>> mg.zeros(2).is_inference()
+        False
+        """
         return self._inference
 
     def bump(self):

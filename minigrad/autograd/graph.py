@@ -60,7 +60,13 @@ class Node(abc.ABC):
 
 
 class GradientEdge(NamedTuple):
-    """An edge of the graph: the gradient of one output of a node. Mirrors ``torch.autograd.graph.GradientEdge``."""
+    """An edge of the graph: the gradient of one output of a node. Mirrors ``torch.autograd.graph.GradientEdge``.
+
+    >>> x = mg.tensor([1.], requires_grad=True)
+    >>> edge = mg.autograd.graph.get_gradient_edge(x * 2)
+    >>> edge.node.name(), edge.output_nr
+    ('MulBackward0', 0)
+    """
 
     node: Node
     output_nr: int

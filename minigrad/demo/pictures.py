@@ -5,11 +5,20 @@ import os
 import minigrad as mg
 
 
-def save_figure(figure, path):
-    """Write a picture so that it appears complete or not at all."""
+def written_whole(write, path):
+    """Call ``write(path)`` such that the file appears complete or not at all, also if Ctrl-C comes between."""
     temporary = f"{path}.part"
-    figure.savefig(temporary, format="png", dpi=110)
-    os.replace(temporary, path)
+    try:
+        write(temporary)
+        os.replace(temporary, path)
+    finally:
+        if os.path.exists(temporary):
+            os.remove(temporary)
+
+
+def save_figure(figure, path):
+    """Write a picture."""
+    written_whole(lambda name: figure.savefig(name, format="png", dpi=110), path)
 
 
 def loss_curve(history, path):
@@ -84,7 +93,5 @@ def expression_graph(path):
             if following is not None:
                 graph.add_edge(id(node), id(following), label=f"edge {i}")
                 stack.append(following)
-    temporary = f"{path}.part"
-    graph.draw(temporary, format="png", prog="dot")
-    os.replace(temporary, path)
+    written_whole(lambda name: graph.draw(name, format="png", prog="dot"), path)
     return path

@@ -26,7 +26,18 @@ __all__ = [*elementwise.__all__, *indexing.__all__, *matrix.__all__, *reduction.
 METHODS = {name: globals()[name] for name in __all__
            if globals()[name].__code__.co_varnames[:1] in (("input",), ("tensor",)) and name not in ("conv2d", "linear")}
 METHODS |= inplace.METHODS
-METHODS["where"] = lambda self, condition, other: elementwise.where(condition, self, other)
+
+
+def where_method(self, condition, other):
+    """This tensor where `condition`, else `other`. See `minigrad.where`; mirrors ``torch.Tensor.where``.
+
+    >>> mg.tensor([1., 2.]).where(mg.tensor([True, False]), 0.)
+    tensor([1., 0.])
+    """
+    return elementwise.where(condition, self, other)
+
+
+METHODS["where"] = where_method
 
 given.clone = views.clone
 given.cast = views.cast

@@ -590,14 +590,22 @@ class Comparison(Elementwise):
 
 @op("eq")
 class Eq(Comparison):
-    """z = whether x = y, elementwise"""
+    """z = whether x = y, elementwise
+
+    >>> mg.eq(mg.tensor([1, 2, 3]), 2)
+    tensor([False,  True, False])
+    """
 
     kernel = "eq"
 
 
 @op("ne")
 class Ne(Comparison):
-    """z = whether x differs from y, elementwise"""
+    """z = whether x differs from y, elementwise
+
+    >>> mg.ne(mg.tensor([1, 2, 3]), 2)
+    tensor([ True, False,  True])
+    """
 
     kernel = "ne"
 
@@ -610,28 +618,44 @@ class Ordering(Comparison):
 
 @op("lt")
 class Lt(Ordering):
-    """z = whether x < y, elementwise"""
+    """z = whether x < y, elementwise
+
+    >>> mg.lt(mg.tensor([1, 2, 3]), 2)
+    tensor([ True, False, False])
+    """
 
     kernel = "lt"
 
 
 @op("le")
 class Le(Ordering):
-    """z = whether x <= y, elementwise"""
+    """z = whether x <= y, elementwise
+
+    >>> mg.le(mg.tensor([1, 2, 3]), 2)
+    tensor([ True,  True, False])
+    """
 
     kernel = "le"
 
 
 @op("gt")
 class Gt(Ordering):
-    """z = whether x > y, elementwise"""
+    """z = whether x > y, elementwise
+
+    >>> mg.gt(mg.tensor([1, 2, 3]), 2)
+    tensor([False, False,  True])
+    """
 
     kernel = "gt"
 
 
 @op("ge")
 class Ge(Ordering):
-    """z = whether x >= y, elementwise"""
+    """z = whether x >= y, elementwise
+
+    >>> mg.ge(mg.tensor([1, 2, 3]), 2)
+    tensor([False,  True,  True])
+    """
 
     kernel = "ge"
 

@@ -208,19 +208,31 @@ def unary_method(rule):
 
 
 def add_(self, other, *, alpha=1):
-    """self += alpha other"""
+    """self += alpha other
+
+    >>> mg.tensor([1., 2.]).add_(1)
+    tensor([2., 3.])
+    """
     other = operand("add_", other)
     return write(elementwise.Add.op, self, (other if type(alpha) is int and alpha == 1 else scaled("add", self, other, alpha),))
 
 
 def sub_(self, other, *, alpha=1):
-    """self -= alpha other"""
+    """self -= alpha other
+
+    >>> mg.tensor([1., 2.]).sub_(1)
+    tensor([0., 1.])
+    """
     other = operand("sub_", other)
     return write(elementwise.Sub.op, self, (other if type(alpha) is int and alpha == 1 else scaled("sub", self, other, alpha),))
 
 
 def pow_(self, exponent):
-    """self **= exponent"""
+    """self **= exponent
+
+    >>> mg.tensor([1., 2.]).pow_(2)
+    tensor([1., 4.])
+    """
     rule = elementwise.Pow if isinstance(exponent, TensorBase) else elementwise.PowScalar
     if not self.dtype.differentiable and isinstance(exponent, (TensorBase, int)):
         if operands_dtype((self, exponent)).category <= self.dtype.category:
@@ -229,7 +241,11 @@ def pow_(self, exponent):
 
 
 def clamp_(self, min=None, max=None):
-    """Limit self to [min, max]."""
+    """Limit self to [min, max].
+
+    >>> mg.tensor([-1., 2.]).clamp_(0, 1)
+    tensor([0., 1.])
+    """
     clamp_limits("clamp_", min, max)
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
         return write(ClampTensor.op, self, tuple([None if limit is None else promoted("clamp_", self, self, limit)[1]
@@ -364,8 +380,13 @@ METHODS = {
         ("abs", elementwise.Abs), ("sign", elementwise.Sign), ("sin", elementwise.Sin), ("cos", elementwise.Cos),
         ("tanh", elementwise.Tanh), ("sigmoid", elementwise.Sigmoid), ("relu", elementwise.Relu)]},
 }
-METHODS |= {"subtract_": sub_, "multiply_": METHODS["mul_"], "divide_": METHODS["div_"], "clip_": clamp_}
-for _method in ("mul_", "div_", *[n for n in METHODS if METHODS[n].__name__ == "method"]):
+for _method in [n for n in METHODS if METHODS[n].__name__ == "method"]:
     METHODS[_method].__name__ = METHODS[_method].__qualname__ = _method
+    _other = "2" if _method in ("mul_", "div_") else ""
+    METHODS[_method].__doc__ = (
+        f"Overwrite this tensor with what `minigrad.{_method[:-1]}` makes of it. Mirrors ``torch.Tensor.{_method}``.\n\n"
+        "    >>> x = mg.tensor([0.5, 2.0])\n"
+        f"    >>> x.clone().{_method}({_other}).tolist() == x.{_method[:-1]}({_other}).tolist()\n    True\n    ")
+METHODS |= {"subtract_": sub_, "multiply_": METHODS["mul_"], "divide_": METHODS["div_"], "clip_": clamp_}
 METHODS |= {"__iadd__": METHODS["add_"], "__isub__": METHODS["sub_"], "__imul__": METHODS["mul_"],
             "__itruediv__": METHODS["div_"], "__ipow__": METHODS["pow_"]}

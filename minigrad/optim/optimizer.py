@@ -38,6 +38,15 @@ class Optimizer:
     Raises:
         ValueError: there are no parameters, or one is in two groups.
         TypeError: `params` is a tensor, or has something else than tensors in it.
+
+    >>> class Descent(mg.optim.Optimizer):
+    ...     def update(self, param, grad, group, state):
+    ...         param.data.sub_(grad * group['lr'])
+    >>> w = mg.tensor([1.], requires_grad=True)
+    >>> w.sum().backward()
+    >>> Descent([w], {'lr': 0.5}).step()
+    >>> w
+    tensor([0.5000], requires_grad=True)
     """
 
     def __init__(self, params, defaults):
@@ -55,7 +64,14 @@ class Optimizer:
             self.add_param_group(group)
 
     def add_param_group(self, param_group):
-        """Add a group: a dict with ``"params"`` and any options that differ from the defaults."""
+        """Add a group: a dict with ``"params"`` and any options that differ from the defaults.
+
+        >>> a, b = mg.zeros(1), mg.zeros(1)
+        >>> optimizer = mg.optim.SGD([a], lr=0.1)
+        >>> optimizer.add_param_group({'params': [b], 'lr': 0.2})
+        >>> [group['lr'] for group in optimizer.param_groups]
+        [0.1, 0.2]
+        """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         group = dict(param_group)
@@ -90,7 +106,14 @@ class Optimizer:
         self.param_groups.append(group)
 
     def zero_grad(self, set_to_none=True):
-        """Reset the gradients of all parameters, to None or to zeros."""
+        """Reset the gradients of all parameters, to None or to zeros.
+
+        >>> w = mg.tensor([1.], requires_grad=True)
+        >>> w.sum().backward()
+        >>> mg.optim.SGD([w]).zero_grad()
+        >>> w.grad is None
+        True
+        """
         for group in self.param_groups:
             for param in group["params"]:
                 if set_to_none:
@@ -107,6 +130,12 @@ class Optimizer:
 
         Returns:
             What `closure` returned, or None.
+
+        >>> w = mg.tensor([1.], requires_grad=True)
+        >>> w.sum().backward()
+        >>> mg.optim.SGD([w], lr=0.1).step()
+        >>> w
+        tensor([0.9000], requires_grad=True)
         """
         loss = None
         if closure is not None:
@@ -126,7 +155,11 @@ class Optimizer:
         raise NotImplementedError
 
     def state_dict(self):
-        """The state and options, with numbers in place of the parameters: what `load_state_dict` takes."""
+        """The state and options, with numbers in place of the parameters: what `load_state_dict` takes.
+
+        >>> list(mg.optim.SGD([mg.zeros(1)]).state_dict())
+        ['state', 'param_groups']
+        """
         numbers = {}
         for group in self.param_groups:
             for param in group["params"]:
@@ -141,6 +174,11 @@ class Optimizer:
 
         Raises:
             ValueError: the groups are of other numbers or sizes. Nothing has been changed then.
+
+        >>> a, b = mg.optim.SGD([mg.zeros(1)], lr=0.1), mg.optim.SGD([mg.zeros(1)])
+        >>> b.load_state_dict(a.state_dict())
+        >>> b.param_groups[0]['lr']
+        0.1
         """
         groups = state_dict["param_groups"]
         if len(groups) != len(self.param_groups):

@@ -169,6 +169,12 @@ class Module:
         Raises:
             KeyError: the name is taken, empty, or has a dot.
             TypeError: `param` is no `Parameter`.
+
+        >>> m = nn.Module()
+        >>> m.register_parameter('w', nn.Parameter(mg.zeros(1)))
+        >>> m.w
+        Parameter containing:
+        tensor([0.], requires_grad=True)
         """
         self._check_name(name, "parameter")
         if param is not None and not isinstance(param, Parameter):
@@ -184,6 +190,11 @@ class Module:
         Raises:
             KeyError: the name is taken, empty, or has a dot.
             TypeError: `tensor` is no tensor.
+
+        >>> m = nn.Module()
+        >>> m.register_buffer('mean', mg.zeros(1))
+        >>> list(m.state_dict())
+        ['mean']
         """
         self._check_name(name, "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -192,7 +203,13 @@ class Module:
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def register_module(self, name, module):
-        """Add a child module under `name`."""
+        """Add a child module under `name`.
+
+        >>> m = nn.Module()
+        >>> m.register_module('act', nn.ReLU())
+        >>> m.act
+        ReLU()
+        """
         self.add_module(name, module)
 
     def add_module(self, name, module):
@@ -201,6 +218,11 @@ class Module:
         Raises:
             KeyError: the name is taken, empty, or has a dot.
             TypeError: `module` is no `Module`.
+
+        >>> m = nn.Module()
+        >>> m.add_module('act', nn.ReLU())
+        >>> m.act
+        ReLU()
         """
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
@@ -210,7 +232,12 @@ class Module:
     # ---- walking the tree ---------------------------------------------------------------------------------
 
     def named_modules(self, memo=None, prefix="", remove_duplicate=True):
-        """Pairs (name, module) of this module, named `prefix`, and all below it."""
+        """Pairs (name, module) of this module, named `prefix`, and all below it.
+
+        >>> m = nn.Sequential(nn.Linear(2, 1), nn.ReLU())
+        >>> [name for name, _ in m.named_modules()]
+        ['', '0', '1']
+        """
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -231,7 +258,12 @@ class Module:
             yield module
 
     def named_children(self):
-        """Pairs (name, module) of the direct children."""
+        """Pairs (name, module) of the direct children.
+
+        >>> m = nn.Sequential(nn.Linear(2, 1), nn.ReLU())
+        >>> [name for name, _ in m.named_children()]
+        ['0', '1']
+        """
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -239,7 +271,12 @@ class Module:
                 yield name, module
 
     def children(self):
-        """The direct children."""
+        """The direct children.
+
+        >>> m = nn.Sequential(nn.Linear(2, 1), nn.ReLU())
+        >>> list(m.children())
+        [Linear(in_features=2, out_features=1, bias=True), ReLU()]
+        """
         for _, module in self.named_children():
             yield module
 
@@ -254,25 +291,52 @@ class Module:
                     yield where + ("." if where else "") + name, value
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
-        """Pairs (name, parameter), such as ``("layer1.weight", ...)``."""
+        """Pairs (name, parameter), such as ``("layer1.weight", ...)``.
+
+        >>> m = nn.Sequential(nn.Linear(2, 1), nn.ReLU())
+        >>> [name for name, _ in m.named_parameters()]
+        ['0.weight', '0.bias']
+        """
         return self._named_members("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse=True):
-        """The parameters, of modules below too if `recurse`: what an optimiser is given."""
+        """The parameters, of modules below too if `recurse`: what an optimiser is given.
+
+        >>> m = nn.Sequential(nn.Linear(2, 1), nn.ReLU())
+        >>> [tuple(p.shape) for p in m.parameters()]
+        [(1, 2), (1,)]
+        """
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
     def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
-        """Pairs (name, buffer)."""
+        """Pairs (name, buffer).
+
+        >>> m = nn.Module()
+        >>> m.register_buffer('mean', mg.zeros(1))
+        >>> list(m.named_buffers())
+        [('mean', tensor([0.]))]
+        """
         return self._named_members("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse=True):
-        """The buffers, of modules below too if `recurse`."""
+        """The buffers, of modules below too if `recurse`.
+
+        >>> m = nn.Module()
+        >>> m.register_buffer('mean', mg.zeros(1))
+        >>> list(m.buffers())
+        [tensor([0.])]
+        """
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     def get_submodule(self, target):
-        """The module below this one that `target`, such as ``"encoder.0"``, names. Raises `AttributeError`."""
+        """The module below this one that `target`, such as ``"encoder.0"``, names. Raises `AttributeError`.
+
+        >>> m = nn.Sequential(nn.Linear(2, 1), nn.ReLU())
+        >>> m.get_submodule('1')
+        ReLU()
+        """
         module = self
         for name in target.split(".") if target else ():
             if name not in module._modules:
@@ -281,7 +345,12 @@ class Module:
         return module
 
     def get_parameter(self, target):
-        """The parameter that `target`, such as ``"encoder.0.weight"``, names. Raises `AttributeError`."""
+        """The parameter that `target`, such as ``"encoder.0.weight"``, names. Raises `AttributeError`.
+
+        >>> m = nn.Sequential(nn.Linear(2, 1), nn.ReLU())
+        >>> m.get_parameter('0.bias').shape
+        minigrad.Size([1])
+        """
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if name not in module._parameters:
@@ -289,7 +358,13 @@ class Module:
         return module._parameters[name]
 
     def get_buffer(self, target):
-        """The buffer that `target`, such as ``"encoder.0.mean"``, names. Raises `AttributeError`."""
+        """The buffer that `target`, such as ``"encoder.0.mean"``, names. Raises `AttributeError`.
+
+        >>> m = nn.Module()
+        >>> m.register_buffer('mean', mg.zeros(1))
+        >>> m.get_buffer('mean')
+        tensor([0.])
+        """
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if name not in module._buffers:
@@ -316,6 +391,9 @@ class Module:
 
         Raises:
             ValueError: `mode` is no bool.
+
+        >>> nn.Dropout().eval().train().training
+        True
         """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
@@ -324,17 +402,32 @@ class Module:
         return self
 
     def eval(self):
-        """``train(False)``"""
+        """``train(False)``
+
+        >>> nn.Dropout().eval().training
+        False
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad=True):
-        """Set `requires_grad` of all parameters. Returns this module."""
+        """Set `requires_grad` of all parameters. Returns this module.
+
+        >>> any(p.requires_grad for p in nn.Linear(2, 1).requires_grad_(False).parameters())
+        False
+        """
         for param in self.parameters():
             param.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none=True):
-        """Reset the gradients of all parameters, to None or to zeros."""
+        """Reset the gradients of all parameters, to None or to zeros.
+
+        >>> m = nn.Linear(2, 1)
+        >>> m(mg.ones(2)).sum().backward()
+        >>> m.zero_grad()
+        >>> m.bias.grad is None
+        True
+        """
         for param in self.parameters():
             if param.grad is not None:
                 if set_to_none:
@@ -360,7 +453,11 @@ class Module:
         return self
 
     def to(self, *args, **kwargs):
-        """Convert floating point parameters and buffers to a dtype, or move all to a device. Returns this module."""
+        """Convert floating point parameters and buffers to a dtype, or move all to a device. Returns this module.
+
+        >>> nn.Linear(2, 1).to(mg.float64).weight.dtype
+        minigrad.float64
+        """
         for value in (*args, *kwargs.values()):
             if isinstance(value, DType) and not value.differentiable:
                 raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={value}")
@@ -370,19 +467,35 @@ class Module:
         return self._convert(convert)
 
     def float(self):
-        """Floating point parameters and buffers as float32."""
+        """Floating point parameters and buffers as float32.
+
+        >>> nn.Linear(2, 1, dtype=mg.float64).float().weight.dtype
+        minigrad.float32
+        """
         return self._convert(lambda t: t.float() if t.is_floating_point() else t)
 
     def double(self):
-        """Floating point parameters and buffers as float64."""
+        """Floating point parameters and buffers as float64.
+
+        >>> nn.Linear(2, 1).double().weight.dtype
+        minigrad.float64
+        """
         return self._convert(lambda t: t.double() if t.is_floating_point() else t)
 
     def half(self):
-        """Floating point parameters and buffers as float16."""
+        """Floating point parameters and buffers as float16.
+
+        >>> nn.Linear(2, 1).half().weight.dtype
+        minigrad.float16
+        """
         return self._convert(lambda t: t.half() if t.is_floating_point() else t)
 
     def cpu(self):
-        """Everything in the memory of the CPU."""
+        """Everything in the memory of the CPU.
+
+        >>> nn.Linear(2, 1).cpu()
+        Linear(in_features=2, out_features=1, bias=True)
+        """
         return self
 
     # ---- hooks ----------------------------------------------------------------------------------------------
@@ -466,6 +579,12 @@ class Module:
             RuntimeError: a shape differs; with `strict`, a key is missing or unexpected. It lists all of these,
                 and nothing has been loaded.
             TypeError: `state_dict` is no mapping.
+
+        >>> a, b = nn.Linear(2, 1), nn.Linear(2, 1)
+        >>> a.load_state_dict(b.state_dict())
+        IncompatibleKeys(missing_keys=[], unexpected_keys=[])
+        >>> a.weight.tolist() == b.weight.tolist()
+        True
         """
         if not hasattr(state_dict, "keys"):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")

@@ -1,0 +1,170 @@
+"""The installation: which mode runs, what an import brings with it, and whether stale or missing modules are noticed."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import minigrad as mg
+from minigrad import _config, _pure, kernels
+
+PACKAGE = Path(mg.__file__).parent
+compiled = pytest.mark.skipif(_pure.mode() != "compiled", reason="needs the extension modules")
+
+
+def python(*arguments, root=None, **environment):
+    """Run Python on a copy of the package under `root`, or on this one: a CompletedProcess."""
+    path = str(root or PACKAGE.parent)
+    return subprocess.run([sys.executable, *arguments], env={**os.environ, "PYTHONPATH": path, **environment}, cwd=path,
+                          check=False,
+                          capture_output=True, text=True, timeout=300)
+
+
+def code(text, **kwargs):
+    done = python("-c", text, **kwargs)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+# ---- doctor ------------------------------------------------------------------------------------------------
+
+
+def test_doctor_runs_and_says_the_mode():
+    done = python("-m", "minigrad.doctor")
+    assert done.returncode == 0 and not done.stderr
+    lines = dict(line.split(None, 1) for line in done.stdout.splitlines() if line.strip())
+    assert lines["mode"].startswith(_pure.mode()) and lines["gradients"] == "right" and lines["minigrad"] == mg.__version__
+    assert "nodes a second" in lines["speed"]
+
+
+def test_doctor_notices_wrong_gradients(monkeypatch, capsys):
+    from minigrad import doctor
+    monkeypatch.setattr(doctor, "speed", lambda: 1.0)
+    assert doctor.main() == 0 and doctor.check() is None
+    monkeypatch.setattr(doctor, "check", lambda: "a gradient is off by 3")
+    assert doctor.main() == 1 and "WRONG: a gradient is off by 3" in capsys.readouterr().out
+
+
+def test_show_config():
+    facts = dict(_config.facts())
+    assert facts["mode"].startswith(_pure.mode()) and facts["NumPy"] and facts["threads"].startswith(f"{mg.get_num_threads()} of ")
+    assert all(name in mg.show_config() for name in facts)
+    count = sum(o != "minigrad.kernels.numpy_ref" for o in kernels.CPU.origin.values())
+    assert facts["kernels"].startswith(f"{count} of ") and (count == 0) == (_pure.mode() == "interpreted")
+
+
+def test_threads():
+    before = mg.get_num_threads()
+    try:
+        mg.set_num_threads(2)
+        assert mg.get_num_threads() == 2
+        for bad, error in ((0, RuntimeError), (-1, RuntimeError), ("2", TypeError), (1.5, TypeError)):
+            with pytest.raises(error):
+                mg.set_num_threads(bad)
+        assert mg.get_num_threads() == 2
+    finally:
+        mg.set_num_threads(before)
+
+
+# ---- imports -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pure", ["0", "1"])
+def test_import_brings_only_numpy(pure):
+    """A student waits for every import: optional packages come when they are used."""
+    heavy = ("numba", "torch", "matplotlib", "sklearn", "safetensors", "tqdm", "pygraphviz", "threadpoolctl", "numpy.random",
+             "Cython.Compiler",
+             "unittest", "asyncio", "multiprocessing")
+    done = code(f"import sys, minigrad; print([m for m in {heavy!r} if m in sys.modules])", MINIGRAD_PURE=pure)
+    assert done.stdout.strip() == "[]"
+
+
+def test_random_numbers_do_not_change_with_when_they_are_first_asked_for():
+    """The generator is made on first use; its stream is that of the seed."""
+    a, b = mg.Generator(), mg.Generator()
+    a.manual_seed(5)
+    b.manual_seed(5).get_state()
+    assert mg.rand(3, generator=a).tolist() == mg.rand(3, generator=b).tolist()
+    assert mg.Generator().initial_seed() == mg.Generator().initial_seed()
+
+
+def test_pure_mode_loads_no_binary():
+    done = code("import minigrad, sys; from minigrad import _pure; print(_pure.mode(), [m for m, v in sys.modules.items() "
+                "if m.startswith('minigrad') and not (getattr(v, '__file__', None) or '.py').endswith('.py')])", MINIGRAD_PURE="1")
+    assert done.stdout.split(None, 1) == ["interpreted", "[]\n"] and not done.stderr
+
+
+def test_pure_mode_can_be_switched_off():
+    for value in ("", "0"):
+        assert code("from minigrad import _pure; print(_pure.PURE)", MINIGRAD_PURE=value).stdout.strip() == "False"
+
+
+def test_a_kernel_without_source_says_why():
+    done = code("import minigrad\ntry:\n    import minigrad.kernels.cpu.pool\nexcept ModuleNotFoundError as e: print(e)",
+                MINIGRAD_PURE="1")
+    assert "has no interpreted form (MINIGRAD_PURE=1)" in done.stdout
+
+
+# ---- stale and missing modules ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A copy of the package, with its times."""
+    shutil.copytree(PACKAGE, tmp_path / "minigrad", ignore=shutil.ignore_patterns("__pycache__"), copy_function=shutil.copy2)
+    return tmp_path
+
+
+def edit(path):
+    with open(path, "a") as file:
+        file.write("\n# edited\n")
+    os.utime(path)
+
+
+@compiled
+@pytest.mark.parametrize("name, module", [("_core/engine.py", "minigrad._core.engine"), ("_core/node.pxd", "minigrad._core.node"),
+                                          ("ops/elementwise.py", "minigrad.ops.elementwise"), ("kernels/cpu/layout.pyx",
+                                                  "minigrad.kernels.cpu.layout")])
+def test_an_edited_source_is_noticed(copied, name, module):
+    assert not code("import minigrad", root=copied).stderr
+    edit(copied / "minigrad" / name)
+    done = code("import minigrad", root=copied)
+    assert f"the sources of {module} have been edited since they were compiled" in done.stderr and "MINIGRAD_PURE=1" in done.stderr
+    report = python("-m", "minigrad.doctor", root=copied).stdout
+    assert f"problem:  the sources of {module}" in report and "remedy:   rebuild" in report
+    assert not code("import minigrad", root=copied, MINIGRAD_PURE="1").stderr
+
+
+@compiled
+def test_a_source_that_is_only_younger_is_no_cause_for_alarm(copied):
+    """As after a git checkout: the fingerprint decides."""
+    for path in (copied / "minigrad").rglob("*.p*"):
+        if path.suffix in (".py", ".pyx", ".pxd"):
+            os.utime(path)
+    assert not code("import minigrad", root=copied).stderr
+
+
+@compiled
+def test_missing_modules_are_noticed(copied):
+    """One is missing, which others call in C, or all are: interpreted, complete, and the report says what to do."""
+    binaries = [p for p in (copied / "minigrad").rglob("*") if p.suffix in (".so", ".pyd")]
+    next(p for p in binaries if p.name.startswith("hooks.")).unlink()
+    done = python("-m", "minigrad.doctor", root=copied)
+    assert done.returncode == 0 and "mode      interpreted" in done.stdout
+    assert "problem:  extension modules are missing, so all of minigrad runs interpreted: minigrad._core.hooks" in done.stdout
+    for path in binaries:
+        path.unlink(missing_ok=True)
+    done = python("-m", "minigrad.doctor", root=copied)
+    assert done.returncode == 0 and "mode      interpreted" in done.stdout and "install a C compiler" in done.stdout
+
+
+@compiled
+def test_build_notes_every_module():
+    """_built.json has the fingerprint of each binary, or staleness could not be told from youth."""
+    built = _pure.built_from()
+    assert set(_pure.compiled_modules()) <= set(built)
+    for name in _pure.compiled_modules():
+        assert _pure.sources(str(PACKAGE.parent / name.replace(".", "/"))), name

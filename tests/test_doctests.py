@@ -1,0 +1,106 @@
+"""Every example in a public docstring runs and prints what it says; and everything public has one, or a reason not to."""
+
+import contextlib
+import doctest
+import inspect
+import io
+import types
+
+import pytest
+
+import minigrad as mg
+from minigrad import autograd, nn, optim
+from minigrad.autograd import graph
+from minigrad.nn import functional, init
+
+NAMESPACES = {"mg": mg, "mg.nn": nn, "mg.nn.functional": functional, "mg.nn.init": init, "mg.optim": optim, "mg.autograd": autograd,
+              "mg.autograd.graph": graph, "mg.random": mg.random}
+CLASSES = {"mg.Tensor": mg.Tensor, "mg.nn.Module": nn.Module, "mg.nn.Sequential": nn.Sequential,
+           "mg.optim.Optimizer": optim.Optimizer,
+           "mg.Generator": mg.Generator, "mg.Size": mg.Size, "mg.dtype": mg.dtype, "mg.device": mg.device}
+
+
+def public(namespace):
+    """The names that a module or class offers."""
+    listed = getattr(namespace, "__all__", None)
+    return [n for n in (listed or dir(namespace)) if not n.startswith("_")]
+
+
+def documented():
+    """name -> object: functions, classes and methods of minigrad, each once."""
+    found, seen = {}, set()
+    for prefix, namespace in {**NAMESPACES, **CLASSES}.items():
+        for name in public(namespace):
+            thing = inspect.getattr_static(namespace, name)
+            thing = thing.__func__ if isinstance(thing, (staticmethod, classmethod)) else thing
+            own = getattr(thing, "__module__", None) or getattr(getattr(thing, "__objclass__", None), "__module__", "")
+            if isinstance(thing, (types.ModuleType, mg.dtype)) or not (callable(thing) or hasattr(thing, "__get__")):
+                continue
+            if own == "minigrad._core.tensor" or inspect.isdatadescriptor(thing):   # the graph's own fields; attributes
+                continue
+            inherited = inspect.isclass(namespace) and not ours(namespace, name)
+            if id(thing) in seen or inherited or not (own or "").startswith("minigrad"):
+                continue
+            seen.add(id(thing))
+            found[f"{prefix}.{name}"] = thing
+    return found
+
+
+def ours(cls, name):
+    """Whether a class of minigrad defines the attribute, not one of Python's that it inherits from."""
+    owner = next((c for c in cls.__mro__ if name in vars(c)), None)
+    return owner is not None and owner.__module__.startswith("minigrad")
+
+
+DOCUMENTED = documented()
+
+
+def examples(name):
+    doc = inspect.getdoc(DOCUMENTED[name]) or ""
+    return doctest.DocTestParser().get_doctest(doc, {"mg": mg, "nn": nn, "F": functional}, name, None, 0)
+
+
+@pytest.fixture(autouse=True)
+def threads():
+    before = mg.get_num_threads()
+    yield
+    mg.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", [n for n in DOCUMENTED if examples(n).examples])
+def test_example(name):
+    said = io.StringIO()
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    with contextlib.redirect_stdout(io.StringIO()):
+        runner.run(examples(name), out=said.write)
+    assert runner.failures == 0, said.getvalue()
+
+
+# No example of its own, and why.
+WITHOUT = {
+    "mg.sum_to": "the adjoint of broadcasting, for whoever writes a rule",
+    "mg.Tensor.bump": "the version protocol, for optimisers",
+    "mg.nn.Module.forward": "each subclass has its own: see Module",
+    "mg.nn.Module.extra_repr": "each subclass has its own",
+    "mg.nn.Sequential.forward": "what calling it does: see Sequential",
+    "mg.optim.Optimizer.update": "each subclass has its own: see Optimizer",
+}
+
+
+
+def test_everything_is_documented():
+    missing = [n for n, thing in DOCUMENTED.items() if not inspect.getdoc(thing)]
+    assert not missing, f"without a docstring: {missing}"
+
+
+def test_everything_has_an_example_or_a_reason():
+    missing = [n for n in DOCUMENTED if not examples(n).examples and n not in WITHOUT]
+    assert not missing, f"without an example: {missing}"
+    assert set(WITHOUT) <= set(DOCUMENTED), "reasons for what is not there"
+    assert not [n for n in WITHOUT if examples(n).examples], "reasons for what has an example"
+
+
+def test_the_search_finds_things():
+    assert {"mg.tensor", "mg.Tensor", "mg.Tensor.backward", "mg.nn.Linear", "mg.optim.SGD", "mg.autograd.grad",
+            "mg.nn.functional.relu"} <= set(DOCUMENTED)
+    assert len(DOCUMENTED) > 200
