@@ -97,7 +97,7 @@ MISTAKES = [
     (lambda m: m.nn.functional.dropout(m.ones(2), -1), ValueError, "dropout probability has to be between 0 and 1, but got -1"),
     (lambda m: m.nn.functional.dropout(m.ones(2, dtype=m.int64), 0.5), RuntimeError, "result type Float can't be cast"),
     (lambda m: m.nn.Linear(-1, 3), RuntimeError, "negative"),
-    (lambda m: m.nn.Linear(2.5, 3), TypeError, "tuple of ints"),
+    (lambda m: m.nn.Linear(2.5, 3), TypeError, "argument 'size'"),
     (lambda m: m.nn.Linear(2, 3)(m.ones(3)), RuntimeError, "mat1 and mat2 shapes cannot be multiplied"),
     (lambda m: m.nn.Flatten(3)(m.ones(2)), IndexError, "Dimension out of range"),
     (lambda m: m.nn.Unflatten(1, (2, 2))(m.ones(2, 3)), RuntimeError, ""),

@@ -28,7 +28,7 @@ def test_function_signature(name, torch):
 def test_mse_loss_warns_of_broadcasting():
     with pytest.warns(UserWarning, match="different to the input size"):
         assert nn.MSELoss()(mg.ones(2, 3), mg.zeros(3)).item() == 1
-    with pytest.warns(UserWarning), pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError):
         nn.MSELoss()(mg.ones(2), mg.zeros(3))
 
 
