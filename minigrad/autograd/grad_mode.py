@@ -85,7 +85,7 @@ class BareMode(Mode):
 
 def decorated(context, function):
     """`function` with a fresh ``context()`` around each call, or around each step of a generator or coroutine."""
-    import inspect      # 8 ms: not at every import of minigrad
+    import inspect  # 8 ms: not at every import of minigrad
 
     if inspect.isclass(function):
         warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
