@@ -42,6 +42,8 @@ class Tensor(Variable):
 
     def __new__(cls, *data, device=None):
         as_device(device)
+        if not data:
+            return new_tensor(cls, np.empty(0, np.float32))
         if len(data) == 1 and isinstance(data[0], Tensor):
             return new_tensor(cls, data[0]._array)
         if len(data) == 1 and not isinstance(data[0], int):
@@ -479,17 +481,36 @@ class Tensor(Variable):
             return memo[id(self)]
         out = new_tensor(type(self), self._array.copy(), self.requires_grad, self.device)
         memo[id(self)] = out
+        attributes = _attributes(self)
+        if attributes:
+            out.__dict__.update(copy.deepcopy(attributes, memo))
         if self.grad is not None:
             out.grad = copy.deepcopy(self.grad, memo)
         return out
 
     def __reduce_ex__(self, protocol):
-        return _rebuild, (type(self), self._array, self.requires_grad)
+        for hook in (self._backward_hooks or {}).values():
+            if not getattr(hook, "__torch_unserializable__", False):
+                warnings.warn(f"backward hook {hook!r} on tensor will not be serialized. If this is expected, you can decorate the "
+                              "function with @minigrad.utils.hooks.unserializable_hook to suppress this warning", UserWarning, stacklevel=2)
+        return _rebuild, (type(self), self._array, self.requires_grad, _attributes(self))
 
 
-def _rebuild(cls, array, requires_grad):
+def _attributes(tensor):
+    """What the user has set on an instance of a subclass: in the interpreted mode our own fields lie beside it."""
+    return {name: value for name, value in getattr(tensor, "__dict__", {}).items() if name not in _OUR_FIELDS}
+
+
+def _rebuild(cls, array, requires_grad, attributes=None):
     """What a pickled tensor is made of again: always a leaf."""
-    return new_tensor(cls, array, requires_grad)
+    out = new_tensor(cls, array, requires_grad)
+    if attributes:
+        out.__dict__.update(attributes)
+    return out
+
+
+# Empty when compiled.
+_OUR_FIELDS = frozenset(getattr(new_tensor(Tensor, np.empty(0, np.float32)), "__dict__", ()))
 
 
 def install_methods(functions):
