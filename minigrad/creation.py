@@ -90,8 +90,8 @@ def as_array(data, dtype, copy):
 def check_array(array):
     """`array`, if it is of a kind that can be the memory of a tensor."""
     if not array.dtype.isnative:
-        raise TensorValueError("MG-E305", "given numpy array has byte order different from the native byte order. Conversion between "
-                               "byte orders is currently not supported.", fix='array.astype(array.dtype.newbyteorder("="))')
+        raise TensorValueError("MG-E305", "given numpy array has byte order different from the native byte order. Conversion "
+                               "between byte orders is currently not supported.", fix='array.astype(array.dtype.newbyteorder("="))')
     dtype_of(array)     # says which dtypes there are
     if any(stride < 0 for stride in array.strides):
         raise TensorValueError(
@@ -135,7 +135,8 @@ def of_sequence(data, dtype):
     if contains_tensor(data):
         kind = operands_dtype(leaves(data)).numpy
         if dtype is not None and dtype.kind in "iub" and kind.kind in "fc":
-            raise TensorTypeError("MG-E306", "only integer tensors of a single element can be converted to an index", found=kind.name)
+            raise TensorTypeError("MG-E306", "only integer tensors of a single element can be converted to an index",
+                                  found=kind.name)
         return np.array(unwrapped(data)).astype(kind)
     if isinstance(leaf, (np.ndarray, np.generic)):
         array = np.array(unwrapped(data))
@@ -188,7 +189,7 @@ def check_nested(data, sizes, dim, dtype):
             raise TensorTypeError("MG-E306", f"not a sequence of numbers: a {type(data).__name__} where a number was expected")
         if isinstance(data, (str, bytes)):
             raise TensorValueError("MG-E306", f"too many dimensions {type(data).__name__!r}: it is no number")
-        if not isinstance(data, NUMBERS) and not hasattr(data, "__array__") or isinstance(data, type):
+        if isinstance(data, type) or not (isinstance(data, NUMBERS) or hasattr(data, "__array__")):
             raise no_number(data, dtype)
         return
     if not isinstance(data, (list, tuple, range)):
@@ -356,7 +357,8 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     if not isinstance(fill_value, NUMBERS):
-        raise TensorTypeError("MG-E201", f"full(): argument 'fill_value' (position 2) must be Number, not {type(fill_value).__name__}")
+        raise TensorTypeError("MG-E201", "full(): argument 'fill_value' (position 2) must be Number, not "
+                              f"{type(fill_value).__name__}")
     if dtype is None:
         dtype = bool_ if isinstance(fill_value, bool) else int64 if isinstance(fill_value, int) else default_dtype().to_complex() \
             if isinstance(fill_value, complex) else default_dtype()

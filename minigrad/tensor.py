@@ -17,7 +17,7 @@ from minigrad._core.variable import Variable, new_tensor, use_operators
 from minigrad._tensor_str import tensor_str
 from minigrad.dtypes import as_device, as_dtype, bool_, complex64, complex128, float16, float32, float64, int8, int16, int32, \
     int64, uint8
-from minigrad.errors import ArgumentError, AutogradError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import ArgumentError, AutogradError, ShapeError, TensorValueError
 from minigrad.ops.base import dimension, tensor_argument
 
 __all__ = ["Tensor"]
@@ -332,8 +332,8 @@ class Tensor(Variable):
     def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
         """A tensor of one value, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_full``."""
         from minigrad.creation import full
-        return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device,
-                    requires_grad=requires_grad)
+        return full(size, fill_value, dtype=self.dtype if dtype is None else dtype,
+                    device=self.device if device is None else device, requires_grad=requires_grad)
 
     def new_zeros(self, *size, dtype=None, device=None, requires_grad=False):
         """Zeros, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_zeros``."""
@@ -492,7 +492,8 @@ class Tensor(Variable):
         for hook in (self._backward_hooks or {}).values():
             if not getattr(hook, "__torch_unserializable__", False):
                 warnings.warn(f"backward hook {hook!r} on tensor will not be serialized. If this is expected, you can decorate the "
-                              "function with @minigrad.utils.hooks.unserializable_hook to suppress this warning", UserWarning, stacklevel=2)
+                              "function with @minigrad.utils.hooks.unserializable_hook to suppress this warning", UserWarning,
+                              stacklevel=2)
         return _rebuild, (type(self), self._array, self.requires_grad, _attributes(self))
 
 

@@ -42,7 +42,7 @@ def advanced_index(draw, shape):
         kind = draw(st.sampled_from(["slice", "array", "mask", "int", "list", "stop"]))
         if kind == "stop":
             break
-        if kind in ("array", "list", "int") and n == 0:
+        if kind in ("array", "list", "int") and (n == 0 or common == ()):     # a 0-d index is an int for torch, an array for NumPy
             kind = "slice"
         if kind == "array":
             small = tuple([1 if draw(st.booleans()) else size for size in common])
@@ -174,11 +174,16 @@ def test_like_torch(basic, advanced):
 
 
 INDICES = {
-    "too many": (0, 0, 0), "out of range": 5, "out of range below": -3, "in second": (0, 3), "float": 1.5, "str": "a", "float tensor": [0.0, 1.0],
-    "negative step": slice(None, None, -1), "step 0": slice(None, None, 0), "two ellipses": (..., ...), "tensor out of range": ([0, 2],),
-    "tensor below": ([-3],), "mask of wrong size": ([True, False, True],), "mask too deep": ([[[True]]],), "shapes apart": ([0, 1], [0, 1, 0]),
-    "object": object(), "none in list": ([None],), "dict": {}, "float slice": slice(0.5, None), "set": {1}, "complex": 1j, "empty tuple": (),
-    "True": True, "False": False, "True and 0": (True, 0), "None": None, "list": [1, 0], "nested list": [[0, 1], [1, 0]], "range": range(2),
+    "too many": (0, 0, 0), "out of range": 5, "out of range below": -3, "in second": (0, 3), "float": 1.5, "str": "a",
+    "float tensor": [0.0, 1.0],
+    "negative step": slice(None, None, -1), "step 0": slice(None, None, 0), "two ellipses": (..., ...),
+    "tensor out of range": ([0, 2],),
+    "tensor below": ([-3],), "mask of wrong size": ([True, False, True],), "mask too deep": ([[[True]]],),
+    "shapes apart": ([0, 1], [0, 1, 0]),
+    "object": object(), "none in list": ([None],), "dict": {}, "float slice": slice(0.5, None), "set": {1}, "complex": 1j,
+    "empty tuple": (),
+    "True": True, "False": False, "True and 0": (True, 0), "None": None, "list": [1, 0], "nested list": [[0, 1], [1, 0]],
+    "range": range(2),
     "empty list": [], "bool list": [True, False], "tuple of lists": ([0, 1], [2, 0]), "np int": np.int64(1), "np bool": np.True_,
     "uint8": np.array([0, 1], np.uint8), "int16": np.array([0, 1], np.int16), "0-d array": np.array(1), "0-d mask": np.array(True),
     "bool matrix": np.array([[True, False, True], [False, False, True]]), "slice and list": (slice(None), [2, 0]), "far": 2**40,
@@ -200,7 +205,8 @@ def outcome(m, index, write, as_tensors):
     def convert(i):
         if isinstance(i, tuple):
             return tuple([convert(j) for j in i])
-        return i if m is np else m.tensor(i) if isinstance(i, np.ndarray) or (isinstance(i, list) and as_tensors and i and None not in i) else i
+        listed = isinstance(i, list) and as_tensors and i and None not in i
+        return m.tensor(i) if m is not np and (listed or isinstance(i, np.ndarray)) else i
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -232,7 +238,8 @@ def test_unusual_index(name, write, as_tensors):
 def test_messages():
     x = mg.zeros(2, 3)
     for index, words in [((0, 0, 0), "too many indices"), (5, "index 5 is out of bounds for dimension 0 with size 2"),
-                         ((..., ...), "single ellipsis"), (1.5, "only integers, slices"), (mg.tensor([0.5]), "long, int, byte or bool")]:
+                         ((..., ...), "single ellipsis"), (1.5, "only integers, slices"),
+                         (mg.tensor([0.5]), "long, int, byte or bool")]:
         with pytest.raises(IndexError, match=words):
             x[index]
     with pytest.raises(IndexError, match="invalid index of a 0-dim tensor"):
@@ -241,8 +248,10 @@ def test_messages():
         x[::-1]
 
 
-VALUES = {"number": 5, "float": 0.5, "bool": True, "row": [1.0, 2.0, 3.0], "column": [[1.0], [2.0]], "wrong": [1.0, 2.0], "too deep": [[[1.0, 2.0, 3.0]]],
-          "complex": 1j, "None": None, "str": "a", "array": np.ones(3), "whole": np.arange(6).reshape(2, 3), "empty": [], "int list": [1, 2, 3]}
+VALUES = {"number": 5, "float": 0.5, "bool": True, "row": [1.0, 2.0, 3.0], "column": [[1.0], [2.0]], "wrong": [1.0, 2.0],
+          "too deep": [[[1.0, 2.0, 3.0]]],
+          "complex": 1j, "None": None, "str": "a", "array": np.ones(3), "whole": np.arange(6).reshape(2, 3), "empty": [],
+          "int list": [1, 2, 3]}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])

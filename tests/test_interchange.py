@@ -60,8 +60,10 @@ def test_numpy_functions():
 
 
 ODD = {
-    "transposed": lambda: some("float64").T, "fortran": lambda: np.asfortranarray(some("float64")), "stepped": lambda: some("int64", (6, 4))[::2, 1::2],
-    "broadcast": lambda: np.broadcast_to(some("float32", (3,)), (2, 3)), "selected": lambda: some("float32", (4, 3))[:, 1], "0-d": lambda: np.array(2.0),
+    "transposed": lambda: some("float64").T, "fortran": lambda: np.asfortranarray(some("float64")),
+    "stepped": lambda: some("int64", (6, 4))[::2, 1::2],
+    "broadcast": lambda: np.broadcast_to(some("float32", (3,)), (2, 3)), "selected": lambda: some("float32", (4, 3))[:, 1],
+    "0-d": lambda: np.array(2.0),
     "zero size": lambda: np.zeros((0, 3))[:, ::2], "matrix": lambda: np.matrix([[1.0, 2.0]]),
     "field": lambda: np.zeros(3, dtype=[("a", "f4"), ("b", "f4")])["b"],
 }
@@ -90,10 +92,14 @@ def test_gradients_through_odd_layouts():
 
 
 REFUSED = {
-    "negative stride": (lambda: np.arange(3.0)[::-1], ValueError, "stride"), "negative in 2-d": (lambda: some("f4")[:, ::-1], ValueError, "stride"),
-    "big endian": (lambda: np.arange(3, dtype=">f8"), ValueError, "byte order"), "uint16": (lambda: np.ones(2, np.uint16), TypeError, "supported types are"),
-    "uint64": (lambda: np.ones(2, np.uint64), TypeError, "supported types are"), "object": (lambda: np.array([None]), TypeError, "supported types are"),
-    "str": (lambda: np.array(["a"]), TypeError, "supported types are"), "bytes": (lambda: np.array([b"a"]), TypeError, "supported types are"),
+    "negative stride": (lambda: np.arange(3.0)[::-1], ValueError, "stride"),
+    "negative in 2-d": (lambda: some("f4")[:, ::-1], ValueError, "stride"),
+    "big endian": (lambda: np.arange(3, dtype=">f8"), ValueError, "byte order"),
+    "uint16": (lambda: np.ones(2, np.uint16), TypeError, "supported types are"),
+    "uint64": (lambda: np.ones(2, np.uint64), TypeError, "supported types are"),
+    "object": (lambda: np.array([None]), TypeError, "supported types are"),
+    "str": (lambda: np.array(["a"]), TypeError, "supported types are"),
+    "bytes": (lambda: np.array([b"a"]), TypeError, "supported types are"),
     "datetime": (lambda: np.array(["2020-01-01"], "M8[D]"), TypeError, "supported types are"),
     "longdouble": (lambda: np.ones(2, np.longdouble), TypeError, "supported types are"),
     "structured": (lambda: np.zeros(2, [("a", "f4")]), TypeError, "supported types are"),
@@ -111,7 +117,7 @@ def test_refused_arrays(name, make):
 
 @pytest.mark.parametrize("other", [[1.0], 1.0, None, "x", mg.ones(1)], ids=repr)
 def test_from_numpy_of_no_array(other):
-    with pytest.raises(TypeError, match="expected np.ndarray"):
+    with pytest.raises(TypeError, match=r"expected np\.ndarray"):
         mg.from_numpy(other)
 
 
@@ -172,7 +178,7 @@ def test_dlpack_of_strided():
 def test_dlpack_refusals():
     with pytest.raises(BufferError, match="require gradient"):
         np.from_dlpack(mg.ones(2, requires_grad=True))
-    with pytest.raises(TypeError, match="__dlpack__"):
+    with pytest.raises(TypeError, match=r"with __dlpack__"):
         mg.from_dlpack([1.0])
     with pytest.raises(TypeError, match="supported types"):
         mg.from_dlpack(np.ones(2, np.uint16))
@@ -192,8 +198,10 @@ def test_frombuffer_shares():
 
 
 @pytest.mark.parametrize("arguments, error", [
-    (dict(dtype=mg.int32, offset=1), ValueError), (dict(dtype=mg.int32, count=9), ValueError), (dict(dtype=mg.int32, offset=99), ValueError),
-    (dict(dtype=mg.int32, count=0), ValueError), (dict(dtype=mg.int32, offset=-1), ValueError), (dict(dtype="x"), TypeError)], ids=str)
+    (dict(dtype=mg.int32, offset=1), ValueError), (dict(dtype=mg.int32, count=9), ValueError),
+    (dict(dtype=mg.int32, offset=99), ValueError),
+    (dict(dtype=mg.int32, count=0), ValueError), (dict(dtype=mg.int32, offset=-1), ValueError), (dict(dtype="x"), TypeError)],
+    ids=str)
 def test_bad_frombuffer(arguments, error):
     with pytest.raises(error):
         mg.frombuffer(bytearray(15), **arguments)

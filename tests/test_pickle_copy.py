@@ -37,8 +37,9 @@ def test_round_trip(trip, make):
     assert not y.requires_grad and y._version == 0
     if x.numel():
         assert not np.shares_memory(x.numpy(), y.numpy())
+        before = x.tolist()
         y.zero_()
-        assert not x.numpy().sum() == 0 or not x.numpy().any()
+        assert x.tolist() == before
 
 
 @trips
@@ -103,7 +104,8 @@ def test_subclass_through_ops():
     """Ops give instances of the subclass, the same way as torch's."""
     x = mg.ones(2, requires_grad=True).as_subclass(Mine)
     assert type(x) is Mine
-    for z in (x + 1, 1 + x, x * mg.ones(2), mg.ones(2) * x, x.sum(), x[0], x.exp(), mg.cat([x, mg.ones(2)]), x.double(), x.reshape(2, 1)):
+    for z in (x + 1, 1 + x, x * mg.ones(2), mg.ones(2) * x, x.sum(), x[0], x.exp(), mg.cat([x, mg.ones(2)]), x.double(),
+              x.reshape(2, 1)):
         assert type(z) is Mine
     assert type(x.detach().numpy()) is np.ndarray
 

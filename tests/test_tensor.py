@@ -1,4 +1,4 @@
-"""The attributes and methods of a tensor that are no ops: requires_grad, grad, grad_fn, hooks, detach, conversions, what Python asks."""
+"""What of a tensor is no op: requires_grad, grad, grad_fn, hooks, detach, conversions, and what Python asks."""
 
 import gc
 import warnings
@@ -84,7 +84,8 @@ def test_is_leaf():
     assert not (x * 2).is_leaf and (x * 2).detach().is_leaf
 
 
-@pytest.mark.parametrize("op", [lambda x: x > 0, lambda x: x == x, lambda x: x.argmax(), lambda x: x.long(), lambda x: x.bool(), lambda x: x.max(0)[1]])
+@pytest.mark.parametrize("op", [lambda x: x > 0, lambda x: x == x, lambda x: x.argmax(), lambda x: x.long(), lambda x: x.bool(),
+                                lambda x: x.max(0)[1]])
 def test_results_without_gradient(op):
     """tensor_surface/R-07"""
     z = op(leaf())
@@ -398,8 +399,8 @@ def test_len_iter_contains():
         with pytest.raises(TypeError, match="0-d tensor"):
             call(mg.tensor(1.0))
     with pytest.raises(RuntimeError, match="only supports Tensor or scalar"):
-        "x" in x
-    a, b, c = x
+        assert "x" in x
+    _, _, c = x
     assert c.tolist() == [5.0, 6.0]
     assert list(reversed(mg.tensor([1, 2]))) == [2, 1]
 
@@ -445,7 +446,8 @@ def test_size():
     assert isinstance(s[1:], mg.Size) and isinstance(s + (1,), mg.Size) and isinstance(2 * s, mg.Size) and s[0] == 2
 
 
-CONVERSIONS = {"half": mg.float16, "float": mg.float32, "double": mg.float64, "cfloat": mg.complex64, "cdouble": mg.complex128, "char": mg.int8,
+CONVERSIONS = {"half": mg.float16, "float": mg.float32, "double": mg.float64, "cfloat": mg.complex64, "cdouble": mg.complex128,
+               "char": mg.int8,
                "byte": mg.uint8, "short": mg.int16, "int": mg.int32, "long": mg.int64, "bool": mg.bool}
 
 
@@ -479,14 +481,16 @@ def test_to():
 def test_new():
     """new_*: dtype of the tensor unless told otherwise, never its history."""
     x = mg.ones(2, dtype=mg.float64, requires_grad=True)
-    made = {"new_tensor": x.new_tensor([1, 2]), "new_zeros": x.new_zeros(2, 3), "new_ones": x.new_ones((2, 3)), "new_full": x.new_full((2,), 7),
+    made = {"new_tensor": x.new_tensor([1, 2]), "new_zeros": x.new_zeros(2, 3), "new_ones": x.new_ones((2, 3)),
+            "new_full": x.new_full((2,), 7),
             "new_empty": x.new_empty(3)}
     for name, y in made.items():
         assert y.dtype is mg.float64 and not y.requires_grad, name
-    assert made["new_zeros"].tolist() == [[0.0] * 3] * 2 and made["new_ones"].shape == (2, 3) and made["new_full"].tolist() == [7.0, 7.0]
+    assert made["new_zeros"].tolist() == [[0.0] * 3] * 2 and made["new_ones"].shape == (2, 3) and made["new_full"].tolist() == [7.0,
+                                                                                                                                7.0]
     assert x.new_zeros(2, dtype=mg.int64).dtype is mg.int64
     assert x.new_tensor(1.0, requires_grad=True).requires_grad and x.new_zeros(1, requires_grad=True).requires_grad
-    with pytest.raises(RuntimeError, match="negative|non-negative"):
+    with pytest.raises(RuntimeError, match="negative"):
         x.new_zeros(-1)
 
 

@@ -116,4 +116,5 @@ def as_dtype(dtype):
             return dtype_of_numpy(np.dtype(dtype))
         except TypeError:
             pass
-    raise AutogradTypeError("MG-E203", f"dtype must be a minigrad.dtype, not {type(dtype).__name__}", fix="for example minigrad.float32")
+    raise AutogradTypeError("MG-E203", f"dtype must be a minigrad.dtype, not {type(dtype).__name__}",
+                            fix="for example minigrad.float32")

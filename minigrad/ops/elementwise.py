@@ -7,7 +7,6 @@ value is the value itself and costs nothing.
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{BinaryOps,UnaryOps,PointwiseOps}.cpp``.
 """
 
-import cython
 import numpy as np
 
 from minigrad._core.apply import binary, call, check_broadcast, unary
@@ -16,8 +15,8 @@ from minigrad._core.meta import named_dtype
 from minigrad._core.promotion import check_dtypes, operands_dtype, ranks_of
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
-from minigrad.ops.base import (Elementwise, Linear, Op, View, binary_function, conj, named, op, tensor_argument, tensor_error,
-                               two_operands, unary_function)
+from minigrad.ops.base import (Elementwise, Linear, View, conj, named, op, tensor_argument, tensor_error, two_operands,
+                               unary_function)
 
 __all__ = ["abs", "absolute", "add", "clamp", "clip", "cos", "div", "divide", "eq", "exp", "ge", "greater",
            "gt", "le", "less", "log", "log1p", "logical_not", "lt", "maximum", "minimum", "mul", "multiply", "ne", "neg",

@@ -276,8 +276,7 @@ def basic(x, index, reading=True):
     Where nothing is left to do the view is x itself, unless it is for `reading`: ``x[...]`` and ``x[:]`` are
     new tensors.
     """
-    items = [x.new_tensor(i if isinstance(i, np.ndarray) else list(i), dtype=None) if isinstance(i, (list, tuple, range, np.ndarray)) else i
-             for i in (index if isinstance(index, tuple) else (index,))]
+    items = [as_tensor(i, x) for i in (index if isinstance(index, tuple) else (index,))]
     consumed = sum([1 if isinstance(i, (slice, int, np.integer)) and not isinstance(i, bool)
                     else i.ndim if is_mask(i) else 0 if i is None or i is Ellipsis or isinstance(i, bool) else 1 for i in items])
     if consumed and x.ndim == 0:
@@ -338,6 +337,13 @@ def at_index(x, dim, item):
     return select(x, dim, index)
 
 
+def as_tensor(item, x):
+    """A list or an array of indices as a tensor; anything else as it is."""
+    if isinstance(item, np.ndarray):
+        return x.new_tensor(item, dtype=None)
+    return x.new_tensor(list(item), dtype=None) if isinstance(item, (list, tuple, range)) else item
+
+
 def is_mask(item):
     """Whether `item` is a tensor of bools (or bytes, which once were bools)."""
     return isinstance(item, TensorBase) and item.dtype.name in ("bool", "uint8")
@@ -346,8 +352,9 @@ def is_mask(item):
 def as_index(item):
     """`item`, a tensor that is an advanced index, and nothing else."""
     if not isinstance(item, TensorBase):
-        raise (TensorTypeError if isinstance(item, str) else OutOfRangeError)("MG-E304", f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
-                              f"valid indices (got {type(item).__name__})")
+        error = TensorTypeError if isinstance(item, str) else OutOfRangeError       # PyTorch's choice
+        raise error("MG-E304", "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+                    f"(got {type(item).__name__})")
     if item.ndim == 1 and item.numel() == 0:
         return cast(item, INT64)
     if item.dtype.name not in ("int64", "int32", "bool", "uint8"):

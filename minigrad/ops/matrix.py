@@ -340,10 +340,11 @@ def linear(input, weight, bias=None):
     if bias is not None:
         tensor_argument("linear", bias, "bias", 3)
     if input.ndim == 0 or weight.ndim == 0:
-        raise ShapeError("MG-E209", f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D")
+        raise ShapeError("MG-E209", "both arguments to linear need to be at least 1D, but they are "
+                         f"{input.ndim}D and {weight.ndim}D")
     if weight.ndim == 1:
         if bias is not None and bias.ndim:
-            raise ShapeError("MG-E209", f"mat2 must be a matrix, got 1-D tensor: with a bias, linear() needs a {2}-D weight")
+            raise ShapeError("MG-E209", f"mat2 must be a matrix, got 1-D tensor: with a bias, linear() needs a 2-D weight")
         z = matmul(input, weight)
         return z if bias is None else z + bias
     if bias is None:

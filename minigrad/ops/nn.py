@@ -12,7 +12,7 @@ import numpy as np
 from minigrad._core.apply import call, check_broadcast
 from minigrad._core.meta import named_dtype
 from minigrad._core.promotion import as_dtype
-from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorValueError
 from minigrad.ops.base import Linear, Op, dimension, integer, op, tensor_argument
 from minigrad.ops.elementwise import exp, promoted, relu
 from minigrad.ops.matrix import linear
@@ -314,7 +314,8 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 def cross_entropy_of_probabilities(scores, target, weight, reduction, label_smoothing, classes):
     """`cross_entropy` where the target is a distribution per example."""
     if target.ndim and target.shape[0] != scores.shape[0]:
-        raise TensorValueError("MG-E204", f"Expected input batch_size ({scores.shape[0]}) to match target batch_size ({target.shape[0]}).")
+        raise TensorValueError("MG-E204", f"Expected input batch_size ({scores.shape[0]}) to match target batch_size "
+                               f"({target.shape[0]}).")
     if target.shape != scores.shape:
         raise ShapeError("MG-E204", "Expected floating point type for target with class probabilities to have the shape of input",
                          expected=f"shape {list(scores.shape)}", found=f"shape {list(target.shape)}")

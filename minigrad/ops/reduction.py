@@ -444,8 +444,8 @@ def reduce_extremum(name, rule, input, dim, keepdim):
     check_ordered(name, input)
     dims = all_or(dim, input.ndim)
     if input.numel() == 0 and (dim is None or dim == ()):
-        raise ShapeError("MG-E208", f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
-                         "dim with the 'dim' argument.")
+        raise ShapeError("MG-E208", f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                         "reduction dim with the 'dim' argument.")
     for d in dims:
         if input.ndim and input.shape[d] == 0:
             raise OutOfRangeError("MG-E301", f"{name}(): Expected reduction dim {d} to have non-zero size.")

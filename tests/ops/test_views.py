@@ -7,27 +7,40 @@ import minigrad as mg
 
 # name -> function of a contiguous (2, 3, 4) tensor. Each is a view of it.
 VIEWS = {
-    "view": lambda x: x.view(6, 4), "reshape": lambda x: x.reshape(4, 6), "reshape -1": lambda x: x.reshape(-1), "view_as": lambda x: x.view_as(x.reshape(24)),
-    "transpose": lambda x: x.transpose(0, 2), "permute": lambda x: x.permute(2, 0, 1), "T": lambda x: x[1].T, "mT": lambda x: x.mT, "t": lambda x: x[0].t(),
-    "movedim": lambda x: x.movedim(0, 2), "expand": lambda x: x.unsqueeze(0).expand(5, 2, 3, 4), "squeeze": lambda x: x[:1].squeeze(),
-    "squeeze dim": lambda x: x[:1].squeeze(0), "squeeze nothing": lambda x: x.squeeze(1), "unsqueeze": lambda x: x.unsqueeze(-1), "flatten": lambda x: x.flatten(),
-    "flatten 1": lambda x: x.flatten(1), "ravel": lambda x: x.ravel(), "unflatten": lambda x: x.unflatten(2, (2, 2)), "select": lambda x: x.select(1, 2),
-    "select negative": lambda x: x.select(-1, -1), "narrow": lambda x: x.narrow(1, 1, 2), "index": lambda x: x[1], "slice": lambda x: x[:, 1:3],
-    "step": lambda x: x[..., ::2], "empty slice": lambda x: x[2:], "ellipsis": lambda x: x[...], "None": lambda x: x[None], "mixed": lambda x: x[0, ..., None, 1:],
-    "chunk": lambda x: x.chunk(2, 2)[1], "split": lambda x: x.split(2, 1)[0], "split sizes": lambda x: x.split([1, 3], 2)[1], "unbind": lambda x: x.unbind(1)[2],
+    "view": lambda x: x.view(6, 4), "reshape": lambda x: x.reshape(4, 6), "reshape -1": lambda x: x.reshape(-1),
+    "view_as": lambda x: x.view_as(x.reshape(24)),
+    "transpose": lambda x: x.transpose(0, 2), "permute": lambda x: x.permute(2, 0, 1), "T": lambda x: x[1].T, "mT": lambda x: x.mT,
+    "t": lambda x: x[0].t(),
+    "movedim": lambda x: x.movedim(0, 2), "expand": lambda x: x.unsqueeze(0).expand(5, 2, 3, 4),
+    "squeeze": lambda x: x[:1].squeeze(),
+    "squeeze dim": lambda x: x[:1].squeeze(0), "squeeze nothing": lambda x: x.squeeze(1), "unsqueeze": lambda x: x.unsqueeze(-1),
+    "flatten": lambda x: x.flatten(),
+    "flatten 1": lambda x: x.flatten(1), "ravel": lambda x: x.ravel(), "unflatten": lambda x: x.unflatten(2, (2, 2)),
+    "select": lambda x: x.select(1, 2),
+    "select negative": lambda x: x.select(-1, -1), "narrow": lambda x: x.narrow(1, 1, 2), "index": lambda x: x[1],
+    "slice": lambda x: x[:, 1:3],
+    "step": lambda x: x[..., ::2], "empty slice": lambda x: x[2:], "ellipsis": lambda x: x[...], "None": lambda x: x[None],
+    "mixed": lambda x: x[0, ..., None, 1:],
+    "chunk": lambda x: x.chunk(2, 2)[1], "split": lambda x: x.split(2, 1)[0], "split sizes": lambda x: x.split([1, 3], 2)[1],
+    "unbind": lambda x: x.unbind(1)[2],
     "iteration": lambda x: list(x)[1], "expand_as": lambda x: x.expand_as(x), "detach": lambda x: x.detach(),
     "view of view": lambda x: x.transpose(0, 1)[1:].select(2, 0),
 }
 # The same: each is a copy.
 COPIES = {
-    "clone": lambda x: x.clone(), "contiguous of strided": lambda x: x.transpose(0, 2).contiguous(), "reshape of strided": lambda x: x.transpose(0, 2).reshape(-1),
-    "flatten of strided": lambda x: x.mT.flatten(), "tensor index": lambda x: x[[1, 0]], "mask": lambda x: x[x > 3], "double": lambda x: x.double(),
-    "add": lambda x: x + 0, "mul": lambda x: x * 1, "index_select": lambda x: x.index_select(0, x.new_tensor([0, 1]).long()), "to copy": lambda x: x.to(x.dtype, copy=True),
-    "sum over one": lambda x: x[:1].sum(0), "abs": lambda x: x.abs(), "relu": lambda x: x.relu(), "tensor()": lambda x: x.new_tensor(x.tolist()),
+    "clone": lambda x: x.clone(), "contiguous of strided": lambda x: x.transpose(0, 2).contiguous(),
+    "reshape of strided": lambda x: x.transpose(0, 2).reshape(-1),
+    "flatten of strided": lambda x: x.mT.flatten(), "tensor index": lambda x: x[[1, 0]], "mask": lambda x: x[x > 3],
+    "double": lambda x: x.double(),
+    "add": lambda x: x + 0, "mul": lambda x: x * 1, "index_select": lambda x: x.index_select(0, x.new_tensor([0, 1]).long()),
+    "to copy": lambda x: x.to(x.dtype, copy=True),
+    "sum over one": lambda x: x[:1].sum(0), "abs": lambda x: x.abs(), "relu": lambda x: x.relu(),
+    "tensor()": lambda x: x.new_tensor(x.tolist()),
 }
 # The same: each is the tensor itself.
 SELVES = {
-    "contiguous": lambda x: x.contiguous(), "float": lambda x: x.float(), "to": lambda x: x.to(x.dtype), "cpu": lambda x: x.cpu(), "requires_grad_": lambda x: x.requires_grad_(),
+    "contiguous": lambda x: x.contiguous(), "float": lambda x: x.float(), "to": lambda x: x.to(x.dtype), "cpu": lambda x: x.cpu(),
+    "requires_grad_": lambda x: x.requires_grad_(),
     "flatten of one dim": lambda x: x.flatten(1, 1), "+x": lambda x: +x, "conj": lambda x: x.conj(),
 }
 
@@ -127,8 +140,11 @@ def test_write_to_one_of_several_views(name):
 @pytest.mark.parametrize("layout", ["contiguous", "transposed", "sliced", "expanded"])
 def test_view_of_strided(layout, shape):
     """view() works exactly where torch's does; reshape copies exactly where view fails."""
-    make = {"contiguous": lambda m: m.arange(24.0).reshape(2, 3, 4), "transposed": lambda m: m.arange(24.0).reshape(3, 2, 4).transpose(0, 1),
-            "sliced": lambda m: m.arange(48.0).reshape(2, 3, 8)[..., :4], "expanded": lambda m: m.arange(4.0).expand(2, 3, 4)}[layout]
+    make = {"contiguous": lambda m: m.arange(24.0).reshape(2, 3, 4), "transposed": lambda m: m.arange(24.0).reshape(3, 2,
+                                                                                                                    4).transpose(0,
+                                                                                                                                 1),
+            "sliced": lambda m: m.arange(48.0).reshape(2, 3, 8)[..., :4],
+            "expanded": lambda m: m.arange(4.0).expand(2, 3, 4)}[layout]
     x = make(mg)
     try:
         view = x.view(shape)
