@@ -19,6 +19,7 @@ from minigrad.dtypes import as_device, as_dtype, bool_, complex64, complex128, f
     int64, uint8
 from minigrad.errors import ArgumentError, AutogradError, ShapeError, TensorValueError
 from minigrad.ops.base import dimension, tensor_argument
+from minigrad.ops.views import as_shape
 
 __all__ = ["Tensor"]
 
@@ -337,20 +338,26 @@ class Tensor(Variable):
 
     def new_zeros(self, *size, dtype=None, device=None, requires_grad=False):
         """Zeros, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_zeros``."""
-        return self._filled("zeros", size, dtype, device, requires_grad)
+        return self._filled(size, 0, dtype, device, requires_grad)
 
     def new_ones(self, *size, dtype=None, device=None, requires_grad=False):
         """Ones, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_ones``."""
-        return self._filled("ones", size, dtype, device, requires_grad)
+        return self._filled(size, 1, dtype, device, requires_grad)
 
     def new_empty(self, *size, dtype=None, device=None, requires_grad=False):
         """Elements not yet set, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_empty``."""
-        return self._filled("empty", size, dtype, device, requires_grad)
+        return self._filled(size, None, dtype, device, requires_grad)
 
-    def _filled(self, how, size, dtype, device, requires_grad):
-        from minigrad import creation
-        return getattr(creation, how)(*size, dtype=self.dtype if dtype is None else dtype,
-                                      device=self.device if device is None else device, requires_grad=requires_grad)
+    def _filled(self, size, value, dtype, device, requires_grad):
+        """A leaf with `value` everywhere, None for whatever is there. Gradients are made so: it has to be quick."""
+        shape = as_shape(size, "new_tensor")
+        if min(shape, default=0) < 0:
+            raise ShapeError("MG-E206", f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+        as_device(device)
+        kind = (self.dtype if dtype is None else as_dtype(dtype)).numpy
+        kernels = self._meta.backend.kernels
+        array = kernels.empty(shape, kind) if value is None else kernels.full(shape, value, kind)
+        return new_tensor(Tensor, array, requires_grad, self.device)
 
     # ---- to Python ------------------------------------------------------------------------------------------
 

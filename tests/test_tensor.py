@@ -61,6 +61,18 @@ def test_requires_grad_wants_a_bool(value):
         mg.zeros(2).requires_grad = value
 
 
+def test_requires_grad_of_a_view():
+    """tensor_surface/R-08: its own, or that of its base, also if that came later or under no_grad."""
+    x = mg.zeros(2, 2)
+    view = x[0]
+    assert not view.requires_grad
+    x.requires_grad_()
+    assert view.requires_grad and view.is_leaf and view.grad_fn is None
+    with mg.no_grad():
+        quiet = (x * 1)[0], x[1]
+    assert [v.requires_grad for v in quiet] == [False, True]
+
+
 def test_requires_grad_returns_self_and_is_no_write():
     """tensor_surface/R-04"""
     x = mg.zeros(2)
@@ -274,6 +286,22 @@ def test_retain_grad_and_autograd_grad():
     y.grad = None
     mg.autograd.grad((y * 3).sum(), y)
     assert y.grad.tolist() == [3.0, 3.0]
+
+
+def test_retain_grad_and_writes():
+    """tensor_surface/T-05: after a write .grad is that of the latest value; on a view it survives a write to the base."""
+    x = leaf()
+    y = x * 2
+    y.retain_grad()
+    y.mul_(5)
+    (y * 3).sum().backward()
+    assert y.grad.tolist() == [3.0, 3.0] and x.grad.tolist() == [30.0, 30.0]
+    base = leaf() * 1
+    view = base[0:1]
+    view.retain_grad()
+    base.mul_(2)
+    (view * 7).sum().backward()
+    assert view.grad.tolist() == [7.0]
 
 
 @pytest.mark.parametrize("register, refused_on_non_leaf", [("register_hook", False), ("register_post_accumulate_grad_hook", True)])

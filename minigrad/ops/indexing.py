@@ -276,7 +276,8 @@ def basic(x, index, reading=True):
     Where nothing is left to do the view is x itself, unless it is for `reading`: ``x[...]`` and ``x[:]`` are
     new tensors.
     """
-    items = [as_tensor(i, x) for i in (index if isinstance(index, tuple) else (index,))]
+    items = [i if type(i) is int or type(i) is slice else as_tensor(i, x)
+             for i in (index if isinstance(index, tuple) else (index,))]
     consumed = sum([1 if isinstance(i, (slice, int, np.integer)) and not isinstance(i, bool)
                     else i.ndim if is_mask(i) else 0 if i is None or i is Ellipsis or isinstance(i, bool) else 1 for i in items])
     if consumed and x.ndim == 0:
