@@ -113,7 +113,7 @@ for _name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum", "eq", "lt
 for _symbol in ("+", "-", "*", "/", "**", "@", "<", "&", "|", "^"):
     calls(f"operator {_symbol}", eval(f"lambda m, x, y: x {_symbol} y"), OPERANDS, TENSORS)
     calls(f"operator {_symbol} reversed", eval(f"lambda m, x, y: x {_symbol} y"), TENSORS, OTHERS)
-for _name in ("sum", "mean", "amax", "amin", "var", "logsumexp", "squeeze"):
+for _name in ("sum", "mean", "amax", "amin", "var", "logsumexp", "squeeze", "all", "any"):
     calls(f"{_name} dim", lambda m, x, dim, f=_name: getattr(m, f)(x, dim), TENSORS, DIM)
 for _name in ("prod", "argmax", "argmin", "max", "min", "unbind", "unsqueeze", "softmax", "log_softmax"):
     calls(f"{_name} dim", lambda m, x, dim, f=_name: getattr(m, f)(x, dim), TENSORS, ONE_DIM)
