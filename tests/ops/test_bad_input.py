@@ -105,7 +105,7 @@ for _name in ("neg", "exp", "log", "log1p", "sqrt", "rsqrt", "reciprocal", "abs"
               "square",
               "t", "clone", "ravel", "logical_not", "sum", "mean", "prod", "var", "std", "amax", "amin", "max", "min", "argmax",
               "argmin",
-              "flatten", "squeeze", "unbind"):
+              "flatten", "squeeze", "unbind", "all", "any"):
     calls(_name, lambda m, x, f=_name: getattr(m, f)(x), OPERANDS)
 for _name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum", "eq", "lt", "ge", "matmul", "mm", "bmm", "mv", "dot",
               "rsub"):
