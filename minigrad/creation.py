@@ -189,7 +189,7 @@ def check_nested(data, sizes, dim, dtype):
             raise TensorTypeError("MG-E306", f"not a sequence of numbers: a {type(data).__name__} where a number was expected")
         if isinstance(data, (str, bytes)):
             raise TensorValueError("MG-E306", f"too many dimensions {type(data).__name__!r}: it is no number")
-        if (not isinstance(data, NUMBERS) and not hasattr(data, "__array__")) or isinstance(data, type):
+        if isinstance(data, type) or not (isinstance(data, NUMBERS) or hasattr(data, "__array__")):
             raise no_number(data, dtype)
         return
     if not isinstance(data, (list, tuple, range)):
@@ -232,10 +232,15 @@ def from_numpy(ndarray):
     if not isinstance(ndarray, np.ndarray):
         raise TensorTypeError("MG-E305", f"expected np.ndarray (got {type(ndarray).__name__})")
     check_array(ndarray)
-    if not ndarray.flags.writeable:
-        warnings.warn("The given NumPy array is not writable, and minigrad does not support non-writable tensors: writing to this "
-                      "tensor fails. Copy the array first if you need to write.", UserWarning, stacklevel=2)
+    warn_if_read_only(ndarray, "NumPy array")
     return made(ndarray.view(np.ndarray), None, False)
+
+
+def warn_if_read_only(array, what):
+    """Warn that a tensor on the memory of `array` will not let itself be written to."""
+    if not array.flags.writeable:
+        warnings.warn(f"The given {what} is not writable, and minigrad does not support non-writable tensors: writing to this "
+                      "tensor fails. Copy it first if you need to write.", UserWarning, stacklevel=3)
 
 
 def from_dlpack(ext_tensor):
@@ -268,7 +273,11 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     >>> mg.frombuffer(bytearray(b"\\x01\\x00\\x02\\x00"), dtype=mg.int16)
     tensor([1, 2], dtype=minigrad.int16)
     """
-    return made(np.frombuffer(buffer, as_dtype(dtype).numpy, count, offset), None, requires_grad)
+    if count == 0 or memoryview(buffer).nbytes == 0:
+        raise TensorValueError("MG-E305", "both buffer length and count must not be 0", found=f"count {count}")
+    array = np.frombuffer(buffer, as_dtype(dtype).numpy, count, offset)
+    warn_if_read_only(array, "buffer")
+    return made(array, None, requires_grad)
 
 
 # ---- filled -------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from minigrad.dtypes import as_device, as_dtype, int64
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops import inplace
 from minigrad.ops.base import integer, tensor_argument
-from minigrad.tensor import install_methods
+from minigrad.tensor import Tensor, install_methods
 
 __all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "normal",
            "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "seed", "set_rng_state"]
@@ -254,15 +254,26 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=N
         mean, std (float or Tensor): of the distribution; tensors give one each per element.
         size (tuple): the shape, where both are numbers.
 
+    Raises:
+        RuntimeError: `std` is negative.
+
     >>> mg.normal(0., 1., (2, 3)).shape
     minigrad.Size([2, 3])
     """
+    check_std(std)
     if size is None:
         of = mean if hasattr(mean, "shape") else std
         return randn(tuple(of.shape), generator=generator, dtype=of.dtype) * std + mean    # pyright: ignore[reportAttributeAccessIssue]
     kernels = as_device(device).backend.kernels
     return made(kernels.normal(stream(generator), sizes_argument((size,), "normal"), mean, std, floating(dtype, "normal").numpy),
                 device, requires_grad)
+
+
+def check_std(std):
+    """Raise if a standard deviation, a number or a tensor of them, is negative."""
+    least = std.detach().min().item() if isinstance(std, Tensor) and std.numel() else 0 if isinstance(std, Tensor) else std
+    if least < 0:
+        raise ShapeError("MG-E302", f"normal expects std >= 0.0, but found std {least}")
 
 
 def randint(low, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
@@ -350,8 +361,7 @@ def normal_(self, mean=0, std=1, *, generator=None):
     minigrad.Size([2])
     """
     floating(self.dtype, "normal_")
-    if std < 0:
-        raise ShapeError("MG-E302", f"normal expects std >= 0.0, but found std {std}")
+    check_std(std)
     numbers = stream(generator)
     return write(inplace.Normal.op, self,  # pyright: ignore[reportAttributeAccessIssue]
                  (lambda k, shape, dtype: k.normal(numbers, shape, mean, std, dtype),))

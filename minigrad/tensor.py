@@ -32,6 +32,7 @@ from minigrad.dtypes import (
 )
 from minigrad.errors import ArgumentError, AutogradError, ShapeError, TensorValueError
 from minigrad.ops.base import dimension, tensor_argument
+from minigrad.ops.views import as_shape
 
 __all__ = ["Tensor"]
 
@@ -55,6 +56,8 @@ class Tensor(Variable):
 
     def __new__(cls, *data, device=None):
         as_device(device)
+        if not data:
+            return new_tensor(cls, np.empty(0, np.float32))
         if len(data) == 1 and isinstance(data[0], Tensor):
             return new_tensor(cls, data[0]._array)
         if len(data) == 1 and not isinstance(data[0], int):
@@ -458,7 +461,7 @@ class Tensor(Variable):
         >>> mg.tensor([1]).new_zeros(2)
         tensor([0, 0])
         """
-        return self._filled("zeros", size, dtype, device, requires_grad)
+        return self._filled(size, 0, dtype, device, requires_grad)
 
     def new_ones(self, *size, dtype=None, device=None, requires_grad=False):
         """Ones, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_ones``.
@@ -466,7 +469,7 @@ class Tensor(Variable):
         >>> mg.tensor([1]).new_ones(2)
         tensor([1, 1])
         """
-        return self._filled("ones", size, dtype, device, requires_grad)
+        return self._filled(size, 1, dtype, device, requires_grad)
 
     def new_empty(self, *size, dtype=None, device=None, requires_grad=False):
         """Elements not yet set, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_empty``.
@@ -474,12 +477,18 @@ class Tensor(Variable):
         >>> mg.tensor([1]).new_empty(2).shape
         minigrad.Size([2])
         """
-        return self._filled("empty", size, dtype, device, requires_grad)
+        return self._filled(size, None, dtype, device, requires_grad)
 
-    def _filled(self, how, size, dtype, device, requires_grad):
-        from minigrad import creation
-        return getattr(creation, how)(*size, dtype=self.dtype if dtype is None else dtype,
-                                      device=self.device if device is None else device, requires_grad=requires_grad)
+    def _filled(self, size, value, dtype, device, requires_grad):
+        """A leaf with `value` everywhere, None for whatever is there. Gradients are made so: it has to be quick."""
+        shape = as_shape(size, "new_tensor")
+        if min(shape, default=0) < 0:
+            raise ShapeError("MG-E206", f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+        as_device(device)
+        kind = (self.dtype if dtype is None else as_dtype(dtype)).numpy
+        kernels = self._meta.backend.kernels
+        array = kernels.empty(shape, kind) if value is None else kernels.full(shape, value, kind)
+        return new_tensor(Tensor, array, requires_grad, self.device)
 
     # ---- to Python ------------------------------------------------------------------------------------------
 
@@ -614,17 +623,37 @@ class Tensor(Variable):
             return memo[id(self)]
         out = new_tensor(type(self), self._array.copy(), self.requires_grad, self.device)
         memo[id(self)] = out
+        attributes = _attributes(self)
+        if attributes:
+            out.__dict__.update(copy.deepcopy(attributes, memo))
         if self.grad is not None:
             out.grad = copy.deepcopy(self.grad, memo)
         return out
 
     def __reduce_ex__(self, protocol):
-        return _rebuild, (type(self), self._array, self.requires_grad)
+        for hook in (self._backward_hooks or {}).values():
+            if not getattr(hook, "__torch_unserializable__", False):
+                warnings.warn(f"backward hook {hook!r} on tensor will not be serialized. If this is expected, you can decorate the "
+                              "function with @minigrad.utils.hooks.unserializable_hook to suppress this warning", UserWarning,
+                              stacklevel=2)
+        return _rebuild, (type(self), self._array, self.requires_grad, _attributes(self))
 
 
-def _rebuild(cls, array, requires_grad):
+def _attributes(tensor):
+    """What the user has set on an instance of a subclass: in the interpreted mode our own fields lie beside it."""
+    return {name: value for name, value in getattr(tensor, "__dict__", {}).items() if name not in _OUR_FIELDS}
+
+
+def _rebuild(cls, array, requires_grad, attributes=None):
     """What a pickled tensor is made of again: always a leaf."""
-    return new_tensor(cls, array, requires_grad)
+    out = new_tensor(cls, array, requires_grad)
+    if attributes:
+        out.__dict__.update(attributes)
+    return out
+
+
+# Empty when compiled.
+_OUR_FIELDS = frozenset(getattr(new_tensor(Tensor, np.empty(0, np.float32)), "__dict__", ()))
 
 
 def install_methods(functions):

@@ -9,11 +9,16 @@ import minigrad as mg
 
 NAN, INF = float("nan"), float("inf")
 FLOATS = {
-    "integral": [1, 2, 30], "negative": [-1.5, 2], "mixed": [1, 2.5, -30.125], "large": [1e9, 2], "wide": [1e-3, 10], "tiny": [1e-5, 2e-5],
-    "tiny int": [0, 1e-8], "huge": [1e30, -1e30], "nan": [NAN, 1.0], "nan float": [NAN, 1.25], "inf": [INF, -INF, 2.0], "only nan": [NAN],
-    "only inf": [-INF, NAN], "zeros": [0.0, 0.0], "minus zero": [-0.0, 0.0], "zero and float": [0.0, 0.3333], "thousands": [1234.5, 1.0],
-    "ratio 1000": [1000.0, 1.0], "ratio 1001": [1001.5, 1.0], "1e8": [1e8, 1e8], "over 1e8": [1.0000001e8 * 2, 1e8], "single": [3.14159],
-    "rounds up": [0.99999, 0.5], "nan and int": [NAN, 100.0], "inf and small": [INF, 1e-6], "long": [float(i) / 3 for i in range(40)],
+    "integral": [1, 2, 30], "negative": [-1.5, 2], "mixed": [1, 2.5, -30.125], "large": [1e9, 2], "wide": [1e-3, 10],
+    "tiny": [1e-5, 2e-5],
+    "tiny int": [0, 1e-8], "huge": [1e30, -1e30], "nan": [NAN, 1.0], "nan float": [NAN, 1.25], "inf": [INF, -INF, 2.0],
+    "only nan": [NAN],
+    "only inf": [-INF, NAN], "zeros": [0.0, 0.0], "minus zero": [-0.0, 0.0], "zero and float": [0.0, 0.3333],
+    "thousands": [1234.5, 1.0],
+    "ratio 1000": [1000.0, 1.0], "ratio 1001": [1001.5, 1.0], "1e8": [1e8, 1e8], "over 1e8": [1.0000001e8 * 2, 1e8],
+    "single": [3.14159],
+    "rounds up": [0.99999, 0.5], "nan and int": [NAN, 100.0], "inf and small": [INF, 1e-6],
+    "long": [float(i) / 3 for i in range(40)],
     "many ints": [float(i) for i in range(60)], "denormal": [1e-40, 0.0],
 }
 WHOLE = {"ints": [1, -20, 300], "one": [7], "zeros": [0, 0], "many": list(range(50))}
@@ -40,7 +45,8 @@ def cases():
             m.arange(int(np.prod(s))).reshape(s).to(getattr(m, d)) * (1 if d != "float32" else 0.37))
     for value in (1.5, -2.0, NAN, INF, 1e20, 3, True, -7, 0.0, 123456.789):
         found[f"scalar {value}"] = lambda m, v=value: m.tensor(v)
-    for name, values in {"simple": [1 + 2j, 3 - 4j], "real": [1 + 0j], "floats": [0.5 - 1j, 10.25 + 3j], "nan": [complex(NAN, 1), 2j],
+    for name, values in {"simple": [1 + 2j, 3 - 4j], "real": [1 + 0j], "floats": [0.5 - 1j, 10.25 + 3j],
+                         "nan": [complex(NAN, 1), 2j],
                          "minus zero": [complex(1, -0.0)], "wide": [1e6 + 1j, 1e-3j], "matrix": [[1j, 2], [3, 40.5]]}.items():
         for dtype in ("complex64", "complex128"):
             found[f"{dtype} {name}"] = lambda m, v=values, d=dtype: m.tensor(v, dtype=getattr(m, d))
@@ -107,8 +113,10 @@ def test_invalid_history():
     assert repr(first) == "tensor([2., 2.], grad_fn=<Invalid>)"
 
 
-OPTIONS = [{}, {"precision": 2}, {"precision": 8}, {"threshold": 5}, {"threshold": 5, "edgeitems": 1}, {"linewidth": 30}, {"linewidth": 200},
-           {"sci_mode": True}, {"sci_mode": False}, {"profile": "short"}, {"profile": "full"}, {"edgeitems": 2, "threshold": 10, "linewidth": 40}]
+OPTIONS = [{}, {"precision": 2}, {"precision": 8}, {"threshold": 5}, {"threshold": 5, "edgeitems": 1}, {"linewidth": 30},
+           {"linewidth": 200},
+           {"sci_mode": True}, {"sci_mode": False}, {"profile": "short"}, {"profile": "full"},
+           {"edgeitems": 2, "threshold": 10, "linewidth": 40}]
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

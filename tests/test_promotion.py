@@ -17,7 +17,8 @@ OPERANDS |= {name: (lambda m, v=v: v) for name, v in NUMBERS.items()}
 
 # (a, b) -> result, the rules of the head of promotion.py in numbers; the whole table is compared with torch below.
 EXAMPLES = [
-    ("tensor int64", "tensor float32", "float32"), ("tensor float32", "0-d float64", "float32"), ("tensor float32", "2.5", "float32"),
+    ("tensor int64", "tensor float32", "float32"), ("tensor float32", "0-d float64", "float32"),
+    ("tensor float32", "2.5", "float32"),
     ("tensor int64", "2.5", "float32"), ("0-d int64", "tensor int8", "int8"), ("tensor bool", "3", "int64"),
     ("tensor uint8", "tensor int8", "int16"), ("tensor float16", "1j", "complex64"), ("tensor float64", "1j", "complex128"),
     ("0-d float32", "0-d float64", "float64"), ("tensor bool", "True", "bool"), ("tensor int8", "0-d bool", "int8"),
@@ -93,7 +94,8 @@ def test_default_dtype():
 
 
 @pytest.mark.parametrize("argument, expected", [
-    (float, "float64"), (int, "int64"), (bool, "bool"), (complex, "complex128"), (np.float32, "float32"), (np.dtype("int8"), "int8"),
+    (float, "float64"), (int, "int64"), (bool, "bool"), (complex, "complex128"), (np.float32, "float32"),
+    (np.dtype("int8"), "int8"),
     (mg.float16, "float16")])
 def test_dtype_arguments(argument, expected):
     """Python's types mean what they mean in torch; NumPy's dtypes are welcome."""

@@ -182,6 +182,9 @@ class Variable(TensorBase):
                     "MG-E113", "you can only change requires_grad flags of leaf variables.", node=self._node.name(),
                     fix="to use a computed variable without its history write y = x.detach()")
             return
+        if value and self._inference and not current().inference:
+            raise AutogradError("MG-E123", "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
+                                fix="clone() it to get a normal tensor")
         if value and not self._meta.dtype.differentiable:
             raise AutogradError("MG-E112", "only Tensors of floating point dtype can require gradients",
                                 found=self._meta.dtype.name, fix="x.float().requires_grad_()")
@@ -458,8 +461,8 @@ def use_operators(cls):
 
 def new_tensor(cls, array, requires_grad=False, device=CPU):
     """A leaf of class `cls` around `array`: how every tensor that is not the result of an op comes to be."""
-    tensor = cython.cast(TensorBase, make(cls, array, meta_of(array, device)))
-    tensor._inference = current().inference
+    tensor = make(cls, array, meta_of(array, device))
+    cython.cast(TensorBase, tensor)._inference = current().inference
     if requires_grad:
         tensor.requires_grad = True
     return tensor

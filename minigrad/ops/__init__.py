@@ -24,7 +24,7 @@ __all__ = [*elementwise.__all__, *indexing.__all__, *matrix.__all__, *reduction.
 
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).
 METHODS = {name: globals()[name] for name in __all__
-           if globals()[name].__code__.co_varnames[:1] in (("input",), ("tensor",)) and name not in ("conv2d", "linear")}
+           if globals()[name].__code__.co_varnames[:1] in (("input",), ("tensor",)) and name not in ("conv2d", "linear", "rsub")}
 METHODS |= inplace.METHODS
 
 

@@ -47,7 +47,7 @@ from minigrad.kernels.contract import NUMBER
 if not cython.compiled:
     from minigrad._core.apply import binary, call, unary
 
-__all__ = ["REGISTRY", "Elementwise", "Linear", "Op", "View", "binary_function", "conj", "dimension", "dimensions",
+__all__ = ["REGISTRY", "Elementwise", "Linear", "Op", "View", "conj", "dimension", "dimensions",
            "flag", "integer", "named", "op", "tensor_argument", "tensor_error", "two_operands", "unary_function"]
 
 # name -> Primitive of every op
@@ -185,15 +185,6 @@ def unary_function(rule):
 
     def function(input):
         return unary(rule.op, tensor_argument(name, input))
-    return named(function, name, rule.__doc__)
-
-
-def binary_function(rule):
-    """The public function of an elementwise op on two operands, of which at least one is a tensor."""
-    name = rule.op.name
-
-    def function(input, other):
-        return two_operands(rule.op, input, other)
     return named(function, name, rule.__doc__)
 
 

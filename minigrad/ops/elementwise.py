@@ -31,6 +31,9 @@ BOOL = named_dtype("bool")
 # What counts as a number: NumPy's too.
 NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
+# The limits with which clamp needs no type promotion.
+PLAIN = (float, int, type(None))
+
 SUBTRACT_BOOL = ("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
                  "`~` or `logical_not()` operator instead.")
 
@@ -1001,6 +1004,8 @@ def clamp(input, min=None, max=None):
     tensor([0.0000, 0.5000, 1.0000])
     """
     tensor_argument("clamp", input)
+    if input._meta.dtype.is_floating_point and type(min) in PLAIN and type(max) in PLAIN and (min is not None or max is not None):
+        return call(Clamp.op, (input, min, max))
     given = clamp_limits("clamp", min, max)
     dtype = operands_dtype((input, *given))
     if dtype.is_complex:

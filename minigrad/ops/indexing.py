@@ -279,9 +279,12 @@ def basic(x, index, reading=True):
     Where nothing is left to do the view is x itself, unless it is for `reading`: ``x[...]`` and ``x[:]`` are
     new tensors.
     """
-    items = index if isinstance(index, tuple) else (index,)
+    items = [i if type(i) is int or type(i) is slice else as_tensor(i, x)
+             for i in (index if isinstance(index, tuple) else (index,))]
     consumed = sum([1 if isinstance(i, (slice, int, np.integer)) and not isinstance(i, bool)
                     else i.ndim if is_mask(i) else 0 if i is None or i is Ellipsis or isinstance(i, bool) else 1 for i in items])
+    if consumed and x.ndim == 0:
+        raise OutOfRangeError("MG-E301", "invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
     if consumed > x.ndim:
         raise OutOfRangeError("MG-E301", f"too many indices for tensor of dimension {x.ndim}")
     if sum([i is Ellipsis for i in items]) > 1:
@@ -298,19 +301,19 @@ def basic(x, index, reading=True):
         elif isinstance(item, slice):
             view = sliced(view, dim, item, reading and len(items) == 1)
             dim += 1
-        elif isinstance(item, (bool, np.bool_)):
+        elif isinstance(item, (bool, np.bool_)) or (is_mask(item) and item.ndim == 0):
             view = unsqueeze(view, dim)
             advanced[dim] = view.new_tensor([0] if item else [], dtype=INT64)
             dim += 1
         elif isinstance(item, (int, np.integer)) or (isinstance(item, TensorBase) and item.ndim == 0
                                                     and item.dtype.category == INT64.category):
-            view = at_index(view, dim, item, x)
+            view = at_index(view, dim, item)
         elif is_mask(item):
-            for position in positions(as_index(item, view), view, dim):
+            for position in positions(as_index(item), view, dim):
                 advanced[dim] = position
                 dim += 1
         else:
-            advanced[dim] = as_index(item, view)
+            advanced[dim] = as_index(item)
             dim += 1
     if not advanced:
         return (alias(x) if view is x and reading else view), None
@@ -329,37 +332,39 @@ def sliced(x, dim, item, alone):
     return slice_dim(x, dim, start, stop, step)
 
 
-def at_index(x, dim, item, original):
+def at_index(x, dim, item):
     """``x[..., number, ...]``"""
     index = operator.index(item.item() if isinstance(item, TensorBase) else item)
     size = x.shape[dim]
     if not -size <= index < size:
-        if original.ndim == 0:
-            raise OutOfRangeError("MG-E301", "invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
         raise OutOfRangeError("MG-E301", f"index {index} is out of bounds for dimension {dim} with size {size}",
                               fix=f"valid indices are {-size} to {size - 1}" if size else "the dimension is empty")
     return select(x, dim, index)
 
 
+def as_tensor(item, x):
+    """A list or an array of indices as a tensor; anything else as it is."""
+    if isinstance(item, np.ndarray):
+        return x.new_tensor(item, dtype=None)
+    return x.new_tensor(list(item), dtype=None) if isinstance(item, (list, tuple, range)) else item
+
+
 def is_mask(item):
-    """Whether `item` is a tensor or array of bools."""
-    return isinstance(item, (TensorBase, np.ndarray)) and str(item.dtype).rpartition(".")[2] in ("bool", "uint8")
+    """Whether `item` is a tensor of bools (or bytes, which once were bools)."""
+    return isinstance(item, TensorBase) and item.dtype.name in ("bool", "uint8")
 
 
-def as_index(item, x):
-    """An advanced index as a tensor."""
-    if isinstance(item, TensorBase):
-        index = item
-    elif isinstance(item, (list, tuple, np.ndarray, range)):
-        index = x.new_tensor(np.asarray(list(item) if isinstance(item, range) else item), dtype=None)
-        if index.numel() == 0:
-            index = cast(index, INT64)
-    else:
-        raise TensorTypeError("MG-E304", f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
-                              f"valid indices (got {type(item).__name__})")
-    if index.dtype.name not in ("int64", "int32", "int16", "int8", "bool", "uint8"):
-        raise OutOfRangeError("MG-E304", f"tensors used as indices must be long, int, byte or bool tensors, not {index.dtype.name}")
-    return index
+def as_index(item):
+    """`item`, a tensor that is an advanced index, and nothing else."""
+    if not isinstance(item, TensorBase):
+        error = TensorTypeError if isinstance(item, str) else OutOfRangeError       # PyTorch's choice
+        raise error("MG-E304", "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+                    f"(got {type(item).__name__})")
+    if item.ndim == 1 and item.numel() == 0:
+        return cast(item, INT64)
+    if item.dtype.name not in ("int64", "int32", "bool", "uint8"):
+        raise OutOfRangeError("MG-E304", f"tensors used as indices must be long, int, byte or bool tensors, not {item.dtype.name}")
+    return item
 
 
 def positions(mask, x, dim):
@@ -368,8 +373,6 @@ def positions(mask, x, dim):
         if x.shape[dim + i] != size:
             raise OutOfRangeError("MG-E301", f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of "
                                   f"the indexed tensor {list(x.shape)} at index {dim + i}")
-    if mask.ndim == 0:
-        raise OutOfRangeError("MG-E301", "a 0-dim mask is not supported as an index; use x[None][mask[None]]")
     return [x.new_tensor(p, dtype=INT64) for p in np.nonzero(mask._array)]
 
 

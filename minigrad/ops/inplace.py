@@ -294,17 +294,24 @@ def fill_(self, value):
     tensor([7., 7.])
     """
     if not isinstance(value, TensorBase):
-        if isinstance(value, complex) and not self.dtype.is_complex and self.dtype.name != "bool":
-            raise ShapeError("MG-E203", f"value cannot be converted to type {self.dtype.name} without overflow", found=str(value))
+        check_number(self, value)
         return write(Fill.op, self, (operand("fill_", value),))
     if value.ndim > 0:
         raise ShapeError("MG-E204", f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return write(FillTensor.op, self, (value,))
 
 
+def check_number(x, value):
+    """Raise for a complex number where `x` holds real ones."""
+    if isinstance(value, complex) and not x.dtype.is_complex and x.dtype.name != "bool":
+        raise ShapeError("MG-E203", f"value cannot be converted to type {x.dtype.name} without overflow", found=str(value))
+
+
 def setitem(x, index, value):
-    """``x[index] = value``"""
-    if not isinstance(value, (TensorBase, bool, int, float, complex)):
+    """``x[index] = value``, of which PyTorch takes tensors and numbers alone, we lists and arrays too."""
+    if isinstance(value, NUMBERS):
+        check_number(x, value)
+    elif not isinstance(value, TensorBase):
         try:
             value = x.new_tensor(value)
         except (TypeError, ValueError, RuntimeError):
@@ -323,18 +330,31 @@ def assign(view, value):
     if value.ndim == 0 and view.ndim > 0:
         fill_(view, value)
         return
-    shape = value._meta.shape
-    while len(shape) > view.ndim and shape[0] == 1:
+    copy_(view, without_leading_ones(value, view.ndim))
+
+
+def without_leading_ones(value, ndim):
+    """`value` without dimensions of size 1 in front that are more than `ndim`."""
+    while value.ndim > ndim and value._meta.shape[0] == 1:
         value = views.select(value, 0, 0)
-        shape = value._meta.shape
-    copy_(view, value)
+    return value
+
+
+def dtypes_differ(target, value):
+    """The error for numbers of another dtype, which an advanced index does not convert."""
+    return ShapeError("MG-E203", f"Index put requires the source and destination dtypes match, got {target.dtype.name} for the "
+                      f"destination and {value.dtype.name} for the source.", fix="value.to(x.dtype)")
 
 
 def put(view, indices, value):
     """Write `value` to the elements that advanced `indices` name."""
     if not isinstance(value, TensorBase):
         value = view.new_tensor(value)
-    value = views.cast(value, view.dtype)
+    if value.dtype is not view.dtype:
+        if value.numel() != 1:
+            raise dtypes_differ(view, value)
+        value = views.cast(value, view.dtype)
+    value = without_leading_ones(value, view.ndim)
     target = indexing.result_shape(view, indices)
     if not broadcasts_to(value._meta.shape, target):
         raise ShapeError("MG-E204", f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing "
@@ -361,8 +381,7 @@ def put_(self, indices, values, accumulate=False):
     if found is None:
         raise TensorTypeError("MG-E304", "index_put_(): indices must be tensors")
     if values.dtype is not self.dtype:
-        raise ShapeError("MG-E203", f"Index put requires the source and destination dtypes match, got {self.dtype.name} for the "
-                         f"destination and {values.dtype.name} for the source.")
+        raise dtypes_differ(self, values)
     target = indexing.result_shape(view, found)
     if not broadcasts_to(values._meta.shape, target):
         raise ShapeError("MG-E204", f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "

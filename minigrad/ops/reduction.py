@@ -17,7 +17,7 @@ from minigrad._core.promotion import as_dtype, default_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base import Linear, Op, dimension, dimensions, flag, op, tensor_argument
-from minigrad.ops.elementwise import exp, maximum, minimum, where
+from minigrad.ops.elementwise import eq, exp, maximum, minimum, ne, where
 from minigrad.ops.indexing import Gather, ScatterAdd
 from minigrad.ops.views import cast, expand, view
 
@@ -25,7 +25,8 @@ if not cython.compiled:
     from minigrad._core.apply import call
     from minigrad.ops.base import conj
 
-__all__ = ["amax", "amin", "argmax", "argmin", "logsumexp", "max", "mean", "min", "prod", "std", "sum", "sum_to", "var"]
+__all__ = ["all", "amax", "amin", "any", "argmax", "argmin", "logsumexp", "max", "mean", "min", "prod", "std", "sum", "sum_to",
+           "var"]
 
 INT64 = named_dtype("int64")
 
@@ -46,7 +47,12 @@ def kept(z, shape, dims, keepdim):
 
 def all_or(dim, ndim):
     """`dimensions`, of which an empty tuple means all."""
-    return dimensions(None if isinstance(dim, (tuple, list)) and len(dim) == 0 else dim, ndim)
+    return dimensions(None if no_dims(dim) else dim, ndim)
+
+
+def no_dims(dim):
+    """Whether `dim` is an empty tuple."""
+    return isinstance(dim, (tuple, list)) and len(dim) == 0
 
 
 def count(shape, dims):
@@ -330,7 +336,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
     elif not input.dtype.differentiable:
         input = cast(input, INT64)
     flag(keepdim, "keepdim", "sum")
-    if dim is None or (isinstance(dim, (tuple, list)) and len(dim) == 0):
+    if dim is None or no_dims(dim):
         rule = Sum if dim is None else SumDim
         return call(rule.op, (input, tuple(range(input.ndim)), keepdim))
     return call(SumDim.op, (input, dimensions(dim, input.ndim), keepdim))
@@ -594,6 +600,36 @@ def argmin(input, dim=None, keepdim=False):
     return position("argmin", Argmin, input, dim, keepdim)
 
 
+def all(input, dim=None, keepdim=False):
+    """Whether every element is different from 0, of the whole or along dimensions; of none it is True.
+
+    Mirrors ``torch.all``.
+
+    Raises:
+        IndexError: there is no such dimension.
+
+    >>> mg.all(mg.tensor([True, False])), mg.all(mg.tensor([[1, 2], [0, 3]]), 1)
+    (tensor(False), tensor([ True, False]))
+    """
+    tensor_argument("all", input)
+    return ne(input, 0) if no_dims(dim) else eq(sum(eq(input, 0), dim, keepdim), 0)
+
+
+def any(input, dim=None, keepdim=False):
+    """Whether some element is different from 0, of the whole or along dimensions; of none it is False.
+
+    Mirrors ``torch.any``.
+
+    Raises:
+        IndexError: there is no such dimension.
+
+    >>> mg.any(mg.tensor([True, False])), mg.any(mg.tensor([[0, 0], [0, 3]]), 1)
+    (tensor(True), tensor([False,  True]))
+    """
+    tensor_argument("any", input)
+    return ne(input, 0) if no_dims(dim) else ne(sum(ne(input, 0), dim, keepdim), 0)
+
+
 def logsumexp(input, dim, keepdim=False):
     """The logarithm of the sum of the exponentials, without overflow. Mirrors ``torch.logsumexp``.
 
@@ -604,8 +640,8 @@ def logsumexp(input, dim, keepdim=False):
     Raises:
         IndexError: there is no such dimension.
 
-    >>> mg.logsumexp(mg.tensor([100., 100.]), 0)
-    tensor(100.6931)
+    >>> mg.logsumexp(mg.tensor([0., 0.]), 0)
+    tensor(0.6931)
     """
     tensor_argument("logsumexp", input)
     flag(keepdim, "keepdim", "logsumexp")

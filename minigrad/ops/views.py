@@ -296,11 +296,11 @@ class Cast(Linear):
 
     inputs = 1
 
-    def forward(k, x, dtype):
+    def forward(k, x, dtype, source):
         return k.cast(x, dtype.numpy)
 
-    def vjp_x(g):           # the engine casts it back
-        return g
+    def vjp_x(g, source):   # the engine casts it back
+        return g.real if g.dtype.is_complex and not source.is_complex else g
 
 
 @op("cat")
@@ -810,7 +810,7 @@ def contiguous(input):
 
 def cast(input, dtype):
     """`input` in `dtype`: itself if it has it already."""
-    return input if input.dtype is dtype else call(Cast.op, (input, dtype))
+    return input if input.dtype is dtype else call(Cast.op, (input, dtype, input.dtype))
 
 
 def same_kind(function, tensors):

@@ -54,17 +54,20 @@ def values(*items):
 DIM = values(0, 1, -1, 2, -3, 7, None, "x", 1.5, True, [0], (0, 1), (0, 0), (), (0, 9))
 ONE_DIM = values(0, 1, -1, 3, -4, None, "x", 1.5, (0,), True)
 COUNT = values(0, 1, 2, 5, -1, None, "x", 1.5)
-SHAPE = values((6,), (3, 2), (-1,), (-1, 2), (4,), (-1, -1), (-2, 3), (), (1,), (0,), (0, -1), (2, 3), (2, 2, 3), (-1, 3), (-1, 2, 3), "x",
+SHAPE = values((6,), (3, 2), (-1,), (-1, 2), (4,), (-1, -1), (-2, 3), (), (1,), (0,), (0, -1), (2, 3), (2, 2, 3), (-1, 3),
+               (-1, 2, 3), "x",
                None, (1.5,), (None,), 6)
 FLAG = values(False, True)
-INDEX = {k: OPERANDS[k] for k in ("int", "int32", "int8", "far", "negative", "row", "bool", "0-d", "empty", "None", "list", "2")} | {
+INDEX = {k: OPERANDS[k] for k in ("int", "int32", "int8", "far", "negative", "row", "bool", "0-d", "empty", "None", "list",
+                                  "2")} | {
     "zeros": lambda m: m.zeros(3, dtype=m.int64), "one": lambda m: m.tensor(0), "none": lambda m: m.zeros(0, dtype=m.int64),
     "plane": lambda m: m.zeros(1, 2, dtype=m.int64)}
 FEW = {k: OPERANDS[k] for k in ("matrix", "row", "0-d", "no rows", "int", "bool", "None", "2")}
 PLANES = {
     "batch": lambda m: m.arange(32.0).reshape(1, 2, 4, 4), "one": lambda m: m.arange(32.0).reshape(2, 4, 4),
     "two": lambda m: m.ones(4, 4), "five": lambda m: m.ones(1, 1, 1, 4, 4), "no batch": lambda m: m.zeros(0, 2, 4, 4),
-    "double": lambda m: m.ones(1, 2, 4, 4, dtype=m.float64), "whole": lambda m: m.ones(1, 2, 4, 4, dtype=m.int64), "None": lambda m: None,
+    "double": lambda m: m.ones(1, 2, 4, 4, dtype=m.float64), "whole": lambda m: m.ones(1, 2, 4, 4, dtype=m.int64),
+    "None": lambda m: None,
 }
 WEIGHTS = {
     "3x2x2x2": lambda m: m.ones(3, 2, 2, 2), "2x1x2x2": lambda m: m.ones(2, 1, 2, 2), "too large": lambda m: m.ones(1, 2, 7, 7),
@@ -73,7 +76,8 @@ WEIGHTS = {
 WINDOW = values(1, 2, 3, 0, -1, (2, 1), (1,), (1, 2, 3), "x", None, 1.5, 9)
 LISTS = {
     "matrices": lambda m: [m.ones(2, 3), m.zeros(2, 3)], "rows and int": lambda m: (m.ones(3), m.tensor([1, 2, 3])),
-    "uneven": lambda m: [m.ones(2, 3), m.ones(2, 2)], "dims": lambda m: [m.ones(3), m.ones(1, 3)], "0-d": lambda m: [m.tensor(1.0)] * 2,
+    "uneven": lambda m: [m.ones(2, 3), m.ones(2, 2)], "dims": lambda m: [m.ones(3), m.ones(1, 3)],
+    "0-d": lambda m: [m.tensor(1.0)] * 2,
     "with empty": lambda m: [m.zeros(0), m.ones(2, 3)], "none": lambda m: [], "None inside": lambda m: [m.ones(2), None],
     "numbers": lambda m: [1.0, 2.0], "tensor": lambda m: m.ones(2, 3), "None": lambda m: None, "one": lambda m: (m.ones(1, 2),),
     "2": lambda m: 2,
@@ -81,11 +85,13 @@ LISTS = {
 TARGETS = {
     "right": lambda m: m.tensor([0, 2]), "outside": lambda m: m.tensor([0, 3]), "below": lambda m: m.tensor([0, -1]),
     "ignored": lambda m: m.tensor([0, -100]), "one": lambda m: m.tensor(1), "long": lambda m: m.tensor([0, 1, 2]),
-    "float": lambda m: m.tensor([0.0, 1.0]), "spread": lambda m: m.full((2, 3), 1 / 3), "int32": lambda m: m.tensor([0, 1], dtype=m.int32),
+    "float": lambda m: m.tensor([0.0, 1.0]), "spread": lambda m: m.full((2, 3), 1 / 3),
+    "int32": lambda m: m.tensor([0, 1], dtype=m.int32),
     "None": lambda m: None, "list": lambda m: [0, 1],
 }
 REDUCTION = values("mean", "sum", "none", "x", None)
-DTYPE = {"None": lambda m: None, "float64": lambda m: m.float64, "int64": lambda m: m.int64, "bool": lambda m: m.bool, "str": lambda m: "float",
+DTYPE = {"None": lambda m: None, "float64": lambda m: m.float64, "int64": lambda m: m.int64, "bool": lambda m: m.bool,
+         "str": lambda m: "float",
          "complex": lambda m: m.complex64}
 
 CALLS = {}
@@ -95,28 +101,33 @@ def calls(name, function, *slots):
     CALLS[name] = (function, slots)
 
 
-for _name in ("neg", "exp", "log", "log1p", "sqrt", "rsqrt", "reciprocal", "abs", "sign", "sin", "cos", "tanh", "sigmoid", "relu", "square",
-              "t", "clone", "ravel", "logical_not", "sum", "mean", "prod", "var", "std", "amax", "amin", "max", "min", "argmax", "argmin",
-              "flatten", "squeeze", "unbind"):
+for _name in ("neg", "exp", "log", "log1p", "sqrt", "rsqrt", "reciprocal", "abs", "sign", "sin", "cos", "tanh", "sigmoid", "relu",
+              "square",
+              "t", "clone", "ravel", "logical_not", "sum", "mean", "prod", "var", "std", "amax", "amin", "max", "min", "argmax",
+              "argmin",
+              "flatten", "squeeze", "unbind", "all", "any"):
     calls(_name, lambda m, x, f=_name: getattr(m, f)(x), OPERANDS)
-for _name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum", "eq", "lt", "ge", "matmul", "mm", "bmm", "mv", "dot", "rsub"):
+for _name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum", "eq", "lt", "ge", "matmul", "mm", "bmm", "mv", "dot",
+              "rsub"):
     calls(_name, lambda m, x, y, f=_name: getattr(m, f)(x, y), OPERANDS, OPERANDS)
 for _symbol in ("+", "-", "*", "/", "**", "@", "<", "&", "|", "^"):
     calls(f"operator {_symbol}", eval(f"lambda m, x, y: x {_symbol} y"), OPERANDS, TENSORS)
     calls(f"operator {_symbol} reversed", eval(f"lambda m, x, y: x {_symbol} y"), TENSORS, OTHERS)
-for _name in ("sum", "mean", "amax", "amin", "var", "logsumexp", "squeeze"):
+for _name in ("sum", "mean", "amax", "amin", "var", "logsumexp", "squeeze", "all", "any"):
     calls(f"{_name} dim", lambda m, x, dim, f=_name: getattr(m, f)(x, dim), TENSORS, DIM)
 for _name in ("prod", "argmax", "argmin", "max", "min", "unbind", "unsqueeze", "softmax", "log_softmax"):
     calls(f"{_name} dim", lambda m, x, dim, f=_name: getattr(m, f)(x, dim), TENSORS, ONE_DIM)
 for _name in ("sum", "mean", "prod", "argmax", "amin", "var", "logsumexp", "max"):
-    calls(f"{_name} keepdim", lambda m, x, dim, keep, f=_name: getattr(m, f)(x, dim, keepdim=keep), FEW, ONE_DIM, values(True, "x", 2.5))
+    calls(f"{_name} keepdim", lambda m, x, dim, keep, f=_name: getattr(m, f)(x, dim, keepdim=keep), FEW, ONE_DIM,
+          values(True, "x", 2.5))
 for _name in ("sum", "mean", "prod"):
     calls(f"{_name} dtype", lambda m, x, dtype, f=_name: getattr(m, f)(x, dtype=dtype), FEW, DTYPE)
 for _name in ("softmax", "log_softmax"):
     calls(f"{_name} dtype", lambda m, x, dtype, f=_name: getattr(m, f)(x, 0, dtype=dtype), FEW, DTYPE)
 for _name in ("add", "sub"):
     calls(f"{_name} alpha", lambda m, x, y, a, f=_name: getattr(m, f)(x, y, alpha=a), FEW, FEW, values(2, 0.5, True, 1j, "x", None))
-calls("div rounding_mode", lambda m, x, y, mode: m.div(x, y, rounding_mode=mode), OPERANDS, OPERANDS, values("trunc", "floor", "x", 1))
+calls("div rounding_mode", lambda m, x, y, mode: m.div(x, y, rounding_mode=mode), OPERANDS, OPERANDS,
+      values("trunc", "floor", "x", 1))
 calls("var correction", lambda m, x, dim, c: m.var(x, dim, correction=c), FEW, ONE_DIM, values(0, 1, 2, 9, None, "x"))
 calls("var unbiased", lambda m, x, flag: m.var(x, flag), FEW, FLAG)
 calls("clamp", lambda m, x, low, high: m.clamp(x, low, high), TENSORS, FEW, values(None, 1, 0.5, "x"))
@@ -154,8 +165,10 @@ calls("conv2d options", lambda m, s, p, d, g: m.nn.functional.conv2d(m.ones(1, 2
 calls("conv2d bias", lambda m, b: m.nn.functional.conv2d(m.ones(1, 2, 4, 4), m.ones(3, 2, 2, 2), b), OPERANDS)
 calls("max_pool2d", lambda m, x, k: m.nn.functional.max_pool2d(x, k), PLANES, WINDOW)
 calls("avg_pool2d", lambda m, x, k: m.nn.functional.avg_pool2d(x, k), PLANES, WINDOW)
-calls("max_pool2d options", lambda m, s, p, d: m.nn.functional.max_pool2d(m.ones(1, 1, 5, 5), 2, s, p, d), WINDOW, WINDOW, values(1, 2, 0))
-calls("avg_pool2d options", lambda m, s, p, d: m.nn.functional.avg_pool2d(m.ones(1, 1, 5, 5), 2, s, p, divisor_override=d), WINDOW, WINDOW,
+calls("max_pool2d options", lambda m, s, p, d: m.nn.functional.max_pool2d(m.ones(1, 1, 5, 5), 2, s, p, d), WINDOW, WINDOW,
+      values(1, 2, 0))
+calls("avg_pool2d options", lambda m, s, p, d: m.nn.functional.avg_pool2d(m.ones(1, 1, 5, 5), 2, s, p, divisor_override=d), WINDOW,
+      WINDOW,
       values(None, 1, 3, 0))
 calls("dropout", lambda m, x, p: m.nn.functional.dropout(x, p, False), OPERANDS, values(0.5, 0, 1, -0.1, 1.5, None, "x"))
 calls("dropout all", lambda m, x: m.nn.functional.dropout(x, 1.0), TENSORS)
@@ -164,8 +177,10 @@ for _name in ("add_", "sub_", "mul_", "div_", "pow_", "copy_", "fill_"):
     calls(_name, lambda m, x, y, f=_name: getattr(x, f)(y), TENSORS, OPERANDS)
 for _name in ("zero_", "neg_", "exp_", "log_", "sqrt_", "tanh_", "relu_", "abs_", "sigmoid_"):
     calls(_name, lambda m, x, f=_name: getattr(x, f)(), TENSORS)
-for _name in ("item", "tolist", "__len__", "__bool__", "__float__", "__int__", "__index__", "__complex__", "numel", "dim", "is_contiguous",
-              "stride", "size", "element_size", "storage_offset", "float", "double", "int", "long", "bool", "half", "byte", "char", "short"):
+for _name in ("item", "tolist", "__len__", "__bool__", "__float__", "__int__", "__index__", "__complex__", "numel", "dim",
+              "is_contiguous",
+              "stride", "size", "element_size", "storage_offset", "float", "double", "int", "long", "bool", "half", "byte", "char",
+              "short"):
     calls(f"Tensor.{_name}", lambda m, x, f=_name: getattr(x, f)(), TENSORS)
 calls("Tensor.size dim", lambda m, x, dim: x.size(dim), FEW, ONE_DIM)
 calls("Tensor.stride dim", lambda m, x, dim: x.stride(dim), FEW, ONE_DIM)
@@ -182,16 +197,23 @@ for _name in ("zeros", "ones", "rand", "randn"):
 calls("empty size", lambda m, size: m.empty(size).shape, FACTORY_SIZE)
 calls("full", lambda m, size, v, dtype: m.full(size, v, dtype=dtype), FACTORY_SIZE, values(1, 2.5, True, 1j, "x", None), DTYPE)
 calls("zeros_like", lambda m, x, dtype: m.zeros_like(x, dtype=dtype), OPERANDS, DTYPE)
-calls("arange", lambda m, a, b, s: m.arange(a, b, s), values(0, 5, 1.5, "x", None), values(0, 4, -3, float("nan"), float("inf"), "x"),
+calls("arange", lambda m, a, b, s: m.arange(a, b, s), values(0, 5, 1.5, "x", None),
+      values(0, 4, -3, float("nan"), float("inf"), "x"),
       values(1, -1, 0, 0.5, 2, "x"))
-calls("linspace", lambda m, a, b, n: m.linspace(a, b, n), values(0, 1.5, "x", None), values(0, 4, -3), values(0, 1, 5, -1, None, "x", 1.5))
+calls("linspace", lambda m, a, b, n: m.linspace(a, b, n), values(0, 1.5, "x", None), values(0, 4, -3),
+      values(0, 1, 5, -1, None, "x", 1.5))
 calls("eye", lambda m, n, k: m.eye(n, k), values(0, 2, -1, "x", 1.5), values(0, 3, -1, 2))
-DATA = values([1, 2.0], [[1, 2], [3]], [[1], 2], [1, [2]], None, "x", ["x"], [None], [], [[]], [[], []], [[1], []], 3, True, [True, 2], [1, 2j], {},
-              object, [object], 2**63, -2**63, [2**64], 1e400, b"x", (1, (2,)), [[1, 2], (3, 4)], range(3), [1.0, None], float("nan")) | {
-    "tensors": lambda m: [m.tensor(1.0), m.tensor(2)], "vectors": lambda m: [m.ones(2), m.ones(2)], "array": lambda m: np.ones((2, 2), "i2"),
+DATA = values([1, 2.0], [[1, 2], [3]], [[1], 2], [1, [2]], None, "x", ["x"], [None], [], [[]], [[], []], [[1], []], 3, True,
+              [True, 2], [1, 2j], {},
+              object, [object], 2**63, -2**63, [2**64], 1e400, b"x", (1, (2,)), [[1, 2], (3, 4)], range(3), [1.0, None],
+              float("nan")) | {
+    "tensors": lambda m: [m.tensor(1.0), m.tensor(2)], "vectors": lambda m: [m.ones(2), m.ones(2)],
+    "array": lambda m: np.ones((2, 2), "i2"),
     "arrays": lambda m: [np.ones(2), np.zeros(2)], "texts": lambda m: np.array(["a"]), "objects": lambda m: np.array([object()]),
-    "reversed": lambda m: np.arange(3)[::-1], "fortran": lambda m: np.asfortranarray(np.ones((2, 3))), "float128": lambda m: np.ones(2, np.longdouble),
-    "dates": lambda m: np.array(["2020-01-01"], "M8[D]"), "number": lambda m: np.float32(2), "generator": lambda m: (i for i in range(3))}
+    "reversed": lambda m: np.arange(3)[::-1], "fortran": lambda m: np.asfortranarray(np.ones((2, 3))),
+    "float128": lambda m: np.ones(2, np.longdouble),
+    "dates": lambda m: np.array(["2020-01-01"], "M8[D]"), "number": lambda m: np.float32(2),
+    "generator": lambda m: (i for i in range(3))}
 calls("tensor", lambda m, data, dtype: m.tensor(data, dtype=dtype), DATA, DTYPE)
 calls("as_tensor", lambda m, data: m.as_tensor(data), DATA)
 calls("from_numpy", lambda m, data: m.from_numpy(data), DATA)
@@ -284,7 +306,8 @@ def same(a, b):
     if isinstance(a, list) or isinstance(b, list):
         return type(a) is type(b) and len(a) == len(b) and all(same(x, y) for x, y in zip(a, b))
     if isinstance(a, np.ndarray):
-        return isinstance(b, np.ndarray) and a.dtype == b.dtype and a.shape == b.shape and np.allclose(a, b, 1e-5, 1e-6, equal_nan=True)
+        return isinstance(b, np.ndarray) and a.dtype == b.dtype and a.shape == b.shape and np.allclose(a, b, 1e-5, 1e-6,
+                                                                                                       equal_nan=True)
     return type(a) is type(b) and (a == b or a != a)
 
 
@@ -311,7 +334,7 @@ def report(name, combination):
         if our_error is None:
             return f"gave {plain(ours)!r:.80}, torch: {type(their_error).__name__}: {str(their_error)[:110]}"
         if builtin(our_error) != builtin(their_error) and builtin(our_error) not in faults(call, combination):
-            return f"{type(our_error).__name__}: {str(our_error)[:80]!r}, torch: {type(their_error).__name__}: {str(their_error)[:110]!r}"
+            return f"{our_error!r:.110}, torch: {their_error!r:.140}"
     elif our_error is not None:
         return f"{type(our_error).__name__}: {str(our_error)[:110]!r}, torch: {plain(theirs)!r:.90}"
     elif not same(plain(ours), plain(theirs)):

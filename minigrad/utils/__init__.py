@@ -1,0 +1,1 @@
+"""What helps around autograd. Mirrors ``torch/utils``."""

@@ -1,0 +1,17 @@
+"""Handles of hooks, and hooks that need not be pickled. Mirrors ``torch/utils/hooks.py``."""
+
+from minigrad._core.handle import RemovableHandle
+
+__all__ = ["RemovableHandle", "unserializable_hook"]
+
+
+def unserializable_hook(f):
+    """Mark a hook as one that may be lost when its tensor is pickled: no warning then.
+
+    Mirrors ``torch.utils.hooks.unserializable_hook``.
+
+    >>> from minigrad.utils.hooks import unserializable_hook
+    >>> handle = mg.ones(1, requires_grad=True).register_hook(unserializable_hook(lambda grad: grad))
+    """
+    f.__torch_unserializable__ = True
+    return f
