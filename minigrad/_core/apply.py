@@ -60,6 +60,7 @@ MULTI_OUTPUT_NODE = cython.declare(cython.int, 2)
 NO_GRAD_MODE = cython.declare(cython.int, 3)
 INFERENCE_MODE = cython.declare(cython.int, 4)
 NOT_A_TENSOR = cython.declare(cython.int, -1)
+HOLDS_TENSOR = cython.declare(cython.int, 128)      # a bit of OpNode.interior, whose bits 0 to 2 are one per slot
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
 # The mask of an op with any number of inputs, whose one formula is told what is needed.
 ALL = cython.declare(cython.longlong, -1)
@@ -193,6 +194,7 @@ class OpNode(Node):
         """Save `value`, a tensor or not, in `slot`; `output` is its number if this node produced it."""
         version: cython.int = NOT_A_TENSOR
         if isinstance(value, TensorBase):
+            self.interior |= HOLDS_TENSOR
             if slot > 2:
                 value = save(value, cython.cast(Plan, self.plan).names[slot], output)
             else:
@@ -202,6 +204,8 @@ class OpNode(Node):
                 elif tensor._node is not None:
                     self.interior |= 1 << slot
                 version = tensor.version()
+        elif cython.cast(Plan, self.plan).source[slot] < SHAPE and type(value) is tuple and any_tensor(value):
+            self.interior |= HOLDS_TENSOR
         if slot == 0:
             self.saved0 = value
             self.version0 = version
@@ -246,7 +250,7 @@ class OpNode(Node):
         return tensor
 
     def release(self):
-        if not cython.cast(Plan, self.plan).saves_tensor:
+        if not (self.interior & HOLDS_TENSOR or cython.cast(Plan, self.plan).saves_tensor):
             return None     # shapes and options cost nothing, and so the node may run again
         self.freed = True
         self.saved0 = None

@@ -267,7 +267,7 @@ def test_post_hook_registered_while_the_node_runs(m):
     """graph/N-37: from a pre-hook, it fires with the gradients that the node got."""
     y = leaf(m, 1.) * 2
     seen = []
-    y.grad_fn.register_prehook(lambda _: seen or y.grad_fn.register_hook(lambda gi, go: seen.append([value(gi[0]), value(go)])) and None)
+    y.grad_fn.register_prehook(lambda _: seen or (y.grad_fn.register_hook(lambda gi, go: seen.append([value(gi[0]), value(go)])) and None))
     y.backward()
     assert seen == [[2, [1]]]
 
