@@ -234,10 +234,15 @@ class OpNode(Node):
             value = self.saved2
             version = self.version2
         else:
-            value = self.more[slot - 3]
+            more = self.more
+            if more is None:
+                raise spent(self)
+            value = more[slot - 3]
             if isinstance(value, SavedTensor):
                 return cython.cast(SavedTensor, value).value(self, history)
             return value
+        if self.freed:          # asked after the value was read: another thread may let go of it at any time
+            raise spent(self)
         if version == NOT_A_TENSOR:
             return value
         tensor = cython.cast(TensorBase, value)

@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from tests.core.engine_tools import accumulator, leaf, note, running_node, runs, task_id, value
+from tests.core.engine_tools import accumulator, leaf, note, ours, queue_callback, running_node, runs, task_id, value
 
 # ---- the task -------------------------------------------------------------------------------------------
 
@@ -31,6 +31,31 @@ def test_running_node(m):
     z.grad_fn.register_hook(lambda *_: seen.append(running_node(m)))
     z.backward()
     assert seen == [z.grad_fn, y.grad_fn] and running_node(m) is None
+
+
+@ours
+@pytest.mark.parametrize("keep, create, selective", [(False, False, False), (True, False, True), (True, True, False)])
+def test_what_a_task_holds(m, keep, create, selective):
+    """engine/T-01: its flags, its number, the task that it is nested in, and what is to be called at its end."""
+    from minigrad._core.engine import current_task
+    x, w = leaf(m, 2.), leaf(m, 2.)
+    seen = []
+    w.register_hook(lambda g: seen.append(current_task()))
+
+    def hook(g):
+        seen.append(current_task())
+        queue_callback(m, lambda: None)
+        m.autograd.grad(z, w)
+    y, z = x * x, w * 2
+    y.register_hook(hook)
+    if selective:
+        m.autograd.grad(y, x, retain_graph=keep, create_graph=create)
+    else:
+        m.autograd.backward(y, retain_graph=keep, create_graph=create)
+    outer, inner = seen
+    assert (outer.keep_graph, outer.create_graph, outer.selective) == (keep, create, selective)
+    assert outer.outer is None and inner.outer is outer and inner.selective and not inner.keep_graph
+    assert inner.id > outer.id and len(outer.callbacks) == 1 and inner.callbacks == [] and current_task() is None
 
 
 @pytest.mark.parametrize("n", [1, 2])
