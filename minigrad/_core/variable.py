@@ -35,6 +35,7 @@ if not cython.compiled:
     from minigrad._core.apply import base_requires_grad, binary, unary
     from minigrad._core.c import inherit_arithmetic
     from minigrad._core.meta import meta_of
+    from minigrad._core.state import current
     from minigrad._core.tensor import alias, make, wrap
 
 
@@ -274,8 +275,8 @@ class Variable(TensorBase):
         if value is not None and self._extra is not None and self._extra.grad is not None:
             present: Meta = cython.cast(TensorBase, self._extra.grad)._meta
             if present.dtype is not value:
-                raise AutogradError("MG-E114", f"Cannot set grad_dtype to {value.name} because there is already a gradient with dtype "
-                                    f"{present.dtype.name}.", fix="x.grad = None first")
+                raise AutogradError("MG-E114", f"Cannot set grad_dtype to {value.name} because there is already a gradient with "
+                                    f"dtype {present.dtype.name}.", fix="x.grad = None first")
         choose_grad_dtype(self, value)
 
     def register_hook(self, hook):
@@ -476,9 +477,10 @@ def use_operators(cls):
 
 def new_tensor(cls, array, requires_grad=False, device=CPU):
     """A leaf of class `cls` around `array`: how every tensor that is not the result of an op comes to be."""
-    tensor = make(cls, array, meta_of(array, device))
+    tensor = cython.cast(TensorBase, make(cls, array, meta_of(array, device)))
+    tensor._inference = current().inference
     if requires_grad:
-        tensor.requires_grad = True
+        cython.cast(object, tensor).requires_grad = True
     return tensor
 
 

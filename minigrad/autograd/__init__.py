@@ -14,16 +14,16 @@ from minigrad._core import engine
 from minigrad._core.accumulate import accumulator
 from minigrad.autograd import anomaly_mode, grad_mode, graph
 from minigrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
-from minigrad.autograd.grad_mode import (enable_grad, enforce_grad_layout_policy, inference_mode, is_multithreading_enabled, no_grad,
-                                         set_grad_enabled, set_multithreading_enabled)
+from minigrad.autograd.grad_mode import (enable_grad, enforce_grad_layout_policy, inference_mode, is_multithreading_enabled,
+                                         no_grad, set_grad_enabled, set_multithreading_enabled)
 from minigrad.autograd.graph import GradientEdge, _edge
 from minigrad.autograd.variable import Variable
 from minigrad.creation import ones_like, zeros
 from minigrad.errors import AutogradError, AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
 
-__all__ = ["Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "grad", "grad_mode",
-           "graph", "inference_mode", "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+__all__ = ["Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy", "grad",
+           "grad_mode", "graph", "inference_mode", "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
            "set_multithreading_enabled"]
 
 
@@ -56,8 +56,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
-            raise AutogradError("MG-E108", "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
-                                "Please only use `grad_tensors`.")
+            raise AutogradError("MG-E108", "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                                "`backward()`. Please only use `grad_tensors`.")
         grad_tensors = grad_variables
     listed = None if inputs is None else as_inputs(inputs, "backward")
     roots, grads = root_edges(tensors, grad_tensors)
@@ -165,13 +165,13 @@ def _result(found, x, index, allow_unused, materialize, create_graph):
     if found is not None:
         return found
     if not allow_unused:
-        raise AutogradError("MG-E109", f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
-                            "allow_unused=True if this is the desired behavior.")
+        raise AutogradError("MG-E109", f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
+                            "Set allow_unused=True if this is the desired behavior.")
     if not materialize:
         return None
     if isinstance(x, GradientEdge):
-        raise AutogradError("MG-E109", "materialize_grads cannot be used when the given input is a GradientEdge and no gradient arrives: "
-                            "there is no tensor to take the zeros' shape from")
+        raise AutogradError("MG-E109", "materialize_grads cannot be used when the given input is a GradientEdge and no gradient "
+                            "arrives: there is no tensor to take the zeros' shape from")
     return zeros(tuple(x.shape), dtype=x.dtype, device=x.device, requires_grad=bool(create_graph))
 
 
@@ -198,8 +198,8 @@ def root_edges(tensors, gradients):
         if node is None:
             if not root.requires_grad:
                 raise AutogradError("MG-E110", f"element {i} of tensors does not require grad and does not have a grad_fn",
-                                    fix="nothing on the way to it required a gradient: set requires_grad=True on the parameters, and "
-                                        "do not compute it under no_grad() or through detach()")
+                                    fix="nothing on the way to it required a gradient: set requires_grad=True on the parameters, "
+                                        "and do not compute it under no_grad() or through detach()")
             node = accumulator(root)
         edges.append((node, number))
         grads.append(root_gradient(root, node, number, g, i))
@@ -213,7 +213,8 @@ def root_gradient(root, node, number, g, index):
         if not isinstance(root, GradientEdge) and not root.requires_grad:
             return None
         if meta.numel != 1:
-            raise AutogradError("MG-E108", "grad can be implicitly created only for scalar outputs", found=f"shape {list(meta.shape)}",
+            raise AutogradError("MG-E108", "grad can be implicitly created only for scalar outputs",
+                                found=f"shape {list(meta.shape)}",
                                 fix="reduce it first, for instance with .sum() or .mean(), or pass its gradient: "
                                     "y.backward(mg.ones_like(y))")
         if not meta.dtype.is_floating_point:
@@ -223,12 +224,12 @@ def root_gradient(root, node, number, g, index):
     if not isinstance(g, Tensor):
         raise AutogradTypeError("MG-E108", f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if tuple(g.shape) != meta.shape:
-        raise AutogradError("MG-E108", f"Mismatch in shape: grad_output[{index}] has a shape of {list(g.shape)} and output[{index}] has a "
-                            f"shape of {list(meta.shape)}.")
+        raise AutogradError("MG-E108", f"Mismatch in shape: grad_output[{index}] has a shape of {list(g.shape)} and "
+                            f"output[{index}] has a shape of {list(meta.shape)}.")
     if g.dtype.is_complex != meta.dtype.is_complex:
-        raise AutogradError("MG-E108", f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
-                            f"dtype: grad_output[{index}] has a dtype of {g.dtype.name} and output[{index}] has a dtype of "
-                            f"{meta.dtype.name}.")
+        raise AutogradError("MG-E108", f"For complex Tensors, both grad_output and output are required to have the same dtype. "
+                            f"Mismatch in dtype: grad_output[{index}] has a dtype of {g.dtype.name} and output[{index}] has a "
+                            f"dtype of {meta.dtype.name}.")
     return g
 
 
@@ -239,8 +240,9 @@ def _warn_of_cycle():
     global _warned
     if not _warned:
         _warned = True
-        warnings.warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
-                      "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this.",
+        warnings.warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+                      "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
+                      "this.",
                       UserWarning, stacklevel=3)
 
 
@@ -256,10 +258,10 @@ def batched(outputs, grad_outputs, inputs, retain_graph, create_graph, allow_unu
         if isinstance(y, GradientEdge):
             raise AutogradError("MG-E108", "is_grads_batched=True is not supported with GradientEdge")
         if g.ndim == 0 or tuple(g.shape[1:]) != tuple(y.shape):
-            raise AutogradError("MG-E108", f"If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
-                                f"dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding output, "
-                                f"but a mismatch was detected: grad_output[{i}] has a shape of {list(g.shape)} and output[{i}] has a shape "
-                                f"of {list(y.shape)}.")
+            raise AutogradError("MG-E108", f"If `is_grads_batched=True`, we interpret the first dimension of each grad_output as "
+                                f"the batch dimension. The sizes of the remaining dimensions are expected to match the shape of "
+                                f"corresponding output, but a mismatch was detected: grad_output[{i}] has a shape of "
+                                f"{list(g.shape)} and output[{i}] has a shape of {list(y.shape)}.")
     n = gradients[0].shape[0]
     keep = create_graph if retain_graph is None else retain_graph
     rows = [grad(outputs, inputs, [g[i] for g in gradients], True if i < n - 1 else keep, create_graph, True, allow_unused, False,

@@ -87,9 +87,9 @@ class BareMode(Mode):
 def decorated(context, function):
     """`function` with a fresh ``context()`` around each call, or around each step of a generator or coroutine."""
     if inspect.isclass(function):
-        warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
-                      "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and "
-                      "nothing else.", FutureWarning, stacklevel=3)
+        warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                      "functions or methods. To preserve the current behavior of class decoration, you can directly decorate the "
+                      "`__init__` method and nothing else.", FutureWarning, stacklevel=3)
 
         @functools.wraps(function, updated=())
         def make(*args, **kwargs):

@@ -102,7 +102,8 @@ def _edge(x, what):
     """A tensor or GradientEdge as the pair (node or None, number)."""
     if isinstance(x, GradientEdge):
         if not isinstance(x.node, _Node):
-            raise AutogradError("MG-E107", "GradientEdge's first object must be an autograd.graph.Node", found=type(x.node).__name__)
+            raise AutogradError("MG-E107", "GradientEdge's first object must be an autograd.graph.Node",
+                                found=type(x.node).__name__)
         if not 0 <= x.output_nr < len(x.node._input_metadata):
             raise AutogradError("MG-E107", f"GradientEdge's output_nr {x.output_nr} is out of range: {x.node.name()} belongs to an "
                                 f"op with {len(x.node._input_metadata)} outputs")
