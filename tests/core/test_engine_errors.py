@@ -1,6 +1,8 @@
 """What an error leaves behind, and what a node may return: engine.md 18 and 7."""
 
+import gc
 import traceback
+import weakref
 
 import numpy as np
 import pytest
@@ -114,6 +116,31 @@ def test_buffers_of_nested_runs_are_forgotten(m):
     assert value(x.grad) == 8
     z.backward()
     assert value(x.grad) == 16
+
+
+def test_half_filled_buffers_are_freed(m):
+    """engine/X-22: at once, not with the graph; also those that a nested run keeps apart."""
+    x = leaf(m, 1., 2.)
+    y = x * 1
+    a, b = y * 3, y * 5
+    z = (a + b).sum()
+    alive = []
+    b.grad_fn.register_hook(lambda grads, _: alive.append(weakref.ref(grads[0])))
+
+    def fail(g):
+        if not nested:
+            nested.append(True)
+            with raises(ValueError, "a"):
+                z.backward(retain_graph=True)
+            gc.collect()
+            assert alive[0]() is not None and alive[1]() is None
+        raise ValueError("a")
+    nested = []
+    a.register_hook(fail)
+    with raises(ValueError, "a"):
+        z.backward(retain_graph=True)
+    gc.collect()
+    assert [ref() for ref in alive] == [None, None]
 
 
 # ---- what a node may return ---------------------------------------------------------------------------------
