@@ -118,6 +118,29 @@ def test_buffers_of_nested_runs_are_forgotten(m):
     assert value(x.grad) == 16
 
 
+@ours
+@pytest.mark.parametrize("fails", [False, True])
+def test_no_task_outlives_its_call(m, fails):
+    """engine/X-22: whatever happens; while any other task lives, nodes with its stamp are costlier to use."""
+    from minigrad._core.dependencies import live
+    x = leaf(m, 1.)
+    y, z = x * 2, x * 3
+    seen = []
+
+    def hook(g):
+        m.autograd.grad(z, x)
+        seen.append(len(live))
+        if fails:
+            raise ValueError("here")
+    y.register_hook(hook)
+    if fails:
+        with raises(ValueError, "here"):
+            y.backward()
+    else:
+        y.backward()
+    assert seen == [1] and not live
+
+
 def test_half_filled_buffers_are_freed(m):
     """engine/X-22: at once, not with the graph; also those that a nested run keeps apart."""
     x = leaf(m, 1., 2.)

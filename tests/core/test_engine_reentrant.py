@@ -205,7 +205,7 @@ def test_callbacks(m):
     events = []
 
     def first():
-        events.append(("first", value(x.grad), m.is_grad_enabled(), task_id(m) == ids[0]))
+        events.append(("first", value(x.grad), m.is_grad_enabled(), task_id(m) == ids[0], running_node(m)))
         queue_callback(m, note(events, "third"))
     ids = []
 
@@ -215,7 +215,7 @@ def test_callbacks(m):
         queue_callback(m, note(events, "second"))
     y.register_hook(hook)
     y.backward()
-    assert events == [("first", 2, False, True), "second", "third"] and task_id(m) == -1
+    assert events == [("first", 2, False, True, None), "second", "third"] and task_id(m) == -1
 
 
 def test_callback_of_an_inner_run(m):
