@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 
 import pytest
 
@@ -109,14 +110,35 @@ def test_shared_graph_without_retain(m):
         assert x.grad is not None
 
 
-def test_accumulation_from_many_graphs(m):
-    """engine/G-10: one leaf, a graph per thread."""
-    x = leaf(m, 0., 0.)
+@pytest.mark.parametrize("size, rounds, runs", [(2, 30, 3), (200_000, 2, 10)])
+def test_accumulation_from_many_graphs(m, size, rounds, runs):
+    """engine/G-10: one leaf, a graph per thread; also the first gradient, and arrays for which NumPy lets others run."""
+    for _ in range(rounds):
+        x = m.zeros(size, requires_grad=True)
 
-    def work(i):
-        for _ in range(50):
-            (x * 1).sum().backward()
-    assert in_threads(4, work) == [None] * 4 and value(x.grad) == [200, 200]
+        def work(i, x=x):
+            for _ in range(runs):
+                (x * 1).sum().backward()
+        assert in_threads(4, work) == [None] * 4
+        assert value(x.grad.min()) == value(x.grad.max()) == 4 * runs
+
+
+@ours
+def test_a_leaf_is_locked_while_it_is_added_to(m):
+    """engine/W-04, engine/G-10: a gradient whose addition takes its time, and lets others run, is added to by one at a time."""
+    class Slow(m.Tensor):
+        def add_(self, other):
+            inside.append(True)
+            most.append(len(inside))
+            time.sleep(0.002)
+            inside.pop()
+            return super().add_(other)
+    inside, most = [], []
+    x = leaf(m, 1., 2.)
+    x.grad_dtype = None         # so that a gradient of another dtype comes to the method of the one that is there
+    x.grad = m.zeros(2, dtype=m.float64).as_subclass(Slow)
+    assert in_threads(4, lambda i: [(x * 1).sum().backward() for _ in range(3)] and None) == [None] * 4
+    assert most == [1] * 12 and value(x.grad) == [12, 12]
 
 
 @ours
@@ -128,6 +150,23 @@ def test_accumulation_with_history(m):
         for _ in range(25):
             (x * x).sum().backward(create_graph=True)
     assert in_threads(4, work) == [None] * 4 and value(x.grad) == [400, 400]
+    x.grad = None
+
+
+@ours
+def test_accumulation_with_history_starts_again(m):
+    """engine/G-10: if another thread was faster between the sum and its storing."""
+    class Sneaky(m.Tensor):
+        def __add__(self, other):
+            if not entered:
+                entered.append(True)
+                assert in_threads(1, lambda i: (x * x).backward(create_graph=True)) == [None]
+            return super().__add__(other)
+    entered = []
+    x = leaf(m, 3.)
+    x.grad = m.tensor(0.).as_subclass(Sneaky)
+    (x * x).backward(create_graph=True)
+    assert entered and value(x.grad) == 12
     x.grad = None
 
 
