@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from tests.core.engine_tools import accumulator, leaf, ours, raises, value
+from tests.core.engine_tools import accumulator, leaf, ours, queue_callback, raises, value
 
 
 @pytest.fixture(autouse=True)
@@ -179,6 +179,20 @@ def test_one_report_per_task(m):
             (outer * 2).backward()
     assert ["Error detected in ExpBackward0" in messages[0], "Error detected in SinBackward0" in messages[1]] == [True, True]
     assert len(messages) == 2
+
+
+def test_no_report_of_a_callback(m):
+    """engine/Y-05: it is no node."""
+    x = leaf(m, 1.)
+
+    def fail():
+        raise ValueError("callback")
+    with warned() as messages, m.autograd.set_detect_anomaly(True):
+        y = x * 2
+        y.register_hook(lambda g: queue_callback(m, fail))
+        with raises(ValueError, "callback"):
+            y.backward()
+    assert messages == []
 
 
 def test_nan(m):
