@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import minigrad as mg
-from minigrad import _pure
 
 PACKAGE = Path(mg.__file__).parent
 ROOT = PACKAGE.parent
@@ -60,17 +59,6 @@ def test_mode_follows_the_environment(variables, expected):
     found = python("import json, minigrad as mg; from minigrad import _pure; print(json.dumps(_pure.mode()))", **variables)
     built = any((PACKAGE / f"_core/engine{suffix}").exists() for suffix in EXTENSION_SUFFIXES)
     assert found == (expected or ("compiled" if built else "interpreted"))
-
-
-def test_an_edited_source_is_noticed(tmp_path):
-    """A fingerprint is that of the source and of the .pxd beside it."""
-    source = tmp_path / "a.py"
-    source.write_text("1")
-    first = _pure.fingerprint(str(source))
-    source.with_suffix(".pxd").write_text("2")
-    second = _pure.fingerprint(str(source))
-    source.write_text("3")
-    assert len({first, second, _pure.fingerprint(str(source))}) == 3
 
 
 def test_doctor():

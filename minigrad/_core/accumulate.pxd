@@ -1,7 +1,7 @@
 from minigrad._core.anomaly cimport Anomaly, note_creation
 from minigrad._core.c cimport references
 from minigrad._core.hooks cimport run_post_accumulate_hooks
-from minigrad._core.meta cimport Meta
+from minigrad._core.meta cimport DType, Meta, make_meta
 from minigrad._core.node cimport Node, start
 from minigrad._core.state cimport State, current
 from minigrad._core.tensor cimport AutogradMeta, TensorBase, exclusive, wrap
@@ -14,3 +14,5 @@ cdef class AccumulateGrad(Node):
 
 cpdef Node accumulator(TensorBase leaf)
 cdef Node edge_of(TensorBase tensor)
+cdef Meta gradient_meta(TensorBase leaf)
+cdef object choose_grad_dtype(TensorBase leaf, DType dtype)

@@ -26,6 +26,7 @@ import cython
 from minigrad._core.anomaly import Anomaly
 from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.given import given
+from minigrad._core.meta import Meta
 from minigrad._core.node import Node
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradError
@@ -34,6 +35,7 @@ if not cython.compiled:
     from minigrad._core.anomaly import note_creation
     from minigrad._core.c import references
     from minigrad._core.hooks import run_post_accumulate_hooks
+    from minigrad._core.meta import make_meta
     from minigrad._core.node import start
     from minigrad._core.state import current
     from minigrad._core.tensor import exclusive, wrap
@@ -53,7 +55,7 @@ class AccumulateGrad(Node):
     def __init__(self, variable: TensorBase):
         start(self)
         self.variable = variable
-        self.meta = variable._meta
+        self.meta = gradient_meta(variable)
         self.sequence = LAST
         self.hooked = variable._extra is not None and bool(variable._extra.hooks)
         self.lock = threading.Lock()    # two threads may run backward into one leaf
@@ -109,6 +111,26 @@ class AccumulateGrad(Node):
                 if extra.grad is old:
                     extra.grad = total
                     return
+
+
+def gradient_meta(leaf):
+    """What the gradient of `leaf` has to look like: what the leaf does, unless it has a ``grad_dtype`` of its own."""
+    extra = leaf._extra
+    if extra is None or not extra.chose_grad_dtype:
+        return leaf._meta
+    if extra.grad_dtype is None:
+        return Meta(leaf._meta.shape, None, leaf._meta.device)      # any dtype is right
+    return make_meta(leaf._meta.shape, extra.grad_dtype, leaf._meta.device)
+
+
+def choose_grad_dtype(leaf, dtype):
+    """Set ``leaf.grad_dtype``, also for the graphs that exist already."""
+    extra = leaf.extras()
+    extra.chose_grad_dtype = True
+    extra.grad_dtype = dtype
+    node = None if extra.accumulator is None else extra.accumulator()
+    if node is not None:
+        cython.cast(Node, node).meta = gradient_meta(leaf)
 
 
 @cython.cfunc

@@ -45,6 +45,7 @@ from minigrad.errors import AutogradError
 if not cython.compiled:
     from minigrad._core.anomaly import report
     from minigrad._core.node import start
+    from minigrad._core.ready import pop_ready, push_ready
     from minigrad._core.state import current
     from minigrad._core.validation import fitted
 
@@ -111,6 +112,7 @@ def run_task(task: GraphTask, state: State, roots, grads):
     else:
         root = GraphRoot(tuple([r[0] for r in roots]), tuple([r[1] for r in roots]), tuple(grads))
         number = 0
+    task.root = root
     outer = state.task, state.node, state.grad_enabled, state.inference, state.forward_level
     live[task.id] = task
     state.depth += 1
@@ -209,15 +211,58 @@ def will_execute(node):
 
     Raises `RuntimeError` outside a backward.
     """
-    state = current()
-    known: Node = node
-    task: GraphTask = state.task
+    return expects(running_task("_will_engine_execute_node"), node)
+
+
+@cython.cfunc
+def running_task(function) -> GraphTask:
+    task: GraphTask = current().task
     if task is None:
-        raise AutogradError("MG-E125", "_get_should_execute_nodes can only be called during the backward pass",
-                            fix="ask from a hook")
-    if known.task != task.id and known not in task.others:
+        raise AutogradError("MG-E125", f"{function} can only be called during the backward pass", fix="call it from a hook")
+    return task
+
+
+@cython.cfunc
+def expects(task: GraphTask, node: Node) -> cython.bint:
+    """Whether a gradient reaches `node` in `task`."""
+    if node.task != task.id and node not in task.others:
         return False
-    return not task.selective or task.needed(known) != 0
+    return not task.selective or task.needed(node) != 0
+
+
+def execution_order():
+    """The nodes of the current task in the order in which gradients reach them: `GraphTask.run` without the gradients.
+
+    Raises `RuntimeError` outside a backward, and, as PyTorch does, unless multithreading is disabled.
+    """
+    function = "_current_graph_task_execution_order"
+    task = running_task(function)
+    if current().multithreading:
+        raise AutogradError("MG-E125", f"{function} expects the current backward to be executed with multithreading disabled",
+                            fix="with minigrad.autograd.set_multithreading_enabled(False): ...")
+    node: Node
+    waiting = {task.root: 0}
+    stack = [task.root]
+    while stack:
+        node = stack.pop()
+        for following in node.next_nodes():
+            if following in waiting:
+                waiting[following] += 1
+            elif following is not None and expects(task, following):
+                waiting[following] = 1
+                stack.append(following)
+    order = []
+    heap = [task.root]
+    while heap:
+        node = pop_ready(heap)
+        if not isinstance(node, GraphRoot):
+            order.append(node)
+        for following in node.next_nodes():
+            if following in waiting:
+                waiting[following] -= 1
+                if waiting[following] == 0:
+                    push_ready(heap, following)
+    return order
 
 
 def is_checkpoint_valid():

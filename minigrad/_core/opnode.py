@@ -32,6 +32,7 @@ SHAPE = cython.declare(cython.int, 100)
 BY_COLUMNS = cython.declare(cython.int, 200)
 MOST_NEEDED = cython.declare(cython.int, 8)
 NOT_A_TENSOR = cython.declare(cython.int, -1)
+HOLDS_TENSOR = cython.declare(cython.int, 128)      # a bit of OpNode.interior, whose bits 0 to 2 are one per slot
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
 anomaly = cython.declare(Anomaly, _switch)
 
@@ -47,6 +48,7 @@ class OpNode(Node):
         """Save `value`, a tensor or not, in `slot`; `output` is its number if this node produced it."""
         version: cython.int = NOT_A_TENSOR
         if isinstance(value, TensorBase):
+            self.interior |= HOLDS_TENSOR
             if slot > 2:
                 value = save(value, cython.cast(Plan, self.plan).names[slot], output)
             else:
@@ -56,6 +58,8 @@ class OpNode(Node):
                 elif tensor._node is not None:
                     self.interior |= 1 << slot
                 version = tensor.version()
+        elif type(value) is tuple and any_tensor(value):
+            self.interior |= HOLDS_TENSOR
         if slot == 0:
             self.saved0 = value
             self.version0 = version
@@ -84,10 +88,15 @@ class OpNode(Node):
             value = self.saved2
             version = self.version2
         else:
-            value = self.more[slot - 3]
+            more = self.more
+            if more is None:
+                raise spent(self)
+            value = more[slot - 3]
             if isinstance(value, SavedTensor):
                 return cython.cast(SavedTensor, value).value(self, history)
             return value
+        if self.freed:          # asked after the value was read: another thread may let go of it at any time
+            raise spent(self)
         if version == NOT_A_TENSOR:
             return value
         tensor = cython.cast(TensorBase, value)
@@ -100,11 +109,8 @@ class OpNode(Node):
         return tensor
 
     def release(self):
-        n: cython.int = cython.cast(Plan, self.plan).saved
-        if self.more is None and not ((n > 0 and is_tensor(self.version0, self.saved0))
-                                      or (n > 1 and is_tensor(self.version1, self.saved1))
-                                      or (n > 2 and is_tensor(self.version2, self.saved2))):
-            return None     # shapes and options cost nothing: they stay, and so the node may run again
+        if not (self.interior & HOLDS_TENSOR or cython.cast(Plan, self.plan).saves_operand):
+            return None     # shapes and options cost nothing, and so the node may run again
         self.freed = True
         self.saved0 = None
         self.saved1 = None
@@ -195,14 +201,10 @@ class OpNode(Node):
 
 
 @cython.cfunc
-def is_tensor(version: cython.int, value) -> cython.bint:
-    """Whether a saved value, beside which `version` stands, is a tensor or holds some."""
-    if version != NOT_A_TENSOR:
-        return True
-    if type(value) is tuple:
-        for item in value:
-            if isinstance(item, TensorBase):
-                return True
+def any_tensor(items: tuple) -> cython.bint:
+    for item in items:
+        if isinstance(item, TensorBase):
+            return True
     return False
 
 

@@ -8,6 +8,7 @@ cdef class Plan:
     cdef readonly tuple formulas
     cdef readonly object joint
     cdef bint saves_output
+    cdef bint saves_operand
     cdef bint simple
     cdef long long active
     cdef int inputs

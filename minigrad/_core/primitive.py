@@ -119,6 +119,7 @@ class Plan:
         self.formulas = tuple(formulas)
         self.saved = len(names)
         self.saves_output = False
+        self.saves_operand = False      # or an output: what has to go when the node is released
         for k in range(len(names)):
             name = names[k]
             if name in op.params:
@@ -130,3 +131,4 @@ class Plan:
                 self.source[k] = SHAPE + op.params.index(name.removesuffix("_shape"))
             else:
                 self.source[k] = BY_COLUMNS + op.params.index(name.removesuffix("_by_columns"))
+            self.saves_operand |= self.source[k] < op.inputs

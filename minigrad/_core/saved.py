@@ -24,6 +24,7 @@ Mirrors ``torch/csrc/autograd/saved_variable.cpp``. Read next: ``apply.py``.
 
 import cython
 
+from minigrad._core.anomaly import anomaly
 from minigrad.errors import AutogradError
 
 if not cython.compiled:
@@ -71,10 +72,16 @@ def check(tensor, version, interior, name, owner):
         what = f"[{describe(tensor._meta)}]"
         if tensor._node is not None:
             what += f", which is output {tensor._output_number} of {short_name(tensor._node)},"
+        if anomaly.enabled:
+            hint = "Hint: the traceback above shows the forward call whose gradient could not be computed. The variable was " \
+                   "changed in there or anywhere later."
+        else:
+            hint = "Hint: find the forward call whose gradient could not be computed with " \
+                   "minigrad.autograd.set_detect_anomaly(True, check_nan=False)."
         raise AutogradError(
             "MG-E102",
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"{what} is at version {now}; expected version {version} instead.",
+            f"{what} is at version {now}; expected version {version} instead. {hint}",
             node=f"{owner.name()}, which saved it as {name!r}",
             fix="write x = x * 2 in place of x *= 2 (or save a clone()) where the tensor changes between "
                 "forward and backward",

@@ -14,6 +14,7 @@ cdef class GraphTask(Dependencies):
     cdef readonly bint keep_graph
     cdef readonly bint create_graph
     cdef readonly GraphTask outer
+    cdef Node root
     cdef readonly list callbacks
     cdef dict captures
     cdef list captured

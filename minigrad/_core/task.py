@@ -55,6 +55,7 @@ class GraphTask(Dependencies):
         self.create_graph = create_graph
         self.selective = selective
         self.outer = outer          # the task in one of whose nodes this one was started, or None
+        self.root = None            # where it begins
         self.callbacks = []         # run when all nodes are done
         self.others = {}            # node -> Scratch, see Note [Scratch on the node]
         self.requested = {}         # node -> NEEDED or CAPTURED

@@ -1,5 +1,5 @@
 from minigrad._core.c cimport allocate, references
-from minigrad._core.meta cimport Device, Meta, meta_of
+from minigrad._core.meta cimport Device, DType, Meta, meta_of
 from minigrad._core.node cimport Node
 from minigrad._core.version cimport VersionCounter
 
@@ -9,6 +9,8 @@ cdef class AutogradMeta:
     cdef public object hooks
     cdef public object post_accumulate_hooks
     cdef public bint retains_grad
+    cdef public bint chose_grad_dtype
+    cdef public DType grad_dtype
     cdef public TensorBase base
     cdef public Py_ssize_t base_version
     cdef public int creation

@@ -41,6 +41,8 @@ class AutogradMeta:
         self.hooks = None                   # handle id -> hook(grad)
         self.post_accumulate_hooks = None   # handle id -> hook(tensor), leaves only
         self.retains_grad = False
+        self.chose_grad_dtype = False       # whether the user set grad_dtype, of a leaf
+        self.grad_dtype = None              # then this is it; None: whatever comes
         self.base = None                    # of a view: the tensor that is no view itself
         self.base_version = 0               # of a view: the version at which its node was made
         self.creation = 0                   # of a view: how it was made, see views.py

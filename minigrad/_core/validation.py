@@ -41,7 +41,7 @@ def fitted(grad, meta, who, index):
                 expected=describe(meta), found=describe(found),
                 fix="the gradient of a tensor has the shape of that tensor")
         grad = given.sum_to(grad, meta.shape)
-    if found.dtype is not meta.dtype:
+    if found.dtype is not meta.dtype and meta.dtype is not None:
         if not found.dtype.is_floating_point and found.dtype.is_complex != meta.dtype.is_complex:
             raise AutogradError(
                 "MG-E106", f"{who} returned an invalid gradient at index {index} - expected dtype {meta.dtype.name} "

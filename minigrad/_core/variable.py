@@ -25,13 +25,13 @@ from collections import OrderedDict
 import cython
 
 from minigrad._core.handle import add_hook
-from minigrad._core.meta import CPU, Meta
+from minigrad._core.meta import CPU, DType, Meta
 from minigrad._core.node import Node
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradError, AutogradTypeError
 
 if not cython.compiled:
-    from minigrad._core.accumulate import edge_of
+    from minigrad._core.accumulate import choose_grad_dtype, edge_of, gradient_meta
     from minigrad._core.apply import base_requires_grad, binary, unary
     from minigrad._core.c import inherit_arithmetic
     from minigrad._core.meta import meta_of
@@ -238,9 +238,11 @@ class Variable(TensorBase):
         if meta.shape != self._meta.shape:
             raise AutogradError("MG-E114", f"attempting to assign a gradient of size {list(meta.shape)} to a tensor of "
                                 f"size {list(self._meta.shape)}. Please ensure that the gradient and the tensor are the same size")
-        if meta.dtype is not self._meta.dtype:
+        expected: Meta = gradient_meta(self)
+        if meta.dtype is not expected.dtype and expected.dtype is not None:
+            what = "grad_dtype" if expected is not self._meta else "dtype"
             raise AutogradError("MG-E114", f"attempting to assign a gradient with dtype {meta.dtype.name} to a tensor "
-                                f"with dtype {self._meta.dtype.name}.")
+                                f"with {what} {expected.dtype.name}.")
         if meta.device != self._meta.device:
             raise AutogradError("MG-E114", f"attempting to assign a gradient with device {meta.device} to a tensor "
                                 f"with device {self._meta.device}.")
@@ -250,6 +252,35 @@ class Variable(TensorBase):
     def grad(self):
         if self._extra is not None:
             self._extra.grad = None
+
+    @property
+    def grad_dtype(self):
+        """The dtype that gradients are converted to before they are added to `grad`; None leaves them as they come.
+
+        By default that of the tensor. Leaves only. Raises `RuntimeError` on a non-leaf, for what is no dtype, and if
+        there is a gradient of another dtype already. Mirrors ``torch.Tensor.grad_dtype``.
+
+        >>> x = mg.ones(2, requires_grad=True)
+        >>> x.grad_dtype = mg.float64
+        >>> x.sum().backward(); x.grad
+        tensor([1., 1.], dtype=minigrad.float64)
+        """
+        if self.grad_fn is not None:
+            raise AutogradError("MG-E113", "grad_dtype can only be accessed on leaf tensors.", node=self.grad_fn.name())
+        return cython.cast(Meta, gradient_meta(self)).dtype
+
+    @grad_dtype.setter
+    def grad_dtype(self, value):
+        if self.grad_fn is not None:
+            raise AutogradError("MG-E113", "grad_dtype can only be set on leaf tensors.", node=self.grad_fn.name())
+        if value is not None and not isinstance(value, DType):
+            raise AutogradError("MG-E114", f"grad_dtype must be a dtype or None, but got {type(value).__name__}")
+        if value is not None and self._extra is not None and self._extra.grad is not None:
+            present: Meta = cython.cast(TensorBase, self._extra.grad)._meta
+            if present.dtype is not value:
+                raise AutogradError("MG-E114", f"Cannot set grad_dtype to {value.name} because there is already a gradient with "
+                                    f"dtype {present.dtype.name}.", fix="x.grad = None first")
+        choose_grad_dtype(self, value)
 
     def register_hook(self, hook):
         """Call ``hook(grad)`` each time the gradient of this tensor has been computed.
@@ -461,10 +492,10 @@ def use_operators(cls):
 
 def new_tensor(cls, array, requires_grad=False, device=CPU):
     """A leaf of class `cls` around `array`: how every tensor that is not the result of an op comes to be."""
-    tensor = make(cls, array, meta_of(array, device))
-    cython.cast(TensorBase, tensor)._inference = current().inference
+    tensor = cython.cast(TensorBase, make(cls, array, meta_of(array, device)))
+    tensor._inference = current().inference
     if requires_grad:
-        tensor.requires_grad = True
+        cython.cast(object, tensor).requires_grad = True
     return tensor
 
 

@@ -216,7 +216,7 @@ def root_edges(tensors, gradients):
 
 def root_gradient(root, node, number, g, index):
     """The gradient of a root: the one given, checked, or 1."""
-    meta = node._input_metadata[number]
+    meta = root._meta if isinstance(root, Tensor) else node._input_metadata[number]
     if g is None:
         if not isinstance(root, GradientEdge) and not root.requires_grad:
             return None

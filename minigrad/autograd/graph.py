@@ -151,3 +151,14 @@ def _will_engine_execute_node(node):
         RuntimeError: no backward is running.
     """
     return engine.will_execute(node)
+
+
+def _current_graph_task_execution_order():
+    """The nodes of the backward that is running, in the order in which gradients reach them.
+
+    Unlike ``torch._C._current_graph_task_execution_order`` it may be asked at any time, and with several roots.
+
+    Raises:
+        RuntimeError: no backward is running; `set_multithreading_enabled` is not off.
+    """
+    return engine.execution_order()

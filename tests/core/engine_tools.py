@@ -26,13 +26,18 @@ def value(x):
     return None if x is None else [value(g) for g in x] if isinstance(x, (tuple, list)) else x.tolist()
 
 
+def inside(m):
+    """Where the library has what may be asked inside a backward."""
+    return m._C if hasattr(m, "_C") else m.autograd.graph
+
+
 def task_id(m):
     """The number of the backward that is running."""
-    return m._C._current_graph_task_id() if hasattr(m, "_C") else m.autograd.graph._current_graph_task_id()
+    return inside(m)._current_graph_task_id()
 
 
 def running_node(m):
-    return m._C._current_autograd_node() if hasattr(m, "_C") else m.autograd.graph._current_autograd_node()
+    return inside(m)._current_autograd_node()
 
 
 def queue_callback(m, callback):

@@ -295,3 +295,54 @@ def test_gradient_kept_by_a_view_of_it(m):
     b.grad_fn.register_hook(lambda grads, _: kept.append(grads[0][:1]))
     (a + b).sum().backward()
     assert value(kept) == [[5]]
+
+
+# ---- grad_dtype -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chosen, gradient, expected", [
+    ("default", "float64", "float32"), ("float64", "float32", "float64"), ("float16", "float32", "float16"),
+    ("none", "float64", "float64"), ("none", "float16", "float16")])
+@pytest.mark.parametrize("when", ["before the graph", "after it"])
+def test_grad_dtype(m, chosen, gradient, expected, when):
+    """tensor_surface/D-02, tensor_surface/D-03"""
+    x = leaf(m, 1., 2.)
+    kinds = {"none": None, "float16": m.float16, "float32": m.float32, "float64": m.float64}
+    y = x.detach() if when == "before the graph" else x * 1
+    if chosen != "default":
+        x.grad_dtype = kinds[chosen]
+    assert x.grad_dtype is (m.float32 if chosen == "default" else kinds[chosen])
+    for _ in range(2):
+        x.backward(m.ones(2, dtype=kinds[gradient]))
+    assert x.grad.dtype is kinds[expected] and value(x.grad) == [2, 2]
+    del y
+
+
+def test_grad_dtype_of_an_op(m):
+    """tensor_surface/D-02: also what comes from an op is cast, and what grad returns; a live accumulator knows."""
+    x = leaf(m, 1., 2.)
+    y = x * 2
+    x.grad_dtype = m.float64
+    assert m.autograd.grad(y.sum(), x, retain_graph=True)[0].dtype is m.float64
+    y.sum().backward()
+    assert x.grad.dtype is m.float64 and value(x.grad) == [2, 2]
+
+
+def test_grad_dtype_is_checked(m):
+    """tensor_surface/D-01, tensor_surface/D-04"""
+    x = leaf(m, 1., 2.)
+    y = x * 2
+    with raises(RuntimeError, "can only be accessed on leaf tensors"):
+        _ = y.grad_dtype
+    with raises(RuntimeError, "can only be set on leaf tensors"):
+        y.grad_dtype = m.float64
+    with raises(RuntimeError, "grad_dtype must be a"):
+        x.grad_dtype = 3
+    x.grad = m.ones(2)
+    with raises(RuntimeError, "already a gradient with dtype"):
+        x.grad_dtype = m.float64
+    x.grad = None
+    x.grad_dtype = m.float64
+    with raises(RuntimeError, "attempting to assign a gradient with dtype"):
+        x.grad = m.ones(2)
+    x.grad = m.ones(2, dtype=m.float64)

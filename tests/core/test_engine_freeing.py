@@ -107,7 +107,7 @@ def test_mode_of_the_run(m, create):
     y.grad_fn.register_hook(lambda g, _: modes.append(m.is_grad_enabled()))
     x.register_hook(lambda g: g * x)
     with m.no_grad():
-        g, = m.autograd.grad(y.exp() if False else y, x, create_graph=create)
+        g, = m.autograd.grad(y, x, create_graph=create)
     assert modes == [create] * 3 and g.requires_grad is create and value(g) == 2
 
 
@@ -136,3 +136,19 @@ def test_originals_are_saved(m):
     assert y.grad_fn._saved_other is u and y.grad_fn._saved_self is x
     g, = m.autograd.grad(y, x, create_graph=True)
     assert value(m.autograd.grad(g, [u, w])) == [1, 1]
+
+
+@pytest.mark.parametrize("f, again", [
+    (lambda m, x: x.sum(0), True), (lambda m, x: x[:1], True), (lambda m, x: x.mean(1), True), (lambda m, x: 2 - x, True),
+    (lambda m, x: m.cat([x, x]), True), (lambda m, x: x * 2, False), (lambda m, x: x.index_select(0, m.tensor([0])), False),
+    (lambda m, x: x[m.tensor([0, 1])], False), (lambda m, x: m.where(x.detach() > 0, x, x), False), (lambda m, x: x ** 2, False)])
+def test_what_can_run_again(m, f, again):
+    """engine/R-03, engine/R-02: shapes and options are kept; numbers that stand for a tensor, and indices, are not."""
+    x = m.ones(2, 2, requires_grad=True)
+    y = f(m, x).sum()
+    y.backward()
+    if again:
+        y.backward()
+    else:
+        with raises(RuntimeError, AGAIN):
+            y.backward()

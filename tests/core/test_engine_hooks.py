@@ -267,9 +267,27 @@ def test_post_hook_registered_while_the_node_runs(m):
     """graph/N-37: from a pre-hook, it fires with the gradients that the node got."""
     y = leaf(m, 1.) * 2
     seen = []
-    y.grad_fn.register_prehook(lambda _: seen or (y.grad_fn.register_hook(lambda gi, go: seen.append([value(gi[0]), value(go)])) and None))
+
+    def pre(_):
+        y.grad_fn.register_hook(lambda results, grads: seen.append(value([results[0], *grads])))
+    y.grad_fn.register_prehook(pre)
     y.backward()
-    assert seen == [[2, [1]]]
+    assert seen == [[2, 1]]
+
+
+@ours
+@pytest.mark.parametrize("replace", [False, True])
+def test_post_hook_registered_by_the_node_itself(m, replace):
+    """graph/N-37: from inside the backward it fires too, without the gradients that the node got."""
+    from tests.core.test_engine_errors import bad_op
+    seen = []
+
+    def formula(_):
+        y.grad_fn.register_hook(lambda results, grads: seen.append(grads) or ((results[0] * 10,) if replace else None))
+        return m.ones(2)
+    x, y = bad_op(formula)
+    y.sum().backward()
+    assert seen == [()] and value(x.grad) == ([10, 10] if replace else [1, 1])
 
 
 # ---- undefined gradients --------------------------------------------------------------------------------------

@@ -5,7 +5,19 @@ import warnings
 
 import pytest
 
-from tests.core.engine_tools import accumulator, leaf, note, running_node, runs, task_id, value
+from tests.core.engine_tools import (
+    accumulator,
+    inside,
+    leaf,
+    note,
+    ours,
+    queue_callback,
+    raises,
+    running_node,
+    runs,
+    task_id,
+    value,
+)
 
 # ---- the task -------------------------------------------------------------------------------------------
 
@@ -31,6 +43,92 @@ def test_running_node(m):
     z.grad_fn.register_hook(lambda *_: seen.append(running_node(m)))
     z.backward()
     assert seen == [z.grad_fn, y.grad_fn] and running_node(m) is None
+
+
+@ours
+@pytest.mark.parametrize("keep, create, selective", [(False, False, False), (True, False, True), (True, True, False)])
+def test_what_a_task_holds(m, keep, create, selective):
+    """engine/T-01: its flags, its number, the task that it is nested in, and what is to be called at its end."""
+    from minigrad._core.engine import current_task
+    x, w = leaf(m, 2.), leaf(m, 2.)
+    seen = []
+    w.register_hook(lambda g: seen.append(current_task()))
+
+    def hook(g):
+        seen.append(current_task())
+        queue_callback(m, lambda: None)
+        m.autograd.grad(z, w)
+    y, z = x * x, w * 2
+    y.register_hook(hook)
+    if selective:
+        m.autograd.grad(y, x, retain_graph=keep, create_graph=create)
+    else:
+        m.autograd.backward(y, retain_graph=keep, create_graph=create)
+    outer, inner = seen
+    assert (outer.keep_graph, outer.create_graph, outer.selective) == (keep, create, selective)
+    assert outer.outer is None and inner.outer is outer and inner.selective and not inner.keep_graph
+    assert inner.id > outer.id and len(outer.callbacks) == 1 and inner.callbacks == [] and current_task() is None
+
+
+def test_will_execute(m):
+    """graph/Q-03"""
+    x, w = leaf(m, 1.), leaf(m, 1.)
+    y, other = x * 2, w * 3
+    a, b = y.exp(), y.sin()
+    z = a + b * w
+    seen = []
+
+    def hook(g):
+        ask = inside(m)._will_engine_execute_node
+        seen.append([ask(n) for n in (a.grad_fn, b.grad_fn, y.grad_fn, other.grad_fn)])
+    z.register_hook(hook)
+    z.backward(retain_graph=True)
+    m.autograd.grad(z, a, retain_graph=True)
+    z.backward(inputs=[w])
+    assert seen == [[True, True, True, False], [True, False, False, False], [False, False, False, False]]
+    with raises(RuntimeError, "only be called during the backward pass"):
+        inside(m)._will_engine_execute_node(y.grad_fn)
+
+
+@pytest.mark.parametrize("run", ["backward", "grad", "inputs"])
+def test_execution_order(m, run):
+    """graph/Q-04: foretold by a hook on the root; what really runs agrees."""
+    x, w = leaf(m, 1.), leaf(m, 1.)
+    y = x * 2
+    a, b, c = y.exp(), w.sin(), y.cos()
+    d = a * b
+    z = (d + c) * w
+    nodes = {"y": y, "a": a, "b": b, "c": c, "d": d, "z": z}
+    names = {t.grad_fn: name for name, t in nodes.items()}
+    ran, foretold = [], []
+    runs(ran, **{name: t.grad_fn for name, t in nodes.items()})
+    z.register_hook(lambda g: foretold.extend(inside(m)._current_graph_task_execution_order()))
+    with raises(RuntimeError, "executed with multithreading disabled"):
+        z.backward()
+    with m.autograd.set_multithreading_enabled(False):
+        if run == "backward":
+            z.backward()
+        elif run == "grad":
+            m.autograd.grad(z, x)
+        else:
+            z.backward(inputs=[b])
+    found = [names[n] for n in foretold if n in names]
+    assert found == ran == {"backward": ["z", "d", "c", "b", "a", "y"], "grad": ["z", "d", "c", "a", "y"],
+                            "inputs": ["z", "d", "b"]}[run]
+    with pytest.raises(RuntimeError):
+        inside(m)._current_graph_task_execution_order()
+
+
+@ours
+def test_execution_order_at_any_time(m):
+    """graph/Q-04: torch fails after the first node, and with several roots."""
+    x = leaf(m, 1.)
+    y, z = x.exp(), x.sin()
+    seen = []
+    x.register_hook(lambda g: seen.extend(inside(m)._current_graph_task_execution_order()))
+    with m.autograd.set_multithreading_enabled(False):
+        m.autograd.backward([y, z])
+    assert seen == [z.grad_fn, y.grad_fn, seen[2]] and seen[2].variable is x
 
 
 @pytest.mark.parametrize("n", [1, 2])
