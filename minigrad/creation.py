@@ -13,8 +13,7 @@ from minigrad._core.promotion import default_dtype, operands_dtype
 from minigrad._core.variable import new_tensor
 from minigrad.dtypes import as_device, as_dtype, bool_, int64
 from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base import integer
-from minigrad.ops.elementwise import NUMBERS
+from minigrad.ops.base import NUMBERS, integer
 from minigrad.tensor import Tensor
 
 __all__ = ["arange", "as_tensor", "empty", "empty_like", "eye", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like",

@@ -189,7 +189,7 @@ class Tensor(Variable):
     @property
     def real(self):
         """The real part, a view; a real tensor itself."""
-        from minigrad.ops.elementwise import real_part
+        from minigrad.ops.selection import real_part
         return real_part(self)
 
     @property
@@ -225,7 +225,7 @@ class Tensor(Variable):
         tensor([1.-2.j])
         """
         from minigrad._core.apply import call
-        from minigrad.ops.elementwise import Conj
+        from minigrad.ops.selection import Conj
         return call(Conj.op, (self,)) if self.dtype.is_complex else self
 
     # ---- autograd ---------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ class Tensor(Variable):
                 dtype = arg
         if device is not None:
             as_device(device)
-        from minigrad.ops.views import cast, clone
+        from minigrad.ops.copies import cast, clone
         out = self if dtype is None else cast(self, as_dtype(dtype))
         return clone(self) if copy and out is self else out
 

@@ -126,7 +126,7 @@ def edit(path):
 
 @compiled
 @pytest.mark.parametrize("name, module", [("_core/engine.py", "minigrad._core.engine"), ("_core/node.pxd", "minigrad._core.node"),
-                                          ("ops/elementwise.py", "minigrad.ops.elementwise"), ("kernels/cpu/layout.pyx",
+                                          ("ops/arithmetic.py", "minigrad.ops.arithmetic"), ("kernels/cpu/layout.pyx",
                                                   "minigrad.kernels.cpu.layout")])
 def test_an_edited_source_is_noticed(copied, name, module):
     assert not code("import minigrad", root=copied).stderr

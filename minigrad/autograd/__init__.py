@@ -255,7 +255,7 @@ def _warn_of_cycle():
 
 def batched(outputs, grad_outputs, inputs, retain_graph, create_graph, allow_unused, materialize_grads):
     """`grad` for each slice of the gradients' first dimension, the results stacked."""
-    from minigrad.ops.views import stack
+    from minigrad.ops.joining import stack
     single = isinstance(outputs, (Tensor, GradientEdge))
     outputs = [outputs] if single else list(outputs)
     gradients = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs or ())

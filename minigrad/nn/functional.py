@@ -1,16 +1,18 @@
-"""The functions of neural networks. Most are ops, from ``ops/nn.py``.
+"""The functions of neural networks. Most are ops, from ``ops/``.
 
 Mirrors ``torch/nn/functional.py``.
 """
 
 import warnings
 
+from minigrad import ops as _ops
 from minigrad._core.variable import new_tensor
 from minigrad.errors import ShapeError, TensorValueError
-from minigrad.ops import nn as _ops
 from minigrad.ops import sigmoid, tanh
 from minigrad.ops.base import tensor_argument
-from minigrad.ops.nn import avg_pool2d, conv2d, cross_entropy, linear, max_pool2d, mse_loss, nll_loss
+from minigrad.ops.convolution import avg_pool2d, conv2d, max_pool2d
+from minigrad.ops.losses import cross_entropy, mse_loss, nll_loss
+from minigrad.ops.matrix import linear
 from minigrad.random import stream
 from minigrad.tensor import Tensor
 

@@ -9,17 +9,41 @@ from types import SimpleNamespace
 from minigrad._core.apply import binary
 from minigrad._core.given import given
 from minigrad._core.variable import use_rules
-from minigrad.ops import elementwise, indexing, inplace, matrix, nn, reduction, views
+from minigrad.ops import (
+    arithmetic,
+    comparison,
+    convolution,
+    copies,
+    extrema,
+    functions,
+    indexing,
+    inplace,
+    joining,
+    losses,
+    matrix,
+    reduction,
+    selection,
+    softmax as softmaxes,
+    views,
+)
 from minigrad.ops.base import REGISTRY
-from minigrad.ops.elementwise import *
+from minigrad.ops.convolution import conv2d
+from minigrad.ops.arithmetic import *
+from minigrad.ops.comparison import *
+from minigrad.ops.copies import *
+from minigrad.ops.extrema import *
+from minigrad.ops.functions import *
 from minigrad.ops.indexing import *
+from minigrad.ops.joining import *
 from minigrad.ops.matrix import *
-from minigrad.ops.nn import conv2d, log_softmax, softmax
 from minigrad.ops.reduction import *
+from minigrad.ops.selection import *
 from minigrad.ops.views import *
+from minigrad.ops.softmax import log_softmax, softmax
 
 # Functions that are spelled ``mg.f(x, ...)``.
-__all__ = [*elementwise.__all__, *indexing.__all__, *matrix.__all__, *reduction.__all__, *views.__all__,
+__all__ = [*arithmetic.__all__, *comparison.__all__, *copies.__all__, *extrema.__all__, *functions.__all__, *indexing.__all__,
+           *joining.__all__, *matrix.__all__, *reduction.__all__, *selection.__all__, *views.__all__,
            "conv2d", "log_softmax", "softmax"]
 
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).
@@ -34,26 +58,26 @@ def where_method(self, condition, other):
     >>> mg.tensor([1., 2.]).where(mg.tensor([True, False]), 0.)
     tensor([1., 0.])
     """
-    return elementwise.where(condition, self, other)
+    return selection.where(condition, self, other)
 
 
 METHODS["where"] = where_method
 
-given.clone = views.clone
-given.cast = views.cast
+given.clone = copies.clone
+given.cast = copies.cast
 
 use_rules(
-    elementwise.Add.op, elementwise.Sub.op, elementwise.Mul.op, elementwise.Div.op, elementwise.Neg.op,
+    arithmetic.Add.op, arithmetic.Sub.op, arithmetic.Mul.op, arithmetic.Div.op, arithmetic.Neg.op,
     SimpleNamespace(
-        abs=elementwise.abs,
-        compare=elementwise.compare,
+        abs=selection.abs,
+        compare=comparison.compare,
         getitem=indexing.getitem,
-        invert=elementwise.invert,
-        logical=elementwise.logical,
+        invert=comparison.invert,
+        logical=comparison.logical,
         matmul_operator=matrix.matmul_operator,
-        pow_operator=elementwise.pow_operator,
-        rdiv=elementwise.rdiv,
-        rpow=elementwise.rpow,
+        pow_operator=arithmetic.pow_operator,
+        rdiv=arithmetic.rdiv,
+        rpow=arithmetic.rpow,
         setitem=inplace.setitem,
-        rsub=lambda x, y: binary(elementwise.Rsub.op, x, y),
+        rsub=lambda x, y: binary(arithmetic.Rsub.op, x, y),
     ))

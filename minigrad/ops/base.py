@@ -39,6 +39,7 @@ import operator
 import cython
 import numpy as np
 
+from minigrad._core.meta import named_dtype
 from minigrad._core.primitive import Primitive
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
@@ -47,8 +48,14 @@ from minigrad.kernels.contract import NUMBER
 if not cython.compiled:
     from minigrad._core.apply import binary, call, unary
 
-__all__ = ["REGISTRY", "Elementwise", "Linear", "Op", "View", "conj", "dimension", "dimensions",
+__all__ = ["BOOL", "INT64", "NUMBERS", "REGISTRY", "Elementwise", "Linear", "Op", "View", "conj", "dimension", "dimensions",
            "flag", "integer", "named", "op", "tensor_argument", "tensor_error", "two_operands", "unary_function"]
+
+# What counts as a number: NumPy's too.
+NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+
+BOOL = named_dtype("bool")
+INT64 = named_dtype("int64")
 
 # name -> Primitive of every op
 REGISTRY = {}

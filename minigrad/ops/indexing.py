@@ -15,19 +15,17 @@ import operator
 import cython
 import numpy as np
 
-from minigrad._core.meta import named_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base import Linear, dimension, op, tensor_argument
-from minigrad.ops.views import SliceBackward, alias, cast, select, slice_dim, unsqueeze, view
+from minigrad.ops.base import INT64, Linear, dimension, op, tensor_argument
+from minigrad.ops.copies import cast
+from minigrad.ops.joining import SliceBackward, select, slice_dim
+from minigrad.ops.views import alias, unsqueeze, view
 
 if not cython.compiled:
     from minigrad._core.apply import call
 
 __all__ = ["gather", "index_add", "index_select", "scatter_add"]
-
-BOOL = named_dtype("bool")
-INT64 = named_dtype("int64")
 
 
 @op("gather")

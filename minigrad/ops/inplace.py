@@ -13,9 +13,10 @@ from minigrad._core.inplace import write
 from minigrad._core.promotion import operands_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError, TensorTypeError
-from minigrad.ops import elementwise, indexing, views
-from minigrad.ops.base import Linear, Op, View, op, tensor_argument
-from minigrad.ops.elementwise import NUMBERS, Clamp, ClampTensor, clamp_limits, promoted, scaled
+from minigrad.ops import arithmetic, copies, functions, indexing, joining, selection, views
+from minigrad.ops.arithmetic import scaled
+from minigrad.ops.base import NUMBERS, Linear, Op, View, op, tensor_argument
+from minigrad.ops.selection import Clamp, ClampTensor, clamp_limits, promoted
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -178,7 +179,7 @@ def part(x, base_strides, shape, strides, offset):
 given.as_strided = part
 given.as_strided_scatter = lambda x, y, *geometry: call(AsStridedScatter.op, (x, y, *geometry))
 given.as_strided_op = AsStrided.op
-given.zeros_like = elementwise.zeros_like
+given.zeros_like = selection.zeros_like
 
 
 # ---- methods ----------------------------------------------------------------------------------------------
@@ -201,7 +202,7 @@ def binary_method(rule, name):
 def unary_method(rule):
     """``x.exp_()`` and its like."""
     def method(self):
-        if rule is elementwise.Abs and self.dtype.is_complex:
+        if rule is selection.Abs and self.dtype.is_complex:
             raise ShapeError("MG-E203", "In-place abs is not supported for complex tensors.", fix="x.abs() gives a real tensor")
         return write(rule.op, self, ())
     return method
@@ -214,7 +215,7 @@ def add_(self, other, *, alpha=1):
     tensor([2., 3.])
     """
     other = operand("add_", other)
-    return write(elementwise.Add.op, self, (other if type(alpha) is int and alpha == 1 else scaled("add", self, other, alpha),))
+    return write(arithmetic.Add.op, self, (other if type(alpha) is int and alpha == 1 else scaled("add", self, other, alpha),))
 
 
 def sub_(self, other, *, alpha=1):
@@ -224,7 +225,7 @@ def sub_(self, other, *, alpha=1):
     tensor([0., 1.])
     """
     other = operand("sub_", other)
-    return write(elementwise.Sub.op, self, (other if type(alpha) is int and alpha == 1 else scaled("sub", self, other, alpha),))
+    return write(arithmetic.Sub.op, self, (other if type(alpha) is int and alpha == 1 else scaled("sub", self, other, alpha),))
 
 
 def pow_(self, exponent):
@@ -233,10 +234,10 @@ def pow_(self, exponent):
     >>> mg.tensor([1., 2.]).pow_(2)
     tensor([1., 4.])
     """
-    rule = elementwise.Pow if isinstance(exponent, TensorBase) else elementwise.PowScalar
+    rule = arithmetic.Pow if isinstance(exponent, TensorBase) else arithmetic.PowScalar
     if not self.dtype.differentiable and isinstance(exponent, (TensorBase, int)):
         if operands_dtype((self, exponent)).category <= self.dtype.category:
-            return copy_(self, elementwise.pow(self, exponent))
+            return copy_(self, arithmetic.pow(self, exponent))
     return write(rule.op, self, (operand("pow_", exponent),))
 
 
@@ -336,7 +337,7 @@ def assign(view, value):
 def without_leading_ones(value, ndim):
     """`value` without dimensions of size 1 in front that are more than `ndim`."""
     while value.ndim > ndim and value._meta.shape[0] == 1:
-        value = views.select(value, 0, 0)
+        value = joining.select(value, 0, 0)
     return value
 
 
@@ -353,7 +354,7 @@ def put(view, indices, value):
     if value.dtype is not view.dtype:
         if value.numel() != 1:
             raise dtypes_differ(view, value)
-        value = views.cast(value, view.dtype)
+        value = copies.cast(value, view.dtype)
     value = without_leading_ones(value, view.ndim)
     target = indexing.result_shape(view, indices)
     if not broadcasts_to(value._meta.shape, target):
@@ -392,12 +393,12 @@ def put_(self, indices, values, accumulate=False):
 METHODS = {
     "add_": add_, "sub_": sub_, "pow_": pow_, "clamp_": clamp_, "copy_": copy_, "zero_": zero_, "fill_": fill_,
     "index_put_": put_,
-    "mul_": binary_method(elementwise.Mul, "mul_"), "div_": binary_method(elementwise.Div, "div_"),
+    "mul_": binary_method(arithmetic.Mul, "mul_"), "div_": binary_method(arithmetic.Div, "div_"),
     **{name + "_": unary_method(rule) for name, rule in [
-        ("neg", elementwise.Neg), ("exp", elementwise.Exp), ("log", elementwise.Log), ("log1p", elementwise.Log1p),
-        ("sqrt", elementwise.Sqrt), ("rsqrt", elementwise.Rsqrt), ("reciprocal", elementwise.Reciprocal),
-        ("abs", elementwise.Abs), ("sign", elementwise.Sign), ("sin", elementwise.Sin), ("cos", elementwise.Cos),
-        ("tanh", elementwise.Tanh), ("sigmoid", elementwise.Sigmoid), ("relu", elementwise.Relu)]},
+        ("neg", arithmetic.Neg), ("exp", functions.Exp), ("log", functions.Log), ("log1p", functions.Log1p),
+        ("sqrt", functions.Sqrt), ("rsqrt", functions.Rsqrt), ("reciprocal", functions.Reciprocal),
+        ("abs", selection.Abs), ("sign", selection.Sign), ("sin", functions.Sin), ("cos", functions.Cos),
+        ("tanh", functions.Tanh), ("sigmoid", functions.Sigmoid), ("relu", functions.Relu)]},
 }
 for _method in [n for n in METHODS if METHODS[n].__name__ == "method"]:
     METHODS[_method].__name__ = METHODS[_method].__qualname__ = _method

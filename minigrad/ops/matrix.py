@@ -18,7 +18,8 @@ from minigrad._core.meta import Meta
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
 from minigrad.ops.base import Linear, Op, op, tensor_argument
-from minigrad.ops.views import SqueezeDimOfResult, UnsafeView, contiguous, expand, reshape, t, transpose, unsqueeze, view
+from minigrad.ops.copies import contiguous
+from minigrad.ops.views import SqueezeDimOfResult, UnsafeView, expand, reshape, t, transpose, unsqueeze, view
 
 if not cython.compiled:
     from minigrad._core.apply import call

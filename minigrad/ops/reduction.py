@@ -6,29 +6,25 @@ and repeats them, as a view that takes no memory.
 Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` and torch/csrc/autograd/FunctionsManual.cpp.
 """
 
-from collections import namedtuple
-
 import cython
 import numpy as np
 
 from minigrad._core.given import given
-from minigrad._core.meta import named_dtype
 from minigrad._core.promotion import as_dtype, default_dtype
 from minigrad._core.tensor import TensorBase
-from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
-from minigrad.ops.base import Linear, Op, dimension, dimensions, flag, op, tensor_argument
-from minigrad.ops.elementwise import eq, exp, maximum, minimum, ne, where
-from minigrad.ops.indexing import Gather, ScatterAdd
-from minigrad.ops.views import cast, expand, view
+from minigrad.errors import ShapeError, TensorTypeError
+from minigrad.ops.base import INT64, Linear, Op, dimension, dimensions, flag, op, tensor_argument
+from minigrad.ops.comparison import eq, ne
+from minigrad.ops.copies import cast
+from minigrad.ops.functions import exp
+from minigrad.ops.selection import where
+from minigrad.ops.views import expand, view
 
 if not cython.compiled:
     from minigrad._core.apply import call
     from minigrad.ops.base import conj
 
-__all__ = ["all", "amax", "amin", "any", "argmax", "argmin", "logsumexp", "max", "mean", "min", "prod", "std", "sum", "sum_to",
-           "var"]
-
-INT64 = named_dtype("int64")
+__all__ = ["all", "any", "logsumexp", "mean", "prod", "std", "sum", "sum_to", "var"]
 
 
 def restored(g, shape, dims, keepdim):
@@ -182,112 +178,6 @@ def deviation(x, dims):
     return x - call(MeanDim.op, (x, dims, True))
 
 
-class ExtremumRule(Op):
-    """z = the largest or smallest over dims; those that tie share the gradient"""
-
-    inputs = 1
-
-    def vjp_x(g, x, z, dims, keepdim):
-        hits = (x == kept(z, x.shape, dims, keepdim)).to(g.dtype)
-        return restored(g, x.shape, dims, keepdim) * hits / call(SumDim.op, (hits, dims, True))
-
-    def jvp_x(t, x, z, dims, keepdim):
-        hits = (x == kept(z, x.shape, dims, keepdim)).to(t.dtype)
-        return call(SumDim.op, (t * hits / call(SumDim.op, (hits, dims, True)), dims, keepdim))
-
-
-@op("amax")
-class Amax(ExtremumRule):
-    """z = the largest over dims"""
-
-    def forward(k, x, dims, keepdim):
-        return k.amax(x, dims, keepdim)
-
-
-@op("amin")
-class Amin(ExtremumRule):
-    """z = the smallest over dims"""
-
-    def forward(k, x, dims, keepdim):
-        return k.amin(x, dims, keepdim)
-
-
-@op("max", "Max1")
-class Max(ExtremumRule):
-    """z = the largest of everything"""
-
-    def forward(k, x, dims, keepdim):
-        return k.amax(x, dims, keepdim)
-
-
-@op("min", "Min1")
-class Min(ExtremumRule):
-    """z = the smallest of everything"""
-
-    def forward(k, x, dims, keepdim):
-        return k.amin(x, dims, keepdim)
-
-
-class ExtremumWithIndex(Op):
-    """(values, indices) of the extremum along one dimension; the gradient goes to the element at the index"""
-
-    inputs = 1
-    outputs = ("values", "indices")
-
-    def vjp(g, needs, x_shape, indices, dim, keepdim):
-        place, grad = (indices, g[0]) if keepdim else (indices.unsqueeze(dim), g[0].unsqueeze(dim))
-        return (call(ScatterAdd.op, (grad.new_zeros(x_shape), grad, dim, place)),)
-
-    def jvp(ts, indices, dim, keepdim):
-        place = indices if keepdim else indices.unsqueeze(dim)
-        picked = call(Gather.op, (ts[0], dim, place))
-        return (picked if keepdim else picked.squeeze(dim), None)
-
-
-@op("max_dim", "Max0")
-class MaxDim(ExtremumWithIndex):
-    """The largest along one dimension, and where it is"""
-
-    def forward(k, x, dim, keepdim):
-        return picked(k, x, k.argmax(x, dim, True), dim, keepdim)
-
-
-@op("min_dim", "Min0")
-class MinDim(ExtremumWithIndex):
-    """The smallest along one dimension, and where it is"""
-
-    def forward(k, x, dim, keepdim):
-        return picked(k, x, k.argmin(x, dim, True), dim, keepdim)
-
-
-def picked(k, x, index, dim, keepdim):
-    """The elements of `x` at `index`, and the index."""
-    values = k.gather(x, dim, index)
-    return (values, index) if keepdim or not x.ndim else (k.copy(k.select(values, dim, 0)), k.copy(k.select(index, dim, 0)))
-
-
-@op("argmax")
-class Argmax(Op):
-    """z = the position of the largest"""
-
-    inputs = 1
-    differentiable = False
-
-    def forward(k, x, dim, keepdim):
-        return k.argmax(x, dim, keepdim)
-
-
-@op("argmin")
-class Argmin(Op):
-    """z = the position of the smallest"""
-
-    inputs = 1
-    differentiable = False
-
-    def forward(k, x, dim, keepdim):
-        return k.argmin(x, dim, keepdim)
-
-
 @op("logsumexp")
 class Logsumexp(Op):
     """z = log Σ e^x over dims"""
@@ -307,7 +197,6 @@ class Logsumexp(Op):
 def weights(x, z, dims, keepdim):
     """e^(x - z): the softmax of x."""
     return exp(x - kept(z, x.shape, dims, keepdim))
-
 
 # ---- public functions -------------------------------------------------------------------------------------
 
@@ -441,165 +330,6 @@ def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     return var(input, dim, unbiased, keepdim, correction=correction).sqrt()
 
 
-def check_ordered(name, input):
-    """Raise for complex numbers, of which none is the largest."""
-    if input.dtype.is_complex:
-        raise ShapeError("MG-E203", f"{name}(): does not support complex input", fix="x.abs() or x.real")
-
-
-def reduce_extremum(name, rule, input, dim, keepdim):
-    """amax and amin."""
-    tensor_argument(name, input)
-    flag(keepdim, "keepdim", name)
-    check_ordered(name, input)
-    dims = all_or(dim, input.ndim)
-    if input.numel() == 0 and (dim is None or dim == ()):
-        raise ShapeError("MG-E208", f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-                         "reduction dim with the 'dim' argument.")
-    for d in dims:
-        if input.ndim and input.shape[d] == 0:
-            raise OutOfRangeError("MG-E301", f"{name}(): Expected reduction dim {d} to have non-zero size.")
-    return call(rule.op, (input, dims, keepdim))
-
-
-def amax(input, dim=(), keepdim=False):
-    """The largest element over some dimensions, or all. Those that tie share the gradient evenly.
-
-    Mirrors ``torch.amax``.
-
-    Raises:
-        IndexError: there is no such dimension, or it is empty.
-
-    >>> mg.amax(mg.tensor([[1., 5.], [4., 2.]]), 0)
-    tensor([4., 5.])
-    """
-    return reduce_extremum("amax", Amax, input, dim, keepdim)
-
-
-def amin(input, dim=(), keepdim=False):
-    """The smallest element over some dimensions, or all. Those that tie share the gradient evenly.
-
-    Mirrors ``torch.amin``.
-
-    Raises:
-        IndexError: there is no such dimension, or it is empty.
-
-    >>> mg.amin(mg.tensor([[1., 5.], [4., 2.]]), 0)
-    tensor([1., 2.])
-    """
-    return reduce_extremum("amin", Amin, input, dim, keepdim)
-
-
-# The pairs that max and min along a dimension return, as in torch.return_types.
-max_result = namedtuple("max", ("values", "indices"))
-min_result = namedtuple("min", ("values", "indices"))
-
-
-def extremum(name, whole, along, pairwise, result, input, dim, keepdim):
-    """max and min, in their three forms."""
-    tensor_argument(name, input)
-    flag(keepdim, "keepdim", name)
-    check_ordered(name, input)
-    if dim is None:
-        if input.numel() == 0:
-            raise ShapeError("MG-E208", f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-                             "reduction dim with the 'dim' argument.")
-        return call(whole.op, (input, tuple(range(input.ndim)), False))
-    if isinstance(dim, TensorBase) and (dim.ndim or dim.dtype.differentiable):
-        return pairwise(input, dim)
-    at = dimension(dim, input.ndim)
-    if input.ndim and input.shape[at] == 0:
-        raise OutOfRangeError("MG-E301", f"{name}(): Expected reduction dim {at} to have non-zero size.")
-    if input.ndim == 0:
-        return result(call(whole.op, (input, (), False)), input.new_zeros((), dtype=INT64))
-    return result(*call(along.op, (input, at, keepdim)))
-
-
-def max(input, dim=None, keepdim=False):
-    """The largest element; along a dimension, the largest ones and their positions; or of two tensors.
-
-    Args:
-        dim (int or Tensor, optional): a dimension, for the pair (values, indices); a tensor, for `maximum`.
-        keepdim (bool): keep the dimension, with size 1.
-
-    Mirrors ``torch.max``.
-
-    Raises:
-        RuntimeError: there are no elements.
-        IndexError: there is no such dimension.
-
-    >>> mg.max(mg.tensor([[1., 5.], [4., 2.]]), 1)
-    max(values=tensor([5., 4.]), indices=tensor([1, 0]))
-    """
-    return extremum("max", Max, MaxDim, maximum, max_result, input, dim, keepdim)
-
-
-def min(input, dim=None, keepdim=False):
-    """The smallest element; along a dimension, the smallest ones and their positions; or of two tensors.
-
-    Args:
-        dim (int or Tensor, optional): a dimension, for the pair (values, indices); a tensor, for `minimum`.
-        keepdim (bool): keep the dimension, with size 1.
-
-    Mirrors ``torch.min``.
-
-    Raises:
-        RuntimeError: there are no elements.
-        IndexError: there is no such dimension.
-
-    >>> mg.min(mg.tensor([3., 1., 2.]))
-    tensor(1.)
-    """
-    return extremum("min", Min, MinDim, minimum, min_result, input, dim, keepdim)
-
-
-def position(name, rule, input, dim, keepdim):
-    """argmax and argmin."""
-    tensor_argument(name, input)
-    flag(keepdim, "keepdim", name)
-    check_ordered(name, input)
-    if input.dtype.name == "bool":
-        raise ShapeError("MG-E203", f"{name}(): does not support bool input", fix="x.int()")
-    if dim is None:
-        if input.numel() == 0:
-            raise OutOfRangeError("MG-E301", f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-        return call(rule.op, (input, None, keepdim))
-    at = dimension(dim, input.ndim)
-    if input.ndim and input.shape[at] == 0:
-        raise OutOfRangeError("MG-E301", f"{name}(): Expected reduction dim {at} to have non-zero size.")
-    return call(rule.op, (input, at if input.ndim else None, keepdim))
-
-
-def argmax(input, dim=None, keepdim=False):
-    """The position (int64) of the largest element, the first of several. Mirrors ``torch.argmax``.
-
-    Args:
-        dim (int, optional): along this dimension; by default in the flattened tensor.
-
-    Raises:
-        IndexError: there are no elements, or no such dimension.
-
-    >>> mg.argmax(mg.tensor([1., 5., 2.]))
-    tensor(1)
-    """
-    return position("argmax", Argmax, input, dim, keepdim)
-
-
-def argmin(input, dim=None, keepdim=False):
-    """The position (int64) of the smallest element, the first of several. Mirrors ``torch.argmin``.
-
-    Args:
-        dim (int, optional): along this dimension; by default in the flattened tensor.
-
-    Raises:
-        IndexError: there are no elements, or no such dimension.
-
-    >>> mg.argmin(mg.tensor([[3., 1.], [0., 2.]]), 1)
-    tensor([1, 0])
-    """
-    return position("argmin", Argmin, input, dim, keepdim)
-
-
 def all(input, dim=None, keepdim=False):
     """Whether every element is different from 0, of the whole or along dimensions; of none it is True.
 
@@ -663,6 +393,5 @@ def sum_to(x, shape):
         return call(SumDim.op, (x, tuple(dims), False)) if dims else x
     x = call(SumDim.op, (x, tuple(dims), True))
     return view(x, shape) if lead else x
-
 
 given.sum_to = sum_to

@@ -1,0 +1,70 @@
+"""Copies: of the numbers as they are (clone, contiguous) or in another dtype (cast).
+
+Mirrors ``aten/src/ATen/native/{TensorFactories,TensorConversions}.cpp``.
+"""
+
+import cython
+
+from minigrad.ops.base import Linear, op, tensor_argument
+
+if not cython.compiled:
+    from minigrad._core.apply import call
+
+__all__ = ["clone", "contiguous"]
+
+
+@op("clone")
+class Clone(Linear):
+    """z = x, in memory of its own"""
+
+    inputs = 1
+
+    def forward(k, x, dense):
+        return k.copy_with_layout(x, x) if dense else k.copy(x)
+
+    def vjp_x(g):
+        return g
+
+
+@op("to", "ToCopy0")
+class Cast(Linear):
+    """z = x in another dtype"""
+
+    inputs = 1
+
+    def forward(k, x, dtype, source):
+        return k.cast(x, dtype.numpy)
+
+    def vjp_x(g, source):   # the engine casts it back
+        return g.real if g.dtype.is_complex and not source.is_complex else g
+
+
+def clone(input, *, memory_format=None):
+    """A copy of `input` in memory of its own, through which gradients flow. Mirrors ``torch.clone``.
+
+    Args:
+        memory_format (optional): ``mg.contiguous_format`` for a row-major copy; by default the strides of a
+            tensor without gaps are kept.
+
+    >>> x = mg.tensor([1., 2.])
+    >>> y = x.clone(); y.data_ptr() == x.data_ptr()
+    False
+    """
+    tensor_argument("clone", input)
+    return call(Clone.op, (input, memory_format in (None, "preserve_format")))
+
+
+def contiguous(input):
+    """`input` itself if it is row-major without gaps, else such a copy. Mirrors ``torch.Tensor.contiguous``.
+
+    >>> x = mg.zeros(2, 3).t()
+    >>> x.is_contiguous(), x.contiguous().is_contiguous()
+    (False, True)
+    """
+    tensor_argument("contiguous", input)
+    return input if input._meta.backend.kernels.contiguous(input._array) else call(Clone.op, (input, False))
+
+
+def cast(input, dtype):
+    """`input` in `dtype`: itself if it has it already."""
+    return input if input.dtype is dtype else call(Cast.op, (input, dtype, input.dtype))

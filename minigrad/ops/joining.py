@@ -1,0 +1,369 @@
+"""Taking tensors apart and putting them together: slices, split and unbind, which are views; cat and stack.
+
+Mirrors ``aten/src/ATen/native/TensorShape.cpp``.
+"""
+
+import cython
+
+from minigrad._core.promotion import operands_dtype
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorTypeError
+from minigrad.ops.base import Linear, Op, View, dimension, integer, op, tensor_argument
+from minigrad.ops.copies import cast
+from minigrad.ops.views import as_shape
+
+if not cython.compiled:
+    from minigrad._core.apply import call
+
+__all__ = ["cat", "chunk", "concat", "narrow", "select", "split", "stack", "unbind"]
+
+
+@op("select")
+class Select(View):
+    """z = x[..., index, ...]"""
+
+    def forward(k, x, dim, index):
+        return k.select(x, dim, index)
+
+    def vjp_x(g, x_shape, dim, index):
+        return call(SelectBackward.op, (g, x_shape, dim, index))
+
+
+@op("select_backward")
+class SelectBackward(Linear):
+    """z = zeros, but x at one index"""
+
+    inputs = 1
+
+    def forward(k, x, shape, dim, index):
+        z = k.full(shape, 0, x.dtype)
+        k.copy_(k.select(z, dim, index), x)
+        return z
+
+    def vjp_x(g, dim, index):
+        return call(Select.op, (g, dim, index))
+
+
+@op("slice")
+class Slice(View):
+    """z = x[..., start:stop:step, ...]"""
+
+    torch_names = {"x": "self", "stop": "end"}
+
+    def forward(k, x, dim, start, stop, step):
+        return k.slice(x, dim, start, stop, step)
+
+    def vjp_x(g, x_shape, dim, start, stop, step):
+        return call(SliceBackward.op, (g, x_shape, dim, start, stop, step))
+
+
+@op("slice_backward")
+class SliceBackward(Linear):
+    """z = zeros, but x in a slice"""
+
+    inputs = 1
+
+    def forward(k, x, shape, dim, start, stop, step):
+        z = k.full(shape, 0, x.dtype)
+        k.copy_(k.slice(z, dim, start, stop, step), x)
+        return z
+
+    def vjp_x(g, dim, start, stop, step):
+        return call(Slice.op, (g, dim, start, stop, step))
+
+
+class Splitting(View):
+    """Base of the views with several results."""
+
+    inputs = 1
+
+
+@op("split", "Split0")
+class Split(Splitting):
+    """z = x in pieces of one size along dim"""
+
+    def forward(k, x, size, dim):
+        length = x.shape[dim]
+        return tuple([k.slice(x, dim, at, min(at + size, length), 1) for at in range(0, length, size)]
+                     or [k.slice(x, dim, 0, 0, 1)])
+
+    def vjp(g, needs, x_shape, size, dim):
+        length = x_shape[dim]
+        return (joined(g, x_shape, [min(size, length - at) for at in range(0, length, size)] or [0], dim),)
+
+
+@op("split_with_sizes", "SplitWithSizes0")
+class SplitWithSizes(Splitting):
+    """z = x in pieces of given sizes along dim"""
+
+    torch_names = {"x": "self", "sizes": "split_sizes"}
+
+    def forward(k, x, sizes, dim):
+        starts = [sum(sizes[:i]) for i in range(len(sizes))]
+        return tuple([k.slice(x, dim, at, at + size, 1) for at, size in zip(starts, sizes)])
+
+    def vjp(g, needs, x_shape, sizes, dim):
+        return (joined(g, x_shape, sizes, dim),)
+
+
+def joined(grads, shape, sizes, dim):
+    """The gradient of the whole, from those of its pieces, of which some are undefined."""
+    like = next(g for g in grads if g is not None)
+    return cat([like.new_zeros((*shape[:dim], size, *shape[dim + 1:])) if g is None else g
+                for g, size in zip(grads, sizes)], dim)
+
+
+@op("unbind")
+class Unbind(Splitting):
+    """z = the slices of x along dim"""
+
+    def forward(k, x, dim):
+        return tuple([k.select(x, dim, i) for i in range(x.shape[dim])])
+
+    def vjp(g, needs, x_shape, dim):
+        shape = (*x_shape[:dim], *x_shape[dim + 1:])
+        like = next(h for h in g if h is not None)
+        return (stack([like.new_zeros(shape) if h is None else h for h in g], dim),)
+
+
+@op("cat")
+class Cat(Op):
+    """z = the tensors one after the other along dim"""
+
+    variadic = True
+
+    def forward(k, xs, dim):
+        return k.cat(xs, dim)
+
+    def vjp(g, needs, xs_shape, dim):
+        at = 0
+        grads = []
+        for shape, needed in zip(xs_shape, needs):
+            grads.append(call(Slice.op, (g, dim, at, at + shape[dim], 1)) if needed else None)
+            at += shape[dim]
+        return grads
+
+    def jvp(ts, xs, dim):
+        return call(Cat.op, (tuple([x.new_zeros(x.shape) if tangent is None else tangent
+                                    for x, tangent in zip(xs, ts)]), dim))
+
+
+@op("stack")
+class Stack(Op):
+    """z = the tensors along a new dimension"""
+
+    variadic = True
+
+    def forward(k, xs, dim):
+        return k.stack(xs, dim)
+
+    def vjp(g, needs, dim):
+        return [call(Select.op, (g, dim, i)) if needed else None for i, needed in enumerate(needs)]
+
+    def jvp(ts, xs, dim):
+        return call(Stack.op, (tuple([x.new_zeros(x.shape) if tangent is None else tangent
+                                      for x, tangent in zip(xs, ts)]), dim))
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+def select(input, dim, index):
+    """The slice of `input` at `index` along `dim`, without that dimension; a view. Mirrors ``torch.select``.
+
+    Raises:
+        IndexError: there is no such dimension or index.
+
+    >>> mg.arange(6).view(2, 3).select(1, 0)
+    tensor([0, 3])
+    """
+    tensor_argument("select", input)
+    if input.ndim == 0:
+        raise OutOfRangeError("MG-E301", "select() cannot be applied to a 0-dim tensor.")
+    at = dimension(dim, input.ndim)
+    size = input._meta.shape[at]
+    index = integer(index, "index", "select")
+    if not -size <= index < size:
+        raise OutOfRangeError("MG-E301", f"select(): index {index} out of range for tensor of size "
+                              f"{list(input._meta.shape)} at dimension {at}")
+    return call(Select.op, (input, at, index % size))
+
+
+def slice_dim(input, dim, start, stop, step):
+    """``input[..., start:stop:step, ...]`` along `dim`, the bounds being those of a Python slice."""
+    start, stop, step = slice(start, stop, step).indices(input._meta.shape[dim])
+    return call(Slice.op, (input, dim, start, max(start, stop), step))
+
+
+def narrow(input, dim, start, length):
+    """The `length` slices of `input` from `start` on along `dim`; a view. Mirrors ``torch.narrow``.
+
+    Raises:
+        IndexError: there is no such dimension, or `start` is outside it.
+        RuntimeError: `start + length` is outside it, or `length` is negative.
+
+    >>> mg.arange(5).narrow(0, 1, 3)
+    tensor([1, 2, 3])
+    """
+    tensor_argument("narrow", input)
+    if input.ndim == 0:
+        raise ShapeError("MG-E205", "narrow() cannot be applied to a 0-dim tensor.")
+    at = dimension(dim, input.ndim)
+    size = input._meta.shape[at]
+    start, length = integer(start, "start", "narrow"), integer(length, "length", "narrow")
+    if length < 0:
+        raise ShapeError("MG-E206", "narrow(): length must be non-negative.")
+    if not -size <= start <= size:
+        raise OutOfRangeError("MG-E301", f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    start += size if start < 0 else 0
+    if start + length > size:
+        raise ShapeError("MG-E206", f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return call(Slice.op, (input, at, start, start + length, 1))
+
+
+def split(tensor, split_size_or_sections, dim=0):
+    """The pieces of a tensor along `dim`, as views.
+
+    Args:
+        split_size_or_sections (int or list of ints): the size of every piece (the last may be smaller), or
+            the sizes of all of them.
+
+    Raises:
+        RuntimeError: a negative size, or sizes that do not add up.
+        IndexError: there is no such dimension.
+
+    Mirrors ``torch.split``.
+
+    >>> [piece.tolist() for piece in mg.arange(5).split(2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    tensor_argument("split", tensor, "tensor")
+    if tensor.ndim == 0:
+        raise ShapeError("MG-E205", "split expects at least a 1-dimensional tensor")
+    at = dimension(dim, tensor.ndim)
+    length = tensor._meta.shape[at]
+    if isinstance(split_size_or_sections, (list, tuple)):
+        sizes = as_shape((split_size_or_sections,), "split")
+        if sum(sizes) != length or min(sizes, default=0) < 0:
+            raise ShapeError("MG-E206", f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
+                             f"dimension {at}), but got split_sizes={list(sizes)}")
+        return call(SplitWithSizes.op, (tensor, sizes, at))
+    size = integer(split_size_or_sections, "split_size", "split")
+    if size < 0:
+        raise ShapeError("MG-E206", f"split expects split_size be non-negative, but got split_size={size}")
+    if size == 0 and length:
+        raise ShapeError("MG-E206", f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}")
+    return call(Split.op, (tensor, max(size, 1), at))
+
+
+def chunk(input, chunks, dim=0):
+    """`input` in at most `chunks` pieces of equal size along `dim` (the last may be smaller), as views.
+
+    Mirrors ``torch.chunk``.
+
+    Raises:
+        RuntimeError: `chunks` is not positive.
+        IndexError: there is no such dimension.
+
+    >>> [piece.tolist() for piece in mg.arange(5).chunk(2)]
+    [[0, 1, 2], [3, 4]]
+    """
+    tensor_argument("chunk", input)
+    if input.ndim == 0:
+        raise ShapeError("MG-E205", "chunk expects at least a 1-dimensional tensor")
+    if integer(chunks, "chunks", "chunk") <= 0:
+        raise ShapeError("MG-E206", f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    at = dimension(dim, input.ndim)
+    length = input._meta.shape[at]
+    if length == 0:
+        return split(input, [0] * chunks, at)
+    return split(input, -(-length // chunks), at)
+
+
+def unbind(input, dim=0):
+    """The slices of `input` along `dim`, as views. Mirrors ``torch.unbind``.
+
+    Raises:
+        IndexError: there is no such dimension.
+
+    >>> [row.tolist() for row in mg.arange(4).view(2, 2).unbind()]
+    [[0, 1], [2, 3]]
+    """
+    tensor_argument("unbind", input)
+    if input.ndim == 0:
+        raise OutOfRangeError("MG-E301", "Dimension specified as 0 but tensor has no dimensions")
+    at = dimension(dim, input.ndim)
+    return call(Unbind.op, (input, at)) if input._meta.shape[at] else ()
+
+
+def same_kind(function, tensors):
+    """The tensors as a tuple, cast to one dtype. Raises for what is no sequence of tensors."""
+    if isinstance(tensors, TensorBase) or not hasattr(tensors, "__iter__"):
+        raise TensorTypeError("MG-E201", f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
+                              f"{type(tensors).__name__}")
+    found = tuple(tensors)
+    for i, x in enumerate(found):
+        if not isinstance(x, TensorBase):
+            raise TensorTypeError("MG-E201", f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
+    if not found:
+        raise ArgumentError("MG-E302", f"{function} expects a non-empty TensorList")
+    if len({x.dtype for x in found}) > 1:
+        dtype = operands_dtype(found)
+        found = tuple([cast(x, dtype) for x in found])
+    return found
+
+
+def cat(tensors, dim=0):
+    """The tensors one after the other along an existing dimension.
+
+    Args:
+        tensors (sequence of Tensor): of the same shape except along `dim`; a 1-d tensor of size 0 is skipped.
+
+    Raises:
+        ValueError: there are no tensors.
+        RuntimeError: the shapes do not fit.
+        IndexError: there is no such dimension.
+
+    Mirrors ``torch.cat``.
+
+    >>> mg.cat([mg.tensor([1., 2.]), mg.tensor([3.])])
+    tensor([1., 2., 3.])
+    """
+    if hasattr(tensors, "__len__") and not isinstance(tensors, TensorBase) and len(tensors) == 0:
+        raise ValueError("cat(): expected a non-empty list of Tensors")
+    found = same_kind("cat", tensors)
+    for i, x in enumerate(found):
+        if x.ndim == 0:
+            raise ShapeError("MG-E205", f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    kept = tuple([x for x in found if x._meta.shape != (0,)]) or found[:1]
+    first = kept[0]._meta.shape
+    at = dimension(dim, len(first))
+    for i, x in enumerate(kept):
+        shape = x._meta.shape
+        if len(shape) != len(first):
+            raise ShapeError("MG-E204", f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        for d in range(len(first)):
+            if d != at and shape[d] != first[d]:
+                raise ShapeError("MG-E204", f"Sizes of tensors must match except in dimension {at}. Expected size {first[d]} but "
+                                 f"got size {shape[d]} for tensor number {i} in the list.")
+    return call(Cat.op, (kept, at))
+
+concat = cat
+
+
+def stack(tensors, dim=0):
+    """The tensors, all of one shape, along a new dimension. Mirrors ``torch.stack``.
+
+    Raises:
+        RuntimeError: there are no tensors, or their shapes differ.
+        IndexError: `dim` is outside [-ndim - 1, ndim].
+
+    >>> mg.stack([mg.tensor([1., 2.]), mg.tensor([3., 4.])], dim=1)
+    tensor([[1., 3.],
+            [2., 4.]])
+    """
+    found = same_kind("stack", tensors)
+    for i, x in enumerate(found):
+        if x._meta.shape != found[0]._meta.shape:
+            raise ShapeError("MG-E204", f"stack expects each tensor to be equal size, but got {list(found[0]._meta.shape)} at "
+                             f"entry 0 and {list(x._meta.shape)} at entry {i}")
+    return call(Stack.op, (found, dimension(dim, found[0].ndim + 1)))

@@ -1,0 +1,284 @@
+"""Losses: from predictions and targets to one number.
+
+Mirrors ``aten/src/ATen/native/{LossNLL,Loss}.cpp`` and the losses of ``torch/nn/functional.py``.
+"""
+
+import warnings
+
+import cython
+
+from minigrad._core.operands import broadcast_shape
+from minigrad.errors import OutOfRangeError, ShapeError, TensorValueError
+from minigrad.ops.base import INT64, Linear, Op, op, tensor_argument
+from minigrad.ops.reduction import mean, sum
+from minigrad.ops.selection import promoted
+from minigrad.ops.softmax import log_softmax
+from minigrad.ops.views import reshape, squeeze, unsqueeze
+
+if not cython.compiled:
+    from minigrad._core.apply import call
+
+__all__ = ["cross_entropy", "mse_loss", "nll_loss"]
+
+
+def reduced(loss, reduction):
+    """A loss per element as the caller wants it."""
+    if reduction == "none":
+        return loss
+    return mean(loss) if reduction == "mean" else sum(loss)
+
+
+def reduction_of(reduction, size_average, reduce):
+    """The name of the reduction, checked; with a warning that of the old arguments `size_average` and `reduce`, if given."""
+    if size_average is not None or reduce is not None:
+        each, total = reduce is not None and not reduce, size_average is not None and not size_average
+        reduction = "none" if each else "sum" if total else "mean"
+        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=3)
+    if reduction not in ("none", "mean", "sum"):
+        raise TensorValueError("MG-E302", f"{reduction} is not a valid value for reduction", expected="'none', 'mean' or 'sum'")
+    return reduction
+
+
+@op("nll_loss", "NllLoss0")
+class NllLoss(Linear):
+    """z = -x[target] weight[target], averaged over the total weight"""
+
+    inputs = 1
+    outputs = ("z", "total_weight")
+
+    def forward(k, x, target, weight, ignore_index, reduction):
+        return k.nll_loss(x, target, weight, ignore_index, reduction)
+
+    def vjp(g, needs, x_shape, target, weight, total_weight, ignore_index, reduction):
+        return (call(NllLossBackward.op, (g[0], x_shape, target, weight, total_weight, ignore_index, reduction)),)
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return (call(cls.op, (tangents[0], *args[1:]))[0], None)
+
+
+@op("nll_loss2d", "NllLoss2D0")
+class NllLoss2d(NllLoss):
+    """`NllLoss` of planes: PyTorch counts it as another op"""
+
+
+@op("nll_loss_backward")
+class NllLossBackward(Linear):
+    """z = the gradient of nll_loss, where its own is x"""
+
+    inputs = 1
+    torch_names = {"x": "grad_output"}
+
+    def forward(k, x, shape, target, weight, total, ignore_index, reduction):
+        return k.nll_loss_backward(x, shape, target, weight, total, ignore_index, reduction)
+
+    def vjp_x(g, target, weight, total, ignore_index, reduction):
+        if reduction == "mean":     # linear, so its adjoint is the forward over the same total weight
+            return call(NllLoss.op, (g, target, weight, ignore_index, "sum"))[0] / total
+        return call(NllLoss.op, (g, target, weight, ignore_index, reduction))[0]
+
+
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    """The negative log likelihood of the right classes.
+
+    Args:
+        input (Tensor): log-probabilities, (C), (N, C) or (N, C, d1, d2, ...).
+        target (Tensor): classes, int64, of the same shape without C.
+        weight (Tensor, optional): (C), a factor per class; "mean" is over the total weight.
+        ignore_index (int): targets with this value count for nothing.
+        reduction (str): ``"none"``, ``"mean"`` or ``"sum"``.
+
+    `size_average` and `reduce` are the old form of `reduction`. Mirrors ``torch.nn.functional.nll_loss``.
+
+    Raises:
+        ValueError: the batch sizes differ, or the reduction is unknown.
+        IndexError: a target is no class.
+        RuntimeError: the shapes or dtypes do not fit.
+
+    >>> F.nll_loss(mg.tensor([[-0.5, -1.0]]), mg.tensor([1]))
+    tensor(1.)
+    """
+    tensor_argument("nll_loss", input)
+    tensor_argument("nll_loss", target, "target", 2)
+    reduction = reduction_of(reduction, size_average, reduce)
+    if weight is not None:
+        tensor_argument("nll_loss", weight, "weight", 3)
+    if input.ndim == 0:
+        raise TensorValueError("MG-E204", "Expected 1 or more dimensions (got 0)")
+    if input.ndim == 1 and target.ndim == 1:
+        if target.shape[0] != 1:
+            raise TensorValueError("MG-E204", f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
+        target = squeeze(target, 0)
+    if input.ndim == 1 and target.ndim == 0:
+        z = nll_loss(unsqueeze(input, 0), unsqueeze(target, 0), weight, None, ignore_index, None, reduction)
+        return squeeze(z, 0) if reduction == "none" else z
+    if input.ndim == 1:
+        raise ShapeError("MG-E204", "nll_loss(): with an input of classes alone the target is one class",
+                         found=f"shapes {list(input.shape)} and {list(target.shape)}")
+    if input.shape[0] != target.shape[0] if target.ndim else True:
+        raise TensorValueError("MG-E204", f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
+                               f"({target.shape[0] if target.ndim else 'none'}).")
+    if tuple(target.shape) != (input.shape[0], *input.shape[2:]):
+        raise ShapeError("MG-E204", f"Expected target size {[input.shape[0], *input.shape[2:]]}, got {list(target.shape)}")
+    if target.dtype is not INT64:
+        raise ShapeError("MG-E203", f"expected scalar type Long (int64) but found {target.dtype.name}, in nll_loss()",
+                         fix="target.long()")
+    if weight is not None and tuple(weight.shape) != (input.shape[1],):
+        raise ShapeError("MG-E204", f"weight tensor should be defined either for all {input.shape[1]} classes or no classes but "
+                         f"got weight tensor of shape: {list(weight.shape)}")
+    outside = target._meta.backend.kernels.class_outside(target._array, input.shape[1], ignore_index)
+    if outside is not None:
+        raise OutOfRangeError("MG-E301", f"Target {outside} is out of bounds.",
+                              expected=f"classes from 0 to {input.shape[1] - 1}, or ignore_index={ignore_index}")
+    if not input.dtype.is_floating_point:
+        raise ShapeError("MG-E203", f"nll_loss() is only implemented for floating point tensors, not {input.dtype.name}")
+    rule = NllLoss if input.ndim == 2 else NllLoss2d
+    return call(rule.op, (input, target, weight, ignore_index, reduction))[0]
+
+
+def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
+                  label_smoothing=0.0):
+    """The cross entropy between the softmax of `input` and the target classes (or probabilities).
+
+    Args:
+        input (Tensor): unnormalised scores ("logits"), (C), (N, C) or (N, C, d1, d2, ...).
+        target (Tensor): classes, int64, of the same shape without C; or probabilities of input's shape.
+        weight (Tensor, optional): (C), a factor per class.
+        ignore_index (int): class targets with this value count for nothing.
+        reduction (str): ``"none"``, ``"mean"`` or ``"sum"``.
+        label_smoothing (float): in [0, 1], how much of each target is spread evenly over all classes.
+
+    `size_average` and `reduce` are the old form of `reduction`.
+    Mirrors ``torch.nn.functional.cross_entropy``.
+
+    Raises:
+        ValueError: the batch sizes differ, or the reduction is unknown.
+        IndexError: a target is no class.
+        RuntimeError: the shapes or dtypes do not fit.
+
+    >>> F.cross_entropy(mg.tensor([[2., 0.], [0., 2.]]), mg.tensor([0, 0]))
+    tensor(1.1269)
+    """
+    tensor_argument("cross_entropy", input)
+    tensor_argument("cross_entropy", target, "target", 2)
+    reduction = reduction_of(reduction, size_average, reduce)
+    label_smoothing = max(label_smoothing, 0.0)
+    if label_smoothing > 1:
+        raise ShapeError("MG-E302", f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if input.ndim == 0:
+        raise OutOfRangeError("MG-E204", "cross_entropy(): input must have a dimension of classes: Dimension out of range")
+    classes = 0 if input.ndim == 1 else 1
+    scores = log_softmax(input, classes)
+    if target.dtype.is_floating_point:
+        return cross_entropy_of_probabilities(scores, target, weight, reduction, label_smoothing, classes)
+    loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
+    if not label_smoothing:
+        return loss
+    return smoothed(loss, scores, target, weight, ignore_index, reduction, label_smoothing, classes)
+
+
+def cross_entropy_of_probabilities(scores, target, weight, reduction, label_smoothing, classes):
+    """`cross_entropy` where the target is a distribution per example."""
+    if target.ndim and target.shape[0] != scores.shape[0]:
+        raise TensorValueError("MG-E204", f"Expected input batch_size ({scores.shape[0]}) to match target batch_size "
+                               f"({target.shape[0]}).")
+    if target.shape != scores.shape:
+        raise ShapeError("MG-E204", "Expected floating point type for target with class probabilities to have the shape of input",
+                         expected=f"shape {list(scores.shape)}", found=f"shape {list(target.shape)}")
+    n = scores.shape[classes]
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / n
+    product = scores * target
+    if weight is not None:
+        product = product * reshape(weight, *[n if d == classes else 1 for d in range(scores.ndim)])
+    if reduction == "none":
+        return -sum(product, classes)
+    return -sum(product) / (scores.numel() // n) if reduction == "mean" else -sum(product)
+
+
+def smoothed(loss, scores, target, weight, ignore_index, reduction, label_smoothing, classes):
+    """Mix `loss` with the loss against an even distribution."""
+    n = scores.shape[classes]
+    kept = (target != ignore_index).to(scores.dtype)
+    spread = scores if weight is None else scores * reshape(weight, *[n if d == classes else 1 for d in range(scores.ndim)])
+    even = -sum(spread, classes) * kept
+    if reduction == "none":
+        even = even / n
+    elif reduction == "sum":
+        even = sum(even) / n
+    else:
+        size = kept if weight is None else weight[(target * kept.long())] * kept
+        even = sum(even) / n / sum(size)
+    return (1 - label_smoothing) * loss + label_smoothing * even
+
+
+@op("mse_loss", "MseLoss0")
+class MseLoss(Op):
+    """z = (x - y)², averaged or summed"""
+
+    torch_names = {"x": "self", "y": "target"}
+
+    def forward(k, x, y, reduction):
+        squares = k.pow(k.sub(x, y), 2)
+        if reduction == "none":
+            return squares
+        z = k.sum(squares, tuple(range(squares.ndim)), False)
+        return k.div(z, float(squares.size)) if reduction == "mean" else z
+
+    def vjp_x(g, x, y, reduction):      # dx = 2 g (x - y) / n
+        return g * (x - y) * norm(x, y, reduction)
+
+    def vjp_y(g, x, y, reduction):
+        return g * (y - x) * norm(x, y, reduction)
+
+    def jvp(ts, x, y, reduction):
+        tx, ty = ts
+        difference = tx if ty is None else -ty if tx is None else tx - ty
+        return reduced(2 * (x - y) * difference, reduction)
+
+
+def norm(x, y, reduction):
+    """2 / n, where the mean is taken over n elements."""
+    if reduction != "mean":
+        return 2.0
+    n = (x - y).numel() if x.shape != y.shape else x.numel()
+    return 2.0 / n if n else float("nan")
+
+
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The squared error (input - target)², averaged over all elements, summed, or as it is.
+
+    Args:
+        input, target (Tensor): of one shape, or of shapes that broadcast, which gives a warning.
+        reduction (str): ``"none"``, ``"mean"`` or ``"sum"``.
+        weight (Tensor, optional): a factor per element, of input's shape; "mean" is over the total weight.
+
+    `size_average` and `reduce` are the old form of `reduction`. Mirrors ``torch.nn.functional.mse_loss``.
+
+    Raises:
+        ValueError: the reduction is unknown, or `weight` of another shape.
+        RuntimeError: the shapes cannot be broadcast together.
+
+    >>> F.mse_loss(mg.tensor([1., 2.]), mg.tensor([0., 0.]))
+    tensor(2.5000)
+    """
+    tensor_argument("mse_loss", input)
+    tensor_argument("mse_loss", target, "target", 2)
+    reduction = reduction_of(reduction, size_average, reduce)
+    if input.shape != target.shape:
+        warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
+                      "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=2)
+        shape = broadcast_shape([input._meta, target._meta])
+    if weight is not None:
+        if weight.shape != input.shape:
+            raise TensorValueError("MG-E204", "Weights and input must have the same size.",
+                                   found=f"{weight.shape} and {input.shape}")
+        squares = (input - target) ** 2 * weight
+        return sum(squares) / sum(weight) if reduction == "mean" else reduced(squares, reduction)
+    if input.dtype is not target.dtype:
+        input, target = promoted("mse_loss", input, input, target)
+    if input.dtype.name == "bool":
+        raise ShapeError("MG-E203", "mse_loss() is not implemented for bool", fix="x.float()")
+    if input.shape != target.shape:
+        input, target = input.expand(shape), target.expand(shape)
+    return call(MseLoss.op, (input, target, reduction))
