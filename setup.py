@@ -51,7 +51,7 @@ def extensions():
         Extension(
             ".".join(path.with_suffix("").parts), [str(path)],
             include_dirs=[numpy.get_include(), "minigrad/kernels/cpu"],
-            depends=["minigrad/kernels/cpu/loops.h", "minigrad/kernels/cpu/steps.h"] if path.suffix == ".pyx" else [],
+            depends=sorted(map(str, Path("minigrad/kernels/cpu").glob("*.h"))) if path.suffix == ".pyx" else [],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
             extra_compile_args=[] if windows else ["-O3", "-fno-math-errno", "-fno-trapping-math", "-Wno-array-bounds",
                                                    *(openmp if path.suffix == ".pyx" else [])],

@@ -1,21 +1,14 @@
 /* The inner loops of the elementwise kernels, one pair (float, double) per line of the table below.
 
-   Each is a plain C loop over contiguous memory that the compiler vectorises; on x86-64 Linux it makes three
-   versions (AVX-512, AVX2, baseline) and the loader picks the best for the machine. A loop comes in three
+   Each is a plain C loop over contiguous memory that the compiler vectorises (simd.h). A loop comes in three
    layouts: both operands arrays (VV), the second a single number (VS), the first (SV). */
 #ifndef MINIGRAD_LOOPS_H
 #define MINIGRAD_LOOPS_H
 
 #include <math.h>
-#include <stddef.h>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
-#define MG_SIMD __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define MG_SIMD
-#endif
+#include "simd.h"
 
-typedef ptrdiff_t mg_size;
 typedef void (*mg_binary)(const void *, const void *, void *, mg_size);
 typedef void (*mg_unary)(const void *, void *, mg_size);
 

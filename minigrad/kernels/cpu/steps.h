@@ -1,18 +1,13 @@
 /* The steps of optimisers, one pass over the parameter each: for float and for double.
 
    What depends on the options is decided outside of the loops or folded into numbers (no weight decay is a
-   decay of 0), so that they vectorise. See loops.h for MG_SIMD. */
+   decay of 0), so that they vectorise. */
 #ifndef MINIGRAD_STEPS_H
 #define MINIGRAD_STEPS_H
 
-#include "loops.h"
+#include <math.h>
 
-#undef MG_SIMD
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
-#define MG_SIMD __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define MG_SIMD
-#endif
+#include "simd.h"
 
 #define MG_STEPS(T, suffix, root)                                                                                       \
     MG_SIMD static void mg_adam_##suffix(T *restrict w, const T *restrict g, T *restrict m, T *restrict v, mg_size n,    \
