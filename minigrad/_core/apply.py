@@ -26,7 +26,7 @@ if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.meta import meta_of
     from minigrad._core.operands import broadcast_shape, not_a_tensor, on_one_device
-    from minigrad._core.opnode import all_undefined, record, record_many
+    from minigrad._core.opnode import all_undefined, any_tensor, record, record_many
     from minigrad._core.state import current
     from minigrad._core.tensor import make, plain, wrap
 
@@ -208,14 +208,6 @@ def array_in(argument):
     if type(argument) is tuple and argument and any_tensor(argument):
         return tuple([array_in(x) for x in argument])
     return argument
-
-
-@cython.cfunc
-def any_tensor(items: tuple) -> cython.bint:
-    for x in items:
-        if isinstance(x, TensorBase):
-            return True
-    return False
 
 
 @cython.cfunc

@@ -17,3 +17,4 @@ cdef OpNode record(Primitive op, State state, long long mask, int edges, Node ne
 cdef OpNode record_many(Primitive op, State state, long long mask, tuple nodes, object numbers, TensorBase out, object outs, tuple args)
 cdef object described(int source, tuple args)
 cdef bint all_undefined(list grads)
+cdef bint any_tensor(tuple items)

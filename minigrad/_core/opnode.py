@@ -200,16 +200,16 @@ class OpNode(Node):
         return [*object.__dir__(self), *["_saved_" + name for name in self.saved_names()]]
 
 
-@cython.cfunc
-def any_tensor(items: tuple) -> cython.bint:
+def any_tensor(items):
+    """Whether one of them is a tensor."""
     for item in items:
         if isinstance(item, TensorBase):
             return True
     return False
 
 
-@cython.cfunc
-def all_undefined(grads: list) -> cython.bint:
+def all_undefined(grads):
+    """Whether none of the gradients is there."""
     for grad in grads:
         if grad is not None:
             return False
