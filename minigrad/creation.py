@@ -79,7 +79,7 @@ def as_array(data, dtype, copy):
         raise no_number(data, dtype)
     if dtype is not None and array.dtype != dtype:
         if array.dtype.kind == "c" and dtype.kind not in "cb":
-            array = array.real
+            array = np.real(array)
         with np.errstate(all="ignore"):
             array = array.astype(dtype)
     elif copy:

@@ -526,7 +526,7 @@ class Tensor(Variable):
 
     def __contains__(self, element):
         if isinstance(element, (Tensor, int, float, complex)):
-            return bool((self == element)._array.any())    # pyright: ignore[reportAttributeAccessIssue]
+            return bool(self.eq(element)._array.any())
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __bool__(self):
