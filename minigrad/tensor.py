@@ -14,6 +14,7 @@ import numpy as np
 
 from minigrad._core.tensor import use_tensor_class
 from minigrad._core.variable import Variable, new_tensor, use_operators
+from minigrad._data import as_array
 from minigrad._tensor_str import tensor_str
 from minigrad.dtypes import (
     as_device,
@@ -61,7 +62,6 @@ class Tensor(Variable):
         if len(data) == 1 and isinstance(data[0], Tensor):
             return new_tensor(cls, data[0]._array)
         if len(data) == 1 and not isinstance(data[0], int):
-            from minigrad.creation import as_array
             return new_tensor(cls, as_array(data[0], np.dtype("float32"), copy=True))
         return new_tensor(cls, np.empty(data or (0,), np.float32))
 
@@ -440,7 +440,7 @@ class Tensor(Variable):
         >>> mg.zeros(1, dtype=mg.float64).new_tensor([1, 2])
         tensor([1., 2.], dtype=minigrad.float64)
         """
-        from minigrad.creation import as_array, made
+        from minigrad.creation import made
         kind = self.dtype if dtype is ... else None if dtype is None else as_dtype(dtype)
         array = as_array(data, None if kind is None else kind.numpy, copy=True)
         return made(array, self.device if device is None else device, requires_grad)
