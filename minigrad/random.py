@@ -262,8 +262,8 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=N
     """
     check_std(std)
     if size is None:
-        of = mean if hasattr(mean, "shape") else std
-        return randn(tuple(of.shape), generator=generator, dtype=of.dtype) * std + mean    # pyright: ignore[reportAttributeAccessIssue]
+        of = mean if isinstance(mean, Tensor) else tensor_argument("normal", std, "std", 2)
+        return randn(tuple(of.shape), generator=generator, dtype=of.dtype) * std + mean
     kernels = as_device(device).backend.kernels
     return made(kernels.normal(stream(generator), sizes_argument((size,), "normal"), mean, std, floating(dtype, "normal").numpy),
                 device, requires_grad)
@@ -347,7 +347,7 @@ def uniform_(self, from_=0, to=1, *, generator=None, **old):
     if to < low:
         raise ShapeError("MG-E302", f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
     numbers = stream(generator)
-    return write(inplace.Uniform.op, self,  # pyright: ignore[reportAttributeAccessIssue]
+    return write(inplace.Uniform.op, self,
                  (lambda k, shape, dtype: k.uniform(numbers, shape, low, to, dtype),))
 
 
@@ -363,7 +363,7 @@ def normal_(self, mean=0, std=1, *, generator=None):
     floating(self.dtype, "normal_")
     check_std(std)
     numbers = stream(generator)
-    return write(inplace.Normal.op, self,  # pyright: ignore[reportAttributeAccessIssue]
+    return write(inplace.Normal.op, self,
                  (lambda k, shape, dtype: k.normal(numbers, shape, mean, std, dtype),))
 
 
@@ -379,7 +379,7 @@ def bernoulli_(self, p=0.5, *, generator=None):
     if not 0 <= p <= 1:
         raise ShapeError("MG-E302", f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     numbers = stream(generator)
-    return write(inplace.Bernoulli.op, self,  # pyright: ignore[reportAttributeAccessIssue]
+    return write(inplace.Bernoulli.op, self,
                  (lambda k, shape, dtype: k.bernoulli(numbers, shape, p, dtype),))
 
 

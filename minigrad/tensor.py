@@ -1,8 +1,9 @@
-"""The public tensor: the named methods, and how a tensor meets Python, NumPy and pickle.
+"""The public tensor: the named methods, how tensors are copied and pickled.
 
 Most methods are ops and come from the registry: ``ops/`` defines the function ``sum(input, ...)`` once, and
-`install_methods` makes it also ``Tensor.sum``. What stands here is what is no op. The operators and the
-attributes of autograd are in the compiled base class (``_core/variable.py``).
+`install_methods` makes it also ``Tensor.sum``. What stands here is what is no op; what is one in another form, such as
+``x.item()`` and ``x.numpy()``, stands in ``_conversions.py``. The operators and the attributes of autograd are in the
+compiled base class (``_core/variable.py``).
 
 Mirrors ``torch/_tensor.py``.
 """
@@ -12,32 +13,19 @@ import warnings
 
 import numpy as np
 
+from minigrad._conversions import Conversions
 from minigrad._core.tensor import use_tensor_class
-from minigrad._core.variable import Variable, new_tensor, use_operators
-from minigrad._tensor_str import tensor_str
-from minigrad.dtypes import (
-    as_device,
-    as_dtype,
-    bool_,
-    complex64,
-    complex128,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-)
-from minigrad.errors import ArgumentError, AutogradError, ShapeError, TensorValueError
+from minigrad._core.variable import new_tensor, use_operators
+from minigrad._data import as_array
+from minigrad.dtypes import as_device, as_dtype
+from minigrad.errors import ArgumentError, AutogradError, ShapeError
 from minigrad.ops.base import dimension, tensor_argument
 from minigrad.ops.views import as_shape
 
 __all__ = ["Tensor"]
 
 
-class Tensor(Variable):
+class Tensor(Conversions):
     """A multi-dimensional array of numbers of one dtype that autograd can differentiate through.
 
     Make one with `tensor`, `zeros`, `rand` and their like. ``Tensor(2, 3)`` gives uninitialised float32 numbers of
@@ -52,7 +40,6 @@ class Tensor(Variable):
     """
 
     __slots__ = ()
-    __array_priority__ = 1000       # ndarray + Tensor asks us
 
     def __new__(cls, *data, device=None):
         as_device(device)
@@ -61,7 +48,6 @@ class Tensor(Variable):
         if len(data) == 1 and isinstance(data[0], Tensor):
             return new_tensor(cls, data[0]._array)
         if len(data) == 1 and not isinstance(data[0], int):
-            from minigrad.creation import as_array
             return new_tensor(cls, as_array(data[0], np.dtype("float32"), copy=True))
         return new_tensor(cls, np.empty(data or (0,), np.float32))
 
@@ -262,147 +248,6 @@ class Tensor(Variable):
         self.requires_grad = requires_grad
         return self
 
-    # ---- dtypes and devices --------------------------------------------------------------------------------
-
-    def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False):
-        """This tensor in another dtype or on another device; itself if nothing changes.
-
-        Args:
-            args: a dtype, a device, another tensor to be like, or a device and a dtype.
-            copy (bool): make a copy even so.
-
-        Mirrors ``torch.Tensor.to``.
-
-        >>> mg.tensor([1.9]).to(mg.int64)
-        tensor([1])
-        """
-        for arg in args:
-            if isinstance(arg, Tensor):
-                dtype, device = arg.dtype, arg.device
-            elif isinstance(arg, bool):
-                continue
-            elif arg is None or isinstance(arg, str) or hasattr(arg, "backend"):
-                device = arg
-            else:
-                dtype = arg
-        if device is not None:
-            as_device(device)
-        from minigrad.ops.copies import cast, clone
-        out = self if dtype is None else cast(self, as_dtype(dtype))
-        return clone(self) if copy and out is self else out
-
-    def type(self, dtype=None):
-        """The name of this tensor's type, or this tensor in another dtype.
-
-        >>> mg.zeros(2).type(mg.int64).dtype
-        minigrad.int64
-        """
-        return f"minigrad.{self.dtype.name}" if dtype is None else self.to(dtype)
-
-    def type_as(self, other):
-        """This tensor in the dtype of `other`.
-
-        >>> mg.tensor([1.5]).type_as(mg.tensor(1))
-        tensor([1])
-        """
-        return self.to(tensor_argument("type_as", other, "other").dtype)
-
-    def half(self):
-        """This tensor as float16.
-
-        >>> mg.tensor([1.5]).half()
-        tensor([1.5000], dtype=minigrad.float16)
-        """
-        return self.to(float16)
-
-    def float(self):
-        """This tensor as float32.
-
-        >>> mg.tensor([1]).float()
-        tensor([1.])
-        """
-        return self.to(float32)
-
-    def double(self):
-        """This tensor as float64.
-
-        >>> mg.tensor([1.5]).double()
-        tensor([1.5000], dtype=minigrad.float64)
-        """
-        return self.to(float64)
-
-    def cfloat(self):
-        """This tensor as complex64.
-
-        >>> mg.tensor([1.5]).cfloat()
-        tensor([1.5000+0.j])
-        """
-        return self.to(complex64)
-
-    def cdouble(self):
-        """This tensor as complex128.
-
-        >>> mg.tensor([1.5]).cdouble()
-        tensor([1.5000+0.j], dtype=minigrad.complex128)
-        """
-        return self.to(complex128)
-
-    def char(self):
-        """This tensor as int8.
-
-        >>> mg.tensor([1.9]).char()
-        tensor([1], dtype=minigrad.int8)
-        """
-        return self.to(int8)
-
-    def byte(self):
-        """This tensor as uint8.
-
-        >>> mg.tensor([1.9]).byte()
-        tensor([1], dtype=minigrad.uint8)
-        """
-        return self.to(uint8)
-
-    def short(self):
-        """This tensor as int16.
-
-        >>> mg.tensor([1.9]).short()
-        tensor([1], dtype=minigrad.int16)
-        """
-        return self.to(int16)
-
-    def int(self):
-        """This tensor as int32.
-
-        >>> mg.tensor([1.9]).int()
-        tensor([1], dtype=minigrad.int32)
-        """
-        return self.to(int32)
-
-    def long(self):
-        """This tensor as int64.
-
-        >>> mg.tensor([1.9]).long()
-        tensor([1])
-        """
-        return self.to(int64)
-
-    def bool(self):
-        """This tensor as bool: whether each element differs from 0.
-
-        >>> mg.tensor([0., 0.5]).bool()
-        tensor([False,  True])
-        """
-        return self.to(bool_)
-
-    def cpu(self):
-        """This tensor in the memory of the CPU; itself if it is there.
-
-        >>> mg.tensor([1.]).cpu()
-        tensor([1.])
-        """
-        return self.to(device="cpu")
-
     # ---- shape of another --------------------------------------------------------------------------------
 
     def view_as(self, other):
@@ -440,7 +285,7 @@ class Tensor(Variable):
         >>> mg.zeros(1, dtype=mg.float64).new_tensor([1, 2])
         tensor([1., 2.], dtype=minigrad.float64)
         """
-        from minigrad.creation import as_array, made
+        from minigrad.creation import made
         kind = self.dtype if dtype is ... else None if dtype is None else as_dtype(dtype)
         array = as_array(data, None if kind is None else kind.numpy, copy=True)
         return made(array, self.device if device is None else device, requires_grad)
@@ -490,129 +335,6 @@ class Tensor(Variable):
         array = kernels.empty(shape, kind) if value is None else kernels.full(shape, value, kind)
         return new_tensor(Tensor, array, requires_grad, self.device)
 
-    # ---- to Python ------------------------------------------------------------------------------------------
-
-    def item(self):
-        """The only element, as a Python number.
-
-        Raises:
-            RuntimeError: there is not exactly one.
-
-        >>> mg.tensor([2.5]).item()
-        2.5
-        """
-        if self._meta.numel != 1:
-            raise ShapeError("MG-E208", f"a Tensor with {self._meta.numel} elements cannot be converted to Scalar",
-                             fix="reduce it first, for instance with .sum() or .mean(), or use .tolist()")
-        return self._array.item()
-
-    def tolist(self):
-        """The elements as nested lists of Python numbers; a number if 0-d.
-
-        >>> mg.tensor([[1, 2], [3, 4]]).tolist()
-        [[1, 2], [3, 4]]
-        """
-        return self._array.tolist()
-
-    def __len__(self):
-        if self.ndim == 0:
-            raise TypeError("len() of a 0-d tensor")
-        return self._meta.shape[0]
-
-    def __iter__(self):
-        if self.ndim == 0:
-            raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))
-
-    def __contains__(self, element):
-        if isinstance(element, (Tensor, int, float, complex)):
-            return bool((self == element)._array.any())    # pyright: ignore[reportAttributeAccessIssue]
-        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
-
-    def __bool__(self):
-        if self._meta.numel != 1:
-            what = "no values" if self._meta.numel == 0 else "more than one value"
-            raise ShapeError("MG-E208", f"Boolean value of Tensor with {what} is ambiguous",
-                             fix="use .any() or .all(), or compare with `is None`")
-        return bool(self._array.item())
-
-    def _scalar(self, convert):
-        if self._meta.numel != 1:
-            raise TensorValueError("MG-E208", "only one element tensors can be converted to Python scalars",
-                                   found=f"shape {list(self.shape)}")
-        if self.requires_grad:
-            warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                          "Consider using tensor.detach() first.", UserWarning, stacklevel=3)
-        return convert(self._array.item())
-
-    def __float__(self):
-        return self._scalar(float)
-
-    def __int__(self):
-        return self._scalar(int)
-
-    def __complex__(self):
-        return self._scalar(complex)
-
-    def __index__(self):
-        if self._meta.numel != 1 or self.dtype.differentiable or self.dtype is bool_:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self._array.item())
-
-    def __repr__(self, *, tensor_contents=None):
-        return tensor_str(self)
-
-    def __format__(self, spec):
-        return format(self._array.item(), spec) if self.ndim == 0 else object.__format__(self, spec)
-
-    # ---- to NumPy and others --------------------------------------------------------------------------------
-
-    def numpy(self, *, force=False):
-        """This tensor's numbers as a NumPy array on the same memory.
-
-        Args:
-            force (bool): detach first, if it requires a gradient.
-
-        Raises:
-            RuntimeError: it requires a gradient.
-
-        Mirrors ``torch.Tensor.numpy``.
-
-        >>> mg.tensor([1., 2.]).numpy()
-        array([1., 2.], dtype=float32)
-        """
-        if self.requires_grad and not force:
-            raise AutogradError("MG-E115", "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
-                                fix="x.detach().numpy(): the array is outside the graph, and writes to it go unnoticed")
-        return self._array.view()
-
-    def __array__(self, dtype=None, copy=None):
-        array = self.numpy()
-        if dtype is not None and array.dtype != dtype:
-            if copy is False:
-                raise ValueError(f"a copy is needed to give {self.dtype} as {dtype}")
-            return array.astype(dtype)
-        return array.copy() if copy else array
-
-    def __array_wrap__(self, array, context=None, return_scalar=False):
-        """What a NumPy function makes of a tensor is a tensor again."""
-        return self._of_array(np.asarray(array))
-
-    @staticmethod
-    def _of_array(array):
-        """A tensor on the memory of an array."""
-        from minigrad.creation import as_tensor
-        return as_tensor(array)
-
-    def __dlpack__(self, **kwargs):
-        """The DLPack capsule of this tensor's memory. Raises `BufferError` if it requires a gradient."""
-        if self.requires_grad:
-            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        return self._array.__dlpack__(**kwargs)
-
-    def __dlpack_device__(self):
-        return self._array.__dlpack_device__()
-
     # ---- copies and pickles ---------------------------------------------------------------------------------
 
     def __deepcopy__(self, memo):
@@ -659,7 +381,7 @@ _OUR_FIELDS = frozenset(getattr(new_tensor(Tensor, np.empty(0, np.float32)), "__
 def install_methods(functions):
     """Make methods of ops: `functions` maps the name of a method to the function whose first argument is self."""
     for name, function in functions.items():
-        if hasattr(Tensor, name) and name in Tensor.__dict__:
+        if name in vars(Tensor) or name in vars(Conversions):
             raise ArgumentError("MG-E501", f"Tensor has a method {name!r} already")
         setattr(Tensor, name, function)
 

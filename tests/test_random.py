@@ -149,7 +149,7 @@ BAD = [
     (lambda m: m.randint(5, 3, (2,)), RuntimeError), (lambda m: m.randint(0, 5, 3), TypeError),
     (lambda m: m.randint("x", (2,)), TypeError),
     (lambda m: m.randperm(-1), RuntimeError), (lambda m: m.randperm(2.5), TypeError),
-    (lambda m: m.normal(0.0, -1.0, (2,)), RuntimeError),
+    (lambda m: m.normal(0.0, -1.0, (2,)), RuntimeError), (lambda m: m.normal(0.0, 1.0), TypeError),
     (lambda m: m.bernoulli(m.tensor([1.5])), RuntimeError), (lambda m: m.bernoulli(m.tensor([-0.5])), RuntimeError),
     (lambda m: m.bernoulli(m.tensor([float("nan")])), RuntimeError), (lambda m: m.bernoulli(0.5), TypeError),
     (lambda m: m.empty(2).uniform_(2, 1), RuntimeError), (lambda m: m.empty(2).normal_(0, -1), RuntimeError),

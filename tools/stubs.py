@@ -35,11 +35,11 @@ MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation"
            "minigrad.serialization", "minigrad.autograd",
            *[m.name for m in pkgutil.iter_modules(minigrad.autograd.__path__, "minigrad.autograd.")],
            "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.parameter",
-           *[m.name for m in pkgutil.iter_modules(minigrad.nn.modules.__path__, "minigrad.nn.modules.")],
+           *[m.name for m in pkgutil.iter_modules(minigrad.nn.modules.__path__, "minigrad.nn.modules.") if "._" not in m.name],
            *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.")]]
 
 # What the public modules are built on, as they see it: untyped.
-CORE = ["minigrad._core.variable", "minigrad._core.promotion"]
+CORE = ["minigrad._core.tensor", "minigrad._core.variable", "minigrad._core.promotion"]
 
 # Shown as the rest of the class is, but not to be called by anybody.
 INTERNAL = {"clear", "enter", "extras", "shared_counter", "version", "apply", "release", "number_of_outputs", "output_meta",
@@ -150,7 +150,7 @@ def class_lines(cls, module):
     if hasattr(cls, "_fields"):
         return [f"class {name}(NamedTuple):", *[f"    {field}: {attributes[field]}" for field in cls._fields]]
     bases = ["tuple[_int, ...]" if b is tuple else called(b) for b in shown]
-    body = [f"{attribute}: {kind}" for attribute, kind in attributes.items() if cls is not Tensor or hasattr(cls, attribute)]
+    body = [f"{attribute}: {kind}" for attribute, kind in attributes.items()]
     seen = set(attributes)
     for owner in (cls, *hidden):
         for member, value in vars(owner).items():

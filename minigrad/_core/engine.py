@@ -202,7 +202,7 @@ def queue_callback(callback):
     task = current().task
     if task is None:
         raise AutogradError("MG-E125", "Final callbacks can only be installed during backward pass.",
-                            fix="install it from a hook or from the backward of a custom Function")
+                            fix="install it from a hook")
     task.callbacks.append(callback)
 
 

@@ -16,6 +16,7 @@ Mirrors ``torch/autograd/grad_mode.py`` and ``torch/utils/_contextlib.py``.
 import functools
 import types
 import warnings
+from typing import Any
 
 from minigrad._core.state import current
 from minigrad.errors import AutogradTypeError
@@ -234,7 +235,7 @@ class inference_mode(Mode):
     True
     """
 
-    def __new__(cls, mode=True):
+    def __new__(cls, mode=True) -> Any:     # a mode, or a function decorated with one
         if isinstance(mode, (types.FunctionType, type)):
             return cls()(mode)
         return super().__new__(cls)

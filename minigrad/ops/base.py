@@ -74,6 +74,7 @@ class Op:
     refuses_any_bool = None     # the same if only one of them is
     refuses_complex = None  # message of the error for complex operands
     result = None           # dtype of the result, if it is not that of the operands
+    op: Primitive           # made of the class by the decorator
     differentiable = True
     view = False            # the result shares the storage of the input
     torch_names = {"x": "self", "y": "other", "z": "result"}    # for node._saved_self and its like

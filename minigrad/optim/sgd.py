@@ -46,10 +46,10 @@ class SGD(Optimizer):
 
     def update(self, param, grad, group, state):
         momentum = group["momentum"]
-        buffer = state.get("momentum_buffer")
+        buffer = state.get("momentum_buffer") if momentum else None
         first = buffer is None
-        if momentum and first:
+        if momentum and buffer is None:
             buffer = state["momentum_buffer"] = empty_like(param)
         param.device.backend.kernels.sgd_(
-            param._array, grad._array, buffer._array if momentum else None, float(group["lr"]), momentum, group["dampening"],
+            param._array, grad._array, None if buffer is None else buffer._array, float(group["lr"]), momentum, group["dampening"],
             group["weight_decay"], group["nesterov"], group["maximize"], first)

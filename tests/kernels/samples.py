@@ -286,7 +286,7 @@ for _shape in ((), (5,), (2, 3), (130, 70), (0,)):
         sample("sgd_", f"{_shape} {_momentum} {_dampening} {_decay} {_nesterov} {_maximize} {_first}", _shape, _shape, _shape,
                dtypes=FLOATS,
                after=lambda w, g, b, m=_momentum, rest=(_dampening, _decay, _nesterov, _maximize, _first): (w, g,
-                       b if m else None, 0.1, m, *rest))
+                       None if not m else np.full_like(b, np.nan) if rest[-1] else b, 0.1, m, *rest))
     for _step, _decay, _decoupled, _maximize, _amsgrad in [(1, 0, False, False, False), (3, 0.1, False, True, True), (2, 0.1,
             True, False, False)]:
         sample("adam_", f"{_shape} {_step} {_decay} {_decoupled} {_maximize} {_amsgrad}", _shape, _shape, _shape, (_shape,

@@ -1,6 +1,8 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
 """The steps of optimisers in one pass over the parameter. The loops are in steps.h."""
 
+from libc.string cimport memset
+
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels import numpy_ref
 
@@ -59,18 +61,20 @@ def sgd_(w, g, momentum_buffer, double lr, double momentum, double dampening, do
         return numpy_ref.sgd_(w, g, momentum_buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first)
     cdef bint moves = momentum != 0
     cdef double sign = -1 if maximize else 1
-    cdef double mu = 0 if first else momentum, keep = 1 if first else 1 - dampening     # the first buffer is the gradient
+    cdef double keep = 1 if first else 1 - dampening        # the first buffer is the gradient, whatever is there
     cdef double carry = 1 if nesterov else 0, push = momentum if nesterov else 1
     cdef Py_ssize_t n = size(<ndarray>w)
     cdef char *pw = data(<ndarray>w)
     cdef char *pg = data(<ndarray>g)
     cdef char *buffer = data(<ndarray>momentum_buffer) if moves else NULL
+    if moves and first:
+        memset(buffer, 0, n * item_size(kind))
     with nogil:
         if kind == 0 and moves:
-            momentum_f32(<float *>pw, <float *>pg, <float *>buffer, n, lr, mu, keep, carry, push, weight_decay, sign)
+            momentum_f32(<float *>pw, <float *>pg, <float *>buffer, n, lr, momentum, keep, carry, push, weight_decay, sign)
         elif kind == 0:
             sgd_f32(<float *>pw, <float *>pg, n, lr, weight_decay, sign)
         elif moves:
-            momentum_f64(<double *>pw, <double *>pg, <double *>buffer, n, lr, mu, keep, carry, push, weight_decay, sign)
+            momentum_f64(<double *>pw, <double *>pg, <double *>buffer, n, lr, momentum, keep, carry, push, weight_decay, sign)
         else:
             sgd_f64(<double *>pw, <double *>pg, n, lr, weight_decay, sign)

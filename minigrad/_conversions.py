@@ -1,0 +1,301 @@
+"""What becomes of a tensor elsewhere: other dtypes and devices, numbers of Python, arrays of NumPy, DLPack, text.
+
+`Tensor` inherits from the class in this file; it is apart from ``tensor.py`` for the reader alone.
+
+Mirrors ``torch/_tensor.py`` and ``torch/csrc/utils/tensor_numpy.cpp``.
+"""
+
+import warnings
+
+import numpy as np
+
+from minigrad._core.variable import Variable
+from minigrad._tensor_str import tensor_str
+from minigrad.dtypes import (
+    as_device,
+    as_dtype,
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
+from minigrad.errors import AutogradError, ShapeError, TensorValueError
+from minigrad.ops.base import tensor_argument
+
+
+class Conversions(Variable):
+    """Methods of `Tensor` that give its numbers in another form."""
+
+    __slots__ = ()
+    __array_priority__ = 1000       # ndarray + Tensor asks us
+
+    # ---- dtypes and devices --------------------------------------------------------------------------------
+
+    def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False):
+        """This tensor in another dtype or on another device; itself if nothing changes.
+
+        Args:
+            args: a dtype, a device, another tensor to be like, or a device and a dtype.
+            copy (bool): make a copy even so.
+
+        Mirrors ``torch.Tensor.to``.
+
+        >>> mg.tensor([1.9]).to(mg.int64)
+        tensor([1])
+        """
+        for arg in args:
+            if isinstance(arg, Variable):
+                dtype, device = arg.dtype, arg.device
+            elif isinstance(arg, bool):
+                continue
+            elif arg is None or isinstance(arg, str) or hasattr(arg, "backend"):
+                device = arg
+            else:
+                dtype = arg
+        if device is not None:
+            as_device(device)
+        from minigrad.ops.copies import cast, clone
+        out = self if dtype is None else cast(self, as_dtype(dtype))
+        return clone(self) if copy and out is self else out
+
+    def type(self, dtype=None):
+        """The name of this tensor's type, or this tensor in another dtype.
+
+        >>> mg.zeros(2).type(mg.int64).dtype
+        minigrad.int64
+        """
+        return f"minigrad.{self.dtype.name}" if dtype is None else self.to(dtype)
+
+    def type_as(self, other):
+        """This tensor in the dtype of `other`.
+
+        >>> mg.tensor([1.5]).type_as(mg.tensor(1))
+        tensor([1])
+        """
+        return self.to(tensor_argument("type_as", other, "other").dtype)
+
+    def half(self):
+        """This tensor as float16.
+
+        >>> mg.tensor([1.5]).half()
+        tensor([1.5000], dtype=minigrad.float16)
+        """
+        return self.to(float16)
+
+    def float(self):
+        """This tensor as float32.
+
+        >>> mg.tensor([1]).float()
+        tensor([1.])
+        """
+        return self.to(float32)
+
+    def double(self):
+        """This tensor as float64.
+
+        >>> mg.tensor([1.5]).double()
+        tensor([1.5000], dtype=minigrad.float64)
+        """
+        return self.to(float64)
+
+    def cfloat(self):
+        """This tensor as complex64.
+
+        >>> mg.tensor([1.5]).cfloat()
+        tensor([1.5000+0.j])
+        """
+        return self.to(complex64)
+
+    def cdouble(self):
+        """This tensor as complex128.
+
+        >>> mg.tensor([1.5]).cdouble()
+        tensor([1.5000+0.j], dtype=minigrad.complex128)
+        """
+        return self.to(complex128)
+
+    def char(self):
+        """This tensor as int8.
+
+        >>> mg.tensor([1.9]).char()
+        tensor([1], dtype=minigrad.int8)
+        """
+        return self.to(int8)
+
+    def byte(self):
+        """This tensor as uint8.
+
+        >>> mg.tensor([1.9]).byte()
+        tensor([1], dtype=minigrad.uint8)
+        """
+        return self.to(uint8)
+
+    def short(self):
+        """This tensor as int16.
+
+        >>> mg.tensor([1.9]).short()
+        tensor([1], dtype=minigrad.int16)
+        """
+        return self.to(int16)
+
+    def int(self):
+        """This tensor as int32.
+
+        >>> mg.tensor([1.9]).int()
+        tensor([1], dtype=minigrad.int32)
+        """
+        return self.to(int32)
+
+    def long(self):
+        """This tensor as int64.
+
+        >>> mg.tensor([1.9]).long()
+        tensor([1])
+        """
+        return self.to(int64)
+
+    def bool(self):
+        """This tensor as bool: whether each element differs from 0.
+
+        >>> mg.tensor([0., 0.5]).bool()
+        tensor([False,  True])
+        """
+        return self.to(bool_)
+
+    def cpu(self):
+        """This tensor in the memory of the CPU; itself if it is there.
+
+        >>> mg.tensor([1.]).cpu()
+        tensor([1.])
+        """
+        return self.to(device="cpu")
+
+    # ---- to Python ------------------------------------------------------------------------------------------
+
+    def item(self):
+        """The only element, as a Python number.
+
+        Raises:
+            RuntimeError: there is not exactly one.
+
+        >>> mg.tensor([2.5]).item()
+        2.5
+        """
+        if self._meta.numel != 1:
+            raise ShapeError("MG-E208", f"a Tensor with {self._meta.numel} elements cannot be converted to Scalar",
+                             fix="reduce it first, for instance with .sum() or .mean(), or use .tolist()")
+        return self._array.item()
+
+    def tolist(self):
+        """The elements as nested lists of Python numbers; a number if 0-d.
+
+        >>> mg.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
+        return self._array.tolist()
+
+    def __len__(self):
+        if self.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self._meta.shape[0]
+
+    def __iter__(self):
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element):
+        if isinstance(element, (Variable, int, float, complex)):
+            return bool(self.eq(element)._array.any())
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+    def __bool__(self):
+        if self._meta.numel != 1:
+            what = "no values" if self._meta.numel == 0 else "more than one value"
+            raise ShapeError("MG-E208", f"Boolean value of Tensor with {what} is ambiguous",
+                             fix="use .any() or .all(), or compare with `is None`")
+        return bool(self._array.item())
+
+    def _scalar(self, convert):
+        if self._meta.numel != 1:
+            raise TensorValueError("MG-E208", "only one element tensors can be converted to Python scalars",
+                                   found=f"shape {list(self.shape)}")
+        if self.requires_grad:
+            warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                          "Consider using tensor.detach() first.", UserWarning, stacklevel=3)
+        return convert(self._array.item())
+
+    def __float__(self):
+        return self._scalar(float)
+
+    def __int__(self):
+        return self._scalar(int)
+
+    def __complex__(self):
+        return self._scalar(complex)
+
+    def __index__(self):
+        if self._meta.numel != 1 or self.dtype.differentiable or self.dtype is bool_:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._array.item())
+
+    def __repr__(self, *, tensor_contents=None):
+        return tensor_str(self)
+
+    def __format__(self, spec):
+        return format(self._array.item(), spec) if self.ndim == 0 else object.__format__(self, spec)
+
+    # ---- to NumPy and others --------------------------------------------------------------------------------
+
+    def numpy(self, *, force=False):
+        """This tensor's numbers as a NumPy array on the same memory.
+
+        Args:
+            force (bool): detach first, if it requires a gradient.
+
+        Raises:
+            RuntimeError: it requires a gradient.
+
+        Mirrors ``torch.Tensor.numpy``.
+
+        >>> mg.tensor([1., 2.]).numpy()
+        array([1., 2.], dtype=float32)
+        """
+        if self.requires_grad and not force:
+            raise AutogradError("MG-E115", "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+                                fix="x.detach().numpy(): the array is outside the graph, and writes to it go unnoticed")
+        return self._array.view()
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"a copy is needed to give {self.dtype} as {dtype}")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        """What a NumPy function makes of a tensor is a tensor again."""
+        return self._of_array(np.asarray(array))
+
+    @staticmethod
+    def _of_array(array):
+        """A tensor on the memory of an array."""
+        from minigrad.creation import as_tensor
+        return as_tensor(array)
+
+    def __dlpack__(self, **kwargs):
+        """The DLPack capsule of this tensor's memory. Raises `BufferError` if it requires a gradient."""
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return self._array.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()

@@ -1,0 +1,155 @@
+"""Python data as arrays: what ``tensor([[1, 2], [3, 4]])`` and its like are given.
+
+    as_array        whatever data may be
+      check_array     an array, if it can be the memory of a tensor
+      of_numbers      numbers, of the dtype that they stand for
+      of_sequence     nested lists: of numbers, of arrays, of tensors; even ones only, see check_nested
+
+Mirrors ``torch/csrc/utils/tensor_new.cpp``. Read next: ``creation.py``, which makes tensors of the arrays.
+"""
+
+import numpy as np
+
+from minigrad._core.meta import dtype_of
+from minigrad._core.promotion import default_dtype, operands_dtype
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
+from minigrad.ops.base import NUMBERS
+
+__all__ = ["as_array", "check_array"]
+
+
+def as_array(data, dtype, copy):
+    """`data` as an array of a dtype that tensors have; of `dtype`, if that is not None."""
+    if isinstance(data, TensorBase):
+        array = data._array
+    elif isinstance(data, (np.ndarray, np.generic)) or (hasattr(data, "__array__") and not isinstance(data, type)):
+        array = check_array(np.asarray(data))
+    elif isinstance(data, (float, int, complex)):
+        array = of_numbers(data, dtype)
+    elif isinstance(data, (list, tuple, range)):
+        array = of_sequence(data, dtype)
+    else:
+        raise no_number(data, dtype)
+    if dtype is not None and array.dtype != dtype:
+        if array.dtype.kind == "c" and dtype.kind not in "cb":
+            array = np.real(array)
+        with np.errstate(all="ignore"):
+            array = array.astype(dtype)
+    elif copy:
+        array = np.array(array, order="K" if isinstance(data, TensorBase) else "C")
+    return array
+
+
+def check_array(array):
+    """`array`, if it is of a kind that can be the memory of a tensor."""
+    if not array.dtype.isnative:
+        raise TensorValueError("MG-E305", "given numpy array has byte order different from the native byte order. Conversion "
+                               "between byte orders is currently not supported.", fix='array.astype(array.dtype.newbyteorder("="))')
+    dtype_of(array)     # says which dtypes there are
+    if any(stride < 0 for stride in array.strides):
+        raise TensorValueError(
+            "MG-E305", "At least one stride in the given numpy array is negative, and tensors with negative strides are "
+            "not currently supported.", fix="array.copy() first")
+    return array
+
+
+def no_number(data, dtype):
+    """The error for something in the place of a number."""
+    if isinstance(data, (str, bytes)):
+        return TensorTypeError("MG-E306", f"new(): invalid data type {type(data).__name__!r}")
+    error = ShapeError if dtype is None else TensorTypeError
+    return error("MG-E306", f"Could not infer dtype of {type(data).__name__}", fix="give a number, a nested list or an array")
+
+
+def of_numbers(data, dtype):
+    """A Python number, or nested lists of them, as an array: of `dtype`, or of the one that the numbers stand for."""
+    array = np.array(data)
+    kind = array.dtype.kind
+    with np.errstate(over="ignore"):
+        if kind == "c":
+            if dtype is not None and dtype.kind not in "cb":
+                raise TensorTypeError("MG-E306", "must be real number, not complex", expected=dtype.name)
+            return array.astype(default_dtype().to_complex().numpy if dtype is None else dtype)
+        if kind == "f":
+            if dtype is not None and dtype.kind in "iu" and not np.isfinite(array).all():
+                raise ShapeError("MG-E306", f"value cannot be converted to type {dtype.name} without overflow", found=str(data))
+            return array.astype(default_dtype().numpy) if dtype is None else array
+        if kind in "bi":
+            return array
+        if kind in "uO" and dtype is not None and dtype.kind in "fcb":
+            return array.astype(dtype)
+    raise TensorValueError("MG-E306", "Overflow when unpacking long long: an integer does not fit into int64")
+
+
+def of_sequence(data, dtype):
+    """A nested list or tuple as an array: of numbers, of arrays, of 0-d tensors."""
+    check_nested(data, sizes_of(data), 0, dtype)
+    leaf = first_leaf(data)
+    if contains_tensor(data):
+        kind = operands_dtype(leaves(data)).numpy
+        if dtype is not None and dtype.kind in "iub" and kind.kind in "fc":
+            raise TensorTypeError("MG-E306", "only integer tensors of a single element can be converted to an index",
+                                  found=kind.name)
+        return np.array(unwrapped(data)).astype(kind)
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        array = np.array(unwrapped(data))
+        if array.dtype.kind in "biufc":
+            return array
+    if leaf is None:
+        return np.empty(sizes_of(data), default_dtype().numpy)
+    return of_numbers(data, dtype)
+
+
+def contains_tensor(data):
+    """Whether a tensor is somewhere in a nested list."""
+    return any(isinstance(x, TensorBase) or (isinstance(x, (list, tuple)) and contains_tensor(x)) for x in data)
+
+
+def leaves(data):
+    """What nested lists hold, in one list."""
+    return [leaf for x in data for leaf in (leaves(x) if isinstance(x, (list, tuple, range)) else [x])]
+
+
+def unwrapped(data):
+    """A nested list with arrays in place of tensors."""
+    return [x._array if isinstance(x, TensorBase) else unwrapped(x) if isinstance(x, (list, tuple)) else x for x in data]
+
+
+def sizes_of(data):
+    """The shape that the first elements of a nested list suggest."""
+    sizes = []
+    while isinstance(data, (list, tuple, range)):
+        sizes.append(len(data))
+        if not data:
+            break
+        data = data[0]
+    return tuple(sizes)
+
+
+def first_leaf(data):
+    """The first number in a nested list, None if there is none."""
+    while isinstance(data, (list, tuple, range)):
+        if not data:
+            return None
+        data = data[0]
+    return data
+
+
+def check_nested(data, sizes, dim, dtype):
+    """Raise unless all lists at one depth have the same length and hold what a tensor can."""
+    if dim == len(sizes):
+        if isinstance(data, (list, tuple)):
+            raise TensorTypeError("MG-E306", f"not a sequence of numbers: a {type(data).__name__} where a number was expected")
+        if isinstance(data, (str, bytes)):
+            raise TensorValueError("MG-E306", f"too many dimensions {type(data).__name__!r}: it is no number")
+        if isinstance(data, type) or not (isinstance(data, NUMBERS) or hasattr(data, "__array__")):
+            raise no_number(data, dtype)
+        return
+    if not isinstance(data, (list, tuple, range)):
+        raise TensorTypeError("MG-E306", f"not a sequence: a {type(data).__name__} where a list of {sizes[dim]} was expected")
+    if len(data) != sizes[dim]:
+        raise TensorValueError("MG-E306", f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})")
+    if dim + 1 < len(sizes) or not all(type(x) in (float, int, bool) for x in data):
+        for item in data:
+            check_nested(item, sizes, dim + 1, dtype)
