@@ -154,7 +154,13 @@ def add_in_place(old: TensorBase, new: TensorBase) -> object:
 
 
 def accumulator(leaf):
-    """The AccumulateGrad node of `leaf`, made now if no graph holds one."""
+    """The AccumulateGrad node of `leaf`, made now if no graph holds one.
+
+    None for what is no leaf with a gradient of its own: a view made under no_grad counts as requiring one if its
+    base does, but has none.
+    """
+    if not leaf._leaf_requires_grad:
+        return None
     extra = leaf._extra
     if extra is not None and extra.accumulator is not None:
         node = extra.accumulator()

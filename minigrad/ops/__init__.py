@@ -41,6 +41,7 @@ METHODS["where"] = where_method
 
 given.clone = views.clone
 given.cast = views.cast
+given.real = elementwise.real_part
 
 use_rules(
     elementwise.Add.op, elementwise.Sub.op, elementwise.Mul.op, elementwise.Div.op, elementwise.Neg.op,
