@@ -15,6 +15,10 @@ Note [Stealing a gradient]
     passed in, or that goes to two leaves at once has more, and is copied. The memory layout must also be
     the one that the leaf has, because optimisers walk both together.
 
+    A gradient may also arrive as a view, whose array does not own its memory: that of a linear layer's weight
+    is the transpose of a transposed product. If it is the whole of its base, row for row, and only it holds the
+    base, the base becomes ``.grad`` (`only_base`).
+
 Mirrors ``torch/csrc/autograd/functions/accumulate_grad.{h,cpp}``. Read next: ``apply.py``.
 """
 
@@ -90,10 +94,11 @@ class AccumulateGrad(Node):
         try:
             if extra.grad is not None:
                 add_in_place(extra.grad, new)
-            elif exclusive and stealable(new, leaf):
-                extra.grad = new
             else:
-                extra.grad = wrap(leaf._meta.backend.kernels.copy_with_layout(new._array, leaf._array), new._meta)
+                mine = stolen(new, leaf) if exclusive else None
+                if mine is None:
+                    mine = wrap(leaf._meta.backend.kernels.copy_with_layout(new._array, leaf._array), new._meta)
+                extra.grad = mine
         finally:
             self.lock.release()
 
@@ -134,12 +139,37 @@ def choose_grad_dtype(leaf, dtype):
 
 
 @cython.cfunc
-def stealable(grad: TensorBase, leaf: TensorBase) -> cython.bint:
-    """Whether `grad`, which only the engine holds, may become ``.grad`` as it is."""
+def stolen(grad: TensorBase, leaf: TensorBase) -> TensorBase | None:
+    """What may become ``.grad`` as it is: `grad`, which only the engine holds, or its base; or None."""
     kernels = leaf._meta.backend.kernels
-    return (grad._node is None and not grad._leaf_requires_grad and exclusive(grad)
-            and kernels.owns(grad._array)
-            and (kernels.obeys_layout(grad._array, leaf._array) or not current().grad_layout))
+    if grad._node is not None or grad._leaf_requires_grad:
+        return None
+    tensor = grad
+    if grad._view:
+        tensor = grad._extra.base
+        if not only_base(grad):
+            return None
+    elif not exclusive(grad):
+        return None
+    if not kernels.owns(tensor._array) or not (kernels.obeys_layout(tensor._array, leaf._array) or not current().grad_layout):
+        return None
+    if grad._view:
+        tensor._counter = None      # the view still has it, and dies
+    return tensor
+
+
+@cython.cfunc
+def only_base(view: TensorBase) -> cython.bint:
+    """Whether `view` is the whole of its base, row for row, and nobody else holds that, its array or its counter."""
+    base: TensorBase = view._extra.base
+    mine = view._array
+    array = base._array
+    counter = base._counter
+    # One of the references to each is ours. The caller and the view hold the base; the base and the view's array
+    # hold its array; and both tensors the counter.
+    return (references(base) == 3 and references(mine) == 2 and references(array) == 3 and references(counter) == 3
+            and counter.value == 0 and base._node is None and not base._leaf_requires_grad and base._extra is None
+            and base._meta is view._meta and mine.strides == array.strides)
 
 
 @cython.cfunc
