@@ -22,6 +22,7 @@ Note [Stealing a gradient]
 Mirrors ``torch/csrc/autograd/functions/accumulate_grad.{h,cpp}``. Read next: ``apply.py``.
 """
 
+import os
 import threading
 import weakref
 
@@ -50,6 +51,8 @@ HELD = cython.declare(cython.Py_ssize_t, 1 if cython.compiled else 2)
 LAST = 0xFFFFFFFFFFFFFFFF
 anomaly = cython.declare(Anomaly, _switch)
 _making = threading.RLock()     # two threads that use a leaf at once must get one node, and so one lock
+if hasattr(os, "register_at_fork"):     # as in dependencies.py
+    os.register_at_fork(after_in_child=_making._at_fork_reinit)
 
 
 @cython.cclass
@@ -62,7 +65,8 @@ class AccumulateGrad(Node):
         self.meta = gradient_meta(variable)
         self.sequence = LAST
         self.hooked = variable._extra is not None and bool(variable._extra.hooks)
-        self.lock = threading.Lock()    # two threads may run backward into one leaf
+        # two threads may run backward into one leaf; and a finalizer that runs one while we accumulate must not wait
+        self.lock = threading.RLock()
         if anomaly.enabled:
             note_creation(self, current())
 
@@ -98,7 +102,10 @@ class AccumulateGrad(Node):
                 mine = stolen(new, leaf) if exclusive else None
                 if mine is None:
                     mine = wrap(leaf._meta.backend.kernels.copy_with_layout(new._array, leaf._array), new._meta)
-                extra.grad = mine
+                if extra.grad is None:
+                    extra.grad = mine
+                else:
+                    add_in_place(extra.grad, mine)      # making the copy collected garbage, and that ran a backward
         finally:
             self.lock.release()
 

@@ -17,6 +17,8 @@ import weakref
 import numpy as np
 import pytest
 
+from minigrad._core.accumulate import _making
+from minigrad._core.dependencies import claiming
 from tests.core.engine_tools import leaf, ours, value
 
 
@@ -63,9 +65,9 @@ def test_other_views_are_right(m, make):
     """engine/G-04: twice, the second time added to the first, and the gradient is then written to."""
     w = m.ones(2, 4, requires_grad=True)
     make(m, w).sum().backward()
-    once = np.array(w.grad)
+    once = w.grad.clone().numpy()
     make(m, w).sum().backward()
-    assert np.array_equal(np.array(w.grad), 2 * once) and w.grad.stride() == w.stride()
+    assert np.array_equal(w.grad.clone().numpy(), 2 * once) and w.grad.stride() == w.stride()
     w.grad.zero_()
     assert value(w) == np.ones((2, 4)).tolist()
 
@@ -271,6 +273,40 @@ def test_no_leak(m, step):
     assert after - before < 300 * 16      # bytes a step: less than any object
 
 
+class Late:
+    """Garbage in a cycle: when it is collected it runs a backward."""
+
+    def __init__(self, run):
+        self.me = self
+        self.run = run
+
+    def __del__(self):
+        self.run()
+
+
+@ours
+def test_backward_in_a_finalizer(m):
+    """engine/G-04: wherever the collector strikes, neither waits for the other and no gradient is lost."""
+    w, g = m.ones(4, 2, requires_grad=True), m.ones(4, 2)
+
+    def late():
+        with m.enable_grad():       # it may run inside a backward, where gradients are off
+            (w * 1).sum().backward()
+    before = gc.get_threshold()
+    try:
+        for k in range(60):
+            w.grad = None
+            gc.set_threshold(0)
+            Late(late)
+            gc.set_threshold(gc.get_count()[0] + k)     # so many allocations from now
+            w.backward(g)
+            w.backward(g)
+            gc.collect()
+            assert value(w.grad) == [[3, 3]] * 4
+    finally:
+        gc.set_threshold(*before)
+
+
 # ---- Ctrl-C and fork --------------------------------------------------------------------------------------
 
 
@@ -308,12 +344,29 @@ def in_a_child(queue):
 @ours
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_fork_after_backward(m):
+@pytest.mark.parametrize("holds", [False, True])
+def test_fork_after_backward(m, holds):
+    """Also while another thread holds the locks of the engine: in the child there is no such thread."""
     context = multiprocessing.get_context("fork")
     w = m.ones(2, 4, requires_grad=True)
     step_of_training(m, w)
     queue = context.SimpleQueue()
-    child = context.Process(target=in_a_child, args=(queue,))
+    child = context.Process(target=in_a_child, args=(queue,), daemon=True)
+    held, forked = threading.Event(), threading.Event()
+
+    def hold():
+        with claiming, _making:
+            held.set()
+            forked.wait()
+    thread = threading.Thread(target=hold)
+    if holds:
+        thread.start()
+        held.wait()
     child.start()
+    forked.set()
+    if holds:
+        thread.join()
     child.join(30)
+    if child.is_alive():
+        child.kill()
     assert child.exitcode == 0 and queue.get() == pytest.approx(float(w.detach().sum()))
