@@ -245,7 +245,8 @@ class Tensor(Conversions):
         >>> mg.zeros(2).requires_grad_()
         tensor([0., 0.], requires_grad=True)
         """
-        self.requires_grad = requires_grad
+        if requires_grad is not True or self.is_leaf:       # a tensor with a history requires one already
+            self.requires_grad = requires_grad
         return self
 
     # ---- shape of another --------------------------------------------------------------------------------

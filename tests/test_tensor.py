@@ -48,9 +48,9 @@ def test_requires_grad_of_other_dtypes(dtype):
 def test_requires_grad_of_a_non_leaf():
     """tensor_surface/R-02"""
     y = leaf() * 2
-    for switch_off in (lambda: y.requires_grad_(False), lambda: setattr(y, "requires_grad", False)):
+    for set_flag in (lambda: y.requires_grad_(False), *[lambda v=v: setattr(y, "requires_grad", v) for v in (False, True)]):
         with pytest.raises(RuntimeError, match=r"requires_grad flags of leaf variables[\s\S]*detach\(\)"):
-            switch_off()
+            set_flag()
     assert y.requires_grad_() is y and y.requires_grad and y.grad_fn is not None
 
 

@@ -15,9 +15,14 @@ Note [Stealing a gradient]
     passed in, or that goes to two leaves at once has more, and is copied. The memory layout must also be
     the one that the leaf has, because optimisers walk both together.
 
+    A gradient may also arrive as a view, whose array does not own its memory: that of a linear layer's weight
+    is the transpose of a transposed product. If it is the whole of its base, row for row, and only it holds the
+    base, the base becomes ``.grad`` (`only_base`).
+
 Mirrors ``torch/csrc/autograd/functions/accumulate_grad.{h,cpp}``. Read next: ``apply.py``.
 """
 
+import os
 import threading
 import weakref
 
@@ -46,6 +51,8 @@ HELD = cython.declare(cython.Py_ssize_t, 1 if cython.compiled else 2)
 LAST = 0xFFFFFFFFFFFFFFFF
 anomaly = cython.declare(Anomaly, _switch)
 _making = threading.RLock()     # two threads that use a leaf at once must get one node, and so one lock
+if hasattr(os, "register_at_fork"):     # as in dependencies.py
+    os.register_at_fork(after_in_child=_making._at_fork_reinit)
 
 
 @cython.cclass
@@ -58,7 +65,8 @@ class AccumulateGrad(Node):
         self.meta = gradient_meta(variable)
         self.sequence = LAST
         self.hooked = variable._extra is not None and bool(variable._extra.hooks)
-        self.lock = threading.Lock()    # two threads may run backward into one leaf
+        # two threads may run backward into one leaf; and a finalizer that runs one while we accumulate must not wait
+        self.lock = threading.RLock()
         if anomaly.enabled:
             note_creation(self, current())
 
@@ -90,10 +98,14 @@ class AccumulateGrad(Node):
         try:
             if extra.grad is not None:
                 add_in_place(extra.grad, new)
-            elif exclusive and stealable(new, leaf):
-                extra.grad = new
             else:
-                extra.grad = wrap(leaf._meta.backend.kernels.copy_with_layout(new._array, leaf._array), new._meta)
+                mine = stolen(new, leaf) if exclusive else None
+                if mine is None:
+                    mine = wrap(leaf._meta.backend.kernels.copy_with_layout(new._array, leaf._array), new._meta)
+                if extra.grad is None:
+                    extra.grad = mine
+                else:
+                    add_in_place(extra.grad, mine)      # making the copy collected garbage, and that ran a backward
         finally:
             self.lock.release()
 
@@ -134,12 +146,37 @@ def choose_grad_dtype(leaf, dtype):
 
 
 @cython.cfunc
-def stealable(grad: TensorBase, leaf: TensorBase) -> cython.bint:
-    """Whether `grad`, which only the engine holds, may become ``.grad`` as it is."""
+def stolen(grad: TensorBase, leaf: TensorBase) -> TensorBase | None:
+    """What may become ``.grad`` as it is: `grad`, which only the engine holds, or its base; or None."""
     kernels = leaf._meta.backend.kernels
-    return (grad._node is None and not grad._leaf_requires_grad and exclusive(grad)
-            and kernels.owns(grad._array)
-            and (kernels.obeys_layout(grad._array, leaf._array) or not current().grad_layout))
+    if grad._node is not None or grad._leaf_requires_grad:
+        return None
+    tensor = grad
+    if grad._view:
+        tensor = grad._extra.base
+        if not only_base(grad):
+            return None
+    elif not exclusive(grad):
+        return None
+    if not kernels.owns(tensor._array) or not (kernels.obeys_layout(tensor._array, leaf._array) or not current().grad_layout):
+        return None
+    if grad._view:
+        tensor._counter = None      # the view still has it, and dies
+    return tensor
+
+
+@cython.cfunc
+def only_base(view: TensorBase) -> cython.bint:
+    """Whether `view` is the whole of its base, row for row, and nobody else holds that, its array or its counter."""
+    base: TensorBase = view._extra.base
+    mine = view._array
+    array = base._array
+    counter = base._counter
+    # One of the references to each is ours. The caller and the view hold the base; the base and the view's array
+    # hold its array; and both tensors the counter.
+    return (references(base) == 3 and references(mine) == 2 and references(array) == 3 and references(counter) == 3
+            and counter.value == 0 and base._node is None and not base._leaf_requires_grad and base._extra is None
+            and base._meta is view._meta and mine.strides == array.strides)
 
 
 @cython.cfunc
@@ -154,7 +191,13 @@ def add_in_place(old: TensorBase, new: TensorBase) -> object:
 
 
 def accumulator(leaf):
-    """The AccumulateGrad node of `leaf`, made now if no graph holds one."""
+    """The AccumulateGrad node of `leaf`, made now if no graph holds one.
+
+    None for what is no leaf with a gradient of its own: a view made under no_grad counts as requiring one if its
+    base does, but has none.
+    """
+    if not leaf._leaf_requires_grad:
+        return None
     extra = leaf._extra
     if extra is not None and extra.accumulator is not None:
         node = extra.accumulator()

@@ -16,6 +16,7 @@ Mirrors compute_dependencies and GraphTask::init_to_execute of ``torch/csrc/auto
 Read next: ``task.py``.
 """
 
+import os
 import threading
 
 import cython
@@ -31,6 +32,8 @@ _live = cython.declare(dict, live)
 # Interpreted, two threads might stamp one node at once. Reentrant, because a walk allocates, and the garbage
 # collector may then run a finaliser of the user's that itself calls backward.
 claiming = threading.RLock()
+if hasattr(os, "register_at_fork"):     # a thread that holds it does not exist in the child, and would never let go
+    os.register_at_fork(after_in_child=claiming._at_fork_reinit)
 
 
 @cython.cclass

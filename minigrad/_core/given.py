@@ -15,6 +15,7 @@ class Given:
     clone = None        # clone(tensor) -> tensor
     sum_to = None       # sum_to(tensor, shape) -> tensor
     cast = None         # cast(tensor, dtype) -> tensor
+    real = None         # real(tensor) -> the real part of a complex tensor
     zeros_like = None   # zeros_like(tensor) -> tensor
     as_strided = None           # as_strided(tensor, base_strides, shape, strides, offset) -> tensor
     as_strided_scatter = None   # the tensor with another in that part of it

@@ -15,6 +15,7 @@ torch/csrc/autograd/VariableTypeUtils.h.
 """
 
 import cython
+import numpy as np
 
 from minigrad._core.opnode import OpNode
 from minigrad._core.primitive import Plan, Primitive
@@ -31,7 +32,7 @@ if not cython.compiled:
     from minigrad._core.saved import describe
     from minigrad._core.state import current
     from minigrad._core.tensor import wrap
-    from minigrad._core.views import check_creation, rebase
+    from minigrad._core.views import address, check_creation, rebase
 
 SHAPE = cython.declare(cython.int, 100)     # as in primitive.py
 
@@ -42,7 +43,7 @@ def check_inplace(target):
     if target._view:
         check_creation(target, False)
         base = target._extra.base
-        if base._leaf_requires_grad and base._node is None:
+        if base._node is None and (base._leaf_requires_grad or target._leaf_requires_grad or target._node is not None):
             raise AutogradError(
                 "MG-E121", "a view of a leaf Variable that requires grad is being used in an in-place operation.",
                 tensor=describe(target._meta), fix="write under no_grad(), or to a clone() of the leaf")
@@ -63,6 +64,30 @@ def check_memory(target: TensorBase):
     if not target._array.flags.writeable:
         raise AutogradError("MG-E122", "the written-to tensor is on the memory of a NumPy array that is read-only",
                             tensor=describe(target._meta), fix="copy the array before making a tensor of it")
+
+
+def check_overlap(target: TensorBase, operand: TensorBase):
+    """Raise if `operand` lies partly in the memory of `target`: not there at all, or number by number, is right."""
+    if (operand is target or operand._array is target._array or not np.may_share_memory(operand._array, target._array)
+            or ((operand._array.shape, operand._array.strides) == (target._array.shape, target._array.strides)
+            and address(operand._array) == address(target._array))):
+        return
+    if without_gaps(target._array) and without_gaps(operand._array):
+        raise AutogradError(
+            "MG-E122", "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location.", tensor=describe(target._meta), found=f"an operand {describe(operand._meta)} in the same memory",
+            fix="clone() the tensors before performing the operation")
+
+
+@cython.cfunc
+def without_gaps(array) -> cython.bint:
+    """Whether the elements fill the memory from the first to the last, in any order of the dimensions."""
+    step = array.itemsize
+    for stride, size in sorted([(s, n) for s, n in zip(array.strides, array.shape) if n != 1]):
+        if stride != step:
+            return False
+        step *= size
+    return True
 
 
 def write(op, target, others):
@@ -119,6 +144,9 @@ def computed(op: Primitive, target: TensorBase, args: tuple) -> object:
     for x in args[1:op.inputs]:
         if isinstance(x, TensorBase):
             on_one_device(op, first, x)
+            if (target._counter is not None and cython.cast(TensorBase, x)._counter is target._counter
+                    and (op.kernel >= 0 or cython.cast(TensorBase, x)._meta.shape == target._meta.shape)):
+                check_overlap(target, x)
     if op.kernel >= 0:
         dtype = operands_dtype(args)
         check_dtypes(op.rule, dtype, ranks_of(args))

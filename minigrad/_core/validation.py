@@ -2,7 +2,8 @@
 
     shape    a larger shape that the tensor broadcasts to is summed down: that is how broadcasting is undone,
              for every op, here and nowhere else
-    dtype    another is converted, but a complex gradient of a real tensor is an error
+    dtype    another is converted. Of a complex gradient of a real tensor the real part is taken where an op of ours
+             made something complex of it (`handle_r_to_c` in PyTorch's formulas); elsewhere it is an error
     device   another is an error
 
 Mirrors validate_outputs of ``torch/csrc/autograd/engine.cpp`` and ``input_metadata.cpp``.
@@ -12,6 +13,7 @@ import cython
 
 from minigrad._core.given import given
 from minigrad._core.meta import Meta
+from minigrad._core.node import Node
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradError
 
@@ -25,9 +27,18 @@ def validated(grad, following, number, node, index):
         raise AutogradError("MG-E106", f"Function {node.name()} returned a {type(grad).__name__} as the gradient at "
                             f"index {index}; expected Variable or None")
     meta: Meta = following.output_meta(number)
-    if cython.cast(TensorBase, grad)._meta is meta:
+    found: Meta = cython.cast(TensorBase, grad)._meta
+    if found is meta:
         return grad
+    if found.dtype.is_complex and meta.dtype is not None and not meta.dtype.is_complex and mixes(node):
+        grad = given.real(grad)
     return fitted(grad, meta, f"Function {node.name()}", index)
+
+
+@cython.cfunc
+def mixes(node: Node) -> cython.bint:
+    """Whether `node` is that of a built-in op with a complex result, which may have real operands."""
+    return node.plan is not None and node.metas is None and node.meta.dtype.is_complex
 
 
 def fitted(grad, meta, who, index):

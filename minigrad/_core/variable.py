@@ -168,7 +168,7 @@ class Variable(TensorBase):
         """Whether a gradient needs to be computed for this tensor.
 
         Settable on leaves. Raises `RuntimeError` for a dtype that has no gradient, for a value that is not a
-        bool, and on ``False`` for a tensor that is no leaf.
+        bool, and for a tensor that is no leaf.
         """
         return self._leaf_requires_grad or self._node is not None or (self._view and base_requires_grad(self))
 
@@ -177,11 +177,9 @@ class Variable(TensorBase):
         if value is not True and value is not False:
             raise AutogradError("MG-E112", "requires_grad must be a bool", found=type(value).__name__)
         if self._node is not None:
-            if not value:
-                raise AutogradError(
-                    "MG-E113", "you can only change requires_grad flags of leaf variables.", node=self._node.name(),
-                    fix="to use a computed variable without its history write y = x.detach()")
-            return
+            raise AutogradError(
+                "MG-E113", "you can only change requires_grad flags of leaf variables.", node=self._node.name(),
+                fix="to use a computed variable without its history write y = x.detach()")
         if value and self._inference and not current().inference:
             raise AutogradError("MG-E123", "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
                                 fix="clone() it to get a normal tensor")

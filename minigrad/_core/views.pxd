@@ -13,5 +13,6 @@ cdef class CopySlices(Node):
     cdef tuple geometry
 
 cpdef tuple geometry_of(TensorBase view)
+cdef object address(object array)
 cpdef object rebase(TensorBase target, Node node)
 cdef object check_creation(TensorBase view, bint indirect)

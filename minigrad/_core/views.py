@@ -75,6 +75,7 @@ class CopySlices(Node):
     def __init__(self, base: TensorBase, base_edge, base_number, inner: Node, geometry):
         start(self)
         self.inner = inner
+        self.plan = inner.plan      # whose op it is: validation.py asks
         self.geometry = geometry
         self.meta = base._meta
         numbers = (base_number, *[inner.input_number(i) for i in range(1, inner.edges)])
@@ -169,13 +170,12 @@ def refresh(view: TensorBase):
     old: Node = view._node
     number = view._output_number
     edge: Node = edge_of(base)
-    view._node = None
     view._output_number = 0
-    if edge is not None:
-        record(given.as_strided_op, current(), 1, 1, edge, None, (base._output_number,) if base._output_number else None,
-               view, None, None, (base, *geometry_of(view)))
-        if extra.retains_grad and old is not None:
-            move_retained(old, number, view._node)
+    # without an edge, if the base has no history but the view had one: it was made to require a gradient
+    record(given.as_strided_op, current(), 1, 1, edge, None, (base._output_number,) if base._output_number else None,
+           view, None, None, (base, *geometry_of(view)))
+    if extra.retains_grad and old is not None:
+        move_retained(old, number, view._node)
     extra.base_version = version
 
 

@@ -204,11 +204,11 @@ def root_edges(tensors, gradients):
             raise AssertionError(f"Expected output to be a Tensor or a GradientEdge, but got {type(root).__name__} at index {i}")
         node, number = _edge(root, "roots")
         if node is None:
-            if isinstance(root, GradientEdge) or not root.requires_grad:
+            node = None if isinstance(root, GradientEdge) else accumulator(root)
+            if node is None:
                 raise AutogradError("MG-E110", f"element {i} of tensors does not require grad and does not have a grad_fn",
                                     fix="nothing on the way to it required a gradient: set requires_grad=True on the parameters, "
                                         "and do not compute it under no_grad() or through detach()")
-            node = accumulator(root)
         edges.append((node, number))
         grads.append(root_gradient(root, node, number, g, i))
     return edges, grads

@@ -65,6 +65,7 @@ METHODS["where"] = where_method
 
 given.clone = copies.clone
 given.cast = copies.cast
+given.real = selection.real_part
 
 use_rules(
     arithmetic.Add.op, arithmetic.Sub.op, arithmetic.Mul.op, arithmetic.Div.op, arithmetic.Neg.op,

@@ -6,11 +6,11 @@ __all__ = ["cat", "gather", "index", "index_add", "index_put", "index_put_", "in
 
 
 def cat(xs, dim):
-    return np.concatenate(xs, dim)
+    return np.ascontiguousarray(np.concatenate(xs, dim))     # which keeps the order of columns
 
 
 def stack(xs, dim):
-    return np.stack(xs, dim)
+    return np.ascontiguousarray(np.stack(xs, dim))
 
 
 def places(index, dim):
