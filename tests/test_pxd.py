@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent / "minigrad"
+import minigrad
+
+ROOT = Path(minigrad.__file__).parent
 PAIRS = sorted(p for p in ROOT.rglob("*.pxd") if p.with_suffix(".py").exists() and p.read_text().strip()
                and p.name != "c.pxd")       # c.pxd declares C code; its twins have a test of their own below
 FUNCTION = re.compile(r"(?:cdef|cpdef)\s+(?:inline\s+)?(?:(?P<type>[\w ]+?[\s*]+))?(?P<name>\w+)\((?P<args>[^)]*)\)")
