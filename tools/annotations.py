@@ -96,6 +96,8 @@ PARAMETERS = {
     "memo": "Any", "exc_info": "Any", "sum_to.x": "Tensor", "tensor_contents": "Any", "protocol": "Any", "format_spec": "_str",
     "spec": "_str", "old": "_float", "kwargs": "Any", "args": "Any",
     # autograd
+    "pack_hook": "Callable[[Tensor], Any]", "unpack_hook": "Callable[[Any], Tensor]", "error_message": "_str",
+    "pin_memory": "_bool", "device_type": "_str", "increment_version.tensor": "Tensor | Iterable[Tensor]",
     "gradient": "Tensor | None", "retain_graph": "_bool | None", "create_graph": "_bool", "hook": "Callable[..., Any]",
     "inputs": OUTPUTS, "outputs": OUTPUTS, "grad_outputs": GRADS, "grad_tensors": GRADS, "grad_variables": GRADS,
     "only_inputs": "_bool",

@@ -126,13 +126,13 @@ def write(op, target, others):
     if mask != 0:
         node = new_node(op.plan(mask), state, target._meta)
         node.connect(tuple(edges), tuple(numbers) if any(numbers) else None)
-        save_inputs(node, target, args)
+        save_inputs(node, target, args, state)
     target._meta.backend.kernels.copy_(target._array, array)
     counter = target.shared_counter()
     counter.value += 1
     if node is not None:
         rebase(target, node)
-        save_outputs(node, target)
+        save_outputs(node, target, state)
     return target
 
 
@@ -166,7 +166,7 @@ def computed(op: Primitive, target: TensorBase, args: tuple) -> object:
 
 
 @cython.cfunc
-def save_inputs(node: OpNode, target: TensorBase, args: tuple) -> object:
+def save_inputs(node: OpNode, target: TensorBase, args: tuple, state: State) -> object:
     """Save what the formulas need of the operands; of the target, which is about to change, a copy."""
     plan = cython.cast(Plan, node.plan)
     k: cython.int
@@ -174,25 +174,25 @@ def save_inputs(node: OpNode, target: TensorBase, args: tuple) -> object:
     for k in range(plan.saved):
         source = plan.source[k]
         if source < 0:
-            node.store(k, None, -1)     # its place: the result is saved after the write
+            node.store(k, None, -1, state)     # its place: the result is saved after the write
         elif source == 0:
             copy = wrap(target._meta.backend.kernels.copy(target._array), target._meta)
             copy._node = target._node
             copy._output_number = target._output_number
-            node.store(k, copy, -1)
+            node.store(k, copy, -1, state)
         elif source < SHAPE:
-            node.store(k, args[source], -1)
+            node.store(k, args[source], -1, state)
         else:
-            node.store(k, described(source, args), -1)
+            node.store(k, described(source, args), -1, state)
     return None
 
 
 @cython.cfunc
-def save_outputs(node: OpNode, target: TensorBase) -> object:
+def save_outputs(node: OpNode, target: TensorBase, state: State) -> object:
     """Save the new numbers, where the formulas need them."""
     plan = cython.cast(Plan, node.plan)
     k: cython.int
     for k in range(plan.saved):
         if plan.source[k] < 0:
-            node.store(k, target, 0)
+            node.store(k, target, 0, state)
     return None

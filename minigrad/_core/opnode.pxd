@@ -1,6 +1,7 @@
 from minigrad._core.anomaly cimport Anomaly, note_creation
 from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node
+from minigrad._core.packed cimport PackedTensor, packed
 from minigrad._core.primitive cimport Plan, Primitive
 from minigrad._core.saved cimport SavedTensor, check, save, spent, with_history
 from minigrad._core.state cimport State, current
@@ -8,7 +9,9 @@ from minigrad._core.tensor cimport TensorBase, alias
 
 cdef class OpNode(Node):
     cdef object value(self, int slot, bint history)
-    cdef object store(self, int slot, object value, int output)
+    cdef object store(self, int slot, object value, int output, State state)
+    cdef object put(self, int slot, object value, int version)
+    cdef object set_hooks(self, int slot, object pack, object unpack)
     cdef object one(self, int i, object grad, object a, object b, object c)
     cdef object apply_many(self, object grad, long long wanted, list results)
 

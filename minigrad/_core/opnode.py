@@ -17,12 +17,15 @@ import cython
 from minigrad._core.anomaly import Anomaly
 from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.node import Node
+from minigrad._core.packed import PackedTensor
 from minigrad._core.primitive import Plan
 from minigrad._core.saved import SavedTensor
 from minigrad._core.tensor import TensorBase
+from minigrad.errors import AutogradError, AutogradTypeError
 
 if not cython.compiled:
     from minigrad._core.anomaly import note_creation
+    from minigrad._core.packed import packed
     from minigrad._core.saved import check, save, spent, with_history
     from minigrad._core.state import current
     from minigrad._core.tensor import alias
@@ -44,12 +47,15 @@ class OpNode(Node):
     def name(self):
         return cython.cast(Plan, self.plan).op.node_name
 
-    def store(self, slot, value, output):
+    def store(self, slot, value, output, state):
         """Save `value`, a tensor or not, in `slot`; `output` is its number if this node produced it."""
         version: cython.int = NOT_A_TENSOR
         if isinstance(value, TensorBase):
             self.interior |= HOLDS_TENSOR
-            if slot > 2:
+            if state.saved_hooks:
+                pack, unpack = state.saved_hooks[-1]
+                value = packed(value, pack, unpack, output, state)
+            elif slot > 2:
                 value = save(value, cython.cast(Plan, self.plan).names[slot], output)
             else:
                 tensor = cython.cast(TensorBase, value)
@@ -60,6 +66,11 @@ class OpNode(Node):
                 version = tensor.version()
         elif type(value) is tuple and any_tensor(value):
             self.interior |= HOLDS_TENSOR
+        self.put(slot, value, version)
+        return None
+
+    def put(self, slot, value, version):
+        """Keep `value` in `slot`, with the version that it has to have when it is used."""
         if slot == 0:
             self.saved0 = value
             self.version0 = version
@@ -71,8 +82,8 @@ class OpNode(Node):
             self.version2 = version
         else:
             if self.more is None:
-                self.more = []
-            self.more.append(value)
+                self.more = [None] * (cython.cast(Plan, self.plan).saved - 3)
+            self.more[slot - 3] = value
         return None
 
     def value(self, slot, history):
@@ -94,11 +105,13 @@ class OpNode(Node):
             value = more[slot - 3]
             if isinstance(value, SavedTensor):
                 return cython.cast(SavedTensor, value).value(self, history)
+            if isinstance(value, PackedTensor):
+                return cython.cast(PackedTensor, value).value(self)
             return value
         if self.freed:          # asked after the value was read: another thread may let go of it at any time
             raise spent(self)
         if version == NOT_A_TENSOR:
-            return value
+            return cython.cast(PackedTensor, value).value(self) if isinstance(value, PackedTensor) else value
         tensor = cython.cast(TensorBase, value)
         interior: cython.bint = self.interior >> slot & 1
         if tensor.version() != version or (interior and tensor._node is None):
@@ -182,14 +195,38 @@ class OpNode(Node):
         return None
 
     def __getattr__(self, name):
-        if not name.startswith("_saved_"):
+        raw: cython.bint = name.startswith("_raw_saved_")
+        if not raw and not name.startswith("_saved_"):
             raise AttributeError(name)
+        wanted = name[11:] if raw else name[7:]
         names = self.saved_names()
-        if name[7:] not in names:
-            raise AttributeError(f"{self.name()} has not saved {name[7:]!r}; it has saved: {', '.join(names) or 'nothing'}")
+        if wanted not in names:
+            raise AttributeError(f"{self.name()} has not saved {wanted!r}; it has saved: {', '.join(names) or 'nothing'}")
+        slot = names.index(wanted)
+        if raw:
+            return RawSavedTensor(self, slot)
         if self.freed:
             raise spent(self)
-        return self.value(names.index(name[7:]), True)
+        return self.value(slot, True)
+
+    def set_hooks(self, slot, pack, unpack):
+        """Pack now what lies in `slot`. See `RawSavedTensor.register_hooks`."""
+        if self.freed:
+            raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor after it has been freed.", node=self.name(),
+                                fix="register them before the backward, or run it with retain_graph=True")
+        held = self.saved0 if slot == 0 else self.saved1 if slot == 1 else self.saved2 if slot == 2 else self.more[slot - 3]
+        if held is None:
+            raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor with value None is forbidden",
+                                node=self.name())
+        if isinstance(held, PackedTensor):
+            raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor whose hooks have already been set.",
+                                node=self.name(), fix="register them once, and not inside saved_tensors_hooks")
+        value = self.value(slot, True)
+        if not isinstance(value, TensorBase):
+            raise AutogradTypeError("MG-E128", f"Calling register_hooks on a saved {type(value).__name__}: only tensors are packed",
+                                    node=self.name())
+        source: cython.int = cython.cast(Plan, self.plan).source[slot]
+        self.put(slot, packed(value, pack, unpack, -1 - source if source < 0 else NOT_AN_OUTPUT, current()), NOT_A_TENSOR)
 
     def saved_names(self):
         """What the saved values are called in PyTorch: the x of our rules is ``self``, z ``result``."""
@@ -197,7 +234,56 @@ class OpNode(Node):
         return [torch_names.get(name, name) for name in cython.cast(Plan, self.plan).names]
 
     def __dir__(self):
-        return [*object.__dir__(self), *["_saved_" + name for name in self.saved_names()]]
+        return [*object.__dir__(self), *["_saved_" + name for name in self.saved_names()],
+                *["_raw_saved_" + name for name in self.saved_names()]]
+
+
+class RawSavedTensor:
+    """One saved tensor as its node keeps it: ``node._raw_saved_self``. Mirrors ``torch._C._autograd.SavedTensor``.
+
+    >>> x = mg.tensor([3.], requires_grad=True)
+    >>> y = x.exp()
+    >>> y.grad_fn._raw_saved_result.register_hooks(lambda t: t.numpy(force=True), lambda a: mg.from_numpy(a))
+    >>> y.grad_fn._saved_result
+    tensor([20.0855], grad_fn=<ExpBackward0>)
+    """
+
+    def __init__(self, node, slot):
+        self.node = node
+        self.slot = slot
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """Replace the tensor by ``pack_hook(tensor)``; ``unpack_hook`` makes a tensor of that whenever it is needed.
+
+        Raises:
+            RuntimeError: the tensor has been freed or has hooks already, or there is none.
+            TypeError: a hook is not callable.
+        """
+        check_hooks(pack_hook, unpack_hook)
+        pack_slot(self.node, self.slot, pack_hook, unpack_hook)
+
+    def unpack(self):
+        """The tensor. Raises `RuntimeError` if it has been freed, or modified since it was saved."""
+        return unpack_slot(self.node, self.slot)
+
+
+def check_hooks(pack_hook, unpack_hook):
+    """Raise `TypeError` unless both can be called."""
+    for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
+        if not callable(hook):
+            raise AutogradTypeError("MG-E128", f"{name} must be callable, but got {type(hook).__name__}")
+
+
+def pack_slot(node: OpNode, slot, pack, unpack):
+    """Have `pack` make of what `node` keeps in `slot` what it will keep."""
+    node.set_hooks(slot, pack, unpack)
+
+
+def unpack_slot(node: OpNode, slot):
+    """What `node` keeps in `slot`, as `_saved_*` gives it."""
+    if node.freed:
+        raise spent(node)
+    return node.value(slot, True)
 
 
 def any_tensor(items):
@@ -251,11 +337,11 @@ def record(op, state, mask, edges, next0, next1, numbers, out, x, y, args):
     for k in range(plan.saved):
         source = plan.source[k]
         if source < 0:
-            node.store(k, out, -1 - source)
+            node.store(k, out, -1 - source, state)
         elif source < SHAPE:
-            node.store(k, args[source] if args is not None else x if source == 0 else y, NOT_AN_OUTPUT)
+            node.store(k, args[source] if args is not None else x if source == 0 else y, NOT_AN_OUTPUT, state)
         else:
-            node.store(k, described(source, args if args is not None else (x, y)), NOT_AN_OUTPUT)
+            node.store(k, described(source, args if args is not None else (x, y)), NOT_AN_OUTPUT, state)
     return node
 
 
@@ -273,11 +359,11 @@ def record_many(op, state, mask, nodes, numbers, out, outs, args):
     for k in range(plan.saved):
         source = plan.source[k]
         if source < 0:
-            node.store(k, out if outs is None else outs[-1 - source], -1 - source)
+            node.store(k, out if outs is None else outs[-1 - source], -1 - source, state)
         elif source < SHAPE:
-            node.store(k, args[source], NOT_AN_OUTPUT)
+            node.store(k, args[source], NOT_AN_OUTPUT, state)
         else:
-            node.store(k, described(source, args), NOT_AN_OUTPUT)
+            node.store(k, described(source, args), NOT_AN_OUTPUT, state)
     return node
 
 

@@ -1,18 +1,22 @@
-"""The graph as users reach it: nodes, and edges that stand for a gradient.
+"""The graph as users reach it: nodes, edges that stand for a gradient, and what is saved for the backward.
 
 Mirrors ``torch/autograd/graph.py``.
 """
 
 import abc
+import contextlib
 from typing import NamedTuple
 
 from minigrad._core import engine
 from minigrad._core.accumulate import accumulator
 from minigrad._core.node import Node as _Node
-from minigrad.errors import AutogradError
+from minigrad._core.opnode import check_hooks
+from minigrad._core.state import current
+from minigrad.errors import AutogradError, AutogradTypeError
 from minigrad.tensor import Tensor
 
-__all__ = ["GradientEdge", "Node", "get_gradient_edge"]
+__all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version", "save_on_cpu",
+           "saved_tensors_hooks"]
 
 
 class Node(abc.ABC):
@@ -90,6 +94,143 @@ def get_gradient_edge(tensor):
         raise AutogradError("MG-E107", "It is not possible to get the gradient edge for a Tensor that does not require gradients",
                             fix="x.requires_grad_()")
     return GradientEdge(_get_grad_fn_or_grad_acc(tensor), tensor.output_nr)    # pyright: ignore[reportArgumentType]
+
+
+def increment_version(tensor):
+    """Count the version of tensors up, as a write to their memory that minigrad cannot see would have to.
+
+    Args:
+        tensor (Tensor or iterable of Tensors): one listed twice goes up by two. Inference tensors, which have no
+            version, are passed over.
+
+    Raises:
+        RuntimeError: it is neither, or something else than a tensor is among them.
+
+    Mirrors ``torch.autograd.graph.increment_version``.
+
+    >>> x = mg.ones(2)
+    >>> mg.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+    """
+    if isinstance(tensor, Tensor):
+        tensor = (tensor,)
+    try:
+        tensors = list(tensor)
+    except TypeError:
+        raise AutogradError("MG-E129", "increment_version expects tensor to be a Tensor or an Iterable[Tensor]",
+                            found=type(tensor).__name__) from None
+    for x in tensors:
+        if not isinstance(x, Tensor):
+            raise AutogradError("MG-E129", "increment_version expects each element of the iterable to be a tensor",
+                                found=type(x).__name__)
+    for x in tensors:
+        if not x.is_inference():
+            x.bump()
+
+
+class saved_tensors_hooks:
+    """Context manager: what ops save for the backward passes through a pair of functions.
+
+    Args:
+        pack_hook (callable): gets a tensor that is about to be saved and returns anything; that is kept in its
+            place. It runs with gradients disabled, once per tensor and use, and must not write to the tensor.
+        unpack_hook (callable): gets what `pack_hook` returned, each time the tensor is needed, and returns a tensor
+            of the same content. That takes the place of the original in the graph.
+
+    Only the innermost pair is called. The version of a packed tensor is not checked any more: if the packed object
+    shares its memory, a write to it goes unnoticed.
+
+    Raises:
+        TypeError: a hook is not callable, when the context is entered; `unpack_hook` returns no tensor, in the backward.
+        RuntimeError: `pack_hook` wrote to its argument, or hooks are disabled (`disable_saved_tensors_hooks`).
+
+    Mirrors ``torch.autograd.graph.saved_tensors_hooks``.
+
+    >>> a = mg.tensor([2.], requires_grad=True)
+    >>> def pack(x):
+    ...     print("packing", x)
+    ...     return x.detach()
+    >>> with mg.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+    ...     y = a.exp()
+    packing tensor([7.3891], grad_fn=<ExpBackward0>)
+    >>> y.backward(); a.grad
+    tensor([7.3891])
+    """
+
+    def __init__(self, pack_hook, unpack_hook):
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self):
+        state = current()
+        if state.saved_hooks_disabled is not None:
+            raise RuntimeError(state.saved_hooks_disabled)
+        check_hooks(self.pack_hook, self.unpack_hook)
+        state.saved_hooks.append((self.pack_hook, self.unpack_hook))
+
+    def __exit__(self, *exc_info):
+        hooks = current().saved_hooks
+        if not hooks:
+            raise AutogradError("MG-E128", "there are no saved tensors hooks to leave: a context was left twice, or in "
+                                "another thread")
+        hooks.pop()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Context manager: what ops save for the backward is kept in the memory of the host until it is needed.
+
+    Args:
+        pin_memory (bool): copy it, even if it is there already. (There is no pinned memory here.)
+        device_type (str): accepted as in PyTorch.
+
+    On the CPU nothing is copied unless `pin_memory` is set, so a later write to a saved tensor changes what the
+    backward sees, unnoticed. Mirrors ``torch.autograd.graph.save_on_cpu``.
+
+    >>> x = mg.tensor([3.], requires_grad=True)
+    >>> with mg.autograd.graph.save_on_cpu(pin_memory=True):
+    ...     y = x * x
+    >>> y.backward(); x.grad
+    tensor([6.])
+    """
+
+    def __init__(self, pin_memory=False, device_type="cuda"):
+        def pack(x):
+            return x.device, x.detach().clone() if pin_memory else x.detach().to("cpu")
+
+        def unpack(packed):
+            device, x = packed
+            return x.to(device)
+        super().__init__(pack, unpack)
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message):
+    """Context manager and decorator: entering `saved_tensors_hooks` inside is an error with this text.
+
+    Raises:
+        TypeError: `error_message` is not a string.
+        RuntimeError: hooks are active already; the text is `error_message`.
+
+    Mirrors ``torch.autograd.graph.disable_saved_tensors_hooks``.
+
+    >>> with mg.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
+    ...     with mg.autograd.graph.save_on_cpu():
+    ...         pass
+    Traceback (most recent call last):
+    RuntimeError: no hooks here
+    """
+    if not isinstance(error_message, str):
+        raise AutogradTypeError("MG-E128", f"error_message must be str, not {type(error_message).__name__}")
+    state = current()
+    if state.saved_hooks:
+        raise RuntimeError(error_message)
+    before = state.saved_hooks_disabled
+    state.saved_hooks_disabled = error_message      # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        yield
+    finally:
+        state.saved_hooks_disabled = before
 
 
 def _get_grad_fn_or_grad_acc(t):

@@ -1,0 +1,16 @@
+from minigrad._core.accumulate cimport edge_of
+from minigrad._core.node cimport Node
+from minigrad._core.state cimport State
+from minigrad._core.tensor cimport TensorBase, wrap
+
+cdef class PackedTensor:
+    cdef object data
+    cdef object unpack
+    cdef Node node
+    cdef int number
+    cdef int output
+    cdef bint leaf
+
+    cdef object value(self, Node owner)
+
+cdef PackedTensor packed(TensorBase tensor, object pack, object unpack, int output, State state)

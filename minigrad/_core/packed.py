@@ -1,0 +1,80 @@
+"""What a pack hook has made of a saved tensor, and how the tensor comes back.
+
+    with saved_tensors_hooks(pack, unpack):
+        y = x * x                   packed.data = pack(x), twice; x itself is not kept
+    y.backward()                    unpack(packed.data), with x's place in the graph
+
+The place in the graph is remembered beside the packed object: a leaf's accumulator, a non-leaf's node and output
+number; for an output it is the node that saved it. So a double backward through packed values works, and whatever
+graph the unpack hook has built is cut.
+
+There is no version check: what the packed object holds is the hook's affair.
+
+Mirrors the hooks of ``torch/csrc/autograd/saved_variable.cpp`` and ``python_saved_variable_hooks.cpp``.
+"""
+
+import weakref
+
+import cython
+
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import AutogradError, AutogradTypeError
+
+if not cython.compiled:
+    from minigrad._core.accumulate import edge_of
+    from minigrad._core.tensor import wrap
+
+NOT_AN_OUTPUT = cython.declare(cython.int, -1)
+
+
+@cython.cclass
+class PackedTensor:
+    """A saved tensor as its pack hook has left it. `output` is its number if the node itself produced it, else -1."""
+
+    def value(self, owner):
+        """The tensor, unpacked; `owner` is the node that saved it."""
+        data = self.unpack(self.data)
+        if not isinstance(data, TensorBase):
+            raise AutogradTypeError(
+                "MG-E126", "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(data).__name__}",
+                node=owner.name(), fix="return the tensor that pack_hook was given, or a copy of it")
+        source = cython.cast(TensorBase, data)
+        if self.output == NOT_AN_OUTPUT and self.node is None and source._node is None and not source._leaf_requires_grad:
+            return source
+        tensor = wrap(source._array, source._meta)
+        tensor._counter = source.shared_counter()
+        if self.output != NOT_AN_OUTPUT:
+            tensor._node = owner
+            tensor._output_number = self.output
+        elif self.leaf:
+            tensor._leaf_requires_grad = True
+            tensor.extras().accumulator = weakref.ref(self.node)
+        else:
+            tensor._node = self.node
+            tensor._output_number = self.number
+        return tensor
+
+
+def packed(tensor, pack, unpack, output, state):
+    """Have the pack hook make of `tensor` what will be kept."""
+    version = tensor.version()
+    grad_enabled, inference, level = state.grad_enabled, state.inference, state.forward_level
+    state.set_modes(False, inference, level)
+    try:
+        data = pack(tensor)
+    finally:
+        state.set_modes(grad_enabled, inference, level)
+    if tensor.version() != version:
+        raise AutogradError(
+            "MG-E127", "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "
+            "be modified by in-place operations as this can lead to unexpected side-effects.",
+            fix="work on a clone: the tensor is the one that the user computes with")
+    saved: PackedTensor = PackedTensor.__new__(PackedTensor)
+    saved.data = data
+    saved.unpack = unpack
+    saved.output = output
+    saved.node = None if output != NOT_AN_OUTPUT else edge_of(tensor)
+    saved.number = tensor._output_number
+    saved.leaf = tensor._node is None
+    return saved

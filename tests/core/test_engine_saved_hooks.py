@@ -1,0 +1,439 @@
+"""Hooks on saved tensors: when they run, on what, and what becomes of the tensor's place in the graph."""
+
+import gc
+import threading
+import weakref
+
+import pytest
+
+from tests.core.engine_tools import leaf, ours, raises, value
+
+
+def hooks(m):
+    return m.autograd.graph.saved_tensors_hooks
+
+
+class Log:
+    """A pair of hooks that keep a detached alias, and note what they were called with."""
+
+    def __init__(self):
+        self.packed, self.unpacked = [], []
+
+    def pack(self, x):
+        self.packed.append((value(x), x.is_leaf, x.requires_grad))
+        return x.detach()
+
+    def unpack(self, x):
+        self.unpacked.append(value(x))
+        return x
+
+    def on(self, m):
+        return hooks(m)(self.pack, self.unpack)
+
+
+# ---- activation ------------------------------------------------------------------------------------------------
+
+
+def test_no_decorator(m):
+    """graph/S-01"""
+    with pytest.raises(TypeError):
+        hooks(m)(lambda x: x, lambda x: x)(lambda: None)
+
+
+def test_innermost_pair_alone(m):
+    """graph/S-02"""
+    outer, inner = Log(), Log()
+    x = leaf(m, 2.)
+    with outer.on(m):
+        with inner.on(m):
+            y = x.exp()
+        z = x.sin()
+    (y + z).backward()
+    assert len(inner.packed) == len(inner.unpacked) == 1 and len(outer.packed) == len(outer.unpacked) == 1
+
+
+def test_left_by_position_and_entered_again(m):
+    """graph/S-03"""
+    first, second = Log(), Log()
+    one, two = first.on(m), second.on(m)
+    x = leaf(m, 2.)
+    one.__enter__()
+    two.__enter__()
+    one.__exit__(None, None, None)
+    x.exp()
+    one.__exit__(None, None, None)
+    with one:
+        with one:
+            x.exp()
+    x.exp()
+    assert len(first.packed) == 2 and not second.packed
+
+
+def test_per_thread(m):
+    """graph/S-04"""
+    log = Log()
+    x = leaf(m, 2.)
+    with log.on(m):
+        thread = threading.Thread(target=lambda: x.exp())
+        thread.start()
+        thread.join()
+    assert not log.packed
+
+
+@pytest.mark.parametrize("pair", [(3, len), (len, None)], ids=str)
+def test_hooks_that_cannot_be_called(m, pair):
+    """graph/S-05: refused when the context is entered."""
+    context = hooks(m)(*pair)
+    with pytest.raises(TypeError):
+        context.__enter__()
+
+
+@ours
+def test_nothing_to_leave(m):
+    """graph/S-06"""
+    with raises(RuntimeError, "no saved tensors hooks to leave"):
+        hooks(m)(len, len).__exit__(None, None, None)
+
+
+# ---- pack ------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_packed(m):
+    """graph/S-10, graph/S-11, graph/S-12, graph/S-13, graph/S-14, graph/S-15"""
+    x, c = leaf(m, 2.), m.tensor(3.)
+    for f, expected in [
+            (lambda: x + 1, []), (lambda: x * 2, []), (lambda: c * c, []),
+            (lambda: x * c, [(3., True, False)]), (lambda: x * x, [(2., True, True)] * 2),
+            (lambda: (x + 1).sqrt(), [(pytest.approx(3 ** 0.5), False, True)]),
+            (lambda: (x + 1).sin(), [(3., False, True)])]:
+        log = Log()
+        with log.on(m):
+            f()
+            with m.no_grad():
+                f()
+        assert log.packed == expected
+
+
+def test_output_has_its_node(m):
+    """graph/S-15"""
+    seen = []
+    x = leaf(m, 1., 2.)
+    with hooks(m)(lambda t: seen.append(t.grad_fn) or t.detach(), lambda t: t):
+        y = x.exp()
+    assert seen == [y.grad_fn]
+
+
+def test_pack_runs_without_gradients(m):
+    """graph/S-16"""
+    seen = []
+    x = leaf(m, 2.)
+    with hooks(m)(lambda t: seen.append((m.is_grad_enabled(), threading.get_ident())) or t, lambda t: t):
+        x.sin()
+    assert seen == [(False, threading.get_ident())] and m.is_grad_enabled()
+
+
+def test_version_is_not_checked(m):
+    """graph/S-17: the original is not kept, and what the packed object holds is what the backward sees."""
+    x, y = leaf(m, 2.), m.tensor(3.)
+    with Log().on(m):
+        z = x * y
+    y.add_(1)
+    z.backward()
+    assert x.grad.item() == 4
+    x, y = leaf(m, 2.), m.tensor(3.)
+    with hooks(m)(lambda t: value(t), lambda v: m.tensor(v)):
+        z = x * y
+    y.add_(1)
+    dead = weakref.ref(y)
+    del y
+    assert dead() is None
+    z.backward()
+    assert x.grad.item() == 3
+
+
+def test_pack_may_not_write(m):
+    """graph/S-18"""
+    x, y = leaf(m, 2.), m.tensor(3.)
+    with hooks(m)(lambda t: t.add_(1), lambda t: t), raises(RuntimeError, "pack hook is modifying its input in place"):
+        x * y
+
+
+def test_error_in_pack(m):
+    """graph/S-19"""
+    error = KeyError("mine")
+
+    def pack(_):
+        raise error
+    x = leaf(m, 2.)
+    with hooks(m)(pack, lambda t: t), pytest.raises(KeyError) as caught:
+        x.exp()
+    assert caught.value is error and m.is_grad_enabled()
+    x.exp().backward()
+    assert x.grad is not None
+
+
+# ---- unpack ----------------------------------------------------------------------------------------------------
+
+
+def test_unpacked_at_each_use(m):
+    """graph/S-30, graph/S-31, graph/S-33"""
+    log = Log()
+    x = leaf(m, 2.)
+    with log.on(m):
+        y = x * x
+    y.backward(retain_graph=True)
+    assert len(log.unpacked) == 2
+    with m.autograd.graph.disable_saved_tensors_hooks("no"):
+        y.backward(retain_graph=True)
+    assert len(log.unpacked) == 4 and len(log.packed) == 2
+    assert y.grad_fn._saved_self.item() == 2 and len(log.unpacked) == 5
+    assert x.grad.item() == 8
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_grad_mode_of_unpack(m, create_graph):
+    """graph/S-32: the backward's, and the caller's outside of one."""
+    seen = []
+    x = leaf(m, 2.)
+    with hooks(m)(lambda t: t.detach(), lambda t: seen.append(m.is_grad_enabled()) or t):
+        y = x.sin()
+    m.autograd.grad(y, x, create_graph=create_graph, retain_graph=True)
+    with m.no_grad():
+        y.grad_fn._saved_self.sum()
+    assert seen == [create_graph, False]
+
+
+def test_unpack_returns_a_tensor(m):
+    """graph/S-34"""
+    x = leaf(m, 2.)
+    with hooks(m)(lambda t: t, lambda t: 3.):
+        y = x.sin()
+    with raises(TypeError, "unpack_hook expected to be a Tensor"):
+        y.backward()
+
+
+def test_error_in_unpack(m):
+    """graph/S-35"""
+    error = KeyError("mine")
+
+    def unpack(_):
+        raise error
+    x = leaf(m, 2.)
+    with hooks(m)(lambda t: t, unpack):
+        y = x.sin()
+    with pytest.raises(KeyError) as caught:
+        y.backward()
+    assert caught.value is error and x.grad is None
+
+
+def test_place_in_the_graph_is_the_originals(m):
+    """graph/S-36"""
+    x = leaf(m, 2.)
+    with hooks(m)(lambda t: t.detach(), lambda t: t * 2):
+        y = x.sin()             # saves a leaf
+        w = x + 1
+        z = w.sin()             # an inner tensor
+        e = w.exp()             # an output
+    s = y.grad_fn._saved_self
+    assert s is not x and s.is_leaf and s.requires_grad and s.item() == 4
+    (s * 3).backward()
+    assert x.grad.item() == 3
+    assert z.grad_fn._saved_self.grad_fn is w.grad_fn and z.grad_fn._saved_self.output_nr == 0
+    assert e.grad_fn._saved_result.grad_fn is e.grad_fn
+
+
+def test_double_backward(m):
+    """graph/S-37"""
+    x = leaf(m, 2., dtype="float64")
+    with Log().on(m):
+        y = (x * x).exp()
+    g, = m.autograd.grad(y, x, create_graph=True)
+    h, = m.autograd.grad(g, x)
+    assert h.item() == pytest.approx((2 + 4 * 4) * float(y))
+
+
+def test_freed_at_once(m):
+    """graph/S-38"""
+    class Box:
+        pass
+    boxes = []
+
+    def pack(t):
+        box = Box()
+        box.t = t.detach()
+        boxes.append(weakref.ref(box))
+        return box
+    x = leaf(m, 2.)
+    gc.disable()
+    try:
+        with hooks(m)(pack, lambda box: box.t):
+            y = x.sin()
+        y.backward()
+        assert boxes[0]() is None
+    finally:
+        gc.enable()
+
+
+# ---- per slot ----------------------------------------------------------------------------------------------------
+
+
+def test_register_hooks_on_one(m):
+    """graph/S-40, graph/S-46"""
+    x = leaf(m, 2.)
+    y = x * m.tensor(3.)
+    raw = y.grad_fn._raw_saved_other
+    raw.register_hooks(lambda t: value(t), lambda v: m.tensor(v + 1))
+    assert y.grad_fn._saved_other.item() == 4
+    y.backward()
+    assert x.grad.item() == 4
+
+
+def test_hooks_once(m):
+    """graph/S-41"""
+    x = leaf(m, 2.)
+    with Log().on(m):
+        y = x.sin()
+    z = x.sin()
+    z.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+    for node in (y.grad_fn, z.grad_fn):
+        with raises(RuntimeError, "hooks have already been set"):
+            node._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+
+
+def test_after_freeing(m):
+    """graph/S-42, graph/S-45, graph/S-46"""
+    y = leaf(m, 2.).sin()
+    y.backward()
+    raw = y.grad_fn._raw_saved_self
+    with raises(RuntimeError, "saved tensor after it has been freed"):
+        raw.register_hooks(lambda t: t, lambda t: t)
+
+
+@ours
+def test_unpack_after_freeing(m):
+    """graph/S-46: PyTorch keeps `unpack` from Python."""
+    y = leaf(m, 2.).sin()
+    assert y.grad_fn._raw_saved_self.unpack().item() == 2
+    y.backward()
+    with raises(RuntimeError, "through the graph a second time"):
+        y.grad_fn._raw_saved_self.unpack()
+
+
+@pytest.mark.parametrize("pair", [(3, len), (len, None)], ids=str)
+def test_per_slot_hooks_that_cannot_be_called(m, pair):
+    """graph/S-44"""
+    y = leaf(m, 2.).sin()
+    with pytest.raises(TypeError):
+        y.grad_fn._raw_saved_self.register_hooks(*pair)
+
+
+# ---- interaction, save_on_cpu, disable ----------------------------------------------------------------------------
+
+
+def test_hooks_within_create_graph(m):
+    """graph/S-50"""
+    log = Log()
+    x = leaf(m, 2.)
+    y = x.sin()
+    with log.on(m):
+        g, = m.autograd.grad(y, x, create_graph=True)
+    assert log.packed
+    g.backward()
+    assert log.unpacked
+
+
+def test_in_place_ops_are_packed(m):
+    """graph/S-10: their result at its new version."""
+    log = Log()
+    x = leaf(m, 1., 2.)
+    y = x * 1
+    with log.on(m):
+        y.exp_()
+    y.add_(1)           # unnoticed: S-17; the alias shows what is there now
+    y.sum().backward()
+    assert len(log.packed) == 1 and value(x.grad) == value(y)
+
+
+@pytest.mark.parametrize("pin", [False, True])
+def test_save_on_cpu(m, pin):
+    """graph/C-01, graph/C-02, graph/C-03, graph/C-04, graph/C-05"""
+    x, c = leaf(m, 2., 3.), m.tensor([5., 7.])
+    context = m.autograd.graph.save_on_cpu(pin_memory=pin, device_type="cuda")
+    assert isinstance(context, hooks(m))
+    with context:
+        y = x * c
+    c.add_(1)
+    y.sum().backward()
+    assert value(x.grad) == ([5, 7] if pin else [6, 8])
+
+
+def test_disabled(m):
+    """graph/D-01, graph/D-02, graph/D-04, graph/D-05"""
+    disable, on_cpu = m.autograd.graph.disable_saved_tensors_hooks, m.autograd.graph.save_on_cpu
+
+    def enter(message):
+        for context in (Log().on(m), on_cpu()):
+            with pytest.raises(RuntimeError) as caught:
+                context.__enter__()
+            assert str(caught.value) == message
+    with disable("outer"):
+        enter("outer")
+        with pytest.raises(KeyError), disable("inner"):
+            enter("inner")
+            raise KeyError
+        enter("outer")
+        x = leaf(m, 2.)
+        x.exp().backward()
+        assert x.grad is not None
+    with Log().on(m):
+        pass
+
+    @disable("decorated")
+    def function():
+        enter("decorated")
+    function()
+
+
+def test_disabling_too_late(m):
+    """graph/D-03"""
+    with Log().on(m), pytest.raises(RuntimeError, match=r"^too late$"), m.autograd.graph.disable_saved_tensors_hooks("too late"):
+        pass
+
+
+def test_message_is_a_string(m):
+    """graph/D-06"""
+    with pytest.raises(TypeError), m.autograd.graph.disable_saved_tensors_hooks(3):
+        pass
+
+
+# ---- increment_version -------------------------------------------------------------------------------------------
+
+
+def test_increment_version(m):
+    """graph/V-01, graph/V-02, graph/V-03, graph/V-05"""
+    bump = m.autograd.graph.increment_version
+    x, y = m.zeros(3), leaf(m, 1., 2.)
+    bump(x)
+    bump([x, x, y])
+    bump(x[1:])
+    with m.inference_mode():
+        inference = m.zeros(2)
+    bump(inference)
+    bump(iter((y,)))
+    assert (x._version, y._version) == (4, 2)
+
+
+@pytest.mark.parametrize("argument, key", [(3, "Iterable[Tensor]"), ([3], "element of the iterable to be a tensor")], ids=str)
+def test_increment_version_of_what_is_no_tensor(m, argument, key):
+    """graph/V-04"""
+    with raises(RuntimeError, key):
+        m.autograd.graph.increment_version(argument)
+
+
+def test_increment_version_is_seen(m):
+    """graph/V-01: a write that the library cannot see is made known."""
+    x, c = leaf(m, 2.), m.tensor(3.)
+    y = x * c
+    m.autograd.graph.increment_version(c)
+    with raises(RuntimeError, "modified by an inplace operation"):
+        y.backward()
