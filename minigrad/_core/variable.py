@@ -437,7 +437,10 @@ class Variable(TensorBase):
 
     @property
     def _version(self):
-        """Number of in-place writes to this tensor's storage."""
+        """Number of in-place writes to this tensor's storage. Inference tensors do not count them: `RuntimeError`."""
+        if self._inference:
+            raise AutogradError("MG-E123", "Inference tensors do not track version counter.",
+                                fix="clone() it to get a normal tensor")
         return self.version()
 
     @property

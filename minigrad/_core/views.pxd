@@ -3,7 +3,8 @@ from minigrad._core.anomaly cimport Anomaly, note_creation
 from minigrad._core.apply cimport base_requires_grad
 from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node, NodeExtra, start
-from minigrad._core.opnode cimport record
+from minigrad._core.opnode cimport new_node, record
+from minigrad._core.primitive cimport Plan
 from minigrad._core.saved cimport short_name
 from minigrad._core.state cimport State, current
 from minigrad._core.tensor cimport AutogradMeta, TensorBase

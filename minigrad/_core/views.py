@@ -23,6 +23,12 @@ Note [How a view was made]
     one that a custom Function returned has the user's backward, which replaying the view would bypass. For
     these an in-place write, or reading a stale grad_fn, is an error. `AutogradMeta.creation` says which.
 
+Note [The result of a write in its own formula]
+    The formula of exp_ uses the result, so that a second derivative goes back through the node of the write. But
+    that node is in no graph: `CopySlices` runs it and lets go of what it saved. So where the gradient is recorded,
+    `CopySlices` runs a *twin* of it, which the graph of the gradient then owns. (PyTorch gives the result the
+    grad_fn of the view instead, which it must find again at unpack.)
+
 Mirrors ``torch/csrc/autograd/variable.{h,cpp}`` (DifferentiableViewMeta, rebase_history, grad_fn) and
 ``functions/tensor.cpp`` (CopySlices).
 """
@@ -34,6 +40,7 @@ from minigrad._core.anomaly import Anomaly
 from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.given import given
 from minigrad._core.node import Node
+from minigrad._core.primitive import Plan
 from minigrad._core.tensor import AutogradMeta, TensorBase
 from minigrad.errors import AutogradError
 
@@ -42,7 +49,7 @@ if not cython.compiled:
     from minigrad._core.anomaly import note_creation
     from minigrad._core.apply import base_requires_grad
     from minigrad._core.node import start
-    from minigrad._core.opnode import record
+    from minigrad._core.opnode import new_node, record
     from minigrad._core.saved import short_name
     from minigrad._core.state import current
 
@@ -90,6 +97,8 @@ class CopySlices(Node):
         if self.inner is None:
             raise spent_copy(self)
         inner = self.inner
+        if inner.plan is not None and cython.cast(Plan, inner.plan).saves_output and current().grad_enabled:
+            inner = twin(inner)
         found: list = [None] * inner.edges
         part = given.as_strided(grad, *self.geometry)
         inner.apply(given.clone(part), wanted, found)
@@ -108,6 +117,17 @@ class CopySlices(Node):
             self.inner.release()
             self.inner = None
         return None
+
+
+@cython.cfunc
+def twin(inner: Node) -> Node:
+    """A node that does what `inner` does. See Note [The result of a write in its own formula]."""
+    node: Node = new_node(inner.plan, current(), inner.meta)
+    node.connect(inner.next_nodes(), inner.input_numbers)
+    node.saved0, node.saved1, node.saved2, node.more = inner.saved0, inner.saved1, inner.saved2, inner.more
+    node.version0, node.version1, node.version2 = inner.version0, inner.version1, inner.version2
+    node.interior, node.freed = inner.interior, inner.freed
+    return node
 
 
 def spent_copy(node):
@@ -189,14 +209,13 @@ def check_creation(view: TensorBase, indirect: cython.bint) -> object:
     how: cython.int = extra.creation
     if how == DEFAULT:
         return None
+    created = "created in no_grad mode" if how == NO_GRAD_MODE else "created in inference mode" if how == INFERENCE_MODE else ""
     if view._node is not None:
         start_of = f"Output {view._output_number} of {short_name(view._node)} is a view"
-        if how == NO_GRAD_MODE:
-            start_of += " of a view which was created in no_grad mode"
-    elif how == INFERENCE_MODE:
-        start_of = "A view was created in inference mode"
+        if created:
+            start_of += f" of a view which was {created}"
     else:
-        start_of = "A view was created in no_grad mode"
+        start_of = f"A view was {created or 'created without a history'}"
     if indirect:
         event = "its base or another view of its base has been modified inplace"
     else:

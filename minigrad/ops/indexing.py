@@ -208,15 +208,22 @@ def scatter_add(input, dim, index, src):
     tensor([4., 0., 2.])
     """
     tensor_argument("scatter_add", input)
-    tensor_argument("scatter_add", src, "src", 4)
-    at = dimension(dim, input.ndim)
-    tensor_argument("scatter_add", index, "index", 3)
-    check_fits("scatter_add", input, index, at)
-    check_fits("scatter_add", src, index, -1)
-    if 0 in (input.ndim, index.ndim, src.ndim):
-        flat = [view(x, (x.numel(),)) for x in (input, index, src)]
-        return view(scatter_add(flat[0], 0, flat[1], flat[2]), input.shape)
-    return call(ScatterAdd.op, (input, src, at, index_argument("scatter_add", index, (input.shape or (1,))[at], at)))
+    others = scatter_add_operands("scatter_add", input, dim, index, src)
+    if input.ndim == 0:
+        return view(call(ScatterAdd.op, (view(input, (1,)), *others)), ())
+    return call(ScatterAdd.op, (input, *others))
+
+
+def scatter_add_operands(function, x, dim, index, src):
+    """What ScatterAdd takes beside x: (src, dim, index), checked, and none of them 0-d."""
+    tensor_argument(function, src, "src", 4)
+    at = dimension(dim, x.ndim)
+    tensor_argument(function, index, "index", 3)
+    check_fits(function, x, index, at)
+    check_fits(function, src, index, -1)
+    if 0 in (x.ndim, index.ndim, src.ndim):
+        index, src = view(index, (index.numel(),)), view(src, (src.numel(),))
+    return src, at, index_argument(function, index, (x.shape or (1,))[at], at)
 
 
 def index_select(input, dim, index):
@@ -253,13 +260,17 @@ def index_add(input, dim, index, source, *, alpha=1):
     tensor([3., 0., 0.])
     """
     tensor_argument("index_add", input)
-    tensor_argument("index_add", source, "source", 4)
-    at = dimension(dim, input.ndim)
-    expected = (*input.shape[:at], index.numel(), *input.shape[at + 1:])
+    return call(IndexAdd.op, (input, *index_add_operands("index_add", input, dim, index, source, alpha)))
+
+
+def index_add_operands(function, x, dim, index, source, alpha):
+    """What IndexAdd takes beside x: (alpha times source, dim, index), checked."""
+    tensor_argument(function, source, "source", 4)
+    at = dimension(dim, x.ndim)
+    expected = (*x.shape[:at], index.numel(), *x.shape[at + 1:])
     if tuple(source.shape) != expected:
-        raise ShapeError("MG-E204", f"index_add(): source has shape {list(source.shape)}, expected {list(expected)}")
-    index = index_argument("index_add", index, input.shape[at], at)
-    return call(IndexAdd.op, (input, source if alpha == 1 else alpha * source, at, index))
+        raise ShapeError("MG-E204", f"{function}(): source has shape {list(source.shape)}, expected {list(expected)}")
+    return source if alpha == 1 else alpha * source, at, index_argument(function, index, x.shape[at], at)
 
 
 # ---- x[...] -----------------------------------------------------------------------------------------------

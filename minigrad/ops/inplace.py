@@ -390,7 +390,45 @@ def put_(self, indices, values, accumulate=False):
     return write(indexing.IndexPut.op, self, (values, found, accumulate))
 
 
+def square_(self):
+    """self **= 2
+
+    >>> mg.tensor([1., -3.]).square_()
+    tensor([1., 9.])
+    """
+    return pow_(self, 2)
+
+
+def scatter_add_(self, dim, index, src):
+    """Add `src` at the places `index` names along `dim`; repeats add up. Mirrors ``torch.Tensor.scatter_add_``.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or self may not be written to.
+        IndexError: an index or `dim` is out of range.
+
+    >>> mg.zeros(3).scatter_add_(0, mg.tensor([0, 2, 0]), mg.tensor([1., 2., 3.]))
+    tensor([4., 0., 2.])
+    """
+    others = indexing.scatter_add_operands("scatter_add_", self, dim, index, src)
+    write(indexing.ScatterAdd.op, self if self.ndim else views.view(self, (1,)), others)
+    return self
+
+
+def index_add_(self, dim, index, source, *, alpha=1):
+    """Add alpha times the slices of `source` at `index` along `dim`. Mirrors ``torch.Tensor.index_add_``.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or self may not be written to.
+        IndexError: an index or `dim` is out of range.
+
+    >>> mg.zeros(3).index_add_(0, mg.tensor([0, 0]), mg.tensor([1., 2.]))
+    tensor([3., 0., 0.])
+    """
+    return write(indexing.IndexAdd.op, self, indexing.index_add_operands("index_add_", self, dim, index, source, alpha))
+
+
 METHODS = {
+    "square_": square_, "scatter_add_": scatter_add_, "index_add_": index_add_,
     "add_": add_, "sub_": sub_, "pow_": pow_, "clamp_": clamp_, "copy_": copy_, "zero_": zero_, "fill_": fill_,
     "index_put_": put_,
     "mul_": binary_method(arithmetic.Mul, "mul_"), "div_": binary_method(arithmetic.Div, "div_"),
@@ -407,6 +445,7 @@ for _method in [n for n in METHODS if METHODS[n].__name__ == "method"]:
         f"Overwrite this tensor with what `minigrad.{_method[:-1]}` makes of it. Mirrors ``torch.Tensor.{_method}``.\n\n"
         "    >>> x = mg.tensor([0.5, 2.0])\n"
         f"    >>> x.clone().{_method}({_other}).tolist() == x.{_method[:-1]}({_other}).tolist()\n    True\n    ")
-METHODS |= {"subtract_": sub_, "multiply_": METHODS["mul_"], "divide_": METHODS["div_"], "clip_": clamp_}
+METHODS |= {"subtract_": sub_, "multiply_": METHODS["mul_"], "divide_": METHODS["div_"], "true_divide_": METHODS["div_"],
+            "clip_": clamp_, "absolute_": METHODS["abs_"], "negative_": METHODS["neg_"]}
 METHODS |= {"__iadd__": METHODS["add_"], "__isub__": METHODS["sub_"], "__imul__": METHODS["mul_"],
             "__itruediv__": METHODS["div_"], "__ipow__": METHODS["pow_"]}

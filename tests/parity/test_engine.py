@@ -1,4 +1,4 @@
-"""The tests of the engine (tests/core/test_engine_*.py) on PyTorch: what they expect of minigrad is what torch does.
+"""The tests of the engine and of writes in place (tests/core) on PyTorch: what they expect of minigrad is what torch does.
 
 Left out are those marked `ours`, where minigrad does better than torch or has no counterpart in it.
 """
@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-for _path in sorted(Path(__file__).parent.parent.glob("core/test_engine_*.py")):
+CORE = Path(__file__).parent.parent / "core"
+for _path in [*sorted(CORE.glob("test_engine_*.py")), *[CORE / f"test_{name}.py" for name in ("versions", "views", "inplace")]]:
     for _name, _test in vars(importlib.import_module(f"tests.core.{_path.stem}")).items():
         if _name.startswith("test_") and not getattr(_test, "ours", False):
             assert _name not in globals(), f"two tests are called {_name}: one would hide the other"
