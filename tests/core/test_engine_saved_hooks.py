@@ -242,7 +242,7 @@ def test_place_in_the_graph_is_the_originals(m):
     assert e.grad_fn._saved_result.grad_fn is e.grad_fn
 
 
-def test_double_backward(m):
+def test_double_backward_through_packed_values(m):
     """graph/S-37"""
     x = leaf(m, 2., dtype="float64")
     with Log().on(m):
