@@ -471,3 +471,32 @@ def test_no_grad_matrix(m, base, made, written):
     if base != "plain" and made == "no_grad" and not error:
         with raises(RuntimeError, INDIRECT):
             assert view.grad_fn
+
+
+@ours
+@pytest.mark.parametrize("replace", [lambda m, base, view: setattr(view, "data", m.arange(8.)[6:]),
+                                     lambda m, base, view: setattr(base, "data", m.zeros(4)),
+                                     lambda m, base, view: setattr(base, "data", base[1:].detach())])
+def test_base_and_view_in_different_memory(m, replace):
+    """After an assignment to `data`. PyTorch goes by the strides and offsets, wherever they lead."""
+    base = leaf(m, 1., 2., 3., 4.) * 1
+    view = base[:2]
+    replace(m, base, view)
+    before = view.tolist()
+    with raises(RuntimeError, "not in the memory of its base"):
+        view.mul_(2)
+    assert view.tolist() == before and base._version == 0
+    base.mul_(2)
+    with raises(RuntimeError, "not in the memory of its base"):
+        assert view.grad_fn
+
+
+@pytest.mark.parametrize("write, expected", [(lambda b, w: b.real.mul_(2), [8 + 2j, 16]), (lambda b, w: b[1:].real.mul_(w), [2 + 2j, 36]),
+                                             (lambda b, w: b.real.zero_(), [2j, 0]), (lambda b, w: b.mul_(2j), [8 + 8j, 16])])
+def test_write_to_the_real_part(m, write, expected):
+    """saved_and_versions/W-22: the part has another dtype than the base."""
+    x, w = m.tensor([1 + 1j, 2], requires_grad=True), leaf(m, 3.)
+    base = x * 1
+    write(base, w)
+    (base * base.conj()).real.sum().backward()
+    assert x.grad.tolist() == expected and value(w.grad) in (None, 24)
