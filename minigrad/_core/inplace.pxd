@@ -7,7 +7,7 @@ from minigrad._core.primitive cimport Plan, Primitive
 from minigrad._core.saved cimport describe
 from minigrad._core.state cimport State, current
 from minigrad._core.tensor cimport AutogradMeta, TensorBase, wrap
-from minigrad._core.views cimport address, check_creation, rebase
+from minigrad._core.views cimport address, check_creation, geometry_of, rebase
 
 cpdef object check_inplace(TensorBase target)
 cpdef object write(Primitive op, TensorBase target, tuple others)

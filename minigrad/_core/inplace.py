@@ -32,7 +32,7 @@ if not cython.compiled:
     from minigrad._core.saved import describe
     from minigrad._core.state import current
     from minigrad._core.tensor import wrap
-    from minigrad._core.views import address, check_creation, rebase
+    from minigrad._core.views import address, check_creation, geometry_of, rebase
 
 SHAPE = cython.declare(cython.int, 100)     # as in primitive.py
 
@@ -42,6 +42,7 @@ def check_inplace(target):
     base: TensorBase = None
     if target._view:
         check_creation(target, False)
+        geometry_of(target)     # raises if it has none
         base = target._extra.base
         if base._node is None and (base._leaf_requires_grad or target._leaf_requires_grad or target._node is not None):
             raise AutogradError(

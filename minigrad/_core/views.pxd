@@ -5,7 +5,7 @@ from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node, NodeExtra, start
 from minigrad._core.opnode cimport new_node, record
 from minigrad._core.primitive cimport Plan
-from minigrad._core.saved cimport short_name
+from minigrad._core.saved cimport describe, short_name
 from minigrad._core.state cimport State, current
 from minigrad._core.tensor cimport AutogradMeta, TensorBase
 
@@ -14,6 +14,7 @@ cdef class CopySlices(Node):
     cdef tuple geometry
 
 cpdef tuple geometry_of(TensorBase view)
+cdef object reach(object array)
 cdef object address(object array)
 cpdef object rebase(TensorBase target, Node node)
 cdef object check_creation(TensorBase view, bint indirect)

@@ -50,7 +50,7 @@ if not cython.compiled:
     from minigrad._core.apply import base_requires_grad
     from minigrad._core.node import start
     from minigrad._core.opnode import new_node, record
-    from minigrad._core.saved import short_name
+    from minigrad._core.saved import describe, short_name
     from minigrad._core.state import current
 
 anomaly = cython.declare(Anomaly, _switch)
@@ -59,12 +59,25 @@ DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT_NODE, NO_GRAD_MODE, INFERENCE_MODE = r
 
 
 def geometry_of(view):
-    """Where `view` lies in its base: (base's strides, shape, strides, offset), strides in elements."""
+    """Where `view` lies in its base: (base's strides, shape, strides, offset), strides in elements.
+
+    Raises if it does not: an assignment to ``.data`` has put one of them elsewhere.
+    """
     base: TensorBase = view._extra.base
     size = view._array.itemsize
-    offset = (address(view._array) - address(base._array)) // size
+    distance = address(view._array) - address(base._array)
+    if view._meta.numel and (distance < 0 or distance + reach(view._array) > reach(base._array)):
+        raise AutogradError("MG-E115", "a view that is not in the memory of its base any more can neither be written to nor get "
+                            "its history made anew.", tensor=describe(view._meta),
+                            fix="make the view again after an assignment to .data")
+    offset = distance // size
     return (tuple([s // size for s in base._array.strides]), view._meta.shape,
             tuple([s // size for s in view._array.strides]), offset)
+
+
+def reach(array):
+    """How many bytes it is from the first element to the end of the last."""
+    return sum([(n - 1) * s for n, s in zip(array.shape, array.strides)], array.itemsize)
 
 
 def address(array):
@@ -101,10 +114,14 @@ class CopySlices(Node):
             inner = twin(inner)
         found: list = [None] * inner.edges
         part = given.as_strided(grad, *self.geometry)
-        inner.apply(given.clone(part), wanted, found)
+        real_part = self.meta.dtype.is_complex and not inner.meta.dtype.is_complex      # a write to x.real
+        seen = part.real if real_part else part
+        inner.apply(given.clone(seen), wanted, found)
         written = found[0]
         if written is None:
-            written = given.zeros_like(part)        # overwritten for good: nothing flows to the old values
+            written = given.zeros_like(seen)        # overwritten for good: nothing flows to the old values
+        if real_part:
+            written = part - seen + written         # the imaginary part is as it was
         if self.next0 is not None and wanted & 1:
             results[0] = given.as_strided_scatter(grad, written, *self.geometry)
         i: cython.Py_ssize_t

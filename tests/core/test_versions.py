@@ -31,7 +31,7 @@ def test_input_is_kept_itself(m):
 
 
 def test_output_is_kept_as_an_alias(m):
-    """saved_and_versions/S-06 and S-22: unpacked, it is another object on the same memory, with its node for grad_fn."""
+    """saved_and_versions/S-06: unpacked, it is another object on the same memory, with its node for grad_fn."""
     x = leaf(m, 1., 2.)
     y = x.exp()
     saved = y.grad_fn._saved_result
@@ -39,8 +39,8 @@ def test_output_is_kept_as_an_alias(m):
     assert not saved._is_view()
 
 
-def test_saved_output_of_a_view_is_no_view(m):
-    """saved_and_versions/S-10, S-09: the node of a write through a view is not the view's grad_fn, but unpacks all the same."""
+def test_saved_output_of_a_write_through_a_view(m):
+    """The node of a write through a view is not the view's grad_fn, but unpacks all the same."""
     x = leaf(m, 1., 2.)
     base = x * 1
     base[:1].exp_()
@@ -61,7 +61,10 @@ def test_rebuilt_output_shares_the_counter(m):
 
 @pytest.mark.parametrize("op", ["exp", "sigmoid", "tanh", "sqrt", "relu", "reciprocal", "exp_", "tanh_", "softmax", "write to a part"])
 def test_saved_output_makes_no_cycle(m, op):
-    """saved_and_versions/S-07, T-05: the node dies with the last reference to its output, without the collector."""
+    """Of built-in ops: the node dies with the last reference to its output, without the collector.
+
+    saved_and_versions/S-07, saved_and_versions/T-05.
+    """
     gc.disable()
     try:
         x = leaf(m, 1., 2.)
@@ -91,7 +94,10 @@ ALIASES = {"a": lambda a: a, "a[1:]": lambda a: a[1:], "detach": lambda a: a.det
 @pytest.mark.parametrize("write", ALIASES)
 @pytest.mark.parametrize("save", ALIASES)
 def test_who_notices_a_write(m, save, write):
-    """saved_and_versions/T-01, V-04, D-02, S-35: base, views and detached aliases count together; `data` by itself."""
+    """Base, views and detached aliases count together; `data` by itself.
+
+    saved_and_versions/T-01, saved_and_versions/V-04, saved_and_versions/D-02, saved_and_versions/S-35.
+    """
     a = with_values(m, 1., 2., 3.)
     saved, target = ALIASES[save](a), ALIASES[write](a)
     y = (leaf(m, *[1.] * len(saved)) * saved).sum()
@@ -113,7 +119,7 @@ SAID = r"modified by an inplace operation: \[[^]]*\[3\]\], which is output 0 of 
     (lambda b: b.mul_(2), "Mul", (1, 0)), (lambda b: b.add_(1).neg_(), "Neg", (2, 0)), (lambda b: b.detach().zero_(), "Clone", (1, 0)),
     (lambda b: b[:1].mul_(2), "CopySlices", (1, 0))])
 def test_message(m, write, op, versions):
-    """saved_and_versions/S-31, S-32: what was saved, of which op it is now, and the two versions."""
+    """saved_and_versions/S-31, saved_and_versions/S-32: what was saved, of which op it is now, and the two versions."""
     b = leaf(m, 1., 2., 3.).clone()
     y = b * b
     write(b)
@@ -161,7 +167,7 @@ def test_check_is_at_unpack(m):
     lambda m, b: b.mul_(1), lambda m, b: b.copy_(b.clone()), lambda m, b: b[2:].zero_(), lambda m, b: b[3:].zero_(),
     lambda m, b: b.__setitem__(2, 0.)])
 def test_only_the_counter_matters(m, write):
-    """saved_and_versions/S-34, S-30: the same numbers again, or another part of the memory, or an empty one."""
+    """saved_and_versions/S-34, saved_and_versions/S-30: the same numbers again, or another part of the memory, or an empty one."""
     b = m.ones(3)
     y = leaf(m, 1., 1.) * b[:2]
     write(m, b)
@@ -172,7 +178,10 @@ def test_only_the_counter_matters(m, write):
 @pytest.mark.parametrize("write", [lambda b: b.data.zero_(), lambda b: b.numpy().fill(0),
                                    lambda b: setattr(b, "data", b.clone().zero_())], ids=["data", "numpy", "set data"])
 def test_undetectable(m, write):
-    """saved_and_versions/S-35, D-04, V-06: nobody complains, and the gradient is that of the new numbers."""
+    """Nobody complains, and the gradient is that of the new numbers.
+
+    saved_and_versions/S-35, saved_and_versions/D-04, saved_and_versions/V-06.
+    """
     x, b = leaf(m, 1., 1.), m.ones(2)
     y = x * b
     write(b)
@@ -182,7 +191,7 @@ def test_undetectable(m, write):
 
 
 def test_detached_in_place(m):
-    """saved_and_versions/S-21, T-06: an input, not a saved output, which is an alias."""
+    """saved_and_versions/S-21, saved_and_versions/T-06: an input, not a saved output, which is an alias."""
     x = leaf(m, 1., 2.)
     inner = x * 1
     y = inner * inner
@@ -197,7 +206,7 @@ def test_detached_in_place(m):
 
 
 def test_freed(m):
-    """saved_and_versions/S-40, S-20: spent comes before a wrong version; in a formula and by name."""
+    """saved_and_versions/S-40: spent comes before a wrong version; in a formula and by name."""
     x, b = leaf(m, 1., 2.), m.ones(2)
     y = x * b
     node, total = y.grad_fn, y.sum()
@@ -231,7 +240,7 @@ def test_release_is_by_execution(m):
     lambda m, x: m.zeros(2), lambda m, x: x * 2, lambda m, x: x.clone(), lambda m, x: m.tensor([1.]), lambda m, x: m.ones_like(x),
     lambda m, x: m.randn(2), lambda m, x: x[m.tensor([0])], lambda m, x: m.cat([x, x]), lambda m, x: x.data])
 def test_starts_at_zero(m, make):
-    """saved_and_versions/V-01, V-05: a factory, an op, and the fresh counter of `data`."""
+    """saved_and_versions/V-01, saved_and_versions/V-05: a factory, an op, and the fresh counter of `data`."""
     x = m.ones(2)
     x.add_(1)
     assert make(m, x)._version == 0 and x._version == 1
@@ -254,7 +263,10 @@ WRITES = {
 @pytest.mark.parametrize("kind", ["plain", "leaf", "non-leaf", "inference mode"])
 @pytest.mark.parametrize("name", WRITES)
 def test_one_per_write(m, name, kind):
-    """saved_and_versions/V-02 (of PyTorch's writers there are no `out=` and no `resize_`), I-04, N-04."""
+    """Of PyTorch's writers, `out=` and `resize_` are not there.
+
+    saved_and_versions/V-02, saved_and_versions/I-04, saved_and_versions/N-04.
+    """
     x = m.tensor([1., 2., 3.], requires_grad=kind != "plain")
     if kind == "non-leaf":
         x = x * 1
@@ -269,7 +281,7 @@ def test_one_per_write(m, name, kind):
     lambda m, x: (x[0], x.view(-1), x.detach(), x.t()), lambda m, x: setattr(x, "data", m.zeros(2)), lambda m, x: x.numpy().fill(1),
     lambda m, x: x.requires_grad_().sum().backward()])
 def test_not_counted(m, act):
-    """saved_and_versions/V-03, V-06."""
+    """saved_and_versions/V-03, saved_and_versions/V-06."""
     x = m.ones(2)
     x.add_(1)
     act(m, x)
@@ -299,7 +311,7 @@ def test_version_is_read_only(m):
 
 @pytest.mark.parametrize("make", [lambda x: x, lambda x: x * 1, lambda x: x[:1], lambda x: (x * 1)[:1], lambda x: x.detach()])
 def test_detach(m, make):
-    """saved_and_versions/D-01, V-05."""
+    """saved_and_versions/D-01, saved_and_versions/V-05."""
     x = make(leaf(m, 1., 2.))
     for alias, counted in [(x.detach(), True), (x.data, False)]:
         assert not alias.requires_grad and alias.grad_fn is None and alias.is_leaf
@@ -365,7 +377,7 @@ def test_views_under_no_grad(m):
 
 
 def test_inference_tensors(m):
-    """saved_and_versions/N-02, V-08: made inside; a view is what its base is; a clone outside is normal."""
+    """saved_and_versions/N-02, saved_and_versions/V-08: made inside; a view is what its base is; a clone outside is normal."""
     normal = m.ones(2)
     with m.inference_mode():
         made, result, view_of_normal = m.ones(2), normal + 1, normal[:1]
@@ -415,7 +427,7 @@ def test_write_inside_is_noticed_outside(m):
 
 
 def test_modes(m):
-    """saved_and_versions/N-05, N-06."""
+    """saved_and_versions/N-05, saved_and_versions/N-06."""
     x = leaf(m, 1., 2.)
     with m.inference_mode():
         assert not m.is_grad_enabled()

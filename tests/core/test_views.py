@@ -28,7 +28,10 @@ VIEWS = {
 @pytest.mark.parametrize("mode", ["grad", "no_grad", "plain"])
 @pytest.mark.parametrize("name", VIEWS)
 def test_relation(m, name, mode):
-    """saved_and_versions/W-04 (without diagonal and imag), W-01, W-02, V-04: the root is the base, the counter is common."""
+    """The root is the base, the counter is common. Of PyTorch's view ops, diagonal and imag are not there.
+
+    saved_and_versions/W-01, saved_and_versions/W-02, saved_and_versions/W-04, saved_and_versions/V-04.
+    """
     x = m.ones(3, 4, requires_grad=mode != "plain") * 1
     with m.set_grad_enabled(mode != "no_grad"):
         view = VIEWS[name](x)
@@ -58,7 +61,10 @@ READERS = {"grad_fn": lambda v: v.grad_fn, "is_leaf": lambda v: v.is_leaf, "repr
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("write", [lambda b, w: b.mul_(w), lambda b, w: b[1:].mul_(w[1:]), lambda b, w: b.detach().mul_(2)])
 def test_stale(m, read, write):
-    """saved_and_versions/W-10, W-13, W-28, T-07: whoever reads it first finds the base's present history, in one node."""
+    """Whoever reads it first finds the base's present history, in one node.
+
+    saved_and_versions/W-10, saved_and_versions/W-13, saved_and_versions/W-28, saved_and_versions/T-07.
+    """
     x, w = leaf(m, 1., 2., 3.), leaf(m, 2., 2., 2.)
     base = x * 1
     view, other = base[1:].view(1, 2)[0], base.view(3, 1)
@@ -88,7 +94,7 @@ def test_hooks_of_a_stale_view(m):
 
 
 def test_view_of_what_had_no_history(m):
-    """saved_and_versions/W-11, W-12: the base gets one, and so has the view."""
+    """saved_and_versions/W-11, saved_and_versions/W-12: the base gets one, and so has the view."""
     base, v = m.zeros(3), leaf(m, 1., 2., 3.)
     view = base[1:]
     base.add_(1)
@@ -134,7 +140,7 @@ def test_retained_gradient_moves(m):
 
 
 def test_write_through_a_view(m):
-    """saved_and_versions/W-20, W-21: the base gets a CopySlices in front of what it had; the view follows."""
+    """saved_and_versions/W-20, saved_and_versions/W-21: the base gets a CopySlices in front of what it had; the view follows."""
     x, w = leaf(m, 1., 2., 3.), leaf(m, 5.)
     base = x * 1
     old, view = base.grad_fn, base[:2]
@@ -156,7 +162,7 @@ def test_edges_of_a_number(m):
 
 
 def test_overlapping_writes(m):
-    """saved_and_versions/W-26, W-28."""
+    """saved_and_versions/W-26, saved_and_versions/W-28."""
     x = leaf(m, 1., 1., 1., 1.)
     base = x * 1
     first, second = base[:3], base[1:]
@@ -220,6 +226,15 @@ def test_only_some_gradients(m, ask, expected):
     total = (base * m.tensor([1., 2., 4.])).sum()
     grad, = m.autograd.grad(total, {"x": x, "w": w, "base": base}[ask])
     assert grad.tolist() == expected
+
+
+def test_undefined_gradient(m):
+    """saved_and_versions/W-23."""
+    x, w = leaf(m, 1., 2., 3.), leaf(m, 5.)
+    base = x * 1
+    base[:2].mul_(w)
+    base.grad_fn.register_prehook(lambda grads: (None,))
+    assert m.autograd.grad(base.sum(), (x, w), allow_unused=True) == (None, None)
 
 
 @ours
@@ -352,7 +367,11 @@ def refused(error, start, event, key):
 @forbidden
 @pytest.mark.parametrize("write", [lambda v: v.mul_(2), lambda v: v.zero_(), lambda v: v.copy_(v.clone()), lambda v: v.exp_()])
 def test_direct(m, make, start, key, write):
-    """saved_and_versions/M-01, M-03, M-04, M-05, M-06, M-07, I-01, T-04, T-10: before anything is touched."""
+    """Before anything is touched.
+
+    saved_and_versions/M-01, saved_and_versions/M-03, saved_and_versions/M-04, saved_and_versions/M-05,
+    saved_and_versions/M-06, saved_and_versions/M-07, saved_and_versions/I-01, saved_and_versions/T-04, saved_and_versions/T-10.
+    """
     x = leaf(m, 1., 2., 3., 4.) * 1
     node, view = x.grad_fn, make(m, x)
     with raises(RuntimeError, DIRECT) as error:
@@ -364,7 +383,11 @@ def test_direct(m, make, start, key, write):
 @forbidden
 @pytest.mark.parametrize("write", [lambda x, v: x.mul_(2), lambda x, v: x[3:].mul_(2), lambda x, v: v.detach().mul_(2)])
 def test_indirect(m, make, start, key, write):
-    """saved_and_versions/M-02, M-03, M-04, M-05, M-06, M-07, M-10, W-15, T-04: reading its history is refused, printing it is not."""
+    """Reading its history is refused, printing it is not.
+
+    saved_and_versions/M-02, saved_and_versions/M-03, saved_and_versions/M-04, saved_and_versions/M-05,
+    saved_and_versions/M-06, saved_and_versions/M-07, saved_and_versions/M-10, saved_and_versions/W-15, saved_and_versions/T-04.
+    """
     x = leaf(m, 1., 2., 3., 4.) * 1
     view = make(m, x)
     write(x, view)
@@ -393,7 +416,7 @@ def test_allowed(m, make, start, key):
 
 @forbidden
 def test_plain_view_written_with_a_gradient(m, make, start, key):
-    """saved_and_versions/M-09, M-07."""
+    """saved_and_versions/M-09, saved_and_versions/M-07."""
     x = m.ones(4)
     view = make(m, x)
     with raises(RuntimeError, DIRECT) as error:
@@ -448,3 +471,32 @@ def test_no_grad_matrix(m, base, made, written):
     if base != "plain" and made == "no_grad" and not error:
         with raises(RuntimeError, INDIRECT):
             assert view.grad_fn
+
+
+@ours
+@pytest.mark.parametrize("replace", [lambda m, base, view: setattr(view, "data", m.arange(8.)[6:]),
+                                     lambda m, base, view: setattr(base, "data", m.zeros(4)),
+                                     lambda m, base, view: setattr(base, "data", base[1:].detach())])
+def test_base_and_view_in_different_memory(m, replace):
+    """After an assignment to `data`. PyTorch goes by the strides and offsets, wherever they lead."""
+    base = leaf(m, 1., 2., 3., 4.) * 1
+    view = base[:2]
+    replace(m, base, view)
+    before = view.tolist()
+    with raises(RuntimeError, "not in the memory of its base"):
+        view.mul_(2)
+    assert view.tolist() == before and base._version == 0
+    base.mul_(2)
+    with raises(RuntimeError, "not in the memory of its base"):
+        assert view.grad_fn
+
+
+@pytest.mark.parametrize("write, expected", [(lambda b, w: b.real.mul_(2), [8 + 2j, 16]), (lambda b, w: b[1:].real.mul_(w), [2 + 2j, 36]),
+                                             (lambda b, w: b.real.zero_(), [2j, 0]), (lambda b, w: b.mul_(2j), [8 + 8j, 16])])
+def test_write_to_the_real_part(m, write, expected):
+    """saved_and_versions/W-22: the part has another dtype than the base."""
+    x, w = m.tensor([1 + 1j, 2], requires_grad=True), leaf(m, 3.)
+    base = x * 1
+    write(base, w)
+    (base * base.conj()).real.sum().backward()
+    assert x.grad.tolist() == expected and value(w.grad) in (None, 24)
