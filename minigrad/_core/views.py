@@ -61,15 +61,18 @@ DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT_NODE, NO_GRAD_MODE, INFERENCE_MODE = r
 def geometry_of(view):
     """Where `view` lies in its base: (base's strides, shape, strides, offset), strides in elements.
 
-    Raises if it does not: an assignment to ``.data`` has put one of them elsewhere.
+    An assignment to ``.data`` may have put one of them elsewhere. PyTorch goes by the strides and the offset in the
+    new memory all the same, so we take the view for the beginning of the base; it is an error if it is larger.
     """
     base: TensorBase = view._extra.base
     size = view._array.itemsize
     distance = address(view._array) - address(base._array)
     if view._meta.numel and (distance < 0 or distance + reach(view._array) > reach(base._array)):
-        raise AutogradError("MG-E115", "a view that is not in the memory of its base any more can neither be written to nor get "
-                            "its history made anew.", tensor=describe(view._meta),
-                            fix="make the view again after an assignment to .data")
+        distance = 0
+        if view._meta.dtype is not base._meta.dtype or reach(view._array) > reach(base._array):
+            raise AutogradError("MG-E115", "a view out of bounds for the storage of its base, since an assignment to .data, "
+                                "can neither be written to nor get its history made anew.", tensor=describe(view._meta),
+                                found=f"a base {describe(base._meta)}", fix="make the view again after the assignment")
     offset = distance // size
     return (tuple([s // size for s in base._array.strides]), view._meta.shape,
             tuple([s // size for s in view._array.strides]), offset)
