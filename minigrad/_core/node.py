@@ -54,7 +54,7 @@ class NodeExtra:
 
 
 @cython.trashcan(True)     # and in node.pxd, where subclasses look for it
-@cython.freelist(1024)
+@cython.freelist(16384)    # 3 MB: the nodes of a step are those of the last one, and no page is mapped anew
 @cython.cclass
 class Node:
     """One function of the backward graph. See the head of this file."""
