@@ -15,6 +15,10 @@ cdef class OpNode(Node):
     cdef object one(self, int i, object grad, object a, object b, object c)
     cdef object apply_many(self, object grad, long long wanted, list results)
 
+cdef class RawSavedTensor:
+    cdef OpNode node
+    cdef int slot
+
 cdef OpNode new_node(Plan plan, State state, Meta meta)
 cdef OpNode record(Primitive op, State state, long long mask, int edges, Node next0, Node next1, object numbers, TensorBase out, object x, object y, object args)
 cdef OpNode record_many(Primitive op, State state, long long mask, tuple nodes, object numbers, TensorBase out, object outs, tuple args)

@@ -238,6 +238,7 @@ class OpNode(Node):
                 *["_raw_saved_" + name for name in self.saved_names()]]
 
 
+@cython.cclass
 class RawSavedTensor:
     """One saved tensor as its node keeps it: ``node._raw_saved_self``. Mirrors ``torch._C._autograd.SavedTensor``.
 
@@ -260,11 +261,13 @@ class RawSavedTensor:
             TypeError: a hook is not callable.
         """
         check_hooks(pack_hook, unpack_hook)
-        pack_slot(self.node, self.slot, pack_hook, unpack_hook)
+        self.node.set_hooks(self.slot, pack_hook, unpack_hook)
 
     def unpack(self):
         """The tensor. Raises `RuntimeError` if it has been freed, or modified since it was saved."""
-        return unpack_slot(self.node, self.slot)
+        if self.node.freed:
+            raise spent(self.node)
+        return self.node.value(self.slot, True)
 
 
 def check_hooks(pack_hook, unpack_hook):
@@ -272,18 +275,6 @@ def check_hooks(pack_hook, unpack_hook):
     for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
         if not callable(hook):
             raise AutogradTypeError("MG-E128", f"{name} must be callable, but got {type(hook).__name__}")
-
-
-def pack_slot(node: OpNode, slot, pack, unpack):
-    """Have `pack` make of what `node` keeps in `slot` what it will keep."""
-    node.set_hooks(slot, pack, unpack)
-
-
-def unpack_slot(node: OpNode, slot):
-    """What `node` keeps in `slot`, as `_saved_*` gives it."""
-    if node.freed:
-        raise spent(node)
-    return node.value(slot, True)
 
 
 def any_tensor(items):

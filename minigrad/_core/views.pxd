@@ -5,7 +5,7 @@ from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node, NodeExtra, start
 from minigrad._core.opnode cimport new_node, record
 from minigrad._core.primitive cimport Plan
-from minigrad._core.saved cimport describe, short_name
+from minigrad._core.saved cimport describe, short_name, spent
 from minigrad._core.state cimport State, current
 from minigrad._core.tensor cimport AutogradMeta, TensorBase
 

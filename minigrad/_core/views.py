@@ -50,7 +50,7 @@ if not cython.compiled:
     from minigrad._core.apply import base_requires_grad
     from minigrad._core.node import start
     from minigrad._core.opnode import new_node, record
-    from minigrad._core.saved import describe, short_name
+    from minigrad._core.saved import describe, short_name, spent
     from minigrad._core.state import current
 
 anomaly = cython.declare(Anomaly, _switch)
@@ -111,7 +111,7 @@ class CopySlices(Node):
         if grad is None:
             return None
         if self.inner is None:
-            raise spent_copy(self)
+            raise spent(self)
         inner = self.inner
         if inner.plan is not None and cython.cast(Plan, inner.plan).saves_output and current().grad_enabled:
             inner = twin(inner)
@@ -148,12 +148,6 @@ def twin(inner: Node) -> Node:
     node.version0, node.version1, node.version2 = inner.version0, inner.version1, inner.version2
     node.interior, node.freed = inner.interior, inner.freed
     return node
-
-
-def spent_copy(node):
-    """The error for a CopySlices that has run already."""
-    from minigrad._core.saved import spent
-    return spent(node)
 
 
 def rebase(target, node):
