@@ -4,7 +4,7 @@
                    1. check      may x be written to?                        before anything is touched
                    2. compute    the new numbers, in the dtype of x
                    3. save       the operands that the formulas need; of x itself a copy of the old numbers
-                   4. write, and count the version up
+                   4. count the version up, and write
                    5. rebase     the op's node becomes x's history           views.py
                    6. save       the results that the formulas need, at the new version
 
@@ -128,9 +128,9 @@ def write(op, target, others):
         node = new_node(op.plan(mask), state, target._meta)
         node.connect(tuple(edges), tuple(numbers) if any(numbers) else None)
         save_inputs(node, target, args, state)
-    target._meta.backend.kernels.copy_(target._array, array)
     counter = target.shared_counter()
-    counter.value += 1
+    counter.bump(op.name)
+    target._meta.backend.kernels.copy_(target._array, array)
     if node is not None:
         rebase(target, node)
         save_outputs(node, target, state)
