@@ -28,7 +28,7 @@ from minigrad.errors import AutogradError, ShapeError
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.apply import array_in, base_requires_grad
-    from minigrad._core.c import references
+    from minigrad._core.c import references, row_by_row
     from minigrad._core.operands import broadcast_shape, on_one_device
     from minigrad._core.opnode import described, new_node
     from minigrad._core.saved import describe
@@ -37,6 +37,7 @@ if not cython.compiled:
     from minigrad._core.views import check_creation, geometry_of, rebase
 
 SHAPE = cython.declare(cython.int, 100)     # as in primitive.py
+ndarray = cython.declare(object, np.ndarray)
 COPY = cython.declare(cython.int, 1)        # number of the kernel copy_ in the contract
 # References to the new numbers in `overwrite`, if nobody else has them: its caller's; interpreted also its argument's.
 HELD = cython.declare(cython.Py_ssize_t, 1 if cython.compiled else 2)
@@ -105,7 +106,8 @@ def write(op, target, others):
     if target._inference and not state.inference:
         raise AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
                             tensor=describe(target._meta), fix="clone() it to get a normal tensor")
-    check_memory(target)
+    if type(target._array) is not ndarray or not row_by_row(target._array):
+        check_memory(target)
     if not state.ordinary or op.kernel < 0 or not quick(op, target, others, state):
         general(op, target, others, state)
     return target
