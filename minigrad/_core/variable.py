@@ -402,7 +402,9 @@ class Variable(TensorBase):
         Writes to it go unnoticed and can make gradients wrong in silence: prefer `detach`. Assigning replaces
         the numbers of this tensor and keeps its place in the graph.
         """
-        return wrap(self._array, self._meta)
+        tensor = wrap(self._array, self._meta)
+        tensor._inference = self._inference
+        return tensor
 
     @data.setter
     def data(self, value):
@@ -416,6 +418,7 @@ class Variable(TensorBase):
             self._extra.accumulator = None      # it expects gradients of the old kind
         self._array = source._array
         self._meta = source._meta
+        self._inference = source._inference
 
     def is_inference(self):
         """Whether the tensor was made in inference mode.
@@ -427,6 +430,9 @@ class Variable(TensorBase):
 
     def bump(self, name):
         """Count a write to the storage that is about to happen, by what is called `name`."""
+        if self._inference and not current().inference:
+            raise AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
+                                fix="clone() it to get a normal tensor")
         self.shared_counter().bump(name)
 
     @property

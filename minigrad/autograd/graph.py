@@ -10,7 +10,7 @@ from typing import NamedTuple
 from minigrad._core import engine
 from minigrad._core.accumulate import accumulator
 from minigrad._core.node import Node as _Node
-from minigrad._core.opnode import check_hooks
+from minigrad._core.packed import check_hooks
 from minigrad._core.state import current
 from minigrad.errors import AutogradError, AutogradTypeError
 from minigrad.tensor import Tensor
