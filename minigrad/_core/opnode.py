@@ -14,13 +14,13 @@ Mirrors the generated ``torch/csrc/autograd/generated/Functions.cpp``. Read next
 
 import cython
 
-from minigrad._core.anomaly import Anomaly
-from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.node import Node
 from minigrad._core.packed import PackedTensor, check_hooks
 from minigrad._core.primitive import Plan
 from minigrad._core.saved import SavedTensor, SavedTuple
 from minigrad._core.tensor import TensorBase
+from minigrad._core.watch import Watch
+from minigrad._core.watch import watch as _switches
 from minigrad.errors import AutogradError, AutogradTypeError
 
 if not cython.compiled:
@@ -37,7 +37,7 @@ MOST_NEEDED = cython.declare(cython.int, 8)
 NOT_A_TENSOR = cython.declare(cython.int, -1)
 HOLDS_TENSOR = cython.declare(cython.int, 128)      # a bit of OpNode.interior, whose bits 0 to 2 are one per slot
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
-anomaly = cython.declare(Anomaly, _switch)
+watch = cython.declare(Watch, _switches)
 
 
 @cython.cclass
@@ -321,7 +321,7 @@ def new_node(plan, state, meta):
     node.meta = meta
     node.sequence = state.next_sequence
     state.next_sequence += 1
-    if anomaly.enabled:
+    if watch.places:
         note_creation(node, state)
     return node
 

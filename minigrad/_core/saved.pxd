@@ -1,3 +1,4 @@
+from minigrad._core.history cimport happened, saver
 from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node
 from minigrad._core.packed cimport PackedTensor, not_saved, packed

@@ -30,6 +30,7 @@ from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradError
 
 if not cython.compiled:
+    from minigrad._core.history import happened, saver
     from minigrad._core.packed import not_saved, packed
     from minigrad._core.tensor import alias, wrap
 
@@ -106,7 +107,7 @@ def check(tensor, version, interior, name, owner, output=-1):
             "MG-E103",
             "Trying to use a saved tensor that has been detached in-place: "
             f"[{describe(tensor._meta)}] had a grad_fn when it was saved, and detach_() took it away.",
-            node=f"{owner.name()}, which saved it as {name!r}",
+            node=saver(owner, name),
             fix="use x = x.detach() instead of x.detach_()",
         )
     now = tensor.version()
@@ -122,13 +123,14 @@ def check(tensor, version, interior, name, owner, output=-1):
         else:
             hint = "Hint: find the forward call whose gradient could not be computed with " \
                    "minigrad.autograd.set_detect_anomaly(True, check_nan=False)."
+        story = happened(tensor, version, owner)
         raise AutogradError(
             "MG-E102",
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"{what} is at version {now}; expected version {version} instead. {hint}",
-            node=f"{owner.name()}, which saved it as {name!r}",
-            fix="write x = x * 2 in place of x *= 2 (or save a clone()) where the tensor changes between "
-                "forward and backward",
+            node=saver(owner, name), where=story,
+            fix="write x = x * 2 in place of x *= 2, or change a clone(), between forward and backward" + (
+                "" if story is not None else "; `with minigrad.debug():` around both tells where the tensor was saved and written to"),
         )
 
 

@@ -20,7 +20,7 @@ Mirrors ``torch/csrc/autograd/variable.h`` and ``python_variable.cpp``.
 
 import warnings
 import weakref
-from collections import OrderedDict
+from collections import OrderedDict, deque
 
 import cython
 
@@ -418,7 +418,6 @@ class Variable(TensorBase):
             self._extra.accumulator = None      # it expects gradients of the old kind
         self._array = source._array
         self._meta = source._meta
-        self._inference = source._inference
 
     def is_inference(self):
         """Whether the tensor was made in inference mode.
@@ -434,6 +433,17 @@ class Variable(TensorBase):
             raise AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
                                 fix="clone() it to get a normal tensor")
         self.shared_counter().bump(name)
+
+    def set_version(self, version):
+        """Have the writes since `version` count for nothing. See `minigrad.autograd._unsafe_preserve_version_counter`."""
+        counter = self.shared_counter()
+        counter.value = version
+        if counter.log is not None:
+            counter.log = deque([entry for entry in counter.log if entry[0] <= version], counter.log.maxlen)
+
+    def version_counter(self):
+        """What all tensors on this storage share, and what counts the writes to it."""
+        return self.shared_counter()
 
     @property
     def retains_grad(self):

@@ -36,12 +36,12 @@ Mirrors ``torch/csrc/autograd/variable.{h,cpp}`` (DifferentiableViewMeta, rebase
 import cython
 
 from minigrad._core.accumulate import use_refresh
-from minigrad._core.anomaly import Anomaly
-from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.given import given
 from minigrad._core.node import Node
 from minigrad._core.primitive import Plan
 from minigrad._core.tensor import AutogradMeta, TensorBase
+from minigrad._core.watch import Watch
+from minigrad._core.watch import watch as _switches
 from minigrad.errors import AutogradError
 
 if not cython.compiled:
@@ -53,7 +53,7 @@ if not cython.compiled:
     from minigrad._core.saved import describe, short_name, spent
     from minigrad._core.state import current
 
-anomaly = cython.declare(Anomaly, _switch)
+watch = cython.declare(Watch, _switches)
 # AutogradMeta.creation, see Note [How a view was made].
 DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT_NODE, NO_GRAD_MODE, INFERENCE_MODE = range(5)
 
@@ -104,7 +104,7 @@ class CopySlices(Node):
         numbers = (base_number, *[inner.input_number(i) for i in range(1, inner.edges)])
         self.connect((base_edge, *inner.next_nodes()[1:]), numbers if any(numbers) else None)
         self.sequence = inner.sequence
-        if anomaly.enabled:
+        if watch.places:
             note_creation(self, current())
 
     def apply(self, grad, wanted, results):
