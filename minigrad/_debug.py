@@ -19,7 +19,7 @@ from minigrad._core.history import place, purpose, saved_at, written
 from minigrad._core.kept import current_version, kept
 from minigrad._core.node import Node
 from minigrad._core.watch import watch
-from minigrad.autograd.grad_mode import BareMode
+from minigrad.autograd.grad_mode import BareMode  # pyright: ignore[reportAttributeAccessIssue]
 from minigrad.errors import AutogradTypeError
 from minigrad.tensor import Tensor
 

@@ -12,8 +12,6 @@ Read next: ``saved.py``, which raises the error.
 import linecache
 import os
 
-import cython
-
 from minigrad._core.primitive import Plan
 
 SHOWN = 20      # lines of the table of an error, at most
@@ -24,7 +22,7 @@ def written(tensor):
     counter = tensor._counter
     if counter is None or counter.log is None:
         return []
-    return [(version, in_place(name), file, line) for version, name, file, line in counter.log]
+    return [(version, in_place(name), file, line) for version, name, file, line in list(counter.log)]
 
 
 def in_place(name):

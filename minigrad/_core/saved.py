@@ -130,7 +130,7 @@ def check(tensor, version, interior, name, owner, output=-1):
             f"{what} is at version {now}; expected version {version} instead. {hint}",
             node=saver(owner, name), where=story,
             fix="write x = x * 2 in place of x *= 2, or change a clone(), between forward and backward" + (
-                "" if story is not None else "; `with minigrad.debug():` around both tells where the tensor was saved and written to"),
+                "" if story else "; `with minigrad.debug():` around both tells where the tensor was saved and written to"),
         )
 
 

@@ -434,14 +434,14 @@ class Variable(TensorBase):
                                 fix="clone() it to get a normal tensor")
         self.shared_counter().bump(name)
 
-    def set_version(self, version):
+    def _set_version(self, version):
         """Have the writes since `version` count for nothing. See `minigrad.autograd._unsafe_preserve_version_counter`."""
         counter = self.shared_counter()
         counter.value = version
         if counter.log is not None:
             counter.log = deque([entry for entry in counter.log if entry[0] <= version], counter.log.maxlen)
 
-    def version_counter(self):
+    def _version_counter(self):
         """What all tensors on this storage share, and what counts the writes to it."""
         return self.shared_counter()
 

@@ -48,7 +48,7 @@ class AllowMutationOnSavedContext:
 
     def pack(self, tensor):
         """The pack hook: a handle."""
-        counter = tensor.version_counter()
+        counter = tensor._version_counter()
         sid = id(counter), counter.value        # the original holds the counter, so that nobody else has its id
         tid = (*sid, tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride())
         handle = self.tid_to_weakhandle.get(tid)

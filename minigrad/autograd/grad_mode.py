@@ -352,4 +352,4 @@ class _unsafe_preserve_version_counter:
 
     def __exit__(self, *exc_info):
         for x, version in zip(self.tensors, self.versions):
-            x.set_version(version)
+            x._set_version(version)

@@ -58,6 +58,8 @@ class Buffer(Tensor):
 
     def __new__(cls, data=None, *, persistent=True):
         out = new_tensor(cls, Tensor()._array) if data is None else as_class(data.detach(), cls)
+        if data is not None and data.requires_grad:
+            out.requires_grad = True
         out.persistent = persistent
         return out
 
