@@ -13,6 +13,7 @@ then they have no files and lines.
 Read next: ``_core/watch.py``, for what is noted while it is on.
 """
 
+import threading
 from typing import Any, NamedTuple
 
 from minigrad._core.history import place, purpose, saved_at, written
@@ -139,6 +140,19 @@ def table(rows):
     return ["  ".join([cell.ljust(width) for cell, width in zip(row, widths)]).rstrip() for row in rows]
 
 
+_switching = threading.Lock()
+_inside = 0     # contexts that are open, in all threads: they may be left in any order
+
+
+def entered(more):
+    """Count the contexts that are open, and set the switch."""
+    global _inside
+    with _switching:
+        _inside += more
+        watch.debug = _inside > 0
+        watch.settle()
+
+
 class debug(BareMode):
     """Context manager and decorator: note where every tensor is saved and written to; and, as a name, read-outs.
 
@@ -157,13 +171,10 @@ class debug(BareMode):
     """
 
     def __enter__(self):
-        self.before.append(watch.debug)
-        watch.debug = True
-        watch.settle()
+        entered(1)
 
     def __exit__(self, *exc_info):
-        watch.debug = self.before.pop()
-        watch.settle()
+        entered(-1)
 
     @staticmethod
     def versions(tensor):

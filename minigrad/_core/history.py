@@ -1,7 +1,7 @@
 """What has happened to a saved tensor, in words: for the error that it was modified, and for `mg.debug`.
 
     written       the writes to a storage that were noted: (version, op, file, line)
-    happened      the table of an error: where the tensor was saved, and every write since
+    happened      the table of an error: where a tensor was saved, and every write since
     purpose       what a node saved a value for: the formulas that name it
 
 What was noted while nobody watched (``watch.py``) is unknown, and the table says so.
@@ -45,12 +45,12 @@ def saved_at(node):
 
 
 def happened(tensor, version, node):
-    """When `node` saved `tensor`, and who has written to it since; None if nothing of that was noted."""
-    first = saved_at(node)
+    """When `node` saved `tensor` (if it did), and who has written to it since `version`; None if nothing was noted."""
+    first = None if node is None else saved_at(node)
     writes = {entry[0]: entry for entry in written(tensor) if entry[0] > version}
     if first is None and not writes:
         return None
-    lines = [(f"version {version}:", "saved", "place not noted" if first is None else place(*first))]
+    lines = [] if node is None else [(f"version {version}:", "saved", "place not noted" if first is None else place(*first))]
     unknown: list = []
     for v in range(version + 1, tensor.version() + 1):
         if v in writes:

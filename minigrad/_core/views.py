@@ -48,6 +48,7 @@ if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.anomaly import note_creation
     from minigrad._core.apply import base_requires_grad
+    from minigrad._core.history import happened
     from minigrad._core.node import start
     from minigrad._core.opnode import new_node, record
     from minigrad._core.saved import describe, short_name, spent
@@ -250,7 +251,8 @@ def check_creation(view: TensorBase, indirect: cython.bint) -> object:
         reason = "This view was created inside a custom Function (or because an input was returned as-is) and the autograd " \
                  "logic to handle view+inplace would override the custom backward associated with the custom Function."
         fix = "clone the output of the custom Function"
-    raise AutogradError("MG-E120", f"{start_of} and {event}. {reason}", fix=fix)
+    story = happened(view, extra.base_version, None) if indirect else None
+    raise AutogradError("MG-E120", f"{start_of} and {event}. {reason}", where=story, fix=fix)
 
 
 use_refresh(refresh)

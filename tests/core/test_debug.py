@@ -66,6 +66,18 @@ def test_error_of_a_saved_output():
     assert [said.split()[2] for said in story(error)] == ["saved", "neg_"]
 
 
+def test_error_of_a_stale_view():
+    """It names the write to the base that made it stale."""
+    with mg.debug():
+        base = leaf(mg, 1., 2.) * 1
+        first, _ = base.unbind()
+        base.mul_(2)                # makes it stale
+        with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace") as error:
+            first * 2
+    said, = story(error)
+    assert said.split()[:3] == ["version", "1:", "mul_"] and f"{HERE}:{line_of('makes it stale')[0]} " in said
+
+
 def test_what_was_not_noted():
     """The error says of what it does not know."""
     x, w = leaf(mg, 1., 2.), mg.ones(2)
@@ -277,6 +289,13 @@ def test_one_switch_for_all_threads():
         thread.start()
         thread.join()
     assert seen == [True]
+    first, second = mg.debug(), mg.debug()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert noted()
+    second.__exit__(None, None, None)
+    assert not noted()
 
 
 def test_nothing_is_noted_on_nodes_when_off():
