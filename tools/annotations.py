@@ -98,6 +98,8 @@ PARAMETERS = {
     "spec": "_str", "old": "_float", "kwargs": "Any", "args": "Any",
     # autograd
     "pack_hook": "Callable[[Tensor], Any]", "unpack_hook": "Callable[[Any], Tensor]", "error_message": "_str",
+    "AllowMutationOnSavedContext.before_write.counter": "Any", "AllowMutationOnSavedContext.unpack.handle": "Any",
+    "mutation_allowed.hooks": "type[Any]",
     "pin_memory": "_bool", "device_type": "_str", "increment_version.tensor": "Tensor | Iterable[Tensor]",
     "gradient": "Tensor | None", "retain_graph": "_bool | None", "create_graph": "_bool", "hook": "Callable[..., Any]",
     "inputs": OUTPUTS, "outputs": OUTPUTS, "grad_outputs": GRADS, "grad_tensors": GRADS, "grad_variables": GRADS,
@@ -147,7 +149,7 @@ PARAMETERS = {
     "profile": "_str | None", "sci_mode": "_bool | None", "t": "Tensor | GradientEdge", "index.number": "_int",
     "what": "_str", "node": "_str | None", "MinigradError.__init__.tensor": "_str | None", "expected": "_str | None",
     "found": "_str | None",
-    "fix": "_str | None", "MinigradError.__init__.code": "_str", "version": "Any",
+    "fix": "_str | None", "where": "_str | None", "MinigradError.__init__.code": "_str", "version": "Any",
 }
 
 # What functions return; without an entry: Tensor for ops and creation, None elsewhere.

@@ -244,6 +244,10 @@ def look_at(view, source, creation):
 
     `creation` says how it is made, if gradients are recorded: see Note [How a view was made] in views.py.
     """
+    if source._inference:       # what no graph will ever know of needs no base
+        view._counter = source.shared_counter()
+        view._inference = True
+        return None
     state = current()
     if state.inference:
         creation = INFERENCE_MODE
@@ -261,7 +265,6 @@ def look_at(view, source, creation):
     extra.base_version = view._counter.value
     extra.creation = creation
     view._view = True
-    view._inference = source._inference
     return None
 
 

@@ -51,6 +51,7 @@ class NodeExtra:
         self.post_hooks = None      # handle id -> hook(grad_inputs, grad_outputs)
         self.tensor_hooks = []      # (output number, handle id -> hook(grad)), first registered first
         self.retains = {}           # output number -> weak reference to the tensor that retains its grad
+        self.place = None           # (file, line) at which the node was made and saved its values, if that was noted
 
 
 @cython.trashcan(True)     # and in node.pxd, where subclasses look for it

@@ -1,6 +1,7 @@
 from minigrad._core.accumulate cimport edge_of
-from minigrad._core.anomaly cimport Anomaly, note_creation
+from minigrad._core.anomaly cimport note_creation
 from minigrad._core.apply cimport base_requires_grad
+from minigrad._core.history cimport happened
 from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node, NodeExtra, start
 from minigrad._core.opnode cimport new_node, record
@@ -8,6 +9,7 @@ from minigrad._core.primitive cimport Plan
 from minigrad._core.saved cimport describe, short_name, spent
 from minigrad._core.state cimport State, current
 from minigrad._core.tensor cimport AutogradMeta, TensorBase, wrap
+from minigrad._core.watch cimport Watch
 
 cdef class CopySlices(Node):
     cdef Node inner

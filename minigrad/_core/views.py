@@ -36,25 +36,26 @@ Mirrors ``torch/csrc/autograd/variable.{h,cpp}`` (DifferentiableViewMeta, rebase
 import cython
 
 from minigrad._core.accumulate import use_refresh
-from minigrad._core.anomaly import Anomaly
-from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.given import given
 from minigrad._core.node import Node
 from minigrad._core.primitive import Plan
 from minigrad._core.tensor import AutogradMeta, TensorBase
+from minigrad._core.watch import Watch
+from minigrad._core.watch import watch as _switches
 from minigrad.errors import AutogradError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.anomaly import note_creation
     from minigrad._core.apply import base_requires_grad
+    from minigrad._core.history import happened
     from minigrad._core.node import start
     from minigrad._core.opnode import new_node, record
     from minigrad._core.saved import describe, short_name, spent
     from minigrad._core.state import current
     from minigrad._core.tensor import wrap
 
-anomaly = cython.declare(Anomaly, _switch)
+watch = cython.declare(Watch, _switches)
 # AutogradMeta.creation, see Note [How a view was made].
 DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT_NODE, NO_GRAD_MODE, INFERENCE_MODE = range(5)
 
@@ -98,7 +99,7 @@ class CopySlices(Node):
         numbers = (base_number, *[inner.input_number(i) for i in range(1, inner.edges)])
         self.connect((base_edge, *inner.next_nodes()[1:]), numbers if any(numbers) else None)
         self.sequence = inner.sequence
-        if anomaly.enabled:
+        if watch.places:
             note_creation(self, current())
 
     def apply(self, grad, wanted, results):
@@ -266,7 +267,8 @@ def check_creation(view: TensorBase, indirect: cython.bint) -> object:
         reason = "This view was created inside a custom Function (or because an input was returned as-is) and the autograd " \
                  "logic to handle view+inplace would override the custom backward associated with the custom Function."
         fix = "clone the output of the custom Function"
-    raise AutogradError("MG-E120", f"{start_of} and {event}. {reason}", fix=fix)
+    story = happened(view, extra.base_version, None) if indirect else None
+    raise AutogradError("MG-E120", f"{start_of} and {event}. {reason}", where=story, fix=fix)
 
 
 use_refresh(refresh)

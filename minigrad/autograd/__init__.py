@@ -16,6 +16,7 @@ from minigrad._core.variable import new_tensor
 from minigrad.autograd import anomaly_mode, grad_mode, graph
 from minigrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from minigrad.autograd.grad_mode import (
+    _unsafe_preserve_version_counter,  # pyright: ignore[reportAttributeAccessIssue]
     enable_grad,
     enforce_grad_layout_policy,
     inference_mode,
