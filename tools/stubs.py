@@ -43,8 +43,7 @@ CORE = ["minigrad._core.tensor", "minigrad._core.variable", "minigrad._core.prom
 
 # Shown as the rest of the class is, but not to be called by anybody.
 INTERNAL = {"clear", "enter", "extras", "shared_counter", "version", "apply", "release", "number_of_outputs", "output_meta",
-            "input_number", "connect", "next_node", "next_nodes",
-            "backward_of", "grads_in", "grads_out", "keep", "keep_one", "position"}
+            "input_number", "connect", "next_node", "next_nodes"}
 
 MODES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "set_multithreading_enabled", "enforce_grad_layout_policy",
          "detect_anomaly", "set_detect_anomaly")
@@ -157,8 +156,7 @@ def class_lines(cls, module):
         for member, value in vars(owner).items():
             plain = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
             special = member.startswith("__") and member.endswith("__")
-            if member in seen or (name, member) in HIDDEN or (
-                    member in INTERNAL and name in ("Tensor", "Node", "BackwardCFunction", *MODES)):
+            if member in seen or (name, member) in HIDDEN or (member in INTERNAL and name in ("Tensor", "Node", *MODES)):
                 continue
             if member in UNSAID or (member.startswith("_") and not special):
                 continue

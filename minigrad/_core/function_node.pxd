@@ -29,7 +29,6 @@ cdef class PyNode(Node):
     cdef object grads_out(self, object found, list results)
     cdef int position(self, object x, tuple args) except -1
     cdef object keep(self, State state, dict renamed)
-    cdef object keep_one(self, int i, object value, int output, State state)
 
 cdef class RawSavedVariable:
     cdef PyNode node

@@ -14,8 +14,16 @@ and kept as an alias (Note [Saved outputs] in saved.py).
       grads_out     checked; one result per *tensor* among them, which are the edges
     engine
 
+Note [Names on ctx]
+    Any attribute may be set on ctx, also one called like a field of the node: compiled, fields are not seen from Python,
+    so that `ctx.meta` and the node's `meta` are two things. Interpreted they would be one, and whoever noted something under such
+    a name would wreck the engine. So there each of these names is a property, which asks whether the core is calling.
+
 Mirrors ``torch/csrc/autograd/python_function.{h,cpp}`` (PyNode, THPFunction). Read next: ``function_outputs.py``.
 """
+
+import sys
+import types
 
 import cython
 
@@ -61,6 +69,13 @@ class PyNode(Node):
     arity               how many arguments there are
     opaque              the outputs that have no derivative; None: there are none
     """
+
+    if not cython.compiled:
+        # see Note [Names on ctx]
+        __slots__ = ("_core", "dirty_tensors", "needs_input_grad", "non_differentiable", "saved_for_forward", "to_save")
+
+        def __init__(self):
+            clear(self)
 
     # ---- backward ---------------------------------------------------------------------------------------
 
@@ -170,11 +185,12 @@ class PyNode(Node):
                 raise AutogradTypeError(
                     "MG-E142", f"save_for_backward can only save variables, but argument {i} is of type {type(values[i]).__name__}",
                     node=self.name(), fix="what is no tensor can simply be noted on ctx: ctx.n = n")
-        self.saves = True
-        self.more = None if len(values) == 0 else [None] * len(values)
+        self.saves = len(values) > 0        # if a hook fails below, `more` stays None: as if freed
+        kept: list = []
         for i in range(len(values)):
             value = values[i]
             if value is None:
+                kept.append(None)
                 continue
             if renamed is not None:
                 value = renamed.get(id(value), value)
@@ -184,17 +200,13 @@ class PyNode(Node):
                 output = tensor._output_number
             elif tensor._view and self.dirty_tensors is not None and among(value, self.dirty_tensors):
                 output = 0      # its node is made anew from that of its base
-            self.keep_one(i, value, output, state)
-        self.saves = self.more is not None
-        return None
-
-    def keep_one(self, i, value, output, state):
-        """Keep the tensor `value` in place `i`; `output` is its number if it is an output."""
-        if state.saved_hooks:
-            pack, unpack = state.saved_hooks[-1]
-            self.more[i] = packed(value, pack, unpack, output, state)
-        else:
-            self.more[i] = save(value, "saved_tensors", output)
+            if state.saved_hooks:
+                pack, unpack = state.saved_hooks[-1]
+                kept.append(packed(value, pack, unpack, output, state))
+            else:
+                kept.append(save(value, "saved_tensors", output))
+        if self.saves:
+            self.more = kept
         return None
 
     def release(self):
@@ -215,7 +227,7 @@ class PyNode(Node):
             raise AutogradError(
                 "MG-E143", f"saved_tensors of {self.name()} can only be accessed once, as clear_saved_tensors_on_access is set.",
                 node=self.name(), fix="read it once, x, y = ctx.saved_tensors, or do not set clear_saved_tensors_on_access")
-        if self.freed or (kept is None and self.saves):     # the latter: the garbage collector has taken the node apart
+        if self.freed or (kept is None and self.saves):     # or taken apart by the garbage collector
             raise spent(self)
         if kept is None:
             return ()
@@ -293,11 +305,7 @@ def new_function_node(cls, state):
     """An instance of `cls`, a subclass of `PyNode`, without edges yet."""
     node = cython.cast(PyNode, allocate(PyNode, cls, _EMPTY))
     if not cython.compiled:
-        start(node)
-        node.needs_input_grad = node.to_save = node.non_differentiable = node.dirty_tensors = node.saved_for_forward = None
-        node.variables = node.opaque = None
-        node.arity = 0
-        node.undefined_as_none = node.opaque_as_none = node.boxed = node.once = node.taken = node.saves = False
+        clear(node)
     node.sequence = state.next_sequence
     state.next_sequence += 1
     if anomaly.enabled:
@@ -339,3 +347,68 @@ class RawSavedVariable:
         if self.node.more is None:
             raise spent(self.node)
         return unpacked(self.node, self.node.more[self.slot])
+
+
+# ---- interpreted only: see Note [Names on ctx] --------------------------------------------------------------------
+
+FIELDS = ("variables", "opaque", "arity", "undefined_as_none", "opaque_as_none", "boxed", "once", "taken", "saves")
+METHODS = ("apply", "release", "number_of_outputs", "output_meta", "next_node", "next_nodes", "connect", "input_number", "extras",
+           "backward_of", "grads_in", "grads_out", "keep", "position")
+
+
+def clear(node):
+    """Set every field to its empty value."""
+    node._core = {}
+    start(node)
+    node.needs_input_grad = node.to_save = node.non_differentiable = node.dirty_tensors = node.saved_for_forward = None
+    node.variables = node.opaque = None
+    node.arity = 0
+    node.undefined_as_none = node.opaque_as_none = node.boxed = node.once = node.taken = node.saves = False
+
+
+def from_core():
+    """Whether the property that asks is read or written in this folder, and not by the user."""
+    return sys._getframe(2).f_globals["__name__"].startswith("minigrad._core.")
+
+
+class Private:
+    """A field of the node's to the core; an attribute like any other to everybody else."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __get__(self, node, cls):
+        return self if node is None else self.found(node, node._core if from_core() else node.__dict__)
+
+    def found(self, node, place):
+        try:
+            return place[self.name]
+        except KeyError:
+            raise AttributeError(f"{type(node).__name__!r} object has no attribute {self.name!r}") from None
+
+    def __set__(self, node, value):
+        (node._core if from_core() else node.__dict__)[self.name] = value
+
+    def __delete__(self, node):
+        try:
+            del node.__dict__[self.name]
+        except KeyError:
+            raise AttributeError(f"{type(node).__name__!r} object has no attribute {self.name!r}") from None
+
+
+class PrivateMethod(Private):
+    """The same for a method of the node's."""
+
+    def __init__(self, name, method):
+        self.name = name
+        self.method = method
+
+    def __get__(self, node, cls):
+        return self if node is None else types.MethodType(self.method, node) if from_core() else self.found(node, node.__dict__)
+
+
+if not cython.compiled:
+    for _name in (*vars(Node()), *FIELDS):
+        setattr(PyNode, _name, Private(_name))
+    for _name in METHODS:
+        setattr(PyNode, _name, PrivateMethod(_name, getattr(PyNode, _name)))

@@ -48,6 +48,7 @@ def wrap_outputs(node, args, output, executable, state, in_setup):
         node.meta = out._meta
         if node.to_save is not None:
             node.keep(state, None)
+        node.saved_for_forward = None
         return output
     raw: tuple = tuple(output) if isinstance(output, tuple) else (output,)
     dirty = listed(node, node.dirty_tensors, "mark_dirty can only accept variables")
@@ -100,7 +101,7 @@ def wrap_outputs(node, args, output, executable, state, in_setup):
     if executable:
         if node.to_save is not None:
             node.keep(state, renamed)
-    node.to_save = node.non_differentiable = node.dirty_tensors = None
+    node.to_save = node.saved_for_forward = node.non_differentiable = node.dirty_tensors = None
     return tuple(outs) if isinstance(output, tuple) else outs[0]
 
 
