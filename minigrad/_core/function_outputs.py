@@ -134,8 +134,8 @@ def check_outputs(node: PyNode, raw: tuple, args: tuple, dirty: tuple, opaque: l
                 "are modified inplace must all be outputs of the Function.", node=node.name(),
                 tensor=describe(cython.cast(TensorBase, x)._meta), fix="return them from forward, themselves and not a copy")
         if not among(x, args):
-            warnings.warn("Only input Tensors should be given to ctx.mark_dirty(). If you passed a tensor that was not an input "
-                          "of the Function, there is no need to pass it to mark_dirty().", UserWarning, stacklevel=2)
+            warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
+                          "should be passed to ctx.mark_dirty().", UserWarning, stacklevel=2)
     for i, x in enumerate(raw):
         if not isinstance(x, TensorBase) or not among(x, args):
             continue
@@ -178,7 +178,7 @@ def with_node(x: TensorBase, node: PyNode, number: cython.int, args: tuple, give
         return x
     if given_in:
         x = view_of(x)
-    elif not x._view and requires_grad(x):
+    elif not x._view and x._node is not node and requires_grad(x):
         # It has a history, or wants a gradient, of its own: in a graph that forward has built with enable_grad, or
         # because it comes from outside. We do not know, and so must not overwrite that. (PyTorch does.)
         x = alias(x)
