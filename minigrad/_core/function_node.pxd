@@ -23,6 +23,7 @@ cdef class PyNode(Node):
     cdef bint once
     cdef bint taken
     cdef bint saves
+    cdef bint rewrites
 
     cdef object backward_of(self)
     cdef object grads_in(self, object grad)
@@ -36,4 +37,5 @@ cdef class RawSavedVariable:
 
 cdef PyNode new_function_node(object cls, State state)
 cdef bint among(object x, tuple items)
+cdef PyNode function_twin(PyNode node)
 cdef TensorBase zeros(Meta meta)

@@ -68,6 +68,7 @@ class PyNode(Node):
     variables           which arguments are tensors; None: all of them
     arity               how many arguments there are
     opaque              the outputs that have no derivative; None: there are none
+    rewrites            it saves its result of a write to a view
     """
 
     if not cython.compiled:
@@ -200,6 +201,7 @@ class PyNode(Node):
                 output = tensor._output_number
             elif tensor._view and self.dirty_tensors is not None and among(value, self.dirty_tensors):
                 output = 0      # its node is made anew from that of its base
+                self.rewrites = True
             if state.saved_hooks:
                 pack, unpack = state.saved_hooks[-1]
                 kept.append(packed(value, pack, unpack, output, state))
@@ -313,6 +315,18 @@ def new_function_node(cls, state):
     return node
 
 
+def function_twin(node):
+    """A node that does what `node` does, and shares what the user has set on it. See the Note in views.py."""
+    twin: PyNode = new_function_node(type(node), current())
+    twin.connect(node.next_nodes(), node.input_numbers)
+    twin.meta, twin.metas, twin.more, twin.freed = node.meta, node.metas, node.more, node.freed
+    twin.needs_input_grad, twin.variables, twin.opaque, twin.arity = node.needs_input_grad, node.variables, node.opaque, node.arity
+    twin.undefined_as_none, twin.opaque_as_none = node.undefined_as_none, node.opaque_as_none
+    twin.boxed, twin.once, twin.taken, twin.saves = node.boxed, node.once, node.taken, node.saves
+    cython.cast(object, twin).__dict__ = cython.cast(object, node).__dict__
+    return twin
+
+
 @cython.cclass
 class RawSavedVariable:
     """One saved tensor as the node of a Function keeps it. Mirrors ``torch._C._autograd.SavedTensor``."""
@@ -351,7 +365,7 @@ class RawSavedVariable:
 
 # ---- interpreted only: see Note [Names on ctx] --------------------------------------------------------------------
 
-FIELDS = ("variables", "opaque", "arity", "undefined_as_none", "opaque_as_none", "boxed", "once", "taken", "saves")
+FIELDS = ("variables", "opaque", "arity", "undefined_as_none", "opaque_as_none", "boxed", "once", "taken", "saves", "rewrites")
 METHODS = ("apply", "release", "number_of_outputs", "output_meta", "next_node", "next_nodes", "connect", "input_number", "extras",
            "backward_of", "grads_in", "grads_out", "keep", "position")
 
@@ -363,7 +377,7 @@ def clear(node):
     node.needs_input_grad = node.to_save = node.non_differentiable = node.dirty_tensors = node.saved_for_forward = None
     node.variables = node.opaque = None
     node.arity = 0
-    node.undefined_as_none = node.opaque_as_none = node.boxed = node.once = node.taken = node.saves = False
+    node.undefined_as_none = node.opaque_as_none = node.boxed = node.once = node.taken = node.saves = node.rewrites = False
 
 
 def from_core():

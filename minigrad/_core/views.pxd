@@ -1,6 +1,7 @@
 from minigrad._core.accumulate cimport edge_of
 from minigrad._core.anomaly cimport Anomaly, note_creation
 from minigrad._core.apply cimport base_requires_grad
+from minigrad._core.function_node cimport PyNode, function_twin
 from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node, NodeExtra, start
 from minigrad._core.opnode cimport new_node, record

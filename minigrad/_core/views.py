@@ -38,6 +38,7 @@ import cython
 from minigrad._core.accumulate import use_refresh
 from minigrad._core.anomaly import Anomaly
 from minigrad._core.anomaly import anomaly as _switch
+from minigrad._core.function_node import PyNode
 from minigrad._core.given import given
 from minigrad._core.node import Node
 from minigrad._core.primitive import Plan
@@ -48,6 +49,7 @@ if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.anomaly import note_creation
     from minigrad._core.apply import base_requires_grad
+    from minigrad._core.function_node import function_twin
     from minigrad._core.node import start
     from minigrad._core.opnode import new_node, record
     from minigrad._core.saved import describe, short_name, spent
@@ -116,9 +118,11 @@ class CopySlices(Node):
             return None
         if self.inner is None:
             raise spent(self)
-        inner = self.inner
+        inner: Node = self.inner
         if inner.plan is not None and cython.cast(Plan, inner.plan).saves_output and current().grad_enabled:
             inner = twin(inner)
+        elif isinstance(inner, PyNode) and cython.cast(PyNode, inner).rewrites and current().grad_enabled:
+            inner = function_twin(inner)
         found: list = [None] * inner.edges
         part = given.as_strided(grad, *self.geometry)
         real_part = self.meta.dtype.is_complex and not inner.meta.dtype.is_complex      # a write to x.real
