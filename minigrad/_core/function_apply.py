@@ -37,7 +37,36 @@ def use_binding(setup_context, bind):
 
 
 def apply(cls, *args, **kwargs):
-    """Run the Function `cls`. It is `Function.apply`."""
+    """Run a custom Function: its forward, with a node left behind for its backward.
+
+    Args:
+        *args, **kwargs: those of forward, without ctx; anything at all. Only tensors directly among them are differentiated.
+
+    Returns:
+        What forward returns, with a history: a tuple if that is a tuple. An input that was returned as it is comes back as a
+        view of itself, and only `mark_dirty` returns the very input.
+
+    Raises:
+        TypeError: the arguments do not fit forward; or it saved what is no tensor.
+        RuntimeError: what forward returned contradicts what it told ctx (see `FunctionCtx`).
+
+    If no tensor argument requires a gradient, or under `no_grad`, forward runs all the same and nothing is recorded.
+    Mirrors ``torch.autograd.Function.apply``.
+
+    >>> class Scale(mg.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x, factor=2):
+    ...         ctx.factor = factor
+    ...         return x * factor
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         return g * ctx.factor, None
+    >>> x = mg.tensor([1., 2.], requires_grad=True)
+    >>> y = Scale.apply(x, factor=3); y
+    tensor([3., 6.], grad_fn=<ScaleBackward>)
+    >>> y.grad_fn.factor, y.grad_fn.needs_input_grad
+    (3, (True, False))
+    """
     state: State = current()
     setup_context = cls.setup_context
     in_setup: cython.bint = setup_context is not _given_setup

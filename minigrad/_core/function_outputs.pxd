@@ -1,3 +1,4 @@
+from minigrad._core.function_jvp cimport push_forward
 from minigrad._core.function_node cimport PyNode, among
 from minigrad._core.apply cimport base_requires_grad, look_at
 from minigrad._core.inplace cimport check_inplace

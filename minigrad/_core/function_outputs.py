@@ -25,6 +25,7 @@ from minigrad.errors import AutogradError
 
 if not cython.compiled:
     from minigrad._core.apply import base_requires_grad, look_at
+    from minigrad._core.function_jvp import push_forward
     from minigrad._core.function_node import among
     from minigrad._core.inplace import check_inplace
     from minigrad._core.saved import describe
@@ -42,7 +43,7 @@ def wrap_outputs(node, args, output, executable, state, in_setup):
 
     `in_setup`: what is saved was chosen in `setup_context`, for which an input that is returned is an output.
     """
-    if isinstance(output, TensorBase) and executable and is_new(output, node, args):
+    if isinstance(output, TensorBase) and executable and state.forward_level < 0 and is_new(output, node, args):
         out = cython.cast(TensorBase, output)
         out._node = node
         node.meta = out._meta
@@ -98,9 +99,10 @@ def wrap_outputs(node, args, output, executable, state, in_setup):
             else:
                 extra.creation = MULTI_OUTPUT_NODE if different > 1 else IN_CUSTOM_FUNCTION
         outs.append(out)
-    if executable:
-        if node.to_save is not None:
-            node.keep(state, renamed)
+    if state.forward_level >= 0:
+        push_forward(node, args, raw, outs, dirty, constant, state)
+    if executable and node.to_save is not None:
+        node.keep(state, renamed)
     node.to_save = node.saved_for_forward = node.non_differentiable = node.dirty_tensors = None
     return tuple(outs) if isinstance(output, tuple) else outs[0]
 

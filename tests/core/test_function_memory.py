@@ -100,7 +100,8 @@ def ctx_on_itself(m, y):
 
 
 CYCLES = {"output on ctx": output_on_ctx, "node in a hook": node_in_a_hook}
-OUR_CYCLES = {"node in metadata": node_in_metadata, "output in a hook": output_in_a_hook, "output in metadata": output_in_metadata, "output in a pack": output_in_a_pack,
+OUR_CYCLES = {"node in metadata": node_in_metadata, "output in a hook": output_in_a_hook, "output in metadata": output_in_metadata,
+              "output in a pack": output_in_a_pack,
               "ctx on itself": ctx_on_itself}
 
 
