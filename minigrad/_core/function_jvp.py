@@ -81,8 +81,8 @@ def set_tangent(node: PyNode, args: tuple, tangents: list, versions: list, raw: 
             if tangents[i] is None or base_of(args[i]) is not base_of(out):
                 continue
             if result is None or not is_view_of(result, tangents[i]):
-                raise wrong(node, "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning "
-                            "a view.", "return the same view of the tangent; t.view_as(t), if an input is returned as-is")
+                raise wrong(node, "A custom Function's forward is returning a view (or an input as-is) but the jvp is not "
+                            "returning a view.", "return the same view of the tangent; t.view_as(t), if an input is returned as-is")
     if result is not None:
         extra: AutogradMeta = out.extras()
         extra.tangent = result

@@ -14,16 +14,8 @@ and kept as an alias (Note [Saved outputs] in saved.py).
       grads_out     checked; one result per *tensor* among them, which are the edges
     engine
 
-Note [Names on ctx]
-    Any attribute may be set on ctx, also one called like a field of the node: compiled, fields are not seen from Python,
-    so that `ctx.meta` and the node's `meta` are two things. Interpreted they would be one, and whoever noted something under such
-    a name would wreck the engine. So there each of these names is a property, which asks whether the core is calling.
-
 Mirrors ``torch/csrc/autograd/python_function.{h,cpp}`` (PyNode, THPFunction). Read next: ``function_outputs.py``.
 """
-
-import sys
-import types
 
 import cython
 
@@ -41,6 +33,7 @@ if not cython.compiled:
     from minigrad._core.c import allocate
     from minigrad._core.node import start
     from minigrad._core.packed import packed
+    from minigrad._core.private import hide
     from minigrad._core.saved import save, spent
     from minigrad._core.state import current
     from minigrad._core.tensor import wrap
@@ -72,7 +65,7 @@ class PyNode(Node):
     """
 
     if not cython.compiled:
-        # see Note [Names on ctx]
+        # see Note [Names on ctx] in private.py
         __slots__ = ("_core", "dirty_tensors", "needs_input_grad", "non_differentiable", "saved_for_forward", "to_save")
 
         def __init__(self):
@@ -363,8 +356,7 @@ class RawSavedVariable:
         return unpacked(self.node, self.node.more[self.slot])
 
 
-# ---- interpreted only: see Note [Names on ctx] --------------------------------------------------------------------
-
+# Interpreted, the fields and methods that the user must not meet: see Note [Names on ctx] in private.py.
 FIELDS = ("variables", "opaque", "arity", "undefined_as_none", "opaque_as_none", "boxed", "once", "taken", "saves", "rewrites")
 METHODS = ("apply", "release", "number_of_outputs", "output_meta", "next_node", "next_nodes", "connect", "input_number", "extras",
            "backward_of", "grads_in", "grads_out", "keep", "position")
@@ -380,49 +372,5 @@ def clear(node):
     node.undefined_as_none = node.opaque_as_none = node.boxed = node.once = node.taken = node.saves = node.rewrites = False
 
 
-def from_core():
-    """Whether the property that asks is read or written in this folder, and not by the user."""
-    return sys._getframe(2).f_globals["__name__"].startswith("minigrad._core.")
-
-
-class Private:
-    """A field of the node's to the core; an attribute like any other to everybody else."""
-
-    def __init__(self, name):
-        self.name = name
-
-    def __get__(self, node, cls):
-        return self if node is None else self.found(node, node._core if from_core() else node.__dict__)
-
-    def found(self, node, place):
-        try:
-            return place[self.name]
-        except KeyError:
-            raise AttributeError(f"{type(node).__name__!r} object has no attribute {self.name!r}") from None
-
-    def __set__(self, node, value):
-        (node._core if from_core() else node.__dict__)[self.name] = value
-
-    def __delete__(self, node):
-        try:
-            del node.__dict__[self.name]
-        except KeyError:
-            raise AttributeError(f"{type(node).__name__!r} object has no attribute {self.name!r}") from None
-
-
-class PrivateMethod(Private):
-    """The same for a method of the node's."""
-
-    def __init__(self, name, method):
-        self.name = name
-        self.method = method
-
-    def __get__(self, node, cls):
-        return self if node is None else types.MethodType(self.method, node) if from_core() else self.found(node, node.__dict__)
-
-
 if not cython.compiled:
-    for _name in (*vars(Node()), *FIELDS):
-        setattr(PyNode, _name, Private(_name))
-    for _name in METHODS:
-        setattr(PyNode, _name, PrivateMethod(_name, getattr(PyNode, _name)))
+    hide(PyNode, (*vars(Node()), *FIELDS), METHODS)

@@ -37,7 +37,7 @@ def tangent(m, x):
     return m.autograd.forward_ad.unpack_dual(x).tangent if hasattr(m, "_C") else x._tangent
 
 
-def test_called(m):
+def test_jvp_called(m):
     """After forward, with forward mode off and the caller's grad mode, if any argument is dual.
 
     function/J-01, function/J-03, function/J-08, function/X-16.
@@ -64,7 +64,7 @@ def test_called(m):
         assert value(tangent(m, y)) == [30] and seen[2:] == ["forward", ([2.0], None, None, [0.0], True, None)]
 
 
-def test_undefined_tangents(m):
+def test_jvp_undefined_tangents(m):
     """function/J-03: None, if ctx has been told so."""
     seen = []
 
@@ -76,7 +76,7 @@ def test_undefined_tangents(m):
     assert seen == [None]
 
 
-def test_no_jvp(m):
+def test_jvp_missing(m):
     """function/J-02."""
     with forward_mode(m), raises(NotImplementedError, "must implement the jvp function"):
         function(m, lambda ctx, x: x * 2).apply(dual(m, m.ones(1), m.ones(1)))
@@ -95,14 +95,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_tangents(m, case):
+def test_jvp_wrong_tangents(m, case):
     """function/J-04, function/J-05, function/J-07."""
     forward, jvp, key = WRONG[case]
     with forward_mode(m), raises(RuntimeError, key):
         function(m, lambda ctx, x: forward(x), jvp=lambda ctx, t: jvp(t)).apply(dual(m, m.ones(2), m.ones(2)))
 
 
-def test_non_differentiable(m):
+def test_jvp_non_differentiable(m):
     """function/J-05."""
     def forward(ctx, x):
         y, z = x * 2, x * 3
@@ -116,14 +116,14 @@ def test_non_differentiable(m):
 
 
 @ours
-def test_none_is_zero(m):
+def test_jvp_none_is_zero(m):
     """function/J-05: an internal assert in PyTorch."""
     with forward_mode(m):
         y = function(m, lambda ctx, x: x * 2, jvp=lambda ctx, t: None).apply(dual(m, m.ones(1), m.ones(1)))
         assert tangent(m, y) is None
 
 
-def test_in_place(m):
+def test_jvp_in_place(m):
     """function/J-06."""
     def forward(ctx, x):
         ctx.mark_dirty(x)
@@ -140,7 +140,7 @@ def test_in_place(m):
                 function(m, forward, jvp=jvp).apply(dual(m, m.ones(1), m.ones(1)))
 
 
-def test_views(m):
+def test_jvp_views(m):
     """function/J-07: an input returned as it is, and a part of one."""
     with forward_mode(m):
         y = function(m, lambda ctx, x: x, jvp=lambda ctx, t: t.view_as(t)).apply(dual(m, m.ones(2), m.ones(2)))
@@ -149,7 +149,7 @@ def test_views(m):
         assert value(tangent(m, y)) == [1]
 
 
-def test_both_modes(m):
+def test_jvp_both_modes(m):
     """The node is there as well, and saves what it saves."""
     def forward(ctx, x):
         ctx.save_for_backward(x)
@@ -164,7 +164,7 @@ def test_both_modes(m):
     assert value(x.grad) == 6
 
 
-def test_it_fails(m):
+def test_jvp_it_fails(m):
     """function/T-09: the modes are put back."""
     def jvp(ctx, t):
         raise KeyError("jvp")

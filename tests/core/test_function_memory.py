@@ -1,4 +1,4 @@
-"""Memory of Functions: reference counting alone frees them, the garbage collector finds the cycles that users make, and depth is no matter."""
+"""Memory of Functions: reference counting alone frees them, and the collector the cycles that users make; depth is no matter."""
 
 import gc
 import weakref
