@@ -16,8 +16,8 @@ import functools
 import os
 
 __all__ = [
-    "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradTypeError", "MinigradError", "OutOfRangeError",
-    "ShapeError", "TensorTypeError", "TensorValueError", "catalogue", "explain",
+    "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradNotImplementedError", "AutogradTypeError",
+    "MinigradError", "OutOfRangeError", "ShapeError", "TensorTypeError", "TensorValueError", "catalogue", "explain",
 ]
 
 
@@ -57,8 +57,12 @@ class AutogradTypeError(MinigradError, TypeError):
     """Something that autograd was given is of the wrong type."""
 
 
+class AutogradNotImplementedError(MinigradError, NotImplementedError):
+    """A method that has to be defined is not there."""
+
+
 class AutogradAssertionError(MinigradError, AssertionError):
-    """Autograd is not where it has to be: PyTorch raises an AssertionError there."""
+    """Autograd is not where it has to be, or what PyTorch asserts of its arguments does not hold."""
 
 
 class ShapeError(MinigradError, RuntimeError):

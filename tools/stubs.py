@@ -171,7 +171,7 @@ def class_lines(cls, module):
                 if isinstance(value, (staticmethod, classmethod)) and member != "__new__":
                     lines.insert(0, "@" + type(value).__name__)
                 body += lines
-                if member == "forward" and name != "Module":
+                if member == "forward" and name not in ("Module", "Function"):
                     body += [line.replace("def forward", "def __call__") for line in lines]
     if name == "Module":
         body = [line for line in body if not line.startswith(("def __call__", "def forward"))]
