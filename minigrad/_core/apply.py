@@ -24,11 +24,12 @@ from minigrad._core.tensor import TensorBase
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
+    from minigrad._core.intercept import below
     from minigrad._core.meta import meta_of
     from minigrad._core.operands import broadcast_shape, not_a_tensor, on_one_device
     from minigrad._core.opnode import all_undefined, any_tensor, record, record_many
     from minigrad._core.state import current
-    from minigrad._core.tensor import make, plain, wrap
+    from minigrad._core.tensor import alias, make, plain, wrap
 
 # AutogradMeta.creation, see views.py.
 DEFAULT = cython.declare(cython.int, 0)
@@ -144,6 +145,8 @@ def slow(op, state, operands):
             ranks.append((of_number, 0))
     if first is None:
         return NotImplemented
+    if state.interceptors:
+        return intercepted(op, state, operands, operands[:op.inputs])
     dtype: DType = result_dtype(ranks)
     check_dtypes(op.rule, dtype, ranks)
     if op.floats_only and not dtype.differentiable:
@@ -184,6 +187,8 @@ def call(op, args):
             raise not_a_tensor(op, x)
     if first is None:
         raise not_a_tensor(op, None)
+    if not state.ordinary and state.interceptors:
+        return intercepted(op, state, args, tensors[:inputs])
     if op.variadic:
         array = op.forward(first._meta.backend.kernels, arrays, *args[1:])
         return finish(op, state, args, tensors, array, first._meta.device)
@@ -228,6 +233,27 @@ def finish(op: Primitive, state: State, args: tuple, tensors: tuple, array, devi
     if not state.ordinary:
         mark(op, state, args, tensors, outs if outs is not None else [out])
     return out if outs is None else tuple(outs)
+
+
+@cython.cfunc
+def intercepted(op: Primitive, state: State, args: tuple, tensors: tuple) -> object:
+    """An op whose result the innermost interceptor supplies: see intercept.py. Its place in the graph is as always."""
+    found = below(op, state, args, False)
+    many: cython.bint = type(found) is tuple
+    outs = []
+    x: TensorBase
+    for x in found if many else (found,):
+        out = alias(x)      # the interceptor's own tensor gets no history
+        if not plain(x):
+            out = cython.cast(TensorBase, make(type(x), x._array, x._meta))
+            out._counter = x.shared_counter()
+        if op.view and x._counter is cython.cast(TensorBase, tensors[0])._counter:
+            look_at(out, tensors[0], MULTI_OUTPUT_NODE if many else DEFAULT)
+        outs.append(out)
+    if state.grad_enabled and op.differentiable and outs:
+        remember(op, state, args, tensors, outs[0], outs if many else None)
+    mark(op, state, args, tensors, outs)
+    return tuple(outs) if many else outs[0]
 
 
 @cython.cfunc

@@ -27,6 +27,7 @@ from minigrad.errors import AutogradError, ShapeError
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.apply import array_in, base_requires_grad
+    from minigrad._core.intercept import below
     from minigrad._core.operands import broadcast_shape, on_one_device
     from minigrad._core.opnode import described, new_node
     from minigrad._core.saved import describe
@@ -122,15 +123,19 @@ def write(op, target, others):
                 mask = 0
             else:
                 check_inplace(target)
-    array = computed(op, target, args)
+    watched: cython.bint = not state.ordinary and len(state.interceptors) > 0
+    array = None if watched else computed(op, target, args)
     node: OpNode = None
     if mask != 0:
         node = new_node(op.plan(mask), state, target._meta)
         node.connect(tuple(edges), tuple(numbers) if any(numbers) else None)
         save_inputs(node, target, args, state)
-    target._meta.backend.kernels.copy_(target._array, array)
-    counter = target.shared_counter()
-    counter.value += 1
+    if watched:
+        below(op, state, args, True)
+    else:
+        target._meta.backend.kernels.copy_(target._array, array)
+        counter = target.shared_counter()
+        counter.value += 1
     if node is not None:
         rebase(target, node)
         save_outputs(node, target, state)
