@@ -16,8 +16,6 @@ Mirrors the Python key of PyTorch's dispatcher (``torch/csrc/autograd/python_var
 The public form is ``minigrad/utils/_python_dispatch.py``.
 """
 
-import cython
-
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradTypeError
 
@@ -37,6 +35,7 @@ def below(op, state, args, in_place):
         found = tuple(found)
     for x in found if type(found) is tuple else (found,):
         if not isinstance(x, TensorBase):
-            raise AutogradTypeError("MG-E171", f"a dispatch mode returned {type(x).__name__} for the result of {op.name}, expected a "
-                                    "Tensor", fix="return func(*args, **kwargs), or tensors like those that it returns")
+            raise AutogradTypeError(
+                "MG-E171", f"a dispatch mode returned {type(x).__name__} for the result of {op.name}, expected a Tensor",
+                fix="return func(*args, **kwargs), or tensors like those that it returns")
     return found

@@ -15,8 +15,11 @@ PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 class OperatorLog(TorchDispatchMode):
     """Notes each op that runs inside, and the line of the user's code that called for it."""
 
+    def __init__(self):
+        self.lines = []     # of the last run: pairs (operation, place)
+
     def __enter__(self):
-        self.lines = []     # pairs (operation, place)
+        self.lines = []
         return super().__enter__()
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -34,7 +37,6 @@ class Debug:
     def __init__(self):
         self.forward = OperatorLog()
         self.again = OperatorLog()
-        self.forward.lines = self.again.lines = ()
 
     def contexts(self):
         """For ``context_fn``."""

@@ -79,16 +79,16 @@ class Holder:
 class Frame:
     """One checkpointed call: what is needed to repeat it, and what it saved the first time."""
 
-    def __init__(self, function, args, kwargs, context, preserve_rng_state, early_stop, describe):
+    def __init__(self, function, args, kwargs, context, preserve_rng_state, early_stop, describe, explain):
         self.function = function
         self.context = context              # around each recomputation
         self.early_stop = early_stop
         self.describe = describe            # tensor -> what has to be the same again
+        self.explain = explain              # error -> the error with the logs of debug=True, or None
         self.rng_state = random.get_rng_state() if preserve_rng_state else None
         self.holders = []                   # weak references
         self.descriptions = []              # of the tensors that they stand for
         self.complete = False               # the forward has returned
-        self.explain = None                 # error -> the error with the logs of debug=True
         self.runs = weakref.WeakKeyDictionary()     # task or group -> Run
         # The tensors among the arguments are saved like those of an op, so that a write to one of them is noticed, and
         # that a checkpoint around this one recomputes them. See Note [Nested checkpoints].
@@ -144,7 +144,6 @@ class Frame:
                 if stop.run is not run:
                     raise
         run.check()
-        run.frame = None            # they would keep each other alive
         return run
 
 
@@ -152,7 +151,7 @@ class Run:
     """One recomputation: the tensors that it saved, and that nobody has taken yet."""
 
     def __init__(self, frame):
-        self.frame = frame
+        self.frame = weakref.proxy(frame)       # which keeps the run
         self.values = {}            # index -> (tensor, its version)
         self.descriptions = []      # of all, in order
         self.beyond = False         # more was saved than so far in the forward, which is still going on
@@ -250,7 +249,7 @@ class GraphExecGroup:
         _group.set(None)
 
 
-_group = contextvars.ContextVar("minigrad_graph_exec_group", default=None)
+_group: contextvars.ContextVar[GraphExecGroup | None] = contextvars.ContextVar("minigrad_graph_exec_group", default=None)
 
 
 def metadata(x):

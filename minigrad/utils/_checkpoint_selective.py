@@ -93,9 +93,7 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
         for op in policy_fn_or_list:
             _check_op(op)
         names = frozenset(policy_fn_or_list)
-
-        def policy(ctx, op, *args, **kwargs):
-            return op in names
+        policy = lambda ctx, op, *args, **kwargs: op in names      # noqa: E731
     elif callable(policy_fn_or_list):
         policy = policy_fn_or_list
     else:
@@ -150,8 +148,8 @@ class _Keep(TorchDispatchMode):
         ctx = SelectiveCheckpointContext(is_recompute=False, op_output=out)
         answer = self.policy(ctx, func, *args)
         if not isinstance(answer, (bool, CheckpointPolicy)):
-            raise TensorTypeError("MG-E166", f"a policy returned {type(answer).__name__} for {func}, expected a CheckpointPolicy or "
-                                  "bool")
+            raise TensorTypeError("MG-E166", f"a policy returned {type(answer).__name__} for {func}, expected a "
+                                  "CheckpointPolicy or bool")
         save = answer is True or (answer is not False and answer not in RECOMPUTED)
         self.storage.setdefault(func, []).append(_Kept(out) if save else _RECOMPUTE)
         return out
@@ -177,8 +175,8 @@ class _Reuse(TorchDispatchMode):
         kept = self.storage.get(func, ())
         if number >= len(kept):
             raise AutogradError(
-                "MG-E167", f"{func} encountered during backward but not found in storage: the function runs it more often than in "
-                "the forward.", expected=f"at most {len(kept)} times", fix="the function has to do the same each time")
+                "MG-E167", f"{func} encountered during backward but not found in storage: the function runs it more often "
+                "than in the forward.", expected=f"at most {len(kept)} times", fix="the function has to do the same each time")
         entry = kept[number]
         if entry is _RECOMPUTE:
             return func(*args)

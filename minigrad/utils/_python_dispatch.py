@@ -9,6 +9,7 @@ The mechanism is in ``_core/intercept.py``. Mirrors ``torch/utils/_python_dispat
 
 from minigrad._core.apply import binary, call, unary
 from minigrad._core.inplace import write
+from minigrad._core.primitive import Primitive
 from minigrad._core.state import current
 from minigrad.ops.base import REGISTRY
 
@@ -23,13 +24,14 @@ class Operator(str):
 
     The counterpart of PyTorch's ``OpOverload``.
 
+    >>> from minigrad.utils._python_dispatch import operator
     >>> mul = operator("mul")
     >>> mul == "mul", mul(mg.tensor([2.]), 3.)
     (True, tensor([6.]))
     """
 
-    primitive = None    # what the core runs; set by `operator`, as is
-    in_place = False    # whether the result is written to the first argument
+    primitive: Primitive    # what the core runs
+    in_place: bool          # whether the result is written to the first argument
 
     @property
     def is_view(self):
@@ -54,6 +56,7 @@ def operator(name):
     Raises:
         KeyError: there is no such op.
 
+    >>> from minigrad.utils._python_dispatch import operator
     >>> operator("add_").in_place
     True
     """

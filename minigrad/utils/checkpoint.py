@@ -101,15 +101,15 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
     if not is_grad_enabled():
         return function(*args, **kwargs)
     frame = Frame(function, args, kwargs, recompute_context, preserve_rng_state,
-                  early_stop if _early_stop.get() is None else _early_stop.get(), DETERMINISM_CHECKS[determinism_check])
-    frame.explain = logs and logs.explain
+                  early_stop if _early_stop.get() is None else _early_stop.get(), DETERMINISM_CHECKS[determinism_check],
+                  logs and logs.explain)
     result = None
     with frame.hooks(), forward_context:
         result = function(*args, **kwargs)
         frame.complete = True
     if not frame.complete:
-        raise AutogradError("MG-E164", "checkpoint: the forward context provided by context_fn suppressed an exception raised during "
-                            "the checkpointed forward: there is no result to return.", fix="let exceptions pass")
+        raise AutogradError("MG-E164", "checkpoint: the forward context provided by context_fn suppressed an exception raised "
+                            "during the checkpointed forward: there is no result to return.", fix="let exceptions pass")
     return result
 
 
@@ -136,7 +136,7 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
         raise _unexpected(kwargs)
     functions = list(functions)
     if not 1 <= segments <= len(functions):
-        raise TensorValueError("MG-E163", f"checkpoint_sequential: segments has to lie between 1 and the number of functions, "
+        raise TensorValueError("MG-E163", "checkpoint_sequential: segments has to lie between 1 and the number of functions, "
                                f"{len(functions)}, but got {segments}")
 
     def part(start, end):

@@ -99,7 +99,7 @@ def test_policy(m):
 
     def policy(ctx, op, *args, **kwargs):
         calls.append((plain_name(op), ctx.is_recompute, tuple(ctx.op_output.shape), len(args)))
-        assert isinstance(ctx, lib(m).SelectiveCheckpointContext) and not m.is_grad_enabled() or hasattr(m, "_C")
+        assert isinstance(ctx, lib(m).SelectiveCheckpointContext)
         return answers[plain_name(op)]
     x, w = inputs(m)
     log = []
@@ -195,7 +195,7 @@ def test_views_are_taken_again(m):
     def policy(ctx, op, *args):
         asked.append(op)
         return True
-    x, w = inputs(m)
+    x, _ = inputs(m)
     got = m.autograd.grad(check(m, lambda x: (x * 2).t()[0].view(2, 1).sin(), x, policy=policy).sum(), x)[0]
     assert asked == ["mul", "sin"]
     assert value(got) == value(m.autograd.grad((x * 2).t()[0].view(2, 1).sin().sum(), x)[0])
