@@ -16,8 +16,8 @@ import functools
 import os
 
 __all__ = [
-    "ArgumentError", "AutogradError", "AutogradTypeError", "MinigradError", "OutOfRangeError",
-    "ShapeError", "TensorTypeError", "TensorValueError", "catalogue", "explain",
+    "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradNotImplementedError", "AutogradTypeError",
+    "MinigradError", "OutOfRangeError", "ShapeError", "TensorTypeError", "TensorValueError", "catalogue", "explain",
 ]
 
 
@@ -54,6 +54,14 @@ class AutogradError(MinigradError, RuntimeError):
 
 class AutogradTypeError(MinigradError, TypeError):
     """Something that autograd was given is of the wrong type."""
+
+
+class AutogradNotImplementedError(MinigradError, NotImplementedError):
+    """A method that has to be defined is not there."""
+
+
+class AutogradAssertionError(MinigradError, AssertionError):
+    """What PyTorch asserts of its arguments does not hold."""
 
 
 class ShapeError(MinigradError, RuntimeError):

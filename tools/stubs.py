@@ -43,7 +43,8 @@ CORE = ["minigrad._core.tensor", "minigrad._core.variable", "minigrad._core.prom
 
 # Shown as the rest of the class is, but not to be called by anybody.
 INTERNAL = {"clear", "enter", "extras", "shared_counter", "version", "apply", "release", "number_of_outputs", "output_meta",
-            "input_number", "connect", "next_node", "next_nodes"}
+            "input_number", "connect", "next_node", "next_nodes",
+            "backward_of", "grads_in", "grads_out", "keep", "keep_one", "position"}
 
 MODES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "set_multithreading_enabled", "enforce_grad_layout_policy",
          "detect_anomaly", "set_detect_anomaly")
@@ -156,7 +157,8 @@ def class_lines(cls, module):
         for member, value in vars(owner).items():
             plain = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
             special = member.startswith("__") and member.endswith("__")
-            if member in seen or (name, member) in HIDDEN or (member in INTERNAL and name in ("Tensor", "Node", *MODES)):
+            if member in seen or (name, member) in HIDDEN or (
+                    member in INTERNAL and name in ("Tensor", "Node", "BackwardCFunction", *MODES)):
                 continue
             if member in UNSAID or (member.startswith("_") and not special):
                 continue
@@ -171,7 +173,7 @@ def class_lines(cls, module):
                 if isinstance(value, (staticmethod, classmethod)) and member != "__new__":
                     lines.insert(0, "@" + type(value).__name__)
                 body += lines
-                if member == "forward" and name != "Module":
+                if member == "forward" and name not in ("Module", "Function"):
                     body += [line.replace("def forward", "def __call__") for line in lines]
     if name == "Module":
         body = [line for line in body if not line.startswith(("def __call__", "def forward"))]

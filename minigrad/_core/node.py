@@ -20,6 +20,7 @@ scratch fields. The kinds of node:
 
     OpNode           a built-in op                        opnode.py
     AccumulateGrad   adds the gradient to a leaf's .grad  accumulate.py
+    PyNode           a custom Function                    function_node.py
 
 Invariants
   * Edges point from later nodes to earlier ones: the graph has no cycles, and nothing here recurses

@@ -12,9 +12,10 @@ from minigrad._core.tensor cimport AutogradMeta, TensorBase
 cdef class CopySlices(Node):
     cdef Node inner
     cdef tuple geometry
+    cdef int position
 
 cpdef tuple geometry_of(TensorBase view)
 cdef object reach(object array)
 cdef object address(object array)
-cpdef object rebase(TensorBase target, Node node)
+cpdef object rebase(TensorBase target, Node node, int number=*, int position=*)
 cdef object check_creation(TensorBase view, bint indirect)

@@ -95,14 +95,18 @@ def address(array):
 class CopySlices(Node):
     """The history of a base of which a part was overwritten through a view."""
 
-    def __init__(self, base: TensorBase, base_edge, base_number, inner: Node, geometry):
+    def __init__(self, base: TensorBase, base_edge, base_number, inner: Node, geometry, position):
         start(self)
         self.inner = inner
         self.plan = inner.plan      # whose op it is: validation.py asks
         self.geometry = geometry
+        self.position = position    # of the edge that leads to what was overwritten: the first one, but for a custom Function
         self.meta = base._meta
-        numbers = (base_number, *[inner.input_number(i) for i in range(1, inner.edges)])
-        self.connect((base_edge, *inner.next_nodes()[1:]), numbers if any(numbers) else None)
+        nodes = list(inner.next_nodes())
+        numbers = [inner.input_number(i) for i in range(inner.edges)]
+        nodes[position] = base_edge
+        numbers[position] = base_number
+        self.connect(tuple(nodes), tuple(numbers) if any(numbers) else None)
         self.sequence = inner.sequence
         if anomaly.enabled:
             note_creation(self, current())
@@ -120,16 +124,18 @@ class CopySlices(Node):
         real_part = self.meta.dtype.is_complex and not inner.meta.dtype.is_complex      # a write to x.real
         seen = part.real if real_part else part
         inner.apply(given.clone(seen), wanted, found)
-        written = found[0]
+        i: cython.Py_ssize_t
+        p: cython.Py_ssize_t = self.position
+        written = found[p]
         if written is None:
             written = given.zeros_like(seen)        # overwritten for good: nothing flows to the old values
         if real_part:
             written = part - seen + written         # the imaginary part is as it was
-        if self.next0 is not None and wanted & 1:
-            results[0] = given.as_strided_scatter(grad, written, *self.geometry)
-        i: cython.Py_ssize_t
-        for i in range(1, len(found)):
-            results[i] = found[i]
+        for i in range(len(found)):
+            if i != p:
+                results[i] = found[i]
+            elif self.next_node(i) is not None and (i > 62 or wanted >> i & 1):
+                results[i] = given.as_strided_scatter(grad, written, *self.geometry)
         return None
 
     def release(self):
@@ -150,40 +156,43 @@ def twin(inner: Node) -> Node:
     return node
 
 
-def rebase(target, node):
-    """Make `node` the history of `target`, which its op has just written to in place."""
+def rebase(target, node, number=0, position=0):
+    """Make `node` the history of `target`, which its op has just written to in place.
+
+    `target` is output `number` of that op, and edge `position` of the node leads to what it was before.
+    """
     if target._view:
         check_creation(target, False)
         base: TensorBase = target._extra.base
-        copy = CopySlices(base, edge_of(base), base._output_number, node, geometry_of(target))
-        give_history(base, copy)
+        copy = CopySlices(base, edge_of(base), base._output_number, node, geometry_of(target), position)
+        give_history(base, copy, 0)
         refresh(target)
     else:
-        give_history(target, node)
+        give_history(target, node, number)
 
 
 @cython.cfunc
-def give_history(tensor: TensorBase, node: Node) -> object:
-    """Replace the history of `tensor`; its hooks stay behind on the old node, a retained gradient moves."""
+def give_history(tensor: TensorBase, node: Node, number: cython.int) -> object:
+    """Make `tensor` output `number` of `node`; its hooks stay behind on the old node, a retained gradient moves."""
     extra: AutogradMeta = tensor._extra
     old: Node = tensor._node
     if extra is not None:
         extra.hooks = None
         if extra.retains_grad and old is not None:
-            move_retained(old, tensor._output_number, node)
+            move_retained(old, tensor._output_number, node, number)
     tensor._node = node
-    tensor._output_number = 0
+    tensor._output_number = number
     tensor._leaf_requires_grad = False
     return None
 
 
 @cython.cfunc
-def move_retained(old: Node, number: cython.int, new: Node) -> object:
-    """Have `new` keep the gradient that `old` would have kept for its output `number`."""
+def move_retained(old: Node, number: cython.int, new: Node, new_number: cython.int) -> object:
+    """Have `new` keep for its output `new_number` the gradient that `old` would have kept for its output `number`."""
     if old.extra is not None:
         tensor = old.extra.retains.pop(number, None)
         if tensor is not None:
-            new.extras().retains[0] = tensor
+            new.extras().retains[new_number] = tensor
             new.hooked = True
     return None
 
@@ -209,7 +218,7 @@ def refresh(view: TensorBase):
     record(given.as_strided_op, current(), 1, 1, edge, None, (base._output_number,) if base._output_number else None,
            view, None, None, (base, *geometry_of(view)))
     if extra.retains_grad and old is not None:
-        move_retained(old, number, view._node)
+        move_retained(old, number, view._node, 0)
     extra.base_version = version
 
 

@@ -18,9 +18,7 @@ from minigrad.autograd.grad_mode import is_grad_enabled
 from minigrad.errors import AutogradError, TensorValueError
 from minigrad.utils._checkpoint_debug import Debug
 from minigrad.utils._checkpoint_frames import CheckpointError, Frame, GraphExecGroup, metadata, nothing
-try:
-    from minigrad.utils._checkpoint_reentrant import CheckpointFunction, check_backward_validity, detach_variable
-except ImportError: CheckpointFunction=detach_variable=check_backward_validity=None
+from minigrad.utils._checkpoint_reentrant import CheckpointFunction, check_backward_validity, detach_variable
 from minigrad.utils._checkpoint_selective import (SAC_IGNORED_OPS, CheckpointPolicy, SelectiveCheckpointContext,
                                                   create_selective_checkpoint_contexts)
 

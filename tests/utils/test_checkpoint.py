@@ -619,3 +619,133 @@ def test_sequential_arguments(m):
 def test_impossible_segments(m, segments):
     with raises(ValueError, "segments has to lie between 1"):
         lib(m).checkpoint_sequential([chain, chain], segments, leaf(m, 1.), use_reentrant=False)
+
+
+# ---- the reentrant variant -----------------------------------------------------------------------------------------
+
+
+def reenter(m, function, *args, **kwargs):
+    return lib(m).checkpoint(function, *args, use_reentrant=True, **kwargs)
+
+
+def test_one_node(m):
+    """tensor_surface/P-10"""
+    modes = []
+
+    def f(x):
+        modes.append(m.is_grad_enabled())
+        return x.sin(), x.detach() * 2, (x > 0), 5
+    y, constant, mask, five = reenter(m, f, leaf(m, 1., 2.))
+    assert modes == [False] and five == 5
+    assert (y.requires_grad, constant.requires_grad, mask.requires_grad) == (True, True, False)
+    assert y.grad_fn is constant.grad_fn and y.grad_fn.name() == "CheckpointFunctionBackward"
+    y.sum().backward()
+    assert modes == [False, True]
+
+
+def test_no_input_requires_grad(m):
+    """tensor_surface/P-11"""
+    w = leaf(m, 2.)
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
+        y = reenter(m, lambda x: x * w, m.tensor(3.))
+    assert not y.requires_grad
+
+
+def test_plain_backward_only(m):
+    """tensor_surface/P-12"""
+    x = leaf(m, 1.)
+    for f in (lambda y: m.autograd.grad(y, x), lambda y: y.backward(inputs=[x])):
+        y = reenter(m, chain, x)
+        with raises(RuntimeError, "incompatible with .grad()"):
+            f(y)
+    assert x.grad is None
+
+
+def test_reentrant_arguments(m):
+    """tensor_surface/P-13"""
+    x = leaf(m, 1.)
+    with raises(ValueError, "Unexpected keyword arguments"):
+        reenter(m, lambda x, scale: x * scale, x, scale=2)
+    for wrong in ({"debug": True}, {"context_fn": lambda: lib(m).noop_context_fn()}):
+        with raises(ValueError, "only supported when use_reentrant=False"):
+            reenter(m, chain, x, **wrong)
+
+
+def test_closures_and_containers(m):
+    """tensor_surface/P-14"""
+    x, w, h = leaf(m, 3.), leaf(m, 2.), leaf(m, 5.)
+    inner = h * 1
+    y = reenter(m, lambda x, pair: x * w * pair[0], x, [inner])
+    y.backward()
+    assert (value(x.grad), value(w.grad)) == (10, 15)
+    assert value(h.grad) == 6
+
+
+def test_nothing_to_differentiate(m):
+    """tensor_surface/P-15"""
+    y = reenter(m, lambda x: x.detach() * 2, leaf(m, 1.))
+    with raises(RuntimeError, "none of output has requires_grad=True"):
+        y.backward()
+
+
+def test_reentrant_sequence_and_nesting(m):
+    x = leaf(m, 0.5, 1., dtype="float64")
+    expected, = m.autograd.grad(chain(chain(chain(x))).sum(), x)
+    lib(m).checkpoint_sequential([chain] * 3, 3, x, use_reentrant=True).sum().backward()
+    assert value(x.grad) == value(expected)
+    x.grad = None
+    reenter(m, lambda x: chain(reenter(m, chain, chain(x))), x).sum().backward()
+    assert value(x.grad) == value(expected)
+    x.grad = None
+    check(m, lambda x: chain(reenter(m, chain, chain(x))), x).sum().backward()
+    assert value(x.grad) == value(expected)
+    x.grad = None
+    reenter(m, lambda x: chain(check(m, chain, chain(x))), x).sum().backward()
+    assert value(x.grad) == value(expected)
+
+
+def test_reentrant_memory(m, no_gc):
+    """tensor_surface/Z-05"""
+    inside = []
+
+    def f(x):
+        h = x.sin()
+        inside.append(weakref.ref(h))
+        return h.exp()
+    y = reenter(m, f, leaf(m, 1.))
+    assert inside[0]() is None
+    y.backward()
+    assert inside[1]() is None
+
+
+def test_saved_tensors_read_twice(m):
+    """tensor_surface/P-25"""
+    class Square(m.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            x, = ctx.saved_tensors
+            if twice:
+                x, = ctx.saved_tensors
+            return 2 * x * g
+    for twice in (False, True):
+        x = leaf(m, 3.)
+        y = check(m, Square.apply, x)
+        with raises(lib(m).CheckpointError, "already unpacked once") if twice else contextlib.nullcontext():
+            y.backward()
+        assert value(x.grad) == (None if twice else 6)
+
+
+def test_helpers(m):
+    x = leaf(m, 1.) * 2
+    y, constant, three = lib(m).detach_variable((x, x.detach(), 3))
+    assert y.is_leaf and y.requires_grad and not constant.requires_grad and three == 3
+    with raises(RuntimeError, "Only tuple of tensors is supported"):
+        lib(m).detach_variable([x])
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
+        lib(m).check_backward_validity([x.detach(), 3])
+    lib(m).check_backward_validity([x.detach(), x])
