@@ -19,8 +19,12 @@ from minigrad.errors import AutogradError, TensorValueError
 from minigrad.utils._checkpoint_debug import Debug
 from minigrad.utils._checkpoint_frames import CheckpointError, Frame, GraphExecGroup, metadata, nothing
 from minigrad.utils._checkpoint_reentrant import CheckpointFunction, check_backward_validity, detach_variable
-from minigrad.utils._checkpoint_selective import (SAC_IGNORED_OPS, CheckpointPolicy, SelectiveCheckpointContext,
-                                                  create_selective_checkpoint_contexts)
+from minigrad.utils._checkpoint_selective import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 __all__ = ["SAC_IGNORED_OPS", "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "GraphExecGroup",
            "SelectiveCheckpointContext", "check_backward_validity", "checkpoint", "checkpoint_sequential",
