@@ -17,7 +17,7 @@ Mirrors the generated ``torch/csrc/autograd/generated/VariableType.cpp``. Read n
 import cython
 
 from minigrad._core.meta import Device, DType, Meta
-from minigrad._core.primitive import Primitive
+from minigrad._core.primitive import Plan, Primitive
 from minigrad._core.promotion import check_dtypes, default_dtype, dtype_of_number, result_dtype
 from minigrad._core.state import State
 from minigrad._core.tensor import TensorBase
@@ -28,6 +28,7 @@ if not cython.compiled:
     from minigrad._core.meta import meta_of
     from minigrad._core.operands import broadcast_shape, not_a_tensor, on_one_device
     from minigrad._core.opnode import all_undefined, any_tensor, record, record_many
+    from minigrad._core.packed import packed
     from minigrad._core.state import current
     from minigrad._core.tensor import alias, make, plain, wrap
 
@@ -36,6 +37,9 @@ DEFAULT = cython.declare(cython.int, 0)
 MULTI_OUTPUT_NODE = cython.declare(cython.int, 2)
 NO_GRAD_MODE = cython.declare(cython.int, 3)
 INFERENCE_MODE = cython.declare(cython.int, 4)
+# As in primitive.py and packed.py.
+SHAPE = cython.declare(cython.int, 100)
+NOT_AN_OUTPUT = cython.declare(cython.int, -1)
 # The mask of an op with any number of inputs, whose one formula is told what is needed.
 ALL = cython.declare(cython.longlong, -1)
 
@@ -238,6 +242,8 @@ def finish(op: Primitive, state: State, args: tuple, tensors: tuple, array, devi
 @cython.cfunc
 def intercepted(op: Primitive, state: State, args: tuple, tensors: tuple) -> object:
     """An op whose result the innermost interceptor supplies: see intercept.py. Its place in the graph is as always."""
+    if state.saved_hooks and state.grad_enabled and op.differentiable:
+        save_early(op, state, args, tensors)
     found = below(op, state, args, False)
     many: cython.bint = type(found) is tuple
     outs = []
@@ -254,6 +260,39 @@ def intercepted(op: Primitive, state: State, args: tuple, tensors: tuple) -> obj
         remember(op, state, args, tensors, outs[0], outs if many else None)
     mark(op, state, args, tensors, outs)
     return tuple(outs) if many else outs[0]
+
+
+@cython.cfunc
+def save_early(op: Primitive, state: State, args: tuple, tensors: tuple) -> object:
+    """If inputs of this op are all that the pack hook still waits for, pack them before it runs.
+
+    A recomputation ends by an exception of its pack hook when it has everything, and that spares it its last op, often a
+    product of matrices. How many tensors it waits for it says by an attribute `missing` of the hook.
+    """
+    pack, unpack = state.saved_hooks[-1]
+    missing: cython.Py_ssize_t = getattr(pack, "missing", 0)
+    if missing == 0 or op.variadic:
+        return None
+    mask: cython.longlong = 0
+    i: cython.int
+    for i in range(len(tensors)):
+        x = tensors[i]
+        if isinstance(x, TensorBase) and (edge_of(x) is not None
+                                          or (cython.cast(TensorBase, x)._view and base_requires_grad(x))):
+            mask |= cython.cast(cython.longlong, 1) << i
+    if mask == 0:
+        return None
+    plan: Plan = op.plan(mask)
+    inputs = []
+    for i in range(plan.saved):
+        if plan.source[i] < 0:
+            break
+        if plan.source[i] < SHAPE and isinstance(args[plan.source[i]], TensorBase):
+            inputs.append(args[plan.source[i]])
+    if missing <= len(inputs):
+        for x in inputs:
+            packed(x, pack, unpack, NOT_AN_OUTPUT, state)
+    return None
 
 
 @cython.cfunc

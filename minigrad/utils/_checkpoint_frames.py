@@ -15,6 +15,9 @@ Note [Stopping a recomputation early]
     Once the last value is there, the rest of the function would compute what nobody asked for. So the hook that has
     received it raises `Stop`, which passes through the user's function up to `Frame.run_again`. It is no
     `Exception`, lest the function catch it in an ``except Exception``; if it is caught all the same, nothing is lost.
+    Most values are saved when their op has run. But for the inputs of the last op it need not run, and that may be half
+    of the work: so while the last few are `missing`, ops take the slower path on which inputs are saved first
+    (`save_early` in ``_core/apply.py``). An interceptor that does nothing sees to that.
 
 Note [Nested checkpoints]
     Only the innermost pair of hooks is called. So what a checkpointed function within a checkpointed function saves goes
@@ -32,10 +35,12 @@ import weakref
 from minigrad import random
 from minigrad._core.engine import current_task
 from minigrad._core.kept import KeptTensors
+from minigrad._core.state import current
 from minigrad.autograd.grad_mode import enable_grad
 from minigrad.autograd.graph import saved_tensors_hooks
 from minigrad.errors import AutogradError
 from minigrad.tensor import Tensor
+from minigrad.utils._python_dispatch import operator_of
 
 
 class CheckpointError(AutogradError):
@@ -134,15 +139,20 @@ class Frame:
         """Call the function again and return the `Run` that has what it saved."""
         run = Run(self)
         args, kwargs = self.inputs()
+        state = current()
+        interceptors = state.interceptors
         with random.fork_rng(enabled=self.rng_state is not None):
             if self.rng_state is not None:
                 random.set_rng_state(self.rng_state)
             try:
-                with enable_grad(), saved_tensors_hooks(run.pack, _itself), self.context:
+                with enable_grad(), saved_tensors_hooks(run, _itself), self.context:
+                    run.approach()
                     self.function(*args, **kwargs)
             except Stop as stop:
                 if stop.run is not run:
                     raise
+            finally:
+                state.set_interceptors(interceptors)
         run.check()
         return run
 
@@ -154,10 +164,23 @@ class Run:
         self.frame = weakref.proxy(frame)       # which keeps the run
         self.values = {}            # index -> (tensor, its version)
         self.descriptions = []      # of all, in order
+        self.watched = False        # see `approach`
         self.beyond = False         # more was saved than so far in the forward, which is still going on
 
-    def pack(self, x):
-        """The hook of the recomputation."""
+    @property
+    def missing(self):
+        """How many tensors it still waits for; 0 if it goes on to the end anyway."""
+        return max(len(self.frame.holders) - len(self.descriptions), 0) if self.frame.early_stop else 0
+
+    def approach(self):
+        """Have inputs be saved before their op runs, when the end is near."""
+        if not self.watched and 0 < self.missing <= FEW:
+            self.watched = True
+            state = current()
+            state.set_interceptors((_nothing_special, *state.interceptors))
+
+    def __call__(self, x):
+        """The pack hook of the recomputation."""
         frame = self.frame
         index = len(self.descriptions)
         if index >= len(frame.holders):
@@ -175,6 +198,7 @@ class Run:
             self.values[index] = x, _version(x)
         if frame.early_stop and len(self.descriptions) == len(frame.holders):
             raise Stop(self)
+        self.approach()
         return x
 
     def check(self):
@@ -213,6 +237,8 @@ class Run:
                 fix="write x = x * 2 in place of x *= 2 in the function")
         return x
 
+
+FEW = 3     # the most inputs that a costly op saves
 
 WHY = ("the function has to do the same each time, whatever has happened since: no change of its closure or of global state, no "
        "random decisions of Python's or NumPy's. checkpoint(..., debug=True) shows the operations of both runs")
@@ -264,6 +290,11 @@ def nothing(x):
 
 def _itself(x):
     return x
+
+
+def _nothing_special(primitive, args, in_place):
+    """An interceptor that runs the op."""
+    return operator_of(primitive, in_place)(*args)
 
 
 def _version(x):

@@ -60,10 +60,10 @@ def operator(name):
     >>> operator("add_").in_place
     True
     """
-    return _operator(REGISTRY.get(name) or REGISTRY[name.removesuffix("_")], name.endswith("_"))
+    return operator_of(REGISTRY.get(name) or REGISTRY[name.removesuffix("_")], name.endswith("_"))
 
 
-def _operator(primitive, in_place):
+def operator_of(primitive, in_place):
     """The operator that runs `primitive`, made on first use."""
     found = _operators.get((primitive, in_place))
     if found is None:
@@ -112,7 +112,7 @@ class TorchDispatchMode:
         raise NotImplementedError
 
     def _intercept(self, primitive, args, in_place):
-        return self.__torch_dispatch__(_operator(primitive, in_place), (), args, {})
+        return self.__torch_dispatch__(operator_of(primitive, in_place), (), args, {})
 
     def __enter__(self):
         state = current()

@@ -7,6 +7,7 @@ import weakref
 
 import pytest
 
+from minigrad._core.state import current
 from tests.core.engine_tools import leaf, ours, raises, value
 
 
@@ -213,6 +214,35 @@ def test_stop_may_be_caught(m):
     check(m, f, x).backward()
     expected, = m.autograd.grad(x.sin().sin().sin(), x)
     assert x.grad.item() == expected.item()
+
+
+@pytest.mark.parametrize("f, again", [
+    (lambda x, w: (x @ w).exp() @ w, ["mm", "exp"]), (lambda x, w: (x @ w).exp(), ["mm", "exp"]), (lambda x, w: x @ w, []),
+    (lambda x, w: ((x @ w) * w).sin() + 1, ["mm", "mul"]), (lambda x, w: x.sin() @ w.detach(), ["sin"])])
+def test_last_op_is_spared(m, f, again):
+    """tensor_surface/P-23: where it is its inputs that are saved."""
+    log = []
+
+    class Noted(m.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            log.append(str(func).removeprefix("aten.").partition(".")[0])
+            return func(*args, **(kwargs or {}))
+    x = m.tensor([[0.5, 1.], [1.5, 2.]], requires_grad=True)
+    w = m.tensor([[0.1, 0.2], [0.3, 0.4]], requires_grad=True)
+    check(m, f, x, w, context_fn=lambda: (contextlib.nullcontext(), Noted())).sum().backward()
+    assert [name for name in log if name != "detach"] == again
+    assert value(x.grad) == value(m.autograd.grad(f(x, w).sum(), x)[0])
+
+
+@ours
+def test_early_stop_leaves_nothing_behind(m):
+    """The path on which the last inputs are saved first is left with the recomputation."""
+    x = leaf(m, 1.)
+    for f in (chain, lambda x: x.sin() if m.is_grad_enabled() else 1 / 0):
+        check(m, f, x).backward()
+        with contextlib.suppress(ZeroDivisionError):
+            check(m, Counted(f, lambda x: x.sin() / 0 + 1 / 0), x).backward()
+        assert current().ordinary and current().interceptors == ()
 
 
 def test_each_backward_recomputes(m):
