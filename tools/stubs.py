@@ -36,7 +36,8 @@ MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation"
            *[m.name for m in pkgutil.iter_modules(minigrad.autograd.__path__, "minigrad.autograd.")],
            "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.parameter",
            *[m.name for m in pkgutil.iter_modules(minigrad.nn.modules.__path__, "minigrad.nn.modules.") if "._" not in m.name],
-           *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.")]]
+           *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.")],
+           "minigrad.utils.checkpoint", "minigrad.utils.hooks"]
 
 # What the public modules are built on, as they see it: untyped.
 CORE = ["minigrad._core.tensor", "minigrad._core.variable", "minigrad._core.promotion"]

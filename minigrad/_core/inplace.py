@@ -29,6 +29,7 @@ if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.apply import array_in, base_requires_grad
     from minigrad._core.c import references, row_by_row
+    from minigrad._core.intercept import below
     from minigrad._core.operands import broadcast_shape, on_one_device
     from minigrad._core.opnode import described, new_node
     from minigrad._core.saved import describe
@@ -182,7 +183,7 @@ def general(op: Primitive, target: TensorBase, others: tuple, state: State) -> o
                 mask = 0
             else:
                 geometry = check_inplace(target)
-    array = computed(op, target, args)
+    array = computed(op, target, args) if state.ordinary or not state.interceptors else None
     node: OpNode = None
     if mask != 0:
         node = new_node(op.plan(mask), state, target._meta)
@@ -194,14 +195,20 @@ def general(op: Primitive, target: TensorBase, others: tuple, state: State) -> o
 @cython.cfunc
 def overwrite(op: Primitive, target: TensorBase, array, args: tuple, node: OpNode | None, geometry: tuple | None,
               state: State) -> object:
-    """Put the numbers of `array` into `target`, and have `node`, if there is one, be what `op` made it of `args` with."""
+    """Put the numbers of `array` into `target`, and have `node`, if there is one, be what `op` made it of `args` with.
+
+    Without an array it is `intercept.py` that runs the op, and writes.
+    """
     if node is not None:
         save_inputs(node, target, args, state)
-    counter = target.shared_counter()
-    counter.bump(op.name)
-    target._meta.backend.table[COPY](target._array, array)
-    if references(array) == HELD and target._meta.backend.recycle is not None:
-        target._meta.backend.recycle(array)
+    if array is None:
+        below(op, state, args, True)
+    else:
+        counter = target.shared_counter()
+        counter.bump(op.name)
+        target._meta.backend.table[COPY](target._array, array)
+        if references(array) == HELD and target._meta.backend.recycle is not None:
+            target._meta.backend.recycle(array)
     if node is not None:
         rebase(target, node, geometry)
         if cython.cast(Plan, node.plan).saves_output:
