@@ -2,7 +2,7 @@ from minigrad._core.accumulate cimport edge_of
 from minigrad._core.apply cimport array_in, base_requires_grad
 from minigrad._core.operands cimport broadcast_shape, on_one_device
 from minigrad._core.opnode cimport OpNode, described, new_node
-from minigrad._core.meta cimport Meta
+from minigrad._core.meta cimport DType, Meta, dtype_of
 from minigrad._core.primitive cimport Plan, Primitive
 from minigrad._core.saved cimport describe
 from minigrad._core.state cimport State, current

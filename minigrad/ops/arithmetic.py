@@ -305,16 +305,21 @@ def div(input, other, *, rounding_mode=None):
     """
     if rounding_mode is None:
         return two_operands(Div.op, input, other)
+    return together(DivMode.op, rounded("div", input, other, rounding_mode))
+
+
+def rounded(function, input, other, rounding_mode):
+    """The arguments of DivMode, checked."""
     if not isinstance(rounding_mode, str):
-        raise TensorTypeError("MG-E201", f"div(): argument 'rounding_mode' must be str, not {type(rounding_mode).__name__}")
+        raise TensorTypeError("MG-E201", f"{function}(): argument 'rounding_mode' must be str, not {type(rounding_mode).__name__}")
     if rounding_mode not in ("trunc", "floor"):
         raise ArgumentError("MG-E302", "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
                             f"{rounding_mode!r}")
-    like = input if isinstance(input, TensorBase) else tensor_argument("div", other, "other", 2)
-    x, y = promoted("div", like, input, other)
+    like = input if isinstance(input, TensorBase) else tensor_argument(function, other, "other", 2)
+    x, y = promoted(function, like, input, other)
     if not x.dtype.differentiable and not bool(y._array.all()):
         raise ShapeError("MG-E302", "ZeroDivisionError: integers have no infinity", fix="divide x.float()")
-    return together(DivMode.op, (x, y, rounding_mode))
+    return x, y, rounding_mode
 
 multiply = mul
 subtract = sub

@@ -1,31 +1,29 @@
-"""Picking elements: gather, index_select, and ``x[...]`` for reading.
+"""Picking elements, and putting them: gather, scatter, index_select, index_copy and their like.
 
-What Python writes between brackets is either *basic* (numbers, slices, None, ...), which gives a view, one
-op per item as in PyTorch, or *advanced* (tensors and lists of indices or bools), which copies. A mixture
-applies the basic part first.
+    gather              z[i, j] = x[index[i, j], j]         scatter, scatter_add            the way back
+    index_select        z[i] = x[index[i]]                  index_copy, index_add           the way back
+    x[indices]          brackets.py                         index_put                       the way back
 
 Each op here has its adjoint in this file too: what `Gather` picks, `ScatterAdd` puts back.
 
-Mirrors ``torch/csrc/autograd/python_variable_indexing.cpp`` and
-``aten/src/ATen/native/{TensorAdvancedIndexing,TensorIndexing}.*``.
+Mirrors ``aten/src/ATen/native/TensorAdvancedIndexing.*``.
 """
 
-import operator
-
 import cython
-import numpy as np
 
 from minigrad._core.tensor import TensorBase
-from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base import INT64, Linear, dimension, op, tensor_argument
+from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.ops.base import INT64, NUMBERS, Linear, dimension, op, tensor_argument, tensor_error
 from minigrad.ops.copies import cast
-from minigrad.ops.joining import SliceBackward, select, slice_dim
-from minigrad.ops.views import alias, unsqueeze, view
+from minigrad.ops.joining import SliceBackward
+from minigrad.ops.pairs import in_place_too
+from minigrad.ops.selection import where
+from minigrad.ops.views import unsqueeze, view
 
 if not cython.compiled:
     from minigrad._core.apply import call
 
-__all__ = ["gather", "index_add", "index_select", "scatter_add"]
+__all__ = ["gather", "index_add", "index_copy", "index_fill", "index_select", "scatter", "scatter_add"]
 
 
 @op("gather")
@@ -142,6 +140,106 @@ class IndexPut(Linear):
         return linear_together(cls, args, tangents)
 
 
+@op("index_fill")
+class IndexFill(Linear):
+    """z = x, with a number at index[i], for dim 0"""
+
+    inputs = 1
+
+    def forward(k, x, dim, index, value):
+        return stored(k, x, k.full((), value, x.dtype), dim, index)
+
+    def vjp_x(g, dim, index):
+        return call(IndexFill.op, (g, dim, index, 0))
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return cls.vjp_x(tangents[0], *args[1:3])
+
+
+@op("index_fill_tensor", "IndexFill1")
+class IndexFillTensor(Linear):
+    """z = x, with y, a 0-d tensor, at index[i], for dim 0"""
+
+    torch_names = {"x": "self", "y": "value"}
+
+    def forward(k, x, y, dim, index):
+        return stored(k, x, y, dim, index)
+
+    def vjp_x(g, dim, index):
+        return call(IndexFill.op, (g, dim, index, 0))
+
+    def vjp_y(g, dim, index):
+        return call(IndexSelect.op, (g, dim, index)).sum()
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return linear_together(cls, args, tangents)
+
+
+@op("index_copy")
+class IndexCopy(Linear):
+    """z = x, with y[i] at index[i], for dim 0"""
+
+    torch_names = {"x": "self", "y": "source"}
+
+    def forward(k, x, y, dim, index):
+        return stored(k, x, y, dim, index)
+
+    def vjp_x(g, dim, index):
+        return call(IndexFill.op, (g, dim, index, 0))
+
+    def vjp_y(g, dim, index):
+        return call(IndexSelect.op, (g, dim, index))
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return linear_together(cls, args, tangents)
+
+
+def stored(k, x, y, dim, index):
+    """The array x with y, broadcast, in the slices that `index` names along `dim`."""
+    return k.index_put(x, [None] * dim + [index], y, False)
+
+
+@op("scatter")
+class Scatter(Linear):
+    """z = x, with y[i, j] at [index[i, j], j], for dim 0"""
+
+    torch_names = {"x": "self", "y": "src"}
+
+    def forward(k, x, y, dim, index):
+        return k.scatter(x, dim, index, y)
+
+    def vjp_x(g, dim, index):
+        return call(ScatterNumber.op, (g, dim, index, 0))
+
+    def vjp_y(g, y_shape, dim, index):
+        z = call(Gather.op, (g, dim, index))
+        return z if z.shape == y_shape else padded(z, y_shape)
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return linear_together(cls, args, tangents)
+
+
+@op("scatter_number", "Scatter1")
+class ScatterNumber(Linear):
+    """z = x, with a number at [index[i, j], j], for dim 0"""
+
+    inputs = 1
+
+    def forward(k, x, dim, index, value):
+        return k.scatter(x, dim, index, k.full((), value, x.dtype))
+
+    def vjp_x(g, dim, index):
+        return call(ScatterNumber.op, (g, dim, index, 0))
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return cls.vjp_x(tangents[0], *args[1:3])
+
+
 # ---- public functions -------------------------------------------------------------------------------------
 
 
@@ -195,8 +293,9 @@ def check_fits(function, x, index, dim):
                              f"than self {list(x.shape)} apart from dimension {dim}")
 
 
+@in_place_too
 def scatter_add(input, dim, index, src):
-    """A copy of `input` with `src` added at the places `index` names along `dim`; repeats add up.
+    """input with `src` added at the places `index` names along `dim`; repeats add up.
 
     The adjoint of `gather`. Mirrors ``torch.scatter_add``.
 
@@ -204,18 +303,40 @@ def scatter_add(input, dim, index, src):
         RuntimeError: the shapes do not fit.
         IndexError: an index or `dim` is out of range.
 
-    >>> mg.scatter_add(mg.zeros(3), 0, mg.tensor([0, 2, 0]), mg.tensor([1., 2., 3.]))
+    >>> mg.zeros(3).scatter_add(0, mg.tensor([0, 2, 0]), mg.tensor([1., 2., 3.]))
     tensor([4., 0., 2.])
     """
-    tensor_argument("scatter_add", input)
-    others = scatter_add_operands("scatter_add", input, dim, index, src)
-    if input.ndim == 0:
-        return view(call(ScatterAdd.op, (view(input, (1,)), *others)), ())
-    return call(ScatterAdd.op, (input, *others))
+    return ScatterAdd.op, (input, *scatter_operands("scatter_add", input, dim, index, src))
 
 
-def scatter_add_operands(function, x, dim, index, src):
-    """What ScatterAdd takes beside x: (src, dim, index), checked, and none of them 0-d."""
+@in_place_too
+def scatter(input, dim, index, src):
+    """input with `src` stored at the places `index` names along `dim`. Mirrors ``torch.scatter``.
+
+    Args:
+        index (Tensor): int64; ``z[index[i, j], j] = src[i, j]`` for dim 0. No place should be named twice.
+        src (Tensor or number): of the dtype of `input`.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+        IndexError: an index or `dim` is out of range.
+
+    >>> mg.zeros(3).scatter(0, mg.tensor([2, 0]), mg.tensor([1., 2.]))
+    tensor([2., 0., 1.])
+    """
+    if isinstance(src, TensorBase):
+        if src.dtype is not input.dtype:
+            raise ShapeError("MG-E203", "scatter(): Expected self.dtype to be equal to src.dtype", found=f"{input.dtype.name} and "
+                             f"{src.dtype.name}", fix="src.to(input.dtype)")
+        return Scatter.op, (input, *scatter_operands("scatter", input, dim, index, src))
+    if not isinstance(src, NUMBERS):
+        raise tensor_error("scatter", src, "src", 4)
+    _, at, index = scatter_operands("scatter", input, dim, index, index)
+    return ScatterNumber.op, (input, at, index, src)
+
+
+def scatter_operands(function, x, dim, index, src):
+    """What ScatterAdd takes beside x: (src, dim, index), checked. Beside 0-d tensors the index is a vector."""
     tensor_argument(function, src, "src", 4)
     at = dimension(dim, x.ndim)
     tensor_argument(function, index, "index", 3)
@@ -249,173 +370,75 @@ def index_select(input, dim, index):
     return call(IndexSelect.op, (input, at, index if index.ndim else unsqueeze(index, 0)))
 
 
+@in_place_too
 def index_add(input, dim, index, source, *, alpha=1):
-    """A copy of `input` with alpha times the slices of `source` added at `index`. Mirrors ``torch.index_add``.
+    """input with alpha times the slices of `source` added at `index` along `dim`. Mirrors ``torch.index_add``.
 
     Raises:
         RuntimeError: the shapes do not fit.
         IndexError: an index or `dim` is out of range.
 
-    >>> mg.index_add(mg.zeros(3), 0, mg.tensor([0, 0]), mg.tensor([1., 2.]))
+    >>> mg.zeros(3).index_add(0, mg.tensor([0, 0]), mg.tensor([1., 2.]))
     tensor([3., 0., 0.])
     """
-    tensor_argument("index_add", input)
-    return call(IndexAdd.op, (input, *index_add_operands("index_add", input, dim, index, source, alpha)))
+    at, index = slices("index_add", input, dim, index, source)
+    return IndexAdd.op, (input, source if alpha == 1 else alpha * source, at, index)
 
 
-def index_add_operands(function, x, dim, index, source, alpha):
-    """What IndexAdd takes beside x: (alpha times source, dim, index), checked."""
-    tensor_argument(function, source, "source", 4)
-    at = dimension(dim, x.ndim)
-    expected = (*x.shape[:at], index.numel(), *x.shape[at + 1:])
-    if tuple(source.shape) != expected:
-        raise ShapeError("MG-E204", f"{function}(): source has shape {list(source.shape)}, expected {list(expected)}")
-    return source if alpha == 1 else alpha * source, at, index_argument(function, index, x.shape[at], at)
+@in_place_too
+def index_copy(input, dim, index, source):
+    """input with the slices of `source` stored at `index` along `dim`. Mirrors ``torch.index_copy``.
 
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+        IndexError: an index or `dim` is out of range.
 
-# ---- x[...] -----------------------------------------------------------------------------------------------
-
-
-def getitem(x, index):
-    """``x[index]``"""
-    x, indices = basic(x, index)
-    return x if indices is None else call(Index.op, (x, indices))
-
-
-def basic(x, index, reading=True):
-    """Apply the basic part of `index`. Returns the view, and the advanced rest or None.
-
-    Where nothing is left to do the view is x itself, unless it is for `reading`: ``x[...]`` and ``x[:]`` are
-    new tensors.
+    >>> mg.zeros(3).index_copy(0, mg.tensor([2, 0]), mg.tensor([1., 2.]))
+    tensor([2., 0., 1.])
     """
-    items = [i if type(i) is int or type(i) is slice else as_tensor(i, x)
-             for i in (index if isinstance(index, tuple) else (index,))]
-    consumed = sum([1 if isinstance(i, (slice, int, np.integer)) and not isinstance(i, bool)
-                    else i.ndim if is_mask(i) else 0 if i is None or i is Ellipsis or isinstance(i, bool) else 1 for i in items])
-    if consumed and x.ndim == 0:
-        raise OutOfRangeError("MG-E301", "invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
-    if consumed > x.ndim:
-        raise OutOfRangeError("MG-E301", f"too many indices for tensor of dimension {x.ndim}")
-    if sum([i is Ellipsis for i in items]) > 1:
-        raise OutOfRangeError("MG-E301", "an index can only have a single ellipsis ('...')")
-    view = x
-    dim = 0
-    advanced = {}
-    for item in items:
-        if item is Ellipsis:
-            dim += x.ndim - consumed
-        elif item is None:
-            view = unsqueeze(view, dim)
-            dim += 1
-        elif isinstance(item, slice):
-            view = sliced(view, dim, item, reading and len(items) == 1)
-            dim += 1
-        elif isinstance(item, (bool, np.bool_)) or (is_mask(item) and item.ndim == 0):
-            view = unsqueeze(view, dim)
-            advanced[dim] = view.new_tensor([0] if item else [], dtype=INT64)
-            dim += 1
-        elif isinstance(item, (int, np.integer)) or (isinstance(item, TensorBase) and item.ndim == 0
-                                                    and item.dtype.category == INT64.category):
-            view = at_index(view, dim, item)
-        elif is_mask(item):
-            for position in positions(as_index(item), view, dim):
-                advanced[dim] = position
-                dim += 1
-        else:
-            advanced[dim] = as_index(item)
-            dim += 1
-    if not advanced:
-        return (alias(x) if view is x and reading else view), None
-    return view, in_range(view, advanced)
+    at, index = slices("index_copy", input, dim, index, source)
+    if source.dtype is not input.dtype:
+        raise ShapeError("MG-E203", "index_copy_(): self and source expected to have the same dtype, but got (self) "
+                         f"{input.dtype.name} and (source) {source.dtype.name}", fix="source.to(input.dtype)")
+    return IndexCopy.op, (input, source, at, index)
 
 
-def sliced(x, dim, item, alone):
-    """``x[..., start:stop:step, ...]``; a full slice changes nothing, and is an op only if it stands alone."""
-    if item.step is not None and operator.index(item.step) <= 0:
-        raise TensorValueError("MG-E303", "step must be greater than zero",
-                               fix="to reverse a dimension of size n, index with minigrad.arange(n - 1, -1, -1)")
-    start, stop, step = slice(*[None if v is None else operator.index(v) for v in (item.start, item.stop, item.step)]).indices(
-        x.shape[dim])
-    if (start, stop, step) == (0, x.shape[dim], 1) and not alone:
-        return x
-    return slice_dim(x, dim, start, stop, step)
+@in_place_too
+def index_fill(input, dim, index, value):
+    """input with `value`, a number or a 0-d tensor, in the slices at `index` along `dim`. Mirrors ``torch.index_fill``.
+
+    Raises:
+        RuntimeError: `value` has dimensions.
+        IndexError: an index or `dim` is out of range.
+
+    >>> mg.zeros(3).index_fill(0, mg.tensor([2, 0]), 1)
+    tensor([1., 0., 1.])
+    """
+    at, index = slices("index_fill", input, dim, index, None)
+    if not isinstance(value, TensorBase):
+        if not isinstance(value, NUMBERS):
+            raise tensor_error("index_fill", value, "value", 4)
+        return IndexFill.op, (input, at, index, value)
+    if value.ndim:
+        raise ShapeError("MG-E204", "Only supports 0-dimension value tensor but got tensor with "
+                         f"{value.ndim} dimensions, in index_fill()")
+    return IndexFillTensor.op, (input, value, at, index)
 
 
-def at_index(x, dim, item):
-    """``x[..., number, ...]``"""
-    index = operator.index(item.item() if isinstance(item, TensorBase) else item)
-    size = x.shape[dim]
-    if not -size <= index < size:
-        raise OutOfRangeError("MG-E301", f"index {index} is out of bounds for dimension {dim} with size {size}",
-                              fix=f"valid indices are {-size} to {size - 1}" if size else "the dimension is empty")
-    return select(x, dim, index)
-
-
-def as_tensor(item, x):
-    """A list or an array of indices as a tensor; anything else as it is."""
-    if isinstance(item, np.ndarray):
-        return x.new_tensor(item, dtype=None)
-    return x.new_tensor(list(item), dtype=None) if isinstance(item, (list, tuple, range)) else item
-
-
-def is_mask(item):
-    """Whether `item` is a tensor of bools (or bytes, which once were bools)."""
-    return isinstance(item, TensorBase) and item.dtype.name in ("bool", "uint8")
-
-
-def as_index(item):
-    """`item`, a tensor that is an advanced index, and nothing else."""
-    if not isinstance(item, TensorBase):
-        error = TensorTypeError if isinstance(item, str) else OutOfRangeError       # PyTorch's choice
-        raise error("MG-E304", "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-                    f"(got {type(item).__name__})")
-    if item.ndim == 1 and item.numel() == 0:
-        return cast(item, INT64)
-    if item.dtype.name not in ("int64", "int32", "bool", "uint8"):
-        raise OutOfRangeError("MG-E304", f"tensors used as indices must be long, int, byte or bool tensors, not {item.dtype.name}")
-    return item
-
-
-def positions(mask, x, dim):
-    """The positions where `mask` holds, one index tensor per dimension of the mask."""
-    for i, size in enumerate(mask.shape):
-        if x.shape[dim + i] != size:
-            raise OutOfRangeError("MG-E301", f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of "
-                                  f"the indexed tensor {list(x.shape)} at index {dim + i}")
-    return [x.new_tensor(p, dtype=INT64) for p in np.nonzero(mask._array)]
-
-
-def in_range(x, advanced):
-    """The advanced indices as a tuple with None for whole dimensions, checked, negatives counted from the end."""
-    found = []
-    for dim in range(x.ndim):
-        index = advanced.get(dim)
-        if index is None:
-            found.append(None)
-            continue
-        array = index._array
-        size = x.shape[dim]
-        if array.size:
-            low, high = array.min(), array.max()
-            if low < -size or high >= size:
-                raise OutOfRangeError("MG-E301", f"index {high if high >= size else low} is out of bounds for dimension {dim} with "
-                                      f"size {size}")
-            if low < 0:
-                index = x.new_tensor(np.where(array < 0, array + size, array), dtype=INT64)
-        found.append(cast(index, INT64))
-    try:
-        np.broadcast_shapes(*[i.shape for i in found if i is not None])
-    except ValueError:
-        raise OutOfRangeError("MG-E301", "shape mismatch: indexing tensors could not be broadcast together with shapes "
-                              + ", ".join([str(list(i.shape)) for i in found if i is not None])) from None
-    return tuple(found)
-
-
-def result_shape(x, indices):
-    """The shape of ``x[indices]``: that of the indices in the place of the first, or in front if they are apart."""
-    shape = np.broadcast_shapes(*[i.shape for i in indices if i is not None])
-    dims = [d for d, i in enumerate(indices) if i is not None]
-    rest = [x.shape[d] for d in range(x.ndim) if d not in dims]
-    together = dims[-1] - dims[0] + 1 == len(dims)
-    at = dims[0] if together else 0
-    return (*rest[:at], *shape, *rest[at:])
+def slices(function, x, dim, index, source):
+    """(dim, index), checked, `source` being None or what belongs to the slices of x that they name."""
+    at = dimension(dim, x.ndim)
+    tensor_argument(function, index, "index", 3)
+    if source is not None:
+        tensor_argument(function, source, "source", 4)
+        expected = (*x.shape[:at], index.numel(), *x.shape[at + 1:])
+        if tuple(source.shape) != expected:
+            raise ShapeError("MG-E204", f"{function}(): source has shape {list(source.shape)}, expected {list(expected)}")
+    if x.ndim == 0 or index.ndim > 1:
+        raise OutOfRangeError("MG-E301", f"{function}(): self must have a dimension, and index be a vector", found=f"{x.ndim}-d and "
+                              f"{index.ndim}-d")
+    size = x.shape[at]
+    array = index._array
+    if function != "index_add" and array.size and -size <= array.min() < 0:      # PyTorch's choice
+        index = where(index < 0, index + size, index)
+    return at, index_argument(function, index if index.ndim else unsqueeze(index, 0), size, at)

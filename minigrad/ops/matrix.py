@@ -266,18 +266,23 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """
     if fit(mat1, mat2) and is_row(input, mat2) and beta == 1 and alpha == 1:
         return call(Addmm.op, (input, mat1, mat2))
-    tensor_argument("addmm", input)
-    check("addmm", mat1, mat2, 2, 2)
-    inner("addmm", mat1, mat2, mat1.shape[1], mat2.shape[0])
-    same_dtype("addmm", input, mat1)
-    if (input.shape or (1,))[-1] not in (1, mat2.shape[1]) or input.ndim > 2 or \
-            (input.ndim == 2 and input.shape[0] not in (1, mat1.shape[0])):
-        expand(input, mat1.shape[0], mat2.shape[1])     # says what is wrong
+    addmm_operands("addmm", input, mat1, mat2)
     if beta != 1:
         input = beta * input
     if alpha != 1:
         mat1 = alpha * mat1
     return call(Addmm.op, (input, mat1, mat2))
+
+
+def addmm_operands(function, input, mat1, mat2):
+    """Raise unless the three can be put together by `addmm`."""
+    tensor_argument(function, input)
+    check(function, mat1, mat2, 2, 2)
+    inner(function, mat1, mat2, mat1.shape[1], mat2.shape[0])
+    same_dtype(function, input, mat1)
+    if (input.shape or (1,))[-1] not in (1, mat2.shape[1]) or input.ndim > 2 or \
+            (input.ndim == 2 and input.shape[0] not in (1, mat1.shape[0])):
+        expand(input, mat1.shape[0], mat2.shape[1])     # says what is wrong
 
 
 def matmul(input, other):

@@ -284,8 +284,14 @@ def t(input):
     """
     tensor_argument("t", input)
     if cython.cast(TensorBase, input)._meta.ndim > 2:
-        raise ShapeError("MG-E206", f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+        check_matrix("t", input)
     return call(T.op, (input,))
+
+
+def check_matrix(function, x):
+    """Raise if `x` has more dimensions than a matrix."""
+    if x.ndim > 2:
+        raise ShapeError("MG-E206", f"{function}() expects a tensor with <= 2 dimensions, but self is {x.ndim}D")
 
 
 def permute(input, *dims):
