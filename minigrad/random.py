@@ -18,6 +18,7 @@ from minigrad.dtypes import as_device, as_dtype, int64
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops import overwriting
 from minigrad.ops.base import integer, tensor_argument
+from minigrad.ops.out import fills_out
 from minigrad.tensor import Tensor, install_methods
 
 __all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "normal",
@@ -191,6 +192,7 @@ def floating(dtype, function):
     return kind
 
 
+@fills_out
 def rand(*size, generator=None, dtype=None, device=None, requires_grad=False):
     """Uniform random numbers in [0, 1). Mirrors ``torch.rand``.
 
@@ -209,6 +211,7 @@ def rand(*size, generator=None, dtype=None, device=None, requires_grad=False):
     return made(kernels.uniform(stream(generator), shape, 0, 1, floating(dtype, "rand").numpy), device, requires_grad)
 
 
+@fills_out
 def randn(*size, generator=None, dtype=None, device=None, requires_grad=False):
     """Random numbers from the normal distribution of mean 0 and variance 1. Mirrors ``torch.randn``.
 

@@ -10,4 +10,5 @@ from minigrad._core.tensor cimport AutogradMeta, TensorBase, wrap
 from minigrad._core.views cimport address, check_creation, geometry_of, rebase
 
 cpdef object check_inplace(TensorBase target)
+cpdef object check_memory(TensorBase target)
 cpdef object write(Primitive op, TensorBase target, tuple others)

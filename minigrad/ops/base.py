@@ -44,6 +44,7 @@ from minigrad._core.primitive import Primitive
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.kernels.contract import NUMBER
+from minigrad.ops.out import into
 
 if not cython.compiled:
     from minigrad._core.apply import binary, call, unary
@@ -191,7 +192,9 @@ def unary_function(rule):
     """The public function of an elementwise op on one tensor. Its documentation is that of the rule."""
     name = rule.op.name
 
-    def function(input):
+    def function(input, *, out=None):
+        if out is not None:
+            return into(out, function, input)
         return unary(rule.op, tensor_argument(name, input))
     return named(function, name, rule.__doc__)
 

@@ -8,6 +8,7 @@ import cython
 from minigrad._core.promotion import operands_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.ops.base import BOOL, NUMBERS, Elementwise, named, op, tensor_argument, two_operands
+from minigrad.ops.out import into
 from minigrad.ops.pairs import fitting
 
 if not cython.compiled:
@@ -174,7 +175,9 @@ def comparison(rule):
     """The public function of a comparison, of a tensor with a tensor or number."""
     name = rule.op.name
 
-    def function(input, other):
+    def function(input, other, *, out=None):
+        if out is not None:
+            return into(out, function, input, other)
         return two_operands(rule.op, tensor_argument(name, input), other)
     return named(function, name, rule.__doc__)
 
@@ -199,7 +202,9 @@ def truth_of_two(rule):
     """The public function of `rule`, on two tensors."""
     name = rule.op.name
 
-    def function(input, other):
+    def function(input, other, *, out=None):
+        if out is not None:
+            return into(out, function, input, other)
         return fitting(call, rule.op, (tensor_argument(name, input), tensor_argument(name, other, "other", 2)))
     return named(function, name, f"""{rule.__doc__}, elementwise. Mirrors ``torch.{name}``.
 

@@ -16,6 +16,7 @@ from minigrad.errors import OutOfRangeError, ShapeError
 from minigrad.ops.base import INT64, NUMBERS, Linear, dimension, op, tensor_argument, tensor_error
 from minigrad.ops.copies import cast
 from minigrad.ops.joining import SliceBackward
+from minigrad.ops.out import into
 from minigrad.ops.pairs import in_place_too
 from minigrad.ops.selection import where
 from minigrad.ops.views import unsqueeze, view
@@ -256,7 +257,7 @@ def index_argument(function, index, size, dim, what="index"):
     return cast(index, INT64)
 
 
-def gather(input, dim, index):
+def gather(input, dim, index, *, out=None):
     """The elements of `input` that `index` names along `dim`: ``z[i, j] = input[index[i, j], j]`` for dim 0.
 
     Args:
@@ -273,6 +274,8 @@ def gather(input, dim, index):
     tensor([[2.],
             [3.]])
     """
+    if out is not None:
+        return into(out, gather, input, dim, index)
     tensor_argument("gather", input)
     at = dimension(dim, input.ndim)
     tensor_argument("gather", index, "index", 3)
@@ -347,7 +350,7 @@ def scatter_operands(function, x, dim, index, src):
     return src, at, index_argument(function, index, (x.shape or (1,))[at], at)
 
 
-def index_select(input, dim, index):
+def index_select(input, dim, index, *, out=None):
     """The slices of `input` that the vector `index` names along `dim`. Mirrors ``torch.index_select``.
 
     Raises:
@@ -357,6 +360,8 @@ def index_select(input, dim, index):
     tensor([[2., 2.],
             [4., 4.]])
     """
+    if out is not None:
+        return into(out, index_select, input, dim, index)
     tensor_argument("index_select", input)
     at = dimension(dim, input.ndim)
     tensor_argument("index_select", index, "index", 3)

@@ -19,6 +19,7 @@ from minigrad._core.inplace import write
 from minigrad._core.operands import broadcast_shape
 from minigrad._core.tensor import TensorBase
 from minigrad.ops.base import named, tensor_argument
+from minigrad.ops.out import into
 
 if not cython.compiled:
     from minigrad._core.apply import binary, call, unary
@@ -34,7 +35,9 @@ def in_place_too(prepare):
     name = prepare.__name__
     signature = inspect.signature(prepare)
 
-    def function(*args, **kwargs):
+    def function(*args, out=None, **kwargs):
+        if out is not None:
+            return into(out, function, *args, **kwargs)
         if args:
             tensor_argument(name, args[0])
         op, operands = prepare(*args, **kwargs)
@@ -45,7 +48,8 @@ def in_place_too(prepare):
         return fitting(write, op, self, operands[1:])
 
     first, *rest = signature.parameters.values()
-    function.__signature__ = signature
+    function.__signature__ = signature.replace(parameters=[
+        first, *rest, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)])
     method.__signature__ = signature.replace(parameters=[first.replace(name="self"), *rest])
     text = prepare.__doc__.replace(f".{name}(", f".{name}_(").replace(f"``torch.{name}``", f"``torch.Tensor.{name}_``")
     IN_PLACE[name + "_"] = named(method, name + "_", "In place: " + text)

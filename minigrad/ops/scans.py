@@ -7,7 +7,6 @@ Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` (cumsum, cumprod_backward).
 
 import cython
 
-from minigrad.dtypes import as_dtype
 from minigrad.ops.base import INT64, Elementwise, Linear, dimension, op
 from minigrad.ops.joining import cat, narrow
 from minigrad.ops.pairs import in_place_too
@@ -111,4 +110,6 @@ def cumprod(input, dim, *, dtype=None):
 
 def summed(x, dtype):
     """`x` in the dtype in which it is added up."""
-    return x.to(INT64 if dtype is None and not x.dtype.differentiable else x.dtype if dtype is None else as_dtype(dtype))
+    if dtype is None:
+        dtype = x.dtype if x.dtype.differentiable else INT64
+    return x.to(dtype)

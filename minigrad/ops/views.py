@@ -214,11 +214,11 @@ def adjoint_order(dims):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def view(input, *shape):
+def view(input, *shape, size=None):
     """The same memory in another shape.
 
     Args:
-        shape (ints, or one tuple): their product is the number of elements; one may be -1 and is inferred.
+        shape (ints, or one tuple, or ``size=``): their product is the number of elements; one may be -1 and is inferred.
 
     Raises:
         RuntimeError: the number of elements differs, or the strides allow no such view (use `reshape`).
@@ -230,14 +230,14 @@ def view(input, *shape):
             [3, 4, 5]])
     """
     tensor_argument("view", input)
-    return call(ViewOp.op, (input, inferred(as_shape(shape), input._meta.numel)))
+    return call(ViewOp.op, (input, inferred(as_shape(shape if size is None else (size,)), input._meta.numel)))
 
 
-def reshape(input, *shape):
+def reshape(input, *sizes, shape=None):
     """`input` in another shape: a view where the strides allow one, else a copy.
 
     Args:
-        shape (ints, or one tuple): their product is the number of elements; one may be -1 and is inferred.
+        sizes (ints, or one tuple, or ``shape=``): their product is the number of elements; one may be -1 and is inferred.
 
     Raises:
         RuntimeError: the number of elements differs.
@@ -250,7 +250,7 @@ def reshape(input, *shape):
             [4, 5]])
     """
     tensor_argument("reshape", input)
-    sizes = inferred(as_shape(shape, "reshape"), input._meta.numel)
+    sizes = inferred(as_shape(sizes if shape is None else (shape,), "reshape"), input._meta.numel)
     if input._meta.backend.kernels.view(input._array, sizes) is None:
         return call(UnsafeView.op, (call(Clone.op, (input, False)), sizes))
     return call(ViewOp.op, (input, sizes))
@@ -294,11 +294,11 @@ def check_matrix(function, x):
         raise ShapeError("MG-E206", f"{function}() expects a tensor with <= 2 dimensions, but self is {x.ndim}D")
 
 
-def permute(input, *dims):
+def permute(input, *order, dims=None):
     """`input` with its dimensions in another order, a view. Mirrors ``torch.permute``.
 
     Args:
-        dims (ints, or one tuple): for each dimension of the result, that of the input.
+        order (ints, or one tuple, or ``dims=``): for each dimension of the result, that of the input.
 
     Raises:
         RuntimeError: not every dimension is named exactly once.
@@ -308,7 +308,7 @@ def permute(input, *dims):
     minigrad.Size([5, 2, 3])
     """
     tensor_argument("permute", input)
-    order = as_shape(dims, "permute")
+    order = as_shape(order if dims is None else (dims,), "permute")
     if len(order) != input.ndim:
         raise ShapeError("MG-E205", "permute(sparse_coo): number of dimensions in the tensor input does not match the "
                          f"length of the desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to "
@@ -341,11 +341,11 @@ def movedim(input, source, destination):
     return call(Permute.op, (input, tuple([place[d] if d in place else next(rest) for d in range(input.ndim)])))
 
 
-def expand(input, *sizes):
+def expand(input, *sizes, size=None):
     """`input` with dimensions of size 1 repeated, a view that takes no memory.
 
     Args:
-        sizes (ints, or one tuple): the new shape; -1 keeps a size. New dimensions appear at the front.
+        sizes (ints, or one tuple, or ``size=``): the new shape; -1 keeps a size. New dimensions appear at the front.
 
     Writing to the result writes several of its elements at once. Mirrors ``torch.Tensor.expand``.
 
@@ -357,7 +357,7 @@ def expand(input, *sizes):
             [2., 2., 2.]])
     """
     tensor_argument("expand", input)
-    shape = as_shape(sizes, "expand")
+    shape = as_shape(sizes if size is None else (size,), "expand")
     old = input._meta.shape
     lead = len(shape) - len(old)
     if lead < 0:
