@@ -18,8 +18,8 @@ Mirrors the ``inplace_view`` functions of the generated ``VariableType.cpp`` and
 
 import cython
 
+from minigrad._core.opnode import OpNode
 from minigrad._core.primitive import Plan
-from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradError
 
 if not cython.compiled:
@@ -27,7 +27,7 @@ if not cython.compiled:
     from minigrad._core.apply import base_requires_grad
     from minigrad._core.inplace import check_inplace
     from minigrad._core.meta import meta_of
-    from minigrad._core.opnode import OpNode, described, new_node
+    from minigrad._core.opnode import described, new_node
     from minigrad._core.saved import describe
     from minigrad._core.state import current
     from minigrad._core.views import give_history

@@ -440,8 +440,8 @@ def slices(function, x, dim, index, source):
         if tuple(source.shape) != expected:
             raise ShapeError("MG-E204", f"{function}(): source has shape {list(source.shape)}, expected {list(expected)}")
     if x.ndim == 0 or index.ndim > 1:
-        raise OutOfRangeError("MG-E301", f"{function}(): self must have a dimension, and index be a vector", found=f"{x.ndim}-d and "
-                              f"{index.ndim}-d")
+        raise OutOfRangeError("MG-E301", f"{function}(): self must have a dimension, and index be a vector",
+                              found=f"{x.ndim}-d and {index.ndim}-d")
     size = x.shape[at]
     array = index._array
     if function != "index_add" and array.size and -size <= array.min() < 0:      # PyTorch's choice

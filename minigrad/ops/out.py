@@ -65,9 +65,10 @@ def receive(name, out, result):
         write_to(out, result)
         return
     if out.numel():
-        warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match "
-                      f"the required output shape {list(result.shape)}. This behavior is deprecated: you can explicitly reuse an out "
-                      "tensor t by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning, stacklevel=4)
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match the required "
+            f"output shape {list(result.shape)}. This behavior is deprecated: you can explicitly reuse an out tensor t by resizing it, "
+            "inplace, to zero elements with t.resize_(0).", UserWarning, stacklevel=4)
     kernels = out.device.backend.kernels
     memory = kernels.resize(out._array, tuple(result.shape))
     kernels.copy_(memory, result._array)
@@ -76,7 +77,8 @@ def receive(name, out, result):
 
 def write_to(out, result):
     """``out.copy_(result)``"""
-    from minigrad.ops.overwriting import Copy       # which needs base.py, whose functions take out=
+    from minigrad.ops.overwriting import Copy  # which needs base.py, whose functions take out=
+
     write(Copy.op, out, (result,))
 
 
@@ -97,7 +99,8 @@ def fills_out(function):
                 raise ShapeError("MG-E203", f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
         return into(out, function, *args, **kwargs)
 
-    first = [i for i, p in enumerate(parameters) if p.kind is inspect.Parameter.KEYWORD_ONLY][0]
+    first = next(i for i, p in enumerate(parameters) if p.kind is inspect.Parameter.KEYWORD_ONLY)
     parameters.insert(first, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+    del made.__wrapped__        # which inspect would ask instead
     made.__signature__ = inspect.Signature(parameters)
     return made

@@ -29,7 +29,7 @@ class AddedProduct(Op):
 
     @classmethod
     def jvp_of(cls, args, outs, tangents):
-        b, x, y, beta, alpha = args
+        _, x, y, beta, alpha = args
         tb, tx, ty = tangents
         total = outs[0].new_zeros(outs[0].shape) if tb is None else expand(tb * beta, outs[0].shape)
         if tx is not None:

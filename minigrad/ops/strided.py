@@ -140,6 +140,6 @@ def geometry_in(x, size, stride, storage_offset):
         if start >= 0 and start + last <= reach and not overlaps:
             return source, (strides, size, stride, start)
     raise ShapeError(
-        "MG-E206", f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds for the memory "
-        f"of {'a tensor that requires grad and' if x.requires_grad else 'a tensor that'} has shape {list(x.shape)}, strides "
+        "MG-E206", f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds for the "
+        f"memory of {'a tensor that requires grad and' if x.requires_grad else 'a tensor that'} has shape {list(x.shape)}, strides "
         f"{list(x.stride())} and storage offset {x.storage_offset()}")

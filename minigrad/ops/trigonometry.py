@@ -16,8 +16,30 @@ from minigrad.ops.pairs import in_place_too
 if not cython.compiled:
     from minigrad.ops.base import conj
 
-__all__ = ["acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "asin", "asinh", "atan", "atan2",
-           "atanh", "cosh", "exp2", "expm1", "hypot", "log10", "log2", "sinh", "tan"]
+__all__ = [
+    "acos",
+    "acosh",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cosh",
+    "exp2",
+    "expm1",
+    "hypot",
+    "log2",
+    "log10",
+    "sinh",
+    "tan",
+]
 
 
 class Function(Elementwise):

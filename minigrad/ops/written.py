@@ -46,9 +46,9 @@ def comparison_method(rule):
         if not isinstance(other, (TensorBase, *NUMBERS)):
             raise tensor_error(name + "_", other, "other", 1)
         return write((with_tensor if isinstance(other, TensorBase) else with_number).op, self, (other,))
-    return named(method, name + "_", f"""Overwrite self with 1 where `minigrad.{name}` holds, else 0. Mirrors ``torch.Tensor.{name}_``.
+    return named(method, name + "_", f"""Overwrite self with 1 where `minigrad.{name}` holds, else 0.
 
-    The gradient of what was there is 0.
+    The gradient of what was there is 0. Mirrors ``torch.Tensor.{name}_``.
 
     >>> mg.tensor([1., 2., 3.]).{name}_(2.).tolist()
     {dict(eq=[0., 1., 0.], ne=[1., 0., 1.], lt=[1., 0., 0.], le=[1., 1., 0.], gt=[0., 0., 1.], ge=[0., 1., 1.])[name]}
@@ -62,7 +62,9 @@ def truth_method(rule):
 
     def method(self, other):
         return fitting(write, in_place.op, self, (tensor_argument(name + "_", other, "other", 1),))
-    return named(method, name + "_", f"""Overwrite self with 1 where `minigrad.{name}` holds, else 0. Mirrors ``torch.Tensor.{name}_``.
+    return named(method, name + "_", f"""Overwrite self with 1 where `minigrad.{name}` holds, else 0.
+
+    Mirrors ``torch.Tensor.{name}_``.
 
     >>> x, y = mg.tensor([0., 2., 2.]), mg.tensor([0., 0., 1.])
     >>> x.clone().{name}_(y).bool().tolist() == x.{name}(y).tolist()

@@ -2,15 +2,77 @@
 
 import numpy as np
 
-__all__ = ["abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "clamp", "conj", "cos", "cosh",
-           "div", "eq", "exp", "exp2", "expm1", "floor", "fmod", "ge", "gt", "hypot", "invert", "le", "log", "log10",
-           "log1p", "log2", "logical_and", "logical_or", "logical_xor", "lt", "maximum", "minimum", "mul", "nan_to_num",
-           "ne", "neg", "pow", "reciprocal", "relu", "relu_backward", "remainder", "round", "rsqrt", "rsub", "sigmoid",
-           "sigmoid_backward", "sign", "sin", "sinh", "sqrt", "sub", "tan", "tanh", "tanh_backward", "trunc", "where"]
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "ceil",
+    "clamp",
+    "conj",
+    "cos",
+    "cosh",
+    "div",
+    "eq",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "fmod",
+    "ge",
+    "gt",
+    "hypot",
+    "invert",
+    "le",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "lt",
+    "maximum",
+    "minimum",
+    "mul",
+    "nan_to_num",
+    "ne",
+    "neg",
+    "pow",
+    "reciprocal",
+    "relu",
+    "relu_backward",
+    "remainder",
+    "round",
+    "rsqrt",
+    "rsub",
+    "sigmoid",
+    "sigmoid_backward",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "sub",
+    "tan",
+    "tanh",
+    "tanh_backward",
+    "trunc",
+    "where",
+]
 
 # 1/0 is inf and log(-1) nan, as in PyTorch, without a word from NumPy. As a decorator `errstate` costs 0.4 us a
 # call, so those ufuncs that can't overflow or divide go without.
 quiet = np.errstate(all="ignore")
+
+
+def whole(ufunc):
+    """A ufunc that rounds, and leaves integers as they are."""
+    return lambda x: ufunc(x) if x.dtype.kind == "f" else x.copy()
 
 
 def kernel(ufunc, name, doc, silent=True):
@@ -64,10 +126,10 @@ atan2 = kernel(np.arctan2, "atan2", "angle of the point (y, x)")
 hypot = kernel(np.hypot, "hypot", "root of x x + y y")
 fmod = kernel(np.fmod, "fmod", "remainder with the sign of x")
 remainder = kernel(np.remainder, "remainder", "remainder with the sign of y")
-floor = kernel(lambda x: np.floor(x) if x.dtype.kind == "f" else x.copy(), "floor", "rounded down", silent=False)
-ceil = kernel(lambda x: np.ceil(x) if x.dtype.kind == "f" else x.copy(), "ceil", "rounded up", silent=False)
-trunc = kernel(lambda x: np.trunc(x) if x.dtype.kind == "f" else x.copy(), "trunc", "rounded towards zero", silent=False)
-round = kernel(lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(), "round", "rounded to the nearest, halves to even", silent=False)
+floor = kernel(whole(np.floor), "floor", "rounded down", silent=False)
+ceil = kernel(whole(np.ceil), "ceil", "rounded up", silent=False)
+trunc = kernel(whole(np.trunc), "trunc", "rounded towards zero", silent=False)
+round = kernel(whole(np.rint), "round", "rounded to the nearest, halves to even", silent=False)
 conj = kernel(np.conjugate, "conj", "complex conjugate", silent=False)
 invert = kernel(np.invert, "invert", "bitwise not", silent=False)
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from minigrad.kernels.numpy_ref.elementwise import quiet
 
-__all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "log_softmax_backward", "logsumexp", "prod", "softmax",
-           "softmax_backward", "sum", "var"]
+__all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "log_softmax_backward", "logsumexp",
+           "prod", "softmax", "softmax_backward", "sum", "var"]
 
 
 @quiet
