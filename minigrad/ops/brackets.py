@@ -187,6 +187,8 @@ def result_shape(x, indices):
 
 def setitem(x, index, value):
     """``x[index] = value``, of which PyTorch takes tensors and numbers alone, we lists and arrays too."""
+    if index is False:
+        return          # as in PyTorch: nowhere
     if isinstance(value, NUMBERS):
         check_number(x, value)
     elif not isinstance(value, TensorBase):
@@ -232,7 +234,7 @@ def put(view, indices, value):
         if value.numel() != 1:
             raise dtypes_differ(view, value)
         value = cast(value, view.dtype)
-    value = without_leading_ones(value, view.ndim)
+    value = without_leading_ones(value, len(result_shape(view, indices)))
     check_broadcasts(value, view, indices)
     write(IndexPut.op, view, (value, indices, False))
 

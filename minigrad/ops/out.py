@@ -66,9 +66,9 @@ def receive(name, out, result):
         return
     if out.numel():
         warnings.warn(
-            f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match the required "
-            f"output shape {list(result.shape)}. This behavior is deprecated: you can explicitly reuse an out tensor t by resizing it, "
-            "inplace, to zero elements with t.resize_(0).", UserWarning, stacklevel=4)
+            f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match the "
+            f"required output shape {list(result.shape)}. This behavior is deprecated: you can explicitly reuse an out tensor t "
+            "by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning, stacklevel=4)
     kernels = out.device.backend.kernels
     memory = kernels.resize(out._array, tuple(result.shape))
     kernels.copy_(memory, result._array)
