@@ -27,8 +27,10 @@ from minigrad.ops import (
     matrix,
     products,
     reduction,
+    reshaping,
     rounding,
     scans,
+    scattering,
     selection,
     softmax as softmaxes,
     strided,
@@ -51,8 +53,10 @@ from minigrad.ops.masking import *
 from minigrad.ops.matrix import *
 from minigrad.ops.products import *
 from minigrad.ops.reduction import *
+from minigrad.ops.reshaping import *
 from minigrad.ops.rounding import *
 from minigrad.ops.scans import *
+from minigrad.ops.scattering import *
 from minigrad.ops.selection import *
 from minigrad.ops.strided import *
 from minigrad.ops.trigonometry import *
@@ -62,7 +66,7 @@ from minigrad.ops.softmax import log_softmax, softmax
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
     arithmetic, brackets, comparison, copies, extrema, functions, indexing, joining, limits, masking, matrix, products, reduction,
-    rounding, scans, selection, strided, trigonometry, views) for name in module.__all__]
+    reshaping, rounding, scans, scattering, selection, strided, trigonometry, views) for name in module.__all__]
 __all__ += ["conv2d", "log_softmax", "softmax"]
 
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).

@@ -1,19 +1,18 @@
-"""Picking elements, and putting them: gather, scatter, index_select, index_copy and their like.
+"""Picking elements by index tensors, and adding to them: each op that picks, and its adjoint.
 
-    gather              z[i, j] = x[index[i, j], j]         scatter, scatter_add            the way back
-    index_select        z[i] = x[index[i]]                  index_copy, index_add           the way back
-    x[indices]          brackets.py                         index_put                       the way back
+    gather              z[i, j] = x[index[i, j], j]         scatter_add             the way back
+    index_select        z[i] = x[index[i]]                  index_add               the way back
+    x[indices]          brackets.py                         index_put               the way back
 
-Each op here has its adjoint in this file too: what `Gather` picks, `ScatterAdd` puts back.
+Those that store instead of adding are in scattering.py.
 
 Mirrors ``aten/src/ATen/native/TensorAdvancedIndexing.*``.
 """
 
 import cython
 
-from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError
-from minigrad.ops.base import INT64, NUMBERS, Linear, dimension, op, tensor_argument, tensor_error
+from minigrad.ops.base import INT64, Linear, dimension, op, tensor_argument
 from minigrad.ops.copies import cast
 from minigrad.ops.joining import SliceBackward
 from minigrad.ops.out import into
@@ -24,7 +23,7 @@ from minigrad.ops.views import unsqueeze, view
 if not cython.compiled:
     from minigrad._core.apply import call
 
-__all__ = ["gather", "index_add", "index_copy", "index_fill", "index_select", "scatter", "scatter_add"]
+__all__ = ["gather", "index_add", "index_select", "scatter_add"]
 
 
 @op("gather")
@@ -141,106 +140,6 @@ class IndexPut(Linear):
         return linear_together(cls, args, tangents)
 
 
-@op("index_fill")
-class IndexFill(Linear):
-    """z = x, with a number at index[i], for dim 0"""
-
-    inputs = 1
-
-    def forward(k, x, dim, index, value):
-        return stored(k, x, k.full((), value, x.dtype), dim, index)
-
-    def vjp_x(g, dim, index):
-        return call(IndexFill.op, (g, dim, index, 0))
-
-    @classmethod
-    def jvp_of(cls, args, outs, tangents):
-        return cls.vjp_x(tangents[0], *args[1:3])
-
-
-@op("index_fill_tensor", "IndexFill1")
-class IndexFillTensor(Linear):
-    """z = x, with y, a 0-d tensor, at index[i], for dim 0"""
-
-    torch_names = {"x": "self", "y": "value"}
-
-    def forward(k, x, y, dim, index):
-        return stored(k, x, y, dim, index)
-
-    def vjp_x(g, dim, index):
-        return call(IndexFill.op, (g, dim, index, 0))
-
-    def vjp_y(g, dim, index):
-        return call(IndexSelect.op, (g, dim, index)).sum()
-
-    @classmethod
-    def jvp_of(cls, args, outs, tangents):
-        return linear_together(cls, args, tangents)
-
-
-@op("index_copy")
-class IndexCopy(Linear):
-    """z = x, with y[i] at index[i], for dim 0"""
-
-    torch_names = {"x": "self", "y": "source"}
-
-    def forward(k, x, y, dim, index):
-        return stored(k, x, y, dim, index)
-
-    def vjp_x(g, dim, index):
-        return call(IndexFill.op, (g, dim, index, 0))
-
-    def vjp_y(g, dim, index):
-        return call(IndexSelect.op, (g, dim, index))
-
-    @classmethod
-    def jvp_of(cls, args, outs, tangents):
-        return linear_together(cls, args, tangents)
-
-
-def stored(k, x, y, dim, index):
-    """The array x with y, broadcast, in the slices that `index` names along `dim`."""
-    return k.index_put(x, [None] * dim + [index], y, False)
-
-
-@op("scatter")
-class Scatter(Linear):
-    """z = x, with y[i, j] at [index[i, j], j], for dim 0"""
-
-    torch_names = {"x": "self", "y": "src"}
-
-    def forward(k, x, y, dim, index):
-        return k.scatter(x, dim, index, y)
-
-    def vjp_x(g, dim, index):
-        return call(ScatterNumber.op, (g, dim, index, 0))
-
-    def vjp_y(g, y_shape, dim, index):
-        z = call(Gather.op, (g, dim, index))
-        return z if z.shape == y_shape else padded(z, y_shape)
-
-    @classmethod
-    def jvp_of(cls, args, outs, tangents):
-        return linear_together(cls, args, tangents)
-
-
-@op("scatter_number", "Scatter1")
-class ScatterNumber(Linear):
-    """z = x, with a number at [index[i, j], j], for dim 0"""
-
-    inputs = 1
-
-    def forward(k, x, dim, index, value):
-        return k.scatter(x, dim, index, k.full((), value, x.dtype))
-
-    def vjp_x(g, dim, index):
-        return call(ScatterNumber.op, (g, dim, index, 0))
-
-    @classmethod
-    def jvp_of(cls, args, outs, tangents):
-        return cls.vjp_x(tangents[0], *args[1:3])
-
-
 # ---- public functions -------------------------------------------------------------------------------------
 
 
@@ -312,32 +211,6 @@ def scatter_add(input, dim, index, src):
     return ScatterAdd.op, (input, *scatter_operands("scatter_add", input, dim, index, src))
 
 
-@in_place_too
-def scatter(input, dim, index, src):
-    """input with `src` stored at the places `index` names along `dim`. Mirrors ``torch.scatter``.
-
-    Args:
-        index (Tensor): int64; ``z[index[i, j], j] = src[i, j]`` for dim 0. No place should be named twice.
-        src (Tensor or number): of the dtype of `input`.
-
-    Raises:
-        RuntimeError: the shapes do not fit, or the dtypes differ.
-        IndexError: an index or `dim` is out of range.
-
-    >>> mg.zeros(3).scatter(0, mg.tensor([2, 0]), mg.tensor([1., 2.]))
-    tensor([2., 0., 1.])
-    """
-    if isinstance(src, TensorBase):
-        if src.dtype is not input.dtype:
-            raise ShapeError("MG-E203", "scatter(): Expected self.dtype to be equal to src.dtype", found=f"{input.dtype.name} and "
-                             f"{src.dtype.name}", fix="src.to(input.dtype)")
-        return Scatter.op, (input, *scatter_operands("scatter", input, dim, index, src))
-    if not isinstance(src, NUMBERS):
-        raise tensor_error("scatter", src, "src", 4)
-    _, at, index = scatter_operands("scatter", input, dim, index, index)
-    return ScatterNumber.op, (input, at, index, src)
-
-
 def scatter_operands(function, x, dim, index, src):
     """What ScatterAdd takes beside x: (src, dim, index), checked. Beside 0-d tensors the index is a vector."""
     tensor_argument(function, src, "src", 4)
@@ -388,46 +261,6 @@ def index_add(input, dim, index, source, *, alpha=1):
     """
     at, index = slices("index_add", input, dim, index, source)
     return IndexAdd.op, (input, source if alpha == 1 else alpha * source, at, index)
-
-
-@in_place_too
-def index_copy(input, dim, index, source):
-    """input with the slices of `source` stored at `index` along `dim`. Mirrors ``torch.index_copy``.
-
-    Raises:
-        RuntimeError: the shapes do not fit, or the dtypes differ.
-        IndexError: an index or `dim` is out of range.
-
-    >>> mg.zeros(3).index_copy(0, mg.tensor([2, 0]), mg.tensor([1., 2.]))
-    tensor([2., 0., 1.])
-    """
-    at, index = slices("index_copy", input, dim, index, source)
-    if source.dtype is not input.dtype:
-        raise ShapeError("MG-E203", "index_copy_(): self and source expected to have the same dtype, but got (self) "
-                         f"{input.dtype.name} and (source) {source.dtype.name}", fix="source.to(input.dtype)")
-    return IndexCopy.op, (input, source, at, index)
-
-
-@in_place_too
-def index_fill(input, dim, index, value):
-    """input with `value`, a number or a 0-d tensor, in the slices at `index` along `dim`. Mirrors ``torch.index_fill``.
-
-    Raises:
-        RuntimeError: `value` has dimensions.
-        IndexError: an index or `dim` is out of range.
-
-    >>> mg.zeros(3).index_fill(0, mg.tensor([2, 0]), 1)
-    tensor([1., 0., 1.])
-    """
-    at, index = slices("index_fill", input, dim, index, None)
-    if not isinstance(value, TensorBase):
-        if not isinstance(value, NUMBERS):
-            raise tensor_error("index_fill", value, "value", 4)
-        return IndexFill.op, (input, at, index, value)
-    if value.ndim:
-        raise ShapeError("MG-E204", "Only supports 0-dimension value tensor but got tensor with "
-                         f"{value.ndim} dimensions, in index_fill()")
-    return IndexFillTensor.op, (input, value, at, index)
 
 
 def slices(function, x, dim, index, source):
