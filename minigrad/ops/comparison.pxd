@@ -1,2 +1,2 @@
-from minigrad._core.apply cimport binary, call, unary
+from minigrad._core.apply cimport binary, unary
 from minigrad._core.tensor cimport TensorBase

@@ -9,10 +9,10 @@ from minigrad._core.promotion import operands_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.ops.base import BOOL, NUMBERS, Elementwise, named, op, tensor_argument, two_operands
 from minigrad.ops.out import into
-from minigrad.ops.pairs import fitting
+from minigrad.ops.pairs import fitting, run
 
 if not cython.compiled:
-    from minigrad._core.apply import binary, call, unary
+    from minigrad._core.apply import binary, unary
 
 __all__ = ["bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "eq", "ge", "greater", "greater_equal", "gt", "le", "less",
            "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "ne", "not_equal"]
@@ -205,7 +205,7 @@ def truth_of_two(rule):
     def function(input, other, *, out=None):
         if out is not None:
             return into(out, function, input, other)
-        return fitting(call, rule.op, (tensor_argument(name, input), tensor_argument(name, other, "other", 2)))
+        return fitting(run, rule.op, (tensor_argument(name, input), tensor_argument(name, other, "other", 2)))
     return named(function, name, f"""{rule.__doc__}, elementwise. Mirrors ``torch.{name}``.
 
     >>> mg.tensor([0., 2., 2.]).{name}(mg.tensor([0., 0., 1.])).tolist()

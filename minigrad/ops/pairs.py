@@ -24,7 +24,7 @@ from minigrad.ops.out import into
 if not cython.compiled:
     from minigrad._core.apply import binary, call, unary
 
-__all__ = ["IN_PLACE", "fitting", "in_place_too"]
+__all__ = ["IN_PLACE", "fitting", "in_place_too", "run"]
 
 # name with the underscore -> the method
 IN_PLACE = {}
@@ -41,7 +41,7 @@ def in_place_too(prepare):
         if args:
             tensor_argument(name, args[0])
         op, operands = prepare(*args, **kwargs)
-        return fitting(call if op.kernel < 0 else elementwise, op, operands)
+        return fitting(run, op, operands)
 
     def method(self, *args, **kwargs):
         op, operands = prepare(self, *args, **kwargs)
@@ -56,15 +56,17 @@ def in_place_too(prepare):
     return named(function, name, prepare.__doc__)
 
 
-def elementwise(op, operands):
-    """Run an op that is one kernel: it promotes, and takes numbers."""
+def run(op, operands):
+    """Run an op. One that is a single kernel promotes its operands, and takes numbers."""
+    if op.kernel < 0:
+        return call(op, operands)
     return unary(op, *operands) if len(operands) == 1 else binary(op, *operands)
 
 
-def fitting(run, op, *args):
-    """``run(op, *args)``, with the error of broadcasting where the operands do not fit."""
+def fitting(way, op, *args):
+    """``way(op, *args)``, with the error of broadcasting where the operands do not fit."""
     try:
-        return run(op, *args)
+        return way(op, *args)
     except ValueError:
         operands = args[0] if len(args) == 1 else (args[0], *args[1])
         broadcast_shape([x._meta for x in operands if isinstance(x, TensorBase)])
