@@ -60,7 +60,7 @@ def run(op, operands):
     """Run an op. One that is a single kernel promotes its operands, and takes numbers."""
     if op.kernel < 0:
         return call(op, operands)
-    return unary(op, *operands) if len(operands) == 1 else binary(op, *operands)
+    return unary(op, operands[0]) if len(operands) == 1 else binary(op, operands[0], operands[1])
 
 
 def fitting(way, op, *args):
