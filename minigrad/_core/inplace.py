@@ -17,6 +17,7 @@ torch/csrc/autograd/VariableTypeUtils.h.
 import cython
 import numpy as np
 
+from minigrad._core.meta import DType
 from minigrad._core.node import Node
 from minigrad._core.opnode import OpNode
 from minigrad._core.primitive import Plan, Primitive
@@ -30,6 +31,7 @@ if not cython.compiled:
     from minigrad._core.apply import array_in, base_requires_grad
     from minigrad._core.c import references, row_by_row
     from minigrad._core.intercept import below
+    from minigrad._core.meta import dtype_of
     from minigrad._core.operands import broadcast_shape, on_one_device
     from minigrad._core.opnode import described, new_node
     from minigrad._core.saved import describe
@@ -232,17 +234,36 @@ def computed(op: Primitive, target: TensorBase, args: tuple) -> object:
         check_dtypes(op.rule, dtype, ranks_of(args))
         if op.floats_only and not dtype.differentiable:
             dtype = default_dtype()
-        if dtype.category > target._meta.dtype.category:
-            raise ShapeError("MG-E203", f"result type {dtype.name} can't be cast to the desired output type "
-                             f"{target._meta.dtype.name}", fix="convert first: x = x.to(...), or use the out-of-place op")
+        if op.result is None:
+            check_cast(dtype, target)
         arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
                   else kernels.number(x, dtype.numpy) for x in args]
         shape = broadcast_shape([cython.cast(TensorBase, x)._meta for x in args if isinstance(x, TensorBase)])
         if shape != target._meta.shape:
-            raise ShapeError("MG-E204", f"output with shape {list(target._meta.shape)} doesn't match the broadcast shape "
-                             f"{list(shape)}", fix="an in-place op cannot enlarge its tensor: use the out-of-place op")
+            raise enlarged(target, shape)
         return target._meta.backend.table[op.kernel](*arrays)
-    return op.forward(kernels, *[array_in(x) for x in args])
+    array = op.forward(kernels, *[array_in(x) for x in args])
+    if array.shape != target._meta.shape:
+        raise enlarged(target, array.shape)
+    if op.result is None and not op.rule.casts:
+        check_cast(dtype_of(array), target)
+    return array
+
+
+@cython.cfunc
+def check_cast(dtype: DType, target: TensorBase) -> object:
+    """Raise if numbers of `dtype` are of a higher category than those of `target`."""
+    if dtype.category > target._meta.dtype.category:
+        raise ShapeError("MG-E203", f"result type {dtype.name} can't be cast to the desired output type "
+                         f"{target._meta.dtype.name}", fix="convert first: x = x.to(...), or use the out-of-place op")
+    return None
+
+
+@cython.cfunc
+def enlarged(target: TensorBase, shape) -> object:
+    """The error for a result that is larger than the tensor that it should be written to."""
+    return ShapeError("MG-E204", f"output with shape {list(target._meta.shape)} doesn't match the broadcast shape {list(shape)}",
+                      fix="an in-place op cannot enlarge its tensor: use the out-of-place op")
 
 
 @cython.cfunc
