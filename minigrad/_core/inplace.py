@@ -101,27 +101,23 @@ def write(op, target, others):
     mask: cython.longlong = 0
     edges = []
     numbers = []
-    check_memory(target)
     if target._inference and not state.inference:
         raise AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
                             tensor=describe(target._meta), fix="clone() it to get a normal tensor")
-    if state.grad_enabled and op.differentiable:
+    if state.grad_enabled and op.differentiable and target._meta.dtype.differentiable:
         for i in range(len(inputs)):
-            edge = None
-            number = 0
             if isinstance(inputs[i], TensorBase):
                 x = inputs[i]
-                edge = edge_of(x)
-                number = x._output_number if edge is not None else 0
-                if edge is not None or (x._view and base_requires_grad(x)):
+                if x._leaf_requires_grad or x._node is not None or (x._view and base_requires_grad(x)):
                     mask |= cython.cast(cython.longlong, 1) << i
-            edges.append(edge)
-            numbers.append(number)
         if mask != 0:
-            if not target._meta.dtype.differentiable:
-                mask = 0
-            else:
-                check_inplace(target)
+            check_inplace(target)       # before any history is asked for, which may be stale: another error
+    check_memory(target)
+    if mask != 0:
+        for i in range(len(inputs)):
+            edge = edge_of(inputs[i]) if isinstance(inputs[i], TensorBase) else None
+            edges.append(edge)
+            numbers.append(cython.cast(TensorBase, inputs[i])._output_number if edge is not None else 0)
     array = computed(op, target, args)
     node: OpNode = None
     if mask != 0:

@@ -265,6 +265,7 @@ def index_add(input, dim, index, source, *, alpha=1):
 
 def index_add_operands(function, x, dim, index, source, alpha):
     """What IndexAdd takes beside x: (alpha times source, dim, index), checked."""
+    tensor_argument(function, index, "index", 2)
     tensor_argument(function, source, "source", 4)
     at = dimension(dim, x.ndim)
     expected = (*x.shape[:at], index.numel(), *x.shape[at + 1:])
@@ -336,7 +337,7 @@ def sliced(x, dim, item, alone):
                                fix="to reverse a dimension of size n, index with minigrad.arange(n - 1, -1, -1)")
     start, stop, step = slice(*[None if v is None else operator.index(v) for v in (item.start, item.stop, item.step)]).indices(
         x.shape[dim])
-    if (start, stop, step) == (0, x.shape[dim], 1) and not alone:
+    if not alone and not item.start and (start, stop, step) == (0, x.shape[dim], 1):    # x[-3:] is an op all the same
         return x
     return slice_dim(x, dim, start, stop, step)
 

@@ -336,9 +336,10 @@ def assign(view, value):
 
 def without_leading_ones(value, ndim):
     """`value` without dimensions of size 1 in front that are more than `ndim`."""
-    while value.ndim > ndim and value._meta.shape[0] == 1:
-        value = joining.select(value, 0, 0)
-    return value
+    extra = 0
+    while value.ndim - extra > ndim and value._meta.shape[extra] == 1:
+        extra += 1
+    return views.view(value, value._meta.shape[extra:]) if extra else value
 
 
 def dtypes_differ(target, value):

@@ -13,7 +13,7 @@ from minigrad._core.tensor import TensorBase
 from minigrad._core.variable import as_class
 from minigrad.errors import ShapeError
 from minigrad.ops.base import Linear, View, dimension, dimensions, integer, op, tensor_argument
-from minigrad.ops.copies import Clone
+from minigrad.ops.copies import Clone, contiguous
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -200,7 +200,8 @@ def inferred(shape, numel):
 def swapped(ndim, dim0, dim1):
     """The order of dimensions in which two have changed places."""
     order = list(range(ndim))
-    order[dim0], order[dim1] = dim1, dim0
+    if ndim:
+        order[dim0], order[dim1] = dim1, dim0
     return tuple(order)
 
 
@@ -267,8 +268,6 @@ def transpose(input, dim0, dim1):
     """
     tensor_argument("transpose", input)
     a, b = dimension(dim0, input.ndim), dimension(dim1, input.ndim)
-    if input.ndim == 0:
-        return call(Alias.op, (input,))
     return call(Transpose.op, (input, a, b))
 
 
@@ -330,6 +329,8 @@ def movedim(input, source, destination):
     if len(sources) != len(targets) or len(set(sources)) != len(sources) or len(set(targets)) != len(targets):
         raise ShapeError("MG-E205", "movedim: source and destination must name as many different dimensions",
                          found=f"{source} and {destination}")
+    if input.ndim == 0:
+        return call(Alias.op, (input,))
     rest = iter([d for d in range(input.ndim) if d not in sources])
     place = dict(zip(targets, sources))
     return call(Permute.op, (input, tuple([place[d] if d in place else next(rest) for d in range(input.ndim)])))
@@ -459,7 +460,7 @@ def ravel(input):
     >>> mg.zeros(2, 3).ravel().shape
     minigrad.Size([6])
     """
-    return reshape(tensor_argument("ravel", input), -1)
+    return reshape(contiguous(tensor_argument("ravel", input)), -1)
 
 
 def alias(input):
