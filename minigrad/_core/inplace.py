@@ -42,12 +42,12 @@ def check_inplace(target):
     base: TensorBase = None
     if target._view:
         check_creation(target, False)
-        geometry_of(target)     # raises if it has none
         base = target._extra.base
         if base._node is None and (base._leaf_requires_grad or target._leaf_requires_grad or target._node is not None):
             raise AutogradError(
                 "MG-E121", "a view of a leaf Variable that requires grad is being used in an in-place operation.",
                 tensor=describe(target._meta), fix="write under no_grad(), or to a clone() of the leaf")
+        geometry_of(target)     # raises if it has none
     if target._leaf_requires_grad and target._node is None:
         raise AutogradError(
             "MG-E121", "a leaf Variable that requires grad is being used in an in-place operation.",
@@ -99,6 +99,7 @@ def write(op, target, others):
     x: TensorBase
     i: cython.int
     mask: cython.longlong = 0
+    recorded: cython.bint = False
     edges = []
     numbers = []
     if target._inference and not state.inference:
@@ -108,19 +109,20 @@ def write(op, target, others):
         for i in range(len(inputs)):
             if isinstance(inputs[i], TensorBase):
                 x = inputs[i]
-                if x._leaf_requires_grad or x._node is not None or (x._view and base_requires_grad(x)):
-                    mask |= cython.cast(cython.longlong, 1) << i
-        if mask != 0:
+                recorded |= x._leaf_requires_grad or x._node is not None or (x._view and base_requires_grad(x))
+        if recorded:
             check_inplace(target)       # before any history is asked for, which may be stale: another error
     check_memory(target)
-    if mask != 0:
+    if recorded:
         for i in range(len(inputs)):
             edge = edge_of(inputs[i]) if isinstance(inputs[i], TensorBase) else None
+            if edge is not None:
+                mask |= cython.cast(cython.longlong, 1) << i
             edges.append(edge)
             numbers.append(cython.cast(TensorBase, inputs[i])._output_number if edge is not None else 0)
     array = computed(op, target, args)
     node: OpNode = None
-    if mask != 0:
+    if recorded:
         node = new_node(op.plan(mask), state, target._meta)
         node.connect(tuple(edges), tuple(numbers) if any(numbers) else None)
         save_inputs(node, target, args, state)

@@ -247,7 +247,8 @@ def clamp_(self, min=None, max=None):
     >>> mg.tensor([-1., 2.]).clamp_(0, 1)
     tensor([0., 1.])
     """
-    clamp_limits("clamp_", min, max)
+    if operands_dtype((self, *clamp_limits("clamp_", min, max))).is_complex:
+        raise ShapeError("MG-E203", "clamp is not supported for complex types")
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
         return write(ClampTensor.op, self, tuple([None if limit is None else promoted("clamp_", self, self, limit)[1]
                                                   for limit in (min, max)]))
@@ -330,16 +331,19 @@ def assign(view, value):
         value = view.new_tensor(value)
     if value.ndim == 0 and view.ndim > 0:
         fill_(view, value)
-        return
-    copy_(view, without_leading_ones(value, view.ndim))
+    elif value.shape == view.shape:
+        copy_(view, value)
+    else:
+        value = views.view(value, leading_ones_off(value))
+        copy_(view, value if value.shape == view.shape else views.expand(value, *view.shape))
 
 
-def without_leading_ones(value, ndim):
-    """`value` without dimensions of size 1 in front that are more than `ndim`."""
-    extra = 0
-    while value.ndim - extra > ndim and value._meta.shape[extra] == 1:
-        extra += 1
-    return views.view(value, value._meta.shape[extra:]) if extra else value
+def leading_ones_off(value):
+    """The shape of `value` without dimensions of size 1 in front."""
+    shape = tuple(value._meta.shape)
+    while shape and shape[0] == 1:
+        shape = shape[1:]
+    return shape
 
 
 def dtypes_differ(target, value):
@@ -356,7 +360,9 @@ def put(view, indices, value):
         if value.numel() != 1:
             raise dtypes_differ(view, value)
         value = copies.cast(value, view.dtype)
-    value = without_leading_ones(value, view.ndim)
+    shape = leading_ones_off(value)
+    if shape != tuple(value._meta.shape):
+        value = views.view(value, shape)
     target = indexing.result_shape(view, indices)
     if not broadcasts_to(value._meta.shape, target):
         raise ShapeError("MG-E204", f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing "
