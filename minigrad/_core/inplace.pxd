@@ -1,13 +1,15 @@
 from minigrad._core.accumulate cimport edge_of
 from minigrad._core.apply cimport array_in, base_requires_grad
+from minigrad._core.c cimport references
 from minigrad._core.operands cimport broadcast_shape, on_one_device
 from minigrad._core.opnode cimport OpNode, described, new_node
 from minigrad._core.meta cimport Meta
+from minigrad._core.node cimport Node
 from minigrad._core.primitive cimport Plan, Primitive
 from minigrad._core.saved cimport describe
 from minigrad._core.state cimport State, current
 from minigrad._core.tensor cimport AutogradMeta, TensorBase, wrap
-from minigrad._core.views cimport address, check_creation, geometry_of, rebase
+from minigrad._core.views cimport check_creation, geometry_of, rebase
 
 cpdef object check_inplace(TensorBase target)
 cpdef object write(Primitive op, TensorBase target, tuple others)

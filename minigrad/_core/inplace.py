@@ -17,6 +17,7 @@ torch/csrc/autograd/VariableTypeUtils.h.
 import cython
 import numpy as np
 
+from minigrad._core.node import Node
 from minigrad._core.opnode import OpNode
 from minigrad._core.primitive import Plan, Primitive
 from minigrad._core.promotion import check_dtypes, default_dtype, operands_dtype, ranks_of
@@ -27,19 +28,24 @@ from minigrad.errors import AutogradError, ShapeError
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.apply import array_in, base_requires_grad
+    from minigrad._core.c import references
     from minigrad._core.operands import broadcast_shape, on_one_device
     from minigrad._core.opnode import described, new_node
     from minigrad._core.saved import describe
     from minigrad._core.state import current
     from minigrad._core.tensor import wrap
-    from minigrad._core.views import address, check_creation, geometry_of, rebase
+    from minigrad._core.views import check_creation, geometry_of, rebase
 
 SHAPE = cython.declare(cython.int, 100)     # as in primitive.py
+COPY = cython.declare(cython.int, 1)        # number of the kernel copy_ in the contract
+# References to the new numbers in `overwrite`, if nobody else has them: its caller's; interpreted also its argument's.
+HELD = cython.declare(cython.Py_ssize_t, 1 if cython.compiled else 2)
 
 
 def check_inplace(target):
-    """Raise if `target` may not be written to while gradients are recorded."""
+    """Raise if `target` may not be written to while gradients are recorded. Returns where it lies in its base, if in one."""
     base: TensorBase = None
+    geometry: tuple = None
     if target._view:
         check_creation(target, False)
         base = target._extra.base
@@ -47,12 +53,13 @@ def check_inplace(target):
             raise AutogradError(
                 "MG-E121", "a view of a leaf Variable that requires grad is being used in an in-place operation.",
                 tensor=describe(target._meta), fix="write under no_grad(), or to a clone() of the leaf")
-        geometry_of(target)     # raises if it has none
+        geometry = geometry_of(target)
     if target._leaf_requires_grad and target._node is None:
         raise AutogradError(
             "MG-E121", "a leaf Variable that requires grad is being used in an in-place operation.",
             tensor=describe(target._meta),
             fix="to change a parameter by hand, do it under no_grad(); otherwise use an out-of-place op, x = x + 1")
+    return geometry
 
 
 def check_memory(target: TensorBase):
@@ -69,9 +76,10 @@ def check_memory(target: TensorBase):
 
 def check_overlap(target: TensorBase, operand: TensorBase):
     """Raise if `operand` lies partly in the memory of `target`: not there at all, or number by number, is right."""
-    if (operand is target or operand._array is target._array or not np.may_share_memory(operand._array, target._array)
-            or ((operand._array.shape, operand._array.strides) == (target._array.shape, target._array.strides)
-            and address(operand._array) == address(target._array))):
+    if operand is target or operand._array is target._array or not np.may_share_memory(operand._array, target._array):
+        return
+    strides, shape, steps, offset = target._meta.backend.kernels.geometry(operand._array, target._array)
+    if shape == target._meta.shape and steps == strides and offset == 0:
         return
     if without_gaps(target._array) and without_gaps(operand._array):
         raise AutogradError(
@@ -94,24 +102,75 @@ def without_gaps(array) -> cython.bint:
 def write(op, target, others):
     """Run `op` on `target` and `others` (tensors, numbers, whatever it takes), in place. Returns `target`."""
     state: State = current()
-    args = (target, *others)
-    inputs: tuple = args[:op.inputs]
-    x: TensorBase
-    i: cython.int
-    mask: cython.longlong = 0
-    recorded: cython.bint = False
-    edges = []
-    numbers = []
     if target._inference and not state.inference:
         raise AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
                             tensor=describe(target._meta), fix="clone() it to get a normal tensor")
+    if not state.ordinary or op.kernel < 0 or not quick(op, target, others, state):
+        general(op, target, others, state)
+    return target
+
+
+@cython.cfunc
+def requires_grad(x: TensorBase) -> cython.bint:
+    return x._node is not None or x._leaf_requires_grad or (x._view and base_requires_grad(x))
+
+
+@cython.cfunc
+def quick(op: Primitive, target: TensorBase, others: tuple, state: State) -> cython.bint:
+    """`general` for an elementwise op on what needs no conversion. False: it is not so, and nothing has been done."""
+    x: TensorBase = None
+    e: Node = None
+    f: Node = None
+    geometry: tuple = None
+    if len(others) > 1 or op.result is not None or not target._meta.dtype.is_floating_point:
+        return False
+    if others:
+        y = others[0]
+        if isinstance(y, TensorBase):
+            x = y
+            if x._meta is not target._meta or (x is not target and x._counter is not None and x._counter is target._counter):
+                return False
+        elif type(y) is not float and type(y) is not int:
+            return False
+    if state.grad_enabled and op.differentiable and (requires_grad(target) or (x is not None and requires_grad(x))):
+        geometry = check_inplace(target)        # before any history is asked for, which may be stale: another error
+        e = edge_of(target)
+        if x is not None:
+            f = edge_of(x)
+        if e is None and f is None:
+            return False
+    check_memory(target)
+    kernel = target._meta.backend.table[op.kernel]
+    array = kernel(target._array) if not others else kernel(target._array, x._array if x is not None else y)
+    node: OpNode = None
+    if e is not None or f is not None:
+        node = new_node(op.plan((e is not None) | ((f is not None) << 1)), state, target._meta)
+        node.edges = op.inputs      # a number counts as an input, see `binary` in apply.py
+        node.next0 = e
+        node.next1 = f
+        if (e is not None and target._output_number) or (f is not None and x._output_number):
+            node.input_numbers = (target._output_number if e is not None else 0, x._output_number if f is not None else 0)
+    overwrite(target, array, (target, *others), node, geometry, state)
+    return True
+
+
+@cython.cfunc
+def general(op: Primitive, target: TensorBase, others: tuple, state: State) -> object:
+    """Any op on any operands, in place."""
+    args: tuple = (target, *others)
+    inputs: tuple = args[:op.inputs]
+    i: cython.int
+    mask: cython.longlong = 0
+    recorded: cython.bint = False
+    geometry: tuple = None
+    edges = []
+    numbers = []
     if state.grad_enabled and op.differentiable and target._meta.dtype.differentiable:
         for i in range(len(inputs)):
             if isinstance(inputs[i], TensorBase):
-                x = inputs[i]
-                recorded |= x._leaf_requires_grad or x._node is not None or (x._view and base_requires_grad(x))
-        if recorded:
-            check_inplace(target)       # before any history is asked for, which may be stale: another error
+                recorded |= requires_grad(inputs[i])
+    if recorded:
+        geometry = check_inplace(target)
     check_memory(target)
     if recorded:
         for i in range(len(inputs)):
@@ -125,14 +184,25 @@ def write(op, target, others):
     if recorded:
         node = new_node(op.plan(mask), state, target._meta)
         node.connect(tuple(edges), tuple(numbers) if any(numbers) else None)
+    overwrite(target, array, args, node, geometry, state)
+    return None
+
+
+@cython.cfunc
+def overwrite(target: TensorBase, array, args: tuple, node: OpNode | None, geometry: tuple | None, state: State) -> object:
+    """Put the numbers of `array` into `target`, and have `node`, if there is one, be what made it of `args`."""
+    if node is not None:
         save_inputs(node, target, args, state)
-    target._meta.backend.kernels.copy_(target._array, array)
+    target._meta.backend.table[COPY](target._array, array)
+    if references(array) == HELD and target._meta.backend.recycle is not None:
+        target._meta.backend.recycle(array)
     counter = target.shared_counter()
     counter.value += 1
     if node is not None:
-        rebase(target, node)
-        save_outputs(node, target, state)
-    return target
+        rebase(target, node, geometry)
+        if cython.cast(Plan, node.plan).saves_output:
+            save_outputs(node, target, state)
+    return None
 
 
 @cython.cfunc

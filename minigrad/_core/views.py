@@ -52,6 +52,7 @@ if not cython.compiled:
     from minigrad._core.opnode import new_node, record
     from minigrad._core.saved import describe, short_name, spent
     from minigrad._core.state import current
+    from minigrad._core.tensor import wrap
 
 anomaly = cython.declare(Anomaly, _switch)
 # AutogradMeta.creation, see Note [How a view was made].
@@ -65,27 +66,20 @@ def geometry_of(view):
     new memory all the same, so we take the view for the beginning of the base; it is an error if it is larger.
     """
     base: TensorBase = view._extra.base
-    size = view._array.itemsize
-    distance = address(view._array) - address(base._array)
-    if view._meta.numel and (distance < 0 or distance + reach(view._array) > reach(base._array)):
-        distance = 0
-        if view._meta.dtype is not base._meta.dtype or reach(view._array) > reach(base._array):
-            raise AutogradError("MG-E115", "a view out of bounds for the storage of its base, since an assignment to .data, "
-                                "can neither be written to nor get its history made anew.", tensor=describe(view._meta),
-                                found=f"a base {describe(base._meta)}", fix="make the view again after the assignment")
-    offset = distance // size
-    return (tuple([s // size for s in base._array.strides]), view._meta.shape,
-            tuple([s // size for s in view._array.strides]), offset)
+    where: tuple = view._meta.backend.kernels.geometry(view._array, base._array)
+    if where[3] >= 0 or not view._meta.numel:
+        return where
+    if view._meta.dtype is not base._meta.dtype or reach(view) > reach(base):
+        raise AutogradError("MG-E115", "a view out of bounds for the storage of its base, since an assignment to .data, "
+                            "can neither be written to nor get its history made anew.", tensor=describe(view._meta),
+                            found=f"a base {describe(base._meta)}", fix="make the view again after the assignment")
+    return (*where[:3], 0)
 
 
-def reach(array):
+@cython.cfunc
+def reach(tensor: TensorBase) -> object:
     """How many bytes it is from the first element to the end of the last."""
-    return sum([(n - 1) * s for n, s in zip(array.shape, array.strides)], array.itemsize)
-
-
-def address(array):
-    """Address of the first element."""
-    return array.__array_interface__["data"][0]
+    return sum([(n - 1) * s for n, s in zip(tensor._array.shape, tensor._array.strides)], tensor._array.itemsize)
 
 
 # ---- a write through a view --------------------------------------------------------------------------------
@@ -113,9 +107,27 @@ class CopySlices(Node):
         if self.inner is None:
             raise spent(self)
         inner = self.inner
-        if inner.plan is not None and cython.cast(Plan, inner.plan).saves_output and current().grad_enabled:
+        recording: cython.bint = current().grad_enabled
+        if recording and inner.plan is not None and cython.cast(Plan, inner.plan).saves_output:
             inner = twin(inner)
         found: list = [None] * inner.edges
+        if recording or self.meta.dtype is not inner.meta.dtype:
+            self.recorded(grad, inner, wanted, found, results)
+        else:       # the same on arrays
+            kernels = self.meta.backend.kernels
+            part = kernels.copy(kernels.as_strided(cython.cast(TensorBase, grad)._array, *self.geometry))
+            inner.apply(wrap(part, inner.meta), wanted, found)
+            if self.next0 is not None and wanted & 1:
+                written = 0 if found[0] is None else cython.cast(TensorBase, found[0])._array
+                results[0] = wrap(kernels.as_strided_scatter(cython.cast(TensorBase, grad)._array, written, *self.geometry),
+                                  self.meta)
+        i: cython.Py_ssize_t
+        for i in range(1, len(found)):
+            results[i] = found[i]
+        return None
+
+    def recorded(self, grad, inner, wanted, found, results):
+        """Run `inner` on its part of the gradient, by ops: so that what they do can be differentiated again."""
         part = given.as_strided(grad, *self.geometry)
         real_part = self.meta.dtype.is_complex and not inner.meta.dtype.is_complex      # a write to x.real
         seen = part.real if real_part else part
@@ -127,10 +139,6 @@ class CopySlices(Node):
             written = part - seen + written         # the imaginary part is as it was
         if self.next0 is not None and wanted & 1:
             results[0] = given.as_strided_scatter(grad, written, *self.geometry)
-        i: cython.Py_ssize_t
-        for i in range(1, len(found)):
-            results[i] = found[i]
-        return None
 
     def release(self):
         if self.inner is not None:
@@ -150,14 +158,13 @@ def twin(inner: Node) -> Node:
     return node
 
 
-def rebase(target, node):
-    """Make `node` the history of `target`, which its op has just written to in place."""
+def rebase(target, node, geometry):
+    """Make `node` the history of `target`, which its op has just written to in place; `geometry` is that of a view."""
     if target._view:
-        check_creation(target, False)
         base: TensorBase = target._extra.base
-        copy = CopySlices(base, edge_of(base), base._output_number, node, geometry_of(target))
+        copy = CopySlices(base, edge_of(base), base._output_number, node, geometry)
         give_history(base, copy)
-        refresh(target)
+        renew(target, geometry)
     else:
         give_history(target, node)
 
@@ -201,16 +208,25 @@ def refresh(view: TensorBase):
     if extra.base_version == version:
         return
     check_creation(view, True)
+    renew(view, geometry_of(view))
+
+
+@cython.cfunc
+def renew(view: TensorBase, geometry: tuple) -> object:
+    """Make the grad_fn of a view anew: one that takes it out of the present history of its base, by its strides."""
+    extra: AutogradMeta = view._extra
+    base: TensorBase = extra.base
     old: Node = view._node
     number = view._output_number
     edge: Node = edge_of(base)
     view._output_number = 0
     # without an edge, if the base has no history but the view had one: it was made to require a gradient
     record(given.as_strided_op, current(), 1, 1, edge, None, (base._output_number,) if base._output_number else None,
-           view, None, None, (base, *geometry_of(view)))
+           view, None, None, (base, *geometry))
     if extra.retains_grad and old is not None:
         move_retained(old, number, view._node)
-    extra.base_version = version
+    extra.base_version = view.version()
+    return None
 
 
 # ---- what may not be written to ------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ Conventions
   * Views (`view`, `permute`, `expand` ...) share the memory of their argument.
   * Bad shapes raise `ValueError`; the ops have checked what they can and turn it into a message.
 
-Ops reach hot kernels by number (`Kernels.table`), the rest by name. `accumulate` must be the first: the
-engine calls it by its number (`_core/engine.py`).
+Ops reach hot kernels by number (`Kernels.table`), the rest by name. `accumulate` and `copy_` must
+be the first two: the core calls them by their numbers (`_core/task.py`, `_core/inplace.py`).
 """
 
 __all__ = ["CONTRACT", "NUMBER", "Kernels"]
@@ -27,6 +27,7 @@ __all__ = ["CONTRACT", "NUMBER", "Kernels"]
 CONTRACT = {
     # gradients and layout
     "accumulate": ("x, y", "True after x += y, if x owns its memory and has y's shape, dtype and strides; else False"),
+    "copy_": ("x, y", "None; x[...] = y, broadcast and cast"),
     "add_": ("x, y", "None; x += y"),
     "owns": ("x", "whether x is no view of other memory, and has no gaps or overlaps"),
     "obeys_layout": ("g, x", "whether g has the strides that the gradient of x should have"),
@@ -78,7 +79,6 @@ CONTRACT = {
     "copy": ("x", "a contiguous copy"),
     "cast": ("x, dtype", "x in another dtype; x itself if it has it"),
     "number": ("value, dtype", "a Python number that fits dtype: integers wrap around, as in C"),
-    "copy_": ("x, y", "None; x[...] = y, broadcast and cast"),
     "fill_": ("x, value", "None; x[...] = value"),
     # views
     "view": ("x, shape", "the view of that shape, or None if the strides do not allow one"),
@@ -88,8 +88,9 @@ CONTRACT = {
     "select": ("x, dim, index", "one slice, without the dimension"),
     "slice": ("x, dim, start, stop, step", "some of them, step > 0"),
     "diagonal": ("x, offset, dim1, dim2", "the diagonal, its dimension last"),
+    "geometry": ("x, base", "strides of base, shape, strides and offset of x in it, in elements of x; offset -1: x is elsewhere"),
     "as_strided": ("x, base_strides, shape, strides, offset", "a view on x laid out by base_strides (in elements), or on a copy"),
-    "as_strided_scatter": ("x, y, base_strides, shape, strides, offset", "x with y in that part of it"),
+    "as_strided_scatter": ("x, y, base_strides, shape, strides, offset", "x with y, an array or a number, in that part of it"),
     "as_strided_add": ("y, base_shape, base_strides, shape, strides, offset", "zeros with y added in that part"),
     "real": ("x", "the real part of a complex array"),
     "by_columns": ("x", "whether the matrix x lies column by column, and not row by row"),

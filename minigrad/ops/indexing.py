@@ -19,7 +19,7 @@ from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base import INT64, Linear, dimension, op, tensor_argument
 from minigrad.ops.copies import cast
-from minigrad.ops.joining import SliceBackward, select, slice_dim
+from minigrad.ops.joining import Slice, SliceBackward, select
 from minigrad.ops.views import alias, unsqueeze, view
 
 if not cython.compiled:
@@ -289,6 +289,10 @@ def basic(x, index, reading=True):
     Where nothing is left to do the view is x itself, unless it is for `reading`: ``x[...]`` and ``x[:]`` are
     new tensors.
     """
+    if type(index) is slice and x.ndim:
+        return sliced(x, 0, index, reading), None
+    if type(index) is int and x.ndim:
+        return at_index(x, 0, index), None
     items = [i if type(i) is int or type(i) is slice else as_tensor(i, x)
              for i in (index if isinstance(index, tuple) else (index,))]
     consumed = sum([1 if isinstance(i, (slice, int, np.integer)) and not isinstance(i, bool)
@@ -335,11 +339,19 @@ def sliced(x, dim, item, alone):
     if item.step is not None and operator.index(item.step) <= 0:
         raise TensorValueError("MG-E303", "step must be greater than zero",
                                fix="to reverse a dimension of size n, index with minigrad.arange(n - 1, -1, -1)")
-    start, stop, step = slice(*[None if v is None else operator.index(v) for v in (item.start, item.stop, item.step)]).indices(
-        x.shape[dim])
-    if not alone and not item.start and (start, stop, step) == (0, x.shape[dim], 1):    # x[-3:] is an op all the same
+    size = x._meta.shape[dim]
+    if not (plain_bound(item.start) and plain_bound(item.stop) and plain_bound(item.step)):
+        item = slice(*[None if v is None else operator.index(v) for v in (item.start, item.stop, item.step)])
+    start, stop, step = item.indices(size)
+    if start == 0 and stop == size and step == 1 and not alone and not item.start:      # x[-3:] is an op all the same
         return x
-    return slice_dim(x, dim, start, stop, step)
+    return call(Slice.op, (x, dim, start, max(start, stop), step))
+
+
+@cython.cfunc
+def plain_bound(v) -> cython.bint:
+    """Whether it is what a bound of a slice nearly always is."""
+    return v is None or type(v) is int
 
 
 def at_index(x, dim, item):

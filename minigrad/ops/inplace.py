@@ -187,7 +187,7 @@ given.zeros_like = selection.zeros_like
 
 def operand(name, other):
     """Raise unless `other` is a tensor or a number."""
-    if not isinstance(other, (TensorBase, *NUMBERS)):
+    if not isinstance(other, TensorBase) and not isinstance(other, NUMBERS):
         raise TensorTypeError("MG-E201", f"{name}(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
     return other
 

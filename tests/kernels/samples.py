@@ -165,6 +165,14 @@ for _dim, _start, _stop, _step in [(0, 0, 2, 1), (1, 1, 3, 1), (2, 0, 4, 2), (2,
            after=lambda x, *a, at=(_dim, _start, _stop, _step): (x, *at))
 for _offset in (-1, 0, 2):
     sample("diagonal", f"{_offset}", (3, 4), dtypes=("float32",), after=lambda x, o=_offset: (x, o, 0, 1))
+for _name, _of in [("row", lambda x: x[1]), ("column", lambda x: x[:, 1]), ("itself", lambda x: x), ("corner", lambda x: x[1:, ::2]),
+                   ("transposed", lambda x: x.T), ("elsewhere", lambda x: x.copy()), ("nothing", lambda x: x[:0])]:
+    sample("geometry", _name, (3, 4), dtypes=("float32", "int64"), after=lambda x, of=_of: (of(x), x))
+for _part in [((1,), (2, 2), (1, 2), 1), ((1,), (3,), (2,), 0), ((1,), (), (), 5), ((2,), (2,), (1,), 0)]:
+    sample("as_strided", f"{_part}", (6,), dtypes=("float32", "int64"), after=lambda x, p=_part: (x, *p))
+    sample("as_strided_scatter", f"{_part}", (6,), _part[1], dtypes=("float32", "int64"), after=lambda x, y, p=_part: (x, y, *p))
+    sample("as_strided_scatter", f"{_part} number", (6,), dtypes=("float32",), after=lambda x, p=_part: (x, 0, *p))
+    sample("as_strided_add", f"{_part}", _part[1], dtypes=("float32", "int64"), after=lambda y, p=_part: (y, (6,), *p))
 sample("as_strided", "plain", (6,), dtypes=("float32",), after=lambda x: (x, (1,), (2, 2), (1, 2), 1))
 sample("as_strided_scatter", "plain", (6,), (2, 2), dtypes=("float32",), after=lambda x, y: (x, y, (1,), (2, 2), (1, 2), 1))
 sample("as_strided_add", "overlapping", (2, 2), dtypes=("float32",), after=lambda y: (y, (6,), (1,), (2, 2), (1, 1), 1))

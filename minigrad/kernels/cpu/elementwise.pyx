@@ -1,6 +1,8 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
 """Elementwise kernels over the loops of ``loops.h``. What is not easy goes to ``numpy_ref``."""
 
+import numpy as np
+
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels.cpu.threads cimport threads
@@ -19,14 +21,15 @@ cdef extern from "loops.h" nogil:
     int MG_PARALLEL
     int MG_B_add, MG_B_sub, MG_B_mul, MG_B_div, MG_B_maximum, MG_B_minimum, MG_B_relu_backward
     int MG_B_sigmoid_backward, MG_B_tanh_backward, MG_B_rsub
-    int MG_U_neg, MG_U_sqrt, MG_U_rsqrt, MG_U_reciprocal, MG_U_abs, MG_U_relu, MG_U_square, MG_U_cube
+    int MG_U_neg, MG_U_sqrt, MG_U_rsqrt, MG_U_reciprocal, MG_U_abs, MG_U_relu, MG_U_square, MG_U_cube, MG_U_one_over_one_plus
     int MG_L_exp, MG_L_log, MG_L_log1p, MG_L_sin, MG_L_cos, MG_L_tanh, MG_L_sigmoid
 
 cdef enum:
     VV = 0      # layouts of a binary loop, see loops.h
     VS = 1
     SV = 2
-    FEW = 24    # below this a call of libm per element beats NumPy's 300 ns for a ufunc call
+    FUNCTIONS = 7   # as many as MG_L_...
+    FEW = 8     # up to this libm's functions are as fast as NumPy's loops
 
 
 cdef object run(int op, int kind, int layout, ndarray like, char *x, char *y):
@@ -125,14 +128,72 @@ cdef object unary(int op, object x, str twin):
     return z
 
 
-cdef object few(int op, object x, str twin):
-    """A function of libm, where there are few elements."""
+# ---- functions that NumPy computes several at a time ------------------------------------------------------------------
+
+# NumPy's loop for a function of one argument, and what it wants to be given, per kind; found in the ufunc. A call of
+# the ufunc costs 900 ns beside it. (PyUFuncObject is part of NumPy's C interface.)
+ctypedef void (*numpy_loop)(char **, const npy_intp *, const npy_intp *, void *) noexcept nogil
+
+cdef extern from "numpy/ufuncobject.h":
+    ctypedef struct PyUFuncObject:
+        int nin, nout, nargs, ntypes
+        numpy_loop *functions
+        void **data
+        char *types
+
+cdef numpy_loop numpy_loops[FUNCTIONS][2]
+cdef void *numpy_data[FUNCTIONS][2]
+
+
+cdef object find_loops(int op, object ufunc):
+    cdef PyUFuncObject *u = <PyUFuncObject *>ufunc
+    cdef int i, kind
+    for kind in range(2):
+        for i in range(u.ntypes):
+            if u.types[2 * i] == u.types[2 * i + 1] == (NPY_FLOAT32 if kind == 0 else NPY_FLOAT64):
+                numpy_loops[op][kind] = u.functions[i]
+                numpy_data[op][kind] = u.data[i]
+
+
+for op_, ufunc_ in [(MG_L_exp, np.exp), (MG_L_log, np.log), (MG_L_log1p, np.log1p), (MG_L_sin, np.sin), (MG_L_cos, np.cos),
+                    (MG_L_tanh, np.tanh)]:
+    find_loops(op_, ufunc_)
+
+
+cdef void call_loop(int op, int kind, char *x, char *z, npy_intp n) noexcept nogil:
+    """libm's function where there are few elements, else NumPy's loop."""
+    cdef char *args[2]
+    cdef npy_intp steps[2]
+    if n <= FEW or numpy_loops[op][kind] == NULL:
+        mg_libm_loops[op][kind](x, z, n)
+        return
+    args[0] = x
+    args[1] = z
+    steps[0] = steps[1] = item_size(kind)
+    numpy_loops[op][kind](args, &n, steps, numpy_data[op][kind])
+
+
+cdef object function(int op, object x, str twin):
     cdef int kind = easy(x)
     cdef ndarray z
-    if kind < 0 or size(<ndarray>x) > FEW:
+    cdef char *p
+    cdef char *r
+    cdef npy_intp n
+    if kind < 0:
         return getattr(numpy_ref, twin)(x)
     z = fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
-    mg_libm_loops[op][kind](data(<ndarray>x), data(z), size(z))
+    n = size(z)
+    p = data(<ndarray>x)
+    r = data(z)
+    if op == MG_L_sigmoid and n > FEW:      # 1 / (1 + exp(-x))
+        mg_unary_loops[MG_U_neg][kind](p, r, n)
+        call_loop(MG_L_exp, kind, r, r, n)
+        mg_unary_loops[MG_U_one_over_one_plus][kind](r, r, n)
+    elif n < MG_PARALLEL:
+        call_loop(op, kind, p, r, n)
+    else:
+        with nogil:
+            call_loop(op, kind, p, r, n)
     return z
 
 
@@ -212,31 +273,31 @@ def relu(x):
 
 
 def exp(x):
-    return few(MG_L_exp, x, "exp")
+    return function(MG_L_exp, x, "exp")
 
 
 def log(x):
-    return few(MG_L_log, x, "log")
+    return function(MG_L_log, x, "log")
 
 
 def log1p(x):
-    return few(MG_L_log1p, x, "log1p")
+    return function(MG_L_log1p, x, "log1p")
 
 
 def sin(x):
-    return few(MG_L_sin, x, "sin")
+    return function(MG_L_sin, x, "sin")
 
 
 def cos(x):
-    return few(MG_L_cos, x, "cos")
+    return function(MG_L_cos, x, "cos")
 
 
 def tanh(x):
-    return few(MG_L_tanh, x, "tanh")
+    return function(MG_L_tanh, x, "tanh")
 
 
 def sigmoid(x):
-    return few(MG_L_sigmoid, x, "sigmoid")
+    return function(MG_L_sigmoid, x, "sigmoid")
 
 
 def accumulate(x, y):

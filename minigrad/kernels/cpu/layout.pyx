@@ -2,10 +2,15 @@
 """Layout and views. A view is made in one step, from its shape and strides (60 ns; NumPy's own take 150
 to 3000)."""
 
+from libc.string cimport memmove
+
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
+
+cdef extern from "numpy/arrayobject.h":
+    int copy_into "PyArray_CopyInto"(ndarray, ndarray) except -1
 
 cdef enum:
     MOST_DIMS = 64
@@ -31,6 +36,18 @@ def copy_with_layout(g, x):
 
 def copy(x):
     return cnp.PyArray_NewCopy(<ndarray>x, cnp.NPY_CORDER)
+
+
+def copy_(x, y):
+    if type(x) is not ndarray or type(y) is not ndarray or typenum(<ndarray>x) != typenum(<ndarray>y):
+        return numpy_ref.copy_(x, y)
+    cdef ndarray a = <ndarray>x
+    cdef ndarray b = <ndarray>y
+    if (has_flags(a, cnp.NPY_ARRAY_CARRAY) and has_flags(b, cnp.NPY_ARRAY_CARRAY_RO) and ndim(a) == ndim(b)
+            and same_dims(dims(a), dims(b), ndim(a))):
+        memmove(data(a), data(b), size(a) * cnp.PyArray_ITEMSIZE(a))
+    else:
+        copy_into(a, b)
 
 
 def by_columns(x):
@@ -121,3 +138,122 @@ def slice(x, int dim, npy_intp start, npy_intp stop, npy_intp step):
 
 def cast(x, dtype):
     return x if x.dtype is dtype else numpy_ref.cast(x, dtype)
+
+
+# ---- parts of a base, by their strides -------------------------------------------------------------------
+
+
+def geometry(x, base):
+    if type(x) is not ndarray or type(base) is not ndarray:
+        return numpy_ref.geometry(x, base)
+    cdef ndarray a = <ndarray>x
+    cdef ndarray b = <ndarray>base
+    cdef npy_intp item = cnp.PyArray_ITEMSIZE(a), start = data(a) - data(b)
+    if size(a) > 0 and (start < 0 or start + reach(a) > reach(b)):
+        start = -item
+    return (in_items(strides(b), ndim(b), item), in_items(dims(a), ndim(a), 1), in_items(strides(a), ndim(a), item),
+            start // item)
+
+
+cdef tuple in_items(npy_intp *numbers, int n, npy_intp item):
+    if n == 1:
+        return (numbers[0] // item,)
+    return tuple([numbers[i] // item for i in range(n)])
+
+
+# Bytes from the first element to the end of the last.
+cdef npy_intp reach(ndarray a) noexcept:
+    cdef npy_intp total = cnp.PyArray_ITEMSIZE(a)
+    cdef int i
+    for i in range(ndim(a)):
+        total += (dims(a)[i] - 1) * strides(a)[i]
+    return total
+
+
+# Part of an array that lies row by row: a shape and strides, in bytes, that stay inside.
+cdef struct Part:
+    int ndim
+    npy_intp dims[MOST_DIMS]
+    npy_intp strides[MOST_DIMS]
+    npy_intp start
+
+
+# Fill in `part`; False if it would not lie in `elements` elements, or the base is not one that lies row by row.
+cdef bint find_part(Part *part, npy_intp elements, npy_intp item, tuple base_shape, tuple base_strides, tuple shape,
+                    tuple strides_, npy_intp offset) except -1:
+    cdef npy_intp step = 1, last = offset
+    cdef int i
+    for i in range(len(base_shape) - 1, -1, -1):
+        if <npy_intp>base_shape[i] != 1 and <npy_intp>base_strides[i] != step:
+            return False
+        step *= <npy_intp>base_shape[i]
+    part.ndim = len(shape)
+    if part.ndim > MOST_DIMS or step != elements:
+        return False
+    for i in range(part.ndim):
+        part.dims[i] = shape[i]
+        part.strides[i] = <npy_intp>strides_[i] * item
+        if part.dims[i] == 0 or part.strides[i] < 0:
+            return False
+        last += (part.dims[i] - 1) * <npy_intp>strides_[i]
+    part.start = offset * item
+    return 0 <= offset and last < elements
+
+
+# Whether no two indices name one element: each stride goes beyond what all smaller ones reach.
+cdef bint distinct(Part *part, npy_intp item) noexcept:
+    cdef npy_intp covered = item, best
+    cdef bint done[MOST_DIMS]
+    cdef int i, k, found
+    for i in range(part.ndim):
+        done[i] = part.dims[i] == 1
+    for k in range(part.ndim):
+        found = -1
+        for i in range(part.ndim):
+            if not done[i] and (found < 0 or part.strides[i] < best):
+                found, best = i, part.strides[i]
+        if found < 0:
+            return True
+        if best < covered:
+            return False
+        covered += best * (part.dims[found] - 1)
+        done[found] = True
+    return True
+
+
+def as_strided(x, base_strides, shape, strides, offset):
+    cdef Part part
+    cdef ndarray a
+    if type(x) is ndarray and is_contiguous(<ndarray>x):
+        a = <ndarray>x
+        if find_part(&part, size(a), cnp.PyArray_ITEMSIZE(a), x.shape, base_strides, shape, strides, offset):
+            return strided(a, part.ndim, part.dims, part.strides, data(a) + part.start)
+    return numpy_ref.as_strided(x, base_strides, shape, strides, offset)
+
+
+def as_strided_scatter(x, y, base_strides, shape, strides, offset):
+    cdef Part part
+    cdef ndarray z
+    if type(x) is ndarray and type(y) is ndarray:
+        z = <ndarray>x
+        if find_part(&part, size(z), cnp.PyArray_ITEMSIZE(z), x.shape, base_strides, shape, strides, offset):
+            z = <ndarray>cnp.PyArray_NewCopy(z, cnp.NPY_CORDER)
+            copy_(strided(z, part.ndim, part.dims, part.strides, data(z) + part.start), y)
+            return z
+    return numpy_ref.as_strided_scatter(x, y, base_strides, shape, strides, offset)
+
+
+def as_strided_add(y, base_shape, base_strides, shape, strides, offset):
+    cdef Part part
+    cdef ndarray z
+    cdef npy_intp d[MOST_DIMS]
+    cdef int i, n = len(base_shape)
+    if type(y) is ndarray and n <= MOST_DIMS:
+        for i in range(n):
+            d[i] = base_shape[i]
+        z = <ndarray>zeros(n, d, typenum(<ndarray>y), 0)
+        if find_part(&part, size(z), cnp.PyArray_ITEMSIZE(z), base_shape, base_strides, shape, strides, offset) \
+                and distinct(&part, cnp.PyArray_ITEMSIZE(z)):
+            copy_(strided(z, part.ndim, part.dims, part.strides, data(z) + part.start), y)
+            return z
+    return numpy_ref.as_strided_add(y, base_shape, base_strides, shape, strides, offset)

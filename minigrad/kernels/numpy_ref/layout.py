@@ -14,7 +14,7 @@ from minigrad.kernels.numpy_ref.elementwise import quiet
 
 __all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "by_columns",
            "cast", "contiguous", "copy", "copy_", "copy_with_layout", "diagonal", "empty",
-           "expand", "fill_", "full", "number", "obeys_layout", "owns", "permute", "real", "select", "slice", "unsqueeze",
+           "expand", "fill_", "full", "geometry", "number", "obeys_layout", "owns", "permute", "real", "select", "slice", "unsqueeze",
            "view"]
 
 
@@ -204,6 +204,24 @@ def copied(x, strides):
 
 def part_of(memory, shape, strides, offset):
     return stride_tricks.as_strided(memory[offset:], shape, in_bytes(strides, memory))
+
+
+def geometry(x, base):
+    start = address(x) - address(base)
+    if x.size and (start < 0 or start + reach(x) > reach(base)):
+        start = -x.itemsize
+    return (tuple([s // x.itemsize for s in base.strides]), x.shape, tuple([s // x.itemsize for s in x.strides]),
+            start // x.itemsize)
+
+
+def address(x):
+    """Address of the first element."""
+    return x.__array_interface__["data"][0]
+
+
+def reach(x):
+    """How many bytes it is from the first element to the end of the last."""
+    return sum([(n - 1) * s for n, s in zip(x.shape, x.strides)], x.itemsize)
 
 
 def as_strided(x, base_strides, shape, strides, offset):
