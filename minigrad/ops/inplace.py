@@ -13,7 +13,7 @@ from minigrad._core.inplace import write
 from minigrad._core.promotion import operands_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError, TensorTypeError
-from minigrad.ops import arithmetic, copies, functions, indexing, joining, selection, views
+from minigrad.ops import arithmetic, copies, functions, indexing, selection, views
 from minigrad.ops.arithmetic import scaled
 from minigrad.ops.base import NUMBERS, Linear, Op, View, op, tensor_argument
 from minigrad.ops.selection import Clamp, ClampTensor, clamp_limits, promoted

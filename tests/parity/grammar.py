@@ -176,7 +176,7 @@ class Choice:
     def w(self):
         """As y, and laid out as x: PyTorch and numpy differ in which of two layouts the result has."""
         def alike(y):
-            same = y.is_contiguous() and self.tensor.is_contiguous() or y.numel() == 1
+            same = (y.is_contiguous() and self.tensor.is_contiguous()) or y.numel() == 1
             return same or (tuple(y.shape), y.stride()) == (self.shape_of_x, self.tensor.stride())
         name = self.y
         return name if attempt(alike, self.found.get(name)) is True else self.x
@@ -187,7 +187,7 @@ class Choice:
         def harmless(y):
             x = self.tensor
             return memory(x) != memory(y) or (x.data_ptr(), x.shape, x.stride()) == (y.data_ptr(), y.shape, y.stride()) \
-                or x.is_contiguous() and y.is_contiguous()
+                or (x.is_contiguous() and y.is_contiguous())
         name = self.y
         return name if attempt(harmless, self.found.get(name)) is True else self.x
 
@@ -323,8 +323,7 @@ def made(seed, torch):
             line = (mode if kind != "run" else mode.replace("packed(", "packed_in_silence(")) + template
             line = line.format_map(Choice(dice, program, k))
             error = program.step(line)
-            if error is None and largest(program) > LARGEST or error == "NameError" or error is not None and (
-                    errors == 0 or dice.random() > (1 if any(key in program.error for key in KEYS[1:]) else DULL)):
+            if unwanted(program, error, errors, dice):
                 program.close()
                 program = Program(torch)        # take it back
                 for before, _ in lines:
@@ -335,3 +334,12 @@ def made(seed, torch):
             break
     program.close()
     return lines
+
+
+def unwanted(program, error, errors, dice):
+    """Whether the last line is to be taken back. `errors` says how many may still raise."""
+    if error is None:
+        return largest(program) > LARGEST
+    if error == "NameError" or errors == 0:
+        return True
+    return dice.random() > (1 if any(key in program.error for key in KEYS[1:]) else DULL)

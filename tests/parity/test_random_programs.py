@@ -4,12 +4,14 @@ After each line the two must agree on every tensor: its numbers, gradient, versi
 were given, in order; or on the class of the error that the line, or looking at the tensor, raises. A failure prints the
 shortest program that shows it. What is drawn stands in `grammar.py`, what is compared in `programs.py`.
 
-The tests run the same 300 programs every time. For more, with a progress bar, in the mode of the environment:
+The tests run the same 300 programs every time. For more, with a progress bar:
 
-    make fuzz                                                   20,000 programs compiled, 3,000 interpreted
-    MINIGRAD_PROGRAMS=5000 MINIGRAD_FIRST_PROGRAM=20000 python -m tests.parity.test_random_programs
+    make fuzz                                                               20,000 programs compiled, 3,000 interpreted
+    make fuzz MINIGRAD_PROGRAMS=1000 MINIGRAD_FIRST_PROGRAM=20000           1,000 others compiled, 150 interpreted
+    MINIGRAD_PROGRAMS=1000 python -m tests.parity.test_random_programs      in one mode, that of the environment
 
-MINIGRAD_PROGRAMS says how many programs are tried; MINIGRAD_FIRST_PROGRAM is the number of the first.
+MINIGRAD_PROGRAMS says how many programs are tried; MINIGRAD_FIRST_PROGRAM is the number of the first. A program depends on
+its number alone, so a failure is seen again with that number and MINIGRAD_PROGRAMS=1.
 """
 
 import os
@@ -25,7 +27,7 @@ from tests.parity.programs import difference, report  # noqa: E402
 
 PROGRAMS = int(os.environ.get("MINIGRAD_PROGRAMS", "300"))
 FIRST = int(os.environ.get("MINIGRAD_FIRST_PROGRAM", "0"))
-CHUNKS = 20
+CHUNKS = 20         # tests that these are spread over
 
 
 def failure(seed):
