@@ -40,6 +40,15 @@ def test_last_node_computes_nothing(m, part):
     assert set(seen) == {None} and y.grad is not None
 
 
+def test_edges_of_nothing_joined(m):
+    """graph/N-10: an edge per tensor, also where none of them has an element."""
+    x = m.zeros(0, requires_grad=True)
+    y = m.cat([x, x * 1])
+    assert [node.name().split("::")[-1] for node, _ in y.grad_fn.next_functions] == ["AccumulateGrad", "MulBackward0"]
+    y.sum().backward()
+    assert x.grad.tolist() == []
+
+
 def test_formulas_compute_what_is_needed(m):
     """engine/X-09: a product whose second factor is not asked for gives no gradient of it."""
     x, w = leaf(m, 2.), leaf(m, 3.)
