@@ -43,6 +43,47 @@ def chain(shape, which, grad=True):
     return make
 
 
+def in_place(which, part=None):
+    """``x.mul_(b)`` and ``x.add_(a)`` fifty times, on 64 elements or a `part` of them, and the backward."""
+    x, b, a = array(64), array(64, 0.9, 1.1), array(64, -0.1, 0.1)
+
+    def make(m, name):
+        start, factor, offset = m.tensor(x).requires_grad_(), m.tensor(b), m.tensor(a)
+        factor.requires_grad_("b" in which)
+        gradient = m.ones(64)
+        if part is not None:
+            factor, offset = factor[part], offset[part]
+
+        def run():
+            y = start * 1
+            for _ in range(50):
+                view = y if part is None else y[part]
+                view.mul_(factor)
+                view.add_(offset)
+            y.backward(gradient)
+            start.grad = None
+        return run
+    return make
+
+
+def packed(op):
+    """A hundred nodes whose saved tensors pass a pair of hooks, forward and backward."""
+    x, b = array(64, 0.1, 1.0), array(64, 0.9, 1.1)
+
+    def make(m, name):
+        start, factor, gradient = m.tensor(x).requires_grad_(), m.tensor(b), m.ones(64)
+
+        def run():
+            y = start
+            with m.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+                for _ in range(100):
+                    y = y * factor if op == "mul" else y.sin()
+            y.backward(gradient)
+            start.grad = None
+        return run
+    return make
+
+
 def training_step(m, model, optimizer, inputs, labels):
     """What is timed of a classifier: gradients to None, forward, loss, backward, a step of the optimiser."""
     criterion = m.nn.CrossEntropyLoss()
@@ -144,6 +185,10 @@ SCENARIOS = [
     *[Scenario(f"the same, gradients of x, b and a, {shape}", floor, chain(shape, "xba"), 6 if np.prod(shape) > 1e5 else 2)
       for shape, floor in CHAINS],
     Scenario("chain of 200 ops, (8,), no_grad", 5.0, chain((8,), "", grad=False)),
+    Scenario("100 in-place ops, (64,), forward + backward", 5.0, in_place("x")),
+    Scenario("the same, on a view of half of it", 1.5, in_place("x", slice(32))),
+    Scenario("saved-tensor hooks, 100 mul, (64,), forward + backward", 4.0, packed("mul")),
+    Scenario("saved-tensor hooks, 100 sin, (64,), forward + backward", 4.0, packed("sin")),
     Scenario("MLP training step, batch 64, 64-128-10, Adam", 3.0, mlp()),
     Scenario("RNN of 64 steps, batch 16, hidden 64, forward + backward", 1.5, rnn()),
     Scenario("LeNet training step, 28x28, batch 32, SGD", 1.0, lenet()),

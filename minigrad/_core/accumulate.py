@@ -183,9 +183,9 @@ def only_base(view: TensorBase) -> cython.bint:
 def add_in_place(old: TensorBase, new: TensorBase) -> object:
     """``old += new``, where the user may see it: the version goes up."""
     if old._meta is new._meta or old._meta.fits(new._meta):
-        old._meta.backend.kernels.add_(old._array, new._array)
         counter = old.shared_counter()
-        counter.value += 1
+        counter.bump("accumulation into .grad")
+        old._meta.backend.kernels.add_(old._array, new._array)
     else:
         cython.cast(object, old).add_(new)
 

@@ -18,6 +18,7 @@ import warnings
 import cython
 
 from minigrad._core.tensor import TensorBase
+from minigrad._core.watch import watch
 from minigrad.errors import AutogradError
 
 
@@ -28,6 +29,12 @@ class Anomaly:
     def __init__(self):
         self.enabled = False
         self.check_nan = True
+
+    def switch(self, enabled, check_nan):
+        """Set both flags."""
+        self.enabled, self.check_nan = enabled, check_nan
+        watch.anomaly = enabled
+        watch.settle()
 
 
 anomaly = Anomaly()

@@ -4,7 +4,7 @@
                    1. check      may x be written to?                        before anything is touched
                    2. compute    the new numbers, in the dtype of x
                    3. save       the operands that the formulas need; of x itself a copy of the old numbers
-                   4. write, and count the version up
+                   4. count the version up, and write
                    5. rebase     the op's node becomes x's history           views.py
                    6. save       the results that the formulas need, at the new version
 
@@ -150,7 +150,7 @@ def quick(op: Primitive, target: TensorBase, others: tuple, state: State) -> cyt
         node.next1 = f
         if (e is not None and target._output_number) or (f is not None and x._output_number):
             node.input_numbers = (target._output_number if e is not None else 0, x._output_number if f is not None else 0)
-    overwrite(target, array, (target, *others), node, geometry, state)
+    overwrite(op, target, array, (target, *others), node, geometry, state)
     return True
 
 
@@ -184,20 +184,21 @@ def general(op: Primitive, target: TensorBase, others: tuple, state: State) -> o
     if recorded:
         node = new_node(op.plan(mask), state, target._meta)
         node.connect(tuple(edges), tuple(numbers) if any(numbers) else None)
-    overwrite(target, array, args, node, geometry, state)
+    overwrite(op, target, array, args, node, geometry, state)
     return None
 
 
 @cython.cfunc
-def overwrite(target: TensorBase, array, args: tuple, node: OpNode | None, geometry: tuple | None, state: State) -> object:
-    """Put the numbers of `array` into `target`, and have `node`, if there is one, be what made it of `args`."""
+def overwrite(op: Primitive, target: TensorBase, array, args: tuple, node: OpNode | None, geometry: tuple | None,
+              state: State) -> object:
+    """Put the numbers of `array` into `target`, and have `node`, if there is one, be what `op` made it of `args` with."""
     if node is not None:
         save_inputs(node, target, args, state)
+    counter = target.shared_counter()
+    counter.bump(op.name)
     target._meta.backend.table[COPY](target._array, array)
     if references(array) == HELD and target._meta.backend.recycle is not None:
         target._meta.backend.recycle(array)
-    counter = target.shared_counter()
-    counter.value += 1
     if node is not None:
         rebase(target, node, geometry)
         if cython.cast(Plan, node.plan).saves_output:

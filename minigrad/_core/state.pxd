@@ -13,5 +13,6 @@ cdef class State:
     cdef public int depth
     cdef public list saved_hooks
     cdef public object saved_hooks_disabled
+    cdef public object keeper
 
 cpdef State current()

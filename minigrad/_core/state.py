@@ -34,6 +34,7 @@ class State:
         self.depth = 0                  # how many backward calls are nested in this thread
         self.saved_hooks = []           # the stack of saved_tensors_hooks
         self.saved_hooks_disabled = None    # the message of disable_saved_tensors_hooks, if inside one
+        self.keeper = None              # what copies saved tensors before a write: allow_mutation_on_saved_tensors
 
     def set_modes(self, grad_enabled, inference, forward_level):
         """Set the three modes together, and `ordinary`, which follows from them."""

@@ -425,10 +425,9 @@ class Variable(TensorBase):
         """
         return self._inference
 
-    def bump(self):
-        """Count one in-place write to the storage."""
-        counter = self.shared_counter()
-        counter.value += 1
+    def bump(self, name):
+        """Count a write to the storage that is about to happen, by what is called `name`."""
+        self.shared_counter().bump(name)
 
     @property
     def retains_grad(self):

@@ -49,13 +49,13 @@ class set_detect_anomaly:
 
     def __init__(self, mode, check_nan=True):
         self.before = anomaly.enabled, anomaly.check_nan
-        anomaly.enabled, anomaly.check_nan = bool(mode), bool(check_nan)
+        anomaly.switch(bool(mode), bool(check_nan))
 
     def __enter__(self):
         return None
 
     def __exit__(self, *exc_info):
-        anomaly.enabled, anomaly.check_nan = self.before
+        anomaly.switch(*self.before)
 
 
 class detect_anomaly:
@@ -81,7 +81,7 @@ class detect_anomaly:
                       "debugging.", UserWarning, stacklevel=2)
 
     def __enter__(self):
-        anomaly.enabled, anomaly.check_nan = True, bool(self.check_nan)
+        anomaly.switch(True, bool(self.check_nan))
 
     def __exit__(self, *exc_info):
-        anomaly.enabled, anomaly.check_nan = self.before
+        anomaly.switch(*self.before)

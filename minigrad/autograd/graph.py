@@ -126,7 +126,7 @@ def increment_version(tensor):
                                 found=type(x).__name__)
     for x in tensors:
         if not x.is_inference():
-            x.bump()
+            x.bump("increment_version")
 
 
 class saved_tensors_hooks:

@@ -146,8 +146,8 @@ class Optimizer:
                 for param in group["params"]:
                     grad = param.grad
                     if grad is not None:
+                        param.bump(type(self).__name__ + ".step")
                         self.update(param, grad, group, self.state[param])
-                        param.bump()
         return loss
 
     def update(self, param, grad, group, state):

@@ -1,0 +1,8 @@
+cdef class Watch:
+    cdef public bint debug
+    cdef public bint anomaly
+    cdef public int keepers
+    cdef public bint places
+    cdef public bint writes
+
+cpdef tuple here()

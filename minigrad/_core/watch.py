@@ -1,0 +1,51 @@
+"""Who wants to know of a write: switches that are off in an ordinary run.
+
+    mg.debug()                             note the file and line of every save and every write     minigrad/_debug.py
+    anomaly mode                           the same, and whole tracebacks                           anomaly.py
+    allow_mutation_on_saved_tensors()      keep a copy of what is about to be written to            autograd/graph.py
+
+They are fields of one object, for all threads, so that what runs often asks for all of them at the price of one
+load: a write reads `writes`, the making of a node reads `places`.
+
+Mirrors nothing: PyTorch tells which tensor was overwritten, not where.
+Read next: ``version.py``, where writes are counted.
+"""
+
+import os
+import sys
+
+import cython
+
+PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+DEMO = os.path.join(PACKAGE, "demo") + os.sep       # written as users write
+
+
+@cython.cclass
+class Watch:
+    """The switches. `places` and `writes` follow from the others."""
+
+    def __init__(self):
+        self.debug = False
+        self.anomaly = False
+        self.keepers = 0        # how many threads are inside allow_mutation_on_saved_tensors()
+        self.places = False     # whether the file and line of saves and writes are noted
+        self.writes = False     # whether anybody wants to know of writes
+
+    def settle(self):
+        """Bring the fields that follow from the others up to date."""
+        self.places = self.debug or self.anomaly
+        self.writes = self.places or self.keepers > 0
+
+
+watch = Watch()
+
+
+def here():
+    """Where the user's program is now: (file, line) of the innermost frame outside of minigrad."""
+    frame = sys._getframe()
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(PACKAGE) or name.startswith(DEMO):
+            return name, frame.f_lineno
+        frame = frame.f_back
+    return "", 0
