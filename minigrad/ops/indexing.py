@@ -343,7 +343,7 @@ def sliced(x, dim, item, alone):
     if not (plain_bound(item.start) and plain_bound(item.stop) and plain_bound(item.step)):
         item = slice(*[None if v is None else operator.index(v) for v in (item.start, item.stop, item.step)])
     start, stop, step = item.indices(size)
-    if start == 0 and stop == size and step == 1 and not alone and not item.start:      # x[-3:] is an op all the same
+    if not alone and step == 1 and not item.start and (item.stop is None or item.stop >= size):     # x[-3:] is an op all the same
         return x
     return call(Slice.op, (x, dim, start, max(start, stop), step))
 

@@ -124,7 +124,8 @@ def test_node(m, name, write):
 
 
 @pytest.mark.parametrize("part, through_a_view", [
-    (slice(None), False), (slice(0, 3), False), (slice(0, 9), False), (slice(-3, None), True), (slice(1, None), True)])
+    (slice(None), False), (slice(0, 3), False), (slice(0, 9), False), (slice(-3, None), True), (slice(1, None), True),
+    (slice(None, -1), True)])
 @pytest.mark.parametrize("size", [3, 0])
 def test_assignment_to_all(m, size, part, through_a_view):
     """A slice that begins at 0 and takes all is the tensor itself; one that begins elsewhere is a view, though it takes all too."""

@@ -64,7 +64,7 @@ STATE = [
     "m.set_grad_enabled({flag})", "m.set_grad_enabled(True)",
 ]
 DATA = [
-    "{x}.data.mul_(2)", "{x}.data[{i}] = 1.", "{x}.data.copy_({y}.data)", "{x}.data = {x}.data * 2", "{x}.data = {x}.detach().clone()",
+    "{x}.data.mul_(2)", "{x}.data[{i}] = 1.", "{x}.data.copy_({y}.data)", "{dense}.data = {x}.data * 2", "{dense}.data = {x}.detach().clone()",
     "{x}.detach().mul_(2)", "{x}.detach()[{i}] = 0.", "{x}.detach().numpy()[...] = 2", "{x}.data.zero_()",
     "m.autograd.graph.increment_version({x})", "m.autograd.graph.increment_version([{x}, {x}])",
 ]
