@@ -15,7 +15,7 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test parity lint types bench build wheel sizes clean
+.PHONY: help demo test parity fuzz lint types bench build wheel sizes clean
 
 help:                               ## What there is to make.
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -30,6 +30,11 @@ test: .venv/test .venv/build        ## Run the tests, compiled and interpreted.
 parity: .venv/test .venv/parity .venv/build   ## Compare with PyTorch 2.13.0, which this installs: all tests that ask it.
 	MINIGRAD_PURE=0 MINIGRAD_EXPECT=compiled $(PYTEST) $(PARITY)
 	MINIGRAD_PURE=1 $(PYTEST) $(PARITY)
+
+FUZZ = $(PY) -m tests.parity.test_random_programs
+fuzz: .venv/test .venv/parity .venv/build     ## Run random programs on PyTorch and on minigrad, and compare every line. Takes half an hour.
+	MINIGRAD_PURE=0 MINIGRAD_PROGRAMS=$${MINIGRAD_PROGRAMS:-20000} $(FUZZ)
+	MINIGRAD_PURE=1 MINIGRAD_PROGRAMS=$$(( $${MINIGRAD_PROGRAMS:-20000} * 3 / 20 )) $(FUZZ)
 
 lint: .venv/lint                    ## ruff
 	.venv/bin/ruff check .

@@ -287,3 +287,29 @@ def test_write_counts_versions():
     view[0] = 3.0
     assert x._version == view._version == 3
     assert x.tolist() == [[2.0, 2.0, 2.0], [3.0, 2.0, 2.0]]
+
+
+@pytest.mark.parametrize("index", [slice(0, 2), 1, [0, 1], ...])
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (1, 3), (1, 1, 3), (2, 3)])
+def test_graph_of_an_assignment(shape, index):
+    """A value loses its leading dimensions of size 1 and is then expanded, by the nodes that PyTorch has for it."""
+    torch = pytest.importorskip("torch")
+
+    def run(m):
+        x, value = m.zeros(2, 3), m.ones(shape, requires_grad=True)
+        try:
+            x[index] = value
+        except RuntimeError:
+            return None
+        names, node = [], x.grad_fn
+        while node is not None:
+            names.append(node.name().split("::")[-1])
+            node = node.next_functions[-1][0] if node.next_functions else None
+        x.sum().backward()
+        return names, value.grad.tolist()
+    assert run(mg) == run(torch)
+
+
+def test_index_must_be_a_tensor():
+    with pytest.raises(TypeError, match="index_add_.*must be Tensor"):
+        mg.zeros(3).index_add_(0, [0, 1], mg.ones(2))

@@ -335,8 +335,12 @@ def look_at(view, source, creation):
 
 @cython.cfunc
 def remember(op: Primitive, state: State, args: tuple, tensors: tuple, out: TensorBase, outs) -> object:
-    """Record the op if one of its inputs requires a gradient."""
+    """Record the op if one of its inputs requires a gradient, and save for those that it flows to.
+
+    A view made under no_grad may require one, through its base, and still have no history.
+    """
     mask: cython.longlong = 0
+    required: cython.bint = False
     numbered: cython.bint = False
     i: cython.Py_ssize_t
     edges = []
@@ -350,11 +354,12 @@ def remember(op: Primitive, state: State, args: tuple, tensors: tuple, out: Tens
             if edge is not None:
                 number = cython.cast(TensorBase, x)._output_number
                 numbered |= number != 0
-            if edge is not None or (cython.cast(TensorBase, x)._view and base_requires_grad(x)):
                 mask = ALL if op.variadic else mask | (1 << i)
+            elif cython.cast(TensorBase, x)._view and base_requires_grad(x):
+                required = True
         edges.append(edge)
         numbers.append(number)
-    if mask == 0:
+    if mask == 0 and not required:
         return None
     if outs is None and not out._meta.dtype.differentiable:
         return None

@@ -52,12 +52,12 @@ def check_inplace(target):
     geometry: tuple = None
     if target._view:
         check_creation(target, False)
-        geometry = geometry_of(target)
         base = target._extra.base
         if base._node is None and (base._leaf_requires_grad or target._leaf_requires_grad or target._node is not None):
             raise AutogradError(
                 "MG-E121", "a view of a leaf Variable that requires grad is being used in an in-place operation.",
                 tensor=describe(target._meta), fix="write under no_grad(), or to a clone() of the leaf")
+        geometry = geometry_of(target)
     if target._leaf_requires_grad and target._node is None:
         raise AutogradError(
             "MG-E121", "a leaf Variable that requires grad is being used in an in-place operation.",
@@ -109,11 +109,14 @@ def write(op, target, others):
     if target._inference and not state.inference:
         raise AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
                             tensor=describe(target._meta), fix="clone() it to get a normal tensor")
-    if type(target._array) is not ndarray or not row_by_row(target._array):
-        check_memory(target)
     if not state.ordinary or op.kernel < 0 or not quick(op, target, others, state):
         general(op, target, others, state)
     return target
+
+
+@cython.cfunc
+def requires_grad(x: TensorBase) -> cython.bint:
+    return x._node is not None or x._leaf_requires_grad or (x._view and base_requires_grad(x))
 
 
 @cython.cfunc
@@ -133,16 +136,15 @@ def quick(op: Primitive, target: TensorBase, others: tuple, state: State) -> cyt
                 return False
         elif type(y) is not float and type(y) is not int:
             return False
-    if state.grad_enabled and op.differentiable:
+    if state.grad_enabled and op.differentiable and (requires_grad(target) or (x is not None and requires_grad(x))):
+        geometry = check_inplace(target)        # before any history is asked for, which may be stale: another error
         e = edge_of(target)
         if x is not None:
             f = edge_of(x)
-            if f is None and x._view and base_requires_grad(x):
-                return False
-        if e is not None or f is not None:
-            geometry = check_inplace(target)
-        elif target._view and base_requires_grad(target):
+        if e is None and f is None:
             return False
+    if type(target._array) is not ndarray or not row_by_row(target._array):
+        check_memory(target)
     kernel = target._meta.backend.table[op.kernel]
     array = kernel(target._array) if not others else kernel(target._array, x._array if x is not None else y)
     node: OpNode = None
@@ -162,32 +164,29 @@ def general(op: Primitive, target: TensorBase, others: tuple, state: State) -> o
     """Any op on any operands, in place."""
     args: tuple = (target, *others)
     inputs: tuple = args[:op.inputs]
-    x: TensorBase
     i: cython.int
     mask: cython.longlong = 0
+    recorded: cython.bint = False
     geometry: tuple = None
     edges = []
     numbers = []
-    if state.grad_enabled and op.differentiable:
+    if state.grad_enabled and op.differentiable and target._meta.dtype.differentiable:
         for i in range(len(inputs)):
-            edge = None
-            number = 0
             if isinstance(inputs[i], TensorBase):
-                x = inputs[i]
-                edge = edge_of(x)
-                number = x._output_number if edge is not None else 0
-                if edge is not None or (x._view and base_requires_grad(x)):
-                    mask |= cython.cast(cython.longlong, 1) << i
+                recorded |= requires_grad(inputs[i])
+    if recorded:
+        geometry = check_inplace(target)
+    check_memory(target)
+    if recorded:
+        for i in range(len(inputs)):
+            edge = edge_of(inputs[i]) if isinstance(inputs[i], TensorBase) else None
+            if edge is not None:
+                mask |= cython.cast(cython.longlong, 1) << i
             edges.append(edge)
-            numbers.append(number)
-        if mask != 0:
-            if not target._meta.dtype.differentiable:
-                mask = 0
-            else:
-                geometry = check_inplace(target)
+            numbers.append(cython.cast(TensorBase, inputs[i])._output_number if edge is not None else 0)
     array = computed(op, target, args) if state.ordinary or not state.interceptors else None
     node: OpNode = None
-    if mask != 0:
+    if recorded:
         node = new_node(op.plan(mask), state, target._meta)
         node.connect(tuple(edges), tuple(numbers) if any(numbers) else None)
     overwrite(op, target, array, args, node, geometry, state)

@@ -194,6 +194,8 @@ class OpNode(Node):
         if plan.joint is not None:
             needs = tuple([node is not None and (i > 62 or (wanted >> i) & 1 != 0)
                            for i, node in enumerate(self.next_nodes())])
+            if True not in needs:
+                return None
             for i, result in enumerate(plan.joint(grad, needs, *values)):
                 results[i] = result
             return None

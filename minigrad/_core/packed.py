@@ -40,7 +40,8 @@ class PackedTensor:
                 f"{type(data).__name__}",
                 node=owner.name(), fix="return the tensor that pack_hook was given, or a copy of it")
         source = cython.cast(TensorBase, data)
-        if self.output == NOT_AN_OUTPUT and self.node is None and source._node is None and not source._leaf_requires_grad:
+        if not (self.leaf or self.node is not None or self.output != NOT_AN_OUTPUT or source._node is not None
+                or source._leaf_requires_grad):
             return source
         tensor = wrap(source._array, source._meta)
         tensor._counter = source.shared_counter()
@@ -49,7 +50,8 @@ class PackedTensor:
             tensor._output_number = self.output
         elif self.leaf:
             tensor._leaf_requires_grad = True
-            tensor.extras().accumulator = weakref.ref(self.node)
+            if self.node is not None:       # a view made under no_grad of what requires a gradient has none
+                tensor.extras().accumulator = weakref.ref(self.node)
         else:
             tensor._node = self.node
             tensor._output_number = self.number
@@ -78,7 +80,7 @@ def packed(tensor, pack, unpack, output, state):
     saved.output = output
     saved.node = None if output != NOT_AN_OUTPUT else edge_of(tensor)
     saved.number = tensor._output_number
-    saved.leaf = tensor._node is None
+    saved.leaf = tensor._node is None and tensor.requires_grad
     return saved
 
 

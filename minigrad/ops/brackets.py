@@ -26,7 +26,8 @@ from minigrad.ops.joining import Slice, select
 from minigrad.ops.masking import check_number
 from minigrad.ops.overwriting import broadcasts_to, copy_, fill_
 from minigrad.ops.pairs import in_place_too
-from minigrad.ops.views import alias, unsqueeze
+from minigrad.ops.views import alias, expand, unsqueeze
+from minigrad.ops.views import view as reshaped
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -103,7 +104,7 @@ def sliced(x, dim, item, alone):
     if not (plain_bound(item.start) and plain_bound(item.stop) and plain_bound(item.step)):
         item = slice(*[None if v is None else operator.index(v) for v in (item.start, item.stop, item.step)])
     start, stop, step = item.indices(size)
-    if start == 0 and stop == size and step == 1 and not alone:
+    if not alone and step == 1 and not item.start and (item.stop is None or item.stop >= size):     # x[-3:] is an op all the same
         return x
     return call(Slice.op, (x, dim, start, max(start, stop), step))
 
@@ -221,15 +222,19 @@ def assign(view, value):
         value = view.new_tensor(value)
     if value.ndim == 0 and view.ndim > 0:
         fill_(view, value)
-        return
-    copy_(view, without_leading_ones(value, view.ndim))
+    elif value.shape == view.shape:
+        copy_(view, value)
+    else:
+        value = reshaped(value, leading_ones_off(value))
+        copy_(view, value if value.shape == view.shape else expand(value, *view.shape))
 
 
-def without_leading_ones(value, ndim):
-    """`value` without dimensions of size 1 in front that are more than `ndim`."""
-    while value.ndim > ndim and value._meta.shape[0] == 1:
-        value = select(value, 0, 0)
-    return value
+def leading_ones_off(value):
+    """The shape of `value` without dimensions of size 1 in front."""
+    shape = tuple(value._meta.shape)
+    while shape and shape[0] == 1:
+        shape = shape[1:]
+    return shape
 
 
 def dtypes_differ(target, value):
@@ -246,7 +251,9 @@ def put(view, indices, value):
         if value.numel() != 1:
             raise dtypes_differ(view, value)
         value = cast(value, view.dtype)
-    value = without_leading_ones(value, len(result_shape(view, indices)))
+    shape = leading_ones_off(value)
+    if shape != tuple(value._meta.shape):
+        value = reshaped(value, shape)
     check_broadcasts(value, view, indices)
     write(IndexPut.op, view, (value, indices, False))
 

@@ -115,7 +115,8 @@ def clamp_(self, min=None, max=None):
     >>> mg.tensor([-1., 2.]).clamp_(0, 1)
     tensor([0., 1.])
     """
-    clamp_limits("clamp_", min, max)
+    if operands_dtype((self, *clamp_limits("clamp_", min, max))).is_complex:
+        raise ShapeError("MG-E203", "clamp is not supported for complex types")
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
         return write(ClampTensor.op, self, tuple([None if limit is None else promoted("clamp_", self, self, limit)[1]
                                                   for limit in (min, max)]))

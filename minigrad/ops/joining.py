@@ -337,7 +337,7 @@ def cat(tensors, dim=0, *, out=None):
     for i, x in enumerate(found):
         if x.ndim == 0:
             raise ShapeError("MG-E205", f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    kept = tuple([x for x in found if x._meta.shape != (0,)]) or found[:1]
+    kept = tuple([x for x in found if x._meta.shape != (0,)]) or tuple(found)
     first = kept[0]._meta.shape
     at = dimension(dim, len(first))
     for i, x in enumerate(kept):

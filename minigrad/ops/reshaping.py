@@ -7,7 +7,8 @@ import cython
 
 from minigrad.errors import ShapeError
 from minigrad.ops.base import dimension, tensor_argument
-from minigrad.ops.views import Permute, expand, inferred, reshape, transpose, view
+from minigrad.ops.copies import contiguous
+from minigrad.ops.views import Permute, alias, expand, inferred, reshape, transpose, view
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -27,6 +28,8 @@ def movedim(input, source, destination):
     if len(sources) != len(targets) or len(set(sources)) != len(sources) or len(set(targets)) != len(targets):
         raise ShapeError("MG-E205", "movedim: source and destination must name as many different dimensions",
                          found=f"{source} and {destination}")
+    if input.ndim == 0:
+        return alias(input)
     rest = iter([d for d in range(input.ndim) if d not in sources])
     place = dict(zip(targets, sources))
     return call(Permute.op, (input, tuple([place[d] if d in place else next(rest) for d in range(input.ndim)])))
@@ -85,7 +88,7 @@ def ravel(input):
     >>> mg.zeros(2, 3).ravel().shape
     minigrad.Size([6])
     """
-    return reshape(tensor_argument("ravel", input), -1)
+    return reshape(contiguous(tensor_argument("ravel", input)), -1)
 
 
 def swapaxes(input, axis0, axis1):

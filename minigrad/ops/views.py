@@ -199,7 +199,8 @@ def inferred(shape, numel):
 def swapped(ndim, dim0, dim1):
     """The order of dimensions in which two have changed places."""
     order = list(range(ndim))
-    order[dim0], order[dim1] = dim1, dim0
+    if ndim:
+        order[dim0], order[dim1] = dim1, dim0
     return tuple(order)
 
 
@@ -266,8 +267,6 @@ def transpose(input, dim0, dim1):
     """
     tensor_argument("transpose", input)
     a, b = dimension(dim0, input.ndim), dimension(dim1, input.ndim)
-    if input.ndim == 0:
-        return call(Alias.op, (input,))
     return call(Transpose.op, (input, a, b))
 
 

@@ -242,6 +242,17 @@ def test_place_in_the_graph_is_the_originals(m):
     assert e.grad_fn._saved_result.grad_fn is e.grad_fn
 
 
+def test_view_without_history_through_hooks(m):
+    """graph/S-36, saved_and_versions/N-01: a view made under no_grad requires a gradient, unpacked too."""
+    x, w = leaf(m, 3.), leaf(m, 2.)
+    with m.no_grad():
+        view = x.view(1)
+    with m.autograd.graph.saved_tensors_hooks(lambda t: t.detach(), lambda t: t):
+        y = w * view
+    g, = m.autograd.grad(y, w, create_graph=True)
+    assert g.item() == 3 and g.requires_grad and view.requires_grad and view.is_leaf
+
+
 def test_double_backward_through_packed_values(m):
     """graph/S-37"""
     x = leaf(m, 2., dtype="float64")

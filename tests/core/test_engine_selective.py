@@ -30,6 +30,25 @@ def test_only_what_is_needed_runs(m):
     assert ran == ["c", "a"] * 2 and b.grad is None and w.grad is None
 
 
+@pytest.mark.parametrize("part", [lambda m, x: x.unbind()[1], lambda m, x: x.chunk(2)[1], lambda m, x: x.sin(), lambda m, x: m.cat([x, x])])
+def test_last_node_computes_nothing(m, part):
+    """engine/X-09, engine/X-04: the node of the tensor that is asked for runs, but nobody wants what it would compute."""
+    y = part(m, leaf(m, 1., 2.))
+    seen = []
+    y.grad_fn.register_hook(lambda grads, _: seen.extend(grads))
+    y.sum().backward(inputs=[y])
+    assert set(seen) == {None} and y.grad is not None
+
+
+def test_edges_of_nothing_joined(m):
+    """graph/N-10: an edge per tensor, also where none of them has an element."""
+    x = m.zeros(0, requires_grad=True)
+    y = m.cat([x, x * 1])
+    assert [node.name().split("::")[-1] for node, _ in y.grad_fn.next_functions] == ["AccumulateGrad", "MulBackward0"]
+    y.sum().backward()
+    assert x.grad.tolist() == []
+
+
 def test_formulas_compute_what_is_needed(m):
     """engine/X-09: a product whose second factor is not asked for gives no gradient of it."""
     x, w = leaf(m, 2.), leaf(m, 3.)

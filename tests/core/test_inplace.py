@@ -35,6 +35,21 @@ def test_view_of_a_leaf(m, write):
     assert x.tolist() == [1, 2, 3, 4] and x._version == 0 and x.is_leaf
 
 
+def test_expanded_view_of_a_leaf(m):
+    """saved_and_versions/I-02 comes before saved_and_versions/I-07."""
+    x = leaf(m, 1., 2., 3.)
+    with raises(RuntimeError, VIEW_OF_LEAF):
+        x.expand(2, 3).clamp_(min=0)
+
+
+def test_view_of_a_leaf_in_other_memory(m):
+    """Nor does it matter where an assignment to `data` has put the view."""
+    view = leaf(m, 1., 2., 3.).expand(2, 3)
+    view.data = m.zeros(2, 3)
+    with raises(RuntimeError, VIEW_OF_LEAF):
+        view.mul_(2)
+
+
 def test_view_with_a_flag_of_its_own(m):
     """saved_and_versions/I-02: also one that requires_grad_() was called on."""
     base = m.ones(4)
@@ -106,6 +121,17 @@ def test_node(m, name, write):
     old = x.grad_fn
     assert write(x) is x
     assert x.grad_fn.name().endswith(name) and x.grad_fn.next_functions[0][0] is old and x._version == 1
+
+
+@pytest.mark.parametrize("part, through_a_view", [
+    (slice(None), False), (slice(0, 3), False), (slice(0, 9), False), (slice(-3, None), True), (slice(1, None), True),
+    (slice(None, -1), True)])
+@pytest.mark.parametrize("size", [3, 0])
+def test_assignment_to_all(m, size, part, through_a_view):
+    """A slice that begins at 0 and takes all is the tensor itself; one that begins elsewhere is a view, though it takes all too."""
+    x = m.ones(size, requires_grad=True) * 1
+    x[part] = leaf(m, 2.)
+    assert ("CopySlices" in x.grad_fn.name()) == through_a_view
 
 
 def test_index_put_node(m):

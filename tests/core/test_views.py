@@ -473,6 +473,49 @@ def test_no_grad_matrix(m, base, made, written):
             assert view.grad_fn
 
 
+def test_stale_view_is_the_target(m):
+    """saved_and_versions/M-02: a write to a view is refused for being one, before its stale grad_fn is asked for."""
+    x = leaf(m, 1., 2., 3.)
+    with m.no_grad():
+        view = x[:2]
+        x.mul_(2)
+    with raises(RuntimeError, "is being modified inplace"):
+        view.fill_(2)
+    assert view.tolist() == [2, 4]
+
+
+def test_leaf_is_noticed_before_a_stale_operand(m):
+    """saved_and_versions/I-02: the target is looked at first, then the history of the operand."""
+    x = leaf(m, 1., 2.)
+    view, operand = x[:1], x.unbind()[1]
+    with m.no_grad():
+        x.sin_()
+    with raises(RuntimeError, "a view of a leaf Variable"):
+        view.add_(operand)
+    with raises(RuntimeError, INDIRECT):
+        m.ones(1).add_(operand)
+
+
+USES = {"multiplied": lambda m, w, v: w * v, "multiplied by itself": lambda m, w, v: v * v, "joined": lambda m, w, v: m.cat([w, v]),
+        "written": lambda m, w, v: w.clone().mul_(v)}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_nothing_is_saved_for_a_view_made_under_no_grad(m, use):
+    """saved_and_versions/N-01: it requires a gradient, which no edge leads to. So its ops save nothing, and may run again."""
+    x, w = leaf(m, 1., 2.), m.tensor([3., 4.])
+    with m.no_grad():
+        view = x[:]
+    packed = []
+    with m.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
+        y = USES[use](m, w, view)
+    assert y.requires_grad and not [t for t in packed if t.is_floating_point()] and [n for n, _ in y.grad_fn.next_functions if n] == []
+    w.mul_(2)
+    y.sum().backward()
+    y.sum().backward()
+    assert x.grad is None and view.grad is None
+
+
 def test_view_in_other_memory(m):
     """After an assignment to `data`, a view counts as that part of the base which its strides and its offset say."""
     x = leaf(m, 1., 2., 3., 4.)

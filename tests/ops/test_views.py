@@ -167,3 +167,28 @@ def test_write_to_expanded():
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory"):
         mg.zeros(1).expand(3).add_(1)
     assert mg.zeros(0, 1).expand(0, 3).add_(1).shape == (0, 3)
+
+
+@pytest.mark.parametrize("look", ["transpose(0, -1)", "movedim(0, 0)", "t()", "permute(())"])
+def test_views_of_a_number(look):
+    """A 0-d tensor has no dimensions to swap; the nodes are PyTorch's."""
+    torch = pytest.importorskip("torch")
+    ours, theirs = (eval(f"x.{look}", {"x": m.ones((), requires_grad=True)}) for m in (mg, torch))
+    assert ours.grad_fn.name() == theirs.grad_fn.name() and ours._is_view()
+
+
+@pytest.mark.parametrize("compute", ["sum(1)", "amax(0)", "argmax(0)"])
+def test_results_of_reductions_are_row_major(compute):
+    x = mg.arange(24, dtype=mg.complex128 if compute == "sum(1)" else mg.float64).view(2, 3, 4).permute(2, 0, 1)
+    assert eval(f"x.{compute}").is_contiguous()
+
+
+def test_ravel_is_contiguous():
+    """Also of a vector with gaps, which is one-dimensional already."""
+    x = mg.arange(6)
+    assert x[::2].ravel().stride() == (1,) and x.ravel().data_ptr() == x.data_ptr()
+
+
+def test_layout_of_an_expanded_tensor_that_is_converted():
+    """Row-major: its strides of 0 say nothing."""
+    assert mg.ones(1, 3).expand(2, 3, 3).to(mg.complex128).is_contiguous()

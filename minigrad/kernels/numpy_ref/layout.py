@@ -94,7 +94,7 @@ def cast(x, dtype):
     with np.errstate(invalid="ignore", over="ignore"):      # nan and inf have some integer value, as in C
         if x.dtype.kind == "c" and dtype.kind not in "cb":
             x = x.real
-        return x.astype(dtype)
+        return x.astype(dtype, order="C" if 0 in x.strides else "K")
 
 
 def number(value, dtype):

@@ -1,4 +1,4 @@
-"""Reductions along a tuple of dimensions, already checked and counted from the front."""
+"""Reductions along a tuple of dimensions, already checked and counted from the front. Results are row-major."""
 
 import numpy as np
 
@@ -10,28 +10,28 @@ __all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax
 
 @quiet
 def sum(x, dims, keepdim):
-    return np.asarray(np.add.reduce(x, dims, keepdims=keepdim, dtype=x.dtype))
+    return np.asarray(np.add.reduce(x, dims, keepdims=keepdim, dtype=x.dtype), order="C")
 
 
 @quiet
 def prod(x, dims, keepdim):
-    return np.asarray(np.multiply.reduce(x, dims, keepdims=keepdim, dtype=x.dtype))
+    return np.asarray(np.multiply.reduce(x, dims, keepdims=keepdim, dtype=x.dtype), order="C")
 
 
 def amax(x, dims, keepdim):
-    return np.asarray(np.maximum.reduce(x, dims, keepdims=keepdim))
+    return np.asarray(np.maximum.reduce(x, dims, keepdims=keepdim), order="C")
 
 
 def amin(x, dims, keepdim):
-    return np.asarray(np.minimum.reduce(x, dims, keepdims=keepdim))
+    return np.asarray(np.minimum.reduce(x, dims, keepdims=keepdim), order="C")
 
 
 def argmax(x, dim, keepdim):
-    return np.asarray(np.argmax(x, dim, keepdims=keepdim))
+    return np.asarray(np.argmax(x, dim, keepdims=keepdim), order="C")
 
 
 def argmin(x, dim, keepdim):
-    return np.asarray(np.argmin(x, dim, keepdims=keepdim))
+    return np.asarray(np.argmin(x, dim, keepdims=keepdim), order="C")
 
 
 @quiet
@@ -52,7 +52,7 @@ def var(x, dims, correction, keepdim):
     deviation = x - np.add.reduce(x, dims, keepdims=True) / x.dtype.type(n)     # np.mean warns of n = 0
     squares = (deviation * np.conjugate(deviation)).real
     total = np.asarray(np.add.reduce(squares, dims, keepdims=keepdim, dtype=squares.dtype))
-    return np.asarray(total / squares.dtype.type(max(n - correction, 0)))
+    return np.asarray(total / squares.dtype.type(max(n - correction, 0)), order="C")
 
 
 @quiet

@@ -1,0 +1,370 @@
+"""Running a program on PyTorch and on minigrad, line by line, and saying where the two part.
+
+    difference(lines)     after each line: the class of the error, the log of the hooks, all that can be seen of each tensor
+    shortest(lines)       the same difference in as few lines as possible
+
+What can be seen is of two kinds. Looking at some of it changes nothing (`QUIET`), and that is compared after every line.
+The rest (`WAKING`) has the grad_fn of a stale view made anew, so it is compared only where the program says so.
+"""
+
+import math
+from functools import lru_cache
+
+import torch
+
+import minigrad
+
+# Where only one of the two raises, and we like ours better: what is in the line, in the message, and why. A program that
+# gets there ends there.
+BETTER = [
+    ("", "more than one element of the written-to", "PyTorch: fill_() and zero_() may write to an expanded tensor"),
+    ("", "refer to a single memory location", "PyTorch: some operands that overlap the target without harm may not"),
+    ("", "RuntimeError: a leaf Variable that requires", "PyTorch: a stale view is a leaf until somebody reads its grad_fn,"),
+    ("", "created in no_grad mode and its base", "and so retain_grad() does nothing to it,"),
+    ("requires_grad_", "its base or another view of its base", "and requires_grad_() does not notice that it is forbidden"),
+    (".mT", "only supported on matrices", "PyTorch: mT of a number is deprecated, and the number"),
+]
+# Lines with two faults, of which we notice another first: PyTorch's key, ours.
+STALE, LEAF, DATA_ELSEWHERE = "MG-E120", "MG-E121", "out of bounds for the storage"
+FIRST = {
+    "*": ["MG-E2", "MG-E3"],            # wrong shapes, dtypes and indices
+    "implicitly created only for scalar": ["MG-E110", STALE],       # many numbers, and no history
+    "Mismatch in shape": ["MG-E110", STALE],
+    "does not have a grad_fn": [STALE],     # a root without, and an input that is stale
+    "its base or another view of its base has been modified inplace": ["MG-E102", LEAF],      # modified since it was saved, and a view of what was modified
+}
+# Words of PyTorch's messages that must be in ours (the keys of the specification).
+KEYS = [
+    "a leaf Variable that requires grad is being used", "a view of a leaf Variable", "modified by an inplace operation",
+    "through the graph a second time", "detached in-place", "refers to a single memory location", "Can't detach views",
+    "is being modified inplace", "its base or another view of its base has been modified inplace", "returns multiple views",
+    "both inside the no_grad block", "does not have a grad_fn", "implicitly created only for scalar", "Only Tensors of floating point",
+    "appears to not have been used in the graph", "can't retain_grad on Tensor", "does not require grad", "Mismatch in shape",
+    "must be floating point or complex", "moved into the graph interior", "only be called on leaf", "can't replace a None gradient",
+    "has changed the size", "implicitly created only for real scalar",
+]
+
+
+class Program:
+    """One run of the lines of a program on the library `m`."""
+
+    def __init__(self, m):
+        self.m = m
+        self.error = ""
+        self.log = []
+        self.names = {"m": m, "kept": [], **{f.__name__: f for f in (self.note, self.arrived, self.before, self.after, self.several,
+                                                                      self.packed, self.packed_in_silence)}}
+
+    def step(self, line):
+        """The class of the error that `line` raises, None if it raises none."""
+        try:
+            exec(compiled(line), self.names)
+        except Exception as error:
+            self.error = f"{family(error)}: {error}"
+            return family(error)
+
+    def close(self):
+        self.m.set_grad_enabled(True)
+        self.names.clear()
+
+    def tensors(self):
+        """Those that the user can see, by name."""
+        found = {}
+        for name, x in self.names.items():
+            if hasattr(x, "requires_grad") and name[0] in "tg":
+                found[name] = x
+            elif type(x) is list:
+                found |= {f"{name}[{i}]": y for i, y in enumerate(x) if y is not None}
+        return found
+
+    # ---- what a line may call: hooks, which write down what they are given
+
+    def note(self, name, factor=None):
+        """A hook on a tensor, which multiplies its gradient by `factor`."""
+        def hook(grad):
+            self.log.append((name, numbers(grad)))
+            return None if factor is None or grad is None else grad * factor
+        return hook
+
+    def arrived(self, name, forget=False):
+        """A hook after a gradient was accumulated."""
+        def hook(leaf):
+            self.log.append((name, numbers(leaf), numbers(leaf.grad)))
+            if forget:
+                leaf.grad = None
+        return hook
+
+    def before(self, name, factor=None):
+        """A hook before a node runs."""
+        def hook(grads):
+            self.log.append((name, [numbers(g) for g in grads]))
+            return None if factor is None else tuple(None if g is None else g * factor for g in grads)
+        return hook
+
+    def after(self, name, factor=None):
+        """A hook after a node has run."""
+        def hook(inputs, outputs):
+            self.log.append((name, [numbers(g) for g in inputs], [numbers(g) for g in outputs]))
+            return None if factor is None else tuple(None if g is None else g * factor for g in inputs)
+        return hook
+
+    def several(self, name):
+        """A hook for the gradients of several tensors."""
+        def hook(grads):
+            self.log.append((name, [numbers(g) for g in grads]))
+        return hook
+
+    def packed(self, copy):
+        """A block in which what is saved goes through hooks. Which of two tensors an op saves first does not matter.
+
+        Indices and conditions are not written down: they are no saved tensors of ours.
+        """
+        def pack(x):
+            self.pass_by("pack", x)
+            return x.detach().clone() if copy else x.detach()
+
+        def unpack(x):
+            self.pass_by("unpack", x)
+            return x
+        return self.m.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+    def packed_in_silence(self, copy):
+        """The same, of which nothing is written down."""
+        return self.m.autograd.graph.saved_tensors_hooks(lambda x: x.detach().clone() if copy else x.detach(), lambda x: x)
+
+    def pass_by(self, name, x):
+        if x.is_floating_point() or x.is_complex():
+            if self.log and self.log[-1][0] == name:
+                self.log[-1] = (name, sorted([*self.log[-1][1], numbers(x)], key=str))
+            else:
+                self.log.append((name, [numbers(x)]))
+
+
+@lru_cache(5000)
+def compiled(line):
+    return compile(line, "program", "exec")
+
+
+def family(error):
+    """The builtin class of an error; minigrad's own are subclasses of those.
+
+    Where a stale view is also given a wrong dimension, either may be noticed first. PyTorch's NotImplementedError, a
+    RuntimeError, says that an op has no kernel for a dtype, such as < for complex numbers; we have nothing to implement.
+    """
+    name = next(c.__name__ for c in type(error).__mro__ if c.__module__ == "builtins")
+    return "RuntimeError" if name in ("IndexError", "NotImplementedError") else name
+
+
+# ---- what can be seen ------------------------------------------------------------------------------------------
+
+
+def numbers(x):
+    """Dtype, shape and elements."""
+    return None if x is None else (str(x.dtype).split(".")[-1], list(x.shape), x.tolist())
+
+
+def strides(x):
+    """Those that matter: numpy and torch differ where the size is 1."""
+    return [stride for stride, size in zip(x.stride(), x.shape) if size > 1] if x.numel() else []
+
+
+def history(x):
+    """The name of the node, and of those that it leads to, and of those that these lead to."""
+    return x.grad_fn and graph(x.grad_fn, 2)
+
+
+def graph(node, depth):
+    if node is None:
+        return None
+    name = node_name(node)
+    edges = node.next_functions
+    if name == "SelectBackward0" and node_name(edges[0][0]) == "ViewAsRealBackward0":
+        name = "RealBackward0"
+    if name in ("AsStridedBackward0", "RealBackward0"):
+        edges = of_complex(node, name) or edges
+    if depth == 0:
+        return name
+    edges = [edges[0], *[passed(*edge, TRANSPARENT.get(name, ())) for edge in edges[1:]]] if edges else []
+    return [name, [(graph(n, depth - 1), i) for n, i in edges]]
+
+
+# What may be on the way from a node to its second and further operands: a limit of another dtype, which we convert.
+TRANSPARENT = {"ClampBackward0": ("ToCopyBackward0",)}
+
+
+def node_name(node):
+    return None if node is None else node.name().split("::")[-1].replace("ReshapeAlias", "View")
+
+
+def passed(node, i, names):
+    """An edge, less the nodes of these names on its way."""
+    while node_name(node) in names:
+        (node, i), = node.next_functions
+    return node, i
+
+
+def of_complex(node, name):
+    """The edges behind what PyTorch has where we have one node: it sees x.real as a part of a view as real numbers."""
+    while node_name(node) in ("AsStridedBackward0", "SelectBackward0"):
+        node = node.next_functions[0][0]
+    return [passed(*edge, (name,)) for edge in node.next_functions] if node_name(node) == "ViewAsRealBackward0" else None
+
+
+QUIET = {
+    "numbers": numbers, "stride": strides, "version": lambda x: x._version, "view": lambda x: x._is_view(),
+    "requires_grad": lambda x: x.requires_grad, "output_nr": lambda x: x.output_nr, "retains": lambda x: x.retains_grad,
+}
+WAKING = {"is_leaf": lambda x: x.is_leaf, "history": history, "grad": lambda x: numbers(x.grad), "output_nr now": lambda x: x.output_nr}
+INTERNAL = {"version", "view", "base", "stride", "history", "same"}      # of a gradient: how a formula happened to make it
+
+
+class Raised(str):
+    """The class of an error that looking at something has raised. `better`: where only ours does, and should."""
+
+
+def attempt(look, x):
+    try:
+        return look(x)
+    except Exception as error:
+        raised = Raised(family(error))
+        raised.better = "out of bounds for the storage" in str(error)      # PyTorch: a stale view whose data lies elsewhere
+        return raised
+
+
+def seen(program, waking):
+    """All there is to see of each tensor."""
+    tensors = program.tensors()
+    first = {}
+    for name, x in tensors.items():
+        first.setdefault(id(x), name)
+    looks = QUIET | WAKING if waking else QUIET
+    found = {}
+    for name, x in tensors.items():
+        found[name] = {what: attempt(look, x) for what, look in looks.items()}
+        base = x._base
+        found[name]["base"] = base is not None and (first.get(id(base)), numbers(base))
+        found[name]["same"] = first[id(x)]
+    return found
+
+
+def largest(program):
+    """The largest number in a program, inf for one that is none."""
+    def of(x):
+        if isinstance(x, (list, tuple)):
+            return max(map(of, x), default=0)
+        return 0 if x is None or isinstance(x, (str, bool)) else abs(x) if math.isfinite(abs(x)) else math.inf
+    found = 0
+    for x in program.tensors().values():
+        found = max(found, of(x.tolist()), of(attempt(lambda x: x.grad.tolist(), x)))
+    return max(found, of(program.log))
+
+
+def equal(a, b, loose=False):
+    """Whether two things seen are the same, but for the last digits of numbers."""
+    if a is b or a == b:
+        return True
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        loose = loose or "float32" in a
+        return len(a) == len(b) and all(equal(x, y, loose) for x, y in zip(a, b))
+    if isinstance(a, (float, complex)) and isinstance(b, (float, complex)):
+        return abs(a - b) <= (1e-2 if loose else 1e-6) * max(1, abs(a)) or (a != a and b != b)
+    return False
+
+
+# ---- comparing -------------------------------------------------------------------------------------------------
+
+
+def difference(lines):
+    """Where the two part: in words, and the number of the line; None if they never do."""
+    theirs, ours = Program(torch), Program(minigrad)
+    try:
+        for k, (line, look) in enumerate(lines):
+            found = compare_line(theirs, ours, line, look or k == len(lines) - 1)
+            if found is not None:
+                return (found, k) if found else None
+    finally:
+        theirs.close()
+        ours.close()
+    return None
+
+
+def compare_line(theirs, ours, line, look):
+    """What differs after `line`; None if nothing does, "" if it is one of `BETTER` or the line makes no sense."""
+    expected, found = theirs.step(line), ours.step(line)
+    if expected == "NameError":
+        return ""
+    if expected != found:
+        error = (theirs if found is None else ours).error
+        if any(part in line and key in error for part, key, why in BETTER) or (
+                found is None and any(key in error for key in ("second time", "modified by an inplace")) and idle(theirs)):
+            return ""
+        return f"raises {ours.error if found else None}, torch: {theirs.error if expected else None}"
+    if expected:
+        missing = [key for key in KEYS if key in theirs.error and key not in ours.error]
+        if missing and not any(key in ours.error for key in FIRST["*"] + FIRST.get(missing[0], [])):
+            return f"raises {ours.error}, torch: {theirs.error}"
+    if not equal(theirs.log, ours.log):
+        if (line.startswith("with packed(") and idle(theirs)) or real_part(theirs):
+            return ""
+        return f"hooks were given {ours.log}, torch: {theirs.log}"
+    theirs.log.clear()
+    ours.log.clear()
+    expected, found = seen(theirs, look), seen(ours, look)
+    if list(expected) != list(found):
+        return f"tensors {list(found)}, torch: {list(expected)}"
+    for name in expected:
+        if expected[name] == found[name]:
+            continue
+        for what in expected[name]:
+            if name[0] in "gk" and what in INTERNAL:
+                continue
+            if not equal(expected[name][what], found[name][what]):
+                if getattr(found[name][what], "better", False) or (what == "requires_grad" and name[0] == "g" and empty(theirs)):
+                    return ""
+                return f"{name}: {what} is {found[name][what]}, torch: {expected[name][what]}"
+    return None
+
+
+def idle(program):
+    """Whether there is a view made under no_grad that requires a gradient.
+
+    An op on it has a node to which no gradient flows. PyTorch has it save its result all the same, we nothing.
+    """
+    return any(x._is_view() and x.requires_grad and attempt(lambda x: x.is_leaf, x) is True for x in program.tensors().values())
+
+
+def empty(program):
+    """Whether there is a tensor without elements. PyTorch's formulas do not record writes of nothing, ours know no such case."""
+    return any(x.numel() == 0 for x in program.tensors().values())
+
+
+def real_part(program):
+    """Whether there is one of a complex tensor: a hook on its node sees one op of ours, the second of two of PyTorch's."""
+    return any(x._is_view() and x._base.is_complex() and not x.is_complex() for x in program.tensors().values())
+
+
+def shortest(lines):
+    """`lines` less all that the difference does not need."""
+    size = None
+    while size != measure(lines):
+        size = measure(lines)
+        lines = lines[:difference(lines)[1] + 1]
+        for k in range(len(lines) - 1, -1, -1):
+            line, look = lines[k]
+            bare = line.split(": ", 1)[1] if line.startswith("with ") else line
+            for instead in ([], [(bare, False)], [(line, False)], [(bare, look)]):
+                fewer = lines[:k] + instead + lines[k + 1:]
+                if measure(fewer) < measure(lines) and difference(fewer) is not None:
+                    lines = fewer
+                    break
+    return lines
+
+
+def measure(lines):
+    return len(lines), sum(look for _, look in lines), sum(len(line) for line, _ in lines)
+
+
+def report(seed, lines):
+    lines = shortest(lines)
+    return "\n".join([f"program {seed}:", *[line + ("      # and look" if look else "") for line, look in lines],
+                      difference(lines)[0]])
