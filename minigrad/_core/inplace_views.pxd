@@ -11,5 +11,5 @@ from minigrad._core.tensor cimport AutogradMeta, TensorBase
 from minigrad._core.views cimport give_history
 
 cpdef object look_again(Primitive op, TensorBase target, tuple others)
-cpdef object show(TensorBase target, object array)
+cpdef object show(TensorBase target, object array, str name)
 cpdef object point_to(TensorBase target, TensorBase source)

@@ -54,23 +54,23 @@ def look_again(op, target, others):
         for k in range(plan.saved):
             source: cython.int = plan.source[k]
             node.store(k, args[source] if source < SHAPE else described(source, args), -1, state)
-    show(target, array)
+    show(target, array, op.name)
     if node is not None:
-        give_history(target, node)
+        give_history(target, node, 0)
         if target._view:
             target._extra.base_version = target.version()
     return target
 
 
-def show(target, array):
-    """Make `array` what `target` looks at, and count the version up."""
+def show(target, array, name):
+    """Make `array` what `target` looks at, and count the version up: `name` does it."""
     if target._inference and not current().inference:
         raise AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
                             tensor=describe(target._meta), fix="clone() it to get a normal tensor")
+    counter = target.shared_counter()
+    counter.bump(name)
     target._array = array
     target._meta = meta_of(array, target._meta.device)
-    counter = target.shared_counter()
-    counter.value += 1
     return None
 
 
@@ -80,5 +80,5 @@ def point_to(target, source):
         check_inplace(target)
         raise AutogradError("MG-E211", "derivative for set_ is not implemented", tensor=describe(target._meta),
                             fix="x.detach().set_(...), or an assignment: x = source")
-    show(target, source._array)
+    show(target, source._array, "set_")
     return target

@@ -222,7 +222,6 @@ def move_retained(old: Node, number: cython.int, new: Node, new_number: cython.i
 def refresh(view: TensorBase):
     """Make the grad_fn of a view anew if the storage has been written to since it was made."""
     extra: AutogradMeta = view._extra
-    base: TensorBase = extra.base
     if view._node is None and not base_requires_grad(view):
         return
     version = view.version()

@@ -139,7 +139,7 @@ def as_strided_(self, size, stride, storage_offset=None):
     source, geometry = geometry_in(self, size, stride, storage_offset)
     if source is self:
         return look_again(AsStridedInPlace.op, self, geometry)
-    show(self, AsStrided.forward(self.device.backend.kernels, source._array, *geometry))
+    show(self, AsStrided.forward(self.device.backend.kernels, source._array, *geometry), "as_strided_")
     return self
 
 
@@ -164,7 +164,7 @@ def resize_(self, *sizes):
         raise AutogradError("MG-E212", "cannot resize variables that require grad", found=f"shape {list(self.shape)}",
                             fix="x.detach().clone().resize_(...), or pad or slice x")
     if shape != self.shape:
-        show(self, self.device.backend.kernels.resize(self._array, shape))
+        show(self, self.device.backend.kernels.resize(self._array, shape), "resize_")
     return self
 
 

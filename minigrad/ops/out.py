@@ -72,7 +72,7 @@ def receive(name, out, result):
     kernels = out.device.backend.kernels
     memory = kernels.resize(out._array, tuple(result.shape))
     kernels.copy_(memory, result._array)
-    show(out, memory)
+    show(out, memory, "out=")
 
 
 def write_to(out, result):

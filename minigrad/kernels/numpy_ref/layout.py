@@ -14,8 +14,8 @@ from numpy.lib import stride_tricks
 from minigrad.kernels.numpy_ref.elementwise import quiet
 
 __all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "by_columns", "cast", "contiguous",
-           "copy", "copy_", "copy_with_layout", "diagonal", "empty", "expand", "fill_", "full", "geometry", "number", "obeys_layout",
-           "owns", "permute", "real", "resize", "select", "slice", "tril", "triu", "unsqueeze", "view"]
+           "copy", "copy_", "copy_with_layout", "diagonal", "empty", "expand", "fill_", "full", "geometry", "number",
+           "obeys_layout", "owns", "permute", "real", "resize", "select", "slice", "tril", "triu", "unsqueeze", "view"]
 
 
 def dense(x):
