@@ -51,7 +51,7 @@ def push_forward(node, args, raw, outs, dirty, constant, state):
         x = raw[i]
         if isinstance(x, TensorBase) and cython.cast(TensorBase, x)._meta.dtype.differentiable and not among(x, constant):
             set_tangent(node, args, tangents, versions, x, outs[i], results[i], among(x, dirty))
-        elif results[i] is not None:
+        elif isinstance(x, TensorBase) and results[i] is not None:
             raise wrong(node, f"Function's jvp returned a gradient at position {i}, but the corresponding forward output is not a "
                         "differentiable Tensor.", "return None at that position")
     return None
