@@ -319,7 +319,8 @@ def compare_line(theirs, ours, line, look):
             if name[0] in "gk" and what in INTERNAL:
                 continue
             if not equal(expected[name][what], found[name][what]):
-                if getattr(found[name][what], "better", False) or (what == "requires_grad" and name[0] == "g" and empty(theirs)):
+                if getattr(found[name][what], "better", False) or (
+                        what == "requires_grad" and name[0] in "gk" and empty(theirs)):
                     return ""
                 return f"{name}: {what} is {found[name][what]}, torch: {expected[name][what]}"
     return None
