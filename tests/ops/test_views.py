@@ -177,10 +177,9 @@ def test_views_of_a_number(look):
     assert ours.grad_fn.name() == theirs.grad_fn.name() and ours._is_view()
 
 
-@pytest.mark.parametrize("compute", ["sum(1)", "amax(0)", "argmax(0)"])
+@pytest.mark.parametrize("compute", [lambda x: x.to(mg.complex128).sum(1), lambda x: x.sum(1), lambda x: x.amax(0), lambda x: x.argmax(0)])
 def test_results_of_reductions_are_row_major(compute):
-    x = mg.arange(24, dtype=mg.complex128 if compute == "sum(1)" else mg.float64).view(2, 3, 4).permute(2, 0, 1)
-    assert eval(f"x.{compute}").is_contiguous()
+    assert compute(mg.arange(24.0).view(2, 3, 4).permute(2, 0, 1)).is_contiguous()
 
 
 def test_ravel_is_contiguous():
