@@ -500,6 +500,18 @@ USES = {"multiplied": lambda m, w, v: w * v, "multiplied by itself": lambda m, w
         "written": lambda m, w, v: w.clone().mul_(v)}
 
 
+def test_base_in_other_memory(m):
+    """A view keeps its place, by strides and offset, when an assignment to `data` has put its base elsewhere."""
+    x = leaf(m, 1., 2., 3.)
+    base = x * 1
+    view = base[1:]
+    base.data = base.data * 2
+    view.mul_(5)
+    assert base.tolist() == [2, 4, 6] and view.tolist() == [10, 15]
+    base.sum().backward()
+    assert x.grad.tolist() == [1, 5, 5]
+
+
 @pytest.mark.parametrize("use", USES)
 def test_nothing_is_saved_for_a_view_made_under_no_grad(m, use):
     """saved_and_versions/N-01: it requires a gradient, which no edge leads to. So its ops save nothing, and may run again."""
