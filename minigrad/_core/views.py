@@ -202,7 +202,6 @@ def move_retained(old: Node, number: cython.int, new: Node) -> object:
 def refresh(view: TensorBase):
     """Make the grad_fn of a view anew if the storage has been written to since it was made."""
     extra: AutogradMeta = view._extra
-    base: TensorBase = extra.base
     if view._node is None and not base_requires_grad(view):
         return
     version = view.version()
@@ -224,8 +223,10 @@ def renew(view: TensorBase, geometry: tuple) -> object:
     # without an edge, if the base has no history but the view had one: it was made to require a gradient
     record(given.as_strided_op, current(), 1, 1, edge, None, (base._output_number,) if base._output_number else None,
            view, None, None, (base, *geometry))
-    if extra.retains_grad and old is not None:
-        move_retained(old, number, view._node)
+    if old is not None:
+        extra.hooks = None      # they stay behind on the old node
+        if extra.retains_grad:
+            move_retained(old, number, view._node)
     extra.base_version = view.version()
     return None
 

@@ -500,6 +500,20 @@ USES = {"multiplied": lambda m, w, v: w * v, "multiplied by itself": lambda m, w
         "written": lambda m, w, v: w.clone().mul_(v)}
 
 
+def test_hooks_before_and_after_a_view_was_stale(m):
+    """engine/H-21, saved_and_versions/W-10: a hook from before stays with the old grad_fn, one from after fires."""
+    x = leaf(m, 1., 2.)
+    view, other = x.view(2, 1), x[:1]
+    fired = []
+    view.register_hook(lambda g: fired.append("before"))
+    with m.no_grad():
+        other.mul_(-1)
+    assert view.grad_fn
+    view.register_hook(lambda g: fired.append("after"))
+    view.sum().backward()
+    assert fired == ["after"] and x.grad.tolist() == [1, 1]
+
+
 def test_base_in_other_memory(m):
     """A view keeps its place, by strides and offset, when an assignment to `data` has put its base elsewhere."""
     x = leaf(m, 1., 2., 3.)

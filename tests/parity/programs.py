@@ -319,6 +319,9 @@ def compare_line(theirs, ours, line, look):
             if name[0] in "gk" and what in INTERNAL:
                 continue
             if not equal(expected[name][what], found[name][what]):
+                # PyTorch steals a gradient of which the user holds another view, and adds the next one to what he sees.
+                if name[0] == "k" and what == "numbers" and "backward(" in line:
+                    return ""
                 if getattr(found[name][what], "better", False) or (
                         what == "requires_grad" and name[0] in "gk" and empty(theirs)):
                     return ""
