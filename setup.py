@@ -20,7 +20,7 @@ from setuptools.command.build_ext import build_ext
 
 MODE = os.environ.get("MINIGRAD_BUILD", "")
 # Interpreted only: what a user's debugger or a spare moment reads, and what gains nothing from C.
-INTERPRETED = {"__init__", "c", "given"}
+INTERPRETED = {"__init__", "c", "given", "private"}
 
 DIRECTIVES = {"language_level": 3, "cdivision": True}
 

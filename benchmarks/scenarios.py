@@ -177,6 +177,34 @@ def build_and_free(n=20_000):
     return make
 
 
+def function(n=100, shape=(8,)):
+    """A chain of n custom Functions that save their input, and its backward."""
+    x = array(shape)
+
+    def make(m, name):
+        class Sin(m.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x.sin()
+
+            @staticmethod
+            def backward(ctx, g):
+                x, = ctx.saved_tensors
+                return g * x.cos()
+        start = m.tensor(x).requires_grad_()
+        gradient = m.ones_like(start)
+
+        def run():
+            y = start
+            for _ in range(n):
+                y = Sin.apply(y)
+            y.backward(gradient)
+            start.grad = None
+        return run
+    return make
+
+
 CHAINS = [((), 7.5), ((8,), 7.5), ((64,), 6.5), ((1024,), 3.5), ((16384,), 1.0), ((1_000_000,), 1.0)]
 
 SCENARIOS = [
@@ -193,5 +221,6 @@ SCENARIOS = [
     Scenario("RNN of 64 steps, batch 16, hidden 64, forward + backward", 1.5, rnn()),
     Scenario("LeNet training step, 28x28, batch 32, SGD", 1.0, lenet()),
     Scenario("512x512 matmul, forward + backward", 0.9, matmul(), 4),
+    Scenario("chain of 100 custom Functions, (8,), forward + backward", 2.5, function()),
     Scenario("build and free 20,000 nodes", 10.0, build_and_free(), 4),
 ]

@@ -17,6 +17,7 @@ from minigrad._data import as_array, check_array
 from minigrad.dtypes import as_device, as_dtype, bool_, int64
 from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base import NUMBERS, integer
+from minigrad.ops.out import fills_out
 from minigrad.tensor import Tensor
 
 __all__ = ["arange", "as_tensor", "empty", "empty_like", "eye", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like",
@@ -166,6 +167,7 @@ def filled(function, size, value, dtype, device, requires_grad):
     return made(as_device(device).backend.kernels.full(shape, value, kind.numpy), device, requires_grad)
 
 
+@fills_out
 def zeros(*size, dtype=None, device=None, requires_grad=False):
     """A tensor of zeros. Mirrors ``torch.zeros``.
 
@@ -183,6 +185,7 @@ def zeros(*size, dtype=None, device=None, requires_grad=False):
     return filled("zeros", size, 0, dtype, device, requires_grad)
 
 
+@fills_out
 def ones(*size, dtype=None, device=None, requires_grad=False):
     """A tensor of ones. Mirrors ``torch.ones``.
 
@@ -199,6 +202,7 @@ def ones(*size, dtype=None, device=None, requires_grad=False):
     return filled("ones", size, 1, dtype, device, requires_grad)
 
 
+@fills_out
 def empty(*size, dtype=None, device=None, requires_grad=False):
     """A tensor whose elements have not been set. Mirrors ``torch.empty``.
 
@@ -209,6 +213,7 @@ def empty(*size, dtype=None, device=None, requires_grad=False):
     return made(as_device(device).backend.kernels.empty(sizes_argument(size, "empty"), kind.numpy), device, requires_grad)
 
 
+@fills_out
 def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
     """A tensor of one value. Mirrors ``torch.full``.
 
@@ -288,6 +293,7 @@ def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
     return full((), s, dtype=default_dtype() if dtype is None else dtype, device=device, requires_grad=requires_grad)
 
 
+@fills_out
 def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
     """The numbers from `start` (0 if only one is given) up to but without `end`, in steps.
 
@@ -323,6 +329,7 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
     return made(array.astype(kind.numpy), device, requires_grad)
 
 
+@fills_out
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
     """`steps` numbers from `start` to `end`, both included, at equal distances. Mirrors ``torch.linspace``.
 
@@ -341,6 +348,7 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     return made(exact.astype(kind.numpy), device, requires_grad)
 
 
+@fills_out
 def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):
     """The n by m matrix (n by n if m is not given) with ones on the diagonal. Mirrors ``torch.eye``.
 

@@ -16,8 +16,8 @@ import functools
 import os
 
 __all__ = [
-    "ArgumentError", "AutogradError", "AutogradTypeError", "MinigradError", "OutOfRangeError",
-    "ShapeError", "TensorTypeError", "TensorValueError", "catalogue", "explain",
+    "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradNotImplementedError", "AutogradTypeError",
+    "MinigradError", "OutOfRangeError", "ShapeError", "TensorTypeError", "TensorValueError", "catalogue", "explain",
 ]
 
 
@@ -28,13 +28,14 @@ class MinigradError(Exception):
     that are None being left out.
     """
 
-    def __init__(self, code, what, *, tensor=None, node=None, expected=None, found=None, fix=None):
+    def __init__(self, code, what, *, tensor=None, node=None, expected=None, found=None, where=None, fix=None):
         self.code = code
         self.what = what
         lines: list[str] = [what]
-        for label, text in (("tensor", tensor), ("node", node), ("expected", expected), ("found", found), ("fix", fix)):
+        for label, text in (("tensor", tensor), ("node", node), ("expected", expected), ("found", found), ("where", where),
+                            ("fix", fix)):
             if text is not None:
-                lines.append(f"  {label + ':':<10}{text}")
+                lines.append(f"  {label + ':':<10}" + text.replace("\n", "\n" + 12 * " "))
         lines.append(f'  {"help:":<10}minigrad.explain("{code}")')
         super().__init__("\n".join(lines))
 
@@ -54,6 +55,14 @@ class AutogradError(MinigradError, RuntimeError):
 
 class AutogradTypeError(MinigradError, TypeError):
     """Something that autograd was given is of the wrong type."""
+
+
+class AutogradNotImplementedError(MinigradError, NotImplementedError):
+    """A method that has to be defined is not there."""
+
+
+class AutogradAssertionError(MinigradError, AssertionError):
+    """Autograd is not where it has to be, or what PyTorch asserts of its arguments does not hold."""
 
 
 class ShapeError(MinigradError, RuntimeError):

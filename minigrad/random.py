@@ -16,8 +16,9 @@ from minigrad._core.promotion import default_dtype
 from minigrad.creation import like, made, sizes_argument
 from minigrad.dtypes import as_device, as_dtype, int64
 from minigrad.errors import ShapeError, TensorTypeError
-from minigrad.ops import inplace
+from minigrad.ops import overwriting
 from minigrad.ops.base import integer, tensor_argument
+from minigrad.ops.out import fills_out
 from minigrad.tensor import Tensor, install_methods
 
 __all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "normal",
@@ -191,6 +192,7 @@ def floating(dtype, function):
     return kind
 
 
+@fills_out
 def rand(*size, generator=None, dtype=None, device=None, requires_grad=False):
     """Uniform random numbers in [0, 1). Mirrors ``torch.rand``.
 
@@ -209,6 +211,7 @@ def rand(*size, generator=None, dtype=None, device=None, requires_grad=False):
     return made(kernels.uniform(stream(generator), shape, 0, 1, floating(dtype, "rand").numpy), device, requires_grad)
 
 
+@fills_out
 def randn(*size, generator=None, dtype=None, device=None, requires_grad=False):
     """Random numbers from the normal distribution of mean 0 and variance 1. Mirrors ``torch.randn``.
 
@@ -347,7 +350,7 @@ def uniform_(self, from_=0, to=1, *, generator=None, **old):
     if to < low:
         raise ShapeError("MG-E302", f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
     numbers = stream(generator)
-    return write(inplace.Uniform.op, self,
+    return write(overwriting.Uniform.op, self,
                  (lambda k, shape, dtype: k.uniform(numbers, shape, low, to, dtype),))
 
 
@@ -363,7 +366,7 @@ def normal_(self, mean=0, std=1, *, generator=None):
     floating(self.dtype, "normal_")
     check_std(std)
     numbers = stream(generator)
-    return write(inplace.Normal.op, self,
+    return write(overwriting.Normal.op, self,
                  (lambda k, shape, dtype: k.normal(numbers, shape, mean, std, dtype),))
 
 
@@ -379,7 +382,7 @@ def bernoulli_(self, p=0.5, *, generator=None):
     if not 0 <= p <= 1:
         raise ShapeError("MG-E302", f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     numbers = stream(generator)
-    return write(inplace.Bernoulli.op, self,
+    return write(overwriting.Bernoulli.op, self,
                  (lambda k, shape, dtype: k.bernoulli(numbers, shape, p, dtype),))
 
 

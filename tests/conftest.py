@@ -7,9 +7,11 @@
 `tests/parity` compares with PyTorch and is collected only where torch is installed.
 """
 
+import gc
 import importlib.util
 import os
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -52,3 +54,24 @@ def same_numbers_every_time():
     yield
     mg.set_default_dtype(mg.float32)
     assert mg.is_grad_enabled(), "the test left gradients disabled"
+
+
+@pytest.fixture
+def no_collection():
+    """Without the garbage collector, what is freed is freed by reference counting."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.fixture
+def shallow_stack():
+    """As few frames as pytest itself leaves."""
+    frame, depth = sys._getframe(), 0
+    while frame is not None:
+        frame, depth = frame.f_back, depth + 1
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(depth + 200)
+    yield
+    sys.setrecursionlimit(limit)

@@ -18,6 +18,7 @@ BELOW = {
     "_core": {"errors"},
     "ops": {"_core", "kernels", "errors"},
     "surface": {"ops", "_core", "errors"},
+    "_debug": {"autograd", "surface", "_core", "errors"},
     "autograd": {"surface", "ops", "_core", "errors"},
     "nn": {"autograd", "surface", "ops", "_core", "errors"},
     "optim": {"autograd", "surface", "errors"},

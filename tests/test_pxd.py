@@ -48,7 +48,7 @@ def declared(path):
 
 
 def arguments(text):
-    return [a.split()[-1].lstrip("*") for a in text.split(",") if a.strip()]
+    return [a.split("=")[0].split()[-1].lstrip("*") for a in text.split(",") if a.strip()]
 
 
 def defined(path):

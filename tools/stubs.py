@@ -36,7 +36,8 @@ MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation"
            *[m.name for m in pkgutil.iter_modules(minigrad.autograd.__path__, "minigrad.autograd.")],
            "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.parameter",
            *[m.name for m in pkgutil.iter_modules(minigrad.nn.modules.__path__, "minigrad.nn.modules.") if "._" not in m.name],
-           *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.")]]
+           *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.")],
+           "minigrad.utils.checkpoint", "minigrad.utils.hooks"]
 
 # What the public modules are built on, as they see it: untyped.
 CORE = ["minigrad._core.tensor", "minigrad._core.variable", "minigrad._core.promotion"]
@@ -171,7 +172,7 @@ def class_lines(cls, module):
                 if isinstance(value, (staticmethod, classmethod)) and member != "__new__":
                     lines.insert(0, "@" + type(value).__name__)
                 body += lines
-                if member == "forward" and name != "Module":
+                if member == "forward" and name not in ("Module", "Function"):
                     body += [line.replace("def forward", "def __call__") for line in lines]
     if name == "Module":
         body = [line for line in body if not line.startswith(("def __call__", "def forward"))]

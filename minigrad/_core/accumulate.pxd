@@ -1,10 +1,11 @@
-from minigrad._core.anomaly cimport Anomaly, note_creation
+from minigrad._core.anomaly cimport note_creation
 from minigrad._core.c cimport references
 from minigrad._core.hooks cimport run_post_accumulate_hooks
 from minigrad._core.meta cimport DType, Meta, make_meta
 from minigrad._core.node cimport Node, start
 from minigrad._core.state cimport State, current
 from minigrad._core.tensor cimport AutogradMeta, TensorBase, exclusive, wrap
+from minigrad._core.watch cimport Watch
 
 cdef class AccumulateGrad(Node):
     cdef readonly TensorBase variable

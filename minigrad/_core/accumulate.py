@@ -28,12 +28,12 @@ import weakref
 
 import cython
 
-from minigrad._core.anomaly import Anomaly
-from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.given import given
 from minigrad._core.meta import Meta
 from minigrad._core.node import Node
 from minigrad._core.tensor import TensorBase
+from minigrad._core.watch import Watch
+from minigrad._core.watch import watch as _switches
 from minigrad.errors import AutogradError
 
 if not cython.compiled:
@@ -49,7 +49,7 @@ if not cython.compiled:
 # and, interpreted, the argument.
 HELD = cython.declare(cython.Py_ssize_t, 1 if cython.compiled else 2)
 LAST = 0xFFFFFFFFFFFFFFFF
-anomaly = cython.declare(Anomaly, _switch)
+watch = cython.declare(Watch, _switches)
 _making = threading.RLock()     # two threads that use a leaf at once must get one node, and so one lock
 if hasattr(os, "register_at_fork"):     # as in dependencies.py
     os.register_at_fork(after_in_child=_making._at_fork_reinit)
@@ -67,7 +67,7 @@ class AccumulateGrad(Node):
         self.hooked = variable._extra is not None and bool(variable._extra.hooks)
         # two threads may run backward into one leaf; and a finalizer that runs one while we accumulate must not wait
         self.lock = threading.RLock()
-        if anomaly.enabled:
+        if watch.places:
             note_creation(self, current())
 
     def apply(self, grad, wanted, results):
@@ -182,6 +182,11 @@ def only_base(view: TensorBase) -> cython.bint:
 @cython.cfunc
 def add_in_place(old: TensorBase, new: TensorBase) -> object:
     """``old += new``, where the user may see it: the version goes up."""
+    if old._inference and not current().inference:
+        raise AutogradError(
+            "MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed: the .grad to add to was "
+            "computed in inference mode.", tensor=f"{old._meta.dtype.name} {list(old._meta.shape)}",
+            fix="run all backwards inside the mode or all outside; or x.grad = x.grad.clone() in between")
     if old._meta is new._meta or old._meta.fits(new._meta):
         counter = old.shared_counter()
         counter.bump("accumulation into .grad")

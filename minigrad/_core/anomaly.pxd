@@ -1,6 +1,7 @@
 from minigrad._core.node cimport Node
 from minigrad._core.state cimport State
 from minigrad._core.tensor cimport TensorBase
+from minigrad._core.watch cimport here
 
 cdef class Anomaly:
     cdef public bint enabled

@@ -21,6 +21,9 @@ from minigrad._core.tensor import TensorBase
 from minigrad._core.watch import watch
 from minigrad.errors import AutogradError
 
+if not cython.compiled:
+    from minigrad._core.watch import here
+
 
 @cython.cclass
 class Anomaly:
@@ -43,7 +46,10 @@ OURS = (CORE, os.path.join(os.path.dirname(CORE), "ops"))
 
 
 def note_creation(node, state):
-    """Note on a new node where it was made, and by which node, if one was running."""
+    """Note on a new node where it was made; in anomaly mode with the whole stack, and the node that was running, if any."""
+    node.extras().place = here()
+    if not anomaly.enabled:
+        return
     metadata = node.extras().metadata
     frames = traceback.extract_stack()
     while len(frames) > 1 and frames[-1].filename.startswith(OURS):     # how we got here is of no interest

@@ -17,24 +17,29 @@ Mirrors the generated ``torch/csrc/autograd/generated/VariableType.cpp``. Read n
 import cython
 
 from minigrad._core.meta import Device, DType, Meta
-from minigrad._core.primitive import Primitive
+from minigrad._core.primitive import Plan, Primitive
 from minigrad._core.promotion import check_dtypes, default_dtype, dtype_of_number, result_dtype
 from minigrad._core.state import State
 from minigrad._core.tensor import TensorBase
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
+    from minigrad._core.intercept import below
     from minigrad._core.meta import meta_of
     from minigrad._core.operands import broadcast_shape, not_a_tensor, on_one_device
     from minigrad._core.opnode import all_undefined, any_tensor, record, record_many
+    from minigrad._core.packed import packed
     from minigrad._core.state import current
-    from minigrad._core.tensor import make, plain, wrap
+    from minigrad._core.tensor import alias, make, plain, wrap
 
 # AutogradMeta.creation, see views.py.
 DEFAULT = cython.declare(cython.int, 0)
 MULTI_OUTPUT_NODE = cython.declare(cython.int, 2)
 NO_GRAD_MODE = cython.declare(cython.int, 3)
 INFERENCE_MODE = cython.declare(cython.int, 4)
+# As in primitive.py and packed.py.
+SHAPE = cython.declare(cython.int, 100)
+NOT_AN_OUTPUT = cython.declare(cython.int, -1)
 # The mask of an op with any number of inputs, whose one formula is told what is needed.
 ALL = cython.declare(cython.longlong, -1)
 
@@ -144,6 +149,8 @@ def slow(op, state, operands):
             ranks.append((of_number, 0))
     if first is None:
         return NotImplemented
+    if state.interceptors:
+        return intercepted(op, state, operands, operands[:op.inputs])
     dtype: DType = result_dtype(ranks)
     check_dtypes(op.rule, dtype, ranks)
     if op.floats_only and not dtype.differentiable:
@@ -184,6 +191,8 @@ def call(op, args):
             raise not_a_tensor(op, x)
     if first is None:
         raise not_a_tensor(op, None)
+    if not state.ordinary and state.interceptors:
+        return intercepted(op, state, args, tensors[:inputs])
     if op.variadic:
         array = op.forward(first._meta.backend.kernels, arrays, *args[1:])
         return finish(op, state, args, tensors, array, first._meta.device)
@@ -231,6 +240,62 @@ def finish(op: Primitive, state: State, args: tuple, tensors: tuple, array, devi
 
 
 @cython.cfunc
+def intercepted(op: Primitive, state: State, args: tuple, tensors: tuple) -> object:
+    """An op whose result the innermost interceptor supplies: see intercept.py. Its place in the graph is as always."""
+    if state.saved_hooks and state.grad_enabled and op.differentiable:
+        save_early(op, state, args, tensors)
+    found = below(op, state, args, False)
+    many: cython.bint = type(found) is tuple
+    outs = []
+    x: TensorBase
+    for x in found if many else (found,):
+        out = alias(x)      # the interceptor's own tensor gets no history
+        if not plain(x):
+            out = cython.cast(TensorBase, make(type(x), x._array, x._meta))
+            out._counter = x.shared_counter()
+        if op.view and x._counter is cython.cast(TensorBase, tensors[0])._counter:
+            look_at(out, tensors[0], MULTI_OUTPUT_NODE if many else DEFAULT)
+        outs.append(out)
+    if state.grad_enabled and op.differentiable and outs:
+        remember(op, state, args, tensors, outs[0], outs if many else None)
+    mark(op, state, args, tensors, outs)
+    return tuple(outs) if many else outs[0]
+
+
+@cython.cfunc
+def save_early(op: Primitive, state: State, args: tuple, tensors: tuple) -> object:
+    """If inputs of this op are all that the pack hook still waits for, pack them before it runs.
+
+    A recomputation ends by an exception of its pack hook when it has everything, and that spares it its last op, often a
+    product of matrices. How many tensors it waits for it says by an attribute `missing` of the hook.
+    """
+    pack, unpack = state.saved_hooks[-1]
+    missing: cython.Py_ssize_t = getattr(pack, "missing", 0)
+    if missing == 0 or op.variadic:
+        return None
+    mask: cython.longlong = 0
+    i: cython.int
+    for i in range(len(tensors)):
+        x = tensors[i]
+        if isinstance(x, TensorBase) and (edge_of(x) is not None
+                                          or (cython.cast(TensorBase, x)._view and base_requires_grad(x))):
+            mask |= cython.cast(cython.longlong, 1) << i
+    if mask == 0:
+        return None
+    plan: Plan = op.plan(mask)
+    inputs = []
+    for i in range(plan.saved):
+        if plan.source[i] < 0:
+            break
+        if plan.source[i] < SHAPE and isinstance(args[plan.source[i]], TensorBase):
+            inputs.append(args[plan.source[i]])
+    if missing <= len(inputs):
+        for x in inputs:
+            packed(x, pack, unpack, NOT_AN_OUTPUT, state)
+    return None
+
+
+@cython.cfunc
 def finish_one(op: Primitive, array, device: Device, cls, tensors: tuple, creation: cython.int) -> TensorBase:
     meta = meta_of(array, device)
     out: TensorBase = wrap(array, meta) if cls is None else make(cls, array, meta)
@@ -244,6 +309,10 @@ def look_at(view, source, creation):
 
     `creation` says how it is made, if gradients are recorded: see Note [How a view was made] in views.py.
     """
+    if source._inference:       # what no graph will ever know of needs no base
+        view._counter = source.shared_counter()
+        view._inference = True
+        return None
     state = current()
     if state.inference:
         creation = INFERENCE_MODE
@@ -261,7 +330,6 @@ def look_at(view, source, creation):
     extra.base_version = view._counter.value
     extra.creation = creation
     view._view = True
-    view._inference = source._inference
     return None
 
 

@@ -28,6 +28,11 @@ cdef extern from *:
         return PyArray_ISNBO(d->byteorder) ? d->type_num : -1;
     }
 
+    /* Whether an array of NumPy's may be written to and lies in memory without gaps, row by row. */
+    static inline int mg_row_by_row(PyObject *array) {
+        return PyArray_CHKFLAGS((PyArrayObject *)array, NPY_ARRAY_CARRAY);
+    }
+
     /* Give `sub` the arithmetic slots of its base; see Note [Operators in C] in variable.py. */
     static inline void mg_inherit_arithmetic(PyTypeObject *sub, PyTypeObject *base) {
         PyNumberMethods *to = sub->tp_as_number, *from = base->tp_as_number;
@@ -44,6 +49,7 @@ cdef extern from *:
     Py_ssize_t references "mg_references"(object o)
     unsigned long long thread_id "mg_thread_id"()
     int type_number "mg_type_number"(object array)
+    bint row_by_row "mg_row_by_row"(object array)
     void inherit_arithmetic "mg_inherit_arithmetic"(type sub, type base)
     object allocate "mg_allocate"(type base, object cls, object empty)
 

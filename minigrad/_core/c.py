@@ -7,7 +7,7 @@ answer to each, only slower.
 import sys
 import threading
 
-__all__ = ["allocate", "check_signals", "inherit_arithmetic", "references", "thread_id", "type_number"]
+__all__ = ["allocate", "check_signals", "inherit_arithmetic", "references", "row_by_row", "thread_id", "type_number"]
 
 
 def thread_id():
@@ -39,3 +39,8 @@ def allocate(base, cls, empty):
 def type_number(array):
     """NumPy's number for the type of an array's elements; -1 if their bytes are swapped."""
     return array.dtype.num if array.dtype.isnative else -1
+
+
+def row_by_row(array):
+    """Whether an array of NumPy's may be written to and lies in memory without gaps, row by row."""
+    return array.flags.carray

@@ -123,7 +123,7 @@ def run_task(task: GraphTask, state: State, roots, grads):
             else:
                 task.count(root)
         state.task = task
-        state.set_modes(task.create_graph, False, state.forward_level)
+        state.set_modes(task.create_graph and not state.inference, state.inference, state.forward_level)
         try:
             if len(roots) == 1:
                 task.receive(root, number, grads[0])

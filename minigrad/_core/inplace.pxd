@@ -1,9 +1,10 @@
 from minigrad._core.accumulate cimport edge_of
 from minigrad._core.apply cimport array_in, base_requires_grad
-from minigrad._core.c cimport references
+from minigrad._core.c cimport references, row_by_row
+from minigrad._core.intercept cimport below
 from minigrad._core.operands cimport broadcast_shape, on_one_device
 from minigrad._core.opnode cimport OpNode, described, new_node
-from minigrad._core.meta cimport Meta
+from minigrad._core.meta cimport DType, Meta, dtype_of
 from minigrad._core.node cimport Node
 from minigrad._core.primitive cimport Plan, Primitive
 from minigrad._core.saved cimport describe
@@ -12,4 +13,5 @@ from minigrad._core.tensor cimport AutogradMeta, TensorBase, wrap
 from minigrad._core.views cimport check_creation, geometry_of, rebase
 
 cpdef object check_inplace(TensorBase target)
+cpdef object check_memory(TensorBase target)
 cpdef object write(Primitive op, TensorBase target, tuple others)

@@ -17,6 +17,7 @@ torch/csrc/autograd/VariableTypeUtils.h.
 import cython
 import numpy as np
 
+from minigrad._core.meta import DType
 from minigrad._core.node import Node
 from minigrad._core.opnode import OpNode
 from minigrad._core.primitive import Plan, Primitive
@@ -28,7 +29,9 @@ from minigrad.errors import AutogradError, ShapeError
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.apply import array_in, base_requires_grad
-    from minigrad._core.c import references
+    from minigrad._core.c import references, row_by_row
+    from minigrad._core.intercept import below
+    from minigrad._core.meta import dtype_of
     from minigrad._core.operands import broadcast_shape, on_one_device
     from minigrad._core.opnode import described, new_node
     from minigrad._core.saved import describe
@@ -37,6 +40,7 @@ if not cython.compiled:
     from minigrad._core.views import check_creation, geometry_of, rebase
 
 SHAPE = cython.declare(cython.int, 100)     # as in primitive.py
+ndarray = cython.declare(object, np.ndarray)
 COPY = cython.declare(cython.int, 1)        # number of the kernel copy_ in the contract
 # References to the new numbers in `overwrite`, if nobody else has them: its caller's; interpreted also its argument's.
 HELD = cython.declare(cython.Py_ssize_t, 1 if cython.compiled else 2)
@@ -139,7 +143,8 @@ def quick(op: Primitive, target: TensorBase, others: tuple, state: State) -> cyt
             f = edge_of(x)
         if e is None and f is None:
             return False
-    check_memory(target)
+    if type(target._array) is not ndarray or not row_by_row(target._array):
+        check_memory(target)
     kernel = target._meta.backend.table[op.kernel]
     array = kernel(target._array) if not others else kernel(target._array, x._array if x is not None else y)
     node: OpNode = None
@@ -179,7 +184,7 @@ def general(op: Primitive, target: TensorBase, others: tuple, state: State) -> o
                 mask |= cython.cast(cython.longlong, 1) << i
             edges.append(edge)
             numbers.append(cython.cast(TensorBase, inputs[i])._output_number if edge is not None else 0)
-    array = computed(op, target, args)
+    array = computed(op, target, args) if state.ordinary or not state.interceptors else None
     node: OpNode = None
     if recorded:
         node = new_node(op.plan(mask), state, target._meta)
@@ -191,14 +196,20 @@ def general(op: Primitive, target: TensorBase, others: tuple, state: State) -> o
 @cython.cfunc
 def overwrite(op: Primitive, target: TensorBase, array, args: tuple, node: OpNode | None, geometry: tuple | None,
               state: State) -> object:
-    """Put the numbers of `array` into `target`, and have `node`, if there is one, be what `op` made it of `args` with."""
+    """Put the numbers of `array` into `target`, and have `node`, if there is one, be what `op` made it of `args` with.
+
+    Without an array it is `intercept.py` that runs the op, and writes.
+    """
     if node is not None:
         save_inputs(node, target, args, state)
-    counter = target.shared_counter()
-    counter.bump(op.name)
-    target._meta.backend.table[COPY](target._array, array)
-    if references(array) == HELD and target._meta.backend.recycle is not None:
-        target._meta.backend.recycle(array)
+    if array is None:
+        below(op, state, args, True)
+    else:
+        counter = target.shared_counter()
+        counter.bump(op.name)
+        target._meta.backend.table[COPY](target._array, array)
+        if references(array) == HELD and target._meta.backend.recycle is not None:
+            target._meta.backend.recycle(array)
     if node is not None:
         rebase(target, node, geometry)
         if cython.cast(Plan, node.plan).saves_output:
@@ -222,17 +233,36 @@ def computed(op: Primitive, target: TensorBase, args: tuple) -> object:
         check_dtypes(op.rule, dtype, ranks_of(args))
         if op.floats_only and not dtype.differentiable:
             dtype = default_dtype()
-        if dtype.category > target._meta.dtype.category:
-            raise ShapeError("MG-E203", f"result type {dtype.name} can't be cast to the desired output type "
-                             f"{target._meta.dtype.name}", fix="convert first: x = x.to(...), or use the out-of-place op")
+        if op.result is None:
+            check_cast(dtype, target)
         arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
                   else kernels.number(x, dtype.numpy) for x in args]
         shape = broadcast_shape([cython.cast(TensorBase, x)._meta for x in args if isinstance(x, TensorBase)])
         if shape != target._meta.shape:
-            raise ShapeError("MG-E204", f"output with shape {list(target._meta.shape)} doesn't match the broadcast shape "
-                             f"{list(shape)}", fix="an in-place op cannot enlarge its tensor: use the out-of-place op")
+            raise enlarged(target, shape)
         return target._meta.backend.table[op.kernel](*arrays)
-    return op.forward(kernels, *[array_in(x) for x in args])
+    array = op.forward(kernels, *[array_in(x) for x in args])
+    if array.shape != target._meta.shape:
+        raise enlarged(target, array.shape)
+    if op.result is None and not op.rule.casts:
+        check_cast(dtype_of(array), target)
+    return array
+
+
+@cython.cfunc
+def check_cast(dtype: DType, target: TensorBase) -> object:
+    """Raise if numbers of `dtype` are of a higher category than those of `target`."""
+    if dtype.category > target._meta.dtype.category:
+        raise ShapeError("MG-E203", f"result type {dtype.name} can't be cast to the desired output type "
+                         f"{target._meta.dtype.name}", fix="convert first: x = x.to(...), or use the out-of-place op")
+    return None
+
+
+@cython.cfunc
+def enlarged(target: TensorBase, shape) -> object:
+    """The error for a result that is larger than the tensor that it should be written to."""
+    return ShapeError("MG-E204", f"output with shape {list(target._meta.shape)} doesn't match the broadcast shape {list(shape)}",
+                      fix="an in-place op cannot enlarge its tensor: use the out-of-place op")
 
 
 @cython.cfunc

@@ -8,6 +8,7 @@ cdef class NodeExtra:
     cdef public object post_hooks
     cdef public list tensor_hooks
     cdef public dict retains
+    cdef public tuple place
 
 @cython.trashcan(True)
 cdef class Node:

@@ -20,6 +20,7 @@ scratch fields. The kinds of node:
 
     OpNode           a built-in op                        opnode.py
     AccumulateGrad   adds the gradient to a leaf's .grad  accumulate.py
+    PyNode           a custom Function                    function_node.py
 
 Invariants
   * Edges point from later nodes to earlier ones: the graph has no cycles, and nothing here recurses
@@ -51,6 +52,7 @@ class NodeExtra:
         self.post_hooks = None      # handle id -> hook(grad_inputs, grad_outputs)
         self.tensor_hooks = []      # (output number, handle id -> hook(grad)), first registered first
         self.retains = {}           # output number -> weak reference to the tensor that retains its grad
+        self.place = None           # (file, line) at which the node was made and saved its values, if that was noted
 
 
 @cython.trashcan(True)     # and in node.pxd, where subclasses look for it

@@ -14,19 +14,19 @@ Mirrors the generated ``torch/csrc/autograd/generated/Functions.cpp``. Read next
 
 import cython
 
-from minigrad._core.anomaly import Anomaly
-from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.node import Node
-from minigrad._core.packed import PackedTensor
+from minigrad._core.packed import PackedTensor, check_hooks
 from minigrad._core.primitive import Plan
-from minigrad._core.saved import SavedTensor
+from minigrad._core.saved import SavedTensor, SavedTuple
 from minigrad._core.tensor import TensorBase
+from minigrad._core.watch import Watch
+from minigrad._core.watch import watch as _switches
 from minigrad.errors import AutogradError, AutogradTypeError
 
 if not cython.compiled:
     from minigrad._core.anomaly import note_creation
-    from minigrad._core.packed import packed
-    from minigrad._core.saved import check, save, spent, with_history
+    from minigrad._core.packed import not_saved, packed
+    from minigrad._core.saved import check, save, save_tuple, spent, with_history
     from minigrad._core.state import current
     from minigrad._core.tensor import alias
 
@@ -37,7 +37,7 @@ MOST_NEEDED = cython.declare(cython.int, 8)
 NOT_A_TENSOR = cython.declare(cython.int, -1)
 HOLDS_TENSOR = cython.declare(cython.int, 128)      # a bit of OpNode.interior, whose bits 0 to 2 are one per slot
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
-anomaly = cython.declare(Anomaly, _switch)
+watch = cython.declare(Watch, _switches)
 
 
 @cython.cclass
@@ -63,9 +63,12 @@ class OpNode(Node):
                     value = alias(tensor)
                 elif tensor._node is not None:
                     self.interior |= 1 << slot
+                elif tensor._inference:
+                    raise not_saved(tensor)
                 version = tensor.version()
         elif type(value) is tuple and any_tensor(value):
             self.interior |= HOLDS_TENSOR
+            value = save_tuple(value, cython.cast(Plan, self.plan).names[slot], state)
         self.put(slot, value, version)
         return None
 
@@ -105,21 +108,27 @@ class OpNode(Node):
             value = more[slot - 3]
             if isinstance(value, SavedTensor):
                 return cython.cast(SavedTensor, value).value(self, history)
-            if isinstance(value, PackedTensor):
-                return cython.cast(PackedTensor, value).value(self)
-            return value
+            return self.unpacked(value)
         if self.freed:          # asked after the value was read: another thread may let go of it at any time
             raise spent(self)
         if version == NOT_A_TENSOR:
-            return cython.cast(PackedTensor, value).value(self) if isinstance(value, PackedTensor) else value
+            return self.unpacked(value)
         tensor = cython.cast(TensorBase, value)
         interior: cython.bint = self.interior >> slot & 1
-        if tensor.version() != version or (interior and tensor._node is None):
-            check(tensor, version, interior, cython.cast(Plan, self.plan).names[slot], self)
         source: cython.int = cython.cast(Plan, self.plan).source[slot]
+        if tensor.version() != version or (interior and tensor._node is None):
+            check(tensor, version, interior, cython.cast(Plan, self.plan).names[slot], self, -1 - source if source < 0 else -1)
         if history and source < 0:
             return with_history(tensor, self, -1 - source)
         return tensor
+
+    def unpacked(self, value):
+        """What is kept in a slot where no plain tensor is: a number, a shape, what hooks have made of a tensor."""
+        if isinstance(value, PackedTensor):
+            return cython.cast(PackedTensor, value).value(self)
+        if isinstance(value, SavedTuple):
+            return cython.cast(SavedTuple, value).value(self)
+        return value
 
     def release(self):
         if not (self.interior & HOLDS_TENSOR or cython.cast(Plan, self.plan).saves_operand):
@@ -206,17 +215,28 @@ class OpNode(Node):
             raise AttributeError(f"{self.name()} has not saved {wanted!r}; it has saved: {', '.join(names) or 'nothing'}")
         slot = names.index(wanted)
         if raw:
+            held = self.held(slot)
+            if isinstance(held, SavedTuple):
+                return tuple([RawSavedTensor(self, slot, i) for i in range(len(cython.cast(SavedTuple, held).items))])
             return RawSavedTensor(self, slot)
         if self.freed:
             raise spent(self)
         return self.value(slot, True)
 
-    def set_hooks(self, slot, pack, unpack):
-        """Pack now what lies in `slot`. See `RawSavedTensor.register_hooks`."""
+    def held(self, slot):
+        """What lies in `slot`, as it is kept; None after the node has let go of it."""
+        if slot < 3:
+            return self.saved0 if slot == 0 else self.saved1 if slot == 1 else self.saved2
+        return None if self.more is None else self.more[slot - 3]
+
+    def set_hooks(self, slot, item, pack, unpack):
+        """Pack now what lies in `slot`, or one item of the tuple there. See `RawSavedTensor.register_hooks`."""
         if self.freed:
             raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor after it has been freed.", node=self.name(),
                                 fix="register them before the backward, or run it with retain_graph=True")
-        held = self.saved0 if slot == 0 else self.saved1 if slot == 1 else self.saved2 if slot == 2 else self.more[slot - 3]
+        held = self.held(slot)
+        if item >= 0:
+            held = cython.cast(SavedTuple, held).items[item]
         if held is None:
             raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor with value None is forbidden",
                                 node=self.name())
@@ -224,6 +244,9 @@ class OpNode(Node):
             raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor whose hooks have already been set.",
                                 node=self.name(), fix="register them once, and not inside saved_tensors_hooks")
         value = self.value(slot, True)
+        if item >= 0:
+            cython.cast(SavedTuple, self.held(slot)).items[item] = packed(value[item], pack, unpack, NOT_AN_OUTPUT, current())
+            return
         if not isinstance(value, TensorBase):
             raise AutogradTypeError("MG-E128", f"Calling register_hooks on a saved {type(value).__name__}: only tensors are packed",
                                     node=self.name())
@@ -251,9 +274,10 @@ class RawSavedTensor:
     tensor([20.0855], grad_fn=<ExpBackward0>)
     """
 
-    def __init__(self, node, slot):
+    def __init__(self, node, slot, item=-1):
         self.node = node
         self.slot = slot
+        self.item = item        # which of the tensors of a tuple
 
     def register_hooks(self, pack_hook, unpack_hook):
         """Replace the tensor by ``pack_hook(tensor)``; ``unpack_hook`` makes a tensor of that whenever it is needed.
@@ -263,20 +287,14 @@ class RawSavedTensor:
             TypeError: a hook is not callable.
         """
         check_hooks(pack_hook, unpack_hook)
-        self.node.set_hooks(self.slot, pack_hook, unpack_hook)
+        self.node.set_hooks(self.slot, self.item, pack_hook, unpack_hook)
 
     def unpack(self):
         """The tensor. Raises `RuntimeError` if it has been freed, or modified since it was saved."""
         if self.node.freed:
             raise spent(self.node)
-        return self.node.value(self.slot, True)
-
-
-def check_hooks(pack_hook, unpack_hook):
-    """Raise `TypeError` unless both can be called."""
-    for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
-        if not callable(hook):
-            raise AutogradTypeError("MG-E128", f"{name} must be callable, but got {type(hook).__name__}")
+        value = self.node.value(self.slot, True)
+        return value if self.item < 0 else value[self.item]
 
 
 def any_tensor(items):
@@ -305,7 +323,7 @@ def new_node(plan, state, meta):
     node.meta = meta
     node.sequence = state.next_sequence
     state.next_sequence += 1
-    if anomaly.enabled:
+    if watch.places:
         note_creation(node, state)
     return node
 

@@ -60,6 +60,8 @@ class PackedTensor:
 
 def packed(tensor, pack, unpack, output, state):
     """Have the pack hook make of `tensor` what will be kept."""
+    if tensor._inference:
+        raise not_saved(tensor)
     version = tensor.version()
     grad_enabled, inference, level = state.grad_enabled, state.inference, state.forward_level
     state.set_modes(False, inference, level)
@@ -80,3 +82,18 @@ def packed(tensor, pack, unpack, output, state):
     saved.number = tensor._output_number
     saved.leaf = tensor._node is None and tensor.requires_grad
     return saved
+
+
+def not_saved(tensor):
+    """The error for an inference tensor that a formula wants to save."""
+    return AutogradError(
+        "MG-E176", "Inference tensors cannot be saved for backward: nobody counts what is written to them.",
+        tensor=f"{tensor._meta.dtype.name} {list(tensor._meta.shape)}",
+        fix="clone() it outside of inference mode, which gives a normal tensor; or make it under no_grad() instead")
+
+
+def check_hooks(pack_hook, unpack_hook):
+    """Raise `TypeError` unless both can be called."""
+    for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
+        if not callable(hook):
+            raise AutogradTypeError("MG-E128", f"{name} must be callable, but got {type(hook).__name__}")

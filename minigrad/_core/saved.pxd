@@ -1,5 +1,8 @@
+from minigrad._core.history cimport happened, saver
 from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node
+from minigrad._core.packed cimport PackedTensor, not_saved, packed
+from minigrad._core.state cimport State
 from minigrad._core.tensor cimport TensorBase, alias, wrap
 
 cdef class SavedTensor:
@@ -13,8 +16,14 @@ cdef class SavedTensor:
     cdef object value(self, Node owner, bint history)
     cdef object release(self)
 
+cdef class SavedTuple:
+    cdef list items
+
+    cdef tuple value(self, Node owner)
+
 cdef SavedTensor save(TensorBase tensor, str name, int output)
-cdef object check(TensorBase tensor, Py_ssize_t version, bint interior, str name, Node owner)
+cdef SavedTuple save_tuple(tuple values, str name, State state)
+cdef object check(TensorBase tensor, Py_ssize_t version, bint interior, str name, Node owner, int output=*)
 cdef TensorBase with_history(TensorBase data, Node owner, int output)
 cpdef object spent(Node owner)
 cpdef str describe(Meta meta)

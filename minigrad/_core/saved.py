@@ -25,12 +25,16 @@ Mirrors ``torch/csrc/autograd/saved_variable.cpp``. Read next: ``apply.py``.
 import cython
 
 from minigrad._core.anomaly import anomaly
+from minigrad._core.packed import PackedTensor
+from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradError
 
 if not cython.compiled:
+    from minigrad._core.history import happened, saver
+    from minigrad._core.packed import not_saved, packed
     from minigrad._core.tensor import alias, wrap
 
-NOT_AN_OUTPUT = -1
+NOT_AN_OUTPUT = cython.declare(cython.int, -1)
 
 
 @cython.freelist(32)
@@ -42,7 +46,7 @@ class SavedTensor:
         """The tensor, checked; `owner` is the node that saved it."""
         if self.freed:
             raise spent(owner)
-        check(self.data, self.version, self.interior, self.name, owner)
+        check(self.data, self.version, self.interior, self.name, owner, self.output)
         if self.output == NOT_AN_OUTPUT or not history:
             return self.data
         return with_history(self.data, owner, self.output)
@@ -53,8 +57,36 @@ class SavedTensor:
         self.freed = True
 
 
+@cython.cclass
+class SavedTuple:
+    """Several values that a formula knows by one name, such as the tensors and Nones of an index."""
+
+    def value(self, owner):
+        """The values, those that are tensors checked."""
+        return tuple([cython.cast(SavedTensor, item).value(owner, False) if isinstance(item, SavedTensor)
+                      else cython.cast(PackedTensor, item).value(owner) if isinstance(item, PackedTensor)
+                      else item for item in self.items])
+
+
+def save_tuple(values, name, state):
+    """Save a tuple with tensors in it, each as it would be by itself."""
+    saved: SavedTuple = SavedTuple.__new__(SavedTuple)
+    saved.items = []
+    for value in values:
+        if isinstance(value, TensorBase):
+            if state.saved_hooks:
+                pack, unpack = state.saved_hooks[-1]
+                value = packed(value, pack, unpack, NOT_AN_OUTPUT, state)
+            else:
+                value = save(value, name, NOT_AN_OUTPUT)
+        saved.items.append(value)
+    return saved
+
+
 def save(tensor, name, output):
     """Save `tensor` under the formula's `name` for it."""
+    if tensor._inference:
+        raise not_saved(tensor)
     saved: SavedTensor = SavedTensor.__new__(SavedTensor)
     saved.name = name
     saved.output = output
@@ -65,34 +97,40 @@ def save(tensor, name, output):
     return saved
 
 
-def check(tensor, version, interior, name, owner):
-    """See Note [Version check on unpack]. `interior`: the tensor had a grad_fn when it was saved."""
+def check(tensor, version, interior, name, owner, output=-1):
+    """See Note [Version check on unpack]. `interior`: the tensor had a grad_fn when it was saved.
+
+    `output` is the number of an output of `owner`, of which `tensor` is an alias without history.
+    """
+    if interior and tensor._node is None:
+        raise AutogradError(
+            "MG-E103",
+            "Trying to use a saved tensor that has been detached in-place: "
+            f"[{describe(tensor._meta)}] had a grad_fn when it was saved, and detach_() took it away.",
+            node=saver(owner, name),
+            fix="use x = x.detach() instead of x.detach_()",
+        )
     now = tensor.version()
     if now != version:
         what = f"[{describe(tensor._meta)}]"
         if tensor._node is not None:
             what += f", which is output {tensor._output_number} of {short_name(tensor._node)},"
+        elif output != NOT_AN_OUTPUT and tensor._meta.dtype.differentiable:
+            what += f", which is output {output} of {short_name(owner)},"
         if anomaly.enabled:
             hint = "Hint: the traceback above shows the forward call whose gradient could not be computed. The variable was " \
                    "changed in there or anywhere later."
         else:
             hint = "Hint: find the forward call whose gradient could not be computed with " \
                    "minigrad.autograd.set_detect_anomaly(True, check_nan=False)."
+        story = happened(tensor, version, owner)
         raise AutogradError(
             "MG-E102",
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"{what} is at version {now}; expected version {version} instead. {hint}",
-            node=f"{owner.name()}, which saved it as {name!r}",
-            fix="write x = x * 2 in place of x *= 2 (or save a clone()) where the tensor changes between "
-                "forward and backward",
-        )
-    if interior and tensor._node is None:
-        raise AutogradError(
-            "MG-E103",
-            "Trying to use a saved tensor that has been detached in-place: "
-            f"[{describe(tensor._meta)}] had a grad_fn when it was saved, and detach_() took it away.",
-            node=f"{owner.name()}, which saved it as {name!r}",
-            fix="use x = x.detach() instead of x.detach_()",
+            node=saver(owner, name), where=story,
+            fix="write x = x * 2 in place of x *= 2, or change a clone(), between forward and backward" + (
+                "" if story else "; `with minigrad.debug():` around both tells where the tensor was saved and written to"),
         )
 
 

@@ -14,5 +14,6 @@ cdef class State:
     cdef public list saved_hooks
     cdef public object saved_hooks_disabled
     cdef public object keeper
+    cdef public tuple interceptors
 
 cpdef State current()

@@ -24,7 +24,7 @@ class State:
     def __init__(self):
         self.grad_enabled = True        # no_grad() and its kind
         self.inference = False          # inference_mode()
-        self.ordinary = True            # neither of the two modes in which results need marking is on
+        self.ordinary = True            # none of the modes is on in which an op has more to do: see set_modes
         self.forward_level = -1         # forward_ad.dual_level(); -1: none entered
         self.multithreading = True      # set_multithreading_enabled()
         self.grad_layout = True         # enforce_grad_layout_policy()
@@ -35,13 +35,19 @@ class State:
         self.saved_hooks = []           # the stack of saved_tensors_hooks
         self.saved_hooks_disabled = None    # the message of disable_saved_tensors_hooks, if inside one
         self.keeper = None              # what copies saved tensors before a write: allow_mutation_on_saved_tensors
+        self.interceptors = ()          # the stack of functions that see each op: intercept.py
 
     def set_modes(self, grad_enabled, inference, forward_level):
         """Set the three modes together, and `ordinary`, which follows from them."""
         self.grad_enabled = grad_enabled
         self.inference = inference
         self.forward_level = forward_level
-        self.ordinary = not inference and forward_level < 0
+        self.ordinary = not inference and forward_level < 0 and not self.interceptors
+
+    def set_interceptors(self, interceptors):
+        """Set the stack of interceptors, and `ordinary`."""
+        self.interceptors = interceptors
+        self.set_modes(self.grad_enabled, self.inference, self.forward_level)
 
 
 _local = threading.local()

@@ -21,6 +21,7 @@ cdef class GraphTask(Dependencies):
     cdef list results
     cdef list heap
     cdef Node ready
+    cdef object __weakref__
 
     cdef object run(self, Node root, State state)
     cdef object take(self, Node node)

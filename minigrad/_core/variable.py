@@ -20,7 +20,7 @@ Mirrors ``torch/csrc/autograd/variable.h`` and ``python_variable.cpp``.
 
 import warnings
 import weakref
-from collections import OrderedDict
+from collections import OrderedDict, deque
 
 import cython
 
@@ -402,7 +402,9 @@ class Variable(TensorBase):
         Writes to it go unnoticed and can make gradients wrong in silence: prefer `detach`. Assigning replaces
         the numbers of this tensor and keeps its place in the graph.
         """
-        return wrap(self._array, self._meta)
+        tensor = wrap(self._array, self._meta)
+        tensor._inference = self._inference
+        return tensor
 
     @data.setter
     def data(self, value):
@@ -427,7 +429,21 @@ class Variable(TensorBase):
 
     def bump(self, name):
         """Count a write to the storage that is about to happen, by what is called `name`."""
+        if self._inference and not current().inference:
+            raise AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
+                                fix="clone() it to get a normal tensor")
         self.shared_counter().bump(name)
+
+    def _set_version(self, version):
+        """Have the writes since `version` count for nothing. See `minigrad.autograd._unsafe_preserve_version_counter`."""
+        counter = self.shared_counter()
+        counter.value = version
+        if counter.log is not None:
+            counter.log = deque([entry for entry in counter.log if entry[0] <= version], counter.log.maxlen)
+
+    def _version_counter(self):
+        """What all tensors on this storage share, and what counts the writes to it."""
+        return self.shared_counter()
 
     @property
     def retains_grad(self):

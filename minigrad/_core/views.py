@@ -36,25 +36,28 @@ Mirrors ``torch/csrc/autograd/variable.{h,cpp}`` (DifferentiableViewMeta, rebase
 import cython
 
 from minigrad._core.accumulate import use_refresh
-from minigrad._core.anomaly import Anomaly
-from minigrad._core.anomaly import anomaly as _switch
+from minigrad._core.function_node import PyNode
 from minigrad._core.given import given
 from minigrad._core.node import Node
 from minigrad._core.primitive import Plan
 from minigrad._core.tensor import AutogradMeta, TensorBase
+from minigrad._core.watch import Watch
+from minigrad._core.watch import watch as _switches
 from minigrad.errors import AutogradError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.anomaly import note_creation
     from minigrad._core.apply import base_requires_grad
+    from minigrad._core.function_node import function_twin
+    from minigrad._core.history import happened
     from minigrad._core.node import start
     from minigrad._core.opnode import new_node, record
     from minigrad._core.saved import describe, short_name, spent
     from minigrad._core.state import current
     from minigrad._core.tensor import wrap
 
-anomaly = cython.declare(Anomaly, _switch)
+watch = cython.declare(Watch, _switches)
 # AutogradMeta.creation, see Note [How a view was made].
 DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT_NODE, NO_GRAD_MODE, INFERENCE_MODE = range(5)
 
@@ -90,16 +93,20 @@ def reach(tensor: TensorBase) -> object:
 class CopySlices(Node):
     """The history of a base of which a part was overwritten through a view."""
 
-    def __init__(self, base: TensorBase, base_edge, base_number, inner: Node, geometry):
+    def __init__(self, base: TensorBase, base_edge, base_number, inner: Node, geometry, position):
         start(self)
         self.inner = inner
         self.plan = inner.plan      # whose op it is: validation.py asks
         self.geometry = geometry
+        self.position = position    # of the edge that leads to what was overwritten: the first one, but for a custom Function
         self.meta = base._meta
-        numbers = (base_number, *[inner.input_number(i) for i in range(1, inner.edges)])
-        self.connect((base_edge, *inner.next_nodes()[1:]), numbers if any(numbers) else None)
+        nodes = list(inner.next_nodes())
+        numbers = [inner.input_number(i) for i in range(inner.edges)]
+        nodes[position] = base_edge
+        numbers[position] = base_number
+        self.connect(tuple(nodes), tuple(numbers) if any(numbers) else None)
         self.sequence = inner.sequence
-        if anomaly.enabled:
+        if watch.places:
             note_creation(self, current())
 
     def apply(self, grad, wanted, results):
@@ -107,39 +114,49 @@ class CopySlices(Node):
             return None
         if self.inner is None:
             raise spent(self)
-        inner = self.inner
+        inner: Node = self.inner
         recording: cython.bint = current().grad_enabled
         if recording and inner.plan is not None and cython.cast(Plan, inner.plan).saves_output:
             inner = twin(inner)
+        elif recording and isinstance(inner, PyNode) and cython.cast(PyNode, inner).rewrites:
+            inner = function_twin(inner)
         found: list = [None] * inner.edges
-        if recording or self.meta.dtype is not inner.meta.dtype:
-            self.recorded(grad, inner, wanted, found, results)
-        else:       # the same on arrays
-            kernels = self.meta.backend.kernels
-            part = kernels.copy(kernels.as_strided(cython.cast(TensorBase, grad)._array, *self.geometry))
-            inner.apply(wrap(part, inner.meta), wanted, found)
-            if self.next0 is not None and wanted & 1:
-                written = 0 if found[0] is None else cython.cast(TensorBase, found[0])._array
-                results[0] = wrap(kernels.as_strided_scatter(cython.cast(TensorBase, grad)._array, written, *self.geometry),
-                                  self.meta)
         i: cython.Py_ssize_t
-        for i in range(1, len(found)):
-            results[i] = found[i]
+        p: cython.Py_ssize_t = self.position
+        old: cython.bint = self.next_node(p) is not None and (p > 62 or wanted >> p & 1)      # the base's history wants its part
+        if recording or inner.plan is None or self.meta.dtype is not inner.meta.dtype:
+            whole = self.recorded(grad, inner, wanted, found, old)
+        else:
+            whole = self.unrecorded(cython.cast(TensorBase, grad)._array, inner, wanted, found, old)
+        for i in range(len(found)):
+            results[i] = found[i] if i != p else whole
         return None
 
-    def recorded(self, grad, inner, wanted, found, results):
-        """Run `inner` on its part of the gradient, by ops: so that what they do can be differentiated again."""
+    def unrecorded(self, grad, inner, wanted, found, old):
+        """Run `inner` on its part of the gradient. Returns the gradient of the whole base, if `old` asks for it."""
+        kernels = self.meta.backend.kernels
+        part = kernels.copy(kernels.as_strided(grad, *self.geometry))
+        inner.apply(wrap(part, inner.meta), wanted, found)
+        if not old:
+            return None
+        written = found[self.position]      # None: overwritten for good, and nothing flows to the old values
+        written = 0 if written is None else cython.cast(TensorBase, written)._array
+        return wrap(kernels.as_strided_scatter(grad, written, *self.geometry), self.meta)
+
+    def recorded(self, grad, inner, wanted, found, old):
+        """The same by ops, so that it can be differentiated again."""
         part = given.as_strided(grad, *self.geometry)
         real_part = self.meta.dtype.is_complex and not inner.meta.dtype.is_complex      # a write to x.real
         seen = part.real if real_part else part
         inner.apply(given.clone(seen), wanted, found)
-        written = found[0]
+        if not old:
+            return None
+        written = found[self.position]
         if written is None:
-            written = given.zeros_like(seen)        # overwritten for good: nothing flows to the old values
+            written = given.zeros_like(seen)
         if real_part:
             written = part - seen + written         # the imaginary part is as it was
-        if self.next0 is not None and wanted & 1:
-            results[0] = given.as_strided_scatter(grad, written, *self.geometry)
+        return given.as_strided_scatter(grad, written, *self.geometry)
 
     def release(self):
         if self.inner is not None:
@@ -159,39 +176,43 @@ def twin(inner: Node) -> Node:
     return node
 
 
-def rebase(target, node, geometry):
-    """Make `node` the history of `target`, which its op has just written to in place; `geometry` is that of a view."""
+def rebase(target, node, geometry, number=0, position=0):
+    """Make `node` the history of `target`, which its op has just written to in place.
+
+    `geometry` is what `check_inplace` has returned; `target` is output `number` of the op, and edge `position` of the
+    node leads to what it was before.
+    """
     if target._view:
         base: TensorBase = target._extra.base
-        copy = CopySlices(base, edge_of(base), base._output_number, node, geometry)
-        give_history(base, copy)
+        copy = CopySlices(base, edge_of(base), base._output_number, node, geometry, position)
+        give_history(base, copy, 0)
         renew(target, geometry)
     else:
-        give_history(target, node)
+        give_history(target, node, number)
 
 
 @cython.cfunc
-def give_history(tensor: TensorBase, node: Node) -> object:
-    """Replace the history of `tensor`; its hooks stay behind on the old node, a retained gradient moves."""
+def give_history(tensor: TensorBase, node: Node, number: cython.int) -> object:
+    """Make `tensor` output `number` of `node`; its hooks stay behind on the old node, a retained gradient moves."""
     extra: AutogradMeta = tensor._extra
     old: Node = tensor._node
     if extra is not None:
         extra.hooks = None
         if extra.retains_grad and old is not None:
-            move_retained(old, tensor._output_number, node)
+            move_retained(old, tensor._output_number, node, number)
     tensor._node = node
-    tensor._output_number = 0
+    tensor._output_number = number
     tensor._leaf_requires_grad = False
     return None
 
 
 @cython.cfunc
-def move_retained(old: Node, number: cython.int, new: Node) -> object:
-    """Have `new` keep the gradient that `old` would have kept for its output `number`."""
+def move_retained(old: Node, number: cython.int, new: Node, new_number: cython.int) -> object:
+    """Have `new` keep for its output `new_number` the gradient that `old` would have kept for its output `number`."""
     if old.extra is not None:
         tensor = old.extra.retains.pop(number, None)
         if tensor is not None:
-            new.extras().retains[0] = tensor
+            new.extras().retains[new_number] = tensor
             new.hooked = True
     return None
 
@@ -226,7 +247,7 @@ def renew(view: TensorBase, geometry: tuple) -> object:
     if old is not None:
         extra.hooks = None      # they stay behind on the old node
         if extra.retains_grad:
-            move_retained(old, number, view._node)
+            move_retained(old, number, view._node, 0)
     extra.base_version = view.version()
     return None
 
@@ -268,7 +289,8 @@ def check_creation(view: TensorBase, indirect: cython.bint) -> object:
         reason = "This view was created inside a custom Function (or because an input was returned as-is) and the autograd " \
                  "logic to handle view+inplace would override the custom backward associated with the custom Function."
         fix = "clone the output of the custom Function"
-    raise AutogradError("MG-E120", f"{start_of} and {event}. {reason}", fix=fix)
+    story = happened(view, extra.base_version, None) if indirect else None
+    raise AutogradError("MG-E120", f"{start_of} and {event}. {reason}", where=story, fix=fix)
 
 
 use_refresh(refresh)

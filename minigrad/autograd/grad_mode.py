@@ -19,6 +19,7 @@ import warnings
 from typing import Any
 
 from minigrad._core.state import current
+from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradTypeError
 
 __all__ = ["enable_grad", "enforce_grad_layout_policy", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
@@ -202,7 +203,7 @@ class set_grad_enabled(Mode):
         self.enter(state)
 
     def enter(self, state):
-        state.set_modes(bool(self.mode), state.inference, state.forward_level)
+        state.set_modes(bool(self.mode) and not state.inference, state.inference, state.forward_level)
 
     def __enter__(self):
         state = current()
@@ -318,3 +319,37 @@ class enforce_grad_layout_policy(Switch):
 
     def __init__(self, enable=True):
         super().__init__(enable)
+
+
+class _unsafe_preserve_version_counter:
+    """Context manager: on leaving it, the versions of tensors are set back, so that writes inside go unnoticed.
+
+    Args:
+        tensors (Tensor or tuple of Tensors): whose writes count for nothing. Whoever has saved them gets whatever is there
+            then: this is for restoring numbers that had been put elsewhere, and for nothing else.
+
+    Raises:
+        AssertionError: it is neither.
+
+    Mirrors ``torch.autograd._unsafe_preserve_version_counter``.
+
+    >>> x = mg.ones(2)
+    >>> with mg.autograd._unsafe_preserve_version_counter(x):
+    ...     x.zero_()
+    tensor([0., 0.])
+    >>> x._version
+    0
+    """
+
+    def __init__(self, tensors):
+        self.tensors = (tensors,) if isinstance(tensors, TensorBase) else tensors
+        if not isinstance(self.tensors, tuple):
+            raise AssertionError("Expected tensors to be a tuple")
+        self.versions = tuple([x._version for x in self.tensors])
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *exc_info):
+        for x, version in zip(self.tensors, self.versions):
+            x._set_version(version)

@@ -10,13 +10,14 @@ from typing import NamedTuple
 from minigrad._core import engine
 from minigrad._core.accumulate import accumulator
 from minigrad._core.node import Node as _Node
-from minigrad._core.opnode import check_hooks
+from minigrad._core.packed import check_hooks
 from minigrad._core.state import current
+from minigrad.autograd._mutation import mutation_allowed
 from minigrad.errors import AutogradError, AutogradTypeError
 from minigrad.tensor import Tensor
 
-__all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version", "save_on_cpu",
-           "saved_tensors_hooks"]
+__all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
+           "increment_version", "save_on_cpu", "saved_tensors_hooks"]
 
 
 class Node(abc.ABC):
@@ -126,7 +127,7 @@ def increment_version(tensor):
                                 found=type(x).__name__)
     for x in tensors:
         if not x.is_inference():
-            x.bump("increment_version")
+            x.bump("increment_version()")
 
 
 class saved_tensors_hooks:
@@ -231,6 +232,34 @@ def disable_saved_tensors_hooks(error_message):
         yield
     finally:
         state.saved_hooks_disabled = before
+
+
+def allow_mutation_on_saved_tensors():
+    """Context manager: tensors that have been saved for the backward may be written to.
+
+    What is about to be written to is copied first, once, if a node has saved it or a tensor that shares its memory. So
+    the gradients are those of the same program without the writes. Forward and backward must run inside the same context.
+
+    Yields:
+        An object with the maps ``original`` and ``cloned``, for a look at what has been recorded and copied.
+
+    Raises:
+        RuntimeError: contexts are nested.
+        AssertionError: a backward outside of the context runs a node that was made inside.
+
+    It holds for this thread. Writes that minigrad cannot see (``.data``, NumPy) are not covered, as ever. Mirrors
+    ``torch.autograd.graph.allow_mutation_on_saved_tensors``.
+
+    >>> b = mg.tensor([1., 2.], requires_grad=True)
+    >>> with mg.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     a = b.clone()
+    ...     y = (a ** 2).sum()
+    ...     _ = a[1:].zero_()
+    ...     y.backward()
+    >>> b.grad
+    tensor([2., 4.])
+    """
+    return mutation_allowed(saved_tensors_hooks)
 
 
 def _get_grad_fn_or_grad_acc(t):

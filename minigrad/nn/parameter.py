@@ -4,7 +4,7 @@ Mirrors ``torch/nn/parameter.py``.
 """
 
 from minigrad._core.tensor import use_parameter_class
-from minigrad._core.variable import new_tensor, use_operators
+from minigrad._core.variable import as_class, new_tensor, use_operators
 from minigrad._tensor_str import tensor_str
 from minigrad.tensor import Tensor
 
@@ -30,7 +30,10 @@ class Parameter(Tensor):
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
             return new_tensor(cls, Tensor()._array, requires_grad)
-        return new_tensor(cls, data.detach()._array, requires_grad, data.device)
+        out = as_class(data.detach(), cls)
+        if requires_grad:
+            out.requires_grad = True
+        return out
 
     @classmethod
     def _result_class(cls, other):
@@ -54,7 +57,9 @@ class Buffer(Tensor):
     """
 
     def __new__(cls, data=None, *, persistent=True):
-        out = new_tensor(cls, (Tensor() if data is None else data)._array)
+        out = new_tensor(cls, Tensor()._array) if data is None else as_class(data.detach(), cls)
+        if data is not None and data.requires_grad:
+            out.requires_grad = True
         out.persistent = persistent
         return out
 

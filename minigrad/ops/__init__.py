@@ -4,6 +4,7 @@ Importing this package registers every op and supplies the core with what it was
 the operators (`use_rules`) and the few functions of tensors that the engine needs (`given`).
 """
 
+from inspect import signature
 from types import SimpleNamespace
 
 from minigrad._core.apply import binary
@@ -11,6 +12,7 @@ from minigrad._core.given import given
 from minigrad._core.variable import use_rules
 from minigrad.ops import (
     arithmetic,
+    brackets,
     comparison,
     convolution,
     copies,
@@ -19,37 +21,66 @@ from minigrad.ops import (
     indexing,
     inplace,
     joining,
+    limits,
     losses,
+    masking,
     matrix,
+    products,
     reduction,
+    reshaping,
+    rounding,
+    scans,
+    scattering,
     selection,
     softmax as softmaxes,
+    strided,
+    trigonometry,
     views,
 )
 from minigrad.ops.base import REGISTRY
+from minigrad.ops.pairs import IN_PLACE
 from minigrad.ops.convolution import conv2d
 from minigrad.ops.arithmetic import *
+from minigrad.ops.brackets import *
 from minigrad.ops.comparison import *
 from minigrad.ops.copies import *
 from minigrad.ops.extrema import *
 from minigrad.ops.functions import *
 from minigrad.ops.indexing import *
 from minigrad.ops.joining import *
+from minigrad.ops.limits import *
+from minigrad.ops.masking import *
 from minigrad.ops.matrix import *
+from minigrad.ops.products import *
 from minigrad.ops.reduction import *
+from minigrad.ops.reshaping import *
+from minigrad.ops.rounding import *
+from minigrad.ops.scans import *
+from minigrad.ops.scattering import *
 from minigrad.ops.selection import *
+from minigrad.ops.strided import *
+from minigrad.ops.trigonometry import *
 from minigrad.ops.views import *
 from minigrad.ops.softmax import log_softmax, softmax
 
 # Functions that are spelled ``mg.f(x, ...)``.
-__all__ = [*arithmetic.__all__, *comparison.__all__, *copies.__all__, *extrema.__all__, *functions.__all__, *indexing.__all__,
-           *joining.__all__, *matrix.__all__, *reduction.__all__, *selection.__all__, *views.__all__,
-           "conv2d", "log_softmax", "softmax"]
+__all__ = [name for module in (
+    arithmetic, brackets, comparison, copies, extrema, functions, indexing, joining, limits, masking, matrix, products, reduction,
+    reshaping, rounding, scans, scattering, selection, strided, trigonometry, views) for name in module.__all__]
+__all__ += ["conv2d", "log_softmax", "softmax"]
 
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).
 METHODS = {name: globals()[name] for name in __all__
-           if globals()[name].__code__.co_varnames[:1] in (("input",), ("tensor",)) and name not in ("conv2d", "linear", "rsub")}
-METHODS |= inplace.METHODS
+           if next(iter(signature(globals()[name]).parameters)) in ("input", "tensor") and name not in ("conv2d", "linear", "rsub")}
+METHODS |= inplace.METHODS | IN_PLACE
+# The other names of a function are other names of its method in place: subtract_, arcsin_.
+METHODS |= {name + "_": METHODS[globals()[name].__name__ + "_"] for name in __all__ if globals()[name].__name__ + "_" in METHODS}
+# x += y and its like
+METHODS |= {f"__i{operator}__": METHODS[name] for operator, name in {
+    "add": "add_", "sub": "sub_", "mul": "mul_", "truediv": "div_", "pow": "pow_", "floordiv": "floor_divide_", "mod": "remainder_",
+    "and": "bitwise_and_", "or": "bitwise_or_", "xor": "bitwise_xor_"}.items()}
+METHODS |= {"__floordiv__": rounding.floordiv, "__rfloordiv__": rounding.rfloordiv, "__mod__": rounding.mod,
+            "__rmod__": rounding.rmod}
 
 
 def where_method(self, condition, other):
@@ -72,13 +103,13 @@ use_rules(
     SimpleNamespace(
         abs=selection.abs,
         compare=comparison.compare,
-        getitem=indexing.getitem,
+        getitem=brackets.getitem,
         invert=comparison.invert,
         logical=comparison.logical,
         matmul_operator=matrix.matmul_operator,
         pow_operator=arithmetic.pow_operator,
         rdiv=arithmetic.rdiv,
         rpow=arithmetic.rpow,
-        setitem=inplace.setitem,
+        setitem=brackets.setitem,
         rsub=lambda x, y: binary(arithmetic.Rsub.op, x, y),
     ))

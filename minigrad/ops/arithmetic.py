@@ -15,6 +15,7 @@ from minigrad._core.tensor import TensorBase
 from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
 from minigrad.ops.base import BOOL, NUMBERS, Elementwise, op, tensor_argument, tensor_error, two_operands, unary_function
 from minigrad.ops.functions import Reciprocal, log
+from minigrad.ops.out import into
 from minigrad.ops.selection import abs, promoted, together, where, zeros_like
 
 if not cython.compiled:
@@ -205,7 +206,7 @@ def log_of_number(y, like):
 neg = negative = unary_function(Neg)
 
 
-def add(input, other, *, alpha=1):
+def add(input, other, *, alpha=1, out=None):
     """z = input + alpha other, elementwise.
 
     Shapes broadcast, dtypes are promoted; `other` may be a number. Mirrors ``torch.add``.
@@ -217,6 +218,8 @@ def add(input, other, *, alpha=1):
     >>> mg.add(mg.tensor([1., 2.]), mg.tensor([3., 4.]), alpha=10)
     tensor([31., 42.])
     """
+    if out is not None:
+        return into(out, add, input, other, alpha=alpha)
     return two_operands(Add.op, input, other if type(alpha) is int and alpha == 1 else scaled("add", input, other, alpha))
 
 
@@ -241,7 +244,7 @@ def scaled(function, input, other, alpha):
     return other if alpha == 1 else alpha * other
 
 
-def sub(input, other, *, alpha=1):
+def sub(input, other, *, alpha=1, out=None):
     """z = input - alpha other, elementwise.
 
     Shapes broadcast, dtypes are promoted; `other` may be a number. Mirrors ``torch.sub``.
@@ -253,6 +256,8 @@ def sub(input, other, *, alpha=1):
     >>> mg.sub(mg.tensor([1., 2.]), 1)
     tensor([0., 1.])
     """
+    if out is not None:
+        return into(out, sub, input, other, alpha=alpha)
     if type(alpha) is not int or alpha != 1:
         other = scaled("sub", input, other, alpha)
     return two_operands(Sub.op, input, other)
@@ -270,7 +275,7 @@ def rsub(input, other, *, alpha=1):
     return two_operands(Rsub.op, input if alpha == 1 else scaled("rsub", other, input, alpha), other)
 
 
-def mul(input, other):
+def mul(input, other, *, out=None):
     """z = input other, elementwise.
 
     Shapes broadcast, dtypes are promoted; `other` may be a number. Mirrors ``torch.mul``.
@@ -283,10 +288,12 @@ def mul(input, other):
     tensor([[3., 6.],
             [4., 8.]])
     """
+    if out is not None:
+        return into(out, mul, input, other)
     return two_operands(Mul.op, input, other)
 
 
-def div(input, other, *, rounding_mode=None):
+def div(input, other, *, rounding_mode=None, out=None):
     """z = input / other, elementwise; integers give floating point results.
 
     Args:
@@ -303,25 +310,32 @@ def div(input, other, *, rounding_mode=None):
     >>> mg.div(mg.tensor([1, 3]), 2)
     tensor([0.5000, 1.5000])
     """
+    if out is not None:
+        return into(out, div, input, other, rounding_mode=rounding_mode)
     if rounding_mode is None:
         return two_operands(Div.op, input, other)
+    return together(DivMode.op, rounded("div", input, other, rounding_mode))
+
+
+def rounded(function, input, other, rounding_mode):
+    """The arguments of DivMode, checked."""
     if not isinstance(rounding_mode, str):
-        raise TensorTypeError("MG-E201", f"div(): argument 'rounding_mode' must be str, not {type(rounding_mode).__name__}")
+        raise TensorTypeError("MG-E201", f"{function}(): argument 'rounding_mode' must be str, not {type(rounding_mode).__name__}")
     if rounding_mode not in ("trunc", "floor"):
         raise ArgumentError("MG-E302", "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
                             f"{rounding_mode!r}")
-    like = input if isinstance(input, TensorBase) else tensor_argument("div", other, "other", 2)
-    x, y = promoted("div", like, input, other)
+    like = input if isinstance(input, TensorBase) else tensor_argument(function, other, "other", 2)
+    x, y = promoted(function, like, input, other)
     if not x.dtype.differentiable and not bool(y._array.all()):
         raise ShapeError("MG-E302", "ZeroDivisionError: integers have no infinity", fix="divide x.float()")
-    return together(DivMode.op, (x, y, rounding_mode))
+    return x, y, rounding_mode
 
 multiply = mul
 subtract = sub
 divide = true_divide = div
 
 
-def pow(input, exponent):
+def pow(input, exponent, *, out=None):
     """z = input to the power exponent, elementwise; one of them may be a number.
 
     Mirrors ``torch.pow``.
@@ -333,6 +347,8 @@ def pow(input, exponent):
     >>> mg.pow(mg.tensor([1., 2., 3.]), 2)
     tensor([1., 4., 9.])
     """
+    if out is not None:
+        return into(out, pow, input, exponent)
     if not isinstance(input, TensorBase):
         tensor_argument("pow", exponent, "exponent", 2)
         if not isinstance(input, NUMBERS):
@@ -361,12 +377,14 @@ def integer_power(x, y, dtype):
     return where((y >= 0) | (x * x == 1), two_operands(Pow.op, x, y if y.dtype.name == "uint8" else abs(y)), 0)
 
 
-def square(input):
+def square(input, *, out=None):
     """z = input squared, elementwise. Mirrors ``torch.square``.
 
     >>> mg.square(mg.tensor([1., -3.]))
     tensor([1., 9.])
     """
+    if out is not None:
+        return into(out, square, input)
     return two_operands(PowScalar.op, tensor_argument("square", input), 2)
 
 

@@ -44,6 +44,7 @@ from minigrad._core.primitive import Primitive
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.kernels.contract import NUMBER
+from minigrad.ops.out import into
 
 if not cython.compiled:
     from minigrad._core.apply import binary, call, unary
@@ -74,6 +75,7 @@ class Op:
     refuses_any_bool = None     # the same if only one of them is
     refuses_complex = None  # message of the error for complex operands
     result = None           # dtype of the result, if it is not that of the operands
+    casts = False           # in place: the result is converted, whatever the dtype of the target
     op: Primitive           # made of the class by the decorator
     differentiable = True
     view = False            # the result shares the storage of the input
@@ -127,13 +129,12 @@ class View(Linear):
 def op(name, node_name=None):
     """Class decorator: enter the op in the registry as `name`.
 
-    `node_name` is that of its nodes without "Backward", such as ``"Pow1"`` for ``PowBackward1``, or, without a
-    number, their whole name; by default the name of the class followed by a 0.
+    `node_name` is that of its nodes without "Backward", such as ``"Pow1"`` for ``PowBackward1``, or, not ending in a
+    digit, their whole name; by default the name of the class followed by a 0.
     """
     def register(rule):
         stem = node_name or rule.__name__ + "0"
-        digits = stem[len(stem.rstrip("0123456789")):]
-        backward = f"{stem[:len(stem) - len(digits)]}Backward{digits}" if digits else stem
+        backward = f"{stem[:-1]}Backward{stem[-1]}" if stem[-1].isdigit() else stem
         forward = getattr(rule, "forward", None)
         params = names_of(forward)[1:] if forward else tuple(rule.params)
         formulas = tuple([formula_of(rule, "vjp_" + name) for name in params])
@@ -191,7 +192,9 @@ def unary_function(rule):
     """The public function of an elementwise op on one tensor. Its documentation is that of the rule."""
     name = rule.op.name
 
-    def function(input):
+    def function(input, *, out=None):
+        if out is not None:
+            return into(out, function, input)
         return unary(rule.op, tensor_argument(name, input))
     return named(function, name, rule.__doc__)
 

@@ -8,11 +8,14 @@ import cython
 from minigrad._core.promotion import operands_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.ops.base import BOOL, NUMBERS, Elementwise, named, op, tensor_argument, two_operands
+from minigrad.ops.out import into
+from minigrad.ops.pairs import fitting, run
 
 if not cython.compiled:
     from minigrad._core.apply import binary, unary
 
-__all__ = ["eq", "ge", "greater", "gt", "le", "less", "logical_not", "lt", "ne"]
+__all__ = ["bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "eq", "ge", "greater", "greater_equal", "gt", "le", "less",
+           "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "ne", "not_equal"]
 
 
 class Comparison(Elementwise):
@@ -125,6 +128,37 @@ class Xor(Logic):
     kernel = "logical_xor"
 
 
+class Truth(Elementwise):
+    """Base of and, or, xor of the truth of numbers: whether they differ from 0."""
+
+    differentiable = False
+    inputs = 2
+
+
+@op("logical_and")
+class LogicalAnd(Truth):
+    """z = whether neither x nor y is 0"""
+
+    def forward(k, x, y):
+        return k.logical_and(k.ne(x, 0), k.ne(y, 0))
+
+
+@op("logical_or")
+class LogicalOr(Truth):
+    """z = whether x or y differs from 0"""
+
+    def forward(k, x, y):
+        return k.logical_or(k.ne(x, 0), k.ne(y, 0))
+
+
+@op("logical_xor")
+class LogicalXor(Truth):
+    """z = whether one of x and y differs from 0"""
+
+    def forward(k, x, y):
+        return k.logical_xor(k.ne(x, 0), k.ne(y, 0))
+
+
 @op("bitwise_not")
 class Invert(Elementwise):
     """z = not x"""
@@ -141,16 +175,18 @@ def comparison(rule):
     """The public function of a comparison, of a tensor with a tensor or number."""
     name = rule.op.name
 
-    def function(input, other):
+    def function(input, other, *, out=None):
+        if out is not None:
+            return into(out, function, input, other)
         return two_operands(rule.op, tensor_argument(name, input), other)
     return named(function, name, rule.__doc__)
 
 eq = comparison(Eq)
-ne = comparison(Ne)
+ne = not_equal = comparison(Ne)
 lt = less = comparison(Lt)
-le = comparison(Le)
+le = less_equal = comparison(Le)
 gt = greater = comparison(Gt)
-ge = comparison(Ge)
+ge = greater_equal = comparison(Ge)
 
 
 def logical_not(input):
@@ -160,6 +196,74 @@ def logical_not(input):
     tensor([ True, False])
     """
     return eq(tensor_argument("logical_not", input), 0)
+
+
+def truth_of_two(rule):
+    """The public function of `rule`, on two tensors."""
+    name = rule.op.name
+
+    def function(input, other, *, out=None):
+        if out is not None:
+            return into(out, function, input, other)
+        return fitting(run, rule.op, (tensor_argument(name, input), tensor_argument(name, other, "other", 2)))
+    return named(function, name, f"""{rule.__doc__}, elementwise. Mirrors ``torch.{name}``.
+
+    >>> mg.tensor([0., 2., 2.]).{name}(mg.tensor([0., 0., 1.])).tolist()
+    {dict(logical_and=[False, False, True], logical_or=[False, True, True], logical_xor=[False, True, False])[name]}
+    """)
+
+logical_and = truth_of_two(LogicalAnd)
+logical_or = truth_of_two(LogicalOr)
+logical_xor = truth_of_two(LogicalXor)
+
+
+def bitwise_and(input, other):
+    """input & other, elementwise: of integers bit by bit, of bools "and". Mirrors ``torch.bitwise_and``.
+
+    Raises:
+        NotImplementedError: floating point numbers, which have no bits here.
+
+    >>> mg.bitwise_and(mg.tensor([6, 3]), 5)
+    tensor([4, 1])
+    """
+    return tensor_argument("bitwise_and", input) & other
+
+
+def bitwise_or(input, other):
+    """input | other, elementwise: of integers bit by bit, of bools "or". Mirrors ``torch.bitwise_or``.
+
+    Raises:
+        NotImplementedError: floating point numbers, which have no bits here.
+
+    >>> mg.bitwise_or(mg.tensor([6, 3]), 5)
+    tensor([7, 7])
+    """
+    return tensor_argument("bitwise_or", input) | other
+
+
+def bitwise_xor(input, other):
+    """input ^ other, elementwise: of integers bit by bit, of bools "exclusive or". Mirrors ``torch.bitwise_xor``.
+
+    Raises:
+        NotImplementedError: floating point numbers, which have no bits here.
+
+    >>> mg.bitwise_xor(mg.tensor([6, 3]), 5)
+    tensor([3, 6])
+    """
+    return tensor_argument("bitwise_xor", input) ^ other
+
+
+def bitwise_not(input):
+    """~input, elementwise: of integers bit by bit, of bools "not". Mirrors ``torch.bitwise_not``.
+
+    Raises:
+        TypeError: floating point numbers, which have no bits here.
+
+    >>> mg.bitwise_not(mg.tensor([0, 5]))
+    tensor([-1, -6])
+    """
+    return ~tensor_argument("bitwise_not", input)
+
 
 COMPARISONS = {"eq": Eq.op, "ne": Ne.op, "lt": Lt.op, "le": Le.op, "gt": Gt.op, "ge": Ge.op}
 LOGIC = {"and": And.op, "or": Or.op, "xor": Xor.op}
@@ -175,10 +279,15 @@ def logical(x, y, how):
     for operand in (x, y):
         if not isinstance(operand, (TensorBase, *NUMBERS)):
             return NotImplemented
-    dtype = operands_dtype((x, y))
+    check_bits((x, y), how)
+    return binary(LOGIC[how], x, y)
+
+
+def check_bits(operands, how):
+    """Raise if the operands are no integers or bools."""
+    dtype = operands_dtype(operands)
     if dtype.differentiable:
         raise NotImplementedError(f'"bitwise_{how}" not implemented for {dtype.name}')
-    return binary(LOGIC[how], x, y)
 
 
 def invert(x):

@@ -11,6 +11,7 @@ from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError
 from minigrad.ops.base import INT64, Op, dimension, flag, op, tensor_argument
 from minigrad.ops.indexing import Gather, ScatterAdd
+from minigrad.ops.out import into
 from minigrad.ops.reduction import SumDim, all_or, kept, restored
 from minigrad.ops.selection import maximum, minimum
 
@@ -149,7 +150,7 @@ def reduce_extremum(name, rule, input, dim, keepdim):
     return call(rule.op, (input, dims, keepdim))
 
 
-def amax(input, dim=(), keepdim=False):
+def amax(input, dim=(), keepdim=False, *, out=None):
     """The largest element over some dimensions, or all. Those that tie share the gradient evenly.
 
     Mirrors ``torch.amax``.
@@ -160,10 +161,12 @@ def amax(input, dim=(), keepdim=False):
     >>> mg.amax(mg.tensor([[1., 5.], [4., 2.]]), 0)
     tensor([4., 5.])
     """
+    if out is not None:
+        return into(out, amax, input, dim, keepdim)
     return reduce_extremum("amax", Amax, input, dim, keepdim)
 
 
-def amin(input, dim=(), keepdim=False):
+def amin(input, dim=(), keepdim=False, *, out=None):
     """The smallest element over some dimensions, or all. Those that tie share the gradient evenly.
 
     Mirrors ``torch.amin``.
@@ -174,6 +177,8 @@ def amin(input, dim=(), keepdim=False):
     >>> mg.amin(mg.tensor([[1., 5.], [4., 2.]]), 0)
     tensor([1., 2.])
     """
+    if out is not None:
+        return into(out, amin, input, dim, keepdim)
     return reduce_extremum("amin", Amin, input, dim, keepdim)
 
 # The pairs that max and min along a dimension return, as in torch.return_types.
@@ -256,7 +261,7 @@ def position(name, rule, input, dim, keepdim):
     return call(rule.op, (input, at if input.ndim else None, keepdim))
 
 
-def argmax(input, dim=None, keepdim=False):
+def argmax(input, dim=None, keepdim=False, *, out=None):
     """The position (int64) of the largest element, the first of several. Mirrors ``torch.argmax``.
 
     Args:
@@ -268,10 +273,12 @@ def argmax(input, dim=None, keepdim=False):
     >>> mg.argmax(mg.tensor([1., 5., 2.]))
     tensor(1)
     """
+    if out is not None:
+        return into(out, argmax, input, dim, keepdim)
     return position("argmax", Argmax, input, dim, keepdim)
 
 
-def argmin(input, dim=None, keepdim=False):
+def argmin(input, dim=None, keepdim=False, *, out=None):
     """The position (int64) of the smallest element, the first of several. Mirrors ``torch.argmin``.
 
     Args:
@@ -283,4 +290,6 @@ def argmin(input, dim=None, keepdim=False):
     >>> mg.argmin(mg.tensor([[3., 1.], [0., 2.]]), 1)
     tensor([1, 0])
     """
+    if out is not None:
+        return into(out, argmin, input, dim, keepdim)
     return position("argmin", Argmin, input, dim, keepdim)

@@ -1,26 +1,24 @@
-"""Picking elements: gather, index_select, and ``x[...]`` for reading.
+"""Picking elements by index tensors, and adding to them: each op that picks, and its adjoint.
 
-What Python writes between brackets is either *basic* (numbers, slices, None, ...), which gives a view, one
-op per item as in PyTorch, or *advanced* (tensors and lists of indices or bools), which copies. A mixture
-applies the basic part first.
+    gather              z[i, j] = x[index[i, j], j]         scatter_add             the way back
+    index_select        z[i] = x[index[i]]                  index_add               the way back
+    x[indices]          brackets.py                         index_put               the way back
 
-Each op here has its adjoint in this file too: what `Gather` picks, `ScatterAdd` puts back.
+Those that store instead of adding are in scattering.py.
 
-Mirrors ``torch/csrc/autograd/python_variable_indexing.cpp`` and
-``aten/src/ATen/native/{TensorAdvancedIndexing,TensorIndexing}.*``.
+Mirrors ``aten/src/ATen/native/TensorAdvancedIndexing.*``.
 """
 
-import operator
-
 import cython
-import numpy as np
 
-from minigrad._core.tensor import TensorBase
-from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import OutOfRangeError, ShapeError
 from minigrad.ops.base import INT64, Linear, dimension, op, tensor_argument
 from minigrad.ops.copies import cast
-from minigrad.ops.joining import Slice, SliceBackward, select
-from minigrad.ops.views import alias, unsqueeze, view
+from minigrad.ops.joining import SliceBackward
+from minigrad.ops.out import into
+from minigrad.ops.pairs import in_place_too
+from minigrad.ops.selection import where
+from minigrad.ops.views import unsqueeze, view
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -158,7 +156,7 @@ def index_argument(function, index, size, dim, what="index"):
     return cast(index, INT64)
 
 
-def gather(input, dim, index):
+def gather(input, dim, index, *, out=None):
     """The elements of `input` that `index` names along `dim`: ``z[i, j] = input[index[i, j], j]`` for dim 0.
 
     Args:
@@ -175,6 +173,8 @@ def gather(input, dim, index):
     tensor([[2.],
             [3.]])
     """
+    if out is not None:
+        return into(out, gather, input, dim, index)
     tensor_argument("gather", input)
     at = dimension(dim, input.ndim)
     tensor_argument("gather", index, "index", 3)
@@ -195,8 +195,9 @@ def check_fits(function, x, index, dim):
                              f"than self {list(x.shape)} apart from dimension {dim}")
 
 
+@in_place_too
 def scatter_add(input, dim, index, src):
-    """A copy of `input` with `src` added at the places `index` names along `dim`; repeats add up.
+    """input with `src` added at the places `index` names along `dim`; repeats add up.
 
     The adjoint of `gather`. Mirrors ``torch.scatter_add``.
 
@@ -204,18 +205,14 @@ def scatter_add(input, dim, index, src):
         RuntimeError: the shapes do not fit.
         IndexError: an index or `dim` is out of range.
 
-    >>> mg.scatter_add(mg.zeros(3), 0, mg.tensor([0, 2, 0]), mg.tensor([1., 2., 3.]))
+    >>> mg.zeros(3).scatter_add(0, mg.tensor([0, 2, 0]), mg.tensor([1., 2., 3.]))
     tensor([4., 0., 2.])
     """
-    tensor_argument("scatter_add", input)
-    others = scatter_add_operands("scatter_add", input, dim, index, src)
-    if input.ndim == 0:
-        return view(call(ScatterAdd.op, (view(input, (1,)), *others)), ())
-    return call(ScatterAdd.op, (input, *others))
+    return ScatterAdd.op, (input, *scatter_operands("scatter_add", input, dim, index, src))
 
 
-def scatter_add_operands(function, x, dim, index, src):
-    """What ScatterAdd takes beside x: (src, dim, index), checked, and none of them 0-d."""
+def scatter_operands(function, x, dim, index, src):
+    """What ScatterAdd takes beside x: (src, dim, index), checked. Beside 0-d tensors the index is a vector."""
     tensor_argument(function, src, "src", 4)
     at = dimension(dim, x.ndim)
     tensor_argument(function, index, "index", 3)
@@ -226,7 +223,7 @@ def scatter_add_operands(function, x, dim, index, src):
     return src, at, index_argument(function, index, (x.shape or (1,))[at], at)
 
 
-def index_select(input, dim, index):
+def index_select(input, dim, index, *, out=None):
     """The slices of `input` that the vector `index` names along `dim`. Mirrors ``torch.index_select``.
 
     Raises:
@@ -236,6 +233,8 @@ def index_select(input, dim, index):
     tensor([[2., 2.],
             [4., 4.]])
     """
+    if out is not None:
+        return into(out, index_select, input, dim, index)
     tensor_argument("index_select", input)
     at = dimension(dim, input.ndim)
     tensor_argument("index_select", index, "index", 3)
@@ -249,186 +248,35 @@ def index_select(input, dim, index):
     return call(IndexSelect.op, (input, at, index if index.ndim else unsqueeze(index, 0)))
 
 
+@in_place_too
 def index_add(input, dim, index, source, *, alpha=1):
-    """A copy of `input` with alpha times the slices of `source` added at `index`. Mirrors ``torch.index_add``.
+    """input with alpha times the slices of `source` added at `index` along `dim`. Mirrors ``torch.index_add``.
 
     Raises:
         RuntimeError: the shapes do not fit.
         IndexError: an index or `dim` is out of range.
 
-    >>> mg.index_add(mg.zeros(3), 0, mg.tensor([0, 0]), mg.tensor([1., 2.]))
+    >>> mg.zeros(3).index_add(0, mg.tensor([0, 0]), mg.tensor([1., 2.]))
     tensor([3., 0., 0.])
     """
-    tensor_argument("index_add", input)
-    return call(IndexAdd.op, (input, *index_add_operands("index_add", input, dim, index, source, alpha)))
+    at, index = slices("index_add", input, dim, index, source)
+    return IndexAdd.op, (input, source if alpha == 1 else alpha * source, at, index)
 
 
-def index_add_operands(function, x, dim, index, source, alpha):
-    """What IndexAdd takes beside x: (alpha times source, dim, index), checked."""
-    tensor_argument(function, index, "index", 2)
-    tensor_argument(function, source, "source", 4)
+def slices(function, x, dim, index, source):
+    """(dim, index), checked, `source` being None or what belongs to the slices of x that they name."""
     at = dimension(dim, x.ndim)
-    expected = (*x.shape[:at], index.numel(), *x.shape[at + 1:])
-    if tuple(source.shape) != expected:
-        raise ShapeError("MG-E204", f"{function}(): source has shape {list(source.shape)}, expected {list(expected)}")
-    return source if alpha == 1 else alpha * source, at, index_argument(function, index, x.shape[at], at)
-
-
-# ---- x[...] -----------------------------------------------------------------------------------------------
-
-
-def getitem(x, index):
-    """``x[index]``"""
-    x, indices = basic(x, index)
-    return x if indices is None else call(Index.op, (x, indices))
-
-
-def basic(x, index, reading=True):
-    """Apply the basic part of `index`. Returns the view, and the advanced rest or None.
-
-    Where nothing is left to do the view is x itself, unless it is for `reading`: ``x[...]`` and ``x[:]`` are
-    new tensors.
-    """
-    if type(index) is slice and x.ndim:
-        return sliced(x, 0, index, reading), None
-    if type(index) is int and x.ndim:
-        return at_index(x, 0, index), None
-    items = [i if type(i) is int or type(i) is slice else as_tensor(i, x)
-             for i in (index if isinstance(index, tuple) else (index,))]
-    consumed = sum([1 if isinstance(i, (slice, int, np.integer)) and not isinstance(i, bool)
-                    else i.ndim if is_mask(i) else 0 if i is None or i is Ellipsis or isinstance(i, bool) else 1 for i in items])
-    if consumed and x.ndim == 0:
-        raise OutOfRangeError("MG-E301", "invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
-    if consumed > x.ndim:
-        raise OutOfRangeError("MG-E301", f"too many indices for tensor of dimension {x.ndim}")
-    if sum([i is Ellipsis for i in items]) > 1:
-        raise OutOfRangeError("MG-E301", "an index can only have a single ellipsis ('...')")
-    view = x
-    dim = 0
-    advanced = {}
-    for item in items:
-        if item is Ellipsis:
-            dim += x.ndim - consumed
-        elif item is None:
-            view = unsqueeze(view, dim)
-            dim += 1
-        elif isinstance(item, slice):
-            view = sliced(view, dim, item, reading and len(items) == 1)
-            dim += 1
-        elif isinstance(item, (bool, np.bool_)) or (is_mask(item) and item.ndim == 0):
-            view = unsqueeze(view, dim)
-            advanced[dim] = view.new_tensor([0] if item else [], dtype=INT64)
-            dim += 1
-        elif isinstance(item, (int, np.integer)) or (isinstance(item, TensorBase) and item.ndim == 0
-                                                    and item.dtype.category == INT64.category):
-            view = at_index(view, dim, item)
-        elif is_mask(item):
-            for position in positions(as_index(item), view, dim):
-                advanced[dim] = position
-                dim += 1
-        else:
-            advanced[dim] = as_index(item)
-            dim += 1
-    if not advanced:
-        return (alias(x) if view is x and reading else view), None
-    return view, in_range(view, advanced)
-
-
-def sliced(x, dim, item, alone):
-    """``x[..., start:stop:step, ...]``; a full slice changes nothing, and is an op only if it stands alone."""
-    if item.step is not None and operator.index(item.step) <= 0:
-        raise TensorValueError("MG-E303", "step must be greater than zero",
-                               fix="to reverse a dimension of size n, index with minigrad.arange(n - 1, -1, -1)")
-    size = x._meta.shape[dim]
-    if not (plain_bound(item.start) and plain_bound(item.stop) and plain_bound(item.step)):
-        item = slice(*[None if v is None else operator.index(v) for v in (item.start, item.stop, item.step)])
-    start, stop, step = item.indices(size)
-    if not alone and step == 1 and not item.start and (item.stop is None or item.stop >= size):     # x[-3:] is an op all the same
-        return x
-    return call(Slice.op, (x, dim, start, max(start, stop), step))
-
-
-@cython.cfunc
-def plain_bound(v) -> cython.bint:
-    """Whether it is what a bound of a slice nearly always is."""
-    return v is None or type(v) is int
-
-
-def at_index(x, dim, item):
-    """``x[..., number, ...]``"""
-    index = operator.index(item.item() if isinstance(item, TensorBase) else item)
-    size = x.shape[dim]
-    if not -size <= index < size:
-        raise OutOfRangeError("MG-E301", f"index {index} is out of bounds for dimension {dim} with size {size}",
-                              fix=f"valid indices are {-size} to {size - 1}" if size else "the dimension is empty")
-    return select(x, dim, index)
-
-
-def as_tensor(item, x):
-    """A list or an array of indices as a tensor; anything else as it is."""
-    if isinstance(item, np.ndarray):
-        return x.new_tensor(item, dtype=None)
-    return x.new_tensor(list(item), dtype=None) if isinstance(item, (list, tuple, range)) else item
-
-
-def is_mask(item):
-    """Whether `item` is a tensor of bools (or bytes, which once were bools)."""
-    return isinstance(item, TensorBase) and item.dtype.name in ("bool", "uint8")
-
-
-def as_index(item):
-    """`item`, a tensor that is an advanced index, and nothing else."""
-    if not isinstance(item, TensorBase):
-        error = TensorTypeError if isinstance(item, str) else OutOfRangeError       # PyTorch's choice
-        raise error("MG-E304", "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-                    f"(got {type(item).__name__})")
-    if item.ndim == 1 and item.numel() == 0:
-        return cast(item, INT64)
-    if item.dtype.name not in ("int64", "int32", "bool", "uint8"):
-        raise OutOfRangeError("MG-E304", f"tensors used as indices must be long, int, byte or bool tensors, not {item.dtype.name}")
-    return item
-
-
-def positions(mask, x, dim):
-    """The positions where `mask` holds, one index tensor per dimension of the mask."""
-    for i, size in enumerate(mask.shape):
-        if x.shape[dim + i] != size:
-            raise OutOfRangeError("MG-E301", f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of "
-                                  f"the indexed tensor {list(x.shape)} at index {dim + i}")
-    return [x.new_tensor(p, dtype=INT64) for p in np.nonzero(mask._array)]
-
-
-def in_range(x, advanced):
-    """The advanced indices as a tuple with None for whole dimensions, checked, negatives counted from the end."""
-    found = []
-    for dim in range(x.ndim):
-        index = advanced.get(dim)
-        if index is None:
-            found.append(None)
-            continue
-        array = index._array
-        size = x.shape[dim]
-        if array.size:
-            low, high = array.min(), array.max()
-            if low < -size or high >= size:
-                raise OutOfRangeError("MG-E301", f"index {high if high >= size else low} is out of bounds for dimension {dim} with "
-                                      f"size {size}")
-            if low < 0:
-                index = x.new_tensor(np.where(array < 0, array + size, array), dtype=INT64)
-        found.append(cast(index, INT64))
-    try:
-        np.broadcast_shapes(*[i.shape for i in found if i is not None])
-    except ValueError:
-        raise OutOfRangeError("MG-E301", "shape mismatch: indexing tensors could not be broadcast together with shapes "
-                              + ", ".join([str(list(i.shape)) for i in found if i is not None])) from None
-    return tuple(found)
-
-
-def result_shape(x, indices):
-    """The shape of ``x[indices]``: that of the indices in the place of the first, or in front if they are apart."""
-    shape = np.broadcast_shapes(*[i.shape for i in indices if i is not None])
-    dims = [d for d, i in enumerate(indices) if i is not None]
-    rest = [x.shape[d] for d in range(x.ndim) if d not in dims]
-    together = dims[-1] - dims[0] + 1 == len(dims)
-    at = dims[0] if together else 0
-    return (*rest[:at], *shape, *rest[at:])
+    tensor_argument(function, index, "index", 3)
+    if source is not None:
+        tensor_argument(function, source, "source", 4)
+        expected = (*x.shape[:at], index.numel(), *x.shape[at + 1:])
+        if tuple(source.shape) != expected:
+            raise ShapeError("MG-E204", f"{function}(): source has shape {list(source.shape)}, expected {list(expected)}")
+    if x.ndim == 0 or index.ndim > 1:
+        raise OutOfRangeError("MG-E301", f"{function}(): self must have a dimension, and index be a vector",
+                              found=f"{x.ndim}-d and {index.ndim}-d")
+    size = x.shape[at]
+    array = index._array
+    if function != "index_add" and array.size and -size <= array.min() < 0:      # PyTorch's choice
+        index = where(index < 0, index + size, index)
+    return at, index_argument(function, index if index.ndim else unsqueeze(index, 0), size, at)

@@ -1,2 +1,1 @@
-from minigrad._core.apply cimport call
 from minigrad._core.tensor cimport TensorBase

@@ -10,6 +10,7 @@ from minigrad._core.tensor import TensorBase
 from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base import Linear, Op, View, dimension, integer, op, tensor_argument
 from minigrad.ops.copies import cast
+from minigrad.ops.out import into
 from minigrad.ops.views import as_shape
 
 if not cython.compiled:
@@ -312,7 +313,7 @@ def same_kind(function, tensors):
     return found
 
 
-def cat(tensors, dim=0):
+def cat(tensors, dim=0, *, out=None):
     """The tensors one after the other along an existing dimension.
 
     Args:
@@ -328,6 +329,8 @@ def cat(tensors, dim=0):
     >>> mg.cat([mg.tensor([1., 2.]), mg.tensor([3.])])
     tensor([1., 2., 3.])
     """
+    if out is not None:
+        return into(out, cat, tensors, dim)
     if hasattr(tensors, "__len__") and not isinstance(tensors, TensorBase) and len(tensors) == 0:
         raise ValueError("cat(): expected a non-empty list of Tensors")
     found = same_kind("cat", tensors)
@@ -350,7 +353,7 @@ def cat(tensors, dim=0):
 concat = cat
 
 
-def stack(tensors, dim=0):
+def stack(tensors, dim=0, *, out=None):
     """The tensors, all of one shape, along a new dimension. Mirrors ``torch.stack``.
 
     Raises:
@@ -361,6 +364,8 @@ def stack(tensors, dim=0):
     tensor([[1., 3.],
             [2., 4.]])
     """
+    if out is not None:
+        return into(out, stack, tensors, dim)
     found = same_kind("stack", tensors)
     for i, x in enumerate(found):
         if x._meta.shape != found[0]._meta.shape:

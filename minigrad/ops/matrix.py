@@ -19,6 +19,7 @@ from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
 from minigrad.ops.base import Linear, Op, op, tensor_argument
 from minigrad.ops.copies import contiguous
+from minigrad.ops.out import into
 from minigrad.ops.views import SqueezeDimOfResult, UnsafeView, expand, reshape, t, transpose, unsqueeze, view
 
 if not cython.compiled:
@@ -179,7 +180,7 @@ def inner(function, x, y, a, b):
                          fix="transpose one of them with .mT, or check the sizes of the layers")
 
 
-def mm(input, mat2):
+def mm(input, mat2, *, out=None):
     """The product of two matrices, (n, m) and (m, p). Mirrors ``torch.mm``.
 
     Raises:
@@ -188,13 +189,15 @@ def mm(input, mat2):
     >>> mg.mm(mg.tensor([[1., 2.]]), mg.tensor([[3.], [4.]]))
     tensor([[11.]])
     """
+    if out is not None:
+        return into(out, mm, input, mat2)
     if not fit(input, mat2):
         check("mm", input, mat2, 2, 2)
         inner("mm", input, mat2, input.shape[1], mat2.shape[0])
     return call(Mm.op, (input, mat2))
 
 
-def bmm(input, mat2):
+def bmm(input, mat2, *, out=None):
     """The products of matrices in pairs, (b, n, m) and (b, m, p). Mirrors ``torch.bmm``.
 
     Raises:
@@ -203,6 +206,8 @@ def bmm(input, mat2):
     >>> mg.bmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1)).flatten()
     tensor([3., 3.])
     """
+    if out is not None:
+        return into(out, bmm, input, mat2)
     check("bmm", input, mat2, 3, 3)
     if input.shape[0] != mat2.shape[0]:
         raise ShapeError("MG-E209", f"bmm(): batch sizes differ, {input.shape[0]} and {mat2.shape[0]}: Expected size for first two "
@@ -211,7 +216,7 @@ def bmm(input, mat2):
     return call(Bmm.op, (input, mat2))
 
 
-def mv(input, vec):
+def mv(input, vec, *, out=None):
     """The product of a matrix (n, m) and a vector (m). Mirrors ``torch.mv``.
 
     Raises:
@@ -220,6 +225,8 @@ def mv(input, vec):
     >>> mg.mv(mg.tensor([[1., 2.], [3., 4.]]), mg.tensor([1., 1.]))
     tensor([3., 7.])
     """
+    if out is not None:
+        return into(out, mv, input, vec)
     check("mv", input, vec, 2, 1)
     if input.shape[1] != vec.shape[0]:
         raise ShapeError("MG-E209", f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), vec "
@@ -227,7 +234,7 @@ def mv(input, vec):
     return call(Mv.op, (input, vec))
 
 
-def dot(input, tensor):
+def dot(input, tensor, *, out=None):
     """The inner product of two vectors of one size; nothing is conjugated. Mirrors ``torch.dot``.
 
     Raises:
@@ -236,6 +243,8 @@ def dot(input, tensor):
     >>> mg.dot(mg.tensor([1., 2.]), mg.tensor([3., 4.]))
     tensor(11.)
     """
+    if out is not None:
+        return into(out, dot, input, tensor)
     tensor_argument("dot", input)
     tensor_argument("dot", tensor, "tensor", 2)
     if input.ndim != 1 or tensor.ndim != 1:
@@ -250,7 +259,7 @@ def dot(input, tensor):
     return call(Dot.op, (input, tensor))
 
 
-def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     """beta input + alpha mat1 mat2. Mirrors ``torch.addmm``.
 
     Args:
@@ -264,15 +273,11 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     tensor([[13., 23.],
             [13., 23.]])
     """
+    if out is not None:
+        return into(out, addmm, input, mat1, mat2, beta=beta, alpha=alpha)
     if fit(mat1, mat2) and is_row(input, mat2) and beta == 1 and alpha == 1:
         return call(Addmm.op, (input, mat1, mat2))
-    tensor_argument("addmm", input)
-    check("addmm", mat1, mat2, 2, 2)
-    inner("addmm", mat1, mat2, mat1.shape[1], mat2.shape[0])
-    same_dtype("addmm", input, mat1)
-    if (input.shape or (1,))[-1] not in (1, mat2.shape[1]) or input.ndim > 2 or \
-            (input.ndim == 2 and input.shape[0] not in (1, mat1.shape[0])):
-        expand(input, mat1.shape[0], mat2.shape[1])     # says what is wrong
+    addmm_operands("addmm", input, mat1, mat2)
     if beta != 1:
         input = beta * input
     if alpha != 1:
@@ -280,7 +285,18 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     return call(Addmm.op, (input, mat1, mat2))
 
 
-def matmul(input, other):
+def addmm_operands(function, input, mat1, mat2):
+    """Raise unless the three can be put together by `addmm`."""
+    tensor_argument(function, input)
+    check(function, mat1, mat2, 2, 2)
+    inner(function, mat1, mat2, mat1.shape[1], mat2.shape[0])
+    same_dtype(function, input, mat1)
+    if (input.shape or (1,))[-1] not in (1, mat2.shape[1]) or input.ndim > 2 or \
+            (input.ndim == 2 and input.shape[0] not in (1, mat1.shape[0])):
+        expand(input, mat1.shape[0], mat2.shape[1])     # says what is wrong
+
+
+def matmul(input, other, *, out=None):
     """The matrix product of two tensors, by their numbers of dimensions:
 
         1, 1    inner product
@@ -297,6 +313,8 @@ def matmul(input, other):
     >>> mg.matmul(mg.ones(2, 3), mg.ones(3))
     tensor([3., 3.])
     """
+    if out is not None:
+        return into(out, matmul, input, other)
     if fit(input, other):
         return call(Mm.op, (input, other))
     tensor_argument("matmul", input)

@@ -17,6 +17,7 @@ from minigrad.ops.base import INT64, Linear, Op, dimension, dimensions, flag, op
 from minigrad.ops.comparison import eq, ne
 from minigrad.ops.copies import cast
 from minigrad.ops.functions import exp
+from minigrad.ops.out import into
 from minigrad.ops.selection import where
 from minigrad.ops.views import expand, view
 
@@ -201,7 +202,7 @@ def weights(x, z, dims, keepdim):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def sum(input, dim=None, keepdim=False, *, dtype=None):
+def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """The sum of all elements, or along dimensions.
 
     Args:
@@ -219,6 +220,8 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
     >>> mg.sum(x), mg.sum(x, 0)
     (tensor(10.), tensor([4., 6.]))
     """
+    if out is not None:
+        return into(out, sum, input, dim, keepdim, dtype=dtype)
     tensor_argument("sum", input)
     if dtype is not None:
         input = cast(input, as_dtype(dtype))
@@ -231,7 +234,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
     return call(SumDim.op, (input, dimensions(dim, input.ndim), keepdim))
 
 
-def mean(input, dim=None, keepdim=False, *, dtype=None):
+def mean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """The mean of all elements, or along dimensions; of none it is nan.
 
     Args:
@@ -248,6 +251,8 @@ def mean(input, dim=None, keepdim=False, *, dtype=None):
     >>> mg.mean(mg.tensor([[1., 2.], [3., 4.]]), 1)
     tensor([1.5000, 3.5000])
     """
+    if out is not None:
+        return into(out, mean, input, dim, keepdim, dtype=dtype)
     tensor_argument("mean", input)
     if dtype is not None:
         input = cast(input, as_dtype(dtype))
@@ -260,7 +265,7 @@ def mean(input, dim=None, keepdim=False, *, dtype=None):
     return call(MeanDim.op, (input, all_or(dim, input.ndim), keepdim))
 
 
-def prod(input, dim=None, keepdim=False, *, dtype=None):
+def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """The product of all elements, or along one dimension.
 
     Args:
@@ -276,6 +281,8 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
     >>> mg.prod(mg.tensor([2., 3., 4.]))
     tensor(24.)
     """
+    if out is not None:
+        return into(out, prod, input, dim, keepdim, dtype=dtype)
     tensor_argument("prod", input)
     if dtype is not None:
         input = cast(input, as_dtype(dtype))
@@ -288,7 +295,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
     return call(ProdDim.op, (input, (at,) if input.ndim else (), keepdim))
 
 
-def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
     """The variance of all elements, or along dimensions.
 
     Args:
@@ -306,6 +313,8 @@ def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     >>> mg.var(mg.tensor([1., 2., 3., 4.]))
     tensor(1.6667)
     """
+    if out is not None:
+        return into(out, var, input, dim, unbiased, keepdim, correction=correction)
     tensor_argument("var", input)
     if isinstance(dim, bool):
         if correction is not None or keepdim is not False:
@@ -321,12 +330,14 @@ def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     return call(Var.op, (input, all_or(dim, input.ndim), correction, keepdim))
 
 
-def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
     """The standard deviation: the square root of `var`, with the same arguments. Mirrors ``torch.std``.
 
     >>> mg.std(mg.tensor([1., 2., 3., 4.]))
     tensor(1.2910)
     """
+    if out is not None:
+        return into(out, std, input, dim, unbiased, keepdim, correction=correction)
     return var(input, dim, unbiased, keepdim, correction=correction).sqrt()
 
 
@@ -360,7 +371,7 @@ def any(input, dim=None, keepdim=False):
     return ne(input, 0) if no_dims(dim) else ne(sum(ne(input, 0), dim, keepdim), 0)
 
 
-def logsumexp(input, dim, keepdim=False):
+def logsumexp(input, dim, keepdim=False, *, out=None):
     """The logarithm of the sum of the exponentials, without overflow. Mirrors ``torch.logsumexp``.
 
     Args:
@@ -373,6 +384,8 @@ def logsumexp(input, dim, keepdim=False):
     >>> mg.logsumexp(mg.tensor([0., 0.]), 0)
     tensor(0.6931)
     """
+    if out is not None:
+        return into(out, logsumexp, input, dim, keepdim)
     tensor_argument("logsumexp", input)
     flag(keepdim, "keepdim", "logsumexp")
     if not input.dtype.differentiable:

@@ -25,6 +25,7 @@ from minigrad.ops.base import (
     two_operands,
     unary_function,
 )
+from minigrad.ops.out import into
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -222,7 +223,9 @@ def two_tensors(rule):
     """The public function of an op both of whose operands have to be tensors."""
     name = rule.op.name
 
-    def function(input, other):
+    def function(input, other, *, out=None):
+        if out is not None:
+            return into(out, function, input, other)
         tensor_argument(name, input)
         return two_operands(rule.op, input, tensor_argument(name, other, "other", 2))
     return named(function, name, rule.__doc__)
@@ -231,7 +234,7 @@ maximum = two_tensors(Maximum)
 minimum = two_tensors(Minimum)
 
 
-def where(condition, input, other):
+def where(condition, input, other, *, out=None):
     """z = input where condition, else other, elementwise.
 
     Args:
@@ -247,6 +250,8 @@ def where(condition, input, other):
     >>> mg.where(x > 0, x, 0.)
     tensor([0., 2.])
     """
+    if out is not None:
+        return into(out, where, condition, input, other)
     tensor_argument("where", condition, "condition")
     for position, x in ((2, input), (3, other)):
         if not isinstance(x, (TensorBase, *NUMBERS)):
@@ -258,7 +263,7 @@ def where(condition, input, other):
     return together(Where.op, (input, other, condition))
 
 
-def clamp(input, min=None, max=None):
+def clamp(input, min=None, max=None, *, out=None):
     """z = input limited to [min, max], elementwise; where min > max the result is max.
 
     Args:
@@ -272,6 +277,8 @@ def clamp(input, min=None, max=None):
     >>> mg.clamp(mg.tensor([-1., 0.5, 2.]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    if out is not None:
+        return into(out, clamp, input, min, max)
     tensor_argument("clamp", input)
     if input._meta.dtype.is_floating_point and type(min) in PLAIN and type(max) in PLAIN and (min is not None or max is not None):
         return call(Clamp.op, (input, min, max))

@@ -10,6 +10,7 @@ from minigrad.errors import ShapeError
 from minigrad.ops.base import Op, dimension, op, tensor_argument
 from minigrad.ops.copies import cast
 from minigrad.ops.functions import exp
+from minigrad.ops.out import into
 from minigrad.ops.reduction import SumDim
 from minigrad.ops.views import unsqueeze
 
@@ -113,7 +114,7 @@ def softmax_argument(function, input, dim, dtype):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def softmax(input, dim, *, dtype=None):
+def softmax(input, dim, *, dtype=None, out=None):
     """e^x / Σ e^x along `dim`: positive numbers that sum to 1.
 
     Args:
@@ -129,11 +130,13 @@ def softmax(input, dim, *, dtype=None):
     >>> mg.softmax(mg.tensor([0., 0.]), 0)
     tensor([0.5000, 0.5000])
     """
+    if out is not None:
+        return into(out, softmax, input, dim, dtype=dtype)
     input, at = softmax_argument("softmax", input, dim, dtype)
     return call(Softmax.op, (input, at)) if input.ndim else call(Softmax.op, (unsqueeze(input, 0), 0)).squeeze(0)
 
 
-def log_softmax(input, dim, *, dtype=None):
+def log_softmax(input, dim, *, dtype=None, out=None):
     """The logarithm of softmax, computed without overflow. Mirrors ``torch.log_softmax``.
 
     Args:
@@ -147,5 +150,7 @@ def log_softmax(input, dim, *, dtype=None):
     >>> mg.log_softmax(mg.tensor([0., 0.]), 0)
     tensor([-0.6931, -0.6931])
     """
+    if out is not None:
+        return into(out, log_softmax, input, dim, dtype=dtype)
     input, at = softmax_argument("log_softmax", input, dim, dtype)
     return call(LogSoftmax.op, (input, at)) if input.ndim else call(LogSoftmax.op, (unsqueeze(input, 0), 0)).squeeze(0)

@@ -13,13 +13,12 @@ from minigrad._core.tensor import TensorBase
 from minigrad._core.variable import as_class
 from minigrad.errors import ShapeError
 from minigrad.ops.base import Linear, View, dimension, dimensions, integer, op, tensor_argument
-from minigrad.ops.copies import Clone, contiguous
+from minigrad.ops.copies import Clone
 
 if not cython.compiled:
     from minigrad._core.apply import call
 
-__all__ = ["broadcast_to", "expand", "flatten", "movedim", "permute", "ravel", "reshape", "squeeze", "t", "transpose",
-           "unflatten", "unsqueeze", "view"]
+__all__ = ["expand", "permute", "reshape", "squeeze", "t", "transpose", "unsqueeze", "view"]
 
 
 @op("view", "View0")
@@ -215,11 +214,11 @@ def adjoint_order(dims):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def view(input, *shape):
+def view(input, *shape, size=None):
     """The same memory in another shape.
 
     Args:
-        shape (ints, or one tuple): their product is the number of elements; one may be -1 and is inferred.
+        shape (ints, or one tuple, or ``size=``): their product is the number of elements; one may be -1 and is inferred.
 
     Raises:
         RuntimeError: the number of elements differs, or the strides allow no such view (use `reshape`).
@@ -231,14 +230,14 @@ def view(input, *shape):
             [3, 4, 5]])
     """
     tensor_argument("view", input)
-    return call(ViewOp.op, (input, inferred(as_shape(shape), input._meta.numel)))
+    return call(ViewOp.op, (input, inferred(as_shape(shape if size is None else (size,)), input._meta.numel)))
 
 
-def reshape(input, *shape):
+def reshape(input, *sizes, shape=None):
     """`input` in another shape: a view where the strides allow one, else a copy.
 
     Args:
-        shape (ints, or one tuple): their product is the number of elements; one may be -1 and is inferred.
+        sizes (ints, or one tuple, or ``shape=``): their product is the number of elements; one may be -1 and is inferred.
 
     Raises:
         RuntimeError: the number of elements differs.
@@ -251,7 +250,7 @@ def reshape(input, *shape):
             [4, 5]])
     """
     tensor_argument("reshape", input)
-    sizes = inferred(as_shape(shape, "reshape"), input._meta.numel)
+    sizes = inferred(as_shape(sizes if shape is None else (shape,), "reshape"), input._meta.numel)
     if input._meta.backend.kernels.view(input._array, sizes) is None:
         return call(UnsafeView.op, (call(Clone.op, (input, False)), sizes))
     return call(ViewOp.op, (input, sizes))
@@ -283,15 +282,21 @@ def t(input):
     """
     tensor_argument("t", input)
     if cython.cast(TensorBase, input)._meta.ndim > 2:
-        raise ShapeError("MG-E206", f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+        check_matrix("t", input)
     return call(T.op, (input,))
 
 
-def permute(input, *dims):
+def check_matrix(function, x):
+    """Raise if `x` has more dimensions than a matrix."""
+    if x.ndim > 2:
+        raise ShapeError("MG-E206", f"{function}() expects a tensor with <= 2 dimensions, but self is {x.ndim}D")
+
+
+def permute(input, *order, dims=None):
     """`input` with its dimensions in another order, a view. Mirrors ``torch.permute``.
 
     Args:
-        dims (ints, or one tuple): for each dimension of the result, that of the input.
+        order (ints, or one tuple, or ``dims=``): for each dimension of the result, that of the input.
 
     Raises:
         RuntimeError: not every dimension is named exactly once.
@@ -301,7 +306,7 @@ def permute(input, *dims):
     minigrad.Size([5, 2, 3])
     """
     tensor_argument("permute", input)
-    order = as_shape(dims, "permute")
+    order = as_shape(order if dims is None else (dims,), "permute")
     if len(order) != input.ndim:
         raise ShapeError("MG-E205", "permute(sparse_coo): number of dimensions in the tensor input does not match the "
                          f"length of the desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to "
@@ -317,30 +322,11 @@ def permute(input, *dims):
     return call(Permute.op, (input, order))
 
 
-def movedim(input, source, destination):
-    """`input` with dimensions moved to other places, a view. Mirrors ``torch.movedim``.
-
-    >>> mg.zeros(2, 3, 5).movedim(0, 2).shape
-    minigrad.Size([3, 5, 2])
-    """
-    tensor_argument("movedim", input)
-    sources = [dimension(d, input.ndim) for d in ((source,) if isinstance(source, int) else source)]
-    targets = [dimension(d, input.ndim) for d in ((destination,) if isinstance(destination, int) else destination)]
-    if len(sources) != len(targets) or len(set(sources)) != len(sources) or len(set(targets)) != len(targets):
-        raise ShapeError("MG-E205", "movedim: source and destination must name as many different dimensions",
-                         found=f"{source} and {destination}")
-    if input.ndim == 0:
-        return call(Alias.op, (input,))
-    rest = iter([d for d in range(input.ndim) if d not in sources])
-    place = dict(zip(targets, sources))
-    return call(Permute.op, (input, tuple([place[d] if d in place else next(rest) for d in range(input.ndim)])))
-
-
-def expand(input, *sizes):
+def expand(input, *sizes, size=None):
     """`input` with dimensions of size 1 repeated, a view that takes no memory.
 
     Args:
-        sizes (ints, or one tuple): the new shape; -1 keeps a size. New dimensions appear at the front.
+        sizes (ints, or one tuple, or ``size=``): the new shape; -1 keeps a size. New dimensions appear at the front.
 
     Writing to the result writes several of its elements at once. Mirrors ``torch.Tensor.expand``.
 
@@ -352,7 +338,7 @@ def expand(input, *sizes):
             [2., 2., 2.]])
     """
     tensor_argument("expand", input)
-    shape = as_shape(sizes, "expand")
+    shape = as_shape(sizes if size is None else (size,), "expand")
     old = input._meta.shape
     lead = len(shape) - len(old)
     if lead < 0:
@@ -373,16 +359,6 @@ def expand(input, *sizes):
                 f"non-singleton dimension {i}.  Target sizes: {list(shape)}.  Tensor sizes: {list(old)}")
         full.append(size)
     return call(Expand.op, (input, tuple(full)))
-
-
-def broadcast_to(input, shape):
-    """`expand` under NumPy's name. Mirrors ``torch.broadcast_to``.
-
-    >>> mg.broadcast_to(mg.tensor([1., 2.]), (2, 2))
-    tensor([[1., 2.],
-            [1., 2.]])
-    """
-    return expand(input, shape)
 
 
 def unsqueeze(input, dim):
@@ -415,52 +391,6 @@ def squeeze(input, dim=None):
     dims = tuple([d for d in dimensions(dim, input.ndim) if shape[d] == 1])
     rule = Squeeze if dim is None else SqueezeDims if isinstance(dim, (tuple, list)) else SqueezeDim
     return call(rule.op, (input, dims))
-
-
-def flatten(input, start_dim=0, end_dim=-1):
-    """`input` with the dimensions from `start_dim` to `end_dim` made one. Mirrors ``torch.flatten``.
-
-    Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: `start_dim` comes after `end_dim`.
-
-    >>> mg.zeros(2, 3, 5).flatten(1).shape
-    minigrad.Size([2, 15])
-    """
-    tensor_argument("flatten", input)
-    first, last = dimension(start_dim, input.ndim), dimension(end_dim, input.ndim)
-    if first > last:
-        raise ShapeError("MG-E205", "flatten() has invalid args: start_dim cannot come after end_dim")
-    shape = input._meta.shape
-    if input.ndim == 0:
-        return reshape(input, 1)
-    if first == last:
-        return input
-    merged = 1
-    for size in shape[first:last + 1]:
-        merged *= size
-    return reshape(input, *shape[:first], merged, *shape[last + 1:])
-
-
-def unflatten(input, dim, sizes):
-    """`input` with one dimension made several. Mirrors ``torch.unflatten``.
-
-    >>> mg.zeros(2, 6).unflatten(1, (2, -1)).shape
-    minigrad.Size([2, 2, 3])
-    """
-    tensor_argument("unflatten", input)
-    at = dimension(dim, input.ndim)
-    shape = input._meta.shape
-    return view(input, *shape[:at], *inferred(tuple(sizes), shape[at]), *shape[at + 1:])
-
-
-def ravel(input):
-    """`input` with one dimension, contiguous. Mirrors ``torch.ravel``.
-
-    >>> mg.zeros(2, 3).ravel().shape
-    minigrad.Size([6])
-    """
-    return reshape(contiguous(tensor_argument("ravel", input)), -1)
 
 
 def alias(input):

@@ -1,1 +1,5 @@
-"""What helps around autograd. Mirrors ``torch/utils``."""
+"""What helps around autograd. Mirrors ``torch.utils``."""
+
+from minigrad.utils import checkpoint, hooks
+
+__all__ = ["checkpoint", "hooks"]

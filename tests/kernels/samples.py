@@ -88,6 +88,8 @@ for _names, _dtypes, _kinds in [
         ("exp sin cos tanh sigmoid sqrt", (*FLOATS, "float16", *COMPLEX), ("any",)),
         ("exp sin cos tanh sigmoid sqrt", (*FLOATS, "float16"), ("special",)),
         ("log log1p rsqrt reciprocal", (*FLOATS, "float16"), ("positive", "special")), ("invert", (*INTEGERS, "bool"), ("any",)),
+        ("floor ceil trunc round", REAL, ("any", "special")), ("exp2 expm1 tan sinh cosh atan asinh", FLOATS, ("any", "special")),
+        ("log2 log10 acosh", FLOATS, ("positive", "special")), ("asin acos atanh", FLOATS, ("any",)),
         ("copy", EVERY, ("any",)), ("contiguous owns", EVERY, ("any",))]:
     for _shape, _kind in itertools.product(SHAPES, _kinds):
         sample(_names, f"{_shape} {_kind}", (_shape, _kind), dtypes=_dtypes)
@@ -103,6 +105,7 @@ for _a, _b in PAIRS:
         sample("add mul sub rsub maximum minimum", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=REAL)
         sample("eq ne lt le gt ge", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=(*REAL, "bool"))
         sample("div relu_backward sigmoid_backward tanh_backward", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
+        sample("atan2 hypot fmod remainder", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
     sample("pow", f"{_a} {_b}", (_a, "positive"), (_b, "any"), dtypes=FLOATS)
     sample("logical_and logical_or logical_xor", f"{_a} {_b}", _a, _b, dtypes=(*INTEGERS, "bool"))
     sample("where", f"{_a} {_b}", _a, _b, dtypes=EVERY, after=lambda x, y: (np.asarray(x.real > 0), x, y))
@@ -121,6 +124,8 @@ for _shape in SHAPES:
         sample("clamp", f"{_shape} {_low} {_high}", (_shape, "special"), dtypes=REAL,
                after=lambda x, low=_low, high=_high: (x, max(low, 0) if low is not None and x.dtype.kind == "u" else low, high))
 sample("clamp", "arrays", (2, 3), (3,), (2, 1), after=lambda x, low, high: (x, low, high))
+for _shape in SHAPES:
+    sample("nan_to_num", f"{_shape}", (_shape, "special"), dtypes=FLOATS, after=lambda x: (x, 0.0, 1.0, None))
 sample("where", "numbers", (2, 3), after=lambda x: (np.asarray(x.real > 0), x, x.dtype.type(1)))
 
 # ---- gradients and layout -----------------------------------------------------------------------------------
@@ -164,6 +169,7 @@ for _dim, _start, _stop, _step in [(0, 0, 2, 1), (1, 1, 3, 1), (2, 0, 4, 2), (2,
     sample("slice", f"{_dim} {_start}:{_stop}:{_step}", (2, 3, 4), dtypes=("float32", "int64"),
            after=lambda x, *a, at=(_dim, _start, _stop, _step): (x, *at))
 for _offset in (-1, 0, 2):
+    sample("tril triu", f"{_offset}", (2, 3, 4), dtypes=EVERY, after=lambda x, o=_offset: (x, o))
     sample("diagonal", f"{_offset}", (3, 4), dtypes=("float32",), after=lambda x, o=_offset: (x, o, 0, 1))
 for _name, _of in [("row", lambda x: x[1]), ("column", lambda x: x[:, 1]), ("itself", lambda x: x), ("corner", lambda x: x[1:, ::2]),
                    ("transposed", lambda x: x.T), ("elsewhere", lambda x: x.copy()), ("nothing", lambda x: x[:0])]:
@@ -176,6 +182,8 @@ for _part in [((1,), (2, 2), (1, 2), 1), ((1,), (3,), (2,), 0), ((1,), (), (), 5
 sample("as_strided", "plain", (6,), dtypes=("float32",), after=lambda x: (x, (1,), (2, 2), (1, 2), 1))
 sample("as_strided_scatter", "plain", (6,), (2, 2), dtypes=("float32",), after=lambda x, y: (x, y, (1,), (2, 2), (1, 2), 1))
 sample("as_strided_add", "overlapping", (2, 2), dtypes=("float32",), after=lambda y: (y, (6,), (1,), (2, 2), (1, 1), 1))
+for _shape in ((2, 2), (6,), (), (0, 3), (3, 4)):
+    sample("resize", f"{_shape}", (2, 3), dtypes=("float32", "int64"), after=lambda x, s=_shape: (x, s))
 sample("real", "complex", (2, 3), dtypes=COMPLEX)
 
 # ---- reductions -----------------------------------------------------------------------------------------------
@@ -186,6 +194,7 @@ for (_shape, _dims), _keep in itertools.product(REDUCED, (False, True)):
     for _kind in ("any", "special"):
         sample("sum prod amax amin", f"{_shape} {_dims} {_keep} {_kind}", (_shape, _kind), dtypes=REAL,
                after=lambda x, d=_dims, k=_keep: (x, d, k))
+        sample("cumsum cumprod", f"{_shape} {_dims[0]} {_kind}", (_shape, _kind), dtypes=REAL, after=lambda x, d=_dims[0]: (x, d))
     sample("var", f"{_shape} {_dims} {_keep}", _shape, dtypes=FLOATS, after=lambda x, d=_dims, k=_keep: (x, d, 1, k))
     sample("logsumexp", f"{_shape} {_dims} {_keep}", _shape, dtypes=FLOATS, after=lambda x, d=_dims, k=_keep: (x, d, k))
     if 0 not in _shape:
@@ -223,6 +232,9 @@ sample("stack", "two", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: ([x, y],
 INDEX = np.array([[0, 1, 1], [2, 0, 2]])
 sample("gather", "2-d", (2, 3), dtypes=REAL, after=lambda x: (x, 1, INDEX))
 sample("scatter_add", "2-d", (2, 3), (2, 3), dtypes=REAL, after=lambda x, y: (x, 1, INDEX, y))
+sample("scatter", "2-d", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: (x, 1, np.array([[0, 1, 2], [2, 0, 1]]), y))
+sample("scatter", "number", (2, 3), dtypes=EVERY, after=lambda x: (x, 1, INDEX, x.dtype.type(1)))
+sample("masked_scatter", "2-d", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: (x, np.array([True, False, True]), y))
 sample("index_select", "repeats", (2, 3), dtypes=EVERY, after=lambda x: (x, 1, np.array([2, 0, 2])))
 sample("index_add", "repeats", (3, 2), (2, 2), dtypes=REAL, after=lambda x, y: (x, 0, np.array([1, 1]), y))
 sample("index", "two", (2, 3, 4), dtypes=EVERY, after=lambda x: (x, [np.array([0, 1]), None, np.array([3, 0])]))

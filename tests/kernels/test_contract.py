@@ -14,7 +14,7 @@ from tests.ops.cases import CASES
 COMPILED = [name for name in CONTRACT if kernels.CPU.origin[name] != numpy_ref.__name__]
 VIEWS = {"view", "permute", "expand", "unsqueeze", "select", "slice", "diagonal", "as_strided", "real"}
 NO_ARRAY = {"geometry", "owns", "obeys_layout", "contiguous", "by_columns", "accumulate", "class_outside", "number"}
-MAY_RETURN_ITS_ARGUMENT = VIEWS | {"cast"}
+MAY_RETURN_ITS_ARGUMENT = VIEWS | {"cast", "resize"}
 
 
 # ---- the contract itself -----------------------------------------------------------------------------------

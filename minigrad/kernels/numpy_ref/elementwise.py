@@ -2,14 +2,77 @@
 
 import numpy as np
 
-__all__ = ["abs", "add", "clamp", "conj", "cos", "div", "eq", "exp", "ge", "gt", "invert", "le", "log", "log1p",
-           "logical_and", "logical_or", "logical_xor", "lt", "maximum", "minimum", "mul", "ne", "neg", "pow",
-           "reciprocal", "relu", "relu_backward", "rsqrt", "rsub", "sigmoid", "sigmoid_backward", "sign", "sin", "sqrt", "sub",
-           "tanh", "tanh_backward", "where"]
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "ceil",
+    "clamp",
+    "conj",
+    "cos",
+    "cosh",
+    "div",
+    "eq",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "fmod",
+    "ge",
+    "gt",
+    "hypot",
+    "invert",
+    "le",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "lt",
+    "maximum",
+    "minimum",
+    "mul",
+    "nan_to_num",
+    "ne",
+    "neg",
+    "pow",
+    "reciprocal",
+    "relu",
+    "relu_backward",
+    "remainder",
+    "round",
+    "rsqrt",
+    "rsub",
+    "sigmoid",
+    "sigmoid_backward",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "sub",
+    "tan",
+    "tanh",
+    "tanh_backward",
+    "trunc",
+    "where",
+]
 
 # 1/0 is inf and log(-1) nan, as in PyTorch, without a word from NumPy. As a decorator `errstate` costs 0.4 us a
 # call, so those ufuncs that can't overflow or divide go without.
 quiet = np.errstate(all="ignore")
+
+
+def whole(ufunc):
+    """A ufunc that rounds, and leaves integers as they are."""
+    return lambda x: ufunc(x) if x.dtype.kind == "f" else x.copy()
 
 
 def kernel(ufunc, name, doc, silent=True):
@@ -46,6 +109,27 @@ abs = kernel(np.absolute, "abs", "absolute value")
 sin = kernel(np.sin, "sin", "sine")
 cos = kernel(np.cos, "cos", "cosine")
 tanh = kernel(np.tanh, "tanh", "hyperbolic tangent")
+exp2 = kernel(np.exp2, "exp2", "2 to the power x")
+expm1 = kernel(np.expm1, "expm1", "exp(x) - 1")
+log2 = kernel(np.log2, "log2", "logarithm to the base 2")
+log10 = kernel(np.log10, "log10", "logarithm to the base 10")
+tan = kernel(np.tan, "tan", "tangent")
+sinh = kernel(np.sinh, "sinh", "hyperbolic sine")
+cosh = kernel(np.cosh, "cosh", "hyperbolic cosine")
+asin = kernel(np.arcsin, "asin", "inverse sine")
+acos = kernel(np.arccos, "acos", "inverse cosine")
+atan = kernel(np.arctan, "atan", "inverse tangent")
+asinh = kernel(np.arcsinh, "asinh", "inverse hyperbolic sine")
+acosh = kernel(np.arccosh, "acosh", "inverse hyperbolic cosine")
+atanh = kernel(np.arctanh, "atanh", "inverse hyperbolic tangent")
+atan2 = kernel(np.arctan2, "atan2", "angle of the point (y, x)")
+hypot = kernel(np.hypot, "hypot", "root of x x + y y")
+fmod = kernel(np.fmod, "fmod", "remainder with the sign of x")
+remainder = kernel(np.remainder, "remainder", "remainder with the sign of y")
+floor = kernel(whole(np.floor), "floor", "rounded down", silent=False)
+ceil = kernel(whole(np.ceil), "ceil", "rounded up", silent=False)
+trunc = kernel(whole(np.trunc), "trunc", "rounded towards zero", silent=False)
+round = kernel(whole(np.rint), "round", "rounded to the nearest, halves to even", silent=False)
 conj = kernel(np.conjugate, "conj", "complex conjugate", silent=False)
 invert = kernel(np.invert, "invert", "bitwise not", silent=False)
 
@@ -104,3 +188,7 @@ def clamp(x, low, high):
     if high is not None:
         x = np.minimum(x, high)
     return np.asarray(x)
+
+
+def nan_to_num(x, nan, posinf, neginf):
+    return np.asarray(np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf))

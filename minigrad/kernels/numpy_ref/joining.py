@@ -2,7 +2,8 @@
 
 import numpy as np
 
-__all__ = ["cat", "gather", "index", "index_add", "index_put", "index_put_", "index_select", "scatter_add", "stack"]
+__all__ = ["cat", "gather", "index", "index_add", "index_put", "index_put_", "index_select", "masked_scatter", "scatter",
+           "scatter_add", "stack"]
 
 
 def cat(xs, dim):
@@ -21,7 +22,23 @@ def places(index, dim):
 
 
 def gather(x, dim, index):
-    return np.asarray(x[places(index, dim)]) if x.ndim else np.asarray(x[index])
+    return np.asarray(x[places(index, dim)]) if x.ndim else np.asarray(x.reshape(1)[index])
+
+
+def scatter(x, dim, index, y):
+    out = x.copy()
+    if x.ndim == 0:
+        out.reshape(1)[index] = y if np.ndim(y) == 0 else y[:index.size]
+    else:
+        out[places(index, dim)] = y if np.ndim(y) == 0 else y[tuple([slice(n) for n in index.shape])]
+    return out
+
+
+def masked_scatter(x, mask, y):
+    x, mask = np.broadcast_arrays(x, mask)
+    out = x.copy()
+    out[mask] = y.reshape(-1)[:np.count_nonzero(mask)]
+    return out
 
 
 def scatter_add(x, dim, index, y):

@@ -5,6 +5,7 @@ it has the strides of its tensor if that is dense, so that an optimiser walks bo
 is row-major.
 """
 
+import math
 from builtins import slice as slice_
 
 import numpy as np
@@ -12,10 +13,9 @@ from numpy.lib import stride_tricks
 
 from minigrad.kernels.numpy_ref.elementwise import quiet
 
-__all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "by_columns",
-           "cast", "contiguous", "copy", "copy_", "copy_with_layout", "diagonal", "empty",
-           "expand", "fill_", "full", "geometry", "number", "obeys_layout", "owns", "permute", "real", "select", "slice", "unsqueeze",
-           "view"]
+__all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "by_columns", "cast", "contiguous",
+           "copy", "copy_", "copy_with_layout", "diagonal", "empty", "expand", "fill_", "full", "geometry", "number", "obeys_layout",
+           "owns", "permute", "real", "resize", "select", "slice", "tril", "triu", "unsqueeze", "view"]
 
 
 def dense(x):
@@ -156,6 +156,14 @@ def slice(x, dim, start, stop, step):
     return x[(slice_(None),) * dim + (slice_(start, stop, step),)]
 
 
+def tril(x, diagonal):
+    return np.tril(x, diagonal)
+
+
+def triu(x, diagonal):
+    return np.triu(x, diagonal)
+
+
 def diagonal(x, offset, dim1, dim2):
     view = x.diagonal(offset, dim1, dim2)
     return stride_tricks.as_strided(view, view.shape, view.strides)       # NumPy's own is read-only
@@ -163,6 +171,23 @@ def diagonal(x, offset, dim1, dim2):
 
 def real(x):
     return x.real
+
+
+def resize(x, shape):
+    memory = x
+    while isinstance(memory.base, np.ndarray):
+        memory = memory.base
+    if memory.dtype != x.dtype or not memory.flags.c_contiguous:
+        memory, start = x.reshape(-1), 0
+    else:
+        start = (x.__array_interface__["data"][0] - memory.__array_interface__["data"][0]) // x.itemsize
+    memory = memory.reshape(-1)[start:]
+    size = math.prod(shape)
+    if memory.size < size:
+        larger = np.zeros(size, x.dtype)
+        larger[:memory.size] = memory
+        memory = larger
+    return memory[:size].reshape(shape)
 
 
 def by_columns(x):
@@ -189,8 +214,8 @@ def span(shape, strides):
 
 def laid_out(x, strides):
     """(memory, x): `x` with `strides`, in elements, on 1-d memory that begins at its first element."""
-    if x.flags.c_contiguous and same_order(x, in_bytes(strides, x), x.itemsize):
-        return x.reshape(-1), x
+    if same_order(x, in_bytes(strides, x), x.itemsize):
+        return stride_tricks.as_strided(x, (span(x.shape, strides),), (x.itemsize,)), x
     return copied(x, strides)
 
 

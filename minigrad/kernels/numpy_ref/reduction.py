@@ -4,8 +4,8 @@ import numpy as np
 
 from minigrad.kernels.numpy_ref.elementwise import quiet
 
-__all__ = ["amax", "amin", "argmax", "argmin", "log_softmax", "log_softmax_backward", "logsumexp", "prod", "softmax",
-           "softmax_backward", "sum", "var"]
+__all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "log_softmax_backward", "logsumexp",
+           "prod", "softmax", "softmax_backward", "sum", "var"]
 
 
 @quiet
@@ -32,6 +32,16 @@ def argmax(x, dim, keepdim):
 
 def argmin(x, dim, keepdim):
     return np.asarray(np.argmin(x, dim, keepdims=keepdim), order="C")
+
+
+@quiet
+def cumsum(x, dim):
+    return np.asarray(np.cumsum(x, dim, dtype=x.dtype)) if x.ndim else x.copy()
+
+
+@quiet
+def cumprod(x, dim):
+    return np.asarray(np.cumprod(x, dim, dtype=x.dtype)) if x.ndim else x.copy()
 
 
 @quiet

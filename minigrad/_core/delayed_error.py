@@ -1,0 +1,67 @@
+"""A node that raises when it is run: the second derivative of what has only a first one.
+
+    @once_differentiable
+    def backward(ctx, g): ...       results ── Error ──> what g was computed from
+
+Its edges lead on to where the incoming gradients came from, so that whoever differentiates along any such path
+meets the error, and no result is silently taken for a constant. (PyTorch's node has edges to nothing, and `grad`
+says instead that the input was not used.)
+
+Mirrors ``torch/csrc/autograd/functions/basic_ops.{h,cpp}`` (Error, DelayedError).
+"""
+
+import cython
+
+from minigrad._core.node import Node
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import AutogradError
+
+if not cython.compiled:
+    from minigrad._core.accumulate import edge_of
+    from minigrad._core.node import start
+    from minigrad._core.state import current
+    from minigrad._core.tensor import alias
+
+
+@cython.cclass
+class DelayedError(Node):
+    """Raises in backward. See the head of this file."""
+
+    def __init__(self, message, fix, sources):
+        start(self)
+        self.message = message
+        self.fix = fix
+        state = current()
+        self.sequence = state.next_sequence
+        state.next_sequence += 1
+        nodes = [edge_of(x) for x in sources]
+        self.connect(tuple(nodes), tuple([cython.cast(TensorBase, x)._output_number if node is not None else 0
+                                          for x, node in zip(sources, nodes)]))
+
+    def apply(self, grad, wanted, results):
+        raise AutogradError("MG-E147", self.message, fix=self.fix)
+
+    def name(self):
+        return "Error"
+
+
+def delayed_error(message, fix, sources, results):
+    """`results` (tensors and other things) as they are, but differentiating a tensor among them raises.
+
+    `sources` are the tensors from which they were computed.
+    """
+    node: DelayedError = DelayedError(message, fix, sources)
+    outs = []
+    metas = []
+    i: cython.int
+    for i, x in enumerate(results):
+        metas.append(None)
+        if isinstance(x, TensorBase) and cython.cast(TensorBase, x)._meta.dtype.differentiable:
+            metas[i] = cython.cast(TensorBase, x)._meta
+            out: TensorBase = alias(x)
+            out._node = node
+            out._output_number = i
+            x = out
+        outs.append(x)
+    node.metas = tuple(metas)
+    return tuple(outs)

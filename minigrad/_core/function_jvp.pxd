@@ -1,0 +1,6 @@
+from minigrad._core.function_node cimport PyNode, among, zeros
+from minigrad._core.saved cimport describe
+from minigrad._core.state cimport State
+from minigrad._core.tensor cimport AutogradMeta, TensorBase
+
+cdef object push_forward(PyNode node, tuple args, tuple raw, list outs, tuple dirty, tuple constant, State state)

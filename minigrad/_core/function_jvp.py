@@ -1,0 +1,112 @@
+"""Forward-mode AD through a custom Function: the tangents of its outputs, by its `jvp`.
+
+    x, tangent dx ──> forward ──> y                 y is not dual yet
+              dx  ──> jvp     ──> dy                now it is
+
+It runs inside apply, after forward, if an argument has a tangent. Where forward has written to an input, jvp has to
+write to that input's tangent; and where forward returns a view, jvp has to return the same view of the tangent: for
+whoever writes to one of a pair later has to find the other's tangent in the same memory.
+
+Mirrors _process_forward_mode_AD of ``torch/csrc/autograd/custom_function.cpp``.
+"""
+
+import cython
+
+from minigrad._core.function_node import PyNode
+from minigrad._core.tensor import AutogradMeta, TensorBase
+from minigrad.errors import AutogradError
+
+if not cython.compiled:
+    from minigrad._core.function_node import among, zeros
+    from minigrad._core.saved import describe
+
+
+def push_forward(node, args, raw, outs, dirty, constant, state):
+    """Give `outs` their tangents. `raw` is what forward has returned, `dirty` and `constant` what ctx was told of it."""
+    i: cython.int
+    tangents = [tangent_of(x) for x in args]
+    versions = [-1 if t is None else cython.cast(TensorBase, t).version() for t in tangents]
+    if not any([t is not None for t in tangents]):
+        return None
+    given_in = list(tangents)
+    if not node.undefined_as_none:
+        for i in range(len(given_in)):
+            if given_in[i] is None and isinstance(args[i], TensorBase):
+                given_in[i] = zeros(cython.cast(TensorBase, args[i])._meta)
+    level = state.forward_level
+    state.set_modes(state.grad_enabled, state.inference, -1)
+    try:
+        found = type(node)._forward_cls.jvp(node, *given_in)
+    finally:
+        state.set_modes(state.grad_enabled, state.inference, level)
+    results: tuple = tuple(found) if isinstance(found, tuple) else (found,)
+    for i in range(len(results)):
+        if results[i] is not None and not isinstance(results[i], TensorBase):
+            raise wrong(node, f"expected Variable or None (got {type(results[i]).__name__}) for grad output {i}",
+                        "return a tensor, or a tuple of tensors and Nones")
+    if len(results) != len(raw):
+        raise wrong(node, f"Function's jvp returned an invalid number of forward gradients (expected {len(raw)} but got "
+                    f"{len(results)})", "jvp returns one value per output of forward")
+    for i in range(len(raw)):
+        x = raw[i]
+        if isinstance(x, TensorBase) and cython.cast(TensorBase, x)._meta.dtype.differentiable and not among(x, constant):
+            set_tangent(node, args, tangents, versions, x, outs[i], results[i], among(x, dirty))
+        elif results[i] is not None:
+            raise wrong(node, f"Function's jvp returned a gradient at position {i}, but the corresponding forward output is not a "
+                        "differentiable Tensor.", "return None at that position")
+    return None
+
+
+@cython.cfunc
+def set_tangent(node: PyNode, args: tuple, tangents: list, versions: list, raw: TensorBase, out: TensorBase, result,
+                modified: cython.bint) -> object:
+    """Make `result` the tangent of `out`, if it is one; None stands for zero."""
+    i: cython.int
+    if result is not None and not cython.cast(TensorBase, result)._meta.fits(out._meta):
+        raise AutogradError("MG-E148", "Function's jvp returned a forward gradient that is not shaped like its output",
+                            node=node.name(), expected=describe(out._meta), found=describe(cython.cast(TensorBase, result)._meta))
+    if modified and among(raw, args):
+        for i in range(len(args)):
+            if args[i] is raw and tangents[i] is not None:
+                if cython.cast(TensorBase, tangents[i]).version() == versions[i]:
+                    raise wrong(node, "An inplace custom Function is not modifying the forward mode gradients inplace. If the "
+                                "forward is modifying an input inplace, then the jvp function must modify the corresponding "
+                                "gradient inplace.", "return t.mul_(2), not t * 2")
+                if result is not tangents[i]:
+                    raise wrong(node, "An inplace custom Function is not returning the forward mode gradients as-is. If the "
+                                "forward is modifying an input inplace, then the jvp function must modify the gradient inplace "
+                                "and return it as-is.", "return the tangent itself")
+    elif out._view:
+        for i in range(len(args)):
+            if tangents[i] is None or base_of(args[i]) is not base_of(out):
+                continue
+            if result is None or not is_view_of(result, tangents[i]):
+                raise wrong(node, "A custom Function's forward is returning a view (or an input as-is) but the jvp is not "
+                            "returning a view.", "return the same view of the tangent; t.view_as(t), if an input is returned as-is")
+    if result is not None:
+        extra: AutogradMeta = out.extras()
+        extra.tangent = result
+    return None
+
+
+@cython.cfunc
+def wrong(node: PyNode, what, fix) -> object:
+    return AutogradError("MG-E148", what, node=node.name(), fix=fix)
+
+
+@cython.cfunc
+def tangent_of(x) -> object:
+    if not isinstance(x, TensorBase) or cython.cast(TensorBase, x)._extra is None:
+        return None
+    return cython.cast(TensorBase, x)._extra.tangent
+
+
+@cython.cfunc
+def base_of(x: TensorBase) -> TensorBase:
+    """The tensor that owns the memory of `x`."""
+    return x._extra.base if x._view else x
+
+
+@cython.cfunc
+def is_view_of(x: TensorBase, source: TensorBase) -> cython.bint:
+    return x._view and x._extra.base is base_of(source)

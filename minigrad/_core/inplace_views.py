@@ -1,0 +1,84 @@
+"""In-place ops that leave the numbers where they are: ``x.t_()``, ``x.squeeze_()``, ``x.resize_(2)``.
+
+    y = x * 1
+    y.t_()              the array is another view of the same memory, the history one op longer:
+                        y.grad_fn = TBackward1 ── edge 0 ──> MulBackward0
+
+They count the version up, for whoever saved y saved its old shape; and may not be applied to what must not be written
+to. But they overwrite nothing: several elements in one place do no harm, and on a view the base's history
+stays what it was.
+
+    v = y[:1]
+    v.t_()              v.grad_fn = TBackward1 ── edge 0 ──> SliceBackward0;      y.grad_fn as before
+
+A later write to the memory makes v's history anew from the base by v's strides, which are the new ones by then.
+
+Mirrors the ``inplace_view`` functions of the generated ``VariableType.cpp`` and ``ADInplaceOrViewType.cpp``.
+"""
+
+import cython
+
+from minigrad._core.opnode import OpNode
+from minigrad._core.primitive import Plan
+from minigrad.errors import AutogradError
+
+if not cython.compiled:
+    from minigrad._core.accumulate import edge_of
+    from minigrad._core.apply import base_requires_grad
+    from minigrad._core.inplace import check_inplace
+    from minigrad._core.meta import meta_of
+    from minigrad._core.opnode import described, new_node
+    from minigrad._core.saved import describe
+    from minigrad._core.state import current
+    from minigrad._core.views import give_history
+
+SHAPE = cython.declare(cython.int, 100)     # as in primitive.py
+
+
+def look_again(op, target, others):
+    """Run the view op `op` on `target` itself, with the arguments `others`. Returns `target`."""
+    state = current()
+    node: OpNode = None
+    edge = None
+    k: cython.int
+    if state.grad_enabled:
+        edge = edge_of(target)
+        if edge is not None or (target._view and base_requires_grad(target)):
+            check_inplace(target)
+    args = (target, *others)
+    array = op.forward(target._meta.backend.kernels, target._array, *others)
+    if edge is not None:
+        plan: Plan = op.plan(1)
+        node = new_node(plan, state, meta_of(array, target._meta.device))
+        node.connect((edge,), (target._output_number,) if target._output_number else None)
+        for k in range(plan.saved):
+            source: cython.int = plan.source[k]
+            node.store(k, args[source] if source < SHAPE else described(source, args), -1, state)
+    show(target, array)
+    if node is not None:
+        give_history(target, node)
+        if target._view:
+            target._extra.base_version = target.version()
+    return target
+
+
+def show(target, array):
+    """Make `array` what `target` looks at, and count the version up."""
+    if target._inference and not current().inference:
+        raise AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
+                            tensor=describe(target._meta), fix="clone() it to get a normal tensor")
+    target._array = array
+    target._meta = meta_of(array, target._meta.device)
+    counter = target.shared_counter()
+    counter.value += 1
+    return None
+
+
+def point_to(target, source):
+    """Make `target` look at the memory of `source`. It has no derivative, so `target` may have no history to lose."""
+    if current().grad_enabled and (edge_of(target) is not None or (target._view and base_requires_grad(target))):
+        check_inplace(target)
+        raise AutogradError("MG-E211", "derivative for set_ is not implemented", tensor=describe(target._meta),
+                            fix="x.detach().set_(...), or an assignment: x = source")
+    show(target, source._array)
+    return target

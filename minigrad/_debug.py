@@ -1,0 +1,238 @@
+"""`mg.debug`: where tensors were saved and written to, what a graph keeps, and how much memory that is.
+
+    with mg.debug():                    note the file and line of every save and every write
+        y = x * w; w.mul_(2)
+        y.sum().backward()              the error tells both
+
+    mg.debug.versions(w)                the writes to a tensor's memory
+    mg.debug.saved(y)                   what the graph behind y has saved for its backward
+
+`debug` is a class: an instance is the context, and the static methods read out. They work outside of the context too;
+then they have no files and lines.
+
+Read next: ``_core/watch.py``, for what is noted while it is on.
+"""
+
+import threading
+from typing import Any, NamedTuple
+
+from minigrad._core.history import place, purpose, saved_at, written
+from minigrad._core.kept import current_version, kept
+from minigrad._core.node import Node
+from minigrad._core.watch import watch
+from minigrad.autograd.grad_mode import BareMode  # pyright: ignore[reportAttributeAccessIssue]
+from minigrad.errors import AutogradTypeError
+from minigrad.tensor import Tensor
+
+__all__ = ["SavedTensors", "SavedValue", "Versions", "Write", "debug"]
+
+
+class Write(NamedTuple):
+    """One write to a tensor's memory: the version after it, the op that wrote, and where in the program."""
+
+    version: int
+    op: str
+    file: str
+    line: int
+
+    def __str__(self):
+        return f"version {self.version}: {self.op}  {place(self.file, self.line)}"
+
+
+class Versions:
+    """The version of a tensor's memory, and the writes that were noted, oldest first. See `debug.versions`."""
+
+    def __init__(self, version, writes):
+        self.version = version
+        self.writes = writes
+
+    def __repr__(self):
+        rows = [(f"version {w.version}", w.op, place(w.file, w.line)) for w in self.writes]
+        missing = self.version - len(self.writes)
+        if missing:
+            rows.append(("", "", f"{missing} of {self.version} writes not noted: debug() was off"))
+        return "\n".join([f"at version {self.version}", *table(rows)])
+
+
+class SavedValue(NamedTuple):
+    """A tensor that a node has saved. See `debug.saved`.
+
+    node            the node
+    name            PyTorch's name of the value: the node shows it as ``_saved_<name>``
+    purpose         what the node needs it for, such as ``the gradient of self``
+    value           the tensor itself, an alias without history if it is an output of the node, or what a hook has packed
+    version         the version of its memory when it was saved, None for what a hook has packed
+    now             its version now: if it differs, the backward will refuse
+    where           (file, line) of the op, None if debug() was off
+    """
+
+    node: Any
+    name: str
+    purpose: str
+    value: Any
+    version: int | None
+    now: int | None
+    where: tuple[str, int] | None
+
+    @property
+    def nbytes(self):
+        """The size of its elements; 0 for what a hook has packed, unless that is a tensor."""
+        return self.value.numel() * self.value.element_size() if isinstance(self.value, Tensor) else 0
+
+    @property
+    def modified(self):
+        """Whether it has been written to since it was saved."""
+        return self.version != self.now
+
+
+class SavedTensors(list):
+    """What nodes have saved, in the order in which a backward runs them: a list of `SavedValue`. See `debug.saved`.
+
+    A storage counts once in `nbytes`, however many tensors on it are saved, and whole, for the smallest view
+    keeps it alive. `leaf_nbytes` is the part of it that belongs to leaves, which somebody else holds anyway.
+    """
+
+    def __init__(self, values=()):
+        super().__init__(values)
+
+    def storages(self):
+        """The storages that are kept: address -> (bytes, whether a leaf lies in it)."""
+        found = {}
+        for saved in self:
+            if isinstance(saved.value, Tensor):
+                memory = saved.value._array
+                while getattr(memory, "base", None) is not None and hasattr(memory.base, "nbytes"):
+                    memory = memory.base
+                owner = saved.value if saved.value._base is None else saved.value._base
+                leaf = owner.requires_grad and owner.is_leaf        # of a view we do not ask: that may make its history anew
+                found[id(memory)] = memory.nbytes, leaf or found.get(id(memory), (0, False))[1]
+        return found
+
+    @property
+    def nbytes(self):
+        """Bytes of all storages that are kept, each counted once."""
+        return sum(size for size, _ in self.storages().values())
+
+    @property
+    def leaf_nbytes(self):
+        """Bytes of those storages in which a leaf that requires a gradient lies."""
+        return sum(size for size, leaf in self.storages().values() if leaf)
+
+    def __repr__(self):
+        rows = [("node", "saved", "what", "version", "bytes", "for", "where")]
+        for saved in self:
+            tensor = isinstance(saved.value, Tensor)
+            version = "" if saved.version is None else f"{saved.version}, now {saved.now}" if saved.modified else f"{saved.version}"
+            rows.append((saved.node.name(), saved.name,
+                         ("" if saved.version is not None else "packed: ")
+                         + (f"{saved.value.dtype} {list(saved.value.shape)}".removeprefix("minigrad.") if tensor
+                            else type(saved.value).__name__),
+                         version, f"{saved.nbytes:,}" if tensor else "?", saved.purpose,
+                         "" if saved.where is None else place(*saved.where)))
+        storages = self.storages()
+        total = f"{len(self)} tensors in {len(storages)} storages: {self.nbytes:,} bytes, {self.leaf_nbytes:,} of them of leaves"
+        return "\n".join([*table(rows), total] if self else ["nothing saved"])
+
+
+def table(rows):
+    """Rows of texts as lines, in columns."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join([cell.ljust(width) for cell, width in zip(row, widths)]).rstrip() for row in rows]
+
+
+_switching = threading.Lock()
+_inside = 0     # contexts that are open, in all threads: they may be left in any order
+
+
+def entered(more):
+    """Count the contexts that are open, and set the switch."""
+    global _inside
+    with _switching:
+        _inside += more
+        watch.debug = _inside > 0
+        watch.settle()
+
+
+class debug(BareMode):
+    """Context manager and decorator: note where every tensor is saved and written to; and, as a name, read-outs.
+
+    While it is on, in whatever thread, an op that saves tensors notes the file and line from which it was called, and
+    so does every write in place. The error that a saved tensor was modified then names both. It costs some microseconds
+    an op: this is for finding a mistake. Anomaly mode notes the same.
+
+    Without a counterpart in PyTorch.
+
+    >>> x = mg.tensor([1., 2.], requires_grad=True)
+    >>> with mg.debug():
+    ...     y = x.exp()
+    ...     z = y.mul_(2)
+    >>> mg.debug.versions(y).writes[0].op
+    'mul_'
+    """
+
+    def __enter__(self):
+        entered(1)
+
+    def __exit__(self, *exc_info):
+        entered(-1)
+
+    @staticmethod
+    def versions(tensor):
+        """The version of the memory of `tensor`, and the writes to it that were noted.
+
+        Args:
+            tensor (Tensor): a view and its base, and what `detach` makes of them, share what is shown.
+
+        Returns:
+            Versions: ``version``, and ``writes``: a list of `Write` (version, op, file, line), the latest 1000.
+
+        Raises:
+            TypeError: `tensor` is none.
+
+        >>> x = mg.zeros(3)
+        >>> with mg.debug():
+        ...     x[1:].add_(1)
+        tensor([1., 1.])
+        >>> mg.debug.versions(x)
+        at version 1
+        version 1  add_  <doctest ...>:2   x[1:].add_(1)
+        """
+        if not isinstance(tensor, Tensor):
+            raise AutogradTypeError("MG-E177", f"debug.versions() expects a tensor, but got {type(tensor).__name__}")
+        return Versions(current_version(tensor), [Write(*entry) for entry in written(tensor)])
+
+    @staticmethod
+    def saved(tensor, graph=True):
+        """What has been saved for the backward from `tensor`, why, and how many bytes that keeps alive.
+
+        Args:
+            tensor (Tensor or Node): where the backward would start.
+            graph (bool): of all nodes that it would run; False for the first one alone.
+
+        Returns:
+            SavedTensors: a list of `SavedValue`, in the order of the backward; ``nbytes`` is the memory that is kept.
+            Empty after a backward that has let go of it.
+
+        Raises:
+            TypeError: `tensor` is neither.
+
+        >>> x = mg.ones(1000, requires_grad=True)
+        >>> y = (x.exp() * 2).tanh()
+        >>> mg.debug.saved(y)
+        node           saved   what            version  bytes  for                   where
+        TanhBackward0  result  float32 [1000]  0        4,000  the gradient of self
+        ExpBackward0   result  float32 [1000]  0        4,000  the gradient of self
+        2 tensors in 2 storages: 8,000 bytes, 0 of them of leaves
+        >>> y.sum().backward()
+        >>> mg.debug.saved(y)
+        nothing saved
+        """
+        node = tensor.grad_fn if isinstance(tensor, Tensor) else tensor
+        if node is None:
+            return SavedTensors()
+        if not isinstance(node, Node):
+            raise AutogradTypeError("MG-E177", f"debug.saved() expects a tensor or a node, but got {type(tensor).__name__}")
+        return SavedTensors([
+            SavedValue(owner, name, purpose(owner, letter) or "", value, version,
+                       None if version is None else current_version(value), saved_at(owner))
+            for owner, letter, name, value, version in kept(node, graph)])

@@ -1,0 +1,235 @@
+"""Replacing what a mask names: masked_fill, masked_scatter, and the triangles of matrices.
+
+    x.masked_fill(mask, v)          z = v where the mask holds, else x
+    x.masked_scatter(mask, y)       z = the next element of y where it holds, else x
+
+Mirrors ``aten/src/ATen/native/{TensorAdvancedIndexing,TriangularOps}.cpp``.
+"""
+
+import cython
+
+from minigrad._core.operands import broadcast_shape
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import ShapeError
+from minigrad.ops.base import BOOL, NUMBERS, Elementwise, Linear, integer, op, tensor_argument, tensor_error
+from minigrad.ops.indexing import linear_together
+from minigrad.ops.joining import cat
+from minigrad.ops.pairs import in_place_too
+from minigrad.ops.selection import where
+from minigrad.ops.views import expand, reshape
+
+if not cython.compiled:
+    from minigrad._core.apply import call
+
+__all__ = ["masked_fill", "masked_scatter", "masked_select", "tril", "triu"]
+
+
+@op("masked_fill")
+class MaskedFill(Elementwise):
+    """z = a number where the mask holds, else x"""
+
+    inputs = 1
+
+    def forward(k, x, mask, value):
+        return k.where(mask, k.full((), value, x.dtype), x)
+
+    def vjp_x(g, mask):
+        return where(mask, 0.0, g)
+
+
+@op("masked_fill_tensor", "MaskedFill1")
+class MaskedFillTensor(Linear):
+    """z = y, a 0-d tensor, where the mask holds, else x"""
+
+    inputs = 2
+    torch_names = {"x": "self", "y": "value"}
+
+    def forward(k, x, y, mask):
+        return k.where(mask, k.cast(y, x.dtype), x)
+
+    def vjp_x(g, mask):
+        return where(mask, 0.0, g)
+
+    def vjp_y(g, mask):
+        return where(mask, g, 0.0).sum()
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return linear_together(cls, args, tangents)
+
+
+@op("masked_scatter")
+class MaskedScatter(Linear):
+    """z = the next element of y where the mask holds, else x"""
+
+    inputs = 2
+    torch_names = {"x": "self", "y": "source"}
+
+    def forward(k, x, y, mask):
+        return k.masked_scatter(x, mask, y)
+
+    def vjp_x(g, mask):
+        return where(mask, 0.0, g)
+
+    def vjp_y(g, y_shape, mask):
+        used = masked_select(g, mask)
+        size = 1
+        for n in y_shape:
+            size *= n
+        return reshape(cat([used, g.new_zeros(size - used.numel())]), y_shape)
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return linear_together(cls, args, tangents)
+
+
+@op("tril")
+class Tril(Linear):
+    """z = x with 0 above a diagonal"""
+
+    def forward(k, x, diagonal):
+        return k.tril(x, diagonal)
+
+    def vjp_x(g, diagonal):
+        return call(Tril.op, (g, diagonal))
+
+
+@op("triu")
+class Triu(Linear):
+    """z = x with 0 below a diagonal"""
+
+    def forward(k, x, diagonal):
+        return k.triu(x, diagonal)
+
+    def vjp_x(g, diagonal):
+        return call(Triu.op, (g, diagonal))
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+def mask_argument(function, mask, position=2):
+    """`mask`, a tensor of bools."""
+    tensor_argument(function, mask, "mask", position)
+    if mask.dtype is not BOOL:
+        raise ShapeError("MG-E203", f"{function} only supports boolean masks, but got mask with dtype {mask.dtype.name}",
+                         fix="compare: mask != 0")
+    return mask
+
+
+def check_number(x, value):
+    """Raise for a complex number where `x` holds real ones."""
+    if isinstance(value, complex) and not x.dtype.is_complex and x.dtype.name != "bool":
+        raise ShapeError("MG-E203", f"value cannot be converted to type {x.dtype.name} without overflow", found=str(value))
+
+
+@in_place_too
+def masked_fill(input, mask, value):
+    """input with `value` where `mask` holds. Mirrors ``torch.masked_fill``.
+
+    Args:
+        mask (Tensor): bool; the shapes broadcast together.
+        value (number or 0-d Tensor): converted to the dtype of `input`.
+
+    The gradient does not pass where the mask holds; there it goes to `value`, if that is a tensor.
+
+    Raises:
+        RuntimeError: the mask is not bool, `value` has dimensions, or the shapes cannot be broadcast together.
+
+    >>> mg.tensor([1., 2., 3.]).masked_fill(mg.tensor([True, False, True]), 0)
+    tensor([0., 2., 0.])
+    """
+    mask_argument("masked_fill", mask)
+    if not isinstance(value, TensorBase):
+        if not isinstance(value, NUMBERS):
+            raise tensor_error("masked_fill", value, "value", 3)
+        check_number(input, value)
+        return MaskedFill.op, (input, mask, value)
+    if value.ndim:
+        raise ShapeError("MG-E204", "masked_fill only supports a 0-dimensional value tensor, but got tensor with "
+                         f"{value.ndim} dimension(s).")
+    return MaskedFillTensor.op, (input, value, mask)
+
+
+@in_place_too
+def masked_scatter(input, mask, source):
+    """input with the elements of `source`, one after the other, where `mask` holds. Mirrors ``torch.masked_scatter``.
+
+    Args:
+        mask (Tensor): bool; the shapes broadcast together.
+        source (Tensor): of the dtype of `input`, with at least as many elements as the mask has True ones.
+
+    Raises:
+        RuntimeError: the mask is not bool, the dtypes differ, or `source` has too few elements.
+
+    >>> mg.tensor([1., 2., 3.]).masked_scatter(mg.tensor([True, False, True]), mg.tensor([7., 8.]))
+    tensor([7., 2., 8.])
+    """
+    mask_argument("masked_scatter", mask)
+    tensor_argument("masked_scatter", source, "source", 3)
+    if source.dtype is not input.dtype:
+        raise ShapeError("MG-E203", "masked_scatter: expected self and source to have same dtypes but got "
+                         f"{input.dtype.name} and {source.dtype.name}")
+    shape = broadcast_shape([input._meta, mask._meta])
+    if source.numel() < expand(mask, shape).sum().item():
+        raise ShapeError("MG-E204", "masked_scatter: expected source to have at least as many elements as the mask names",
+                         found=f"{source.numel()}")
+    return MaskedScatter.op, (input, source, mask)
+
+
+def masked_select(input, mask):
+    """The elements of `input` where `mask` holds, as a vector: ``input[mask]``, broadcast. Mirrors ``torch.masked_select``.
+
+    Raises:
+        RuntimeError: the mask is not bool, or the shapes cannot be broadcast together.
+
+    >>> mg.masked_select(mg.tensor([1., 2., 3.]), mg.tensor([True, False, True]))
+    tensor([1., 3.])
+    """
+    tensor_argument("masked_select", input)
+    mask_argument("masked_select", mask)
+    shape = broadcast_shape([input._meta, mask._meta])
+    if tuple(input.shape) != shape:
+        input = expand(input, shape)
+    return input[mask if tuple(mask.shape) == shape else expand(mask, shape)]
+
+
+@in_place_too
+def tril(input, diagonal=0):
+    """The lower triangle of a matrix, or of each of a batch: 0 above a diagonal. Mirrors ``torch.tril``.
+
+    Args:
+        diagonal (int): 0 for the main one, 1 for the next one above it.
+
+    Raises:
+        RuntimeError: less than two dimensions.
+
+    >>> mg.ones(2, 2).tril()
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    return Tril.op, triangle("tril", input, diagonal)
+
+
+@in_place_too
+def triu(input, diagonal=0):
+    """The upper triangle of a matrix, or of each of a batch: 0 below a diagonal. Mirrors ``torch.triu``.
+
+    Args:
+        diagonal (int): 0 for the main one, 1 for the next one above it.
+
+    Raises:
+        RuntimeError: less than two dimensions.
+
+    >>> mg.ones(2, 2).triu(1)
+    tensor([[0., 1.],
+            [0., 0.]])
+    """
+    return Triu.op, triangle("triu", input, diagonal)
+
+
+def triangle(function, x, diagonal):
+    """The arguments of both, checked."""
+    if x.ndim < 2:
+        raise ShapeError("MG-E205", f"{function}: input tensor must have at least 2 dimensions", found=f"{x.ndim}")
+    return x, integer(diagonal, "diagonal", function)

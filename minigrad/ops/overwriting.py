@@ -1,0 +1,169 @@
+"""Ops that exist only in place: what they write does not depend on what was there.
+
+    x.copy_(y)      x.zero_()       x.fill_(v)      x.uniform_()
+
+Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{Copy,Fill}.cpp``.
+"""
+
+from minigrad._core.inplace import write
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import ShapeError
+from minigrad.ops.base import NUMBERS, Op, op, tensor_argument, tensor_error
+from minigrad.ops.joining import select
+from minigrad.ops.masking import check_number
+from minigrad.ops.views import expand
+
+__all__ = ["METHODS"]
+
+
+@op("copy_", "CopyBackwards")
+class Copy(Op):
+    """z = y, in the shape and dtype of x"""
+
+    casts = True
+    torch_names = {"x": "self", "y": "src"}
+
+    def forward(k, x, y):
+        return k.expand(y, x.shape)
+
+    def vjp_x(g):
+        return g.new_zeros(g.shape)
+
+    def vjp_y(g):
+        return g
+
+
+@op("zero_", "Zero0")
+class Zero(Op):
+    """z = 0"""
+
+    inputs = 1
+
+    def forward(k, x):
+        return k.full(x.shape, 0, x.dtype)
+
+    def vjp_x(g):
+        return g.new_zeros(g.shape)
+
+
+@op("fill_", "Fill2")
+class Fill(Op):
+    """z = a number"""
+
+    inputs = 1
+
+    def forward(k, x, value):
+        return k.full(x.shape, value, x.dtype)
+
+    def vjp_x(g):
+        return g.new_zeros(g.shape)
+
+
+@op("fill_tensor_", "Fill3")
+class FillTensor(Op):
+    """z = y, a 0-d tensor, everywhere"""
+
+    casts = True
+    torch_names = {"x": "self", "y": "value"}
+
+    def forward(k, x, y):
+        return k.expand(y, x.shape)
+
+    def vjp_x(g):
+        return g.new_zeros(g.shape)
+
+    def vjp_y(g):
+        return g.sum()
+
+
+class Drawn(Op):
+    """Base of the ops that replace numbers by random ones, drawn by a function of the kernels and the shape"""
+
+    inputs = 1
+
+    def forward(k, x, draw):
+        return draw(k, x.shape, x.dtype)
+
+    def vjp_x(g):
+        return g.new_zeros(g.shape)
+
+
+@op("uniform_", "Uniform0")
+class Uniform(Drawn):
+    """z = uniform random numbers"""
+
+
+@op("normal_", "Normal0")
+class Normal(Drawn):
+    """z = normal random numbers"""
+
+
+@op("bernoulli_", "Bernoulli0")
+class Bernoulli(Drawn):
+    """z = 0 or 1 at random"""
+
+
+# ---- methods ----------------------------------------------------------------------------------------------
+
+
+def copy_(self, src, non_blocking=False):
+    """Copy the numbers of `src`, which broadcasts and is converted, into self. Mirrors ``torch.Tensor.copy_``.
+
+    Raises:
+        RuntimeError: `src` does not broadcast to self, or self may not be written to.
+
+    >>> mg.zeros(2).copy_(mg.tensor([1., 2.]))
+    tensor([1., 2.])
+    """
+    if isinstance(src, NUMBERS):
+        src = self.new_tensor(src, dtype=None)
+    tensor_argument("copy_", src, "other", 1)
+    if not broadcasts_to(src._meta.shape, self._meta.shape):
+        expand(src, *self._meta.shape)        # says what is wrong
+    return write(Copy.op, self, (src,))
+
+
+def broadcasts_to(small, large):
+    """Whether a tensor of shape `small` broadcasts to `large`."""
+    return len(small) <= len(large) and all(a in (1, b) for a, b in zip(small[::-1], large[::-1]))
+
+
+def zero_(self):
+    """Set every element to 0. Mirrors ``torch.Tensor.zero_``.
+
+    >>> mg.ones(2).zero_()
+    tensor([0., 0.])
+    """
+    write(Zero.op, one_of_each(self), ())
+    return self
+
+
+def fill_(self, value):
+    """Set every element to `value`, a number or a 0-d tensor. Mirrors ``torch.Tensor.fill_``.
+
+    Raises:
+        RuntimeError: `value` is a tensor with dimensions.
+
+    >>> mg.zeros(2).fill_(7)
+    tensor([7., 7.])
+    """
+    if not isinstance(value, TensorBase):
+        check_number(self, value)
+        if not isinstance(value, NUMBERS):
+            raise tensor_error("fill_", value, "value", 1)
+        write(Fill.op, one_of_each(self), (value,))
+        return self
+    if value.ndim > 0:
+        raise ShapeError("MG-E204", f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return write(FillTensor.op, self, (value,))
+
+
+def one_of_each(x):
+    """`x`, or, if it is expanded, what it is expanded from: to set all elements to one number, each place is written to once."""
+    for dim, stride in enumerate(x._array.strides):
+        if stride == 0 and x.shape[dim] > 1:
+            return one_of_each(select(x, dim, 0))
+    return x
+
+
+METHODS = {"copy_": copy_, "zero_": zero_, "fill_": fill_}

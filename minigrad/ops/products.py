@@ -1,0 +1,306 @@
+"""A product added to a tensor, in one op: beta b + alpha (x ∘ y) for matrices, vectors and elementwise; and lerp.
+
+Mirrors ``aten/src/ATen/native/{LinearAlgebra,Blas,PointwiseOps,Lerp}.cpp``.
+"""
+
+import cython
+
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import ShapeError
+from minigrad.ops.base import NUMBERS, Elementwise, Op, op, tensor_argument, tensor_error
+from minigrad.ops.matrix import check, inner, same_dtype
+from minigrad.ops.pairs import in_place_too
+from minigrad.ops.views import expand, t, transpose, unsqueeze
+
+if not cython.compiled:
+    from minigrad._core.apply import call
+    from minigrad.ops.base import conj
+
+__all__ = ["addcdiv", "addcmul", "addmv", "addr", "baddbmm", "lerp"]
+
+
+class AddedProduct(Op):
+    """Base of the ops z = beta b + alpha (x ∘ y); beta = 0 leaves b out, nan and all"""
+
+    inputs = 3
+
+    def vjp_b(g, beta):
+        return g if beta == 1 else g * beta
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        _, x, y, beta, alpha = args
+        tb, tx, ty = tangents
+        total = outs[0].new_zeros(outs[0].shape) if tb is None else expand(tb * beta, outs[0].shape)
+        if tx is not None:
+            total = call(cls.op, (total, tx, y, 1, alpha))
+        return total if ty is None else call(cls.op, (total, x, ty, 1, alpha))
+
+
+def combined(k, b, product, beta, alpha):
+    """The arrays b and x ∘ y put together."""
+    if alpha != 1:
+        product = k.mul(product, alpha)
+    return product if beta == 0 else k.add(b if beta == 1 else k.mul(b, beta), product)
+
+
+def scaled(g, alpha):
+    """alpha g"""
+    return g if alpha == 1 else g * alpha
+
+
+@op("addmm_scaled", "Addmm0")
+class AddmmScaled(AddedProduct):
+    """z = beta b + alpha x y, for matrices; b broadcasts"""
+
+    torch_names = {"b": "self", "x": "mat1", "y": "mat2"}
+
+    def forward(k, b, x, y, beta, alpha):
+        return combined(k, b, k.matmul(x, y), beta, alpha)
+
+    def vjp_x(g, y, alpha):
+        return scaled(g, alpha) @ conj(t(y))
+
+    def vjp_y(g, x, alpha):
+        return conj(t(x)) @ scaled(g, alpha)
+
+
+@op("addmv")
+class Addmv(AddedProduct):
+    """z = beta b + alpha x y, for a matrix x and a vector y; b broadcasts"""
+
+    torch_names = {"b": "self", "x": "mat", "y": "vec"}
+
+    def forward(k, b, x, y, beta, alpha):
+        return combined(k, b, k.select(k.matmul(x, k.unsqueeze(y, 1)), 1, 0), beta, alpha)
+
+    def vjp_x(g, y, alpha):
+        return unsqueeze(scaled(g, alpha), 1) * conj(y)
+
+    def vjp_y(g, x, alpha):
+        return conj(t(x)) @ scaled(g, alpha)
+
+
+@op("addr")
+class Addr(AddedProduct):
+    """z = beta b + alpha x yᵀ, for vectors; b broadcasts"""
+
+    torch_names = {"b": "self", "x": "vec1", "y": "vec2"}
+
+    def forward(k, b, x, y, beta, alpha):
+        return combined(k, b, k.mul(k.unsqueeze(x, 1), y), beta, alpha)
+
+    def vjp_x(g, y, alpha):
+        return scaled(g, alpha) @ conj(y)
+
+    def vjp_y(g, x, alpha):
+        return t(scaled(g, alpha)) @ conj(x)
+
+
+@op("baddbmm")
+class Baddbmm(AddedProduct):
+    """z[i] = beta b[i] + alpha x[i] y[i], for batches of matrices; b broadcasts"""
+
+    torch_names = {"b": "self", "x": "batch1", "y": "batch2"}
+
+    def forward(k, b, x, y, beta, alpha):
+        return combined(k, b, k.matmul(x, y), beta, alpha)
+
+    def vjp_x(g, y, alpha):
+        return scaled(g, alpha) @ conj(transpose(y, 1, 2))
+
+    def vjp_y(g, x, alpha):
+        return conj(transpose(x, 1, 2)) @ scaled(g, alpha)
+
+
+@op("addcmul")
+class Addcmul(Elementwise):
+    """z = b + value x y"""
+
+    inputs = 3
+    torch_names = {"b": "self", "x": "tensor1", "y": "tensor2"}
+
+    def forward(k, b, x, y, value):
+        return combined(k, b, k.mul(x, y), 1, value)
+
+    def vjp_b(g):
+        return g
+
+    def vjp_x(g, y, value):
+        return scaled(g, value) * conj(y)
+
+    def vjp_y(g, x, value):
+        return scaled(g, value) * conj(x)
+
+
+@op("addcdiv")
+class Addcdiv(Elementwise):
+    """z = b + value x / y"""
+
+    inputs = 3
+    torch_names = {"b": "self", "x": "tensor1", "y": "tensor2"}
+
+    def forward(k, b, x, y, value):
+        return combined(k, b, k.div(x, y), 1, value)
+
+    def vjp_b(g):
+        return g
+
+    def vjp_x(g, y, value):
+        return scaled(g, value) / conj(y)
+
+    def vjp_y(g, x, y, value):
+        return -scaled(g, value) * conj((x / y) / y)
+
+
+@op("lerp_scalar", "Lerp0")
+class LerpScalar(Elementwise):
+    """z = x + w (y - x), for a number w"""
+
+    inputs = 2
+    torch_names = {"x": "self", "y": "end", "w": "weight"}
+
+    def forward(k, x, y, w):
+        return k.add(x, k.mul(k.sub(y, x), w))
+
+    def vjp_x(g, w):
+        return g * conj(1 - w)
+
+    def vjp_y(g, w):
+        return g * conj(w)
+
+
+@op("lerp", "Lerp1")
+class Lerp(LerpScalar):
+    """z = x + w (y - x)"""
+
+    inputs = 3
+
+    def vjp_w(g, x, y):
+        return g * conj(y - x)
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+@in_place_too
+def addmv(input, mat, vec, *, beta=1, alpha=1):
+    """beta input + alpha mat vec. Mirrors ``torch.addmv``.
+
+    Args:
+        input (Tensor): broadcasts to the shape of the product; left out where beta is 0.
+        mat, vec (Tensor): a matrix (n, m) and a vector (m).
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> mg.tensor([10., 20.]).addmv(mg.ones(2, 3), mg.ones(3))
+    tensor([13., 23.])
+    """
+    check("addmv", mat, vec, 2, 1)
+    inner("addmv", mat, vec, mat.shape[1], vec.shape[0])
+    return Addmv.op, (fits("addmv", input, mat, (mat.shape[0],)), mat, vec, beta, alpha)
+
+
+@in_place_too
+def addr(input, vec1, vec2, *, beta=1, alpha=1):
+    """beta input + alpha times the outer product of two vectors. Mirrors ``torch.addr``.
+
+    Args:
+        input (Tensor): broadcasts to the shape of the product; left out where beta is 0.
+        vec1, vec2 (Tensor): vectors (n) and (m).
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> mg.zeros(2, 2).addr(mg.tensor([1., 2.]), mg.tensor([3., 4.]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+    check("addr", vec1, vec2, 1, 1)
+    return Addr.op, (fits("addr", input, vec1, (vec1.shape[0], vec2.shape[0])), vec1, vec2, beta, alpha)
+
+
+@in_place_too
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """beta input + alpha times the products of matrices in pairs, (b, n, m) and (b, m, p). Mirrors ``torch.baddbmm``.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> mg.zeros(1, 1, 1).baddbmm(mg.ones(1, 1, 3), mg.ones(1, 3, 1), alpha=2)
+    tensor([[[6.]]])
+    """
+    check("baddbmm", batch1, batch2, 3, 3)
+    inner("baddbmm", batch1, batch2, batch1.shape[2], batch2.shape[1])
+    if batch1.shape[0] != batch2.shape[0]:
+        raise ShapeError("MG-E209", f"baddbmm(): batch sizes differ, {batch1.shape[0]} and {batch2.shape[0]}")
+    shape = batch1.shape[0], batch1.shape[1], batch2.shape[2]
+    return Baddbmm.op, (fits("baddbmm", input, batch1, shape), batch1, batch2, beta, alpha)
+
+
+def fits(function, x, like, shape):
+    """`x`, which has to broadcast to `shape` and have the dtype of `like`."""
+    same_dtype(function, x, like)
+    if tuple(x.shape) != tuple(shape):
+        expand(x, *shape)       # says what is wrong
+    return x
+
+
+@in_place_too
+def addcmul(input, tensor1, tensor2, *, value=1):
+    """input + value tensor1 tensor2, elementwise. Mirrors ``torch.addcmul``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or the dtypes differ.
+
+    >>> mg.tensor([1., 1.]).addcmul(mg.tensor([1., 2.]), mg.tensor([3., 4.]), value=10)
+    tensor([31., 81.])
+    """
+    for position, x in ((2, tensor1), (3, tensor2)):
+        same_dtype("addcmul", input, tensor_argument("addcmul", x, f"tensor{position - 1}", position))
+    return Addcmul.op, (input, tensor1, tensor2, number("addcmul", value, "value"))
+
+
+@in_place_too
+def addcdiv(input, tensor1, tensor2, *, value=1):
+    """input + value tensor1 / tensor2, elementwise. Mirrors ``torch.addcdiv``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, the dtypes differ, or they are integers.
+
+    >>> mg.tensor([1., 1.]).addcdiv(mg.tensor([1., 2.]), mg.tensor([2., 2.]))
+    tensor([1.5000, 2.0000])
+    """
+    for position, x in ((2, tensor1), (3, tensor2)):
+        same_dtype("addcdiv", input, tensor_argument("addcdiv", x, f"tensor{position - 1}", position))
+    if not input.dtype.differentiable:
+        raise ShapeError("MG-E203", "Integer division with addcdiv is no longer supported", found=input.dtype.name)
+    return Addcdiv.op, (input, tensor1, tensor2, number("addcdiv", value, "value"))
+
+
+@in_place_too
+def lerp(input, end, weight):
+    """input + weight (end - input), elementwise: a point on the way from one to the other. Mirrors ``torch.lerp``.
+
+    Args:
+        weight (number or Tensor): 0 gives `input`, 1 gives `end`.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or the dtypes differ.
+
+    >>> mg.tensor([0., 10.]).lerp(mg.tensor([10., 20.]), 0.5)
+    tensor([ 5., 15.])
+    """
+    same_dtype("lerp", input, tensor_argument("lerp", end, "end", 2))
+    if not isinstance(weight, TensorBase):
+        return LerpScalar.op, (input, end, number("lerp", weight, "weight"))
+    same_dtype("lerp", input, weight)
+    return Lerp.op, (input, end, weight)
+
+
+def number(function, value, name):
+    """`value`, a Python number. Raises `TypeError` for anything else."""
+    if not isinstance(value, NUMBERS):
+        raise tensor_error(function, value, name, 3)
+    return value

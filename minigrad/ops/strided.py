@@ -1,0 +1,145 @@
+"""Views by strides: any arrangement of memory that a tensor lies in.
+
+    x  = [0 1 2 3 4 5]
+    as_strided(x, (2, 2), (3, 1), 1)    z[i, j] = x[1 + 3 i + j]        [[1 2], [4 5]]
+
+It is how the history of a view is made anew after a write (``_core/views.py``): one op in place of whatever chain of
+views had led to it. The core is given what it needs for that here.
+
+Mirrors ``as_strided_backward`` in torch/csrc/autograd/FunctionsManual.cpp.
+"""
+
+import cython
+
+from minigrad._core.given import given
+from minigrad.errors import ShapeError
+from minigrad.ops import indexing
+from minigrad.ops.base import Linear, Op, View, integer, op, tensor_argument
+from minigrad.ops.selection import zeros_like
+
+if not cython.compiled:
+    from minigrad._core.apply import call
+
+__all__ = ["as_strided"]
+
+
+@op("as_strided")
+class AsStrided(View):
+    """z = a part of x, by the strides it would have in x's memory"""
+
+    inputs = 1
+
+    def forward(k, x, base_strides, shape, strides, offset):
+        return k.as_strided(x, base_strides, shape, strides, offset)
+
+    def vjp_x(g, x_shape, base_strides, shape, strides, offset):
+        return call(AsStridedAdd.op, (g, x_shape, base_strides, shape, strides, offset))
+
+
+@op("as_strided_add")
+class AsStridedAdd(Linear):
+    """z = zeros with x added in a part of it: the adjoint of as_strided"""
+
+    inputs = 1
+
+    def forward(k, x, base_shape, base_strides, shape, strides, offset):
+        return k.as_strided_add(x, base_shape, base_strides, shape, strides, offset)
+
+    def vjp_x(g, base_strides, shape, strides, offset):
+        return part(g, base_strides, shape, strides, offset)
+
+
+@op("as_strided_copy")
+class AsStridedCopy(Linear):
+    """`as_strided` of a gradient, which is nobody's view"""
+
+    inputs = 1
+
+    def forward(k, x, base_strides, shape, strides, offset):
+        return k.copy(k.as_strided(x, base_strides, shape, strides, offset))
+
+    def vjp_x(g, x_shape, base_strides, shape, strides, offset):
+        return call(AsStridedAdd.op, (g, x_shape, base_strides, shape, strides, offset))
+
+
+@op("as_strided_scatter")
+class AsStridedScatter(Op):
+    """z = x with y in a part of it"""
+
+    torch_names = {"x": "self", "y": "src"}
+
+    def forward(k, x, y, base_strides, shape, strides, offset):
+        return k.as_strided_scatter(x, y, base_strides, shape, strides, offset)
+
+    def vjp_x(g, base_strides, shape, strides, offset):
+        return call(AsStridedScatter.op, (g, g.new_zeros(shape), base_strides, shape, strides, offset))
+
+    def vjp_y(g, base_strides, shape, strides, offset):
+        return part(g, base_strides, shape, strides, offset)
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return indexing.linear_together(cls, args, tangents)
+
+
+def part(x, base_strides, shape, strides, offset):
+    """The part of `x` that a view of its shape would be."""
+    return call(AsStridedCopy.op, (x, base_strides, shape, strides, offset))
+
+
+given.as_strided = part
+given.as_strided_scatter = lambda x, y, *geometry: call(AsStridedScatter.op, (x, y, *geometry))
+given.as_strided_op = AsStrided.op
+given.zeros_like = zeros_like
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+def as_strided(input, size, stride, storage_offset=None):
+    """A view of the memory of `input`: element ``[i, j]`` lies ``storage_offset + i stride[0] + j stride[1]`` elements on.
+
+    Args:
+        size, stride (tuple of int): for each dimension of the result; strides are not negative.
+        storage_offset (int, optional): where the first element lies; by default where that of `input` does.
+
+    Several elements may lie in one place. Mirrors ``torch.as_strided``.
+
+    Raises:
+        RuntimeError: the view would reach beyond the storage, or, if `input` requires a gradient, beyond `input`.
+
+    >>> mg.as_strided(mg.arange(6), (2, 2), (3, 1), 1)
+    tensor([[1, 2],
+            [4, 5]])
+    """
+    tensor_argument("as_strided", input)
+    source, geometry = geometry_in(input, size, stride, storage_offset)
+    return call(AsStrided.op, (source, *geometry))
+
+
+def geometry_in(x, size, stride, storage_offset):
+    """(x or its base, (strides, size, stride, offset)): what `AsStrided` takes. Raises if it would leave the memory."""
+    size = tuple([integer(n, "size", "as_strided") for n in size])
+    stride = tuple([integer(n, "stride", "as_strided") for n in stride])
+    offset = x.storage_offset() if storage_offset is None else integer(storage_offset, "storage_offset", "as_strided")
+    if len(size) != len(stride):
+        raise ShapeError("MG-E206", "mismatch in length of strides and shape", found=f"{list(stride)} and {list(size)}")
+    if min(stride, default=0) < 0:
+        raise ShapeError("MG-E206", "as_strided: Negative strides are not supported at the moment, got strides: "
+                         f"{list(stride)}")
+    if min(size, default=0) < 0 or offset < 0:
+        raise ShapeError("MG-E206", "as_strided: sizes and the offset may not be negative", found=f"{list(size)}, {offset}")
+    last = sum([(n - 1) * s for n, s in zip(size, stride)]) if 0 not in size else -1
+    for source in (x, x._base):
+        if source is None or (source is not x and x.requires_grad):
+            continue
+        strides = source.stride()
+        start = offset - source.storage_offset()
+        reach = sum([(n - 1) * s for n, s in zip(source.shape, strides)]) if source.numel() else -1
+        overlaps = x.requires_grad and any([s == 0 and n > 1 for n, s in zip(source.shape, strides)])
+        if start >= 0 and start + last <= reach and not overlaps:
+            return source, (strides, size, stride, start)
+    raise ShapeError(
+        "MG-E206", f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds for the "
+        f"memory of {'a tensor that requires grad and' if x.requires_grad else 'a tensor that'} has shape {list(x.shape)}, strides "
+        f"{list(x.stride())} and storage offset {x.storage_offset()}")

@@ -1,0 +1,89 @@
+"""Checkpointing by a custom Function: the whole function is one node, and its backward runs a backward of its own.
+
+    forward     f(x) under no_grad                            x ── CheckpointFunctionBackward ── y
+    backward    x' = x detached;  y' = f(x') with gradients
+                backward(y', gradient of y)                   a backward within the backward
+                gradient of x = x'.grad                       parameters that f uses have got theirs on the way
+
+Because of that last line only plain `backward` is right: the outer run cannot know of the leaves that the inner one reaches.
+
+Mirrors ``CheckpointFunction`` of ``torch/utils/checkpoint.py``.
+"""
+
+import warnings
+
+from minigrad import autograd, random
+from minigrad._core.engine import is_checkpoint_valid
+from minigrad.autograd.function import Function
+from minigrad.autograd.grad_mode import enable_grad, no_grad
+from minigrad.errors import AutogradError
+from minigrad.tensor import Tensor
+
+
+def detach_variable(inputs):
+    """The tensors of the tuple `inputs` cut from their history, requiring a gradient as before; all else as it is.
+
+    Raises:
+        RuntimeError: `inputs` is no tuple.
+
+    Mirrors ``torch.utils.checkpoint.detach_variable``.
+
+    >>> x = mg.ones(2, requires_grad=True) * 2
+    >>> y, three = mg.utils.checkpoint.detach_variable((x, 3))
+    >>> y.requires_grad, y.is_leaf, three
+    (True, True, 3)
+    """
+    if not isinstance(inputs, tuple):
+        raise AutogradError("MG-E163", "Only tuple of tensors is supported. Got Unsupported input type: " + type(inputs).__name__)
+    return tuple([x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs])
+
+
+def check_backward_validity(inputs):
+    """Warn if no tensor among `inputs` requires a gradient. Mirrors ``torch.utils.checkpoint.check_backward_validity``.
+
+    >>> mg.utils.checkpoint.check_backward_validity([mg.ones(2, requires_grad=True), 3])
+    """
+    if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+class CheckpointFunction(Function):
+    """What ``checkpoint(use_reentrant=True)`` applies. Mirrors ``torch.utils.checkpoint.CheckpointFunction``.
+
+    >>> x = mg.tensor([0.], requires_grad=True)
+    >>> y = mg.utils.checkpoint.CheckpointFunction.apply(lambda x: x.sin().exp(), True, x)
+    >>> y.backward(); x.grad
+    tensor([1.])
+    """
+
+    @staticmethod
+    def forward(ctx, run_function, preserve_rng_state, *args):
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.rng_state = random.get_rng_state() if preserve_rng_state else None
+        ctx.save_for_backward(*[x for x in args if isinstance(x, Tensor)])
+        ctx.others = [None if isinstance(x, Tensor) else (x,) for x in args]
+        with no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        if not is_checkpoint_valid():
+            raise AutogradError(
+                "MG-E169", "When use_reentrant=True, checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
+                ".backward(): the leaves that the function reaches are not in this graph.",
+                fix="use_reentrant=False; or call .backward() without `inputs`")
+        tensors = iter(ctx.saved_tensors)
+        inputs = detach_variable(tuple([next(tensors) if other is None else other[0] for other in ctx.others]))
+        with random.fork_rng(enabled=ctx.rng_state is not None), enable_grad():
+            if ctx.rng_state is not None:
+                random.set_rng_state(ctx.rng_state)
+            outputs = ctx.run_function(*inputs)
+        if not isinstance(outputs, (tuple, list)):
+            outputs = (outputs,)
+        pairs = [(y, g) for y, g in zip(outputs, grads) if isinstance(y, Tensor) and y.requires_grad]
+        if not pairs:
+            raise AutogradError("MG-E170", "none of output has requires_grad=True, this checkpoint() is not necessary",
+                                fix="call the function without checkpoint")
+        autograd.backward([y for y, _ in pairs], [g for _, g in pairs])
+        return None, None, *[x.grad if isinstance(x, Tensor) else None for x in inputs]
