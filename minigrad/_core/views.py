@@ -66,17 +66,18 @@ def geometry_of(view):
     """Where `view` lies in its base: (base's strides, shape, strides, offset), strides in elements.
 
     An assignment to ``.data`` may have put one of them elsewhere. PyTorch goes by the strides and the offset in the
-    new memory all the same, so we take the view for the beginning of the base; it is an error if it is larger.
+    new memory all the same, and so do we; it is an error if that is beyond the base.
     """
     base: TensorBase = view._extra.base
     where: tuple = view._meta.backend.kernels.geometry(view._array, base._array)
     if where[3] >= 0 or not view._meta.numel:
         return where
-    if view._meta.dtype is not base._meta.dtype or reach(view) > reach(base):
+    offset = view.storage_offset() - base.storage_offset()
+    if view._meta.dtype is not base._meta.dtype or offset < 0 or offset * view._array.itemsize + reach(view) > reach(base):
         raise AutogradError("MG-E115", "a view out of bounds for the storage of its base, since an assignment to .data, "
                             "can neither be written to nor get its history made anew.", tensor=describe(view._meta),
                             found=f"a base {describe(base._meta)}", fix="make the view again after the assignment")
-    return (*where[:3], 0)
+    return (*where[:3], offset)
 
 
 @cython.cfunc
@@ -243,8 +244,10 @@ def renew(view: TensorBase, geometry: tuple) -> object:
     # without an edge, if the base has no history but the view had one: it was made to require a gradient
     record(given.as_strided_op, current(), 1, 1, edge, None, (base._output_number,) if base._output_number else None,
            view, None, None, (base, *geometry))
-    if extra.retains_grad and old is not None:
-        move_retained(old, number, view._node, 0)
+    if old is not None:
+        extra.hooks = None      # they stay behind on the old node
+        if extra.retains_grad:
+            move_retained(old, number, view._node, 0)
     extra.base_version = view.version()
     return None
 

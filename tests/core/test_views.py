@@ -500,6 +500,32 @@ USES = {"multiplied": lambda m, w, v: w * v, "multiplied by itself": lambda m, w
         "written": lambda m, w, v: w.clone().mul_(v)}
 
 
+def test_hooks_before_and_after_a_view_was_stale(m):
+    """engine/H-21, saved_and_versions/W-10: a hook from before stays with the old grad_fn, one from after fires."""
+    x = leaf(m, 1., 2.)
+    view, other = x.view(2, 1), x[:1]
+    fired = []
+    view.register_hook(lambda g: fired.append("before"))
+    with m.no_grad():
+        other.mul_(-1)
+    assert view.grad_fn
+    view.register_hook(lambda g: fired.append("after"))
+    view.sum().backward()
+    assert fired == ["after"] and x.grad.tolist() == [1, 1]
+
+
+def test_base_in_other_memory(m):
+    """A view keeps its place, by strides and offset, when an assignment to `data` has put its base elsewhere."""
+    x = leaf(m, 1., 2., 3.)
+    base = x * 1
+    view = base[1:]
+    base.data = base.data * 2
+    view.mul_(5)
+    assert base.tolist() == [2, 4, 6] and view.tolist() == [10, 15]
+    base.sum().backward()
+    assert x.grad.tolist() == [1, 5, 5]
+
+
 @pytest.mark.parametrize("use", USES)
 def test_nothing_is_saved_for_a_view_made_under_no_grad(m, use):
     """saved_and_versions/N-01: it requires a gradient, which no edge leads to. So its ops save nothing, and may run again."""

@@ -319,7 +319,14 @@ def compare_line(theirs, ours, line, look):
             if name[0] in "gk" and what in INTERNAL:
                 continue
             if not equal(expected[name][what], found[name][what]):
-                if getattr(found[name][what], "better", False) or (what == "requires_grad" and name[0] == "g" and empty(theirs)):
+                # PyTorch: retain_grad() does nothing to a view that is stale and was a leaf before.
+                if what == "retains" and "retain_grad" in line and found[name][what]:
+                    return ""
+                # PyTorch steals a gradient of which the user holds another view, and adds the next one to what he sees.
+                if name[0] == "k" and what == "numbers" and "backward(" in line:
+                    return ""
+                if getattr(found[name][what], "better", False) or (
+                        what == "requires_grad" and name[0] in "gk" and empty(theirs)):
                     return ""
                 return f"{name}: {what} is {found[name][what]}, torch: {expected[name][what]}"
     return None
