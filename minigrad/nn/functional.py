@@ -8,7 +8,6 @@ import warnings
 from minigrad import ops as _ops
 from minigrad._core.variable import new_tensor
 from minigrad.errors import ShapeError, TensorValueError
-from minigrad.ops import sigmoid, tanh
 from minigrad.ops.base import tensor_argument
 from minigrad.ops.convolution import avg_pool2d, conv2d, max_pool2d
 from minigrad.ops.losses import cross_entropy, mse_loss, nll_loss
@@ -27,6 +26,24 @@ def relu(input, inplace=False):
     tensor([0., 2.])
     """
     return input.relu_() if inplace else _ops.relu(input)
+
+
+def sigmoid(input):
+    """1 / (1 + e^-x). Mirrors ``torch.nn.functional.sigmoid``.
+
+    >>> F.sigmoid(mg.tensor([0., 2.]))
+    tensor([0.5000, 0.8808])
+    """
+    return _ops.sigmoid(input)
+
+
+def tanh(input):
+    """The hyperbolic tangent. Mirrors ``torch.nn.functional.tanh``.
+
+    >>> F.tanh(mg.tensor([0., 1.]))
+    tensor([0.0000, 0.7616])
+    """
+    return _ops.tanh(input)
 
 
 def _softmax_dim(name, dim, ndim):
