@@ -21,6 +21,7 @@ from minigrad.ops.arithmetic import DivMode, scaled
 from minigrad.ops.base import NUMBERS
 from minigrad.ops.matrix import addmm_operands
 from minigrad.ops.overwriting import copy_
+from minigrad.ops.pairs import fitting
 from minigrad.ops.products import AddmmScaled
 from minigrad.ops.selection import Clamp, ClampTensor, clamp_limits, promoted
 
@@ -110,16 +111,23 @@ def addmm_(self, mat1, mat2, *, beta=1, alpha=1):
 
 
 def clamp_(self, min=None, max=None):
-    """Limit self to [min, max].
+    """Limit self to [min, max]. Mirrors ``torch.Tensor.clamp_``.
+
+    Raises:
+        RuntimeError: self is complex, holds integers and a limit is none, the shapes do not fit, or self may not be written to.
 
     >>> mg.tensor([-1., 2.]).clamp_(0, 1)
     tensor([0., 1.])
     """
-    if operands_dtype((self, *clamp_limits("clamp_", min, max))).is_complex:
+    dtype = operands_dtype((self, *clamp_limits("clamp_", min, max)))
+    if dtype.is_complex:
         raise ShapeError("MG-E203", "clamp is not supported for complex types")
+    if dtype.category > self.dtype.category:
+        raise ShapeError("MG-E203", f"result type {dtype.name} can't be cast to the desired output type {self.dtype.name}",
+                         fix="convert first: x = x.to(...), or use the out-of-place op")
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
-        return write(ClampTensor.op, self, tuple([None if limit is None else promoted("clamp_", self, self, limit)[1]
-                                                  for limit in (min, max)]))
+        limits = tuple([None if limit is None else promoted("clamp_", self, self, limit)[1] for limit in (min, max)])
+        return fitting(write, ClampTensor.op, self, limits)
     return write(Clamp.op, self, (min, max))
 
 

@@ -1,4 +1,4 @@
-"""Views by strides: any arrangement of memory that a tensor lies in.
+"""Views by strides: any arrangement of memory that a tensor lies in, and its diagonals.
 
     x  = [0 1 2 3 4 5]
     as_strided(x, (2, 2), (3, 1), 1)    z[i, j] = x[1 + 3 i + j]        [[1 2], [4 5]]
@@ -14,13 +14,13 @@ import cython
 from minigrad._core.given import given
 from minigrad.errors import ShapeError
 from minigrad.ops import indexing
-from minigrad.ops.base import Linear, Op, View, integer, op, tensor_argument
+from minigrad.ops.base import Linear, Op, View, dimension, integer, op, tensor_argument
 from minigrad.ops.selection import zeros_like
 
 if not cython.compiled:
     from minigrad._core.apply import call
 
-__all__ = ["as_strided"]
+__all__ = ["as_strided", "diagonal"]
 
 
 @op("as_strided")
@@ -80,6 +80,51 @@ class AsStridedScatter(Op):
     @classmethod
     def jvp_of(cls, args, outs, tangents):
         return indexing.linear_together(cls, args, tangents)
+
+
+@op("diagonal")
+class Diagonal(View):
+    """z = the diagonal of x along two dimensions, as the last one"""
+
+    inputs = 1
+
+    def forward(k, x, offset, dim1, dim2):
+        return k.diagonal(x, offset, dim1, dim2)
+
+    def vjp_x(g, x_shape, offset, dim1, dim2):
+        return call(DiagonalBackward.op, (g, x_shape, offset, dim1, dim2))
+
+
+@op("diagonal_backward")
+class DiagonalBackward(Linear):
+    """z = zeros, but x on a diagonal: the adjoint of diagonal"""
+
+    inputs = 1
+
+    def forward(k, x, shape, offset, dim1, dim2):
+        z = k.full(shape, 0, x.dtype)
+        k.copy_(k.diagonal(z, offset, dim1, dim2), x)
+        return z
+
+    def vjp_x(g, offset, dim1, dim2):
+        return call(Diagonal.op, (g, offset, dim1, dim2))
+
+
+def diagonal(input, offset=0, dim1=0, dim2=1):
+    """The elements x[i, i + offset] of dimensions `dim1` and `dim2`, as the last dimension; a view. Mirrors ``torch.diagonal``.
+
+    Raises:
+        RuntimeError: the two dimensions are one.
+        IndexError: there is no such dimension.
+
+    >>> mg.arange(6).view(2, 3).diagonal(1)
+    tensor([1, 5])
+    """
+    tensor_argument("diagonal", input)
+    a, b = dimension(dim1, input.ndim), dimension(dim2, input.ndim)
+    if a == b:
+        raise ShapeError("MG-E205", f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return call(Diagonal.op, (input, integer(offset, "offset", "diagonal"), a, b))
 
 
 def part(x, base_strides, shape, strides, offset):

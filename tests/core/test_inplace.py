@@ -282,3 +282,14 @@ def test_gradient_of_an_overwrite(m, write, expected):
     write(z, v)
     (z * m.tensor([1., 2., 4.])).sum().backward()
     assert (value(x.grad), value(v.grad)) == expected
+
+
+def test_clamp_refuses_limits_that_do_not_fit(m):
+    """saved_and_versions/T-10"""
+    for x, low in [(m.arange(3), 0.5), (m.arange(3), m.zeros(3)), (m.zeros(3), m.zeros(2)), (m.zeros(3), m.zeros(2, 3)),
+                   (m.zeros(2, dtype=m.complex64), 0), (m.zeros(2, dtype=m.bool), 1)]:
+        before = x.tolist()
+        with pytest.raises(RuntimeError):
+            x.clamp_(low)
+        assert x._version == 0 and x.tolist() == before
+    assert m.arange(3).clamp_(True).tolist() == [1, 1, 2]

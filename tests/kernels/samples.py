@@ -168,7 +168,7 @@ for _dim, _index in [(0, 0), (0, 1), (1, 2), (2, 3), (2, 0)]:
 for _dim, _start, _stop, _step in [(0, 0, 2, 1), (1, 1, 3, 1), (2, 0, 4, 2), (2, 3, 3, 1), (2, 1, 4, 3), (0, 1, 1, 5)]:
     sample("slice", f"{_dim} {_start}:{_stop}:{_step}", (2, 3, 4), dtypes=("float32", "int64"),
            after=lambda x, *a, at=(_dim, _start, _stop, _step): (x, *at))
-for _offset in (-1, 0, 2):
+for _offset in (-5, -1, 0, 2, 4):
     sample("tril triu", f"{_offset}", (2, 3, 4), dtypes=EVERY, after=lambda x, o=_offset: (x, o))
     sample("diagonal", f"{_offset}", (3, 4), dtypes=("float32",), after=lambda x, o=_offset: (x, o, 0, 1))
 for _name, _of in [("row", lambda x: x[1]), ("column", lambda x: x[:, 1]), ("itself", lambda x: x), ("corner", lambda x: x[1:, ::2]),

@@ -46,7 +46,7 @@ LOOK = [
     "{new} = {x}.expand({larger})", "{new} = {x}.expand_as({x})", "{new} = {x}.squeeze()", "{new} = {x}.squeeze({d})",
     "{new} = {x}.unsqueeze({d})", "{new} = {x}.unflatten({d}, (1, -1))", "{new}, {new}b = {x}.chunk(2, {d})",
     "{new}, *{new}b = {x}.split(1, {d})", "*{new}b, {new} = {x}.unbind({d})", "{new}, {new}b = {x}.split((1, {size} - 1), {d})",
-    "{new} = {x}.real", "{new} = {x}.detach()", "{new} = {x}.data", "{new} = {x}.T",
+    "{new} = {x}.diagonal()", "{new} = {x}.swapaxes({d}, {d2})", "{new} = {x}.real", "{new} = {x}.detach()", "{new} = {x}.data", "{new} = {x}.T",
 ]
 WRITE = [
     "{x}.add_({other})", "{x}.add_({other})", "{x}.sub_({other})", "{x}.mul_({other})", "{x}.mul_({other})", "{x}.div_(4)", "{x}.mul_({c})", "{x}.add_({c})",
@@ -55,6 +55,8 @@ WRITE = [
     "{x}.square_()", "{x}.clamp_(max={other})",
     "{x}[{i}] = {apart}", "{x}[{slice}] = {apart}", "{x}[..., {i}] = {c}", "{x}[...] = {apart}", "{x}[{slice}] = {c}", "{x}[{mask}] = {c}",
     "{x}[{mask}] = {other}.sum()", "{x}[{index}] = {apart}", "{x}[{index}] = {c}", "{x}[{i}] *= {apart}", "{x}[{slice}] += {apart}", "{x}[{i}] += {c}",
+    "{x}.masked_fill_({mask}, {c})", "{x}.lerp_({other}, 0.5)", "{x}.addcmul_({other}, {other})", "{x}.t_()", "{x}.transpose_({d}, {d2})",
+    "{x}.squeeze_({d})", "{x}.unsqueeze_({d})", "{x}.gt_({c})", "{x}.tril_()", "{x}.cumsum_({d})", "{x}.floor_()",
     "{x} += {other}", "{x} -= {other}", "{x} *= {c}", "{x} /= 2", "{x} **= 2", "{x}.index_add_(0, m.tensor([0, 0]), {x}.detach()[m.tensor([0, -1])])",
 ]
 STATE = [
@@ -101,7 +103,7 @@ RUN = [
 WAITING = [
     "{h} = m.autograd.graph.register_multi_grad_hook([{z}, {z2}], several('{h}'))",
     "{h} = m.autograd.graph.register_multi_grad_hook([{z}, {z2}], note('{h}'), mode='any')",
-    "{x}.masked_fill_({mask}, {c})", "{x}.t_()", "{x}.diagonal()", "with m.inference_mode(): ",
+    "with m.inference_mode(): ",
 ]
 KINDS = {"make": (MAKE, 1), "compute": (COMPUTE, 8), "look": (LOOK, 10), "write": (WRITE, 10), "state": (STATE, 2),
          "data": (DATA, 1), "hook": (HOOK, 5), "run": (RUN, 5)}

@@ -164,9 +164,13 @@ def triu(x, diagonal):
     return np.triu(x, diagonal)
 
 
-def diagonal(x, offset, dim1, dim2):
-    view = x.diagonal(offset, dim1, dim2)
-    return stride_tricks.as_strided(view, view.shape, view.strides)       # NumPy's own is read-only
+def diagonal(x, offset, dim1, dim2):        # NumPy's own is read-only
+    down, right = max(-offset, 0), max(offset, 0)
+    length = max(min(x.shape[dim1] - down, x.shape[dim2] - right), 0)
+    first = slice(slice(x, dim1, down, None, 1), dim2, right, None, 1)
+    others = [d for d in range(x.ndim) if d not in (dim1, dim2)]
+    return stride_tricks.as_strided(first, (*[x.shape[d] for d in others], length),
+                                    (*[x.strides[d] for d in others], x.strides[dim1] + x.strides[dim2]))
 
 
 def real(x):
