@@ -17,3 +17,4 @@ cpdef object call(Primitive op, tuple args)
 cdef object look_at(TensorBase view, TensorBase source, int creation)
 cdef object array_in(object argument)
 cdef bint base_requires_grad(TensorBase view)
+cdef bint requires_grad(TensorBase x) except -1

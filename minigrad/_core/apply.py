@@ -367,6 +367,11 @@ def remember(op: Primitive, state: State, args: tuple, tensors: tuple, out: Tens
     return None
 
 
+def requires_grad(x):
+    """``x.requires_grad``, without making the history of a stale view anew."""
+    return x._node is not None or x._leaf_requires_grad or (x._view and base_requires_grad(x))
+
+
 def base_requires_grad(view):
     """A view made under no_grad has no history, but counts as requiring a gradient if its base does."""
     base: TensorBase = view._extra.base

@@ -21,8 +21,9 @@ from minigrad.errors import AutogradError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
+    from minigrad._core.apply import requires_grad
     from minigrad._core.function_node import new_function_node
-    from minigrad._core.function_outputs import requires_grad, wrap_outputs
+    from minigrad._core.function_outputs import wrap_outputs
     from minigrad._core.state import current
 
 _given_setup = cython.declare(object, None)

@@ -24,7 +24,7 @@ from minigrad._core.tensor import AutogradMeta, TensorBase
 from minigrad.errors import AutogradError
 
 if not cython.compiled:
-    from minigrad._core.apply import base_requires_grad, look_at
+    from minigrad._core.apply import look_at, requires_grad
     from minigrad._core.function_jvp import push_forward
     from minigrad._core.function_node import among
     from minigrad._core.inplace import check_inplace
@@ -206,6 +206,3 @@ def view_of(x: TensorBase) -> TensorBase:
     look_at(out, x, DEFAULT)
     return out
 
-
-def requires_grad(x):
-    return x._leaf_requires_grad or x._node is not None or (x._view and base_requires_grad(x))

@@ -1,5 +1,5 @@
 from minigrad._core.accumulate cimport edge_of
-from minigrad._core.apply cimport array_in, base_requires_grad
+from minigrad._core.apply cimport array_in, requires_grad
 from minigrad._core.c cimport references, row_by_row
 from minigrad._core.intercept cimport below
 from minigrad._core.operands cimport broadcast_shape, on_one_device

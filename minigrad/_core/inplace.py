@@ -28,7 +28,7 @@ from minigrad.errors import AutogradError, ShapeError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
-    from minigrad._core.apply import array_in, base_requires_grad
+    from minigrad._core.apply import array_in, requires_grad
     from minigrad._core.c import references, row_by_row
     from minigrad._core.intercept import below
     from minigrad._core.meta import dtype_of
@@ -112,11 +112,6 @@ def write(op, target, others):
     if not state.ordinary or op.kernel < 0 or not quick(op, target, others, state):
         general(op, target, others, state)
     return target
-
-
-@cython.cfunc
-def requires_grad(x: TensorBase) -> cython.bint:
-    return x._node is not None or x._leaf_requires_grad or (x._view and base_requires_grad(x))
 
 
 @cython.cfunc

@@ -24,7 +24,7 @@ from minigrad.errors import AutogradError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
-    from minigrad._core.apply import base_requires_grad
+    from minigrad._core.apply import requires_grad
     from minigrad._core.inplace import check_inplace
     from minigrad._core.meta import meta_of
     from minigrad._core.opnode import described, new_node
@@ -41,10 +41,9 @@ def look_again(op, target, others):
     node: OpNode = None
     edge = None
     k: cython.int
-    if state.grad_enabled:
+    if state.grad_enabled and requires_grad(target):
+        check_inplace(target)       # before its history is asked for, which may be stale: another error
         edge = edge_of(target)
-        if edge is not None or (target._view and base_requires_grad(target)):
-            check_inplace(target)
     args = (target, *others)
     array = op.forward(target._meta.backend.kernels, target._array, *others)
     if edge is not None:
@@ -76,7 +75,7 @@ def show(target, array, name):
 
 def point_to(target, source):
     """Make `target` look at the memory of `source`. It has no derivative, so `target` may have no history to lose."""
-    if current().grad_enabled and (edge_of(target) is not None or (target._view and base_requires_grad(target))):
+    if current().grad_enabled and requires_grad(target):
         check_inplace(target)
         raise AutogradError("MG-E211", "derivative for set_ is not implemented", tensor=describe(target._meta),
                             fix="x.detach().set_(...), or an assignment: x = source")

@@ -213,7 +213,13 @@ def setitem(x, index, value):
     if indices is None:
         assign(view, value)
     else:
-        put(view, indices, value)
+        put(view, indices, value, only_masks(index))
+
+
+def only_masks(index):
+    """Whether the advanced part of an index is masks."""
+    return all(is_mask(i) or i is None or i is Ellipsis or isinstance(i, (slice, int, np.integer))
+               for i in (index if isinstance(index, tuple) else (index,)))
 
 
 def assign(view, value):
@@ -243,14 +249,18 @@ def dtypes_differ(target, value):
                       f"destination and {value.dtype.name} for the source.", fix="value.to(x.dtype)")
 
 
-def put(view, indices, value):
-    """Write `value` to the elements that advanced `indices` name."""
+def put(view, indices, value, by_masks):
+    """Write `value` to the elements that advanced `indices` name.
+
+    One number may be of another dtype if it is masks that name them; so it is in PyTorch, which has another op for that case.
+    """
     if not isinstance(value, TensorBase):
         value = view.new_tensor(value)
     if value.dtype is not view.dtype:
-        if value.numel() != 1:
+        if not by_masks or value.numel() != 1:
             raise dtypes_differ(view, value)
-        value = cast(value, view.dtype)
+        if value.dtype.is_complex and value.detach().item().imag != 0:
+            raise ShapeError("MG-E203", f"value cannot be converted to type {view.dtype.name} without overflow")
     shape = leading_ones_off(value)
     if shape != tuple(value._meta.shape):
         value = reshaped(value, shape)

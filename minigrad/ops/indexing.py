@@ -127,7 +127,7 @@ class IndexPut(Linear):
     torch_names = {"x": "self", "y": "values"}
 
     def forward(k, x, y, indices, accumulate):
-        return k.index_put(x, indices, y, accumulate)
+        return k.index_put(x, indices, k.cast(y, x.dtype), accumulate)
 
     def vjp_x(g, y_shape, indices, accumulate):
         return g if accumulate else call(IndexPut.op, (g, g.new_zeros(()), indices, False))

@@ -10,6 +10,7 @@ from minigrad.errors import ShapeError
 from minigrad.ops.base import NUMBERS, Elementwise, Op, op, tensor_argument, tensor_error
 from minigrad.ops.matrix import check, inner, same_dtype
 from minigrad.ops.pairs import in_place_too
+from minigrad.ops.selection import promoted
 from minigrad.ops.views import expand, t, transpose, unsqueeze
 
 if not cython.compiled:
@@ -252,14 +253,12 @@ def addcmul(input, tensor1, tensor2, *, value=1):
     """input + value tensor1 tensor2, elementwise. Mirrors ``torch.addcmul``.
 
     Raises:
-        RuntimeError: the shapes cannot be broadcast together, or the dtypes differ.
+        RuntimeError: the shapes cannot be broadcast together.
 
     >>> mg.tensor([1., 1.]).addcmul(mg.tensor([1., 2.]), mg.tensor([3., 4.]), value=10)
     tensor([31., 81.])
     """
-    for position, x in ((2, tensor1), (3, tensor2)):
-        same_dtype("addcmul", input, tensor_argument("addcmul", x, f"tensor{position - 1}", position))
-    return Addcmul.op, (input, tensor1, tensor2, number("addcmul", value, "value"))
+    return Addcmul.op, (*three("addcmul", input, tensor1, tensor2), number("addcmul", value, "value"))
 
 
 @in_place_too
@@ -267,16 +266,22 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
     """input + value tensor1 / tensor2, elementwise. Mirrors ``torch.addcdiv``.
 
     Raises:
-        RuntimeError: the shapes cannot be broadcast together, the dtypes differ, or they are integers.
+        RuntimeError: the shapes cannot be broadcast together, or all three hold integers.
 
     >>> mg.tensor([1., 1.]).addcdiv(mg.tensor([1., 2.]), mg.tensor([2., 2.]))
     tensor([1.5000, 2.0000])
     """
-    for position, x in ((2, tensor1), (3, tensor2)):
-        same_dtype("addcdiv", input, tensor_argument("addcdiv", x, f"tensor{position - 1}", position))
-    if not input.dtype.differentiable:
-        raise ShapeError("MG-E203", "Integer division with addcdiv is no longer supported", found=input.dtype.name)
-    return Addcdiv.op, (input, tensor1, tensor2, number("addcdiv", value, "value"))
+    operands = three("addcdiv", input, tensor1, tensor2)
+    if not tensor1.dtype.differentiable and not tensor2.dtype.differentiable:
+        raise ShapeError("MG-E203", "Integer division with addcdiv is no longer supported", found=operands[0].dtype.name)
+    return Addcdiv.op, (*operands, number("addcdiv", value, "value"))
+
+
+def three(function, input, tensor1, tensor2):
+    """The operands in one dtype."""
+    tensor_argument(function, tensor1, "tensor1", 2)
+    tensor_argument(function, tensor2, "tensor2", 3)
+    return promoted(function, input, input, tensor1, tensor2)
 
 
 @in_place_too

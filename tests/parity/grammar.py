@@ -55,8 +55,8 @@ WRITE = [
     "{x}.square_()", "{x}.clamp_(max={other})",
     "{x}[{i}] = {apart}", "{x}[{slice}] = {apart}", "{x}[..., {i}] = {c}", "{x}[...] = {apart}", "{x}[{slice}] = {c}", "{x}[{mask}] = {c}",
     "{x}[{mask}] = {other}.sum()", "{x}[{index}] = {apart}", "{x}[{index}] = {c}", "{x}[{i}] *= {apart}", "{x}[{slice}] += {apart}", "{x}[{i}] += {c}",
-    "{x}.masked_fill_({mask}, {c})", "{x}.lerp_({other}, 0.5)", "{x}.addcmul_({other}, {other})", "{x}.t_()", "{x}.transpose_({d}, {d2})",
-    "{x}.squeeze_({d})", "{x}.unsqueeze_({d})", "{x}.gt_({c})", "{x}.tril_()", "{x}.cumsum_({d})", "{x}.floor_()",
+    "{x}.masked_fill_({mask}, {c})", "{x}.lerp_({other}, 0.5)", "{x}.addcmul_({other}, {other})", "{inner}.t_()", "{inner}.transpose_({d}, {d2})",
+    "{inner}.squeeze_({d})", "{inner}.unsqueeze_({d})", "{x}.gt_({c})", "{x}.tril_()", "{x}.cumsum_({d})", "{x}.floor_()",
     "{x} += {other}", "{x} -= {other}", "{x} *= {c}", "{x} /= 2", "{x} **= 2", "{x}.index_add_(0, m.tensor([0, 0]), {x}.detach()[m.tensor([0, -1])])",
 ]
 STATE = [
@@ -66,7 +66,7 @@ STATE = [
     "m.set_grad_enabled({flag})", "m.set_grad_enabled(True)",
 ]
 DATA = [
-    "{x}.data.mul_(2)", "{x}.data[{i}] = 1.", "{x}.data.copy_({y}.data)", "{dense}.data = {x}.data * 2", "{dense}.data = {x}.detach().clone()",
+    "{x}.data.mul_(2)", "{x}.data[{i}] = 1.", "{x}.data.copy_({other}.data)", "{dense}.data = {x}.data * 2", "{dense}.data = {x}.detach().clone()",
     "{x}.detach().mul_(2)", "{x}.detach()[{i}] = 0.", "{x}.detach().numpy()[...] = 2", "{x}.data.zero_()",
     "m.autograd.graph.increment_version({x})", "m.autograd.graph.increment_version([{x}, {x}])",
 ]
@@ -182,6 +182,15 @@ class Choice:
             return same or (tuple(y.shape), y.stride()) == (self.shape_of_x, self.tensor.stride())
         name = self.y
         return name if attempt(alike, self.found.get(name)) is True else self.x
+
+    @property
+    def inner(self):
+        """x, if it can change its shape: a leaf's AccumulateGrad and a retained gradient keep the old one, in PyTorch now and then."""
+        def free(x):
+            return not x.retains_grad and not (x.requires_grad and x.grad_fn is None)
+        self.x = self.x if attempt(free, self.tensor) is True else self.late(self.those(free))
+        self.tensor = self.found.get(self.x)
+        return self.x
 
     @property
     def other(self):
