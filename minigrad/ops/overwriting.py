@@ -160,9 +160,10 @@ def fill_(self, value):
 
 def one_of_each(x):
     """`x`, or, if it is expanded, what it is expanded from: to set all elements to one number, each place is written to once."""
-    for dim, stride in enumerate(x._array.strides):
-        if stride == 0 and x.shape[dim] > 1:
-            return one_of_each(select(x, dim, 0))
+    if x.numel() > 1:
+        for dim, stride in enumerate(x._array.strides):
+            if stride == 0 and x.shape[dim] > 1:
+                return one_of_each(select(x, dim, 0))
     return x
 
 

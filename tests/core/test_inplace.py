@@ -293,3 +293,10 @@ def test_clamp_refuses_limits_that_do_not_fit(m):
             x.clamp_(low)
         assert x._version == 0 and x.tolist() == before
     assert m.arange(3).clamp_(True).tolist() == [1, 1, 2]
+
+
+def test_fill_of_nothing_is_an_ordinary_write(m):
+    x = m.ones(2, 0, requires_grad=True)
+    for compute in (lambda: (x * 1).fill_(0.5), lambda: (x * 1).zero_()):
+        y = compute()
+        assert y.grad_fn.name() in ("FillBackward2", "ZeroBackward0") and y._version == 1

@@ -21,6 +21,7 @@ BETTER = [
     ("", "refer to a single memory location", "PyTorch: some operands that overlap the target without harm may not"),
     ("", "RuntimeError: a leaf Variable that requires", "PyTorch: a stale view is a leaf until somebody reads its grad_fn,"),
     ("", "created in no_grad mode and its base", "and so retain_grad() does nothing to it,"),
+    ("retain_grad", "its base or another view of its base", "and so does not notice that it is forbidden"),
     ("requires_grad_", "its base or another view of its base", "and requires_grad_() does not notice that it is forbidden"),
     (".mT", "only supported on matrices", "PyTorch: mT of a number is deprecated, and the number"),
 ]
