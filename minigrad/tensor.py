@@ -3,7 +3,7 @@
 Most methods are ops and come from the registry: ``ops/`` defines the function ``sum(input, ...)`` once, and
 `install_methods` makes it also ``Tensor.sum``. What stands here is what is no op; what is one in another form, such as
 ``x.item()`` and ``x.numpy()``, stands in ``_conversions.py``. The operators and the attributes of autograd are in the
-compiled base class (``_core/variable.py``).
+compiled base classes (``_core/operators.py``, ``variable.py``).
 
 Mirrors ``torch/_tensor.py``.
 """
@@ -14,8 +14,9 @@ import warnings
 import numpy as np
 
 from minigrad._conversions import Conversions
+from minigrad._core.operators import use_operators
 from minigrad._core.tensor import use_tensor_class
-from minigrad._core.variable import new_tensor, use_operators
+from minigrad._core.variable import new_tensor
 from minigrad._data import as_array
 from minigrad.dtypes import as_device, as_dtype
 from minigrad.errors import ArgumentError, AutogradError, ShapeError

@@ -40,7 +40,7 @@ MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation"
            "minigrad.utils.checkpoint", "minigrad.utils.hooks"]
 
 # What the public modules are built on, as they see it: untyped.
-CORE = ["minigrad._core.tensor", "minigrad._core.variable", "minigrad._core.promotion"]
+CORE = ["minigrad._core.tensor", "minigrad._core.operators", "minigrad._core.variable", "minigrad._core.promotion"]
 
 # Shown as the rest of the class is, but not to be called by anybody.
 INTERNAL = {"clear", "enter", "extras", "shared_counter", "version", "apply", "release", "number_of_outputs", "output_meta",

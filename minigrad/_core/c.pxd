@@ -33,7 +33,7 @@ cdef extern from *:
         return PyArray_CHKFLAGS((PyArrayObject *)array, NPY_ARRAY_CARRAY);
     }
 
-    /* Give `sub` the arithmetic slots of its base; see Note [Operators in C] in variable.py. */
+    /* Give `sub` the arithmetic slots of its base; see Note [Operators in C] in operators.py. */
     static inline void mg_inherit_arithmetic(PyTypeObject *sub, PyTypeObject *base) {
         PyNumberMethods *to = sub->tp_as_number, *from = base->tp_as_number;
         to->nb_add = from->nb_add;

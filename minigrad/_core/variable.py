@@ -1,19 +1,12 @@
-# cython: c_api_binop_methods=True
-"""The autograd face of a tensor: its operators, and the attributes that autograd defines.
+"""The autograd face of a tensor: the attributes that autograd defines.
 
-The operators (``+ - * / ** @``, comparison, indexing) are slots of this compiled class, so that ``x * b``
-reaches its rule without a look-up by name; what they run is *given* to this file by `use_rules`. The
-named methods and their documentation are in the Python subclass ``minigrad/tensor.py``.
+    x.requires_grad, x.is_leaf, x.grad_fn       its place in the graph
+    x.grad, x.retain_grad(), x.register_hook()  what a backward leaves and calls
+    x.detach(), x.data                          the same memory elsewhere, or nowhere, in the graph
+    x._version, x._base                         who else sees that memory
 
-Note [Operators in C]
-    A slot such as ``nb_multiply`` is one C function for both ``x * 2`` and ``2 * x``: it is called with its
-    operands in the order of the source, and either may be the tensor. Compiled, the methods below *are* these
-    slots (``c_api_binop_methods``), so their ``self`` may be a number; interpreted, where Python wants a second
-    method for the reversed order, those are added below the class.
-
-    A Python subclass would nevertheless look up ``__mul__`` by name at every operation, because Cython lists
-    the operators as methods too. That costs 25 ns, a sixth of a small op, so `use_operators` copies the
-    slots into the subclass. A further subclass that overrides an operator gets Python's own dispatch for it.
+The operators are in ``operators.py``; the named methods and their documentation in the Python subclass
+``minigrad/tensor.py``.
 
 Mirrors ``torch/csrc/autograd/variable.h`` and ``python_variable.cpp``.
 """
@@ -27,117 +20,21 @@ import cython
 from minigrad._core.handle import add_hook
 from minigrad._core.meta import CPU, DType, Meta
 from minigrad._core.node import Node
+from minigrad._core.operators import Operators
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradError, AutogradTypeError
 
 if not cython.compiled:
     from minigrad._core.accumulate import choose_grad_dtype, edge_of, gradient_meta
-    from minigrad._core.apply import base_requires_grad, binary, unary
-    from minigrad._core.c import inherit_arithmetic
+    from minigrad._core.apply import base_requires_grad
     from minigrad._core.meta import meta_of
     from minigrad._core.state import current
     from minigrad._core.tensor import alias, make, wrap
 
 
 @cython.cclass
-class Rules:
-    """The rules behind the operators. The five hot ones are primitives, the rest functions by name."""
-
-    def __init__(self):
-        self.add = self.sub = self.mul = self.div = self.neg = None
-        self.functions = None
-
-
-rules = cython.declare(Rules, Rules())
-
-
-def use_rules(add, sub, mul, div, neg, functions):
-    """Supply what the operators run. `functions` has the others as attributes, such as ``matmul``."""
-    rules.add, rules.sub, rules.mul, rules.div, rules.neg = add, sub, mul, div, neg
-    rules.functions = functions
-
-
-@cython.cclass
-class Variable(TensorBase):
-    """The operators and autograd attributes of a tensor. See the head of this file."""
-
-    # ---- arithmetic: see Note [Operators in C] ------------------------------------------------------------
-
-    def __add__(self, other):
-        return binary(rules.add, self, other)
-
-    def __sub__(self, other):
-        if not isinstance(self, TensorBase):
-            return rules.functions.rsub(other, self)
-        return binary(rules.sub, self, other)
-
-    def __mul__(self, other):
-        return binary(rules.mul, self, other)
-
-    def __truediv__(self, other):
-        if not isinstance(self, TensorBase):
-            return rules.functions.rdiv(other, self)
-        return binary(rules.div, self, other)
-
-    def __pow__(self, other, modulo):
-        if not isinstance(self, TensorBase):
-            return rules.functions.rpow(other, self)
-        return rules.functions.pow_operator(self, other)
-
-    def __matmul__(self, other):
-        return rules.functions.matmul_operator(self, other)
-
-    def __and__(self, other):
-        return rules.functions.logical(self, other, "and")
-
-    def __or__(self, other):
-        return rules.functions.logical(self, other, "or")
-
-    def __xor__(self, other):
-        return rules.functions.logical(self, other, "xor")
-
-    def __neg__(self):
-        return unary(rules.neg, self)
-
-    def __pos__(self):
-        return self
-
-    def __abs__(self):
-        return rules.functions.abs(self)
-
-    def __invert__(self):
-        return rules.functions.invert(self)
-
-    # ---- comparison: elementwise, as in PyTorch; so the hash is by identity --------------------------------
-
-    def __eq__(self, other):
-        return rules.functions.compare(self, other, "eq")
-
-    def __ne__(self, other):
-        return rules.functions.compare(self, other, "ne")
-
-    def __lt__(self, other):
-        return rules.functions.compare(self, other, "lt")
-
-    def __le__(self, other):
-        return rules.functions.compare(self, other, "le")
-
-    def __gt__(self, other):
-        return rules.functions.compare(self, other, "gt")
-
-    def __ge__(self, other):
-        return rules.functions.compare(self, other, "ge")
-
-    def __hash__(self):
-        return object.__hash__(self)
-
-    # ---- indexing ---------------------------------------------------------------------------------------
-
-    def __getitem__(self, index):
-        return rules.functions.getitem(self, index)
-
-    def __setitem__(self, index, value):
-        rules.functions.setitem(self, index, value)
+class Variable(Operators):
+    """The attributes of a tensor that autograd defines. See the head of this file."""
 
     # ---- metadata ---------------------------------------------------------------------------------------
 
@@ -480,30 +377,12 @@ class Variable(TensorBase):
         return None if self._extra is None else self._extra.hooks
 
 
-if not cython.compiled:
-    Variable.__pow__ = lambda self, other: rules.functions.pow_operator(self, other)
-    Variable.__radd__ = lambda self, other: binary(rules.add, other, self)
-    Variable.__rsub__ = lambda self, other: rules.functions.rsub(self, other)
-    Variable.__rmul__ = lambda self, other: binary(rules.mul, other, self)
-    Variable.__rtruediv__ = lambda self, other: rules.functions.rdiv(self, other)
-    Variable.__rpow__ = lambda self, other: rules.functions.rpow(self, other)
-    Variable.__rmatmul__ = lambda self, other: rules.functions.matmul_operator(other, self)
-    Variable.__rand__ = lambda self, other: rules.functions.logical(other, self, "and")
-    Variable.__ror__ = lambda self, other: rules.functions.logical(other, self, "or")
-    Variable.__rxor__ = lambda self, other: rules.functions.logical(other, self, "xor")
-
-
 @cython.cfunc
 def mark_retained(node: Node, number: cython.int, tensor) -> object:
     """Have `node` keep the gradient of its output `number` in what the weak reference `tensor` refers to."""
     node.extras().retains[number] = tensor
     node.hooked = True
     return None
-
-
-def use_operators(cls):
-    """Make the operators of `cls`, a subclass of `Variable`, those of this file, without a look-up."""
-    inherit_arithmetic(cls, Variable)
 
 
 def new_tensor(cls, array, requires_grad=False, device=CPU):

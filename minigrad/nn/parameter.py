@@ -3,8 +3,9 @@
 Mirrors ``torch/nn/parameter.py``.
 """
 
+from minigrad._core.operators import use_operators
 from minigrad._core.tensor import use_parameter_class
-from minigrad._core.variable import as_class, new_tensor, use_operators
+from minigrad._core.variable import as_class, new_tensor
 from minigrad._tensor_str import tensor_str
 from minigrad.tensor import Tensor
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 from minigrad._core.apply import binary
 from minigrad._core.given import given
-from minigrad._core.variable import use_rules
+from minigrad._core.operators import use_rules
 from minigrad.ops import (
     arithmetic,
     brackets,
