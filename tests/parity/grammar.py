@@ -178,7 +178,7 @@ class Choice:
     def w(self):
         """As y, and laid out as x: PyTorch and numpy differ in which of two layouts the result has."""
         def alike(y):
-            same = (y.is_contiguous() and self.tensor.is_contiguous()) or y.numel() == 1
+            same = (y.is_contiguous() and self.tensor.is_contiguous() and y.dim() <= self.tensor.dim()) or y.numel() == 1
             return same or (tuple(y.shape), y.stride()) == (self.shape_of_x, self.tensor.stride())
         name = self.y
         return name if attempt(alike, self.found.get(name)) is True else self.x
