@@ -180,8 +180,8 @@ def stage_backward_weight(weights, param_groups, retain_graph=False):
         tuple: what ``weight.grad`` was *before*, as in PyTorch. The new gradients are in ``weight.grad``.
 
     Raises:
-        RuntimeError: a group has been used before, or has a parameter that is not among `weights`; or as ``autograd.backward``,
-            and then the group can be used again.
+        RuntimeError: a group has been used before, or has a parameter that is not among `weights`, and nothing is done; or
+            as ``autograd.backward``, and then the group is as it was.
 
     Mirrors ``stage_backward_weight`` of ``torch/distributed/pipelining/_backward.py``. Unlike there, hooks that wait for
     the accumulation into a weight are run. For an example see `stage_backward_input`.

@@ -1,26 +1,25 @@
 """Where the parameters of a stage join the way from its inputs to its outputs.
 
-    y = tanh(x @ w + b) * v + exp(u * u)            o on the way from x to y        . beside it
+    y = tanh(x @ w + b) + exp(u * u)
 
-         x     w        b         v       u
-         |     |        |         |       |
-        acc   acc      acc       acc     acc
-         o     .        .         .       .
-          \\   /         |         |      mul .
-          mm o          |         |       |
-            \\           |         |      exp .
-             +-- add o -+         |       |
-                  |               |       |
-                tanh o            |       |
-                  |               |       |
-                  +---- mul o ----+       |
-                         |                |
-                         +---- add o -----+         -> y
+         x     w         b         u
+         |     |         |         |
+        acc   acc       acc       acc
+         o     .         .         .
+         +-mm--+         |        mul           o  on the way from x to y: the closure of x
+           o             |         .            .  beside it
+           +---- add ----+        exp
+                  o                .
+                tanh               |
+                  o                |
+                  +------ add -----+
+                           o
+                           y
 
-The *closure* of the inputs is all that leads to one of them (o). Walking up from the accumulator of a parameter, the
-first nodes of the closure that we meet are its *intermediates*: mm for w, the first add for b, mul for v, the second add for u.
-Given what arrives at the intermediates, the gradient of a parameter needs nothing of the closure but these. Parameters
-that share an intermediate share a *group* (the weight and the bias of a linear layer, both joining at addmm).
+The *closure* of the inputs is all that leads to one of them. Against the direction of the edges (the picture has the forward's),
+from the accumulator of a parameter on, the first nodes of the closure that we meet are its *intermediates*: mm for w, one add
+for b, the other for u. Given what arrives at them, the gradient of a parameter needs nothing else of the closure.
+Parameters that share an intermediate share a *group*, as the weight and the bias of a linear layer do, which join at addmm.
 
 Nodes point down only (``next_functions``), so `construct_reverse_graph` notes the way up first.
 
