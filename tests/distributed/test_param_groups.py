@@ -148,6 +148,8 @@ def test_groups_never_overlap(m):
     y = (x * (u * w)).exp() * (v * w)
     found, _ = groups_of(m, [y], [x], [u, v, w])
     assert found == [([0, 1, 2], 2)]
+    other = leaf(m, 5.)
+    assert groups_of(m, [y * other], [x], [u, other, v, w])[0] == [([0, 2, 3], 2), ([1], 1)]
     z = (x * (u * w)).exp() * v
     assert groups_of(m, [z], [x], [u, v, w])[0] == [([0, 2], 1), ([1], 1)]
     assert groups_of(m, [z], [x], [v, w, u])[0] == [([0], 1), ([1, 2], 1)]

@@ -9,7 +9,8 @@ import hypothesis.strategies as st
 from hypothesis import HealthCheck, given, settings
 
 import minigrad
-from tests.distributed.stages import close, lib, numbers
+from minigrad.distributed.pipelining._groups import positions
+from tests.distributed.stages import close, lib, node, numbers
 
 OPS = {
     "add": lambda a, b: a + b,
@@ -60,3 +61,15 @@ def test_random_stages(stage, random, together):
         lib(minigrad).stage_backward_weight(weights, part)
     assert close([dinputs, [w.grad for w in weights]], whole(minigrad, stage))
     assert all(set(group) == {"params"} for group in groups)
+
+
+@fast
+@given(stages)
+def test_positions(stage):
+    """Each node has a place of its own, behind all that point to it; also if one root lies below another."""
+    *_, outputs, _ = build(minigrad, stage)
+    roots = [node(y) for y in outputs if y.requires_grad]
+    above = lib(minigrad).construct_reverse_graph(roots)
+    position = positions(roots, above)
+    assert set(position) == {*roots, *above} and sorted(position.values()) == list(range(len(position)))
+    assert all(position[user] < position[used] for used, users in above.items() for user in users)

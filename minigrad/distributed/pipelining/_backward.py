@@ -32,15 +32,14 @@ Invariant: I and W leave in ``.grad`` what B leaves, whatever the graph. For tha
   * an output that no input leads to (a penalty on the weights) waits in the groups for W, with its gradient.
 
 Mirrors ``torch/distributed/pipelining/_backward.py``. The split is from P. Qi, X. Wan, G. Huang, M. Lin, Zero Bubble Pipeline
-Parallelism, 2023, arXiv:2401.10241.
+Parallelism, 2023, arXiv:2401.10241, where the half for the inputs is called B. Read before: ``_groups.py``.
 """
-
-import reprlib
 
 from minigrad.autograd import backward, grad
 from minigrad.autograd.grad_mode import is_grad_enabled
 from minigrad.autograd.graph import GradientEdge, get_gradient_edge
 from minigrad.creation import ones_like
+from minigrad.distributed.pipelining._debug import failed
 from minigrad.distributed.pipelining._groups import (
     construct_reverse_graph,
     get_param_groups,
@@ -122,8 +121,9 @@ def stage_backward_input(stage_outputs_or_loss, output_grads, input_values, weig
         RuntimeError: whatever went wrong, with the shapes of the arguments; what it was is its ``__cause__``. No
             hook is left behind.
 
-    Mirrors ``stage_backward_input`` of ``torch/distributed/pipelining/_backward.py``; PyTorch computes no gradients of weights
-    for outputs that no input leads to. Hooks on the output of an intermediate run in W once more, but to no effect.
+    Mirrors ``stage_backward_input`` of ``torch/distributed/pipelining/_backward.py``, and B of arXiv:2401.10241. PyTorch computes
+    no gradients of weights for outputs that no input leads to. Hooks on the output of an intermediate run in W once more, but
+    to no effect on the gradients.
 
     >>> from minigrad.distributed.pipelining._backward import stage_backward_input, stage_backward_weight
     >>> x, w = mg.tensor([1., 2.], requires_grad=True), mg.tensor(3., requires_grad=True)
@@ -183,8 +183,8 @@ def stage_backward_weight(weights, param_groups, retain_graph=False):
         RuntimeError: a group has been used before, or has a parameter that is not among `weights`, and nothing is done; or
             as ``autograd.backward``, and then the group is as it was.
 
-    Mirrors ``stage_backward_weight`` of ``torch/distributed/pipelining/_backward.py``. Unlike there, hooks that wait for
-    the accumulation into a weight are run. For an example see `stage_backward_input`.
+    Mirrors ``stage_backward_weight`` of ``torch/distributed/pipelining/_backward.py``, and W of arXiv:2401.10241. Unlike in
+    PyTorch, hooks that wait for the accumulation into a weight are run.
 
     >>> from minigrad.distributed.pipelining._backward import stage_backward_input, stage_backward_weight
     >>> model = mg.nn.Sequential(mg.nn.Linear(2, 3), mg.nn.ReLU(), mg.nn.Linear(3, 1))
@@ -297,23 +297,6 @@ def pairs(output, gradient):
 def mismatch(what):
     return AutogradAssertionError("MG-E230", what, fix="nest the gradients as the outputs are nested, with None "
                                   "for what has none")
-
-
-def failed(what, outputs, gradients, inputs):
-    """The error in which others arrive: which stage it was can be seen from its shapes."""
-    return AutogradError("MG-E230", f"Failed to run {what}:\n  Stage output: {described(outputs)}\n  Output gradient: "
-                         f"{described(gradients)}\n  Input: {described(inputs)}", fix="see the error that caused this one, above")
-
-
-def described(value):
-    """`value` with tensors as shape, whether they require a gradient, and dtype: no data."""
-    if isinstance(value, Tensor):
-        return f"Tensor({list(value.shape)}, grad={value.requires_grad}, dtype={value.dtype.name})"
-    if isinstance(value, dict):
-        return "{" + ", ".join([f"{key!r}: {described(v)}" for key, v in value.items()]) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join([described(v) for v in value]) + "]"
-    return reprlib.repr(value)
 
 
 def _get_grad_fn_or_grad_acc(t):
