@@ -1,8 +1,8 @@
 """Random stages: I and W leave what B leaves. pipelining_backward/Q-07
 
 A stage is made of inputs, weights (some frozen) and ops that take any two of the values made so far; so there are branches
-of weights only, weights used at many depths, values used many times, outputs that others are computed from, that no input leads to,
-that are views, weights or the inputs of other outputs.
+of weights only, weights used at many depths, values used many times, outputs that others are computed from, that no input
+leads to, and that are views or weights.
 """
 
 import hypothesis.strategies as st

@@ -412,7 +412,8 @@ def test_a_weight_that_is_missing(m):
 
 @ours
 def test_weight_half_that_fails_can_be_repeated(m):
-    """The group is as it was, and no hook is left. (Without retain_graph a part of the graph would be gone, as after any backward.)"""
+    """The group is as it was, and no hook is left. Without retain_graph a part of the graph would be gone, as after any
+    backward."""
     x, w, b = leaf(m, 1., 2.), leaf(m, 3.), leaf(m, 1.)
     fail = [True]
 
@@ -460,6 +461,23 @@ def test_outputs_that_no_input_leads_to(m):
     found, groups = lib(m).stage_backward_input([plain * w], None, [plain], [w])
     lib(m).stage_backward_weight([w], groups)
     assert found == (None,) and value(w.grad) == 2.
+
+
+def test_gradients_that_are_undefined(m):
+    """pipelining_backward/W-02: nothing arrives at an intermediate, and nothing begins there."""
+    class Stop(m.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+    x, w, v = leaf(m, 1., 2.), leaf(m, 3.), leaf(m, 5.)
+    found, groups = lib(m).stage_backward_input([Stop.apply(x * w) * v], None, [x], [w, v])
+    assert value([g["grads"] for g in groups]) == [[[None]], [[[1., 1.]]]]
+    lib(m).stage_backward_weight([w, v], groups)
+    assert found == (None,) and w.grad is None and value(v.grad) == 9.
 
 
 @ours
