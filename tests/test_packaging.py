@@ -52,6 +52,14 @@ print(json.dumps(sorted(n for n in new if not n.startswith(("_cython", "cython_r
     assert set(python(code)) <= {"minigrad", "cython", "Cython", "numpy"}
 
 
+def test_import_leaves_out_what_few_need():
+    assert python("""
+import json, sys
+import minigrad
+print(json.dumps([name for name in sys.modules if name.startswith(("minigrad.distributed", "minigrad.demo"))]))
+""") == []
+
+
 @pytest.mark.parametrize("variables, expected", [
     ({"MINIGRAD_PURE": "1"}, "interpreted"), ({"MINIGRAD_PURE": "0"}, None), ({}, None)])
 def test_mode_follows_the_environment(variables, expected):

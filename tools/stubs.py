@@ -149,7 +149,8 @@ def class_lines(cls, module):
     shown, hidden = bases_of(cls)
     attributes = ATTRIBUTES.get(name, {})
     if hasattr(cls, "_fields"):
-        return [f"class {name}(NamedTuple):", *[f"    {field}: {attributes[field]}" for field in cls._fields]]
+        return [f"class {name}(NamedTuple):", *[f"    {field}: {attributes[field]}" + " = ..." * (field in cls._field_defaults)
+                                                  for field in cls._fields]]
     bases = ["tuple[_int, ...]" if b is tuple else called(b) for b in shown]
     body = [f"{attribute}: {kind}" for attribute, kind in attributes.items()]
     seen = set(attributes)

@@ -1,0 +1,1 @@
+"""A model cut into stages that work on several microbatches at a time. Mirrors ``torch.distributed.pipelining``."""
