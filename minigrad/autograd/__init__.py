@@ -79,7 +79,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     targets = None if listed is None else accumulated(listed)
     if create_graph:
         _warn_of_cycle()
-    _engine_run_backward(roots, grads, create_graph if retain_graph is None else bool(retain_graph), bool(create_graph), targets, True)
+    keep = create_graph if retain_graph is None else bool(retain_graph)
+    _engine_run_backward(roots, grads, keep, bool(create_graph), targets, True)
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
@@ -272,12 +273,14 @@ def batched(outputs, grad_outputs, inputs, retain_graph, create_graph, allow_unu
     if len(gradients) != len(outputs):
         raise AutogradError("MG-E108", f"got {len(outputs)} tensors and {len(gradients)} gradients")
     for i, (g, y) in enumerate(zip(gradients, outputs)):
-        node, number = _edge(y, "roots")
-        shape = node._input_metadata[number].shape if isinstance(y, GradientEdge) else tuple(y.shape)
+        if isinstance(y, GradientEdge):
+            node, number = _edge(y, "outputs")
+            shape, what = node._input_metadata[number].shape, "Batched grads of another shape are not supported with GradientEdge. "
+        else:
+            shape, what = tuple(y.shape), ""
         if g.ndim == 0 or tuple(g.shape[1:]) != shape:
-            what = "Gradients of other shapes are not supported with GradientEdge, as with tensors. " if isinstance(y, GradientEdge) else ""
-            raise AutogradError("MG-E108", f"{what}If `is_grads_batched=True`, we interpret the first dimension of each grad_output as "
-                                f"the batch dimension. The sizes of the remaining dimensions are expected to match the shape of "
+            raise AutogradError("MG-E108", f"{what}If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                                "as the batch dimension. The sizes of the remaining dimensions are expected to match the shape of "
                                 f"corresponding output, but a mismatch was detected: grad_output[{i}] has a shape of "
                                 f"{list(g.shape)} and output[{i}] has a shape of {list(shape)}.")
     n = gradients[0].shape[0]

@@ -39,7 +39,7 @@ def test_edges_of_tensors(m, grad_mode):
         for t, node, number in [(x, accumulator(x) if grad_mode else None, 0), (y, y.grad_fn, 0), (b, b.grad_fn, 1), (f, f.grad_fn, 0)]:
             edge = edge_to(m, t)
             assert isinstance(edge, m.autograd.graph.GradientEdge) and edge.output_nr == number == t.output_nr
-            assert edge.node is node or t is x and edge.node.variable is x
+            assert edge.node is node or (t is x and edge.node.variable is x)
     fresh = leaf(m, 1.)         # no graph holds an accumulator yet
     with m.set_grad_enabled(grad_mode):
         assert edge_to(m, fresh).node.variable is fresh

@@ -123,7 +123,7 @@ def test_function_node_without_its_output(m):
 def test_names(m):
     """graph/N-09"""
     for name, node in kinds(m).items():
-        assert node.name().split("::")[-1] == name and f"<{name} object at 0x" in repr(node)
+        assert node.name().split("::")[-1] == name and f"{name} object at 0x" in repr(node)
 
 
 def test_edges_of_a_builtin(m):
