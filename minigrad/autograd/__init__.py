@@ -279,9 +279,9 @@ def batched(outputs, grad_outputs, inputs, retain_graph, create_graph, allow_unu
         else:
             shape, what = tuple(y.shape), ""
         if g.ndim == 0 or tuple(g.shape[1:]) != shape:
-            raise AutogradError("MG-E108", f"{what}If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
-                                "as the batch dimension. The sizes of the remaining dimensions are expected to match the shape of "
-                                f"corresponding output, but a mismatch was detected: grad_output[{i}] has a shape of "
+            raise AutogradError("MG-E108", f"{what}If `is_grads_batched=True`, we interpret the first dimension of each "
+                                "grad_output as the batch dimension. The sizes of the remaining dimensions are expected to match "
+                                f"the shape of corresponding output, but a mismatch was detected: grad_output[{i}] has a shape of "
                                 f"{list(g.shape)} and output[{i}] has a shape of {list(shape)}.")
     n = gradients[0].shape[0]
     keep = create_graph if retain_graph is None else retain_graph
