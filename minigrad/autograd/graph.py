@@ -309,7 +309,7 @@ def _engine_run_backward(roots, grads, keep_graph, create_graph, inputs=None, ac
     """Run the engine from `roots`, and log what it runs if somebody listens; see `minigrad._core.engine.execute`."""
     if not log.isEnabledFor(logging.DEBUG):
         return engine.execute(roots, grads, keep_graph, create_graph, inputs, accumulate)
-    remove = logged([node for node, _ in roots])
+    remove = _register_logging_hooks_on_whole_graph([GradientEdge(*root) for root in roots])
     try:
         return engine.execute(roots, grads, keep_graph, create_graph, inputs, accumulate)
     finally:
