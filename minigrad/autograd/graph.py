@@ -153,7 +153,8 @@ class saved_tensors_hooks:
         unpack_hook (callable): gets what `pack_hook` returned, each time the tensor is needed, and returns a tensor
             of the same content. That takes the place of the original in the graph.
 
-    Only the innermost pair is called. The version of a packed tensor is not checked any more: if the packed object
+    Return ``x.detach()``, not ``x``, to keep a tensor as it is: an output of the op that is being recorded holds the node that
+    would hold it. Only the innermost pair is called. The version of a packed tensor is not checked any more: if the packed object
     shares its memory, a write to it goes unnoticed.
 
     Raises:
