@@ -18,9 +18,9 @@ from collections import deque
 
 from minigrad._core import engine
 
-__all__ = ["log", "logged"]
+__all__ = ["logged"]
 
-log = logging.getLogger("minigrad.autograd.graph")
+_log = logging.getLogger("minigrad.autograd.graph")
 _told = weakref.WeakKeyDictionary()     # task -> the nodes that it has run
 
 
@@ -52,7 +52,7 @@ def tell(grads):
     told = _told.setdefault(engine.current_task(), set())
     if node not in told:
         told.add(node)
-        log.debug("running %r on [%s]", node, ",".join([shown(g) for g in grads]))
+        _log.debug("running %r on [%s]", node, ",".join([shown(g) for g in grads]))
 
 
 def shown(grad):

@@ -113,7 +113,7 @@ class Gathered:
         this.grads[index] = grad
         this.missing -= 1
         if this.missing == 0:
-            grads, this.grads = this.grads, None    # they are nobody's any more but fn's
+            grads, this.grads = this.grads, [None] * len(this.grads)    # they are nobody's any more but fn's
             self.fn(grads)
 
     def expected(self):

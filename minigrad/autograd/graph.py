@@ -16,9 +16,9 @@ from minigrad._core.accumulate import accumulator
 from minigrad._core.node import Node as _Node
 from minigrad._core.packed import check_hooks
 from minigrad._core.state import current
-from minigrad.autograd._graph_logging import log, logged
+from minigrad.autograd._graph_logging import logged
 from minigrad.autograd._multi_grad import (
-    _MultiHandle,  # noqa: F401  pyright: ignore[reportAttributeAccessIssue]
+    _MultiHandle,  # noqa: F401  # pyright: ignore[reportAttributeAccessIssue]
     register_multi_grad_hook,
 )
 from minigrad.autograd._mutation import mutation_allowed
@@ -28,6 +28,8 @@ from minigrad.tensor import Tensor
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
            "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
            "set_warn_on_accumulate_grad_stream_mismatch"]
+
+log = logging.getLogger(__name__)
 
 
 class Node(abc.ABC):
