@@ -299,7 +299,7 @@ def _edge(x, what):
             raise AutogradError("MG-E107", "GradientEdge's first object must be an autograd.graph.Node",
                                 found=type(x.node).__name__)
         outputs = len(x.node._input_metadata)   # pyright: ignore[reportArgumentType]
-        if not 0 <= x.output_nr < outputs:
+        if x.output_nr not in range(outputs):
             raise AutogradError("MG-E107", f"GradientEdge's output_nr {x.output_nr} is out of range: {x.node.name()} belongs to an "
                                 f"op with {outputs} outputs")
         return x.node, x.output_nr

@@ -155,7 +155,7 @@ def test_root_that_is_no_edge(m):
 
 
 @ours
-@pytest.mark.parametrize("number", [1, -1, 2 ** 40])
+@pytest.mark.parametrize("number", [1, -1, 2 ** 40, 0.5, "0", None])
 def test_edge_of_an_output_that_there_is_not(m, number):
     """graph/E-13: where torch dies."""
     x = leaf(m, 3.)
