@@ -19,6 +19,7 @@ Mirrors ``torch/csrc/autograd/python_function.{h,cpp}`` (PyNode, THPFunction). R
 
 import cython
 
+from minigrad._core.meta import CPU, Meta, named_dtype
 from minigrad._core.node import Node
 from minigrad._core.opnode import check_hooks
 from minigrad._core.packed import PackedTensor
@@ -41,6 +42,7 @@ if not cython.compiled:
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
 watch = cython.declare(Watch, _switches)
 _EMPTY = cython.declare(tuple, ())
+NO_RECORD = Meta((), named_dtype("float32"), CPU)      # of an output that has no gradient; what torch shows
 # `Function` itself, of which we ask whether a method is still its own. Supplied by autograd/function.py.
 base = cython.declare(object, None)
 
@@ -163,6 +165,14 @@ class PyNode(Node):
             if isinstance(argument, TensorBase):
                 edge += 1
         return edge
+
+    @property
+    def _input_metadata(self):
+        """Shape, dtype and device of each output of forward; for one that has no derivative, a record that says nothing."""
+        metas = (self.meta,) if self.metas is None else self.metas
+        if self.opaque is None:
+            return metas
+        return tuple([NO_RECORD if i in self.opaque else meta for i, meta in enumerate(metas)])
 
     # ---- saved tensors ------------------------------------------------------------------------------------
 

@@ -3,12 +3,18 @@
 Mirrors ``torch/utils/hooks.py``.
 """
 
+import os
+import threading
 import weakref
 from collections import OrderedDict
 
 from minigrad.errors import AutogradTypeError
 
 __all__ = ["RemovableHandle", "add_hook"]
+
+_numbering = threading.RLock()          # reentrant, and made anew after a fork, as `claiming` in dependencies.py
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_numbering._at_fork_reinit)
 
 
 class RemovableHandle:
@@ -32,8 +38,9 @@ class RemovableHandle:
 
     def __init__(self, hooks_dict, *, extra_dict=None):
         self.hooks_dict_ref = weakref.ref(hooks_dict)
-        self.id = RemovableHandle.next_id
-        RemovableHandle.next_id += 1
+        with _numbering:                # two threads may hang hooks onto one leaf, and its table is by number
+            self.id = RemovableHandle.next_id
+            RemovableHandle.next_id += 1
         extra = extra_dict if isinstance(extra_dict, list) else [] if extra_dict is None else [extra_dict]
         self.extra_dict_ref = tuple([weakref.ref(d) for d in extra])
 
@@ -51,7 +58,8 @@ class RemovableHandle:
         hooks = OrderedDict() if state[0] is None else state[0]
         self.hooks_dict_ref = weakref.ref(hooks)
         self.id = state[1]
-        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+        with _numbering:
+            RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
         extra = state[2] if len(state) > 2 else ()
         self.extra_dict_ref = tuple([weakref.ref(OrderedDict() if d is None else d) for d in extra])
 

@@ -37,6 +37,7 @@ MOST_NEEDED = cython.declare(cython.int, 8)
 NOT_A_TENSOR = cython.declare(cython.int, -1)
 HOLDS_TENSOR = cython.declare(cython.int, 128)      # a bit of OpNode.interior, whose bits 0 to 2 are one per slot
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
+NOTHING = cython.declare(cython.int, -1)            # the slot of what was not saved
 watch = cython.declare(Watch, _switches)
 
 
@@ -212,6 +213,8 @@ class OpNode(Node):
         wanted = name[11:] if raw else name[7:]
         names = self.saved_names()
         if wanted not in names:
+            if wanted in self.savable_names():      # as in torch: there is such a value, and it was not needed
+                return RawSavedTensor(self, NOTHING) if raw else None
             raise AttributeError(f"{self.name()} has not saved {wanted!r}; it has saved: {', '.join(names) or 'nothing'}")
         slot = names.index(wanted)
         if raw:
@@ -225,13 +228,15 @@ class OpNode(Node):
 
     def held(self, slot):
         """What lies in `slot`, as it is kept; None after the node has let go of it."""
+        if slot == NOTHING:
+            return None
         if slot < 3:
             return self.saved0 if slot == 0 else self.saved1 if slot == 1 else self.saved2
         return None if self.more is None else self.more[slot - 3]
 
     def set_hooks(self, slot, item, pack, unpack):
         """Pack now what lies in `slot`, or one item of the tuple there. See `RawSavedTensor.register_hooks`."""
-        if self.freed:
+        if self.freed and slot != NOTHING:
             raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor after it has been freed.", node=self.name(),
                                 fix="register them before the backward, or run it with retain_graph=True")
         held = self.held(slot)
@@ -258,9 +263,15 @@ class OpNode(Node):
         torch_names = cython.cast(Plan, self.plan).op.rule.torch_names
         return [torch_names.get(name, name) for name in cython.cast(Plan, self.plan).names]
 
+    def savable_names(self):
+        """The same for what would be saved if all inputs required a gradient."""
+        op = cython.cast(Plan, self.plan).op
+        needs = [op.joint] if op.joint is not None else [f for f in op.formulas if f is not None]
+        return list(dict.fromkeys([op.rule.torch_names.get(name, name) for _, names in needs for name in names]))
+
     def __dir__(self):
-        return [*object.__dir__(self), *["_saved_" + name for name in self.saved_names()],
-                *["_raw_saved_" + name for name in self.saved_names()]]
+        return [*object.__dir__(self), *["_saved_" + name for name in self.savable_names()],
+                *["_raw_saved_" + name for name in self.savable_names()]]
 
 
 @cython.cclass
@@ -291,6 +302,8 @@ class RawSavedTensor:
 
     def unpack(self):
         """The tensor. Raises `RuntimeError` if it has been freed, or modified since it was saved."""
+        if self.slot == NOTHING:
+            return None
         if self.node.freed:
             raise spent(self.node)
         value = self.node.value(self.slot, True)

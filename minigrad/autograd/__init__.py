@@ -10,8 +10,8 @@ Mirrors ``torch/autograd/__init__.py``.
 
 import warnings
 
-from minigrad._core import engine
 from minigrad._core.accumulate import accumulator
+from minigrad._core.function_node import NO_RECORD
 from minigrad._core.variable import new_tensor
 from minigrad.autograd import anomaly_mode, function, grad_mode, graph
 from minigrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -26,7 +26,11 @@ from minigrad.autograd.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from minigrad.autograd.graph import GradientEdge, _edge
+from minigrad.autograd.graph import (
+    GradientEdge,
+    _edge,
+    _engine_run_backward,  # pyright: ignore[reportAttributeAccessIssue]
+)
 from minigrad.autograd.variable import Variable
 from minigrad.creation import zeros
 from minigrad.errors import AutogradError, AutogradTypeError, TensorValueError
@@ -75,7 +79,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     targets = None if listed is None else accumulated(listed)
     if create_graph:
         _warn_of_cycle()
-    engine.execute(roots, grads, create_graph if retain_graph is None else bool(retain_graph), bool(create_graph), targets, True)
+    keep = create_graph if retain_graph is None else bool(retain_graph)
+    _engine_run_backward(roots, grads, keep, bool(create_graph), targets, True)
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
@@ -123,7 +128,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     else:
         roots, grads = root_edges(outputs, grad_outputs)
         keep = create_graph if retain_graph is None else bool(retain_graph)
-        found = engine.execute(roots, grads, keep, bool(create_graph), targets, False)
+        found = _engine_run_backward(roots, grads, keep, bool(create_graph), targets, False)
         found = tuple([_result(g, x, i, allow_unused or materialize_grads, materialize_grads, create_graph)
                        for i, (g, x) in enumerate(zip(found, listed))])
     return found if keys is None else dict(zip(keys, found))
@@ -220,6 +225,9 @@ def root_edges(tensors, gradients):
 def root_gradient(root, node, number, g, index):
     """The gradient of a root: the one given, checked, or 1."""
     meta = root._meta if isinstance(root, Tensor) else node._input_metadata[number]
+    if meta is NO_RECORD:
+        raise AutogradError("MG-E191", f"output {number} of {node.name()} has no gradient to start from: it is no tensor, or not "
+                            "differentiable", node=node.name(), fix="start from another output")
     if g is None:
         if not isinstance(root, GradientEdge) and not root.requires_grad:
             return None
@@ -266,12 +274,15 @@ def batched(outputs, grad_outputs, inputs, retain_graph, create_graph, allow_unu
         raise AutogradError("MG-E108", f"got {len(outputs)} tensors and {len(gradients)} gradients")
     for i, (g, y) in enumerate(zip(gradients, outputs)):
         if isinstance(y, GradientEdge):
-            raise AutogradError("MG-E108", "is_grads_batched=True is not supported with GradientEdge")
-        if g.ndim == 0 or tuple(g.shape[1:]) != tuple(y.shape):
-            raise AutogradError("MG-E108", f"If `is_grads_batched=True`, we interpret the first dimension of each grad_output as "
-                                f"the batch dimension. The sizes of the remaining dimensions are expected to match the shape of "
-                                f"corresponding output, but a mismatch was detected: grad_output[{i}] has a shape of "
-                                f"{list(g.shape)} and output[{i}] has a shape of {list(y.shape)}.")
+            node, number = _edge(y, "outputs")
+            shape, what = node._input_metadata[number].shape, "Batched grads of another shape are not supported with GradientEdge. "
+        else:
+            shape, what = tuple(y.shape), ""
+        if g.ndim == 0 or tuple(g.shape[1:]) != shape:
+            raise AutogradError("MG-E108", f"{what}If `is_grads_batched=True`, we interpret the first dimension of each "
+                                "grad_output as the batch dimension. The sizes of the remaining dimensions are expected to match "
+                                f"the shape of corresponding output, but a mismatch was detected: grad_output[{i}] has a shape of "
+                                f"{list(g.shape)} and output[{i}] has a shape of {list(shape)}.")
     n = gradients[0].shape[0]
     keep = create_graph if retain_graph is None else retain_graph
     rows = [grad(outputs, inputs, [g[i] for g in gradients], True if i < n - 1 else keep, create_graph, True, allow_unused, False,

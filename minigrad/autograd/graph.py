@@ -1,10 +1,14 @@
 """The graph as users reach it: nodes, edges that stand for a gradient, and what is saved for the backward.
 
+Parts of it that are files of their own: hooks on several tensors (``_multi_grad.py``), the log of what runs
+(``_graph_logging.py``), writes to what is saved (``_mutation.py``).
+
 Mirrors ``torch/autograd/graph.py``.
 """
 
 import abc
 import contextlib
+import logging
 from typing import NamedTuple
 
 from minigrad._core import engine
@@ -12,12 +16,20 @@ from minigrad._core.accumulate import accumulator
 from minigrad._core.node import Node as _Node
 from minigrad._core.packed import check_hooks
 from minigrad._core.state import current
+from minigrad.autograd._graph_logging import logged
+from minigrad.autograd._multi_grad import (
+    _MultiHandle,  # noqa: F401  # pyright: ignore[reportAttributeAccessIssue]
+    register_multi_grad_hook,
+)
 from minigrad.autograd._mutation import mutation_allowed
-from minigrad.errors import AutogradError, AutogradTypeError
+from minigrad.errors import AutogradAssertionError, AutogradError, AutogradTypeError
 from minigrad.tensor import Tensor
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
-           "increment_version", "save_on_cpu", "saved_tensors_hooks"]
+           "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+           "set_warn_on_accumulate_grad_stream_mismatch"]
+
+log = logging.getLogger(__name__)
 
 
 class Node(abc.ABC):
@@ -48,6 +60,10 @@ class Node(abc.ABC):
     @abc.abstractmethod
     def _input_metadata(self):
         """Shape, dtype and device of each output of the forward op."""
+
+    @abc.abstractmethod
+    def _sequence_nr(self):
+        """The number of the node in the order in which its thread has made them."""
 
     @abc.abstractmethod
     def register_hook(self, fn):
@@ -139,7 +155,8 @@ class saved_tensors_hooks:
         unpack_hook (callable): gets what `pack_hook` returned, each time the tensor is needed, and returns a tensor
             of the same content. That takes the place of the original in the graph.
 
-    Only the innermost pair is called. The version of a packed tensor is not checked any more: if the packed object
+    Return ``x.detach()``, not ``x``, to keep a tensor as it is: an output of the op that is being recorded holds the node that
+    would hold it. Only the innermost pair is called. The version of a packed tensor is not checked any more: if the packed object
     shares its memory, a write to it goes unnoticed.
 
     Raises:
@@ -263,14 +280,15 @@ def allow_mutation_on_saved_tensors():
 
 
 def _get_grad_fn_or_grad_acc(t):
-    """The node that the gradient of a tensor or edge goes to."""
+    """The node that the gradient of a tensor or edge goes to. Raises `AssertionError` if there is none."""
     if isinstance(t, GradientEdge):
         return t.node
     node = t.grad_fn
     if node is None and t.requires_grad:
         node = accumulator(t)
     if node is None:
-        raise AssertionError("Expected gradient function to be set")
+        raise AutogradAssertionError("MG-E107", "Expected gradient function to be set: the tensor requires no gradient",
+                                     fix="x.requires_grad_()")
     return node
 
 
@@ -281,7 +299,7 @@ def _edge(x, what):
             raise AutogradError("MG-E107", "GradientEdge's first object must be an autograd.graph.Node",
                                 found=type(x.node).__name__)
         outputs = len(x.node._input_metadata)   # pyright: ignore[reportArgumentType]
-        if not 0 <= x.output_nr < outputs:
+        if x.output_nr not in range(outputs):
             raise AutogradError("MG-E107", f"GradientEdge's output_nr {x.output_nr} is out of range: {x.node.name()} belongs to an "
                                 f"op with {outputs} outputs")
         return x.node, x.output_nr
@@ -291,8 +309,37 @@ def _edge(x, what):
 
 
 def _engine_run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate=True):
-    """Run the engine from `roots`; see `minigrad._core.engine.execute`."""
-    return engine.execute(roots, grads, keep_graph, create_graph, inputs, accumulate)
+    """Run the engine from `roots`, and log what it runs if somebody listens; see `minigrad._core.engine.execute`."""
+    if not log.isEnabledFor(logging.DEBUG):
+        return engine.execute(roots, grads, keep_graph, create_graph, inputs, accumulate)
+    remove = _register_logging_hooks_on_whole_graph([GradientEdge(*root) for root in roots])
+    try:
+        return engine.execute(roots, grads, keep_graph, create_graph, inputs, accumulate)
+    finally:
+        remove()
+
+
+def _register_logging_hooks_on_whole_graph(t_outputs):
+    """Log every node that runs behind these tensors or edges, on the logger ``minigrad.autograd.graph`` at level DEBUG.
+
+    At that level every backward does so by itself. Returns a function that removes the hooks.
+    Mirrors ``torch.autograd.graph._register_logging_hooks_on_whole_graph``.
+    """
+    return logged([_get_grad_fn_or_grad_acc(t) for t in t_outputs])
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled):
+    """Accepted as in PyTorch, where it is about CUDA streams: minigrad has one queue per device, and nothing to warn of.
+
+    Raises:
+        RuntimeError: `enabled` is no bool.
+
+    Mirrors ``torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch``.
+
+    >>> mg.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+    """
+    if not isinstance(enabled, bool):
+        raise AutogradError("MG-E150", f"enabled must be a bool, but got {type(enabled).__name__}")
 
 
 # ---- inside a backward -----------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Hooks on saved tensors: when they run, on what, and what becomes of the tensor's place in the graph."""
 
 import gc
+import importlib
 import threading
 import weakref
 
@@ -11,6 +12,10 @@ from tests.core.engine_tools import leaf, ours, raises, value
 
 def hooks(m):
     return m.autograd.graph.saved_tensors_hooks
+
+
+class Box:
+    """Something that weak references can tell from dead."""
 
 
 class Log:
@@ -41,7 +46,7 @@ def test_no_decorator(m):
 
 
 def test_innermost_pair_alone(m):
-    """graph/S-02"""
+    """graph/S-02, graph/T-01"""
     outer, inner = Log(), Log()
     x = leaf(m, 2.)
     with outer.on(m):
@@ -172,6 +177,37 @@ def test_error_in_pack(m):
     assert x.grad is not None
 
 
+@ours
+def test_pack_that_returns_an_output(m):
+    """graph/S-20: the node holds the tensor that holds the node, and torch never frees them. The collector frees ours;
+    what is meant is ``x.detach()``, which makes no circle."""
+    x = leaf(m, 2.)
+    with hooks(m)(lambda t: t, lambda t: t):
+        y = x.exp()
+    y.backward(retain_graph=True)
+    assert value(x.grad) == pytest.approx(value(y))
+    dead = weakref.ref(y), weakref.ref(y.grad_fn)
+    del y
+    gc.collect()
+    assert dead[0]() is None and dead[1]() is None
+
+
+def test_pack_within_pack(m):
+    """graph/S-21: operations that save, with gradients enabled, inside a pack hook call it again."""
+    depth = []
+
+    def pack(t):
+        depth.append(len(depth))
+        if len(depth) < 5:
+            with m.enable_grad():
+                t.exp()
+        return t.detach()
+    with hooks(m)(pack, lambda t: t):
+        y = leaf(m, 0.).sin()
+    assert depth == [0, 1, 2, 3, 4]
+    y.backward()
+
+
 # ---- unpack ----------------------------------------------------------------------------------------------------
 
 
@@ -265,8 +301,6 @@ def test_double_backward_through_packed_values(m):
 
 def test_freed_at_once(m):
     """graph/S-38"""
-    class Box:
-        pass
     boxes = []
 
     def pack(t):
@@ -330,6 +364,32 @@ def test_unpack_after_freeing(m):
         y.grad_fn._raw_saved_self.unpack()
 
 
+def test_hooks_on_nothing(m):
+    """graph/S-43: a value that this formula does not need, or that a Function has saved as None."""
+    class Saves(m.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x, None)
+            return x * 2
+    product, mine = (leaf(m, 2.) * m.tensor(3.)).grad_fn, Saves.apply(leaf(m, 2.)).grad_fn
+    assert product._saved_self is None and mine.saved_tensors[1] is None
+    for raw in (product._raw_saved_self, mine._raw_saved_tensors[1]):
+        with raises(RuntimeError, "saved tensor with value None is forbidden"):
+            raw.register_hooks(lambda t: t, lambda t: t)
+
+
+@ours
+def test_unpacking_nothing(m):
+    """graph/S-46, graph/S-43"""
+    y = leaf(m, 2.) * m.tensor(3.)
+    raw = y.grad_fn._raw_saved_self
+    assert raw.unpack() is None
+    y.backward()
+    assert raw.unpack() is None and y.grad_fn._saved_self is None
+    with pytest.raises(AttributeError, match="has not saved 'result'"):
+        y.grad_fn._saved_result     # noqa: B018
+
+
 @pytest.mark.parametrize("pair", [(3, len), (len, None)], ids=str)
 def test_per_slot_hooks_that_cannot_be_called(m, pair):
     """graph/S-44"""
@@ -351,6 +411,64 @@ def test_hooks_within_create_graph(m):
     assert log.packed
     g.backward()
     assert log.unpacked
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_checkpoint_has_hooks_of_its_own(m, reentrant):
+    """graph/S-51, graph/S-02: within it the pair outside is not called, and one inside of it is."""
+    checkpoint = importlib.import_module(f"{m.__name__}.utils.checkpoint").checkpoint
+    outer, inner = Log(), Log()
+    x = leaf(m, 2.)
+
+    def work(t):
+        s = t.sin()
+        with inner.on(m):
+            e = s.exp()
+        return e.cos()
+    with outer.on(m):
+        y = checkpoint(work, x, use_reentrant=reentrant)
+    # what the outer pair gets is the argument at most
+    assert [v for v, *_ in outer.packed] in ([], [2.]) and len(inner.packed) == (0 if reentrant else 1)
+    y.backward()
+    assert [v for v, *_ in outer.packed] in ([], [2.]) and len(inner.packed) >= 1
+    expected = leaf(m, 2.)
+    work(expected).backward()
+    assert value(x.grad) == pytest.approx(value(expected.grad))
+
+
+@pytest.mark.parametrize("when", ["hook", "unpack"])
+def test_backward_within_a_backward_has_its_own_hooks(m, when):
+    """graph/S-51: a pair entered in a nested backward or forward holds for that alone."""
+    outer, inner = Log(), Log()
+    x = leaf(m, 2.)
+
+    def nested(t):
+        with inner.on(m), m.enable_grad():
+            leaf(m, 3.).exp().backward()
+        return t
+    with hooks(m)(lambda t: t.detach(), nested if when == "unpack" else lambda t: t):
+        y = x.exp()
+    if when == "hook":
+        y.register_hook(nested)
+    with outer.on(m):
+        g, = m.autograd.grad(y * 1, x, create_graph=True)
+    assert len(inner.packed) == len(inner.unpacked) == 1
+    assert outer.packed and g.requires_grad and value(g) == pytest.approx(value(y))
+
+
+def test_saved_output_makes_no_circle(m, no_collection):
+    """graph/T-02: what is unpacked has the node as its grad_fn, and the node goes with the last reference."""
+    x = leaf(m, 2.)
+    with Log().on(m):
+        y = x.exp()
+    saved = y.grad_fn._saved_result
+    assert saved.grad_fn is y.grad_fn and saved.output_nr == 0
+    del saved
+    dead = weakref.ref(y)
+    y.grad_fn.metadata["box"] = box = Box()
+    gone = weakref.ref(box)
+    del y, box
+    assert dead() is None and gone() is None
 
 
 def test_in_place_ops_are_packed(m):
