@@ -1,3 +1,4 @@
+from minigrad._core.function_node cimport PyNode
 from minigrad._core.node cimport Node
 from minigrad._core.opnode cimport OpNode
 from minigrad._core.packed cimport PackedTensor
