@@ -20,11 +20,12 @@ from minigrad._core.history import place, purpose, saved_at, written
 from minigrad._core.kept import current_version, kept
 from minigrad._core.node import Node
 from minigrad._core.watch import watch
+from minigrad._record import Event, Record
 from minigrad.autograd.grad_mode import BareMode  # pyright: ignore[reportAttributeAccessIssue]
 from minigrad.errors import AutogradTypeError
 from minigrad.tensor import Tensor
 
-__all__ = ["SavedTensors", "SavedValue", "Versions", "Write", "debug"]
+__all__ = ["Event", "Record", "SavedTensors", "SavedValue", "Versions", "Write", "debug"]
 
 
 class Write(NamedTuple):
@@ -58,7 +59,7 @@ class SavedValue(NamedTuple):
     """A tensor that a node has saved. See `debug.saved`.
 
     node            the node
-    name            PyTorch's name of the value: the node shows it as ``_saved_<name>``
+    name            PyTorch's name of the value: the node of an op shows it as ``_saved_<name>``
     purpose         what the node needs it for, such as ``the gradient of self``
     value           the tensor itself, an alias without history if it is an output of the node, or what a hook has packed
     version         the version of its memory when it was saved, None for what a hook has packed
@@ -233,6 +234,43 @@ class debug(BareMode):
         if not isinstance(node, Node):
             raise AutogradTypeError("MG-E177", f"debug.saved() expects a tensor or a node, but got {type(tensor).__name__}")
         return SavedTensors([
-            SavedValue(owner, name, purpose(owner, letter) or "", value, version,
+            SavedValue(owner, name, purpose(owner, letter) or "its backward", value, version,
                        None if version is None else current_version(value), saved_at(owner))
             for owner, letter, name, value, version in kept(node, graph)])
+
+    @staticmethod
+    def record():
+        """Take down what the engine does: what ran, in which order, and why next.
+
+        Returns:
+            Record: a context manager. Every backward that begins inside it, in whatever thread, is taken down, step by step, and
+            so are new nodes, writes in place, and pack hooks. After it, and inside,
+
+            * ``print(r)`` shows a table, one line per event;
+            * ``r.events`` is the same as a list of `Event` (step, kind, node, op, task, depth, thread, data, what, why);
+            * ``r.order`` names the nodes in the order in which they ran, and ``r.nodes`` says what each is;
+            * ``r.to_json()`` is all of it as JSON, for which ``r.schema()`` is the schema;
+            * ``r.to_dot()`` draws the graph for Graphviz, with the gradients on the edges.
+
+        Nodes are called n1, n2, ... in the order in which they appear. How to read the table: each backward begins with what its
+        nodes wait for (`count`). Then a node is taken out of the queue (`dequeue`), with the gradient that has gathered in its
+        buffer, and why it is its turn; unpacks what it has saved, and computes (`compute`); what it has saved is let go of (`release`),
+        and each result goes to the buffer behind its edge (`receive`), first into it, or added to what is there. A node that waits for
+        nothing more is ready (`enqueue`). At a leaf the gradient becomes ``.grad``, or is added to it (`accumulate`). Hooks are shown
+        with what they were given and what they made of it. What happens inside a backward within a backward is indented.
+
+        A record holds numbers and names, no tensor and no node: it keeps nothing alive, and the engine computes just what it would
+        without it. If a backward fails, the record ends with the error. A backward that had begun before is not taken down.
+
+        Without a counterpart in PyTorch.
+
+        >>> x = mg.tensor([1., 2.], requires_grad=True)
+        >>> y = (x * x).sum()
+        >>> with mg.debug.record() as r:
+        ...     y.backward()
+        >>> r
+        step  event
+        >>> r.order
+        ['n1', 'n2', 'n3']
+        """
+        return Record()
