@@ -14,6 +14,7 @@ Read next: ``_core/trace.py``, which takes the events down; ``_core/recorded.py`
 
 import functools
 import json
+import textwrap
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from minigrad.autograd.grad_mode import BareMode  # pyright: ignore[reportAttrib
 __all__ = ["Event", "Record"]
 
 SHOWN = 8       # nodes of a list, at most
+WIDE = 80       # letters of an error, at most
 
 
 class Event(NamedTuple):
@@ -196,7 +198,7 @@ def count(number, noun):
 def begun(data):
     kept = "the graph is kept" if data["keep_graph"] else "saved tensors are freed on the way"
     recorded = "; what it computes has a graph again" if data["create_graph"] else ""
-    return "a backward", kept + recorded + ("; only what leads to its inputs runs" if data["selective"] else "")
+    return f"a backward over {count(len(data['nodes']), 'node')}", kept + recorded + ("; only what leads to its inputs runs" if data["selective"] else "")
 
 
 def counted(data):
@@ -244,7 +246,7 @@ def unpacked(data):
     return f"{data['name']} = {shown(data['value'])}", f"saved at version {data['saved']}, now {data['now']}: {version}"
 
 
-HOW = {"stolen": "nobody else has the gradient: it becomes .grad itself", "copied": "a copy: somebody else has the gradient too",
+HOW = {"stolen": "nobody else has the gradient: it becomes .grad itself", "copied": "a copy: somebody else may see the gradient, or it lies otherwise in memory",
        "in place": "added in place to what was there", "cloned": "a clone, with history",
        "out of place": "a new sum, with history"}
 
@@ -266,7 +268,7 @@ WORDS = {
     "accumulate": lambda d: (f".grad = {shown(d['grad'])}", HOW[d["how"]]),
     "result": lambda d: (shown(d["gradient"]) if not isinstance(d["gradient"], list) else several(d["gradient"]),
                          "the result for " + ", ".join([f"input {position}" for position in d["positions"]])),
-    "error": lambda d: (f"{d['type']}: {d['message']}", ""),
+    "error": lambda d: (textwrap.shorten(f"{d['type']}: {d['message']}", WIDE, placeholder=" ..."), d["code"] or ""),
     "end": lambda d: (count(d["nodes"], "node") + (" have run" if d["nodes"] != 1 else " has run"),
                       "nothing is ready" + (f"; {count(d['callbacks'], 'callback')} to call" if d["callbacks"] else "")),
 }

@@ -70,7 +70,7 @@ class RecordedTask(GraphTask):
         node: Node
         nodes = self.reached(root)
         watch.note("begin", root, {"keep_graph": bool(self.keep_graph), "create_graph": bool(self.create_graph),
-                                   "selective": bool(self.selective)})
+                                   "selective": bool(self.selective), "nodes": nodes})
         made = {number: i for i, number in enumerate(sorted([node.sequence for node in nodes if node.sequence != LAST]), 1)}
         counts = []
         for item in nodes:

@@ -20,6 +20,7 @@ The kinds of events, and what their data is, are in ``minigrad/record.schema.jso
 Mirrors nothing: PyTorch's engine cannot be watched. Read next: ``recorded.py``, where most events are.
 """
 
+import itertools
 import threading
 import weakref
 
@@ -43,7 +44,8 @@ class Recorder:
         self.ops = {}           # name of a node -> what it is: MulBackward0
         self._names = {}        # id of a node -> (weak reference to it, name)
         self._tasks = {}        # number of a task -> its number here
-        self._threads = weakref.WeakKeyDictionary()     # thread -> its number here
+        self._threads = weakref.WeakKeyDictionary()     # thread -> its number here; the idents of threads are used again
+        self._numbers = itertools.count(1)
         self._since = {}        # (task, node) -> number of the event that put the node into the queue
         self._lock = threading.RLock()      # what is noted allocates, and a finaliser may run a backward
 
@@ -57,7 +59,9 @@ class Recorder:
             name = None if node is None else self.name(node)
             data = {key: self.plain(value) for key, value in data.items()}
             number = None if state.task is None else self._tasks.setdefault(state.task.id, len(self._tasks) + 1)
-            thread = self._threads.setdefault(threading.current_thread(), len(self._threads) + 1)
+            thread = self._threads.get(threading.current_thread())
+            if thread is None:
+                thread = self._threads[threading.current_thread()] = next(self._numbers)
             self.events.append((kind, name, number, max(depth, 0), thread, data))
             if kind == "enqueue":
                 self._since[number, name] = len(self.events)
@@ -145,5 +149,5 @@ def called(kind, hook, seen, *args):
     pending = watch.note("hook", current().node, {"hook": kind, "function": hook, "before": [seen.grad] if leaf else seen})
     result = hook(*args)
     after = [seen.grad] if leaf else seen if result is None else result if isinstance(result, tuple) else [result]
-    watch.add_to(pending, {"after": after, "replaced": result is not None})
+    watch.add_to(pending, {"after": [summary(x) for x in after], "replaced": result is not None})
     return result
