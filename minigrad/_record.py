@@ -19,7 +19,8 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 from minigrad._core.trace import Recorder
-from minigrad.autograd.grad_mode import BareMode  # pyright: ignore[reportAttributeAccessIssue]
+from minigrad._core.watch import watch
+from minigrad.errors import AutogradError
 
 __all__ = ["Event", "Record"]
 
@@ -60,13 +61,16 @@ class Event(NamedTuple):
         return WORDS[self.kind](self.data)[1]
 
 
-class Record(BareMode):
+class Record:
     """Context manager: take down what the engine does, in all threads. Made by `mg.debug.record`, where its docs are."""
 
     def __init__(self):
         self._recorder = Recorder()
 
     def __enter__(self):
+        if self._recorder in watch.recorders:
+            raise AutogradError("MG-E240", "this record is being taken already: its `with` has been entered",
+                                fix="mg.debug.record() makes another one; two may be taken at once")
         self._recorder.start()
         return self
 
