@@ -305,12 +305,13 @@ class debug(BareMode):
             * ``r.to_json()`` is all of it as JSON, for which ``r.schema()`` is the schema;
             * ``r.to_dot()`` draws the graph for Graphviz, with the gradients on the edges.
 
-        Nodes are called n1, n2, ... in the order in which they appear. How to read the table: each backward begins with what its
-        nodes wait for (`count`). Then a node is taken out of the queue (`dequeue`), with the gradient that has gathered in its
-        buffer, and why it is its turn; unpacks what it has saved, and computes (`compute`); what it has saved is let go of (`release`),
-        and each result goes to the buffer behind its edge (`receive`), first into it, or added to what is there. A node that waits for
-        nothing more is ready (`enqueue`). At a leaf the gradient becomes ``.grad``, or is added to it (`accumulate`). Hooks are shown
-        with what they were given and what they made of it. What happens inside a backward within a backward is indented.
+        Nodes are called n1, n2, ... in the order in which they appear. How to read the table: each backward begins with what
+        its nodes wait for (`count`). Then a node is taken out of the queue (`dequeue`), with the gradient that has gathered in
+        its buffer, and why it is its turn; it unpacks what it has saved (`unpack`), computes (`compute`), and lets go of what it
+        has saved (`release`). Each result goes to the buffer behind its edge (`receive`): it is the first there, or is added. A
+        node that waits for nothing more is ready (`enqueue`). At a leaf the gradient becomes ``.grad``, or is added to it
+        (`accumulate`). Hooks are shown with what they were given and what they made of it. What happens in a backward within a
+        backward is indented.
 
         A record holds numbers and names, no tensor and no node: it keeps nothing alive, and the engine computes just what it would
         without it. If a backward fails, the record ends with the error. A backward that had begun before is not taken down.

@@ -78,7 +78,6 @@ class Climb:
 
     def up(self):
         """Climb level by level."""
-        modules = {id(vars(module)): name for name, module in list(sys.modules.items()) if isinstance(module, types.ModuleType)}
         frames = running()
         level = list(self.graph.values())
         for _ in range(DEEPEST):
@@ -91,8 +90,8 @@ class Climb:
                     continue
                 below = [x for x in gc.get_referents(holder) if id(x) in self.seen]
                 named |= {id(x) for x in below}
-                if id(holder) in modules:
-                    self.variables(holder, f"a variable of {modules[id(holder)]}", below)
+                if isinstance(holder, dict) and "__builtins__" in holder:       # the variables of a module, or of what exec() runs
+                    self.variables(holder, f"a variable of {holder.get('__name__', 'no module')}", below)
                 elif id(holder) in self.graph:
                     self.cycle(holder, below)
                 elif id(holder) not in self.seen:

@@ -202,7 +202,8 @@ def count(number, noun):
 def begun(data):
     kept = "the graph is kept" if data["keep_graph"] else "saved tensors are freed on the way"
     recorded = "; what it computes has a graph again" if data["create_graph"] else ""
-    return f"a backward over {count(len(data['nodes']), 'node')}", kept + recorded + ("; only what leads to its inputs runs" if data["selective"] else "")
+    selective = "; only what leads to its inputs runs" if data["selective"] else ""
+    return f"a backward over {count(len(data['nodes']), 'node')}", kept + recorded + selective
 
 
 def counted(data):
@@ -228,7 +229,8 @@ def received(data):
 def dequeued(data):
     since = f"ready since step {data['since']}" if data["since"] else "ready"
     others = listed(data["others"])
-    rule = {"only": "the only one", "latest": f"made later than {others}", "accumulate": f"an AccumulateGrad runs at once, before {others}"}
+    rule = {"only": "the only one", "latest": f"made later than {others}",
+            "accumulate": f"an AccumulateGrad runs at once, before {others}"}
     result = "" if data["runs"] else "; it does not run, its gradient is the result"
     gradient = data["gradient"]
     return several(gradient) if isinstance(gradient, list) else shown(gradient), f"{since}; {rule[data['rule']]}{result}"
@@ -250,7 +252,8 @@ def unpacked(data):
     return f"{data['name']} = {shown(data['value'])}", f"saved at version {data['saved']}, now {data['now']}: {version}"
 
 
-HOW = {"stolen": "nobody else has the gradient: it becomes .grad itself", "copied": "a copy: somebody else may see the gradient, or it lies otherwise in memory",
+HOW = {"stolen": "nobody else has the gradient: it becomes .grad itself",
+       "copied": "a copy: somebody else may see the gradient, or it lies otherwise in memory",
        "in place": "added in place to what was there", "cloned": "a clone, with history",
        "out of place": "a new sum, with history"}
 

@@ -377,7 +377,7 @@ def test_holders_of_a_part():
     later = y.exp()
     del y
     found = {h.path: (h.node, h.nodes) for h in mg.debug.holders(node)}
-    assert found["node"] == ("MulBackward0", 1) and found["later"] == ("MulBackward0", 1)
+    assert found["node"] == ("MulBackward0", 1) and found["later"] == ("MulBackward0", 1) and later.requires_grad
     assert any(path.startswith("model.state") for path in found)
 
 
