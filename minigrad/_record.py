@@ -215,7 +215,7 @@ def counted(data):
 
 def received(data):
     if data["from"] is None:
-        return shown(data["gradient"]), "where it begins"
+        return shown(data["gradient"]), "where it begins" + (f", input {data['input']}" if data["input"] else "")
     what = shown(data["gradient"])
     if data["how"] in ("in place", "out of place"):
         what = f"{shown(data['before'])} + {what} = {shown(data['after'])}"

@@ -81,8 +81,11 @@ class RecordedTask(GraphTask):
                 "next": [[following, node.input_number(i) if following is not None else 0]
                          for i, following in enumerate(node.next_nodes())]})
         watch.note("count", root, {"nodes": counts})
-        watch.note("receive", root, {"from": None, "gradient": self.buffer(root), "before": None, "after": self.buffer(root),
-                                     "how": "first", "waits": 0})
+        buffer = self.buffer(root)
+        for number, grad in enumerate(buffer if isinstance(buffer, list) else [buffer]):
+            if grad is not None or not isinstance(buffer, list):
+                watch.note("receive", root, {"from": None, "input": number, "gradient": grad, "before": None, "after": grad,
+                                             "how": "undefined" if grad is None else "first", "waits": 0})
 
     def reached(self, root):
         """All nodes that have been counted: the root, then those made last first, then the leaves."""

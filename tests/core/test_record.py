@@ -635,3 +635,14 @@ def test_empty_and_again():
     with pytest.raises(RuntimeError, match="MG-E240"), r, r:
         pass
     assert not watch.recording
+
+
+def test_root_with_several_outputs():
+    """It begins at the output that was asked for."""
+    x = leaf(mg, 1., 2., 3.)
+    _, b = x.split([1, 2])
+    with record() as r:
+        b.backward(mg.ones(2))
+    assert table(r, "receive")[0] == ("receive", "n1", "[1, 1]", "where it begins, input 1")
+    assert table(r, "dequeue")[0][2] == "nothing, [1, 1]" and value(x.grad) == [0, 1, 1]
+    check(r)
