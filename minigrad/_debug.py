@@ -1,4 +1,4 @@
-"""`mg.debug`: where tensors were saved and written to, what a graph keeps, and how much memory that is.
+"""`mg.debug`: what one cannot see: saves and writes, what a graph keeps, who keeps the graph, what the engine does.
 
     with mg.debug():                    note the file and line of every save and every write
         y = x * w; w.mul_(2)
@@ -6,6 +6,8 @@
 
     mg.debug.versions(w)                the writes to a tensor's memory
     mg.debug.saved(y)                   what the graph behind y has saved for its backward
+    mg.debug.holders(y)                 who keeps that graph alive                              _holders.py
+    mg.debug.record()                   what the engine does, and why next                      _record.py
 
 `debug` is a class: an instance is the context, and the static methods read out. They work outside of the context too;
 then they have no files and lines.
@@ -20,11 +22,13 @@ from minigrad._core.history import place, purpose, saved_at, written
 from minigrad._core.kept import current_version, kept
 from minigrad._core.node import Node
 from minigrad._core.watch import watch
+from minigrad._holders import Holder, found
+from minigrad._record import Event, Record
 from minigrad.autograd.grad_mode import BareMode  # pyright: ignore[reportAttributeAccessIssue]
 from minigrad.errors import AutogradTypeError
 from minigrad.tensor import Tensor
 
-__all__ = ["SavedTensors", "SavedValue", "Versions", "Write", "debug"]
+__all__ = ["Event", "Holder", "Holders", "Record", "SavedTensors", "SavedValue", "Versions", "Write", "debug"]
 
 
 class Write(NamedTuple):
@@ -58,7 +62,7 @@ class SavedValue(NamedTuple):
     """A tensor that a node has saved. See `debug.saved`.
 
     node            the node
-    name            PyTorch's name of the value: the node shows it as ``_saved_<name>``
+    name            PyTorch's name of the value: the node of an op shows it as ``_saved_<name>``
     purpose         what the node needs it for, such as ``the gradient of self``
     value           the tensor itself, an alias without history if it is an output of the node, or what a hook has packed
     version         the version of its memory when it was saved, None for what a hook has packed
@@ -132,6 +136,31 @@ class SavedTensors(list):
         storages = self.storages()
         total = f"{len(self)} tensors in {len(storages)} storages: {self.nbytes:,} bytes, {self.leaf_nbytes:,} of them of leaves"
         return "\n".join([*table(rows), total] if self else ["nothing saved"])
+
+
+class Holders(list):
+    """Who keeps a graph alive: a list of `Holder`, the largest first. See `debug.holders`."""
+
+    def __repr__(self):
+        rows = [("held by", "which is", "holds", "nodes", "bytes")]
+        rows += [(h.path, h.where, h.node, str(h.nodes), f"{h.nbytes:,}") for h in self]
+        return "\n".join(table(rows) if self else ["nobody holds it"])
+
+
+def node_of(tensor, who):
+    """The node of a tensor, or the node itself; `who` is named in the error."""
+    node = tensor.grad_fn if isinstance(tensor, Tensor) else tensor
+    if node is not None and not isinstance(node, Node):
+        raise AutogradTypeError("MG-E177", f"debug.{who}() expects a tensor or a node, but got {type(tensor).__name__}")
+    return node
+
+
+def saved_values(entries):
+    """What `kept` has listed, as a table."""
+    return SavedTensors([
+        SavedValue(owner, name, purpose(owner, letter) or "its backward", value, version,
+                   None if version is None else current_version(value), saved_at(owner))
+        for owner, letter, name, value, version in entries])
 
 
 def table(rows):
@@ -227,12 +256,94 @@ class debug(BareMode):
         >>> mg.debug.saved(y)
         nothing saved
         """
-        node = tensor.grad_fn if isinstance(tensor, Tensor) else tensor
-        if node is None:
-            return SavedTensors()
-        if not isinstance(node, Node):
-            raise AutogradTypeError("MG-E177", f"debug.saved() expects a tensor or a node, but got {type(tensor).__name__}")
-        return SavedTensors([
-            SavedValue(owner, name, purpose(owner, letter) or "", value, version,
-                       None if version is None else current_version(value), saved_at(owner))
-            for owner, letter, name, value, version in kept(node, graph)])
+        node = node_of(tensor, "saved")
+        return SavedTensors() if node is None else saved_values(kept(node, graph))
+
+    @staticmethod
+    def holders(tensor):
+        """Who keeps the graph behind `tensor` alive, and with it all that was saved for its backward.
+
+        A graph lives as long as somebody holds a tensor that was computed, or a node: a variable, a list of losses, an
+        attribute, a function that uses it. Of each holder the table says how it is reached, and how many nodes and bytes it keeps.
+
+        Args:
+            tensor (Tensor or Node): what the graph is behind.
+
+        Returns:
+            Holders: a list of `Holder` (path, where, node, nodes, nbytes). It holds no tensor itself.
+
+        Raises:
+            TypeError: `tensor` is neither.
+
+        All objects that the garbage collector knows are looked at, so it takes from some hundredths of a second to some seconds.
+        Of what is held from C alone (a value that is being computed, a variable of a generator) it cannot tell the name.
+
+        >>> x = mg.ones(1000, requires_grad=True)
+        >>> losses = []
+        >>> def train():
+        ...     losses.append(x.exp().sum())        # the graph stays: losses.append(loss.item()) would let it go
+        >>> train()
+        >>> for holder in mg.debug.holders(losses[0]):
+        ...     print(holder.path, holder.nodes, holder.nbytes)
+        losses[0] 2 4000
+        """
+        node = node_of(tensor, "holders")
+        return Holders() if node is None else Holders(found(node, lambda nodes: saved_values(
+            [value for owner in nodes for value in kept(owner, False)]).nbytes))
+
+    @staticmethod
+    def record():
+        """Take down what the engine does: what ran, in which order, and why next.
+
+        Returns:
+            Record: a context manager. Every backward that begins inside it, in whatever thread, is taken down, step by step, and
+            so are new nodes, writes in place, and pack hooks. After it, and inside,
+
+            * ``print(r)`` shows a table, one line per event;
+            * ``r.events`` is the same as a list of `Event` (step, kind, node, op, task, depth, thread, data, what, why);
+            * ``r.order`` names the nodes in the order in which they ran, and ``r.nodes`` says what each is;
+            * ``r.to_json()`` is all of it as JSON, for which ``r.schema()`` is the schema;
+            * ``r.to_dot()`` draws the graph for Graphviz, with the gradients on the edges.
+
+        Nodes are called n1, n2, ... in the order in which they appear. How to read the table: each backward begins with what
+        its nodes wait for (`count`). Then a node is taken out of the queue (`dequeue`), with the gradient that has gathered in
+        its buffer, and why it is its turn; it unpacks what it has saved (`unpack`), computes (`compute`), and lets go of what it
+        has saved (`release`). Each result goes to the buffer behind its edge (`receive`): it is the first there, or is added. A
+        node that waits for nothing more is ready (`enqueue`). At a leaf the gradient becomes ``.grad``, or is added to it
+        (`accumulate`). Hooks are shown with what they were given and what they made of it. What happens in a backward within a
+        backward is indented.
+
+        A record holds numbers and names, no tensor and no node: it keeps nothing alive, and the engine computes just what it would
+        without it. If a backward fails, the record ends with the error. A backward that had begun before is not taken down.
+
+        Without a counterpart in PyTorch.
+
+        >>> x = mg.tensor([1., 2.], requires_grad=True)
+        >>> y = (x * x).sum()
+        >>> with mg.debug.record() as r:
+        ...     y.backward()
+        >>> r
+        step  event       node               what                      why
+           1  begin       n1 SumBackward0    a backward over 3 nodes   saved tensors are freed on the way
+           2  count       n1 SumBackward0    n1: 0, n2: 1, n3: 2       gradients to wait for: one per edge that leads there
+           3  receive     n1 SumBackward0    1                         where it begins
+           4  enqueue     n1 SumBackward0    ready                     waits for nothing
+           5  dequeue     n1 SumBackward0    1                         ready since step 4; the only one
+           6  compute     n1 SumBackward0    1 -> [1, 1]
+           7  receive     n2 MulBackward0    [1, 1]                    from n1
+           8  enqueue     n2 MulBackward0    ready                     n1 was the last to wait for
+           9  dequeue     n2 MulBackward0    [1, 1]                    ready since step 8; the only one
+          10  unpack      n2 MulBackward0    other = [1, 2]            saved at version 0, now 0: unchanged
+          11  unpack      n2 MulBackward0    self = [1, 2]             saved at version 0, now 0: unchanged
+          12  compute     n2 MulBackward0    [1, 1] -> [1, 2], [1, 2]
+          13  release     n2 MulBackward0    2 saved tensors           the graph is not to be kept
+          14  receive     n3 AccumulateGrad  [1, 2]                    from n2; waits for 1 more
+          15  receive     n3 AccumulateGrad  [1, 2] + [1, 2] = [2, 4]  from n2, added in place
+          16  enqueue     n3 AccumulateGrad  ready                     n2 was the last to wait for
+          17  dequeue     n3 AccumulateGrad  [2, 4]                    ready since step 16; the only one
+          18  accumulate  n3 AccumulateGrad  .grad = [2, 4]            nobody else has the gradient: it becomes .grad itself
+          19  end         n1 SumBackward0    3 nodes have run          nothing is ready
+        >>> r.order
+        ['n1', 'n2', 'n3']
+        """
+        return Record()

@@ -22,7 +22,7 @@ NAMESPACES = {"mg": mg, "mg.nn": nn, "mg.nn.functional": functional, "mg.nn.init
 CLASSES = {"mg.Tensor": mg.Tensor, "mg.nn.Module": nn.Module, "mg.nn.Sequential": nn.Sequential,
            "mg.optim.Optimizer": optim.Optimizer, "mg.utils._python_dispatch.TorchDispatchMode": _python_dispatch.TorchDispatchMode,
            "mg.utils._python_dispatch.Operator": _python_dispatch.Operator,
-           "mg.Generator": mg.Generator, "mg.Size": mg.Size, "mg.dtype": mg.dtype, "mg.device": mg.device}
+           "mg.debug": mg.debug, "mg.Generator": mg.Generator, "mg.Size": mg.Size, "mg.dtype": mg.dtype, "mg.device": mg.device}
 
 
 def public(namespace):
@@ -75,7 +75,7 @@ def threads():
 @pytest.mark.parametrize("name", [n for n in DOCUMENTED if examples(n).examples])
 def test_example(name):
     said = io.StringIO()
-    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     with contextlib.redirect_stdout(io.StringIO()):
         runner.run(examples(name), out=said.write)
     assert runner.failures == 0, said.getvalue()
@@ -85,6 +85,8 @@ def test_example(name):
 WITHOUT = {
     "mg.sum_to": "the adjoint of broadcasting, for whoever writes a rule",
     "mg.Tensor.bump": "the version protocol, for optimisers",
+    "mg.debug.enter": "of all modes: what `with` does on entering",
+    "mg.debug.clone": "of all modes: what a decorated function enters",
     "mg.nn.Module.forward": "each subclass has its own: see Module",
     "mg.nn.Module.extra_repr": "each subclass has its own",
     "mg.nn.Sequential.forward": "what calling it does: see Sequential",

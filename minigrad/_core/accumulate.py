@@ -49,6 +49,9 @@ if not cython.compiled:
 # and, interpreted, the argument.
 HELD = cython.declare(cython.Py_ssize_t, 1 if cython.compiled else 2)
 LAST = 0xFFFFFFFFFFFFFFFF
+# What became of a gradient, and how the record calls it.
+IN_PLACE, STOLEN, COPIED = cython.declare(cython.int, 0), cython.declare(cython.int, 1), cython.declare(cython.int, 2)
+HOW = ("in place", "stolen", "copied")
 watch = cython.declare(Watch, _switches)
 _making = threading.RLock()     # two threads that use a leaf at once must get one node, and so one lock
 if hasattr(os, "register_at_fork"):     # as in dependencies.py
@@ -67,7 +70,7 @@ class AccumulateGrad(Node):
         self.hooked = variable._extra is not None and bool(variable._extra.hooks)
         # two threads may run backward into one leaf; and a finalizer that runs one while we accumulate must not wait
         self.lock = threading.RLock()
-        if watch.places:
+        if watch.births:
             note_creation(self, current())
 
     def apply(self, grad, wanted, results):
@@ -94,20 +97,26 @@ class AccumulateGrad(Node):
         """Add the gradient to ``.grad``; `exclusive`: nobody but the engine has it."""
         leaf = self.variable
         extra = leaf._extra
+        how: cython.int = IN_PLACE
         self.lock.acquire()
         try:
             if extra.grad is not None:
                 add_in_place(extra.grad, new)
             else:
+                how = STOLEN
                 mine = stolen(new, leaf) if exclusive else None
                 if mine is None:
+                    how = COPIED
                     mine = wrap(leaf._meta.backend.kernels.copy_with_layout(new._array, leaf._array), new._meta)
                 if extra.grad is None:
                     extra.grad = mine
                 else:
+                    how = IN_PLACE
                     add_in_place(extra.grad, mine)      # making the copy collected garbage, and that ran a backward
         finally:
             self.lock.release()
+        if watch.recording:
+            watch.note("accumulate", self, {"gradient": new, "grad": extra.grad, "how": HOW[how]})
 
     def accumulate_with_history(self, new):
         """Under ``create_graph=True``: out of place, and recorded.
@@ -122,7 +131,9 @@ class AccumulateGrad(Node):
             with self.lock:
                 if extra.grad is old:
                     extra.grad = total
-                    return
+                    break
+        if watch.recording:
+            watch.note("accumulate", self, {"gradient": new, "grad": total, "how": "cloned" if old is None else "out of place"})
 
 
 def gradient_meta(leaf):

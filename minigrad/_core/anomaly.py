@@ -46,7 +46,14 @@ OURS = (CORE, os.path.join(os.path.dirname(CORE), "ops"))
 
 
 def note_creation(node, state):
-    """Note on a new node where it was made; in anomaly mode with the whole stack, and the node that was running, if any."""
+    """Note on a new node where it was made; in anomaly mode with the whole stack, and the node that was running, if any.
+
+    Recorders are told of it, and leave no trace on the node.
+    """
+    if watch.recording:
+        watch.note("made", node, {"by": state.node})
+    if not watch.places:
+        return
     node.extras().place = here()
     if not anomaly.enabled:
         return

@@ -6,6 +6,7 @@ from minigrad._core.state cimport State, current
 from minigrad._core.task cimport GraphTask
 from minigrad._core.tensor cimport TensorBase
 from minigrad._core.validation cimport fitted
+from minigrad._core.watch cimport Watch
 
 cdef class GraphRoot(Node):
     cdef tuple grads

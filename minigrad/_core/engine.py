@@ -37,9 +37,12 @@ from minigrad._core.anomaly import Anomaly
 from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.dependencies import claiming, live
 from minigrad._core.node import Node
+from minigrad._core.recorded import RecordedTask
 from minigrad._core.state import State, borrow
 from minigrad._core.task import GraphTask
 from minigrad._core.tensor import TensorBase
+from minigrad._core.watch import Watch
+from minigrad._core.watch import watch as _switches
 from minigrad.errors import AutogradError
 
 if not cython.compiled:
@@ -53,6 +56,7 @@ NEEDED = 1          # as in dependencies.py
 CAPTURED = 2        # what a node is needed for, beside that: its buffer is a result
 MOST_NESTED = cython.declare(cython.int, 60)
 anomaly = cython.declare(Anomaly, _switch)
+watch = cython.declare(Watch, _switches)
 _ids = itertools.count(1)
 
 
@@ -87,7 +91,11 @@ def execute(roots, grads, keep_graph, create_graph, inputs=None, accumulate=True
     state = current()
     for i, (node, number) in enumerate(roots):
         grads[i] = fitted_root(grads[i], node, number, i)
-    task = GraphTask(next(_ids), keep_graph, create_graph, inputs is not None, state.task)
+    task: GraphTask
+    if watch.recording:
+        task = RecordedTask(next(_ids), keep_graph, create_graph, inputs is not None, state.task)
+    else:
+        task = GraphTask(next(_ids), keep_graph, create_graph, inputs is not None, state.task)
     if inputs is not None:
         task.captured = [None] * len(inputs)
         for position, (node, number) in enumerate(inputs):

@@ -289,7 +289,11 @@ def unpacked(node: PyNode, item) -> object:
     if item is None:
         return None
     if isinstance(item, SavedTensor):
-        return cython.cast(SavedTensor, item).value(node, True)
+        saved = cython.cast(SavedTensor, item)
+        if watch.recording and not saved.freed:
+            watch.note("unpack", node, {"name": saved.name, "value": saved.data, "saved": saved.version,
+                                        "now": saved.data.version()})
+        return saved.value(node, True)
     return cython.cast(PackedTensor, item).value(node)
 
 
@@ -313,7 +317,7 @@ def new_function_node(cls, state):
         clear(node)
     node.sequence = state.next_sequence
     state.next_sequence += 1
-    if watch.places:
+    if watch.births:
         note_creation(node, state)
     return node
 

@@ -13,6 +13,8 @@ Mirrors ``torch/csrc/autograd/python_hook.cpp``. Read next: ``engine.py``.
 """
 
 from minigrad._core.tensor import TensorBase
+from minigrad._core.trace import called
+from minigrad._core.watch import watch
 from minigrad.errors import AutogradError, AutogradTypeError
 
 __all__ = ["run_post_accumulate_hooks", "run_post_hooks", "run_pre_hooks",
@@ -22,7 +24,7 @@ __all__ = ["run_post_accumulate_hooks", "run_post_hooks", "run_pre_hooks",
 def run_tensor_hooks(hooks, grad):
     """Pass `grad` (a tensor or None) through the hooks of one tensor."""
     for hook in list(hooks.values()):
-        result = hook(grad)
+        result = called("tensor hook", hook, (grad,), grad) if watch.recording else hook(grad)
         if result is not None:
             check_value(grad, result, hook)
             grad = result
@@ -32,7 +34,7 @@ def run_tensor_hooks(hooks, grad):
 def run_pre_hooks(hooks, grads):
     """Pass the tuple of incoming gradients through the pre-hooks of a node."""
     for hook in list(hooks.values()):
-        result = hook(grads)
+        result = called("pre-hook", hook, grads, grads) if watch.recording else hook(grads)
         if result is not None:
             check_tuple(grads, result, hook)
             grads = result
@@ -42,7 +44,7 @@ def run_pre_hooks(hooks, grads):
 def run_post_hooks(hooks, results, grads):
     """Pass what a node computed through its post-hooks; `grads` is what it was given."""
     for hook in list(hooks.values()):
-        result = hook(results, grads)
+        result = called("post-hook", hook, results, results, grads) if watch.recording else hook(results, grads)
         if result is not None:
             check_tuple(results, result, hook)
             results = result
@@ -52,7 +54,7 @@ def run_post_hooks(hooks, results, grads):
 def run_post_accumulate_hooks(hooks, leaf):
     """Tell the hooks of `leaf` that its ``.grad`` is up to date."""
     for hook in list(hooks.values()):
-        result = hook(leaf)
+        result = called("post-accumulate hook", hook, leaf, leaf) if watch.recording else hook(leaf)
         if result is not None:
             raise AutogradTypeError(
                 "MG-E111", f"hook {name_of(hook)!r}: expected Variable, but hook returned "

@@ -1,3 +1,4 @@
+from minigrad._core.function_node cimport PyNode
 from minigrad._core.node cimport Node
 from minigrad._core.opnode cimport OpNode
 from minigrad._core.packed cimport PackedTensor
@@ -7,5 +8,5 @@ from minigrad._core.tensor cimport TensorBase
 from minigrad._core.views cimport CopySlices
 
 cpdef list kept(Node root, bint whole)
-cdef list behind(Node root)
+cpdef list behind(Node root)
 cpdef Py_ssize_t current_version(TensorBase tensor)

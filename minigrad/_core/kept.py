@@ -9,6 +9,7 @@ Read next: ``minigrad/_debug.py``, which shows it.
 
 import cython
 
+from minigrad._core.function_node import PyNode
 from minigrad._core.node import Node
 from minigrad._core.opnode import OpNode
 from minigrad._core.packed import PackedTensor
@@ -34,6 +35,9 @@ def kept(root, whole):
             node = inner
         if isinstance(node, OpNode):
             slots_of(node, found)
+        elif isinstance(node, PyNode) and node.more is not None:
+            for i, value in enumerate(node.more):
+                note_value(node, "saved_tensors", f"saved_tensors[{i}]", value, -1, found)
     return found
 
 
@@ -47,13 +51,20 @@ def slots_of(owner: OpNode, found: list) -> object:
         held = owner.held(slot)
         version = owner.version0 if slot == 0 else owner.version1 if slot == 1 else owner.version2
         for value in cython.cast(SavedTuple, held).items if isinstance(held, SavedTuple) else [held]:
-            if isinstance(value, SavedTensor):
-                version = cython.cast(SavedTensor, value).version
-                value = cython.cast(SavedTensor, value).data
-            if isinstance(value, PackedTensor):
-                found.append((owner, plan.names[slot], names[slot], cython.cast(PackedTensor, value).data, None))
-            elif isinstance(value, TensorBase):
-                found.append((owner, plan.names[slot], names[slot], value, version))
+            note_value(owner, plan.names[slot], names[slot], value, version, found)
+    return None
+
+
+@cython.cfunc
+def note_value(owner: Node, letter, name, value, version: cython.Py_ssize_t, found: list) -> object:
+    """Add `value`, as `owner` keeps it, to `found` if it is a tensor or what a hook has made of one."""
+    if isinstance(value, SavedTensor):
+        version = cython.cast(SavedTensor, value).version
+        value = cython.cast(SavedTensor, value).data
+    if isinstance(value, PackedTensor):
+        found.append((owner, letter, name, cython.cast(PackedTensor, value).data, None))
+    elif isinstance(value, TensorBase):
+        found.append((owner, letter, name, value, version))
     return None
 
 

@@ -336,7 +336,7 @@ def new_node(plan, state, meta):
     node.meta = meta
     node.sequence = state.next_sequence
     state.next_sequence += 1
-    if watch.places:
+    if watch.births:
         note_creation(node, state)
     return node
 

@@ -18,6 +18,7 @@ import weakref
 import cython
 
 from minigrad._core.tensor import TensorBase
+from minigrad._core.watch import watch
 from minigrad.errors import AutogradError, AutogradTypeError
 
 if not cython.compiled:
@@ -33,7 +34,12 @@ class PackedTensor:
 
     def value(self, owner):
         """The tensor, unpacked; `owner` is the node that saved it."""
-        data = self.unpack(self.data)
+        if watch.recording:
+            pending = watch.note("unpack", owner, {"hook": self.unpack})
+            data = self.unpack(self.data)
+            watch.add_to(pending, {"value": data if isinstance(data, TensorBase) else None})
+        else:
+            data = self.unpack(self.data)
         if not isinstance(data, TensorBase):
             raise AutogradTypeError(
                 "MG-E126", "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
@@ -74,6 +80,8 @@ def packed(tensor, pack, unpack, output, state):
             "MG-E127", "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "
             "be modified by in-place operations as this can lead to unexpected side-effects.",
             fix="work on a clone: the tensor is the one that the user computes with")
+    if watch.recording:
+        watch.note("pack", None, {"hook": pack, "value": tensor, "kept": type(data).__name__})
     saved: PackedTensor = PackedTensor.__new__(PackedTensor)
     saved.data = data
     saved.unpack = unpack

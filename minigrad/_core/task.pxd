@@ -30,4 +30,6 @@ cdef class GraphTask(Dependencies):
     cdef object push(self, Node node)
     cdef long long wanted(self, Node node) except? -7
     cdef object run_watched(self, Node node)
+    cdef object capture(self, Node node, object grad)
+    cdef object calling(self, Node node, object grad)
     cdef object finish(self, Node node, tuple before)

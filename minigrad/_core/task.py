@@ -221,8 +221,7 @@ class GraphTask(Dependencies):
         if self.selective and node in self.captures:
             if not runs and node.hooked:
                 grad = run_hooks_on_tensors(node, grad)
-            for number, position in self.captures[node]:
-                self.captured[position] = grad[number] if node.metas is not None else grad
+            self.capture(node, grad)
         if not runs:
             return None
         before: tuple = ()
@@ -234,9 +233,20 @@ class GraphTask(Dependencies):
                 grads = None
             if node.extra is not None and node.extra.post_hooks:
                 before = as_tuple(node, grad)
+        self.calling(node, grad)
         node.apply(grad, self.wanted(node), self.results)
         grad = None
         self.finish(node, before)
+        return None
+
+    def capture(self, node, grad):
+        """Keep what has reached `node`: it is a result of the task."""
+        for number, position in self.captures[node]:
+            self.captured[position] = grad[number] if node.metas is not None else grad
+        return None
+
+    def calling(self, node, grad):
+        """`node` is called on `grad` next. `RecordedTask` notes it."""
         return None
 
     def finish(self, node, before):

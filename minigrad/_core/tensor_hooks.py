@@ -14,9 +14,11 @@ from minigrad._core.accumulate import AccumulateGrad
 from minigrad._core.given import given
 from minigrad._core.node import NodeExtra
 from minigrad._core.tensor import AutogradMeta, TensorBase
+from minigrad._core.watch import watch
 
 if not cython.compiled:
     from minigrad._core.hooks import run_tensor_hooks
+    from minigrad._core.state import current
 
 
 def run_hooks_on_tensors(node, grad):
@@ -47,4 +49,6 @@ def retain(tensor, grad) -> object:
         return None
     extra = cython.cast(TensorBase, tensor).extras()
     extra.grad = given.clone(grad) if extra.grad is None else extra.grad + grad
+    if watch.recording:
+        watch.note("retain", current().node, {"grad": extra.grad})
     return None

@@ -61,6 +61,8 @@ def announce(counter: VersionCounter, name) -> object:
     keeper = current().keeper
     if keeper is not None:
         keeper.before_write(counter)
+    if watch.recording:
+        watch.note("write", None, {"op": name, "version": counter.value + 1})
     if watch.places:
         if counter.log is None:
             counter.log = deque(maxlen=LOGGED)

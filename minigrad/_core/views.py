@@ -106,7 +106,7 @@ class CopySlices(Node):
         numbers[position] = base_number
         self.connect(tuple(nodes), tuple(numbers) if any(numbers) else None)
         self.sequence = inner.sequence
-        if watch.places:
+        if watch.births:
             note_creation(self, current())
 
     def apply(self, grad, wanted, results):

@@ -2,7 +2,10 @@ cdef class Watch:
     cdef public bint debug
     cdef public bint anomaly
     cdef public int keepers
+    cdef public tuple recorders
+    cdef public bint recording
     cdef public bint places
+    cdef public bint births
     cdef public bint writes
 
 cpdef tuple here()

@@ -3,9 +3,10 @@
     mg.debug()                             note the file and line of every save and every write     minigrad/_debug.py
     anomaly mode                           the same, and whole tracebacks                           anomaly.py
     allow_mutation_on_saved_tensors()      keep a copy of what is about to be written to            autograd/graph.py
+    mg.debug.record()                      take down what the engine does                           trace.py
 
 They are fields of one object, for all threads, so that what runs often asks for all of them at the price of one
-load: a write reads `writes`, the making of a node reads `places`.
+load: a write reads `writes`, the making of a node reads `births`, and a backward reads, once, `recording`.
 
 Mirrors nothing: PyTorch tells which tensor was overwritten, not where.
 Read next: ``version.py``, where writes are counted.
@@ -22,19 +23,33 @@ DEMO = os.path.join(PACKAGE, "demo") + os.sep       # written as users write
 
 @cython.cclass
 class Watch:
-    """The switches. `places` and `writes` follow from the others."""
+    """The switches. `recording`, `places`, `births` and `writes` follow from the others."""
 
     def __init__(self):
         self.debug = False
         self.anomaly = False
         self.keepers = 0        # how many threads are inside allow_mutation_on_saved_tensors()
+        self.recorders = ()     # those that take down what the engine does: trace.py
+        self.recording = False  # whether there are any
         self.places = False     # whether the file and line of saves and writes are noted
+        self.births = False     # whether anybody wants to know of new nodes
         self.writes = False     # whether anybody wants to know of writes
 
     def settle(self):
         """Bring the fields that follow from the others up to date."""
+        self.recording = len(self.recorders) > 0
         self.places = self.debug or self.anomaly
-        self.writes = self.places or self.keepers > 0
+        self.births = self.places or self.recording
+        self.writes = self.births or self.keepers > 0
+
+    def note(self, kind, node, data):
+        """Tell the recorders of an event. Returns what `add_to` wants. To be called only if `recording`."""
+        return [(recorder, recorder.note(kind, node, data)) for recorder in self.recorders]
+
+    def add_to(self, pending, data):
+        """Add to an event what was not known when `note` was told of it."""
+        for recorder, noted in pending:
+            recorder.add_to(noted, data)
 
 
 watch = Watch()

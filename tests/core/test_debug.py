@@ -2,6 +2,7 @@
 
 import os
 import threading
+import weakref
 
 import pytest
 
@@ -305,3 +306,122 @@ def test_nothing_is_noted_on_nodes_when_off():
     with mg.debug():
         y = x.exp()
     assert mg.debug.saved(y)[0].where is not None and y.grad_fn.metadata == {}
+
+
+# ---- custom functions, and who keeps a graph alive -------------------------------------------------------------
+
+
+class Keeps(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, n):
+        z = x.exp()
+        ctx.save_for_backward(x, None, z)
+        return z
+
+    @staticmethod
+    def backward(ctx, g):
+        _, _, z = ctx.saved_tensors
+        return g * z, None
+
+
+def test_saved_of_a_function():
+    """What `save_for_backward` was given, but for the Nones; nothing after the backward."""
+    x = leaf(mg, 1., 2.)
+    with mg.debug():
+        y = Keeps.apply(x, 3)       # kept here
+    first, second = saved = mg.debug.saved(y)
+    assert [s.name for s in saved] == ["saved_tensors[0]", "saved_tensors[2]"] and first.value is x
+    assert first.purpose == "its backward" and (first.version, first.now) == (0, 0) and not second.value.requires_grad
+    assert first.where is not None and first.where[1] == line_of("kept here")[0]
+    assert saved.nbytes == 16 and saved.leaf_nbytes == 8
+    with mg.no_grad():
+        x.add_(1)
+    assert mg.debug.saved(y)[0].modified
+    with pytest.raises(RuntimeError, match=MODIFIED):
+        y.sum().backward()
+    with mg.autograd.graph.saved_tensors_hooks(lambda t: "packed", lambda name: x):
+        y = Keeps.apply(x, 3)
+    assert [(s.value, s.version) for s in mg.debug.saved(y)] == [("packed", None)] * 2
+    y = Keeps.apply(x, 3)
+    y.sum().backward()
+    assert mg.debug.saved(y) == []
+
+
+def test_holders():
+    """Variables, what is inside them, and only as much of the graph as they hold."""
+    x = leaf(mg, 1., 2.)
+    losses, seen = [], {}
+    y = x.exp() * 2
+    seen["y", 1] = y
+    losses.append(y.sum())
+    found = mg.debug.holders(losses[0])
+    assert [(h.path, h.node, h.nodes, h.nbytes) for h in found] == [
+        ("losses[0]", "SumBackward0", 3, 8), ("seen[('y', 1)]", "MulBackward0", 2, 8), ("y", "MulBackward0", 2, 8)]
+    assert {h.where for h in found} == {"a local variable of test_holders()"}
+    del y, seen["y", 1]
+    found, = mg.debug.holders(losses[0].grad_fn)
+    assert (found.path, found.nodes) == ("losses[0]", 3)
+    assert mg.debug.holders(x) == [] and repr(mg.debug.holders(x)) == "nobody holds it"
+
+
+def test_holders_of_a_part():
+    """A later graph, a node, a view, an attribute."""
+    x = leaf(mg, 1., 2.)
+
+    class Model:
+        pass
+    model = Model()
+    y = x * 2
+    model.state = y[0]
+    node = y.grad_fn
+    later = y.exp()
+    del y
+    found = {h.path: (h.node, h.nodes) for h in mg.debug.holders(node)}
+    assert found["node"] == ("MulBackward0", 1) and found["later"] == ("MulBackward0", 1) and later.requires_grad
+    assert any(path.startswith("model.state") for path in found)
+
+
+def test_holders_see_cycles():
+    """A hook that uses the tensor it is registered on: no variable holds the graph, and yet it lives."""
+    x = leaf(mg, 1., 2.)
+
+    def build():
+        y = x.exp()
+        y.register_hook(lambda g: g * y)
+        return y.grad_fn
+    node = build()
+    cycle, = [h for h in mg.debug.holders(node) if h.where.startswith("a cycle")]
+    assert cycle.path == "ExpBackward0.tensor_hooks -> y of <lambda>()" and cycle.nodes == 1
+
+
+def test_holders_of_what_no_variable_holds():
+    x = leaf(mg, 1.)
+    found, = mg.debug.holders((x * 2).exp())
+    assert found.where.startswith("no name leads to it") and found.nodes == 2
+
+
+def test_holders_hold_nothing():
+    """Neither the report nor the looking; and what is saved by later nodes is no holder."""
+    x = leaf(mg, 1.)
+    y = x.exp()
+    z = (y * y).sin() * y
+    gone = weakref.ref(y.grad_fn)
+    del y
+    report = mg.debug.holders(z)
+    assert [h.path for h in report] == ["z"]
+    del z
+    assert gone() is None and len(report) == 1
+
+
+def test_holders_of_a_long_graph():
+    """One walk over the objects for many nodes, without recursion."""
+    y = leaf(mg, 1.)
+    for _ in range(3000):
+        y = y * 2
+    found, = mg.debug.holders(y)
+    assert (found.path, found.nodes) == ("y", 3000)
+
+
+def test_holders_of_no_graph():
+    with raises(TypeError, "debug.holders() expects a tensor or a node"):
+        mg.debug.holders(3)

@@ -1,0 +1,648 @@
+"""`mg.debug.record`: exact tables, which both modes have to print, and that recording changes nothing and keeps nothing."""
+
+import json
+import threading
+import weakref
+from importlib import util
+
+import pytest
+
+import minigrad as mg
+from minigrad._core.watch import watch
+from minigrad.autograd import Function
+from tests.core.engine_tools import leaf, value
+
+record = mg.debug.record
+COPIED = "a copy: somebody else may see the gradient, or it lies otherwise in memory"
+
+
+def lines(text):
+    return [line.rstrip() for line in text.strip("\n").splitlines()]
+
+
+def table(r, *kinds):
+    """The record as (event, node, what, why), of some kinds alone."""
+    return [(e.kind, e.node, e.what, e.why) for e in r.events if not kinds or e.kind in kinds]
+
+
+def kinds(r):
+    return [e.kind for e in r.events]
+
+
+class Double(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g * 2 + 0 * x
+
+
+# ---- whole tables -------------------------------------------------------------------------------------------
+
+
+def test_two_edges_to_one_leaf():
+    x = leaf(mg, 1., 2.)
+    y = (x * x).sum()
+    with record() as r:
+        y.backward()
+    assert lines(repr(r)) == lines("""
+step  event       node               what                      why
+   1  begin       n1 SumBackward0    a backward over 3 nodes   saved tensors are freed on the way
+   2  count       n1 SumBackward0    n1: 0, n2: 1, n3: 2       gradients to wait for: one per edge that leads there
+   3  receive     n1 SumBackward0    1                         where it begins
+   4  enqueue     n1 SumBackward0    ready                     waits for nothing
+   5  dequeue     n1 SumBackward0    1                         ready since step 4; the only one
+   6  compute     n1 SumBackward0    1 -> [1, 1]
+   7  receive     n2 MulBackward0    [1, 1]                    from n1
+   8  enqueue     n2 MulBackward0    ready                     n1 was the last to wait for
+   9  dequeue     n2 MulBackward0    [1, 1]                    ready since step 8; the only one
+  10  unpack      n2 MulBackward0    other = [1, 2]            saved at version 0, now 0: unchanged
+  11  unpack      n2 MulBackward0    self = [1, 2]             saved at version 0, now 0: unchanged
+  12  compute     n2 MulBackward0    [1, 1] -> [1, 2], [1, 2]
+  13  release     n2 MulBackward0    2 saved tensors           the graph is not to be kept
+  14  receive     n3 AccumulateGrad  [1, 2]                    from n2; waits for 1 more
+  15  receive     n3 AccumulateGrad  [1, 2] + [1, 2] = [2, 4]  from n2, added in place
+  16  enqueue     n3 AccumulateGrad  ready                     n2 was the last to wait for
+  17  dequeue     n3 AccumulateGrad  [2, 4]                    ready since step 16; the only one
+  18  accumulate  n3 AccumulateGrad  .grad = [2, 4]            nobody else has the gradient: it becomes .grad itself
+  19  end         n1 SumBackward0    3 nodes have run          nothing is ready
+""")
+    assert r.order == ["n1", "n2", "n3"] and r.nodes == {"n1": "SumBackward0", "n2": "MulBackward0", "n3": "AccumulateGrad"}
+    assert lines(r.to_dot()) == lines(r"""
+digraph backward {
+    node [shape=ellipse, fontname="sans-serif"];
+    edge [fontname="sans-serif"];
+    n1 [label="n1 SumBackward0\nran 1"];
+    n2 [label="n2 MulBackward0\nran 2"];
+    n3 [label="n3 AccumulateGrad\nran 3", shape=box];
+    n1 -> n2 [label="float32 [2]"];
+    n2 -> n3 [label="float32 [2]"];
+    n2 -> n3 [label="float32 [2]"];
+}""")
+
+
+def test_why_next():
+    """Of the ready nodes the one that was made last; a leaf's AccumulateGrad before all."""
+    x = leaf(mg, 1.)
+    a, b = x.exp(), x.sin()
+    w = leaf(mg, 2.)
+    y = a + b * w
+    with record() as r:
+        y.backward()
+    assert lines(repr(r)) == lines("""
+step  event       node               what                                      why
+   1  begin       n1 AddBackward0    a backward over 6 nodes                   saved tensors are freed on the way
+   2  count       n1 AddBackward0    n1: 0, n2: 1, n3: 1, n4: 1, n5: 1, n6: 2  gradients to wait for: one per edge that leads there
+   3  receive     n1 AddBackward0    1                                         where it begins
+   4  enqueue     n1 AddBackward0    ready                                     waits for nothing
+   5  dequeue     n1 AddBackward0    1                                         ready since step 4; the only one
+   6  compute     n1 AddBackward0    1 -> 1, 1
+   7  receive     n4 ExpBackward0    1                                         from n1
+   8  enqueue     n4 ExpBackward0    ready                                     n1 was the last to wait for
+   9  receive     n2 MulBackward0    1                                         from n1
+  10  enqueue     n2 MulBackward0    ready                                     n1 was the last to wait for
+  11  dequeue     n2 MulBackward0    1                                         ready since step 10; made later than n4
+  12  unpack      n2 MulBackward0    other = 2                                 saved at version 0, now 0: unchanged
+  13  unpack      n2 MulBackward0    self = 0.8415                             saved at version 0, now 0: unchanged
+  14  compute     n2 MulBackward0    1 -> 2, 0.8415
+  15  release     n2 MulBackward0    2 saved tensors                           the graph is not to be kept
+  16  receive     n3 SinBackward0    2                                         from n2
+  17  enqueue     n3 SinBackward0    ready                                     n2 was the last to wait for
+  18  receive     n5 AccumulateGrad  0.8415                                    from n2
+  19  enqueue     n5 AccumulateGrad  ready                                     n2 was the last to wait for
+  20  dequeue     n5 AccumulateGrad  0.8415                                    ready since step 19; an AccumulateGrad runs at once, before n3, n4
+  21  accumulate  n5 AccumulateGrad  .grad = 0.8415                            nobody else has the gradient: it becomes .grad itself
+  22  dequeue     n3 SinBackward0    2                                         ready since step 17; made later than n4
+  23  unpack      n3 SinBackward0    self = 1                                  saved at version 0, now 0: unchanged
+  24  compute     n3 SinBackward0    2 -> 1.081
+  25  release     n3 SinBackward0    1 saved tensor                            the graph is not to be kept
+  26  receive     n6 AccumulateGrad  1.081                                     from n3; waits for 1 more
+  27  dequeue     n4 ExpBackward0    1                                         ready since step 8; the only one
+  28  unpack      n4 ExpBackward0    result = 2.718                            saved at version 0, now 0: unchanged
+  29  compute     n4 ExpBackward0    1 -> 2.718
+  30  release     n4 ExpBackward0    1 saved tensor                            the graph is not to be kept
+  31  receive     n6 AccumulateGrad  1.081 + 2.718 = 3.799                     from n4, added in place
+  32  enqueue     n6 AccumulateGrad  ready                                     n4 was the last to wait for
+  33  dequeue     n6 AccumulateGrad  3.799                                     ready since step 32; the only one
+  34  accumulate  n6 AccumulateGrad  .grad = 3.799                             nobody else has the gradient: it becomes .grad itself
+  35  end         n1 AddBackward0    6 nodes have run                          nothing is ready
+""")
+
+
+def test_forward_and_a_failing_backward():
+    """The record shows the versions that differ, and ends with the error."""
+    x = leaf(mg, 1., 2.)
+    with record() as r:
+        y = x * 1
+        z = y.exp()
+        z.mul_(2)
+        with pytest.raises(RuntimeError, match="modified by an inplace"):
+            z.sum().backward()
+    assert table(r)[:6] == [
+        ("made", "n1", "a new node", "the forward pass"), ("made", "n2", "a new node", "the forward pass"),
+        ("made", "n3", "a new node", "the forward pass"), ("made", "n4", "a new node", "the forward pass"),
+        ("write", None, "mul_: version 1", "a write in place"), ("made", "n5", "a new node", "the forward pass")]
+    assert table(r)[-3:] == [
+        ("dequeue", "n3", "[2, 2]", f"ready since step {len(r.events) - 3}; the only one"),
+        ("unpack", "n3", "result = [5.437, 14.78]", "saved at version 0, now 1: it has been written to"),
+        ("error", "n3", "AutogradError: one of the variables needed for gradient computation has been ...", "MG-E102")]
+    last = r.events[-1]
+    assert last.op == "ExpBackward0" and "modified by an inplace operation" in last.data["message"]
+
+
+# ---- kinds of events ----------------------------------------------------------------------------------------
+
+
+def test_hooks():
+    def double(g):
+        return g * 2
+
+    def look(*args):
+        pass
+
+    def halve(grads):
+        return (grads[0] / 2,)
+
+    def zero(g):
+        g.zero_()
+
+    x = leaf(mg, 1., 2.)
+    y = x * 3
+    y.register_hook(double)
+    y.retain_grad()
+    y.grad_fn.register_prehook(halve)
+    y.grad_fn.register_hook(look)
+    x.register_hook(zero)
+    x.register_post_accumulate_grad_hook(look)
+    z = y.sum()
+    with record() as r:
+        z.backward()
+    assert table(r, "hook", "retain", "compute", "accumulate") == [
+        ("compute", "n1", "1 -> [1, 1]", ""),
+        ("hook", "n2", "double: [1, 1] -> [2, 2]", "tensor hook: replaced"),
+        ("retain", "n2", ".grad = [2, 2]", "retain_grad()"),
+        ("hook", "n2", "halve: [2, 2] -> [1, 1]", "pre-hook: replaced"),
+        ("compute", "n2", "[1, 1] -> [3, 3], nothing", ""),
+        ("hook", "n2", "look: [3, 3], nothing", "post-hook: left as it was"),
+        ("hook", "n3", "zero: [3, 3] -> [0, 0]", "tensor hook: changed in place"),
+        ("accumulate", "n3", ".grad = [0, 0]", COPIED),         # zero_() counts its write, so that others may see it
+        ("hook", "n3", "look: [0, 0]", "post-accumulate hook: left as it was")]
+
+
+def test_error_in_a_hook():
+    def fail(g):
+        raise KeyError("here")
+    x = leaf(mg, 1.)
+    x.register_hook(fail)
+    y = x * 2
+    with record() as r:
+        with pytest.raises(KeyError):
+            y.backward()
+        (leaf(mg, 1.) * 2).backward()
+    failed = kinds(r).index("error")
+    assert table(r)[failed - 1:failed + 1] == [
+        ("hook", "n2", "fail: 2", "tensor hook; it did not return"), ("error", "n2", "KeyError: 'here'", "")]
+    assert kinds(r)[failed + 1:failed + 4] == ["made", "made", "begin"] and r.events[-1].task == 2
+
+
+def test_backward_in_a_hook():
+    """What happens inside is indented, between the hook and what follows it, in a task of its own."""
+    x = leaf(mg, 1., 2.)
+    inner = (x * 5).sum()
+    y = x * 3
+
+    def again(g):
+        inner.backward()
+    y.register_hook(again)
+    z = y.sum()
+    with record() as r:
+        z.backward()
+    assert [(e.kind, e.node, e.task, e.depth) for e in r.events if e.kind in ("begin", "hook", "accumulate", "end")] == [
+        ("begin", "n1", 1, 0), ("hook", "n2", 1, 0), ("begin", "n4", 2, 1), ("accumulate", "n3", 2, 1), ("end", "n4", 2, 1),
+        ("accumulate", "n3", 1, 0), ("end", "n1", 1, 0)]
+    assert next(line for line in lines(repr(r)) if line[6:8] == "  ").split()[1:3] == ["begin", "n4"]
+    assert value(x.grad) == [8, 8]
+
+
+def test_backward_beyond_the_stack():
+    """Very deep nesting goes on in another thread: so the record says."""
+    x = leaf(mg, 1.)
+
+    def nest(depth):
+        with mg.enable_grad():
+            y = x * 2
+        if depth:
+            y.register_hook(lambda g: nest(depth - 1))
+        y.backward()
+    with record() as r:
+        nest(61)
+    begun = [(e.depth, e.thread) for e in r.events if e.kind == "begin"]
+    assert begun == [(d, 1 if d < 60 else 2) for d in range(62)]
+
+
+def test_inputs():
+    x, w = leaf(mg, 1., 2.), leaf(mg, 3., 4.)
+    a = x * w
+    y = (a * w).sum()
+    with record() as r:
+        mg.autograd.grad(y, [a, x])
+    assert table(r, "begin", "count", "result", "end") == [
+        ("begin", "n1", "a backward over 5 nodes", "saved tensors are freed on the way; only what leads to its inputs runs"),
+        ("count", "n1", "n1: 0, n2: 1, n3: 1, n4: 2, n5: 1", "gradients to wait for: one per edge that leads there; 1 node not needed"),
+        ("result", "n3", "[3, 4]", "the result for input 0"),
+        ("result", "n5", "[9, 16]", "the result for input 1")] + table(r)[-1:]
+    assert r.order == ["n1", "n2", "n3"]
+    assert "n4 [label=\"n4 AccumulateGrad\", shape=box, style=dashed];" in r.to_dot() and "n3 -> n4 [style=dashed];" in r.to_dot()
+    with record() as r:
+        (x * w).sum().backward(inputs=[x])
+    assert [e.op for e in r.events if e.kind == "accumulate"] == ["AccumulateGrad"] and w.grad is None
+
+
+def test_unreachable_input():
+    x, w = leaf(mg, 1.), leaf(mg, 2.)
+    y = x * 2
+    with record() as r:
+        assert mg.autograd.grad(y, w, allow_unused=True) == (None,)
+    assert r.order == [] and kinds(r)[-1] == "end"
+
+
+def test_create_graph():
+    """Nodes made during a backward say whose derivative they are, and gradients are added and kept with their history."""
+    x = leaf(mg, 2.)
+    with record() as r:
+        g, = mg.autograd.grad(x * x * x, x, create_graph=True)
+        g.backward()
+    assert value(x.grad) == 12
+    made = [(e.op, e.data["by"]) for e in r.events if e.kind == "made"]
+    assert made[:3] == [("AccumulateGrad", None), ("MulBackward0", None), ("MulBackward0", None)]
+    assert made[3:] and all(by for _, by in made[3:])
+    assert {e.data["how"] for e in r.events if e.kind == "receive" and e.task == 1} == {"first", "out of place"}
+    y = leaf(mg, 2.)
+    z = y * y
+    with record() as r, pytest.warns(UserWarning):
+        z.backward(create_graph=True)
+        (y * 1).backward(create_graph=True)
+    assert [e.data["how"] for e in r.events if e.kind == "accumulate"] == ["cloned", "out of place"]
+    y.grad = None
+
+
+def test_kinds_of_accumulation():
+    x = leaf(mg, 1., 2.)
+    kept = []
+
+    def hows():
+        y = x * 2
+        with record() as r:
+            y.backward(mg.ones(2))
+        return table(r, "write", "accumulate")
+    assert hows() == [("accumulate", "n2", ".grad = [2, 2]", "nobody else has the gradient: it becomes .grad itself")]
+    assert hows() == [("write", None, "accumulation into .grad: version 1", "a write in place"),
+                      ("accumulate", "n2", ".grad = [4, 4]", "added in place to what was there")]
+    x.grad = None
+    x.register_hook(kept.append)
+    assert hows() == [("accumulate", "n2", ".grad = [2, 2]", COPIED)]
+    x.register_post_accumulate_grad_hook(lambda t: setattr(t, "grad", None))
+    assert hows()[-1] == ("accumulate", "n2", ".grad = [4, 4]", "added in place to what was there") and x.grad is None
+
+
+def test_broadcasting_is_undone():
+    x = leaf(mg, 1., 2.)
+    y = x + mg.ones(3, 2)
+    with record() as r:
+        y.backward(mg.ones(3, 2))
+    assert table(r, "compute", "receive")[1:] == [
+        ("compute", "n1", "[[1, 1], [1, 1], [1, 1]] -> [[1, 1], [1, 1], [1, 1]], nothing", ""),
+        ("receive", "n2", "[3, 3]", "from n1, made of float32 [3, 2]")]
+
+
+def test_several_roots_and_outputs():
+    x = leaf(mg, 1., 2., 3.)
+    a, b = x.split([1, 2])
+    with record() as r:
+        mg.autograd.backward([a, b], [mg.ones(1), mg.ones(2)])
+    assert r.nodes == {"n1": "GraphRoot", "n2": "SplitWithSizesBackward0", "n3": "AccumulateGrad"}
+    assert table(r, "receive", "dequeue")[2:5] == [
+        ("receive", "n2", "[1]", "from n1; waits for 1 more"), ("receive", "n2", "[1, 1]", "from n1, input 1"),
+        ("dequeue", "n2", "[1], [1, 1]", "ready since step 9; the only one")]
+
+
+def test_function():
+    """A Function unpacks when its backward asks."""
+    x = leaf(mg, 1., 2.)
+    y = Double.apply(x).sum()
+    with record() as r:
+        y.backward()
+    assert table(r, "unpack", "compute", "release")[1:] == [
+        ("unpack", "n2", "saved_tensors = [1, 2]", "saved at version 0, now 0: unchanged"),
+        ("compute", "n2", "[1, 1] -> [2, 2]", ""), ("release", "n2", "1 saved tensor", "the graph is not to be kept")]
+    assert r.nodes["n2"] == "DoubleBackward"
+
+
+def test_write_to_a_view():
+    x = leaf(mg, 1., 2.)
+    base = x * 1
+    base[:1].exp_()
+    y = base.sum()
+    with record() as r:
+        y.backward()
+    assert ("unpack", "n2", "result = [2.718]", "saved at version 1, now 1: unchanged") in table(r)
+    assert r.nodes["n2"] == "CopySlices" and value(x.grad) == pytest.approx([2.71828, 1])
+
+
+def test_pack_hooks():
+    def pack(t):
+        return t.numpy(force=True)
+
+    def unpack(a):
+        return mg.from_numpy(a)
+    x = leaf(mg, 1., 2.)
+    with record() as r:
+        with mg.autograd.graph.saved_tensors_hooks(pack, unpack):
+            y = x.exp()
+        y.sum().backward()
+    assert table(r, "pack", "unpack", "release") == [
+        ("pack", None, "[2.718, 7.389] -> ndarray", "by the pack hook pack"),
+        ("unpack", "n2", "[2.718, 7.389]", "by the unpack hook unpack"),
+        ("release", "n2", "1 saved tensor", "the graph is not to be kept")]
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_checkpoint(reentrant):
+    """What is computed again leaves nodes behind while a node of the first graph runs; reentrant, in a backward within it."""
+    x = leaf(mg, 1., 2.)
+    with record() as r:
+        y = mg.utils.checkpoint.checkpoint(lambda t: t.exp().sin(), x, use_reentrant=reentrant)
+        y.sum().backward()
+    again = [e.op for e in r.events if e.kind == "made" and e.data["by"]]
+    assert again == (["AccumulateGrad", "ExpBackward0", "SinBackward0"] if reentrant else ["ExpBackward0"])     # it stops early
+    assert max([e.depth for e in r.events]) == (1 if reentrant else 0)
+
+
+def test_threads():
+    """What several threads do is told apart, by numbers in order of appearance."""
+    def work():
+        (leaf(mg, 1.) * 2).backward()
+    with record() as r:
+        work()
+        for _ in range(2):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+    assert [(e.thread, e.task, e.depth) for e in r.events if e.kind == "begin"] == [(1, 1, 0), (2, 2, 0), (3, 3, 0)]
+    assert repr(r).splitlines()[0].endswith("thread") and repr(r).splitlines()[-1].endswith("3")
+
+
+def test_threads_at_once():
+    """Each thread's steps are those that it has alone."""
+    def work():
+        x = leaf(mg, 1., 2.)
+        for _ in range(20):
+            (x * 2).exp().sum().backward()
+    with record() as alone:
+        work()
+    with record() as r:
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    for number in (1, 2, 3):
+        assert [e.kind for e in r.events if e.thread == number] == kinds(alone)
+    assert [e.step for e in r.events] == list(range(1, len(r.events) + 1))
+
+
+def test_callbacks():
+    x = leaf(mg, 1.)
+    x.register_hook(lambda g: mg.autograd.Variable._execution_engine.queue_callback(lambda: None))
+    with record() as r:
+        (x * 2).backward()
+    assert r.events[-1].why == "nothing is ready; 1 callback to call"
+
+
+# ---- numbers ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("made, words", [
+    (lambda: mg.tensor(1.5, dtype=mg.float64), "1.5 float64"),
+    (lambda: mg.tensor([[1., 2.], [3., 1e9]]), "[[1, 2], [3, 1e+09]]"),
+    (lambda: mg.ones(0, 3), "[] [0, 3]"),
+    (lambda: mg.tensor([float("nan"), float("inf"), -float("inf")]), "[nan, inf, -inf]"),
+    (lambda: mg.tensor([1 + 2j]), "[1+2j] complex64"),
+    (lambda: mg.arange(20.).reshape(4, 5), "float32 [4, 5], min 0, max 19, mean 9.5"),
+    (lambda: mg.full((3, 3), float("inf")), "float32 [3, 3], min inf, max inf, mean inf"),
+    (lambda: mg.ones(20, dtype=mg.complex64) * 3j, "complex64 [20], largest 3"),
+])
+def test_values(made, words):
+    g = made()
+    x = (mg.ones_like(g)).requires_grad_()
+    y = x * 1
+    with record() as r:
+        y.backward(g)
+    assert r.events[2].what == words
+    json.loads(r.to_json(), parse_constant=pytest.fail)
+    check(r)
+
+
+# ---- JSON ---------------------------------------------------------------------------------------------------
+
+
+def check(r):
+    """The JSON is what the schema says, if there is somebody to check it."""
+    told = json.loads(r.to_json())
+    assert told["nodes"] == r.nodes and told["order"] == r.order and len(told["events"]) == len(r.events)
+    if util.find_spec("jsonschema") is not None:
+        import jsonschema
+        jsonschema.Draft202012Validator(r.schema()).validate(told)
+    return told
+
+
+def every_kind():
+    """A record in which every kind of event occurs."""
+    x = leaf(mg, 1., 2.)
+
+    def fail(t):
+        raise ValueError
+    with record() as r:
+        with mg.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            y = x * x
+        y.retain_grad()
+        y.register_hook(lambda g: g * 2)
+        y.grad_fn.register_prehook(lambda g: None)
+        y.grad_fn.register_hook(lambda *g: None)
+        (y + mg.ones(3, 2)).sum().backward(retain_graph=True)
+        mg.autograd.grad(Double.apply(x).exp().sum(), x)
+        base = x * 1
+        base[0].mul_(2)
+        a, b = base.split(1)
+        mg.autograd.backward([a, b], [mg.ones(1), mg.ones(1)])
+        x.register_post_accumulate_grad_hook(fail)
+        with pytest.raises(ValueError):
+            (x * 2).sum().backward()
+    return r
+
+
+def test_schema():
+    """Every kind of event is described, occurs, has words, and is what the schema says."""
+    pytest.importorskip("jsonschema")
+    import jsonschema
+    r = every_kind()
+    schema = r.schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    listed = schema["$defs"]["event"]["properties"]["kind"]["enum"]
+    assert set(kinds(r)) == set(listed)
+    told = check(r)
+    broken = json.loads(json.dumps(told))
+    broken["events"][-1]["data"]["extra"] = 1
+    assert list(jsonschema.Draft202012Validator(schema).iter_errors(broken))
+
+
+def test_words_for_every_kind():
+    from minigrad._record import WORDS
+    listed = record().schema()["$defs"]["event"]["properties"]["kind"]["enum"]
+    assert list(WORDS) and set(WORDS) == set(listed)
+    assert all(e.what for e in every_kind().events)
+
+
+def test_dot_escapes_and_is_read():
+    pygraphviz = pytest.importorskip("pygraphviz")
+    graph = pygraphviz.AGraph(string=every_kind().to_dot())
+    assert "n1" in graph.nodes()
+
+
+# ---- it changes nothing, and keeps nothing ---------------------------------------------------------------------
+
+
+def model(seed):
+    """A graph with shared, broadcast, hooked, written and custom parts. Returns the loss and the leaves."""
+    mg.manual_seed(seed)
+    x, w, b = [t.requires_grad_() for t in (mg.randn(4, 3), mg.randn(3, 3), mg.randn(3))]
+    h = (x @ w + b).tanh()
+    h.register_hook(lambda g: g * 2)
+    h = h * h + Double.apply(h)
+    part = h * 1
+    part[1:].mul_(3)
+    p, q = part.chunk(2)
+    return (p * q).sum() + h.exp().mean(), (x, w, b)
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_same_gradients(create):
+    """To the last bit."""
+    loss, leaves = model(1)
+    expected = mg.autograd.grad(loss, leaves, create_graph=create)
+    loss, leaves = model(1)
+    with record():
+        found = mg.autograd.grad(loss, leaves, create_graph=create)
+    assert [value(g) for g in found] == [value(g) for g in expected]
+
+
+def test_same_decisions():
+    """A gradient is stolen, or added to in place, exactly when it is without a recorder."""
+    def where(recording):
+        places = []
+
+        class Given(Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 1
+
+            @staticmethod
+            def backward(ctx, g):
+                new = g * 3
+                places.append(new.data_ptr())
+                return new
+        x, z = leaf(mg, *range(8)), leaf(mg, *range(8))
+        y = (Given.apply(x) * 2 + z.exp() + z.sin()).sum()
+        seen = []
+        z.register_hook(lambda g: seen.append(g.data_ptr()))
+        if recording:
+            with record() as r:
+                y.backward()
+            assert "in place" in [e.data["how"] for e in r.events if e.kind == "receive"]
+        else:
+            y.backward()
+        return x.grad.data_ptr() == places[0], z.grad.data_ptr() == seen[0]
+    assert where(True) == where(False) == (True, True)
+
+
+def test_it_keeps_nothing():
+    """Neither tensors nor nodes, neither while it runs nor after."""
+    x = leaf(mg, 1., 2.)
+    gone = []
+    with record() as r:
+        y = (x * 2).exp()
+        gone += [weakref.ref(y), weakref.ref(y.grad_fn), weakref.ref(y.grad_fn.next_functions[0][0])]
+        y.register_hook(lambda g: gone.append(weakref.ref(g)))
+        y.sum().backward()
+        assert gone[-1]() is None       # the gradient
+        del y
+        assert all(ref() is None for ref in gone)
+    assert len(r.order) == 4
+
+
+def test_names_are_not_used_twice():
+    """A node that lies where another has been gets a name of its own."""
+    x = leaf(mg, 1.)
+    with record() as r:
+        for _ in range(50):
+            (x * 2).backward()
+    assert len(r.nodes) == len([e for e in r.events if e.kind == "made"])
+
+
+def test_off():
+    """Afterwards nobody is asked any more, and the nodes carry nothing."""
+    x = leaf(mg, 1.)
+    with record() as r:
+        y = x * x
+    before = len(r.events)
+    y.backward()
+    assert len(r.events) == before and not (watch.recording or watch.births or watch.writes or watch.recorders)
+    assert y.grad_fn.metadata == {} and mg.debug.saved((x * x).grad_fn)[0].where is None
+
+
+def test_nested_records():
+    """Each has names of its own; one begun inside a backward takes down what begins then."""
+    x = leaf(mg, 1.)
+    y = x * 3
+    inside = []
+
+    def hook(g):
+        with record() as r, mg.enable_grad():
+            (x * 5).backward()
+        inside.append(r)
+    y.register_hook(hook)
+    with record() as outer:
+        y.backward()
+    inner, = inside
+    assert inner.nodes == {"n1": "MulBackward0", "n2": "MulBackward0", "n3": "AccumulateGrad"}
+    assert inner.events[0].data == {"by": "n2"} and inner.order == ["n1", "n3"]
+    assert {e.depth for e in inner.events if e.kind == "begin"} == {1} and outer.nodes["n1"] == "MulBackward0"
+    check(inner)
+    check(outer)
+
+
+def test_empty_and_again():
+    r = record()
+    assert repr(r) == "nothing recorded" and r.order == [] and r.events == []
+    for _ in range(2):
+        with r:
+            (leaf(mg, 1.) * 2).backward()
+    assert [e.task for e in r.events if e.kind == "begin"] == [1, 2]
+    with pytest.raises(RuntimeError, match="MG-E240"), r, r:
+        pass
+    assert not watch.recording
+
+
+def test_root_with_several_outputs():
+    """It begins at the output that was asked for."""
+    x = leaf(mg, 1., 2., 3.)
+    _, b = x.split([1, 2])
+    with record() as r:
+        b.backward(mg.ones(2))
+    assert table(r, "receive")[0] == ("receive", "n1", "[1, 1]", "where it begins, input 1")
+    assert table(r, "dequeue")[0][2] == "nothing, [1, 1]" and value(x.grad) == [0, 1, 1]
+    check(r)
