@@ -53,11 +53,13 @@ def run_post_accumulate_hooks(hooks, leaf):
     """Tell the hooks of `leaf` that its ``.grad`` is up to date."""
     for hook in list(hooks.values()):
         result = hook(leaf)
-        if result is not None:
-            raise AutogradTypeError(
-                "MG-E111", f"hook {name_of(hook)!r}: expected Variable, but hook returned "
-                f"{type(result).__name__}; a post accumulate grad hook must return None",
-                fix="change leaf.grad in the hook, and return nothing")
+        if result is not None and result is not leaf:       # as ``lambda leaf: leaf.zero_()`` does, which harms nobody
+            fix = "change leaf.grad in the hook, and return nothing"
+            if isinstance(result, TensorBase):
+                raise AutogradError("MG-E111", f"hook {name_of(hook)!r}: Tensor post accumulate grad hooks should return None.",
+                                    found="a tensor", fix=fix)
+            raise AutogradTypeError("MG-E111", f"hook {name_of(hook)!r}: expected Variable, but hook returned "
+                                    f"{type(result).__name__}; and a post accumulate grad hook must return None", fix=fix)
 
 
 def name_of(hook):

@@ -244,16 +244,23 @@ class GraphTask(Dependencies):
         results: list = self.results
         n: cython.Py_ssize_t = node.edges
         i: cython.Py_ssize_t
+        unneeded: cython.bint = False       # a Function may return gradients that go nowhere
         for i in range(n):
             if results[i] is not None:
-                results[i] = None if node.next_node(i) is None else validated(
-                    results[i], node.next_node(i), node.input_number(i), node, i)
+                if node.next_node(i) is None:
+                    unneeded = True
+                else:
+                    results[i] = validated(results[i], node.next_node(i), node.input_number(i), node, i)
         if node.extra is not None and node.extra.post_hooks:
             results[:n] = run_post_hooks(node.extra.post_hooks, tuple(results[:n]), before)
         if not self.keep_graph:
             node.release()
         if anomaly.enabled and anomaly.check_nan:
             check_results(node, results)
+        if unneeded:
+            for i in range(n):
+                if node.next_node(i) is None:
+                    results[i] = None
         self.deliver(node, True)
         return None
 
