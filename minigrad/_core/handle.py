@@ -4,7 +4,7 @@ Mirrors ``torch/utils/hooks.py``.
 """
 
 from collections import OrderedDict
-from weakref import ref
+from weakref import ref as weak_ref
 
 import cython
 
@@ -12,7 +12,7 @@ from minigrad.errors import AutogradTypeError
 
 __all__ = ["RemovableHandle", "add_hook"]
 
-weak = cython.declare(object, ref)      # looked up once: a hook is registered in 300 ns
+weak = cython.declare(object, weak_ref)     # a global of C: looked up once
 _next_id = cython.declare(cython.longlong, 0)
 
 

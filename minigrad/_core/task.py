@@ -255,7 +255,10 @@ class GraphTask(Dependencies):
             if results[i] is not None and node.next_node(i) is not None:
                 results[i] = validated(results[i], node.next_node(i), node.input_number(i), node, i)
         if node.extra is not None and node.extra.post_hooks:
-            results[:n] = run_post_hooks(node.extra.post_hooks, tuple(results[:n]), before)
+            found = tuple(results[:n])
+            after = run_post_hooks(node.extra.post_hooks, found, before)
+            if after is not found:
+                results[:n] = after
         if not self.keep_graph:
             node.release()
         if anomaly.enabled and anomaly.check_nan:
