@@ -72,7 +72,12 @@ def post_accumulate(m, x, y, hook):
 def from_within(m, x, y, hook):
     """Registered by another hook while the node is about to run."""
     ref = weakref.ref(y)
-    return y.register_hook(lambda g: (ref().grad_fn.register_hook(hook), None)[1])
+
+    def register(g):
+        tensor = ref()
+        assert tensor is not None
+        tensor.grad_fn.register_hook(hook)
+    return y.register_hook(register)
 
 
 KINDS = [on_nonleaf, on_leaf, before_node, after_node, before_accumulation, after_accumulation, post_accumulate, from_within]
@@ -269,9 +274,9 @@ def test_function_with_hooks(m, run):
 def test_saved_tensor_hooks_are_freed(m, run):
     """graph/S-38: the pair lives as long as what it has packed."""
     class Pair(Hook):
-        def __call__(self, t):
+        def __call__(self, *args):
             super().__call__()
-            return t.detach()
+            return args[0].detach()
     pack, unpack, x = Pair(), Pair(), leaf(m, 1., 2.)
     with m.autograd.graph.saved_tensors_hooks(pack, unpack):
         y = x.exp() * x

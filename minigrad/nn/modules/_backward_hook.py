@@ -83,7 +83,7 @@ class BackwardHook:
 
     def at_the_outputs(self, _, grad_outputs):
         """Keep the gradients of the outputs, after the pre-hooks: what reached the node, so that None stays None."""
-        index = self.output_tensors_index
+        index = self.output_tensors_index or ()
         grads = spread(index, grad_outputs, self.n_outputs)
         for hook in self.user_pre_hooks:
             grads = replaced(grads, hook(self.module, grads), "pre hook", "grad_output")
@@ -103,7 +103,7 @@ class BackwardHook:
         """Call the hooks."""
         if self.grad_outputs is None:       # the gradient came here by another way, as a second derivative does
             return None
-        index = self.input_tensors_index
+        index = self.input_tensors_index or ()
         grads = spread(index, grad_inputs, self.n_inputs)
         for hook in self.user_hooks:
             grads = replaced(grads, hook(self.module, grads, self.grad_outputs), "hook", "grad_input")
