@@ -205,6 +205,32 @@ def function(n=100, shape=(8,)):
     return make
 
 
+def hooked(kind, n=100):
+    """A chain of n products with a hook on each, registered anew, and its backward. `kind`: tensor, or pre or post of the node."""
+    x, b = array(8), array(8, 0.9, 1.1)
+
+    def make(m, name):
+        start, factor, gradient = m.tensor(x).requires_grad_(), m.tensor(b), m.ones(8)
+
+        def hook(*grads):
+            return None
+
+        def run():
+            y = start
+            for _ in range(n):
+                y = y * factor
+                if kind == "tensor":
+                    y.register_hook(hook)
+                elif kind == "pre":
+                    y.grad_fn.register_prehook(hook)
+                else:
+                    y.grad_fn.register_hook(hook)
+            y.backward(gradient)
+            start.grad = None
+        return run
+    return make
+
+
 CHAINS = [((), 7.5), ((8,), 7.5), ((64,), 6.5), ((1024,), 3.5), ((16384,), 1.0), ((1_000_000,), 1.0)]
 
 SCENARIOS = [
@@ -217,6 +243,9 @@ SCENARIOS = [
     Scenario("the same, on a view of half of it", 1.5, in_place("x", slice(32))),
     Scenario("saved-tensor hooks, 100 mul, (64,), forward + backward", 4.0, packed("mul")),
     Scenario("saved-tensor hooks, 100 sin, (64,), forward + backward", 4.0, packed("sin")),
+    Scenario("100 tensor hooks on a chain, (8,), forward + backward", 5.0, hooked("tensor")),
+    Scenario("100 hooks before a node, (8,), forward + backward", 4.0, hooked("pre")),
+    Scenario("100 hooks after a node, (8,), forward + backward", 4.0, hooked("post")),
     Scenario("MLP training step, batch 64, 64-128-10, Adam", 3.0, mlp()),
     Scenario("RNN of 64 steps, batch 16, hidden 64, forward + backward", 1.5, rnn()),
     Scenario("LeNet training step, 28x28, batch 32, SGD", 1.0, lenet()),

@@ -226,6 +226,7 @@ RETURNS = {
     "Module.get_parameter": "Parameter", "Module.apply": "Self", "Module.train": "Self", "Module.eval": "Self", "Module.to": "Self",
     "Module.requires_grad_": "Self", "Module.float": "Self", "Module.double": "Self", "Module.half": "Self", "Module.cpu": "Self",
     "Module.register_forward_pre_hook": "RemovableHandle", "Module.register_forward_hook": "RemovableHandle",
+    "Module.register_full_backward_pre_hook": "RemovableHandle", "Module.register_full_backward_hook": "RemovableHandle",
     "Module.state_dict": "_dict[_str, Any]", "Module.load_state_dict": "Any", "extra_repr": "_str", "__repr__": "_str",
     "Sequential.__getitem__": "Any", "Sequential.__len__": "_int", "Sequential.__iter__": "Iterator[Module]",
     "Sequential.append": "Self",

@@ -55,3 +55,4 @@ cdef extern from *:
 
 cdef extern from "Python.h":
     int check_signals "PyErr_CheckSignals"() except -1
+    list values "PyDict_Values"(object d)

@@ -7,7 +7,8 @@ answer to each, only slower.
 import sys
 import threading
 
-__all__ = ["allocate", "check_signals", "inherit_arithmetic", "references", "row_by_row", "thread_id", "type_number"]
+__all__ = ["allocate", "check_signals", "inherit_arithmetic", "references", "row_by_row", "thread_id", "type_number",
+           "values"]
 
 
 def thread_id():
@@ -34,6 +35,11 @@ def references(obj):
 def allocate(base, cls, empty):
     """An instance of `cls` whose ``__init__`` has not run."""
     return object.__new__(cls)
+
+
+def values(d):
+    """The values of a dict, or of an instance of a subclass, as a list of their own."""
+    return list(d.values())
 
 
 def type_number(array):

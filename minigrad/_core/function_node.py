@@ -124,7 +124,7 @@ class PyNode(Node):
         if isinstance(found, tuple):
             grads = tuple(found)
         elif n == 1 and isinstance(found, TensorBase) and self.edges == 1:
-            if self.next0 is not None:
+            if self.next0 is not None or self.hooked:
                 results[0] = found
             return None
         else:
@@ -151,7 +151,7 @@ class PyNode(Node):
                         "MG-E144", f"function {self.name()}: expected Variable or None (got {type(grad).__name__})",
                         node=self.name(), found=f"a {type(grad).__name__} as the gradient of argument {i + 1}",
                         fix="return a tensor, or a tuple of tensors and Nones")
-                if self.next_node(edge) is not None:
+                if self.next_node(edge) is not None or self.hooked:     # hooks see also what nobody needs, as in PyTorch
                     results[edge] = grad
             edge += 1
         return None

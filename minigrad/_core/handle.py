@@ -3,18 +3,27 @@
 Mirrors ``torch/utils/hooks.py``.
 """
 
-import os
-import threading
-import weakref
+import itertools
 from collections import OrderedDict
+from weakref import ref as weak_ref
+
+import cython
 
 from minigrad.errors import AutogradTypeError
 
 __all__ = ["RemovableHandle", "add_hook"]
 
-_numbering = threading.RLock()          # reentrant, and made anew after a fork, as `claiming` in dependencies.py
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_numbering._at_fork_reinit)
+weak = cython.declare(object, weak_ref)     # a global of C: looked up once
+# Taking the next number is one step, so that two threads, which may hang hooks onto one leaf, never get the same.
+_ids = itertools.count()
+
+
+@cython.cfunc
+def note_id(number) -> object:
+    """New handles get larger numbers than that of one which was loaded."""
+    global _ids
+    _ids = itertools.count(max(next(_ids), number + 1))
+    return None
 
 
 class RemovableHandle:
@@ -34,15 +43,11 @@ class RemovableHandle:
         >>> (x * 3).backward()      # removed: prints nothing
     """
 
-    next_id = 0
-
     def __init__(self, hooks_dict, *, extra_dict=None):
-        self.hooks_dict_ref = weakref.ref(hooks_dict)
-        with _numbering:                # two threads may hang hooks onto one leaf, and its table is by number
-            self.id = RemovableHandle.next_id
-            RemovableHandle.next_id += 1
-        extra = extra_dict if isinstance(extra_dict, list) else [] if extra_dict is None else [extra_dict]
-        self.extra_dict_ref = tuple([weakref.ref(d) for d in extra])
+        self.hooks_dict_ref = weak(hooks_dict)
+        self.id = next(_ids)
+        self.extra_dict_ref = () if extra_dict is None else tuple(
+            [weak(d) for d in (extra_dict if isinstance(extra_dict, list) else [extra_dict])])
 
     def remove(self):
         """Remove the hook. Does nothing if it has been removed already."""
@@ -56,12 +61,11 @@ class RemovableHandle:
 
     def __setstate__(self, state):
         hooks = OrderedDict() if state[0] is None else state[0]
-        self.hooks_dict_ref = weakref.ref(hooks)
+        self.hooks_dict_ref = weak(hooks)
         self.id = state[1]
-        with _numbering:
-            RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+        note_id(self.id)
         extra = state[2] if len(state) > 2 else ()
-        self.extra_dict_ref = tuple([weakref.ref(OrderedDict() if d is None else d) for d in extra])
+        self.extra_dict_ref = tuple([weak(OrderedDict() if d is None else d) for d in extra])
 
     def __enter__(self):
         return self

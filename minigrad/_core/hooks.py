@@ -12,18 +12,25 @@ hook returns replaces what it was given, if it is of the same kind; the checks a
 Mirrors ``torch/csrc/autograd/python_hook.cpp``. Read next: ``engine.py``.
 """
 
+import cython
+
 from minigrad._core.tensor import TensorBase
 from minigrad._core.trace import called
-from minigrad._core.watch import watch
+from minigrad._core.watch import Watch
+from minigrad._core.watch import watch as _switches
 from minigrad.errors import AutogradError, AutogradTypeError
 
-__all__ = ["run_post_accumulate_hooks", "run_post_hooks", "run_pre_hooks",
-           "run_tensor_hooks"]
+if not cython.compiled:
+    from minigrad._core.c import values
+
+__all__ = ["run_post_accumulate_hooks", "run_post_hooks", "run_pre_hooks", "run_tensor_hooks"]
+
+watch = cython.declare(Watch, _switches)
 
 
 def run_tensor_hooks(hooks, grad):
     """Pass `grad` (a tensor or None) through the hooks of one tensor."""
-    for hook in list(hooks.values()):
+    for hook in values(hooks):
         result = called("tensor hook", hook, (grad,), grad) if watch.recording else hook(grad)
         if result is not None:
             check_value(grad, result, hook)
@@ -33,7 +40,7 @@ def run_tensor_hooks(hooks, grad):
 
 def run_pre_hooks(hooks, grads):
     """Pass the tuple of incoming gradients through the pre-hooks of a node."""
-    for hook in list(hooks.values()):
+    for hook in values(hooks):
         result = called("pre-hook", hook, grads, grads) if watch.recording else hook(grads)
         if result is not None:
             check_tuple(grads, result, hook)
@@ -43,7 +50,7 @@ def run_pre_hooks(hooks, grads):
 
 def run_post_hooks(hooks, results, grads):
     """Pass what a node computed through its post-hooks; `grads` is what it was given."""
-    for hook in list(hooks.values()):
+    for hook in values(hooks):
         result = called("post-hook", hook, results, results, grads) if watch.recording else hook(results, grads)
         if result is not None:
             check_tuple(results, result, hook)
@@ -53,13 +60,15 @@ def run_post_hooks(hooks, results, grads):
 
 def run_post_accumulate_hooks(hooks, leaf):
     """Tell the hooks of `leaf` that its ``.grad`` is up to date."""
-    for hook in list(hooks.values()):
+    for hook in values(hooks):
         result = called("post-accumulate hook", hook, leaf, leaf) if watch.recording else hook(leaf)
-        if result is not None:
-            raise AutogradTypeError(
-                "MG-E111", f"hook {name_of(hook)!r}: expected Variable, but hook returned "
-                f"{type(result).__name__}; a post accumulate grad hook must return None",
-                fix="change leaf.grad in the hook, and return nothing")
+        if result is not None and result is not leaf:       # as ``lambda leaf: leaf.zero_()`` does, which harms nobody
+            fix = "change leaf.grad in the hook, and return nothing"
+            if isinstance(result, TensorBase):
+                raise AutogradError("MG-E111", f"hook {name_of(hook)!r}: Tensor post accumulate grad hooks should return None.",
+                                    found="a tensor", fix=fix)
+            raise AutogradTypeError("MG-E111", f"hook {name_of(hook)!r}: expected Variable, but hook returned "
+                                    f"{type(result).__name__}; and a post accumulate grad hook must return None", fix=fix)
 
 
 def name_of(hook):

@@ -161,9 +161,11 @@ class OpNode(Node):
                 b = self.value(1, history)
                 if plan.saved > 2:
                     c = self.value(2, history)
+        if plan.second_first and active & 2:
+            results[1] = self.one(1, grad, a, b, c)
         if active & 1:
             results[0] = self.one(0, grad, a, b, c)
-        if active & 2:
+        if active & 2 and not plan.second_first:
             results[1] = self.one(1, grad, a, b, c)
         return None
 
@@ -200,7 +202,7 @@ class OpNode(Node):
             for i, result in enumerate(plan.joint(grad, needs, *values)):
                 results[i] = result
             return None
-        for i in range(plan.inputs):
+        for i in plan.order:
             if plan.active & wanted & (cython.cast(cython.longlong, 1) << i):
                 results[i] = plan.formulas[i](
                     grad, *[values[plan.slots[MOST_NEEDED * i + k]] for k in range(plan.count[i])])

@@ -10,6 +10,8 @@ cdef class Plan:
     cdef bint saves_output
     cdef bint saves_operand
     cdef bint simple
+    cdef bint second_first
+    cdef tuple order
     cdef long long active
     cdef int inputs
     cdef int saved

@@ -115,6 +115,11 @@ class Plan:
             if formulas[i] is not None:
                 self.active |= cython.cast(cython.longlong, 1) << i
         self.simple = self.joint is None and len(names) <= 3 and op.inputs <= 2
+        # PyTorch's formulas run in the order of their inputs' names, and what runs first under create_graph is the earlier
+        # node: in a second backward "other" of mul then comes after "self".
+        torch_names = op.rule.torch_names
+        self.order = tuple(sorted(range(len(formulas)), key=lambda i: torch_names.get(op.params[i], op.params[i])))
+        self.second_first = self.order == (1, 0)
         self.names = tuple(names)
         self.formulas = tuple(formulas)
         self.saved = len(names)

@@ -123,6 +123,8 @@ class GraphTask(Dependencies):
             grad = results[i]
             following = node.next_node(i)
             if following is None:
+                if grad is not None:
+                    results[i] = None       # a Function may return gradients that go nowhere
                 continue
             number = 0 if node.input_numbers is None else node.input_numbers[i]
             if grad is not None:
@@ -236,7 +238,12 @@ class GraphTask(Dependencies):
         self.calling(node, grad)
         node.apply(grad, self.wanted(node), self.results)
         grad = None
-        self.finish(node, before)
+        if anomaly.enabled or (node.extra is not None and node.extra.post_hooks):
+            self.finish(node, before)
+            return None
+        if not self.keep_graph:
+            node.release()
+        self.deliver(node, False)
         return None
 
     def capture(self, node, grad):
@@ -255,11 +262,13 @@ class GraphTask(Dependencies):
         n: cython.Py_ssize_t = node.edges
         i: cython.Py_ssize_t
         for i in range(n):
-            if results[i] is not None:
-                results[i] = None if node.next_node(i) is None else validated(
-                    results[i], node.next_node(i), node.input_number(i), node, i)
+            if results[i] is not None and node.next_node(i) is not None:
+                results[i] = validated(results[i], node.next_node(i), node.input_number(i), node, i)
         if node.extra is not None and node.extra.post_hooks:
-            results[:n] = run_post_hooks(node.extra.post_hooks, tuple(results[:n]), before)
+            found = tuple(results[:n])
+            after = run_post_hooks(node.extra.post_hooks, found, before)
+            if after is not found:
+                results[:n] = after
         if not self.keep_graph:
             node.release()
         if anomaly.enabled and anomaly.check_nan:

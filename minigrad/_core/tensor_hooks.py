@@ -32,13 +32,16 @@ def run_hooks_on_tensors(node, grad):
         return grad
     if extra is None:
         return grad
-    for number, hooks in list(extra.tensor_hooks):
+    i: cython.Py_ssize_t
+    for i in range(len(extra.tensor_hooks)):        # what a hook adds waits for the next run
+        number, hooks = extra.tensor_hooks[i]
         if node.metas is None:
             grad = run_tensor_hooks(hooks, grad)
         else:
             grad[number] = run_tensor_hooks(hooks, grad[number])
-    for number, tensor in list(extra.retains.items()):
-        retain(tensor(), grad if node.metas is None else grad[number])
+    if extra.retains:
+        for number, tensor in list(extra.retains.items()):
+            retain(tensor(), grad if node.metas is None else grad[number])
     return grad
 
 

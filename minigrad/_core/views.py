@@ -129,7 +129,8 @@ class CopySlices(Node):
         else:
             whole = self.unrecorded(cython.cast(TensorBase, grad)._array, inner, wanted, found, old)
         for i in range(len(found)):
-            results[i] = found[i] if i != p else whole
+            if self.next_node(i) is not None:
+                results[i] = found[i] if i != p else whole
         return None
 
     def unrecorded(self, grad, inner, wanted, found, old):

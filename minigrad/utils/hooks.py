@@ -1,8 +1,9 @@
 """Handles of hooks, and hooks that need not be pickled. Mirrors ``torch/utils/hooks.py``."""
 
 from minigrad._core.handle import RemovableHandle
+from minigrad.nn.modules._backward_hook import BackwardHook
 
-__all__ = ["RemovableHandle", "unserializable_hook"]
+__all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook"]
 
 
 def unserializable_hook(f):

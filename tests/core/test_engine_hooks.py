@@ -72,12 +72,42 @@ def test_post_accumulate_hook_may_change_the_leaf(m):
     assert value(x) == 0.75 and x.grad is None
 
 
-def test_post_accumulate_hook_returns_nothing(m):
+@pytest.mark.parametrize("result, error, key", [
+    (lambda t: 1.0, TypeError, "expected Variable, but hook returned"),
+    (lambda t: t.grad, RuntimeError, "Tensor post accumulate grad hooks should return None")])
+def test_post_accumulate_hook_returns_nothing(m, result, error, key):
     """engine/H-05"""
     x = leaf(m, 1.)
-    x.register_post_accumulate_grad_hook(lambda t: 1.0)
-    with raises(TypeError, "expected Variable, but hook returned"):
+    x.register_post_accumulate_grad_hook(result)
+    with raises(error, key):
         (x * 2).backward()
+
+
+def test_post_accumulate_hook_may_return_the_leaf(m):
+    """engine/H-05: as a method that writes in place does."""
+    x = leaf(m, 1.)
+    x.register_post_accumulate_grad_hook(lambda t: t.zero_())
+    (x * 2).backward()
+    assert value([x, x.grad]) == [0, 2]
+
+
+def test_posthook_sees_what_nobody_needs(m):
+    """graph/N-38: what an op need not compute is None; what a Function has returned for a constant is there, and goes nowhere."""
+    class Product(m.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w):
+            return x * w
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, g * 5
+    x, w = leaf(m, 1.), m.tensor(3.)
+    seen = []
+    for y in (x * w, Product.apply(x, w)):
+        y.grad_fn.register_hook(lambda ins, outs: seen.append(value(ins)))
+        z = y * 1
+        z.backward()
+    assert seen == [[3, None], [1, 5]] and value(x.grad) == 4 and w.grad is None
 
 
 @pytest.mark.parametrize("root", ["leaf", "nonleaf"])

@@ -300,3 +300,17 @@ def test_ties(m, n):
         x.register_post_accumulate_grad_hook(note(events, i))
     (m.stack(xs) * 2).sum().backward()
     assert events == {2: [0, 1], 3: [0, 1, 2], 5: [0, 2, 4, 1, 3], 8: [0, 2, 6, 5, 7, 4, 1, 3]}[n]
+
+
+@pytest.mark.parametrize("op, order", [
+    (lambda m, x, w: x * w, [1, 0]), (lambda m, x, w: x / w, [1, 0]), (lambda m, x, w: x ** w, [1, 0]),
+    (lambda m, x, w: m.mv(x.reshape(1, 2), w), [0, 1]), (lambda m, x, w: m.nn.functional.mse_loss(x, w), [0, 1]),
+    (lambda m, x, w: m.addcmul(x * w, x, w), [0, 1, 2]), (lambda m, x, w: m.lerp(x, w, x * w), [1, 0, 2])])
+def test_order_of_the_formulas_of_one_op(m, op, order):
+    """engine/Q-02: by the names of the inputs, as in torch: under create_graph, "other" is the earlier node and comes later."""
+    x, w = leaf(m, 1., 2.), leaf(m, 3., 4.)
+    y = op(m, x, w)
+    made = []
+    y.grad_fn.register_hook(lambda ins, outs: made.extend(-1 if g.grad_fn is None else g.grad_fn._sequence_nr() for g in ins))
+    m.autograd.grad(y, (x, w), m.ones_like(y.detach()), create_graph=True)
+    assert [sorted(made).index(n) for n in made] == order

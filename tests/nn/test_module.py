@@ -231,6 +231,40 @@ def test_always_call():
         layer(mg.ones(1))
 
 
+def test_full_backward_hooks():
+    """Both ends of a module: the hooks see the gradients there in order, and what they return goes on."""
+    layer, seen = nn.Tanh(), []
+    layer.register_full_backward_hook(lambda m, ins, outs: seen.append(("hook", ins[0].item(), outs[0].item())) or (ins[0] * 2,))
+    layer.register_full_backward_pre_hook(lambda m, outs: seen.append(("pre", outs[0].item())) or (outs[0] * 3,))
+    layer.register_full_backward_hook(lambda m, ins, outs: seen.append("first"), prepend=True)
+    x = mg.zeros(1, requires_grad=True)
+    layer(x).backward()
+    assert seen == [("pre", 1), "first", ("hook", 3, 3)] and x.grad.item() == 6
+
+
+@pytest.mark.parametrize("register, what", [
+    (lambda layer: layer.register_full_backward_hook(lambda m, ins, outs: (*ins, *ins)), "grad_input, got 2, but expected 1"),
+    (lambda layer: layer.register_full_backward_hook(lambda m, ins, outs: ins[0]), "grad_input, got a Tensor, but expected 1"),
+    (lambda layer: layer.register_full_backward_pre_hook(lambda m, outs: ()), "grad_output, got 0, but expected 1")])
+def test_backward_hooks_return_as_many(register, what):
+    layer, x = nn.Tanh(), mg.zeros(1, requires_grad=True)
+    handle = register(layer)
+    with pytest.raises(RuntimeError, match=what) as caught:
+        layer(x).backward()
+    assert caught.value.code == "MG-E245" and x.grad is None
+    handle.remove()
+    layer(x).backward()
+    assert x.grad.item() == 1
+
+
+def test_backward_hooks_without_inputs_that_require_a_gradient():
+    layer, seen = nn.Linear(2, 1), []
+    layer.register_full_backward_hook(lambda m, ins, outs: seen.append((ins, outs[0].item())))
+    with pytest.warns(UserWarning, match="no inputs require gradients"):
+        layer(mg.ones(2)).sum().backward()
+    assert seen == [((None,), 1)]
+
+
 # ---- state --------------------------------------------------------------------------------------------------
 
 

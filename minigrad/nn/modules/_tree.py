@@ -4,7 +4,7 @@
     model.encoder.weight                        found by __getattr__, in these three
     named_parameters(), modules(), ...          this module and all below it, in order of assignment
 
-`Module` is the only subclass, and what users see; all else that it does walks this tree.
+`Module` is what users see of it; all else that it does walks this tree.
 
 Mirrors ``torch/nn/modules/module.py``.
 """

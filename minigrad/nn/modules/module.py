@@ -1,24 +1,29 @@
 """The base class of all layers and models.
 
-A module is a tree of parameters, buffers and modules: how it is kept and walked over stands in ``_tree.py``, loading
-a state dict in ``_loading.py``. Here is what one does with a module: call it, hook into it, convert it, save it.
+A module is a tree of parameters, buffers and modules: how it is kept and walked over stands in ``_tree.py``, calling it and
+hooks around that in ``_hooks.py``, loading a state dict in ``_loading.py``. Here is the rest: convert a module, save it.
 
 Mirrors ``torch/nn/modules/module.py``.
 """
 
-import warnings
 from collections import OrderedDict
 
-from minigrad._core.handle import add_hook
 from minigrad._core.meta import DType
 from minigrad.autograd.grad_mode import no_grad
+from minigrad.nn.modules._hooks import (
+    Hooked,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+)
 from minigrad.nn.modules._loading import load
-from minigrad.nn.modules._tree import Tree
 
-__all__ = ["Module"]
+__all__ = ["Module", "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+           "register_module_full_backward_pre_hook"]
 
 
-class Module(Tree):
+class Module(Hooked):
     """Base class of layers and models. Mirrors ``torch.nn.Module``.
 
     A subclass assigns parameters and further modules in ``__init__``, after ``super().__init__()``, and computes in
@@ -40,96 +45,6 @@ class Module(Tree):
     def __init__(self):
         super().__init__()
         self.training = True
-        self._forward_hooks = OrderedDict()
-        self._forward_pre_hooks = OrderedDict()
-
-    def forward(self, *input):
-        """What the module computes. Every subclass has its own."""
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
-
-    def __call__(self, *args, **kwargs):
-        if not self._forward_pre_hooks and not self._forward_hooks:
-            return self.forward(*args, **kwargs)
-        output, due = None, list(self._forward_hooks.values())
-        try:
-            for hook, with_kwargs in list(self._forward_pre_hooks.values()):
-                if with_kwargs:
-                    result = hook(self, args, kwargs)
-                    if result is not None:
-                        if not isinstance(result, tuple) or len(result) != 2:
-                            raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
-                                               f"but got {result}.")
-                        args, kwargs = result
-                else:
-                    result = hook(self, args)
-                    if result is not None:
-                        args = result if isinstance(result, tuple) else (result,)
-            output = self.forward(*args, **kwargs)
-            while due:
-                output = self._call_hook(due.pop(0), args, kwargs, output)
-        except Exception:
-            for hook in due:
-                if hook[2]:
-                    try:
-                        output = self._call_hook(hook, args, kwargs, output)
-                    except Exception as error:
-                        warnings.warn("module forward hook with ``always_call=True`` raised an exception that was silenced as "
-                                      f"another error was raised in forward: {error}", stacklevel=2)
-            raise
-        return output
-
-    def _call_hook(self, hook, args, kwargs, output):
-        """What the forward hook makes of `output`."""
-        function, with_kwargs, _ = hook
-        result = function(self, args, kwargs, output) if with_kwargs else function(self, args, output)
-        return output if result is None else result
-
-    # ---- hooks ----------------------------------------------------------------------------------------------
-
-    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
-        """Call ``hook(module, args)`` before each forward; what it returns replaces the arguments.
-
-        Args:
-            hook (callable): returns None, the new arguments as a tuple, or the one new argument.
-            prepend (bool): call it before the hooks that are there.
-            with_kwargs (bool): call ``hook(module, args, kwargs)``, which returns None or ``(args, kwargs)``.
-
-        Returns:
-            A handle whose ``remove()`` takes the hook away.
-
-        >>> layer = nn.ReLU()
-        >>> handle = layer.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
-        >>> layer(mg.tensor([1.]))
-        tensor([2.])
-        """
-        return self._add_hook(self._forward_pre_hooks, hook, prepend, with_kwargs)
-
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
-        """Call ``hook(module, args, output)`` after each forward; what it returns, if not None, replaces the output.
-
-        Args:
-            hook (callable)
-            prepend (bool): call it before the hooks that are there.
-            with_kwargs (bool): call ``hook(module, args, kwargs, output)``.
-            always_call (bool): call it, with the output None, also after forward has raised.
-
-        Returns:
-            A handle whose ``remove()`` takes the hook away.
-
-        >>> layer = nn.ReLU()
-        >>> with layer.register_forward_hook(lambda module, args, output: output * 10):
-        ...     layer(mg.tensor([1.]))
-        tensor([10.])
-        """
-        return self._add_hook(self._forward_hooks, hook, prepend, with_kwargs, always_call)
-
-    @staticmethod
-    def _add_hook(table, hook, prepend, *options):
-        handle = add_hook(table, hook)
-        table[handle.id] = (hook, *options)
-        if prepend:
-            table.move_to_end(handle.id, last=False)
-        return handle
 
     # ---- modes and conversions ------------------------------------------------------------------------------
 

@@ -1,0 +1,125 @@
+"""The log of a scenario: what happened in a backward, in terms that do not depend on the library.
+
+A scenario is a function of a library `m` and a `Log`. It builds a small graph, hangs hooks onto it, runs the engine, and logs
+each event: which hook, with what gradients, in what grad mode, at which node of the run, and how errors look.
+"""
+
+import builtins
+
+SCENARIOS = {}
+
+# What a reader would search for in the message of an error. A log holds those that occur.
+PHRASES = ("expected Variable, but hook returned", "expected tuple, but hook returned", "has changed the size of value",
+           "has changed the type of value", "has returned an incorrect number of values", "can't replace a None gradient",
+           "through the graph a second time", "not have been used in the graph", "returned an invalid gradient",
+           "post accumulate grad hooks should return None", "returned nan values in its 0th output",
+           "only be installed during backward pass", "on purpose", "does not have a grad_fn",
+           "modified by an inplace operation", "invalid number of gradients", "moved into the graph interior",
+           "expected 1 arguments", "invalid number of grad_input", "invalid number of grad_output", "a view of a leaf",
+           "Error detected in", "No forward pass information available", "Previous calculation was induced by")
+
+
+def scenario(function):
+    """Add a scenario that is written by hand."""
+    name = function.__name__
+    assert name not in SCENARIOS
+    SCENARIOS[name] = function
+    return function
+
+
+class Log(list):
+    """What happened, in terms that do not depend on the library."""
+
+    def __init__(self, m):
+        super().__init__()
+        self.m = m
+
+    def __call__(self, event, *details):
+        """Write down an event. Returns None, as a hook that leaves the gradient alone does."""
+        self.append((event, *[self.plain(detail) for detail in details]))
+
+    def plain(self, thing):
+        if isinstance(thing, self.m.Tensor):
+            x = thing.detach()
+            return str(x.dtype).split(".")[-1], tuple(x.shape), rounded(x.tolist()), thing.requires_grad
+        if isinstance(thing, (tuple, list)):
+            return tuple([self.plain(part) for part in thing])
+        if isinstance(thing, dict):
+            return {key: self.plain(value) for key, value in thing.items()}
+        if isinstance(thing, BaseException):
+            return self.error(thing)
+        if isinstance(thing, self.m.autograd.graph.Node):
+            return thing.name().split("::")[-1]
+        return thing
+
+    def error(self, error):
+        """The class as users catch it, and the familiar words of the message."""
+        kind = next(c for c in type(error).__mro__ if hasattr(builtins, c.__name__))
+        return (kind.__name__, *[phrase for phrase in PHRASES if phrase in str(error)])
+
+    def attempt(self, event, function, *args, **kwargs):
+        """Call a function and write down what it returns, or raises."""
+        try:
+            self(event, function(*args, **kwargs))
+        except Exception as error:
+            self(event, error)
+
+    def state(self):
+        """What can be asked inside a hook: the running node, whether a run is on, the grad mode."""
+        return (self.running(), self.task() >= 0, self.m.is_grad_enabled())
+
+    def running(self):
+        node = self.inside._current_autograd_node()
+        return None if node is None else self.plain(node)
+
+    def task(self):
+        return self.inside._current_graph_task_id()
+
+    @property
+    def inside(self):
+        return self.m._C if hasattr(self.m, "_C") else self.m.autograd.graph
+
+    def callback(self, function):
+        self.m.autograd.Variable._execution_engine.queue_callback(function)
+
+
+def rounded(values):
+    if isinstance(values, list):
+        return tuple([rounded(v) for v in values])
+    return round(values, 4) if values == values else "nan"
+
+
+def nodes_of(*roots):
+    """All nodes behind these tensors, breadth first."""
+    found, queue = [], [root.grad_fn for root in roots if root.grad_fn is not None]
+    while queue:
+        node = queue.pop(0)
+        if node not in found:
+            found.append(node)
+            queue += [following for following, _ in node.next_functions if following is not None]
+    return found
+
+
+def watch(log, *roots):
+    """Write down when each node behind the roots runs, and with what."""
+    for node in nodes_of(*roots):
+        name = log.plain(node)
+        node.register_prehook(lambda grads, name=name: log(f"before {name}", grads, log.state()))
+        node.register_hook(lambda ins, outs, name=name: log(f"after {name}", ins, outs, log.state()))
+
+
+def accumulator(x):
+    """The node that accumulates into a leaf; some graph must hold it."""
+    return x.view_as(x).grad_fn.next_functions[0][0]
+
+
+def leaf(m, *values):
+    return m.tensor(list(values), requires_grad=True)
+
+
+def heard(log, name, result=None):
+    """A hook, of whatever kind, that writes down its arguments."""
+    def hook(*args):
+        log(name, *args)
+        return result
+    return hook

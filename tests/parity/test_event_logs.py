@@ -1,0 +1,44 @@
+"""The same program on torch and on minigrad: the logs of all that hooks see are equal, order included.
+
+What may differ, because torch is wrong, stands in `BETTER` with the reason.
+"""
+
+import warnings
+
+import pytest
+import torch
+
+import minigrad
+from tests.parity.events import SCENARIOS, Log
+
+BETTER = {
+    "accumulate hook on a_leaf replaces":
+        "torch calls the next hook, with None, before it says that the first should have returned nothing",
+    "accumulate hook on a_leaf returns_another_shape": "torch complains of the shape, though any result is wrong",
+    "accumulate hook on a_leaf returns_another_dtype": "torch complains of the dtype, though any result is wrong",
+}
+
+
+def logged(m, name):
+    """The log of a scenario on a library."""
+    log = Log(m)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        SCENARIOS[name](m, log)
+    log("warnings", *[(w.category.__name__, *log.error(Warning(w.message))[1:]) for w in caught
+                      if "reference cycle" not in str(w.message)])
+    return list(log)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_event_log(name):
+    ours, theirs = logged(minigrad, name), logged(torch, name)
+    assert len(theirs) > 1, "nothing was logged"
+    if name in BETTER:
+        assert ours != theirs, f"no longer different: {BETTER[name]}"
+    else:
+        assert ours == theirs
+
+
+def test_number_of_scenarios():
+    assert len(SCENARIOS) >= 120 and set(BETTER) <= set(SCENARIOS)
