@@ -283,9 +283,8 @@ class debug(BareMode):
         >>> def train():
         ...     losses.append(x.exp().sum())        # the graph stays: losses.append(loss.item()) would let it go
         >>> train()
-        >>> for holder in mg.debug.holders(losses[0]):
-        ...     print(holder.path, holder.nodes, holder.nbytes)
-        losses[0] 2 4000
+        >>> [(h.nodes, h.nbytes) for h in mg.debug.holders(losses[0]) if h.path == "losses[0]"]
+        [(2, 4000)]
         """
         node = node_of(tensor, "holders")
         return Holders() if node is None else Holders(found(node, lambda nodes: saved_values(

@@ -6,6 +6,7 @@ from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node, NodeExtra
 from minigrad._core.ready cimport pop_ready, push_ready
 from minigrad._core.state cimport State
+from minigrad._core.watch cimport Watch
 from minigrad._core.tensor cimport TensorBase, exclusive
 from minigrad._core.tensor_hooks cimport run_hooks_on_tensors
 from minigrad._core.validation cimport validated

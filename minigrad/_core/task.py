@@ -26,6 +26,8 @@ from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.dependencies import Dependencies
 from minigrad._core.node import Node
 from minigrad._core.tensor import TensorBase
+from minigrad._core.watch import Watch
+from minigrad._core.watch import watch as _switches
 
 if not cython.compiled:
     from minigrad._core.anomaly import check_results
@@ -43,6 +45,7 @@ ACCUMULATE = cython.declare(cython.int, 0)  # number of the kernel of that name 
 HELD = cython.declare(cython.Py_ssize_t, 1 if cython.compiled else 2)
 SIGNALS_EVERY = cython.declare(cython.ulonglong, 4095)      # nodes between two looks at pending signals, 2**n - 1
 anomaly = cython.declare(Anomaly, _switch)
+watch = cython.declare(Watch, _switches)
 
 
 @cython.cclass
@@ -238,7 +241,7 @@ class GraphTask(Dependencies):
         self.calling(node, grad)
         node.apply(grad, self.wanted(node), self.results)
         grad = None
-        if anomaly.enabled or (node.extra is not None and node.extra.post_hooks):
+        if anomaly.enabled or watch.recording or (node.extra is not None and node.extra.post_hooks):
             self.finish(node, before)
             return None
         if not self.keep_graph:
