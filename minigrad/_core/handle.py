@@ -4,6 +4,8 @@ Mirrors ``torch/utils/hooks.py``.
 """
 
 import itertools
+import os
+import threading
 from collections import OrderedDict
 from weakref import ref as weak_ref
 
@@ -11,7 +13,13 @@ import cython
 
 from minigrad.errors import AutogradTypeError
 
-__all__ = ["RemovableHandle", "add_hook"]
+__all__ = ["RemovableHandle", "add_hook", "registering"]
+
+# Interpreted, two threads might each make the table of one tensor or node, and one of them be lost. Reentrant, and made anew
+# after a fork, as `claiming` in dependencies.py.
+registering = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=registering._at_fork_reinit)
 
 weak = cython.declare(object, weak_ref)     # a global of C: looked up once
 # Taking the next number is one step, so that two threads, which may hang hooks onto one leaf, never get the same.

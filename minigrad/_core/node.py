@@ -35,7 +35,7 @@ from collections import OrderedDict
 
 import cython
 
-from minigrad._core.handle import add_hook
+from minigrad._core.handle import add_hook, registering
 
 # The sequence number of AccumulateGrad: larger than any other, so that a leaf's gradient is put away as
 # soon as it is complete and its buffer can be freed.
@@ -133,12 +133,13 @@ class Node:
         What it returns, a tuple like `grad_inputs`, goes on in its place; None leaves it as it is.
         Returns a `RemovableHandle`.
         """
-        extra = self.extras()
-        if extra.post_hooks is None:
-            extra.post_hooks = OrderedDict()
-        handle = add_hook(extra.post_hooks, fn)
-        self.hooked = True
-        return handle
+        with registering:
+            extra = self.extras()
+            if extra.post_hooks is None:
+                extra.post_hooks = OrderedDict()
+            handle = add_hook(extra.post_hooks, fn)
+            self.hooked = True
+            return handle
 
     def register_prehook(self, fn):
         """Call ``fn(grad_outputs)`` before the node runs, with a tuple of tensors and Nones.
@@ -146,12 +147,13 @@ class Node:
         What it returns, a tuple of the same length, goes in in its place; None leaves it as it is.
         Returns a `RemovableHandle`.
         """
-        extra = self.extras()
-        if extra.pre_hooks is None:
-            extra.pre_hooks = OrderedDict()
-        handle = add_hook(extra.pre_hooks, fn)
-        self.hooked = True
-        return handle
+        with registering:
+            extra = self.extras()
+            if extra.pre_hooks is None:
+                extra.pre_hooks = OrderedDict()
+            handle = add_hook(extra.pre_hooks, fn)
+            self.hooked = True
+            return handle
 
     @property
     def requires_grad(self):

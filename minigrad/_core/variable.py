@@ -17,7 +17,7 @@ from collections import OrderedDict, deque
 
 import cython
 
-from minigrad._core.handle import add_hook
+from minigrad._core.handle import add_hook, registering
 from minigrad._core.meta import CPU, DType, Meta
 from minigrad._core.node import Node
 from minigrad._core.operators import Operators
@@ -201,17 +201,18 @@ class Variable(Operators):
         if not self.requires_grad:
             raise AutogradError("MG-E111", "cannot register a hook on a tensor that doesn't require gradient",
                                 fix="x.requires_grad_()")
-        extra = self.extras()
-        first: cython.bint = extra.hooks is None
-        hooks = OrderedDict() if first else extra.hooks
-        handle = add_hook(hooks, hook)
-        extra.hooks = hooks
-        node = edge_of(self)
-        if first and self._node is not None:
-            node.extras().tensor_hooks.append((self._output_number, hooks))
-        if node is not None:
-            node.hooked = True
-        return handle
+        with registering:
+            extra = self.extras()
+            first: cython.bint = extra.hooks is None
+            hooks = OrderedDict() if first else extra.hooks
+            handle = add_hook(hooks, hook)
+            extra.hooks = hooks
+            node = edge_of(self)
+            if first and self._node is not None:
+                node.extras().tensor_hooks.append((self._output_number, hooks))
+            if node is not None:
+                node.hooked = True
+            return handle
 
     def register_post_accumulate_grad_hook(self, hook):
         """Call ``hook(self)`` each time ``.grad`` of this leaf has been updated; what it returns must be None.
@@ -236,11 +237,12 @@ class Variable(Operators):
         if self.grad_fn is not None:
             raise AutogradError("MG-E111", "post accumulate grad hooks cannot be registered on non-leaf tensors",
                                 node=self.grad_fn.name(), fix="register_hook() sees the gradients of non-leaves")
-        extra = self.extras()
-        hooks = OrderedDict() if extra.post_accumulate_hooks is None else extra.post_accumulate_hooks
-        handle = add_hook(hooks, hook)
-        extra.post_accumulate_hooks = hooks
-        return handle
+        with registering:
+            extra = self.extras()
+            hooks = OrderedDict() if extra.post_accumulate_hooks is None else extra.post_accumulate_hooks
+            handle = add_hook(hooks, hook)
+            extra.post_accumulate_hooks = hooks
+            return handle
 
     def retain_grad(self):
         """Have backward keep the gradient of this non-leaf in `grad`. Does nothing on a leaf.
