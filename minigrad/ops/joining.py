@@ -189,12 +189,6 @@ def select(input, dim, index):
     return call(Select.op, (input, at, index % size))
 
 
-def slice_dim(input, dim, start, stop, step):
-    """``input[..., start:stop:step, ...]`` along `dim`, the bounds being those of a Python slice."""
-    start, stop, step = slice(start, stop, step).indices(input._meta.shape[dim])
-    return call(Slice.op, (input, dim, start, max(start, stop), step))
-
-
 def narrow(input, dim, start, length):
     """The `length` slices of `input` from `start` on along `dim`; a view. Mirrors ``torch.narrow``.
 
