@@ -14,4 +14,5 @@ from minigrad._core.views cimport check_creation, geometry_of, rebase
 
 cpdef object check_inplace(TensorBase target)
 cpdef object check_memory(TensorBase target)
+cdef object written_outside(TensorBase target)
 cpdef object write(Primitive op, TensorBase target, tuple others)

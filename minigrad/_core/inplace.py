@@ -107,11 +107,16 @@ def write(op, target, others):
     """Run `op` on `target` and `others` (tensors, numbers, whatever it takes), in place. Returns `target`."""
     state: State = current()
     if target._inference and not state.inference:
-        raise AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
-                            tensor=describe(target._meta), fix="clone() it to get a normal tensor")
+        raise written_outside(target)
     if not state.ordinary or op.kernel < 0 or not quick(op, target, others, state):
         general(op, target, others, state)
     return target
+
+
+def written_outside(target):
+    """The error for a write to an inference tensor outside of the mode."""
+    return AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
+                         tensor=describe(target._meta), fix="clone() it to get a normal tensor")
 
 
 @cython.cfunc

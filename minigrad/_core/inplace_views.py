@@ -25,7 +25,7 @@ from minigrad.errors import AutogradError
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.apply import requires_grad
-    from minigrad._core.inplace import check_inplace
+    from minigrad._core.inplace import check_inplace, written_outside
     from minigrad._core.meta import meta_of
     from minigrad._core.opnode import described, new_node
     from minigrad._core.saved import describe
@@ -64,8 +64,7 @@ def look_again(op, target, others):
 def show(target, array, name):
     """Make `array` what `target` looks at, and count the version up: `name` does it."""
     if target._inference and not current().inference:
-        raise AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
-                            tensor=describe(target._meta), fix="clone() it to get a normal tensor")
+        raise written_outside(target)
     counter = target.shared_counter()
     counter.bump(name)
     target._array = array
