@@ -57,7 +57,7 @@ def note_creation(node, state):
     node.extras().place = here()
     if not anomaly.enabled:
         return
-    metadata = node.extras().metadata
+    metadata = node.metadata
     frames = traceback.extract_stack()
     while len(frames) > 1 and frames[-1].filename.startswith(OURS):     # how we got here is of no interest
         frames.pop()
@@ -70,7 +70,7 @@ def report(node):
     """Warn about the node that has just failed: what made it, and what made that."""
     text = f"Error detected in {node.name()}."
     while True:
-        metadata = {} if node.extra is None else node.extra.metadata
+        metadata = node.metadata
         trace = metadata.get("traceback_")
         if trace is None:
             text += " No forward pass information available. Enable detect anomaly during forward pass for more information."

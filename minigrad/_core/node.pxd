@@ -52,3 +52,4 @@ cdef class Node:
     cpdef name(self)
 
 cdef object start(Node node)
+cdef object mark_retained(Node node, int number, object tensor)

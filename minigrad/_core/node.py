@@ -47,11 +47,11 @@ class NodeExtra:
     """What few nodes have: hooks, retained gradients, metadata. Made on first use."""
 
     def __init__(self):
-        self.metadata = {}
+        self.metadata = None        # whatever one wants to note on the node: a dict
         self.pre_hooks = None       # handle id -> hook(grad_outputs)
         self.post_hooks = None      # handle id -> hook(grad_inputs, grad_outputs)
         self.tensor_hooks = []      # (output number, handle id -> hook(grad)), first registered first
-        self.retains = {}           # output number -> weak reference to the tensor that retains its grad
+        self.retains = None         # output number -> weak reference to the tensor that retains its grad
         self.place = None           # (file, line) at which the node was made and saved its values, if that was noted
 
 
@@ -125,7 +125,10 @@ class Node:
     @property
     def metadata(self):
         """A dict for whatever one wants to note on this node; anomaly mode keeps its trace here."""
-        return self.extras().metadata
+        extra = self.extras()
+        if extra.metadata is None:
+            extra.metadata = {}
+        return extra.metadata
 
     def register_hook(self, fn):
         """Call ``fn(grad_inputs, grad_outputs)`` after the node has run; both are tuples of tensors and Nones.
@@ -133,13 +136,11 @@ class Node:
         What it returns, a tuple like `grad_inputs`, goes on in its place; None leaves it as it is.
         Returns a `RemovableHandle`.
         """
-        with registering:
-            extra = self.extras()
-            if extra.post_hooks is None:
-                extra.post_hooks = OrderedDict()
-            handle = add_hook(extra.post_hooks, fn)
-            self.hooked = True
-            return handle
+        if cython.compiled:     # See Note [Two threads, one table of hooks]
+            return hang_post_hook(self, fn)
+        else:
+            with registering:
+                return hang_post_hook(self, fn)
 
     def register_prehook(self, fn):
         """Call ``fn(grad_outputs)`` before the node runs, with a tuple of tensors and Nones.
@@ -147,13 +148,11 @@ class Node:
         What it returns, a tuple of the same length, goes in in its place; None leaves it as it is.
         Returns a `RemovableHandle`.
         """
-        with registering:
-            extra = self.extras()
-            if extra.pre_hooks is None:
-                extra.pre_hooks = OrderedDict()
-            handle = add_hook(extra.pre_hooks, fn)
-            self.hooked = True
-            return handle
+        if cython.compiled:     # See Note [Two threads, one table of hooks]
+            return hang_pre_hook(self, fn)
+        else:
+            with registering:
+                return hang_pre_hook(self, fn)
 
     @property
     def requires_grad(self):
@@ -200,3 +199,33 @@ def start(node):
         node.dependencies = 0
         node.needed = 0
         node.hooked = False
+
+
+@cython.cfunc
+def hang_pre_hook(node: Node, hook) -> object:
+    extra: NodeExtra = node.extras()
+    hooks = OrderedDict() if extra.pre_hooks is None else extra.pre_hooks
+    handle = add_hook(hooks, hook)
+    extra.pre_hooks = hooks
+    node.hooked = True
+    return handle
+
+
+@cython.cfunc
+def hang_post_hook(node: Node, hook) -> object:
+    extra: NodeExtra = node.extras()
+    hooks = OrderedDict() if extra.post_hooks is None else extra.post_hooks
+    handle = add_hook(hooks, hook)
+    extra.post_hooks = hooks
+    node.hooked = True
+    return handle
+
+
+def mark_retained(node: Node, number: cython.int, tensor) -> object:
+    """Have `node` keep the gradient of its output `number` in what the weak reference `tensor` refers to."""
+    extra: NodeExtra = node.extras()
+    if extra.retains is None:
+        extra.retains = {}
+    extra.retains[number] = tensor
+    node.hooked = True
+    return None

@@ -21,13 +21,14 @@ from minigrad._core.handle import add_hook, registering
 from minigrad._core.meta import CPU, DType, Meta
 from minigrad._core.node import Node
 from minigrad._core.operators import Operators
-from minigrad._core.tensor import TensorBase
+from minigrad._core.tensor import AutogradMeta, TensorBase
 from minigrad.errors import AutogradError, AutogradTypeError
 
 if not cython.compiled:
     from minigrad._core.accumulate import choose_grad_dtype, edge_of, gradient_meta
     from minigrad._core.apply import base_requires_grad
     from minigrad._core.meta import meta_of
+    from minigrad._core.node import mark_retained
     from minigrad._core.state import current
     from minigrad._core.tensor import alias, make, wrap
 
@@ -201,18 +202,11 @@ class Variable(Operators):
         if not self.requires_grad:
             raise AutogradError("MG-E111", "cannot register a hook on a tensor that doesn't require gradient",
                                 fix="x.requires_grad_()")
-        with registering:
-            extra = self.extras()
-            first: cython.bint = extra.hooks is None
-            hooks = OrderedDict() if first else extra.hooks
-            handle = add_hook(hooks, hook)
-            extra.hooks = hooks
-            node = edge_of(self)
-            if first and self._node is not None:
-                node.extras().tensor_hooks.append((self._output_number, hooks))
-            if node is not None:
-                node.hooked = True
-            return handle
+        if cython.compiled:     # See Note [Two threads, one table of hooks]
+            return hang_hook(self, hook)
+        else:
+            with registering:
+                return hang_hook(self, hook)
 
     def register_post_accumulate_grad_hook(self, hook):
         """Call ``hook(self)`` each time ``.grad`` of this leaf has been updated; what it returns must be None.
@@ -237,12 +231,11 @@ class Variable(Operators):
         if self.grad_fn is not None:
             raise AutogradError("MG-E111", "post accumulate grad hooks cannot be registered on non-leaf tensors",
                                 node=self.grad_fn.name(), fix="register_hook() sees the gradients of non-leaves")
-        with registering:
-            extra = self.extras()
-            hooks = OrderedDict() if extra.post_accumulate_hooks is None else extra.post_accumulate_hooks
-            handle = add_hook(hooks, hook)
-            extra.post_accumulate_hooks = hooks
-            return handle
+        if cython.compiled:     # See Note [Two threads, one table of hooks]
+            return hang_post_accumulate_hook(self, hook)
+        else:
+            with registering:
+                return hang_post_accumulate_hook(self, hook)
 
     def retain_grad(self):
         """Have backward keep the gradient of this non-leaf in `grad`. Does nothing on a leaf.
@@ -380,11 +373,29 @@ class Variable(Operators):
 
 
 @cython.cfunc
-def mark_retained(node: Node, number: cython.int, tensor) -> object:
-    """Have `node` keep the gradient of its output `number` in what the weak reference `tensor` refers to."""
-    node.extras().retains[number] = tensor
-    node.hooked = True
-    return None
+def hang_hook(tensor: TensorBase, hook) -> object:
+    """Hang `hook` onto `tensor`, where its node finds it."""
+    extra: AutogradMeta = tensor.extras()
+    first: cython.bint = extra.hooks is None
+    hooks = OrderedDict() if first else extra.hooks
+    handle = add_hook(hooks, hook)
+    extra.hooks = hooks
+    node = edge_of(tensor)
+    if first and tensor._node is not None:
+        node.extras().tensor_hooks.append((tensor._output_number, hooks))
+    if node is not None:
+        node.hooked = True
+    return handle
+
+
+@cython.cfunc
+def hang_post_accumulate_hook(leaf: TensorBase, hook) -> object:
+    """Hang `hook` onto `leaf`, where its AccumulateGrad finds it."""
+    extra: AutogradMeta = leaf.extras()
+    hooks = OrderedDict() if extra.post_accumulate_hooks is None else extra.post_accumulate_hooks
+    handle = add_hook(hooks, hook)
+    extra.post_accumulate_hooks = hooks
+    return handle
 
 
 def new_tensor(cls, array, requires_grad=False, device=CPU):

@@ -4,7 +4,7 @@ from minigrad._core.apply cimport base_requires_grad
 from minigrad._core.function_node cimport PyNode, function_twin
 from minigrad._core.history cimport happened
 from minigrad._core.meta cimport Meta
-from minigrad._core.node cimport Node, NodeExtra, start
+from minigrad._core.node cimport Node, NodeExtra, mark_retained, start
 from minigrad._core.opnode cimport new_node, record
 from minigrad._core.primitive cimport Plan
 from minigrad._core.saved cimport describe, short_name, spent

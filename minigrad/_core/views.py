@@ -51,7 +51,7 @@ if not cython.compiled:
     from minigrad._core.apply import base_requires_grad
     from minigrad._core.function_node import function_twin
     from minigrad._core.history import happened
-    from minigrad._core.node import start
+    from minigrad._core.node import mark_retained, start
     from minigrad._core.opnode import new_node, record
     from minigrad._core.saved import describe, short_name, spent
     from minigrad._core.state import current
@@ -210,11 +210,10 @@ def give_history(tensor: TensorBase, node: Node, number: cython.int) -> object:
 @cython.cfunc
 def move_retained(old: Node, number: cython.int, new: Node, new_number: cython.int) -> object:
     """Have `new` keep for its output `new_number` the gradient that `old` would have kept for its output `number`."""
-    if old.extra is not None:
+    if old.extra is not None and old.extra.retains is not None:
         tensor = old.extra.retains.pop(number, None)
         if tensor is not None:
-            new.extras().retains[new_number] = tensor
-            new.hooked = True
+            mark_retained(new, new_number, tensor)
     return None
 
 
