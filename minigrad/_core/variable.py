@@ -19,7 +19,6 @@ import cython
 
 from minigrad._core.handle import add_hook, registering
 from minigrad._core.meta import CPU, DType, Meta
-from minigrad._core.node import Node
 from minigrad._core.operators import Operators
 from minigrad._core.tensor import AutogradMeta, TensorBase
 from minigrad.errors import AutogradError, AutogradTypeError
