@@ -184,7 +184,8 @@ def values_of(op, names, args, outs):
 def no_forward_mode(rule):
     """The error for an op with a dual input and no jvp."""
     return AutogradNotImplementedError(
-        "MG-E300", f"Trying to use forward AD with {rule.op.name} that does not support it because it has not been implemented yet.",
+        "MG-E300", f"Trying to use forward AD with {rule.op.name} that does not support it because it has not been implemented "
+        "yet.",
         fix="give its rule a jvp beside the vjp (see minigrad/ops/base.py), detach() the dual inputs, or use reverse mode")
 
 

@@ -103,7 +103,11 @@ class Log(list):
 def rounded(values):
     if isinstance(values, list):
         return tuple([rounded(v) for v in values])
-    return round(values, 4) if values == values else "nan"
+    if isinstance(values, complex):
+        return complex(round(values.real, 4), round(values.imag, 4))
+    if values != values:
+        return "nan"
+    return round(values, 4) if abs(values) < 10 else float(f"{values:.5g}")     # float32 has no more
 
 
 def nodes_of(*roots):
