@@ -2,6 +2,10 @@
 
 from tests.parity.events import (
     errors,
+    forward_functions,
+    forward_levels,
+    forward_orders,
+    forward_writes,
     function_calls,
     function_gradients,
     function_outputs,
@@ -13,4 +17,5 @@ from tests.parity.events import (
 )
 from tests.parity.events.log import SCENARIOS, Log
 
-__all__ = ["SCENARIOS", "Log", "errors", "function_calls", "function_gradients", "function_outputs", "modules", "nested", "order", "products", "saved"]
+__all__ = ["SCENARIOS", "Log", "errors", "forward_functions", "forward_levels", "forward_orders", "forward_writes",
+           "function_calls", "function_gradients", "function_outputs", "modules", "nested", "order", "products", "saved"]

@@ -57,7 +57,7 @@ class Log(list):
 
     def plain(self, thing):
         if isinstance(thing, self.m.Tensor):
-            x = thing.detach()
+            x = self.m.zeros_like(thing) if getattr(thing, "_is_zerotensor", bool)() else thing.detach()
             return str(x.dtype).split(".")[-1], tuple(x.shape), rounded(x.tolist()), thing.requires_grad
         if isinstance(thing, (tuple, list)):
             return tuple([self.plain(part) for part in thing])
