@@ -209,7 +209,7 @@ class PyNode(Node):
                 pack, unpack = state.saved_hooks[-1]
                 kept.append(packed(value, pack, unpack, output, state))
             else:
-                kept.append(save(value, "saved_tensors", output))
+                kept.append(save(value, "saved_tensors", output, state))
         if self.saves:
             self.more = kept
         return None

@@ -26,9 +26,8 @@ from minigrad.errors import AutogradError, AutogradTypeError
 if not cython.compiled:
     from minigrad._core.anomaly import note_creation
     from minigrad._core.packed import not_saved, packed
-    from minigrad._core.saved import check, save, save_tuple, spent, with_history
+    from minigrad._core.saved import check, save, save_tuple, saved_output, spent, with_history
     from minigrad._core.state import current
-    from minigrad._core.tensor import alias
 
 # As in primitive.py.
 SHAPE = cython.declare(cython.int, 100)
@@ -57,11 +56,11 @@ class OpNode(Node):
                 pack, unpack = state.saved_hooks[-1]
                 value = packed(value, pack, unpack, output, state)
             elif slot > 2:
-                value = save(value, cython.cast(Plan, self.plan).names[slot], output)
+                value = save(value, cython.cast(Plan, self.plan).names[slot], output, state)
             else:
                 tensor = cython.cast(TensorBase, value)
                 if output != NOT_AN_OUTPUT:
-                    value = alias(tensor)
+                    value = saved_output(tensor, state)
                 elif tensor._node is not None:
                     self.interior |= 1 << slot
                 elif tensor._inference:

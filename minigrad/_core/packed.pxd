@@ -1,7 +1,8 @@
 from minigrad._core.accumulate cimport edge_of
+from minigrad._core.forward cimport tangent_of
 from minigrad._core.node cimport Node
 from minigrad._core.state cimport State
-from minigrad._core.tensor cimport TensorBase, wrap
+from minigrad._core.tensor cimport AutogradMeta, TensorBase, wrap
 
 cdef class PackedTensor:
     cdef object data
@@ -10,6 +11,7 @@ cdef class PackedTensor:
     cdef int number
     cdef int output
     cdef bint leaf
+    cdef AutogradMeta extra     # where the tangent is, in forward mode
 
     cdef object value(self, Node owner)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad.autograd import forward_ad
 from minigrad.ops import REGISTRY
 from tests.ops.cases import CASES
 
@@ -83,10 +84,9 @@ def test_jvp(case):
     arrays = case.arrays()
     rng = np.random.default_rng(1)
     directions = [rng.standard_normal(a.shape) for a in arrays]
-    forward_ad = mg.autograd.forward_ad
     with forward_ad.dual_level():
-        tangent = forward_ad.unpack_dual(case.run(mg, *[forward_ad.make_dual(mg.tensor(a), mg.tensor(d))
-                                                        for a, d in zip(arrays, directions)])).tangent
+        z = case.run(mg, *[forward_ad.make_dual(mg.tensor(a), mg.tensor(d)) for a, d in zip(arrays, directions)])
+        tangent = forward_ad.unpack_dual(z).tangent
     ahead = case.run(mg, *[mg.tensor(a + EPS * d) for a, d in zip(arrays, directions)]).numpy()
     behind = case.run(mg, *[mg.tensor(a - EPS * d) for a, d in zip(arrays, directions)]).numpy()
     expected = (ahead - behind) / (2 * EPS)
