@@ -160,7 +160,7 @@ def tensor_str(tensor, prefix="tensor("):
     if not plain:
         suffixes.append(f"dtype={tensor.dtype}")
     suffixes += history_suffix(tensor)
-    if tensor._tangent is not None and current().forward:
+    if current().forward_enabled and tensor._tangent is not None:
         suffixes.append(f"tangent={tensor._tangent}")
     line_length = len(text.rpartition("\n")[2]) + (indent if "\n" not in text else 0)
     out = prefix + text

@@ -26,7 +26,6 @@ from weakref import ref as weak_ref
 import cython
 
 from minigrad._core.given import given
-from minigrad._core.primitive import Primitive
 from minigrad._core.state import State
 from minigrad._core.tensor import AutogradMeta, TensorBase
 from minigrad.errors import AutogradNotImplementedError
@@ -185,7 +184,7 @@ def push(op, args, tensors, outs, state):
     try:
         results = op.rule.jvp_of(args, outs, tangents)
         for out, tangent in zip(outs, results if type(results) is tuple else (results,)):
-            if tangent is not None:
+            if tangent is not None and cython.cast(TensorBase, out)._meta.dtype.differentiable:
                 set_tangent(out, tangent, False)
     finally:
         state.set_modes(state.grad_enabled, state.inference, True)

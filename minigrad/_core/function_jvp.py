@@ -66,6 +66,9 @@ def give_tangent(node: PyNode, args: tuple, tangents: list, versions: list, raw:
     if result is not None and not cython.cast(TensorBase, result)._meta.fits(out._meta):
         raise AutogradError("MG-E148", "Function's jvp returned a forward gradient that is not shaped like its output",
                             node=node.name(), expected=describe(out._meta), found=describe(cython.cast(TensorBase, result)._meta))
+    if result is not None and tangent_of(result) is not None:
+        raise wrong(node, "Setting a forward grad that itself has a forward gradient at the same level is not supported.",
+                    "there are no tangents of tangents: return plain tensors from jvp")
     if modified and among(raw, args):
         for i in range(len(args)):
             if args[i] is raw and tangents[i] is not None:

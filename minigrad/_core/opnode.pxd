@@ -5,7 +5,7 @@ from minigrad._core.packed cimport PackedTensor, not_saved, packed
 from minigrad._core.primitive cimport Plan, Primitive
 from minigrad._core.saved cimport SavedTensor, SavedTuple, check, save, save_tuple, saved_output, spent, with_history
 from minigrad._core.state cimport State, current
-from minigrad._core.tensor cimport TensorBase
+from minigrad._core.tensor cimport TensorBase, alias
 from minigrad._core.watch cimport Watch
 
 cdef class OpNode(Node):

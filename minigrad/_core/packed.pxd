@@ -16,4 +16,4 @@ cdef class PackedTensor:
     cdef object value(self, Node owner)
 
 cdef object not_saved(TensorBase tensor)
-cdef PackedTensor packed(TensorBase tensor, object pack, object unpack, int output, State state)
+cdef PackedTensor packed(TensorBase tensor, object pack, object unpack, int output, State state, TensorBase shown=*)

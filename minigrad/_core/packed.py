@@ -66,15 +66,15 @@ class PackedTensor:
         return tensor
 
 
-def packed(tensor, pack, unpack, output, state):
-    """Have the pack hook make of `tensor` what will be kept."""
+def packed(tensor, pack, unpack, output, state, shown=None):
+    """Have the pack hook make of `tensor` what will be kept. `shown` is what the hook gets to see, `tensor` if that is None."""
     if tensor._inference:
         raise not_saved(tensor)
     version = tensor.version()
     grad_enabled, inference, forward = state.grad_enabled, state.inference, state.forward_enabled
     state.set_modes(False, inference, forward)
     try:
-        data = pack(tensor)
+        data = pack(tensor if shown is None else shown)
     finally:
         state.set_modes(grad_enabled, inference, forward)
     if tensor.version() != version:

@@ -285,6 +285,8 @@ class Variable(Operators):
         self._node = None
         self._output_number = 0
         self._leaf_requires_grad = False
+        if self._extra is not None:
+            self._extra.tangent = None
         return self
 
     @property

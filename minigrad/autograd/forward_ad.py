@@ -12,11 +12,11 @@ dual (forward over reverse), and tangents have a backward (reverse over forward)
 How tangents travel: ``minigrad/_core/forward.py``. Mirrors ``torch/autograd/forward_ad.py``.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from minigrad._core import forward
 from minigrad._core.state import current
-from minigrad.autograd.grad_mode import Mode, decorated
+from minigrad.autograd.grad_mode import Mode, decorated  # pyright: ignore[reportAttributeAccessIssue]
 from minigrad.errors import AutogradError, AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
 
@@ -121,19 +121,20 @@ def make_dual(tensor, tangent, *, level=None):
             raise TensorValueError("MG-E292", f"Expected {name} to be floating point or complex, but got: {x.dtype}",
                                    fix="only these have derivatives: convert it, x.float()")
     if level != _current_level:
-        raise AutogradError("MG-E292", "Invalid level given to make_dual", expected=f"level {_current_level}", found=f"level {level}")
+        raise AutogradError("MG-E292", "Invalid level given to make_dual", expected=f"level {_current_level}",
+                            found=f"level {level}")
     if forward.tangent_of(tensor) is not None:
-        raise AutogradError("MG-E292", "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
-                            f"{level} is not supported.", fix="make it from the primal: unpack_dual(x).primal")
+        raise AutogradError("MG-E292", "Making a dual Tensor based on a Tensor that already has a forward gradient at the same "
+                            f"level {level} is not supported.", fix="make it from the primal: unpack_dual(x).primal")
     if current().inference:
         return _plain_view(tensor)
     if forward.tangent_of(tangent) is not None:
-        raise AutogradError("MG-E292", f"Setting a forward grad that itself has a forward gradient at the same level {level} is not "
-                            "supported.", fix="there are no tangents of tangents: unpack_dual(t).primal")
+        raise AutogradError("MG-E292", f"Setting a forward grad that itself has a forward gradient at the same level {level} is "
+                            "not supported.", fix="there are no tangents of tangents: unpack_dual(t).primal")
     if tensor.shape != tangent.shape:
-        raise AutogradError("MG-E292", "Trying to set a forward gradient that has a different size than that of the original Tensor, "
-                            f"this is not supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of "
-                            f"size {list(tangent.shape)}.", fix="a tangent has the shape of its tensor")
+        raise AutogradError("MG-E292", "Trying to set a forward gradient that has a different size than that of the original "
+                            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given forward "
+                            f"gradient is of size {list(tangent.shape)}.", fix="a tangent has the shape of its tensor")
     with _set_fwd_grad_enabled(False):
         dual = _plain_view(tensor)
         forward.set_tangent(dual, tangent, False)
@@ -168,12 +169,12 @@ def unpack_dual(tensor, *, level=None):
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):
         raise AutogradTypeError("MG-E292", f"unpack_dual(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
-    tangent = forward.tangent_of(tensor) if current().forward else None
+    tangent: Any = forward.tangent_of(tensor) if current().forward_enabled else None
     with _set_fwd_grad_enabled(False):
         return UnpackedDualTensor(_plain_view(tensor), tangent)
 
 
-def _plain_view(tensor):
+def _plain_view(tensor) -> Tensor:
     """The whole of `tensor` as a view of it that has no tangent."""
     view = tensor.view_as(tensor)
     forward.set_primal(view)

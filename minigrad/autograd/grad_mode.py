@@ -246,7 +246,7 @@ class inference_mode(Mode):
         self.mode = mode
 
     def enter(self, state):
-        state.set_modes(not self.mode, bool(self.mode), state.forward_enabled)
+        state.set_modes(not self.mode, bool(self.mode), not self.mode)
 
     def clone(self):
         return inference_mode(self.mode)
