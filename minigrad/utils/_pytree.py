@@ -3,7 +3,7 @@
     {"w": a, "b": [b, None]}   --tree_flatten-->   [a, b, None]  +  a spec, the shape of the tree
                                <--tree_unflatten--
 
-Nodes are tuples, lists, dicts, OrderedDicts, defaultdicts, deques, named tuples, and classes that were registered;
+Nodes are tuples, sizes, lists, dicts, OrderedDicts, defaultdicts, deques, named tuples, and classes that were registered;
 all else is a leaf, None too. A dict is walked in the order of its keys' insertion, so the leaves of two equal dicts
 may stand in different order; two trees are matched by key.
 
@@ -16,6 +16,8 @@ Mirrors ``torch/utils/_pytree.py``.
 import atexit
 import functools
 
+from minigrad._core.meta import Size
+
 __all__ = ["register_pytree_node", "tree_all", "tree_any", "tree_flatten", "tree_leaves", "tree_map", "tree_map_",
            "tree_structure", "tree_unflatten"]
 
@@ -24,8 +26,9 @@ NAMESPACE = "minigrad"
 
 @functools.cache
 def _optree():
-    """The library, told once that dicts keep their order in our namespace."""
+    """The library, told once that dicts keep their order in our namespace, and what a `Size` is."""
     import optree
+    optree.register_pytree_node(Size, lambda size: (size, None), lambda context, children: Size(children), namespace=NAMESPACE)
     order = optree.dict_insertion_ordered(True, namespace=NAMESPACE)
     order.__enter__()
     atexit.register(order.__exit__, None, None, None)       # until then it holds

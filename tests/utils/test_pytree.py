@@ -92,12 +92,15 @@ def test_a_registered_class(m):
     back = p.tree_map(lambda x: 10 * x, Pair(1, (2, 3), "n"))
     assert (back.a, back.b, back.name) == (10, (20, 30), "n")
     with pytest.raises(ValueError):
-        p.register_pytree_node(Pair, lambda pair: ([], None), lambda children, name: pair)
+        p.register_pytree_node(Pair, lambda pair: ([], None), lambda children, name: children)
 
 
-def test_tensors_are_leaves_and_sizes_too(m):
-    leaves = pytree(m).tree_leaves({"x": m.ones(2, 3), "shape": m.ones(2, 3).shape})
-    assert len(leaves) == 2 and isinstance(leaves[0], m.Tensor) and tuple(leaves[1]) == (2, 3)
+def test_tensors_are_leaves_and_sizes_are_tuples(m):
+    x = m.ones(2, 3)
+    leaves, spec = pytree(m).tree_flatten({"x": x, "shape": x.shape, "max": x.max(0)})
+    assert leaves[0] is x and leaves[1:3] == [2, 3] and [y.tolist() for y in leaves[3:]] == [[1, 1, 1], [0, 0, 0]]
+    back = pytree(m).tree_unflatten(leaves, spec)
+    assert type(back["shape"]) is m.Size and back["shape"] == x.shape and back["max"].values is leaves[3]
 
 
 @ours
