@@ -28,7 +28,8 @@ NAMESPACE = "minigrad"
 def _optree():
     """The library, told once that dicts keep their order in our namespace, and what a `Size` is."""
     import optree
-    optree.register_pytree_node(Size, lambda size: (size, None), lambda context, children: Size(children), namespace=NAMESPACE)
+    # Leaves that are put back need not be integers any more: a tuple can hold them.
+    optree.register_pytree_node(Size, lambda size: (size, None), lambda context, children: children, namespace=NAMESPACE)
     order = optree.dict_insertion_ordered(True, namespace=NAMESPACE)
     order.__enter__()
     atexit.register(order.__exit__, None, None, None)       # until then it holds
