@@ -1,15 +1,14 @@
-"""What the functions of ``functional.py`` and ``func/`` share: their arguments, checked and made ready, and a few steps.
+"""The arguments and results of the functions in ``functional.py``, checked and made ready.
 
     prepared(inputs)            fresh variables in place of the inputs: what the user's function is called with
-    gradients(outs, ins, v)     autograd.grad that takes outputs without history, and returns None where nothing arrives
+    default_or_checked(v, ...)  the vector of a product
+    check_...                   what the user's function has returned
     filled(grads, like, ...)    zeros for None, or, when strict, the error that says who is independent of whom
-    linearized(outs, ins)       v -> J v, by two backwards
 
 Mirrors the helpers of ``torch/autograd/functional.py``.
 """
 
-from minigrad import autograd
-from minigrad.creation import zeros, zeros_like
+from minigrad.creation import zeros_like
 from minigrad.errors import AutogradError, AutogradTypeError
 from minigrad.tensor import Tensor
 
@@ -94,19 +93,16 @@ def check_first(firsts, strict):
                                 f"respect to input {i} is independent of the input. This is not allowed in strict mode.", fix=TWICE)
 
 
+def check_second(g, i, which="jacobian"):
+    """Strict, with create_graph: the result can be differentiated further."""
+    if not g.requires_grad:
+        raise independent(f"The {which} of the user-provided function is independent of input {i}.", " when create_graph=True")
+
+
 def independent(what, when=""):
     """The error of strict mode."""
     return AutogradError("MG-E253", f"{what} This is not allowed in strict mode{when}.",
                          fix="use the input, or leave strict=True out to get zeros")
-
-
-def gradients(outputs, inputs, vectors=None, create_graph=False, retain_graph=None):
-    """The gradients of those outputs that have one; None for an input that has no part in them."""
-    vectors = vectors or [None] * len(outputs)
-    chosen = [(y, v) for y, v in zip(outputs, vectors) if y is not None and y.requires_grad]
-    if not chosen:
-        return (None,) * len(inputs)
-    return autograd.grad([y for y, _ in chosen], inputs, [v for _, v in chosen], retain_graph, create_graph, allow_unused=True)
 
 
 def filled(grads, like, strict=False, create_graph=False, first="output", second="jacobian"):
@@ -114,32 +110,6 @@ def filled(grads, like, strict=False, create_graph=False, first="output", second
     for i, g in enumerate(grads):
         if strict and g is None:
             raise independent(f"The {first} of the user-provided function is independent of input {i}.")
-        if strict and create_graph and not g.requires_grad:
-            raise independent(f"The {second} of the user-provided function is independent of input {i}.", " when create_graph=True")
+        if strict and create_graph:
+            check_second(g, i, second)
     return tuple([zeros_like(x).detach() if g is None else g for g, x in zip(grads, like)])
-
-
-def linearized(outputs, inputs):
-    """The linear map v -> J v of the inputs' space, of a graph that is there already: ``(function of v, whether strictly so)``.
-
-    The gradients Jᵀ u are linear in u, whatever u is; so their own gradient with respect to u, in the direction v, is J v. That
-    costs two backwards, exact to rounding, and works for whatever can be differentiated twice. Mirrors the "double backward trick"
-    of ``torch.autograd.functional.jvp``.
-    """
-    dummies = [zeros_like(y, requires_grad=True) if y.requires_grad else None for y in outputs]
-    pulled = gradients(outputs, inputs, dummies, create_graph=True)
-    wanted = [u for u in dummies if u is not None]
-
-    def pushed(vectors, create_graph):
-        found = iter(gradients(pulled, wanted, vectors, create_graph, True) if wanted else ())
-        return [None if u is None else next(found) for u in dummies]
-
-    return pulled, pushed
-
-
-def unit_vectors(x):
-    """The tensors of the shape and dtype of `x` that are 1 at one place, in order."""
-    for i in range(x.numel()):
-        unit = zeros(x.numel(), dtype=x.dtype, device=x.device)
-        unit[i] = 1
-        yield unit.view(x.shape)

@@ -1,7 +1,7 @@
 """Derivatives of functions: Jacobians, Hessians, and their products with vectors, of ``f: tensors -> tensors``.
 
     vjp(f, x, v)        (f(x), vᵀ J)            one backward
-    jvp(f, x, v)        (f(x), J v)             two: Note in `linearized`
+    jvp(f, x, v)        (f(x), J v)             two
     jacobian(f, x)      J                       one backward for each element of f(x)
     hessian(f, x)       H, of an f that returns one number
     vhp(f, x, v)        (f(x), vᵀ H)            a backward through a backward
@@ -22,19 +22,16 @@ from minigrad.autograd._functional_arguments import (
     as_tuple,
     check_first,
     check_outputs,
+    check_second,
     check_single,
     default_or_checked,
     filled,
-    gradients,
     independent,
-    linearized,
     prepared,
-    unit_vectors,
 )
+from minigrad.autograd._jacobians import gradients, jacobian_columns, jacobian_rows, linearized
 from minigrad.autograd.grad_mode import inference_mode
-from minigrad.creation import zeros, zeros_like
 from minigrad.errors import AutogradAssertionError, AutogradError, AutogradNotImplementedError
-from minigrad.ops import stack
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -100,12 +97,11 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         is_given_tuple, given = as_tuple(inputs, "inputs", "jvp")
         v = default_or_checked(v, given, is_given_tuple, OF_INPUT, create_graph, "jvp")
         _, inputs, is_outputs_tuple, outputs = called(func, inputs, "jvp", create_graph, strict)
-        pulled, pushed = linearized(outputs, inputs)
+        pulled, push = linearized(outputs, inputs)
         check_first(pulled, strict)
-        product = filled(pushed(v, create_graph), outputs)
-        for i, g in enumerate(product):
-            if strict and create_graph and not g.requires_grad:
-                raise independent(f"The jacobian of the user-provided function is independent of input {i}.", " when create_graph=True")
+        product = filled(push(v, create_graph), outputs)
+        for i, g in enumerate(product if strict and create_graph else ()):
+            check_second(g, i)
         return as_given(outputs, is_outputs_tuple, create_graph), as_given(product, is_outputs_tuple, create_graph)
 
 
@@ -113,7 +109,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     """The Jacobian: the derivative of each element of the outputs with respect to each element of the inputs.
 
     Args:
-        func: tensors -> a tensor or a tuple of tensors, of real numbers.
+        func: tensors -> a tensor or a tuple of tensors.
         inputs (Tensor or tuple of Tensor): where.
         create_graph (bool): the result can be differentiated.
         strict (bool): an error instead of zeros where an output does not depend on an input.
@@ -126,7 +122,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 
     Raises:
         TypeError: inputs or outputs are neither a tensor nor a tuple of tensors.
-        RuntimeError: an output is complex; what `strict` finds; `strict` with `vectorize` or ``"forward-mode"``.
+        RuntimeError: an output is complex, by rows; what `strict` finds; `strict` with `vectorize` or ``"forward-mode"``.
         NotImplementedError: ``"forward-mode"`` without `vectorize`, or with `create_graph`.
         AssertionError: there is no such strategy.
 
@@ -143,14 +139,13 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     check_strategy(strategy, vectorize, create_graph, strict)
     with inference_mode(False):
         is_inputs_tuple, inputs, is_outputs_tuple, outputs = called(func, inputs, "jacobian", create_graph, strict)
-        for y in outputs:
-            if y.is_complex() or strategy == "forward-mode" and any(x.is_complex() for x in inputs):
-                raise AutogradError("MG-E252", "grad can be implicitly created only for real scalar outputs but got "
-                                    f"minigrad.{y.dtype.name}", fix="take .real and .imag, and the Jacobian of each")
-        rows = columns(outputs, inputs) if strategy == "forward-mode" else [
-            blocks(y, i, inputs, create_graph, strict) for i, y in enumerate(outputs)]
-        found = tuple([as_given(row, is_inputs_tuple, create_graph) for row in rows])
-        return as_given(found, is_outputs_tuple)
+        if strategy == "forward-mode":
+            _, push = linearized(outputs, inputs)
+            found = jacobian_columns(outputs, inputs, push)
+        else:
+            check_real(outputs)
+            found = jacobian_rows(outputs, inputs, create_graph, strictly(create_graph) if strict else None)
+        return as_given(tuple([as_given(blocks, is_inputs_tuple, create_graph) for blocks in found]), is_outputs_tuple)
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
@@ -255,8 +250,8 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
         is_tuple, inputs, v, output, firsts = twice(func, inputs, v, "hvp", create_graph, strict)
         check_first(firsts, strict)
         firsts = filled(firsts, inputs)
-        _, pushed = linearized(firsts, inputs)
-        product = filled(pushed(v, create_graph), inputs, strict, create_graph, "jacobian", "hessian")
+        _, push = linearized(firsts, inputs)
+        product = filled(push(v, create_graph), inputs, strict, create_graph, "jacobian", "hessian")
         return as_given(output, False, create_graph), as_given(product, is_tuple, create_graph)
 
 
@@ -282,6 +277,25 @@ def twice(func, inputs, v, function, create_graph, strict):
     return is_tuple, inputs, v, output, gradients(output, inputs, create_graph=True)
 
 
+def check_real(outputs):
+    """A row of the Jacobian is the gradient of a real number."""
+    for y in outputs:
+        if y.is_complex():
+            raise AutogradError("MG-E252", "grad can be implicitly created only for real scalar outputs but got "
+                                f"minigrad.{y.dtype.name}", fix="take .real and .imag, and the Jacobian of each; or the columns: "
+                                'strategy="forward-mode", vectorize=True')
+
+
+def strictly(create_graph):
+    """The check that strict mode makes of each row of a Jacobian."""
+    def check(i, k, g):
+        if g is None:
+            raise independent(f"Output {i} of the user-provided function is independent of input {k}.")
+        if create_graph:
+            check_second(g, k)
+    return check
+
+
 def check_strategy(strategy, vectorize, create_graph, strict):
     """What goes together."""
     if strategy not in ("forward-mode", "reverse-mode"):
@@ -299,37 +313,3 @@ def check_strategy(strategy, vectorize, create_graph, strict):
     if strict and vectorize:
         raise AutogradError("MG-E254", "jacobian: `strict=True` and `vectorize=True` are not supported together.",
                             fix="strict=False or vectorize=False")
-
-
-def blocks(y, number, inputs, create_graph, strict):
-    """The Jacobians of one output with respect to all inputs, by rows."""
-    rows = [gradients((y,), inputs, (unit,), create_graph, True) for unit in unit_vectors(y)]
-    found = []
-    for k, x in enumerate(inputs):
-        column = [row[k] for row in rows]
-        for g in column:
-            if strict and g is None:
-                raise independent(f"Output {number} of the user-provided function is independent of input {k}.")
-            if strict and create_graph and not g.requires_grad:
-                raise independent(f"The jacobian of the user-provided function is independent of input {k}.", " when create_graph=True")
-        if not column or column[0] is None:         # a graph leads from y to x or it does not, for all elements
-            found.append(zeros(tuple(y.shape) + tuple(x.shape), dtype=x.dtype, device=x.device))
-        else:
-            found.append(stack(column).reshape(tuple(y.shape) + tuple(x.shape)))
-    return tuple(found)
-
-
-def columns(outputs, inputs):
-    """The Jacobians of all outputs with respect to all inputs, by columns."""
-    _, pushed = linearized(outputs, inputs)
-    nothing = [zeros_like(x) for x in inputs]
-    found = [[] for _ in outputs]
-    for k, x in enumerate(inputs):
-        images = [pushed([*nothing[:k], unit, *nothing[k + 1:]], False) for unit in unit_vectors(x)]
-        for row, y, *column in zip(found, outputs, *images):
-            shape = tuple(y.shape) + tuple(x.shape)
-            if not column or column[0] is None:
-                row.append(zeros(shape, dtype=y.dtype, device=y.device))
-            else:
-                row.append(stack(column, -1).reshape(shape))
-    return [tuple(row) for row in found]
