@@ -52,7 +52,7 @@ def default_or_checked(v, like, like_is_tuple, which, create_graph, function):
         return (zeros_like(like[0]).detach() + 1,)
     _, v = as_tuple(v, "v", function)
     v = prepared(v, create_graph, need_graph=False)
-    if len(v) != len(like) or not like_is_tuple and len(v) != 1:
+    if len(v) != len(like):
         if like_is_tuple:
             raise AutogradError("MG-E251", f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}.")
         raise AutogradError("MG-E251", "The given v should contain a single Tensor.", found=f"{len(v)} of them")
@@ -78,8 +78,8 @@ def check_outputs(outputs, strict):
     """Strict: each output has a history."""
     for i, y in enumerate(outputs):
         if strict and not y.requires_grad:
-            raise AutogradError("MG-E253", f"Output {i} of the user-provided function does not require gradients. The outputs must be "
-                                "computed in a differentiable manner from the input when running in strict mode.",
+            raise AutogradError("MG-E253", f"Output {i} of the user-provided function does not require gradients. The outputs must "
+                                "be computed in a differentiable manner from the input when running in strict mode.",
                                 fix="do not detach it or compute it under no_grad(); or leave strict=True out for zeros")
 
 
@@ -89,8 +89,9 @@ def check_first(firsts, strict):
         if strict and g is None:
             raise independent(f"The output of the user-provided function is independent of input {i}.")
         if strict and not g.requires_grad:
-            raise AutogradError("MG-E253", "While computing the hessian, found that the jacobian of the user-provided function with "
-                                f"respect to input {i} is independent of the input. This is not allowed in strict mode.", fix=TWICE)
+            raise AutogradError("MG-E253", "While computing the hessian, found that the jacobian of the user-provided function "
+                                f"with respect to input {i} is independent of the input. This is not allowed in strict mode.",
+                                fix=TWICE)
 
 
 def check_second(g, i, which="jacobian"):

@@ -64,12 +64,12 @@ def jacobian_rows(outputs, inputs, create_graph=False, check=None):
     return found
 
 
-def jacobian_columns(outputs, inputs, push, create_graph=False):
-    """The Jacobian by columns, `push` being the map of `linearized`: for each output a tuple of its blocks."""
+def jacobian_columns(outputs, inputs, push):
+    """The Jacobian by columns, `push` being v -> J v: for each output a tuple of its blocks."""
     nothing = [zeros_like(x) for x in inputs]
     found = [[] for _ in outputs]
     for k, x in enumerate(inputs):
-        images = [push([*nothing[:k], unit, *nothing[k + 1:]], create_graph) for unit in unit_vectors(x)]
+        images = [push([*nothing[:k], unit, *nothing[k + 1:]]) for unit in unit_vectors(x)]
         for i, y in enumerate(outputs):
             found[i].append(block([image[i] for image in images], -1, y, x, y.dtype))
     return [tuple(blocks) for blocks in found]

@@ -141,7 +141,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         is_inputs_tuple, inputs, is_outputs_tuple, outputs = called(func, inputs, "jacobian", create_graph, strict)
         if strategy == "forward-mode":
             _, push = linearized(outputs, inputs)
-            found = jacobian_columns(outputs, inputs, push)
+            found = jacobian_columns(outputs, inputs, lambda v: push(v, False))
         else:
             check_real(outputs)
             found = jacobian_rows(outputs, inputs, create_graph, strictly(create_graph) if strict else None)
@@ -299,7 +299,8 @@ def strictly(create_graph):
 def check_strategy(strategy, vectorize, create_graph, strict):
     """What goes together."""
     if strategy not in ("forward-mode", "reverse-mode"):
-        raise AutogradAssertionError("MG-E254", 'Expected strategy to be either "forward-mode" or "reverse-mode".', found=repr(strategy),
+        raise AutogradAssertionError("MG-E254", 'Expected strategy to be either "forward-mode" or "reverse-mode".',
+                                     found=repr(strategy),
                                      fix='"forward-mode" if there are fewer inputs than outputs, otherwise "reverse-mode"')
     if strategy == "forward-mode":
         against = 'and `strategy="forward-mode"` are not supported together (yet).'
@@ -308,8 +309,8 @@ def check_strategy(strategy, vectorize, create_graph, strict):
         if strict:
             raise AutogradError("MG-E254", f"jacobian: `strict=True` {against}", fix='strategy="reverse-mode"')
         if not vectorize:
-            raise AutogradNotImplementedError("MG-E254", "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only "
-                                              "implemented for `vectorize=True`.", fix="vectorize=True")
+            raise AutogradNotImplementedError("MG-E254", "Computing Jacobian using forward-AD or forward-over-reverse Hessian is "
+                                              "only implemented for `vectorize=True`.", fix="vectorize=True")
     if strict and vectorize:
         raise AutogradError("MG-E254", "jacobian: `strict=True` and `vectorize=True` are not supported together.",
                             fix="strict=False or vectorize=False")
