@@ -80,7 +80,8 @@ def check_numbers(leaves, what):
     """A tangent goes with numbers that can move a little."""
     for x in leaves:
         if not (x.is_floating_point() or x.is_complex()):
-            raise TensorValueError("MG-E255", f"Expected {what} to be floating point or complex, but got: {x.dtype}", fix="x.float()")
+            raise TensorValueError("MG-E255", f"Expected {what} to be floating point or complex, but got: {x.dtype}",
+                                   fix="x.float()")
 
 
 def drawn(spec):

@@ -91,8 +91,8 @@ def differentiate(func, argnums, has_aux, args, kwargs):
                                 fix="return the number that is to be differentiated; vjp and jacrev take trees")
         if output.ndim:
             raise AutogradError("MG-E252", f"{GRAD}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} "
-                                "dims. Maybe you wanted to use the vjp or jacrev APIs instead?", found=f"shape {list(output.shape)}",
-                                fix="reduce it, for instance with .sum() or .mean()")
+                                "dims. Maybe you wanted to use the vjp or jacrev APIs instead?",
+                                found=f"shape {list(output.shape)}", fix="reduce it, for instance with .sum() or .mean()")
         level.end()
         found = gradients((output,), variables, create_graph=level.leads_outside(output))
         found = [zeros_like(x).detach() if g is None else g for g, x in zip(found, leaves)]
