@@ -16,7 +16,7 @@ Mirrors ``torch/autograd/functional.py``.
 
 from minigrad import autograd
 from minigrad.creation import zeros, zeros_like
-from minigrad.ops import stack
+from minigrad.ops.joining import stack
 
 
 def gradients(outputs, inputs, vectors=None, create_graph=False, retain_graph=None):
@@ -57,9 +57,10 @@ def jacobian_rows(outputs, inputs, create_graph=False, check=None):
     found = []
     for i, y in enumerate(outputs):
         rows = [gradients((y,), inputs, (unit,), create_graph, True) for unit in unit_vectors(y)]
-        for row in rows if check else ():
-            for k, g in enumerate(row):
-                check(i, k, g)
+        if check is not None:
+            for row in rows:
+                for k, g in enumerate(row):
+                    check(i, k, g)
         found.append(tuple([block([row[k] for row in rows], 0, y, x, x.dtype) for k, x in enumerate(inputs)]))
     return found
 
@@ -80,4 +81,4 @@ def block(slices, dim, y, x, dtype):
     shape = tuple(y.shape) + tuple(x.shape)
     if not slices or slices[0] is None:
         return zeros(shape, dtype=dtype, device=y.device)
-    return stack(slices, dim).reshape(shape)
+    return stack(slices, dim).reshape(shape)    # pyright: ignore[reportAttributeAccessIssue]
