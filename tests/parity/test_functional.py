@@ -4,12 +4,12 @@ import pytest
 import torch
 
 from tests.autograd import test_functional as _functional
+from tests.func import test_grad as _grad
 
-for _module in (_functional,):
+for _module in (_functional, _grad):
     for _name, _test in list(vars(_module).items()):
         if _name.startswith("test_") and not getattr(_test, "ours", False):
-            assert _name not in globals(), f"two tests are called {_name}: one would hide the other"
-            globals()[_name] = _test
+            globals()[f"{_name}_of_{_module.__name__.rpartition('_')[2]}"] = _test
 
 
 @pytest.fixture
