@@ -110,8 +110,6 @@ def test_second_derivatives(case, name):
 @pytest.mark.parametrize("options", [{"vectorize": True}, {"vectorize": True, "strategy": "forward-mode"}], ids=["rows", "columns"])
 def test_vectorized(case, options):
     f, arrays = FUNCTIONS[case]
-    if case == "written" and "strategy" in options:
-        pytest.skip("PyTorch's vmap cannot write in place there")
     agree(*[m.autograd.functional.jacobian(lambda *inputs, m=m: f(m, *inputs), tensors(m, arrays), **options) for m in (mg, torch)])
 
 
@@ -167,16 +165,12 @@ def test_jvp(case):
 @pytest.mark.parametrize("name", ["jacrev", "jacfwd"])
 def test_jacobians(case, name):
     f, arrays = FUNCTIONS[case]
-    if case == "written":
-        pytest.skip("PyTorch's vmap cannot write in place there")
     agree(*[getattr(m.func, name)(on_tree(lambda *inputs, m=m: f(m, *inputs)))(as_tree(tensors(m, arrays))) for m in (mg, torch)])
 
 
 @CASE
 def test_hessian(case):
     f, arrays = FUNCTIONS[case]
-    if case == "written":
-        pytest.skip("PyTorch's vmap cannot write in place there")
     found = []
     for m in (mg, torch):
         one = number(m, f)
