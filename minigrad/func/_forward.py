@@ -3,8 +3,11 @@
 Mirrors ``torch/_functorch/eager_transforms.py``.
 """
 
+from contextlib import ExitStack
+
 from minigrad.autograd._jacobians import linearized
-from minigrad.autograd.grad_mode import inference_mode, is_grad_enabled
+from minigrad.autograd.forward_ad import enter_dual_level, exit_dual_level, make_dual, unpack_dual
+from minigrad.autograd.grad_mode import inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
 from minigrad.creation import zeros_like
 from minigrad.errors import AutogradError
 from minigrad.func._arguments import check_numbers, drawn, flat_outputs, flat_tensors, with_aux
@@ -40,8 +43,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     (tensor([3., 6.]), tensor([13., 20.]))
     """
     leaves, spec, directions = checked(primals, tangents)
-    point = Linearization(func, leaves, lambda new: tree_unflatten(new, spec), has_aux, JVP)
-    moved = point.push(directions)
+    point, moved = pushed(func, leaves, lambda new: tree_unflatten(new, spec), directions, has_aux)
     if strict and any([dy is None for dy in moved]):
         raise AutogradError("MG-E253", "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. "
                             "This is not allowed with strict=True.", fix="leave strict=True out to get zeros")
@@ -85,38 +87,71 @@ def linearize(func, *primals):
                                         f"doesn't match the {what} {getattr(x, what)} of the corresponding primal.")
         return point.result(point.push(directions))[1]
 
-    return point.released, jvp_fn
+    return point.output, jvp_fn
 
 
-class Linearization:
-    """A function at a point: its outputs there, and `push`, the map v -> J v. See ``minigrad/autograd/_jacobians.py``.
+class Point:
+    """What a function has returned at a point: its outputs, flat and as a tree, and aux."""
+
+    def __init__(self, result, has_aux, call):
+        self.has_aux = has_aux
+        self.output, self.aux = with_aux(result, has_aux, call)
+        self.outputs, self.spec = flat_outputs(self.output, call)
+
+    def result(self, moved):
+        """``(output, J v)`` or ``(output, J v, aux)``, as trees. None moves by zero."""
+        moved = [zeros_like(y).detach() if dy is None else dy for dy, y in zip(moved, self.outputs)]
+        moved = tree_unflatten(moved, self.spec)
+        return (self.output, moved, self.aux) if self.has_aux else (self.output, moved)
+
+
+def pushed(func, leaves, arguments, directions, has_aux):
+    """``(Point, J v)`` of `func` at ``arguments(leaves)``: the tangents of its outputs as a list, None for what does not move.
+
+    By one pass forward with dual tensors; or, if such a pass is on its way already, of which there can be only one, by two
+    backwards on its dual tensors.
+    """
+    try:
+        level = enter_dual_level()
+    except AutogradError:
+        point = Linearization(func, leaves, arguments, has_aux, JVP)
+        return point, point.push(directions)
+    try:
+        with ExitStack() as modes:
+            if is_inference_mode_enabled():                 # where there are no tangents
+                modes.enter_context(inference_mode(False))
+                modes.enter_context(no_grad())
+            duals = [make_dual(x, v) for x, v in zip(leaves, directions)]
+            point = Point(func(*arguments(duals)), has_aux, JVP)
+            unpacked = [unpack_dual(y) for y in point.outputs]
+            point.outputs = [y if dual.tangent is None else dual.primal for y, dual in zip(point.outputs, unpacked)]
+            point.output = tree_unflatten(point.outputs, point.spec)
+            return point, [dual.tangent for dual in unpacked]
+    finally:
+        exit_dual_level(level=level)
+
+
+class Linearization(Point):
+    """A function at a point, and `push`, the map v -> J v, by the graph of one call. See ``minigrad/autograd/_jacobians.py``.
 
     `leaves` are the tensors that move, and ``arguments(leaves)`` what `func` is called with.
     """
 
     def __init__(self, func, leaves, arguments, has_aux, call):
         self.level = level = Level()
-        self.has_aux = has_aux
-        with inference_mode(False):
-            self.variables = [level.variable(x) for x in leaves]
-            output, aux = with_aux(func(*arguments(self.variables)), has_aux, call)
-            self.outputs, self.spec = flat_outputs(output, call)
+        with inference_mode(False):                         # which enables gradients too
+            variables = [level.variable(x) for x in leaves]
+            super().__init__(func(*arguments(variables)), has_aux, call)
             level.end()
             self.wanted = any([level.leads_outside(y) for y in self.outputs])
-            self.released, self.aux = level.released((output, aux))
-            _, self._push = linearized(self.outputs, self.variables)
+            self.output, self.aux = level.released((self.output, self.aux))
+            _, self._push = linearized(self.outputs, variables)
 
     def push(self, directions):
         """J v, as a list; None for an output that depends on no variable."""
         create_graph = is_grad_enabled() and (self.wanted or any([v.requires_grad for v in directions]))
         with inference_mode(False):
-            return self._push(directions, create_graph)
-
-    def result(self, moved):
-        """``(output, J v)`` or ``(output, J v, aux)``, as trees."""
-        moved = [zeros_like(y).detach() if dy is None else dy for dy, y in zip(moved, self.outputs)]
-        moved = self.level.released(tree_unflatten(moved, self.spec))
-        return (self.released, moved, self.aux) if self.has_aux else (self.released, moved)
+            return self.level.released(self._push(directions, create_graph))
 
 
 def checked(primals, tangents):

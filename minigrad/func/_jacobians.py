@@ -108,7 +108,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
                               lambda new: replaced(argnums, args, tree_unflatten(new, spec)), has_aux, JVP)
         check_real("jacfwd", point.outputs, "outputs")
         found = jacobian_columns(point.outputs, leaves, point.push)
-        found = point.level.released(nested(found, point.spec, spec))
+        found = nested(found, point.spec, spec)
         return (found, point.aux) if has_aux else found
     return jacobian
 

@@ -24,6 +24,8 @@ Mirrors ``torch/_functorch/eager_transforms.py`` and ``aten/src/ATen/functorch/T
 import weakref
 
 from minigrad._core.accumulate import AccumulateGrad
+from minigrad._core.forward import tangent_of
+from minigrad.autograd.forward_ad import make_dual
 from minigrad.autograd.grad_mode import is_grad_enabled
 from minigrad.tensor import Tensor
 from minigrad.utils._pytree import tree_map
@@ -40,10 +42,14 @@ class Level:
         self.inside = set()                     # nodes from which no path leads outside
 
     def variable(self, x):
-        """A variable of this level with the value of `x`."""
+        """A variable of this level with the value of `x`, and its tangent if it has one."""
         if self.recording and x.requires_grad:
             return x.view_as(x)
-        y = (x.clone() if x.is_inference() else x.detach()).requires_grad_()
+        y = x.clone() if x.is_inference() else x.detach()
+        tangent = tangent_of(x)
+        if tangent is not None:
+            y = make_dual(y, tangent)
+        y.requires_grad_()
         self.fresh.append(y)
         return y
 
@@ -55,7 +61,11 @@ class Level:
         self.fresh.clear()
 
     def leads_outside(self, x):
-        """Whether somebody around this level may want to differentiate `x`."""
+        """Whether somebody around this level may want to differentiate `x`, or its tangent."""
+        tangent = tangent_of(x)
+        return self._history_leads_outside(x) or (tangent is not None and self._history_leads_outside(tangent))
+
+    def _history_leads_outside(self, x):
         if not (self.recording and x.requires_grad):
             return False
         if x.is_leaf:
@@ -77,6 +87,9 @@ class Level:
         return tree_map(self._released, tree)
 
     def _released(self, x):
-        if not isinstance(x, Tensor) or not x.requires_grad or self.leads_outside(x):
+        if not isinstance(x, Tensor) or not x.requires_grad or self._history_leads_outside(x):
             return x
-        return x if x.is_leaf and id(x) not in _ended else x.detach()
+        if x.is_leaf and id(x) not in _ended:           # a leaf of the user's, under no_grad
+            return x
+        tangent = tangent_of(x)
+        return x.detach() if tangent is None else make_dual(x.detach(), self._released(tangent))

@@ -52,6 +52,83 @@ def test_jvp_nested(m):
     assert m.func.jvp(m.func.grad(lambda x: cube(x).sum()), (x,), (v,))[1].tolist() == [6, 12]
 
 
+def test_jvp_through_a_backward(m):
+    """Forward over reverse: gradient, value, aux and products move, whether or not their history is dropped on the way out."""
+    x, v = d(m, 1.0, 2.0), d(m, 1.0, 10.0)
+
+    def f(x):
+        found, (value, aux) = m.func.grad_and_value(lambda y: (cube(y).sum(), y * x), has_aux=True)(x)
+        output, pull = m.func.vjp(cube, x)
+        return found, value, aux, output, pull(x)[0]
+
+    values, moved = m.func.jvp(f, (x,), (v,))
+    assert numbers(values) == ([3, 12], 9, [1, 4], [1, 8], [3, 24])
+    assert numbers(moved) == ([6, 120], 123, [2, 40], [3, 120], [9, 360])
+    assert not any(y.requires_grad for y in (*values, *moved))
+
+
+def test_jvp_through_a_backward_in_the_graph_around(m):
+    x, v = d(m, 1.0, 2.0), d(m, 1.0, 1.0).requires_grad_()
+    (value, found), (moved, turned) = m.func.jvp(lambda x: m.func.grad_and_value(lambda y: (y ** 4).sum())(x)[::-1], (x,), (v,))
+    assert not value.requires_grad and not found.requires_grad
+    assert m.autograd.grad(moved, v, retain_graph=True)[0].tolist() == [4, 32]
+    assert m.autograd.grad(turned.sum(), v)[0].tolist() == [12, 48]
+
+
+def test_thrice(m):
+    x, v = d(m, 1.0, 2.0), d(m, 1.0, 1.0)
+    jvp, grad = m.func.jvp, m.func.grad
+    once = [lambda f: lambda x: jvp(f, (x,), (v,))[1], lambda f: lambda x: grad(lambda x: f(x).sum())(x)]
+    for a in once:
+        for b in once:
+            for c in once:
+                assert a(b(c(lambda x: x ** 4)))(x).tolist() == [24, 48]
+
+
+def test_under_dual_tensors_of_the_user(m):
+    fw = m.autograd.forward_ad
+    with fw.dual_level():
+        x = fw.make_dual(d(m, 1.0, 2.0), d(m, 1.0, 10.0))
+        found, value = m.func.grad_and_value(lambda x: cube(x).sum())(x)
+        assert numbers((fw.unpack_dual(found).tangent, fw.unpack_dual(value).tangent)) == ([6, 120], 123)
+
+
+@ours
+def test_a_pass_in_the_level_of_the_user(m):
+    """[better] PyTorch nests levels here only; ours has one, and takes two backwards within it."""
+    fw = m.autograd.forward_ad
+    with fw.dual_level():
+        x = fw.make_dual(d(m, 1.0, 2.0), d(m, 1.0, 10.0))
+        value, moved = m.func.jvp(cube, (x,), (d(m, 1.0, 1.0),))
+        assert numbers((fw.unpack_dual(value).tangent, fw.unpack_dual(moved).tangent)) == ([3, 120], [6, 120])
+        assert fw.unpack_dual(m.func.jacfwd(cube)(x)).tangent.tolist() == [[6, 0], [0, 120]]
+
+
+def test_the_level_ends_with_an_error(m):
+    def f(x):
+        raise KeyError("mine")
+    with pytest.raises(KeyError, match="mine"):
+        m.func.jvp(f, (d(m, 1.0),), (d(m, 1.0),))
+    with m.autograd.forward_ad.dual_level():
+        pass
+
+
+@ours
+def test_what_has_no_second_derivative(m):
+    """One pass forward asks for no backward at all."""
+    class Cube(m.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_forward(x)
+            return x ** 3
+
+        @staticmethod
+        def jvp(ctx, dx):
+            return 3 * ctx.saved_tensors[0] ** 2 * dx
+
+    assert m.func.jvp(Cube.apply, (d(m, 1.0, 2.0),), (d(m, 1.0, 1.0),))[1].tolist() == [3, 12]
+
+
 def test_the_levels_of_jvp_are_not_confused(m):
     one = d(m, 1.0)
     _, moved = m.func.jvp(lambda x: x * m.func.jvp(lambda y: x + y, (one,), (one,))[1], (d(m, 2.0),), (one,))
