@@ -27,6 +27,7 @@ from minigrad._core.accumulate import AccumulateGrad
 from minigrad._core.forward import tangent_of
 from minigrad.autograd.forward_ad import make_dual
 from minigrad.autograd.grad_mode import is_grad_enabled
+from minigrad.errors import AutogradError
 from minigrad.tensor import Tensor
 from minigrad.utils._pytree import tree_map
 
@@ -39,12 +40,15 @@ class Level:
     def __init__(self):
         self.recording = is_grad_enabled()      # around the call: does anybody want the derivatives of its results?
         self.fresh = []
+        self.views = []                         # with the nodes that made them
         self.inside = set()                     # nodes from which no path leads outside
 
     def variable(self, x):
         """A variable of this level with the value of `x`, and its tangent if it has one."""
         if self.recording and x.requires_grad:
-            return x.view_as(x)
+            y = x.view_as(x)
+            self.views.append((y, y.grad_fn))
+            return y
         y = x.clone() if x.is_inference() else x.detach()
         tangent = tangent_of(x)
         if tangent is not None:
@@ -54,7 +58,18 @@ class Level:
         return y
 
     def end(self):
-        """The function has returned: from now on our variables are nobody's. See Note [Leaves of ended levels]."""
+        """The function has returned: from now on our variables are nobody's. See Note [Leaves of ended levels].
+
+        Raises:
+            RuntimeError: it has written to a variable, whose gradient is then no longer that of the argument. A write to a fresh
+                leaf fails at once.
+        """
+        for y, node in self.views:
+            if y.grad_fn is not node:
+                raise AutogradError("MG-E121", "a leaf Variable that requires grad is being used in an in-place operation.",
+                                    where="in the function that is differentiated: its argument has been written to",
+                                    fix="begin with x = x.clone(), or use an out-of-place op")
+        self.views.clear()
         for y in self.fresh:
             key = id(y)
             _ended[key] = weakref.ref(y, lambda _, key=key: _ended.pop(key, None))

@@ -176,6 +176,10 @@ def test_writes_inside(m):
     assert m.func.grad(f)(d(m, 1.0, 2.0)).tolist() == [2, 4]
     with raises(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"):
         m.func.grad(lambda x: x.mul_(2).sum())(d(m, 1.0, 2.0))
+    computed = d(m, 1.0, 2.0).requires_grad_() * 1
+    for run in (m.func.grad(lambda x: x.mul_(2).sum()), m.func.jacrev(lambda x: x.mul_(2)), lambda x: m.func.vjp(lambda x: x.mul_(2), x)):
+        with raises(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"):
+            run(computed)
 
 
 def test_the_original_is_not_touched(m):
