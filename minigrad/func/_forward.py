@@ -3,6 +3,7 @@
 Mirrors ``torch/_functorch/eager_transforms.py``.
 """
 
+import threading
 from contextlib import ExitStack
 
 from minigrad.autograd._jacobians import linearized
@@ -15,6 +16,7 @@ from minigrad.func._levels import Level
 from minigrad.tensor import Tensor
 from minigrad.utils._pytree import tree_flatten, tree_unflatten
 
+_entering = threading.Lock()        # of two threads at once, one gets the level
 JVP = "jvp(f, primals, tangents)"
 
 
@@ -112,7 +114,8 @@ def pushed(func, leaves, arguments, directions, has_aux):
     backwards on its dual tensors.
     """
     try:
-        level = enter_dual_level()
+        with _entering:
+            level = enter_dual_level()
     except AutogradError:
         point = Linearization(func, leaves, arguments, has_aux, JVP)
         return point, point.push(directions)

@@ -13,6 +13,9 @@ from minigrad.tensor import Tensor
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
     """Call `module` with other tensors in the place of its parameters and buffers.
 
+    To differentiate by the parameters give it those of the module, detached if nobody wants to differentiate the gradient: it is
+    recorded only for tensors that require one.
+
     Args:
         module (nn.Module): it is as before afterwards, also after an error.
         parameter_and_buffer_dicts (dict, or sequence of dicts): name -> tensor, by the names of ``named_parameters()`` and

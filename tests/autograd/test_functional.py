@@ -65,7 +65,7 @@ CASE = pytest.mark.parametrize("case", CASES)
 @BOTH
 @STRICT
 def test_jacobian(m, case, both, strict):
-    """tensor_surface/Z-03, U-03: blocks of shape out.shape + in.shape, tuples where the user has them."""
+    """tensor_surface/Z-03, tensor_surface/U-03: blocks of shape out.shape + in.shape, tuples where the user has them."""
     f, at, _, blocks, second = CASES[case]
     inputs = tensors(m, at, requires_grad=both)
     found = m.autograd.functional.jacobian(f, given(inputs, len(at) == 1), create_graph=both, strict=strict)
@@ -81,7 +81,7 @@ def test_jacobian(m, case, both, strict):
 @BOTH
 @STRICT
 def test_vjp(m, case, both, strict):
-    """tensor_surface/Z-03, U-01: (outputs, vᵀ J), the product in the form of the inputs."""
+    """tensor_surface/Z-03, tensor_surface/U-01: (outputs, vᵀ J), the product in the form of the inputs."""
     f, at, outputs, blocks, second = CASES[case]
     inputs = tensors(m, at, requires_grad=both)
     v = tensors(m, [np.ones_like(y) for y in outputs])
@@ -99,7 +99,7 @@ def test_vjp(m, case, both, strict):
 @BOTH
 @STRICT
 def test_jvp(m, case, both, strict):
-    """tensor_surface/Z-03, U-02: (outputs, J v), the product in the form of the outputs."""
+    """tensor_surface/Z-03, tensor_surface/U-02: (outputs, J v), the product in the form of the outputs."""
     f, at, outputs, blocks, second = CASES[case]
     inputs = tensors(m, at, requires_grad=both)
     v = tensors(m, [np.ones_like(x) for x in at])
@@ -126,7 +126,7 @@ SECOND = {
 @BOTH
 @STRICT
 def test_hessian(m, case, both, strict):
-    """tensor_surface/Z-03, U-04"""
+    """tensor_surface/Z-03, tensor_surface/U-04"""
     f, at, _, blocks, third = SECOND[case]
     inputs = tensors(m, at, requires_grad=both)
     found = m.autograd.functional.hessian(f, given(inputs, len(at) == 1), create_graph=both, strict=strict and not both)
@@ -142,7 +142,7 @@ def test_hessian(m, case, both, strict):
 @BOTH
 @STRICT
 def test_hessian_products(m, case, name, both, strict):
-    """tensor_surface/Z-03, U-05: the Hessian is symmetric, so both are the same."""
+    """tensor_surface/Z-03, tensor_surface/U-05: the Hessian is symmetric, so both are the same."""
     f, at, value, blocks, third = SECOND[case]
     inputs = tensors(m, at, requires_grad=both)
     v = tensors(m, [np.ones_like(x) for x in at])
@@ -312,7 +312,7 @@ def test_integers_cannot_move(m, name):
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_v_goes_with_what_it_multiplies(m, name):
-    """tensor_surface/U-01, U-02, U-05"""
+    """tensor_surface/U-01, tensor_surface/U-02, tensor_surface/U-05"""
     x = d(m, X)
 
     def square(*x):

@@ -1,5 +1,7 @@
 """func.jvp, linearize, jacrev, jacfwd, hessian: trees and shapes, nesting, what the results require; every error."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -127,6 +129,24 @@ def test_what_has_no_second_derivative(m):
             return 3 * ctx.saved_tensors[0] ** 2 * dx
 
     assert m.func.jvp(Cube.apply, (d(m, 1.0, 2.0),), (d(m, 1.0, 1.0),))[1].tolist() == [3, 12]
+
+
+@ours
+def test_threads(m):
+    """Of threads that send tangents at once, one at a time gets the level, and the others take two backwards."""
+    x, found = d(m, 1.0, 2.0), []
+
+    def many():
+        for i in range(40):
+            moved = m.func.jvp(lambda x: m.func.grad(lambda x: cube(x).sum())(x) * x, (x,), (d(m, float(i), 1.0),))[1]
+            found.append(moved.tolist() == [9.0 * i, 36])
+
+    threads = [threading.Thread(target=many) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 160 and all(found)
 
 
 def test_the_levels_of_jvp_are_not_confused(m):

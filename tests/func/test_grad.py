@@ -338,6 +338,19 @@ def test_an_error_inside_leaves_everything_usable(m):
 
 
 @ours
+def test_deep(m, shallow_stack):
+    """Neither the walk over the graph nor the backward recurses."""
+    w = d(m, 1.0).requires_grad_()
+
+    def deep(x):
+        for _ in range(5000):
+            x = x * w
+        return x
+    assert m.func.grad(deep)(d(m, 2.0)).tolist() == 1
+    assert m.func.grad(lambda x: deep(x.detach()) + x)(d(m, 2.0)).tolist() == 1
+
+
+@ours
 def test_nothing_is_kept(m):
     """The leaves of ended levels are remembered only as long as they live."""
     from minigrad.func import _levels
