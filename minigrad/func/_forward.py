@@ -1,5 +1,10 @@
 """Transforms in the direction of a tangent: `jvp`, and `linearize`, which keeps the graph for many tangents.
 
+    jvp             one pass forward with dual tensors (``minigrad/autograd/forward_ad.py``), nothing kept
+    linearize       one call, then two backwards for each tangent
+
+There is one level of dual tensors. A `jvp` within a `jvp` takes two backwards, on tensors that are dual for the outer one.
+
 Mirrors ``torch/_functorch/eager_transforms.py``.
 """
 
