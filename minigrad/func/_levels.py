@@ -22,6 +22,7 @@ Mirrors ``torch/_functorch/eager_transforms.py`` and ``aten/src/ATen/functorch/T
 """
 
 import weakref
+from typing import Any
 
 from minigrad._core.accumulate import AccumulateGrad
 from minigrad._core.forward import tangent_of
@@ -50,7 +51,7 @@ class Level:
             self.views.append((y, y.grad_fn))
             return y
         y = x.clone() if x.is_inference() else x.detach()
-        tangent = tangent_of(x)
+        tangent: Any = tangent_of(x)
         if tangent is not None:
             y = make_dual(y, tangent)
         y.requires_grad_()
