@@ -1,3 +1,4 @@
+from minigrad._core.meta cimport DType
 from minigrad._core.primitive cimport Primitive
 from minigrad._core.state cimport State, current, set_dual_level
 from minigrad._core.tensor cimport AutogradMeta, TensorBase

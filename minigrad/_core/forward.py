@@ -12,10 +12,10 @@ a backward of tensors that have tangents has a jvp, forward over reverse.
 
 Note [Tangents of views]
     A view shows a part of its base, and its tangent the same part of its base's tangent, in the same memory: so whoever
-    writes to one of the two has also changed the other's tangent. (No other two tensors share a tangent: `owned`.) Where the base got its tangent after the view was made,
-    the view's is looked up when somebody asks (`tangent_of`). Where a write gives a tangent to a view of a base that
-    has none, the base gets one, of zeros elsewhere, and the view a view of that (`set_tangent`). This needs a tangent
-    to lie in memory as its tensor does, and one that does not is copied.
+    writes to one of the two has also changed the other's tangent. (No other two tensors share a tangent: `owned`.) Where the
+    base got its tangent after the view was made, the view's is looked up when somebody asks (`tangent_of`). Where a write
+    gives a tangent to a view of a base that has none, the base gets one, of zeros elsewhere, and the view a view of that
+    (`set_tangent`). This needs a tangent to lie in memory as its tensor does, and one that does not is copied.
 
 Mirrors ``torch/csrc/autograd/autograd_meta.cpp`` (Note [Forward Grad View/inplace]) and ``forward_grad.cpp``.
 Read next: ``minigrad/autograd/forward_ad.py``.
@@ -26,6 +26,7 @@ from weakref import ref as weak_ref
 import cython
 
 from minigrad._core.given import given
+from minigrad._core.meta import DType
 from minigrad._core.state import State
 from minigrad._core.tensor import AutogradMeta, TensorBase
 from minigrad.errors import AutogradNotImplementedError
@@ -131,15 +132,12 @@ def set_tangent(x, tangent, in_place):
         if root._meta.dtype is x._meta.dtype and alike(tangent, root) and alike(tangent, x):
             set_tangent(root, tangent, False)
         else:
-            whole = given.zeros_like(root)
-            if root._meta.dtype is x._meta.dtype:
-                whole = given.cast(whole, tangent._meta.dtype)
-            set_tangent(root, whole, False)
+            keep(root.extras(), zeros(root, tangent._meta.dtype if root._meta.dtype is x._meta.dtype else root._meta.dtype))
             shown = part(root._extra.tangent, x, root)
             shown.copy_(tangent)
             tangent = shown
     if not alike(tangent, x) and not overlapping(x):
-        copied = laid_out_as(x, tangent)
+        copied = zeros(x, tangent._meta.dtype)
         copied.copy_(tangent)
         tangent = copied
     keep(x.extras(), tangent)
@@ -151,7 +149,7 @@ def alike(tangent: TensorBase, x: TensorBase) -> cython.bint:
     """Whether they lie in memory alike, and in as much of it: then what is a view of one is the same view of the other."""
     mine: TensorBase = tangent._extra.base if tangent._view else tangent
     its: TensorBase = x._extra.base if x._view else x
-    if tangent._meta.shape != x._meta.shape or mine._meta.numel != its._meta.numel:
+    if tangent._meta.shape != x._meta.shape or span(mine) != span(its):
         return False
     where: tuple = geometry(tangent, mine)
     there: tuple = geometry(x, its)
@@ -164,6 +162,12 @@ def alike(tangent: TensorBase, x: TensorBase) -> cython.bint:
 
 
 @cython.cfunc
+def span(x: TensorBase) -> object:
+    """How much memory there is from the first element to the last, in elements."""
+    return 1 + sum([(n - 1) * step for n, step in zip(x._meta.shape, geometry(x, x)[2])]) if x._meta.numel else 0
+
+
+@cython.cfunc
 def overlapping(x: TensorBase) -> cython.bint:
     """Whether several elements of `x` are one number in memory, as in the result of expand()."""
     for size, stride in zip(x._meta.shape, x._array.strides):
@@ -173,13 +177,16 @@ def overlapping(x: TensorBase) -> cython.bint:
 
 
 @cython.cfunc
-def laid_out_as(x: TensorBase, tangent: TensorBase) -> object:
-    """A new tensor of zeros that lies in memory as `x` does, gaps and all, for numbers like those of `tangent`."""
+def zeros(x: TensorBase, dtype: DType) -> object:
+    """Zeros that lie in memory as `x` does, gaps and all."""
     base: TensorBase = x._extra.base if x._view else x
     if x._meta.dtype is not base._meta.dtype or geometry(x, base)[3] < 0:
         base = x
-    zeros = given.cast(given.zeros_like(base), tangent._meta.dtype)
-    return zeros if base is x else given.view_strided(zeros, *geometry(x, base))
+    if span(base) == base._meta.numel:
+        made = given.cast(given.zeros_like(base), dtype)
+    else:       # a view that `.data` has made a base of, or a NumPy array with gaps
+        made = given.view_strided(cython.cast(object, x).new_zeros((span(base),), dtype=dtype), (1,), *geometry(base, base)[1:])
+    return made if base is x else given.view_strided(made, *geometry(x, base))
 
 
 def set_primal(view):

@@ -396,6 +396,17 @@ def test_the_tangent_of_the_real_part(m):
         assert value(tangent(m, y)) == [5, 6]
 
 
+def test_a_base_with_gaps(m):
+    """What is no view, but has every other number of its memory: `.data` of a view."""
+    with fwad(m).dual_level():
+        base = m.zeros(3, 2)[:, 1].data
+        view = base[1:]
+        view.add_(dual(m, [1.0, 2.0], [3.0, 4.0], "float32"))
+        assert value(tangent(m, base)) == [0, 3, 4]
+        base.mul_(2)
+        assert value(tangent(m, view)) == [6, 8]
+
+
 def test_views_taken_in_place(m):
     with fwad(m).dual_level():
         x = fwad(m).make_dual(m.zeros(2, 3), m.ones(2, 3))
