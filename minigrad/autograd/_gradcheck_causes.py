@@ -212,17 +212,22 @@ def elementwise(e):
     for name, term in known.items():
         c = multiple(n - a, term, e.close)
         if c:
-            term = f"{'-' * (c < 0)}{brief(abs(c))}" + (f" * {name}" if name != "1" else "")
-            return (f"numerical - analytical = {term.replace('1 * ', '') if abs(abs(c) - 1) < 1e-3 else term}, x being the input: a term "
-                    "is missing or has the wrong factor", "a product has as many terms in its derivative as it has factors that depend on x")
+            return (f"numerical - analytical = {product(c, name)}, x being the input: a term is missing or has the wrong factor",
+                    "a product has as many terms in its derivative as it has factors that depend on x")
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = a / n
     for name, term in known.items():
         c = multiple(ratio, term, 1e-3 * np.abs(term).max()) if np.isfinite(ratio).all() and name != "1" else None
         if c:
-            return (f"analytical = {'' if abs(c - 1) < 1e-3 else brief(c) + ' * '}{name} * numerical, x being the input",
+            return (f"analytical = {product(c, name)} * numerical, x being the input",
                     "take that factor out of the formula")
     return some_term(e)
+
+
+def product(c, name):
+    """``c * name``, without ones."""
+    one = abs(abs(c) - 1) < 2e-3
+    return brief(c) if name == "1" else "-" * (one and c < 0) + ("" if one else f"{brief(c)} * ") + name
 
 
 def multiple(found, term, close):
@@ -240,5 +245,5 @@ def some_term(e):
     if not same.all():
         return None
     return ("the entries that are not zero are the right ones, but the ratio to what they should be varies: a term is missing or "
-            "too much, as when one factor of a product is left out of its derivative, or something saved is used in the wrong place",
+            "too much, as when one factor of a product is left out of its derivative, or what was saved is used in the wrong place",
             "derive func term by term: a product has as many terms in its derivative as it has factors that depend on x")

@@ -73,9 +73,10 @@ class Check:
         for i in self.indices:
             x = self.inputs[i]
             if x.dtype.name not in ("float64", "complex128"):
-                warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
-                              "will likely fail if all the inputs are not of double precision floating point or complex: "
-                              f"{x.dtype.name} has too few digits for finite differences. Use x.double().", UserWarning, stacklevel=4)
+                warnings.warn(
+                    f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely "
+                    f"fail if all the inputs are not of double precision floating point or complex: {x.dtype.name} has too few "
+                    "digits for finite differences. Use x.double().", UserWarning, stacklevel=4)
             if any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape)):
                 raise AutogradError(
                     "MG-E266", f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
@@ -177,8 +178,9 @@ class Check:
             expect_equal(found, whole, self, i, o, forward, absent)
             mode = "computed with forward mode " if forward else ""
             raise GradcheckError(
-                "MG-E260", f"Jacobian {mode}mismatch for output {o} with respect to input {i},\nnumerical:\n {n}\nanalytical:\n {a}\n"
-                "Fast gradcheck failed but element-wise differences are small. This means that the test might've passed in slow_mode!",
+                "MG-E260", f"Jacobian {mode}mismatch for output {o} with respect to input {i},\nnumerical:\n {n}\nanalytical:\n {a}"
+                "\nFast gradcheck failed but element-wise differences are small. This means that the test might've passed in "
+                "slow_mode!",
                 found="these are projections, v'Ju, on random directions",
                 fix="run it with fast_mode=False; if that passes, allow more: rtol, atol")
 
