@@ -1,6 +1,6 @@
 """Why a Jacobian is wrong: a guess from the numbers.
 
-    first   is the numerical one to be trusted?     func gives another value each time; it writes to its input; float32;
+    first   is the numerical one to be trusted?     func writes to its input; it gives another value each time; float32;
                                                     a kink or a jump within eps; a value that is not finite
     then    how do the two differ?                  all zero; a constant factor; transposed; not conjugated; a term too few
 
@@ -38,7 +38,9 @@ class Evidence:
         self.forward, self.part, self.absent = forward, part, absent
         self.x = check.inputs[i]
         self.size = np.abs(n[np.isfinite(n)]).max(initial=0.0)
-        self.close = check.atol + 2 * check.rtol * self.size
+        self.bit = 0.0 if self.x.itemsize // len(parts(self.x)) >= 8 else np.finfo(self.x.dtype.to_real().numpy).eps
+        self.noise = self.bit * (np.abs(self.values()[o]).max(initial=0) + np.abs(components(self.x)).max() * self.size) / check.eps
+        self.close = check.atol + 2 * check.rtol * self.size + 4 * self.noise
 
     def alike(self, other):
         """Whether the analytical matrix is `other`, as far as the tolerances tell."""
@@ -51,8 +53,8 @@ class Evidence:
 
 def cause(e):
     """(cause, fix) of a mismatch; None and a fix, if nothing can be said."""
-    for question in (random, writes, not_finite, imprecise, kink,
-                     zero, factor, conjugated, transposed, not_there, partly, elementwise):
+    for question in (writes, random, not_finite, imprecise, kink,
+                     zero, ignored, factor, conjugated, transposed, not_there, partly, elementwise, some_term):
         answer = question(e)
         if answer is not None:
             return answer
@@ -90,13 +92,9 @@ def not_finite(e):
 
 def imprecise(e):
     """The last bit of x and of f(x), divided by eps, is what a difference cannot see."""
-    if e.x.itemsize // len(parts(e.x)) >= 8:
-        return None
-    bit = np.finfo(e.x.dtype.to_real().numpy).eps
-    size = np.abs(e.values()[e.o]).max() + np.abs(components(e.x)).max() * e.size
-    if np.abs(e.a - e.n).max() <= 4 * bit * size / e.check.eps:
+    if np.abs(e.a - e.n).max() <= 4 * e.noise:
         return (f"{e.x.dtype.name} has too few digits: a step of {e.check.eps:g} leaves a difference of outputs of which the "
-                f"rounding alone makes {bit * size / e.check.eps:.2g} of the quotient", "check with float64 inputs: x.double()")
+                f"rounding alone makes {e.noise:.2g} of the quotient", "check with float64 inputs: x.double()")
     return None
 
 
@@ -121,7 +119,7 @@ def kink(e):
     if high - low < 1.5 * abs(claimed - (left + right) / 2) or not low - e.close <= claimed <= high + e.close:
         return None
     finer = difference(e.check.fn, e.check.inputs, place, eps / 8 * unit, eps / 8)[e.o][part, e.column]
-    if abs(finer) > 4 * abs(left + right) / 2 > 0:
+    if abs(finer) > 2 * max(abs(low), abs(high)):       # the change does not shrink with the step
         return ("func jumps within eps of this element, so there is no derivative to compare with",
                 "check at values that lie further from the jump than eps")
     return (f"func has a kink within eps of this element, as relu and abs have at 0: the slope is {left:.4g} on the left and "
@@ -139,7 +137,14 @@ def zero(e):
     what = "no gradient arrives at the input at all" if e.absent else "the analytical derivative is zero"
     return (f"{what}: on the way from it to the output something is detached, by .detach(), .data, .item(), NumPy or no_grad, or "
             f"{method} returns None or zeros for it",
-            f"compute with tensors all the way; in {method} return a derivative for each input that needs one" + e.check.hint)
+            e.check.hint or f"compute with tensors all the way; in {method} return a derivative for each input that needs one")
+
+
+def ignored(e):
+    """All columns are one: whatever gradient goes in, the same comes out."""
+    if e.forward or e.a.shape[1] < 2 or (e.a != e.a[:, :1]).any() or (np.abs(e.n - e.n[:, :1]) <= e.close).all():
+        return None
+    return "backward returns the same whatever gradient it is given", "multiply the derivative by grad_output"
 
 
 def factor(e):
@@ -201,14 +206,17 @@ def partly(e):
 
 
 def elementwise(e):
-    """Both are diagonal: compare what is missing with the input and the output, as numbers."""
+    """One number for each element of the input: compare what is missing with the input and the output."""
     rows, columns = e.n.shape
     off = ~np.eye(rows, columns, dtype=bool)
-    if rows != columns or rows < 2 or np.iscomplexobj(e.n) or (np.abs(e.n[off]) > e.close).any() or e.a[off].any():
-        return some_term(e)
+    diagonal = rows == columns and not (np.abs(e.n[off]) > e.close).any() and not e.a[off].any()
+    if rows < 2 or np.iscomplexobj(e.n) or not (diagonal or columns == 1):
+        return None
     x, y = components(e.x)[0], e.values()[e.o][0]
-    a, n = np.diag(e.a), np.diag(e.n)
-    known = {"1": np.ones(rows), "x": x, "f(x)": y, "x**2": x * x, "f(x)**2": y * y, "1 / x": 1 / np.where(x, x, np.nan)}
+    a, n = (np.diag(e.a), np.diag(e.n)) if diagonal else (e.a[:, 0], e.n[:, 0])
+    known = {"1": np.ones(rows), "x": x, "x**2": x * x, "(1 / x)": 1 / np.where(x, x, np.nan)}
+    if diagonal:
+        known |= {"f(x)": y, "f(x)**2": y * y}
     for name, term in known.items():
         c = multiple(n - a, term, e.close)
         if c:
@@ -221,13 +229,13 @@ def elementwise(e):
         if c:
             return (f"analytical = {product(c, name)} * numerical, x being the input",
                     "take that factor out of the formula")
-    return some_term(e)
+    return None
 
 
 def product(c, name):
     """``c * name``, without ones."""
-    one = abs(abs(c) - 1) < 2e-3
-    return brief(c) if name == "1" else "-" * (one and c < 0) + ("" if one else f"{brief(c)} * ") + name
+    one = bool(abs(abs(c) - 1) < 2e-3)
+    return brief(c) if name == "1" else "-" * bool(one and c < 0) + ("" if one else f"{brief(c)} * ") + name
 
 
 def multiple(found, term, close):

@@ -117,7 +117,7 @@ class Check:
                     raise GradcheckError(
                         "MG-E265", "Numerical gradient for function expected to be zero", found=f"output {o} requires no gradient, "
                         f"but changes with input {i}, by up to {np.abs(J).max():.4g} per unit{self.role(i, o)}",
-                        cause=cause, fix=fix + self.hint)
+                        cause=cause, fix=self.hint or fix)
 
     def compare_jacobians(self, forward, backward):
         """All entries of the Jacobians of all outputs by all inputs."""

@@ -172,8 +172,8 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
     check = Check(gradients, inputs + grad_outputs, eps, atol, rtol, nondet_tol, check_grad_dtypes)
     check.role = lambda i, o: (f"; output {o} is the gradient of input {arrived[o]}, and input {i} "
                                + ("is that of func" if i < n else f"is grad_output {i - n}"))
-    check.hint = ("; for a second derivative backward has to compute with the tensors of ctx.saved_tensors, by ops that are "
-                  "recorded: not once_differentiable, not tensors detached or kept as attributes of ctx")
+    check.hint = ("for a second derivative backward has to compute with ctx.saved_tensors, by ops that are recorded: not with "
+                  "tensors that are detached, or made in forward and kept as attributes of ctx")
     return verdict(check, raise_exception, undefined=check_undefined_grad, batched=check_batched_grad, batched_forward=False,
                    forward=check_fwd_over_rev, backward=check_rev_over_rev, fast=fast_mode)
 
