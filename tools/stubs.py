@@ -33,7 +33,7 @@ NAMES: dict[type, str] = {DType: "dtype"}
 
 MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation", "minigrad.random", "minigrad.errors",
            "minigrad.serialization", "minigrad.autograd",
-           *[m.name for m in pkgutil.iter_modules(minigrad.autograd.__path__, "minigrad.autograd.")],
+           *[m.name for m in pkgutil.iter_modules(minigrad.autograd.__path__, "minigrad.autograd.") if "._gradcheck" not in m.name],
            "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.parameter",
            *[m.name for m in pkgutil.iter_modules(minigrad.nn.modules.__path__, "minigrad.nn.modules.") if "._" not in m.name],
            *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.")],

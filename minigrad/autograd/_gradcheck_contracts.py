@@ -17,12 +17,11 @@ import numpy as np
 
 from minigrad import autograd
 from minigrad.autograd._gradcheck_analytical import tangents
-from minigrad.autograd._gradcheck_numerical import components, outputs_of
+from minigrad.autograd._gradcheck_numerical import components, outputs_of, uniform
 from minigrad.autograd._gradcheck_report import GradcheckError
 from minigrad.autograd.function import Function
 from minigrad.creation import zeros
 from minigrad.ops.joining import stack
-from minigrad.random import randn
 
 __all__ = ["expect_batched", "expect_batched_forward", "expect_linear", "expect_undefined_handled",
            "expect_undefined_tangents_handled"]
@@ -115,7 +114,7 @@ def expect_undefined_tangents_handled(check):
 def expect_batched(check, o):
     """The gradients for a batch of two grad_outputs are those for each."""
     y, xs = check.outputs[o], [check.inputs[i] for i in check.indices]
-    batch = stack([randn(*y.shape, dtype=y.dtype, generator=check.generator) for _ in range(2)])
+    batch = uniform((2, *y.shape), y.dtype, check.generator)
     alone = [autograd.grad(y, xs, g, retain_graph=True, allow_unused=True) for g in batch]
     try:
         together = autograd.grad(y, xs, batch, retain_graph=True, allow_unused=True, is_grads_batched=True)

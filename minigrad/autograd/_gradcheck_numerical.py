@@ -16,9 +16,11 @@ Mirrors the numerical half of ``torch/autograd/gradcheck.py``. Read next: ``_gra
 import numpy as np
 
 from minigrad.errors import AutogradAssertionError, AutogradTypeError
+from minigrad.random import rand
 from minigrad.tensor import Tensor
 
-__all__ = ["as_tuple", "components", "difference", "numerical_jacobian", "numerical_jvp", "outputs_of", "parts"]
+__all__ = ["as_tuple", "components", "difference", "numerical_jacobian", "numerical_jvp", "outputs_of", "parts",
+           "uniform"]
 
 
 def as_tuple(x):
@@ -35,6 +37,12 @@ def components(x):
     """The numbers of a tensor as an array (parts, elements). A copy: the tensor may share the memory that is written to."""
     flat = x.detach().cpu().numpy().reshape(-1)
     return np.array([flat.real, flat.imag] if x.dtype.is_complex else [flat], dtype=np.float64)
+
+
+def uniform(shape, dtype, generator):
+    """Random numbers, each part between -1 and 1."""
+    real, *imaginary = [rand(*shape, dtype=dtype.to_real(), generator=generator) * 2 - 1 for _ in range(1 + dtype.is_complex)]
+    return (real + imaginary[0] * 1j).to(dtype) if imaginary else real
 
 
 def outputs_of(fn, inputs):

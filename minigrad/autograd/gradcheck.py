@@ -18,12 +18,12 @@ Mirrors ``torch/autograd/gradcheck.py``.
 
 from minigrad import autograd
 from minigrad.autograd._gradcheck_analytical import differentiable
-from minigrad.autograd._gradcheck_numerical import as_tuple, outputs_of
+from minigrad.autograd._gradcheck_numerical import as_tuple, outputs_of, uniform
 from minigrad.autograd._gradcheck_report import GradcheckError
 from minigrad.autograd._gradcheck_run import Check
 from minigrad.dtypes import float64
 from minigrad.errors import AutogradAssertionError
-from minigrad.random import Generator, rand
+from minigrad.random import Generator
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -192,8 +192,7 @@ def verdict(check, raise_exception, **what):
 def random_gradient(y, gaps, generator):
     """A leaf like the output `y`, of numbers between -1 and 1."""
     dtype = y.dtype if y.dtype.is_floating_point or y.dtype.is_complex else float64
-    shape = (*y.shape, 2) if gaps else tuple(y.shape)
-    g = rand(*shape, dtype=dtype, generator=generator) * 2 - 1
+    g = uniform((*y.shape, 2) if gaps else tuple(y.shape), dtype, generator)
     return (g[..., 0] if gaps else g).detach().requires_grad_()
 
 
