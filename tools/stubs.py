@@ -233,7 +233,7 @@ def stub(module):
             imports.append(f"from {home} import {name} as {name}" if name in ("GradientEdge",) else f"from {home} import {name}")
     for base in set(re.findall(r"^class \w+\(([\w, ]+)\):", text, re.M)):
         for name in base.split(", "):
-            owner = next((c for c in vars(module).values() if inspect.isclass(c) and c.__name__ == name), None)
+            owner = next((c for v in vars(module).values() if inspect.isclass(v) for c in v.__mro__ if c.__name__ == name), None)
             if name not in defined | imported and name not in HOMES and owner and owner.__module__.startswith("minigrad"):
                 imports.append(f"from {owner.__module__} import {name}")
     if module is not minigrad:      # what other modules of the package use, and nobody else should

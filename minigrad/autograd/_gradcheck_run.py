@@ -12,6 +12,7 @@ Mirrors ``_gradcheck_helper``, ``_slow_gradcheck`` and ``_fast_gradcheck`` of ``
 """
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -46,7 +47,7 @@ class Check:
     outputs                         all that func returns
     differentiable_outputs          those that require a gradient
     generator                       of its own, so that a check neither depends on the random numbers of the program nor uses them
-    role, hint                      what gradgradcheck adds to messages
+    role, hint                      what gradgradcheck has to say of input i and output o, and of derivatives that are zero
     """
 
     def __init__(self, fn, inputs, eps, atol, rtol, nondet_tol, check_grad_dtypes):
@@ -56,14 +57,11 @@ class Check:
         self.tensors = [x for x in self.inputs if isinstance(x, Tensor)]
         self.indices = differentiable(self.inputs)
         self.generator = Generator()
+        self.role: Callable[[int, int], str] = lambda i, o: ""
         self.hint = ""
         self.expect_inputs()
         self.outputs = outputs_of(fn, self.inputs)
         self.differentiable_outputs = [y for y in self.outputs if y.requires_grad]
-
-    def role(self, i, o):
-        """What input `i` and output `o` are, if that needs to be said."""
-        return ""
 
     def expect_inputs(self):
         """Something to differentiate, that differences can be taken of."""
@@ -143,7 +141,8 @@ class Check:
 
     def tangent(self, x):
         """A random tangent of `x`."""
-        return sum([self.direction(x) * unit for unit in parts(x)]).to(x.dtype)
+        real, *imaginary = [self.direction(x) * unit for unit in parts(x)]
+        return (real + imaginary[0]).to(x.dtype) if imaginary else real
 
     def compare_projections(self, forward, backward):
         """v'Ju for one random u per part of an input, and one v per output; in forward mode Ju."""
