@@ -19,6 +19,7 @@ from pathlib import Path
 
 import minigrad
 import minigrad.nn.modules
+import minigrad.testing
 from minigrad._core.handle import RemovableHandle
 from minigrad._core.meta import Device, DType, Size
 from minigrad._core.node import Node
@@ -37,7 +38,7 @@ MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation"
            "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.parameter",
            *[m.name for m in pkgutil.iter_modules(minigrad.nn.modules.__path__, "minigrad.nn.modules.") if "._" not in m.name],
            *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.")],
-           "minigrad.utils.checkpoint", "minigrad.utils.hooks"]
+           "minigrad.utils.checkpoint", "minigrad.utils.hooks", "minigrad.testing"]
 
 # What the public modules are built on, as they see it: untyped.
 CORE = ["minigrad._core.tensor", "minigrad._core.operators", "minigrad._core.variable", "minigrad._core.promotion"]

@@ -47,10 +47,8 @@ def op(m, forward, backward, jvp=None, **settings):
         @staticmethod
         def backward(ctx, *gs):
             return backward(*gs, *ctx.saved_tensors)
-
-        @staticmethod
-        def jvp(ctx, *ts):
-            return jvp(ts, *ctx.saved_tensors)
+    if jvp is not None:
+        Op.jvp = staticmethod(lambda ctx, *ts: jvp(ts, *ctx.saved_tensors))
     return Op.apply
 
 
