@@ -12,6 +12,7 @@ Mirrors the analytical half of ``torch/autograd/gradcheck.py``. Read before: ``_
 import numpy as np
 
 from minigrad import autograd
+from minigrad.autograd import forward_ad
 from minigrad.autograd._gradcheck_numerical import components, outputs_of, parts
 from minigrad.autograd._gradcheck_report import GradcheckError
 from minigrad.creation import zeros, zeros_like
@@ -120,8 +121,6 @@ def tangents(fn, inputs, directions, check_dtypes=False, undefined=()):
 
     Of the other inputs that require a gradient those in `undefined` have no tangent, and the rest one of zeros.
     """
-    from minigrad.autograd import forward_ad
-
     with forward_ad.dual_level():
         duals = list(inputs)
         for i in differentiable(inputs):

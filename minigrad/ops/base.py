@@ -42,6 +42,7 @@ import numpy as np
 
 from minigrad._core.meta import named_dtype
 from minigrad._core.primitive import Primitive
+from minigrad._core.promotion import promote
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.kernels.contract import NUMBER
@@ -88,7 +89,8 @@ class Op:
         joint = formula_of(cls, "jvp")
         if joint is not None:
             return joint[0](tangents, *values_of(cls.op, joint[1], args, outs))
-        return add_tangents([cls.jvp_from(i, tangent, args, outs) for i, tangent in enumerate(tangents) if tangent is not None])
+        inputs = tangents[:cls.op.inputs] if not cls.op.variadic else tangents     # the others have no derivative
+        return add_tangents([cls.jvp_from(i, tangent, args, outs) for i, tangent in enumerate(inputs) if tangent is not None])
 
     @classmethod
     def jvp_from(cls, i, tangent, args, outs):
@@ -105,8 +107,12 @@ class Elementwise(Op):
     @classmethod
     def jvp_of(cls, args, outs, tangents):
         total = super().jvp_of(args, outs, tangents)
-        if total is not None and total.shape != outs[0].shape:
-            total = total.expand(outs[0].shape)
+        if total is not None:
+            z = outs[0]
+            if total.shape != z.shape:
+                total = total.expand(z.shape)
+            if total.dtype is not z.dtype:      # x was promoted: x + 1j is complex, and so is its tangent
+                total = total.to(promote(total.dtype, z.dtype))
         return total
 
     @classmethod
@@ -184,7 +190,8 @@ def values_of(op, names, args, outs):
 def no_forward_mode(rule):
     """The error for an op with a dual input and no jvp."""
     return AutogradNotImplementedError(
-        "MG-E300", f"Trying to use forward AD with {rule.op.name} that does not support it because it has not been implemented yet.",
+        "MG-E300", f"Trying to use forward AD with {rule.op.name} that does not support it because it has not been implemented "
+        "yet.",
         fix="give its rule a jvp beside the vjp (see minigrad/ops/base.py), detach() the dual inputs, or use reverse mode")
 
 

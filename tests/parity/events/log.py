@@ -57,7 +57,7 @@ class Log(list):
 
     def plain(self, thing):
         if isinstance(thing, self.m.Tensor):
-            x = thing.detach()
+            x = self.m.zeros_like(thing) if getattr(thing, "_is_zerotensor", bool)() else thing.detach()
             return str(x.dtype).split(".")[-1], tuple(x.shape), rounded(x.tolist()), thing.requires_grad
         if isinstance(thing, (tuple, list)):
             return tuple([self.plain(part) for part in thing])
@@ -103,7 +103,11 @@ class Log(list):
 def rounded(values):
     if isinstance(values, list):
         return tuple([rounded(v) for v in values])
-    return round(values, 4) if values == values else "nan"
+    if isinstance(values, complex):
+        return complex(round(values.real, 4), round(values.imag, 4))
+    if values != values:
+        return "nan"
+    return round(values, 4) if abs(values) < 10 else float(f"{values:.5g}")     # float32 has no more
 
 
 def nodes_of(*roots):
