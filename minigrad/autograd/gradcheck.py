@@ -85,12 +85,12 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     minigrad.autograd.gradcheck.GradcheckError: Jacobian mismatch for output 0 with respect to input 0,
     numerical:
      [[ 0.75  0.  ]
-     [ 0.   12.  ]]
+      [ 0.   12.  ]]
     analytical:
      [[0.5 0. ]
-     [0.  8. ]]
+      [0.  8. ]]
       found:    2 of 4 entries differ
-      where:    the most for element (1,) of the input and (1,) of the output: numerical 12, analytical 8, allowed 0.01201
+      where:    the most for element (1,) of the input and (1,) of the output: numerical 12, analytical 8, allowed 0.012
       cause:    analytical = 2/3 * numerical: a constant factor is wrong, or one of several equal terms is missing
       fix:      compare the factors in the formula with those in the code
       help:     minigrad.explain("MG-E260")
