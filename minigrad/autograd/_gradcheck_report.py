@@ -74,8 +74,10 @@ def mismatch(a, n, wrong, check, i, o, forward, part, absent):
         excess = np.where(wrong, np.nan_to_num(np.abs(a - n), nan=np.inf), -1.0)
     row, column = np.unravel_index(int(excess.argmax()), excess.shape)
     at_input, at_output = index_of(row, x.shape), index_of(column, y.shape)
-    evidence = Evidence(check, i, o, a, n, wrong, at_input, int(row), int(column), forward, part, absent)
-    because, fix = cause(evidence)
+    try:
+        because, fix = cause(Evidence(check, i, o, a, n, wrong, at_input, int(row), int(column), forward, part, absent))
+    except Exception:       # func is called a few times more, and may fail then: that must not hide what has been found
+        because, fix = None, None
     number = "imaginary" if part else "real"
     split = (x if forward else y).dtype.is_complex
     considering = f"While considering the {number} part of complex {'inputs' if forward else 'outputs'} only, " if split else ""
