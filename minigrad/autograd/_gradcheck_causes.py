@@ -116,12 +116,12 @@ def kink(e):
     right, left = ((ahead - here) / eps)[part, e.column], ((here - behind) / eps)[part, e.column]
     claimed = (np.imag if unit == 1j and not e.forward else np.real)(e.a[e.row, e.column])
     low, high = min(left, right), max(left, right)
-    if high - low < 1.5 * abs(claimed - (left + right) / 2) or not low - e.close <= claimed <= high + e.close:
-        return None
     finer = difference(e.check.fn, e.check.inputs, place, eps / 8 * unit, eps / 8)[e.o][part, e.column]
-    if abs(finer) > 2 * max(abs(low), abs(high)):       # the change does not shrink with the step
+    if abs(finer) > max(2 * abs(low), 2 * abs(high), e.close):      # the change does not shrink with the step
         return ("func jumps within eps of this element, so there is no derivative to compare with",
                 "check at values that lie further from the jump than eps")
+    if high - low < 1.5 * abs(claimed - (left + right) / 2) or not low - e.close <= claimed <= high + e.close:
+        return None
     return (f"func has a kink within eps of this element, as relu and abs have at 0: the slope is {left:.4g} on the left and "
             f"{right:.4g} on the right, finite differences straddle it, and the analytical {claimed:.4g} lies between",
             "check at values that lie further from the kink than eps; the derivative itself may well be right")

@@ -400,6 +400,7 @@ CAUSES = [
     ("the slope is 0 on the left and 1 on the right", lambda m: CASES["kink"][0](m)[:2]),
     ("a kink", lambda m: (lambda x: x.abs(), vector(m, 1e-7, 1.0))),
     ("func jumps", lambda m: (lambda x: x + (x > 0).double(), vector(m, 0.0, 1.0))),
+    ("func jumps", lambda m: (op(m, lambda x: (x.sign() + 1) / 2, lambda g, x: g * 0), vector(m, 0.0, 1.0))),   # as far to both sides
     ("is not finite", lambda m: CASES["not_finite"][0](m)[:2]),
 ]
 
