@@ -48,7 +48,10 @@ def matrices(J, forward):
     forward mode has it the other way round.
     """
     pairs = J.transpose(2, 1, 0, 3) if forward else J       # (parts to be paired, input, parts that stay apart, output)
-    numbers = pairs[0] + 1j * pairs[1] if len(pairs) == 2 else pairs[0]
+    numbers = pairs[0]
+    if len(pairs) == 2:
+        numbers = numbers.astype(complex)
+        numbers.imag = pairs[1]         # not a sum: 1j * inf is nan + inf j
     return [numbers[:, part] for part in range(numbers.shape[1])]
 
 

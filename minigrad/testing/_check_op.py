@@ -181,9 +181,9 @@ def attempt(report, check, run, wanted):
             report.rows.append((check, "not there", ABSENT[error.code]))
             return
         report.errors[check] = error
-        lines = str(error).splitlines()
-        report.rows.append((check, "wrong", "\n".join([lines[0], *[line.strip() for line in lines if line.startswith(
-            ("  cause:", "  fix:", "  expected:", "  found:", "Greatest")) and not line.startswith("  found:    0")]])))
+        first, *more = str(error).splitlines()
+        said = [line.strip() for line in more if line.startswith(("  expected:", "  found:", "  cause:", "  fix:", "Greatest"))]
+        report.rows.append((check, "wrong", "\n".join([first, *said])))
     else:
         report.rows.append((check, "ok", ""))
 
