@@ -14,7 +14,7 @@ import numpy as np
 from minigrad import autograd
 from minigrad.autograd import forward_ad
 from minigrad.autograd._gradcheck_numerical import components, outputs_of, parts
-from minigrad.autograd._gradcheck_report import GradcheckError
+from minigrad.autograd.gradcheck import GradcheckError
 from minigrad.creation import zeros, zeros_like
 
 __all__ = ["backward_jacobian", "backward_vjp", "forward_jacobian", "forward_jvp", "vjp"]

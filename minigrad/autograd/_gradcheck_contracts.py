@@ -18,8 +18,8 @@ import numpy as np
 from minigrad import autograd
 from minigrad.autograd._gradcheck_analytical import tangents
 from minigrad.autograd._gradcheck_numerical import components, outputs_of, uniform
-from minigrad.autograd._gradcheck_report import GradcheckError
 from minigrad.autograd.function import Function
+from minigrad.autograd.gradcheck import GradcheckError
 from minigrad.creation import zeros
 from minigrad.ops.joining import stack
 

@@ -21,24 +21,9 @@ Mirrors the messages of ``torch/autograd/gradcheck.py``.
 import numpy as np
 
 from minigrad.autograd._gradcheck_causes import Evidence, cause
-from minigrad.errors import AutogradError
+from minigrad.autograd.gradcheck import GradcheckError
 
-__all__ = ["GradcheckError", "differ", "expect_equal", "matrices"]
-
-
-class GradcheckError(AutogradError):
-    """`gradcheck` or `gradgradcheck` has found a derivative that is wrong. Mirrors ``torch.autograd.gradcheck.GradcheckError``.
-
-    >>> from minigrad.autograd.gradcheck import GradcheckError
-    >>> x = mg.ones(2, dtype=mg.float64, requires_grad=True)
-    >>> try:
-    ...     mg.autograd.gradcheck(lambda x: x.detach() * x, x)
-    ... except GradcheckError as error:
-    ...     print(error.code, *[line for line in str(error).splitlines() if "cause" in line])
-    MG-E260   cause:    analytical = 1/2 * numerical: a constant factor is wrong, or one of several equal terms is missing
-    """
-
-    __module__ = "minigrad.autograd.gradcheck"      # where PyTorch has it
+__all__ = ["differ", "expect_equal", "matrices"]
 
 
 def matrices(J, forward):

@@ -32,7 +32,8 @@ from minigrad.autograd._gradcheck_contracts import (
     expect_undefined_tangents_handled,
 )
 from minigrad.autograd._gradcheck_numerical import as_tuple, numerical_jacobian, numerical_jvp, outputs_of, parts
-from minigrad.autograd._gradcheck_report import GradcheckError, differ, expect_equal, matrices
+from minigrad.autograd._gradcheck_report import differ, expect_equal, matrices
+from minigrad.autograd.gradcheck import GradcheckError
 from minigrad.errors import AutogradError, TensorValueError
 from minigrad.random import Generator, rand
 from minigrad.tensor import Tensor

@@ -9,23 +9,30 @@
 One element at a time is slow: 2n calls of func and m backwards for n numbers in and m out. `fast_mode` compares v'Ju
 for one random u and v instead, which a wrong Jacobian passes with probability 0.
 
-Read next: ``_gradcheck_run.py`` (the checks in their order), ``_gradcheck_numerical.py``, ``_gradcheck_analytical.py`` (the two
-Jacobians), ``_gradcheck_contracts.py`` (what comes after), ``_gradcheck_report.py``, ``_gradcheck_causes.py`` (what is said
-when they differ).
+Here are the arguments and the words; the work is imported by the first check. Read next: ``_gradcheck_run.py`` (the checks in
+their order), ``_gradcheck_second.py``, ``_gradcheck_numerical.py`` and ``_gradcheck_analytical.py`` (the two Jacobians),
+``_gradcheck_contracts.py`` (what comes after), ``_gradcheck_report.py`` and ``_gradcheck_causes.py`` (what is said when they
+differ).
 
 Mirrors ``torch/autograd/gradcheck.py``.
 """
 
-from minigrad import autograd
-from minigrad.autograd._gradcheck_analytical import differentiable
-from minigrad.autograd._gradcheck_numerical import as_tuple, outputs_of, uniform
-from minigrad.autograd._gradcheck_report import GradcheckError
-from minigrad.autograd._gradcheck_run import Check
-from minigrad.dtypes import float64
-from minigrad.errors import AutogradAssertionError
-from minigrad.random import Generator
+from minigrad.errors import AutogradAssertionError, AutogradError
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+
+class GradcheckError(AutogradError):
+    """`gradcheck` or `gradgradcheck` has found a derivative that is wrong. Mirrors ``torch.autograd.gradcheck.GradcheckError``.
+
+    >>> from minigrad.autograd.gradcheck import GradcheckError
+    >>> x = mg.ones(2, dtype=mg.float64, requires_grad=True)
+    >>> try:
+    ...     mg.autograd.gradcheck(lambda x: x.detach() * x, x)
+    ... except GradcheckError as error:
+    ...     print(error.code, *[line for line in str(error).splitlines() if "cause" in line])
+    MG-E260   cause:    analytical = 1/2 * numerical: a constant factor is wrong, or one of several equal terms is missing
+    """
 
 
 def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0, check_undefined_grad=True,
@@ -101,6 +108,8 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
                   "Setting check_batched_grad=True requires check_backward_ad to be True"),
                  (check_forward_ad or not check_batched_forward_grad,
                   "Setting check_batched_forward_grad=True requires check_forward_ad to be True"))
+    from minigrad.autograd._gradcheck_run import Check
+
     check = Check(func, inputs, eps, atol, rtol, nondet_tol, check_grad_dtypes)
     return verdict(check, raise_exception, undefined=check_undefined_grad, batched=check_batched_grad,
                    batched_forward=check_batched_forward_grad, forward=check_forward_ad, backward=check_backward_ad, fast=fast_mode)
@@ -148,32 +157,9 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
                   "Setting check_undefined_grad=True requires check_rev_over_rev to be True"),
                  (check_rev_over_rev or not check_batched_grad,
                   "Setting check_batched_grad=True requires check_rev_over_rev to be True"))
-    inputs = as_tuple(inputs)
-    if grad_outputs is None:
-        draw = Generator()
-        outputs = [y for y in outputs_of(func, inputs) if y.requires_grad]
-        grad_outputs = [random_gradient(y, gen_non_contig_grad_outputs, draw) for y in outputs]
-    grad_outputs = as_tuple(grad_outputs)
-    n = len(inputs)
-    of_inputs = differentiable(inputs)
-    of_gradients = differentiable(grad_outputs)
-    arrived = []    # the inputs whose gradients are the outputs of `gradients`
+    from minigrad.autograd._gradcheck_second import second_check
 
-    def gradients(*args):
-        xs, gs = args[:n], args[n:]
-        for group, indices in ((xs, of_inputs), (gs, of_gradients)):
-            for i in indices:       # forward mode gives detached ones
-                group[i].requires_grad_()
-        outputs = [y for y in outputs_of(func, xs) if y.requires_grad]
-        found = autograd.grad(outputs, [xs[i] for i in of_inputs], gs, create_graph=True, allow_unused=True) if outputs else ()
-        arrived[:] = [i for i, g in zip(of_inputs, found) if g is not None]
-        return tuple([g for g in found if g is not None])
-
-    check = Check(gradients, inputs + grad_outputs, eps, atol, rtol, nondet_tol, check_grad_dtypes)
-    check.role = lambda i, o: (f"; output {o} is the gradient of input {arrived[o]}, and input {i} "
-                               + ("is that of func" if i < n else f"is grad_output {i - n}"))
-    check.hint = ("for a second derivative backward has to compute with ctx.saved_tensors, by ops that are recorded: not with "
-                  "tensors that are detached, or made in forward and kept as attributes of ctx")
+    check = second_check(func, inputs, grad_outputs, gen_non_contig_grad_outputs, eps, atol, rtol, nondet_tol, check_grad_dtypes)
     return verdict(check, raise_exception, undefined=check_undefined_grad, batched=check_batched_grad, batched_forward=False,
                    forward=check_fwd_over_rev, backward=check_rev_over_rev, fast=fast_mode)
 
@@ -187,13 +173,6 @@ def verdict(check, raise_exception, **what):
             raise
         return False
     return True
-
-
-def random_gradient(y, gaps, generator):
-    """A leaf like the output `y`, of numbers between -1 and 1."""
-    dtype = y.dtype if y.dtype.is_floating_point or y.dtype.is_complex else float64
-    g = uniform((*y.shape, 2) if gaps else tuple(y.shape), dtype, generator)
-    return (g[..., 0] if gaps else g).detach().requires_grad_()
 
 
 def expect_flags(*rules):
