@@ -30,7 +30,7 @@ def outside(request):
 
 @modes
 def test_context_sets_and_restores(make, inside, outside):
-    """tensor_surface/M-01 tensor_surface/M-02: the state of `__enter__` comes back at `__exit__`, after an exception too."""
+    """tensor_surface/M-01 tensor_surface/M-02 tensor_surface/Z-02: the state of `__enter__` comes back at `__exit__`, after an exception too."""
     before = state()
     with make():
         assert mg.is_grad_enabled() is inside
@@ -131,7 +131,7 @@ def test_no_grad_leaves_tangents_alone():
 @pytest.mark.parametrize("decorate", [mg.no_grad, mg.no_grad(), mg.inference_mode, mg.inference_mode(), mg.set_grad_enabled],
                          ids=["no_grad", "no_grad()", "inference_mode", "inference_mode()", "set_grad_enabled"])
 def test_function(decorate):
-    """tensor_surface/M-05: with and without parentheses; name, doc, arguments and result go through."""
+    """tensor_surface/M-05 tensor_surface/Z-02: with and without parentheses; name, doc, arguments and result go through."""
     if decorate is mg.set_grad_enabled:
         decorate = mg.set_grad_enabled(False)
 
@@ -171,7 +171,7 @@ def test_function_that_raises():
 
 
 def test_class():
-    """tensor_surface/M-08: a warning, and only `__init__` is covered."""
+    """tensor_surface/M-08 tensor_surface/Z-02: a warning, and only `__init__` is covered."""
     with pytest.warns(FutureWarning, match="Decorating classes is deprecated"):
         @mg.no_grad()
         class C:
@@ -217,7 +217,7 @@ def recorder(log):
 
 @modes
 def test_generator(make, inside, outside):
-    """tensor_surface/M-06: set while the body runs and not between; send, throw and the return value go through."""
+    """tensor_surface/M-06 tensor_surface/Z-02: set while the body runs and not between; send, throw and the return value go through."""
     before = state()
     log = []
     body = make()(recorder)(log) if make is not mg.enable_grad else mg.enable_grad()(recorder)(log)
@@ -276,7 +276,7 @@ def test_generator_in_a_for_loop_with_gradients():
 
 
 def test_coroutine_does_not_leak():
-    """tensor_surface/M-07: the mode holds in the body across awaits, and in no other task (better than torch)."""
+    """tensor_surface/M-07 tensor_surface/Z-02: the mode holds in the body across awaits, and in no other task (better than torch)."""
     log = []
 
     @mg.no_grad()

@@ -5,7 +5,7 @@
     set_grad_enabled(flag)      either, as a context, a decorator, or a plain call
     with inference_mode(): ...  no nodes, and results that can never take part in autograd
 
-and two switches of the backward, `set_multithreading_enabled` and `enforce_grad_layout_policy`.
+and switches of the backward: `set_multithreading_enabled`, `enforce_grad_layout_policy`, `_force_original_view_tracking`.
 
 The modes are per thread. As decorators they also work on generators and coroutines, where the mode holds
 while the body runs and not between its steps.
@@ -14,6 +14,7 @@ Mirrors ``torch/autograd/grad_mode.py`` and ``torch/utils/_contextlib.py``.
 """
 
 import functools
+import threading
 import types
 import warnings
 from typing import Any
@@ -256,24 +257,25 @@ class inference_mode(Mode):
 
 
 class Switch:
-    """A flag of this thread's State: set at once, and, as a context manager or decorator, for a while."""
+    """A flag of this thread: set at once, and, as a context manager or decorator, for a while."""
 
     field = ""
+    owner = staticmethod(current)       # whose flag it is, in this thread
 
     def __init__(self, mode):
-        state = current()
+        state = self.owner()
         self.prev = getattr(state, self.field)
         self.mode = bool(mode)
         setattr(state, self.field, self.mode)
 
     def __enter__(self):
-        setattr(current(), self.field, self.mode)
+        setattr(self.owner(), self.field, self.mode)
 
     def __exit__(self, *exc_info):
-        setattr(current(), self.field, self.prev)
+        setattr(self.owner(), self.field, self.prev)
 
     def __call__(self, function):
-        setattr(current(), self.field, self.prev)       # undo what the construction did
+        setattr(self.owner(), self.field, self.prev)        # undo what the construction did
         return decorated(lambda: type(self)(self.mode), function)
 
 
@@ -319,6 +321,40 @@ class enforce_grad_layout_policy(Switch):
 
     def __init__(self, enable=True):
         super().__init__(enable)
+
+
+class Replay(threading.local):
+    """Whether `_force_original_view_tracking` is on."""
+
+    view_replay = False
+
+
+_replay = Replay()
+
+
+class _force_original_view_tracking(Switch):
+    """Whether a view whose base was written to gets its history from the chain of views that led to it.
+
+    Args:
+        mode (bool): on or off; off by default.
+
+    Ours always gets it from the base in one step, by its strides (``_core/views.py``). The gradients are the same, and only the
+    names of the nodes would tell the difference; so this changes nothing, and is here for programs that set it.
+    Mirrors ``torch.autograd.grad_mode._force_original_view_tracking``.
+
+    >>> with mg.autograd.grad_mode._force_original_view_tracking(True):
+    ...     x = mg.ones(2, 2, requires_grad=True) * 1
+    ...     row = x[0]
+    ...     x.mul_(3).shape, row.grad_fn.name()
+    (minigrad.Size([2, 2]), 'AsStridedBackward0')
+    """
+
+    field = "view_replay"
+
+    @staticmethod
+    def owner():
+        """The flags of this thread that the core does not know."""
+        return _replay
 
 
 class _unsafe_preserve_version_counter:

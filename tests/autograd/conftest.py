@@ -1,4 +1,4 @@
-"""As in tests/core: the library is `m`, so that tests/parity/test_functional.py can run these tests on PyTorch too."""
+"""As in tests/core: the library is `m`, so that tests/parity can run these tests on PyTorch too."""
 
 import pytest
 

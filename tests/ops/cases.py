@@ -30,7 +30,10 @@ class Case:
     def arrays(self, dtype=np.float64):
         """The inputs, the same each time."""
         rng = np.random.default_rng(sum(map(ord, self.name)))
-        return [numbers(self.numbers, shape, rng).astype(dtype) for shape in self.shapes]
+        found = [numbers(self.numbers, shape, rng) for shape in self.shapes]
+        if self.numbers == "apart":     # from each other too
+            found = [a + 0.05 * i for i, a in enumerate(found)]
+        return [a.astype(dtype) for a in found]
 
 
 def numbers(kind, shape, rng):
