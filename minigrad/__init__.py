@@ -51,6 +51,18 @@ int = int32
 contiguous_format = "contiguous_format"
 preserve_format = "preserve_format"
 
+
+
+def __getattr__(name):
+    """The packages that most programs do without are imported when somebody asks for them."""
+    if name in _LATE:
+        import importlib
+        return importlib.import_module(f"minigrad.{name}")
+    raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
+
+
+_LATE = {"library"}
+
 _stale = _pure.stale()
 if _stale:
     import warnings
