@@ -24,6 +24,7 @@ HOMES = {
     "ValuesAndIndices": "minigrad.tensor",
     "Device": "minigrad.dtypes", "dtype": "minigrad.dtypes", "_Dtype": "minigrad.dtypes", "_Device": "minigrad.dtypes",
     "Node": "minigrad.autograd.graph", "GradientEdge": "minigrad.autograd.graph", "RemovableHandle": "minigrad.autograd.graph",
+    "CustomOpDef": "minigrad.library._custom_ops",
     "Generator": "minigrad.random", "Parameter": "minigrad.nn.parameter", "Module": "minigrad.nn.modules.module",
 }
 
@@ -41,6 +42,12 @@ class ValuesAndIndices(NamedTuple):
     "minigrad.dtypes": '''\
 _Dtype: TypeAlias = dtype
 _Device: TypeAlias = Device | _str
+''',
+    "minigrad.library": '''\
+Number: TypeAlias = _int | _float | _bool
+''',
+    "minigrad.library._custom_ops": '''\
+REGISTRY: _dict[_str, CustomOpDef]
 ''',
 }
 
@@ -167,6 +174,17 @@ PARAMETERS = {
     "debug": "_bool", "early_stop": "_bool", "preserve_rng_state": "_bool", "checkpoint_sequential.input": "Any",
     "functions": "Iterable[Callable[..., Any]]", "segments": "_int", "set_checkpoint_debug_enabled.enabled": "_bool | None",
     "unserializable_hook.f": "Callable[..., Any]",
+    # library
+    "register_autograd.backward": "Callable[..., Any]", "register_autograd.setup_context": "Callable[..., None] | None",
+    "device_types": "_str | Sequence[_str] | None", "namespace": "_str", "mutates_args": "_str | Iterable[_str]",
+    "CustomOpDef.__init__.fn": "Callable[..., Any]", "CustomOpDef.__init__.name": "_str", "CustomOpDef.__init__.schema": "Any",
+    "CustomOpDef.__init__.tags": "Any", "set_kernel_enabled.device_type": "_str", "set_kernel_enabled.enabled": "_bool",
+    "library.op": "CustomOpDef | _str", "library.lib": "object", "library.func": "Callable[..., Any] | None",
+    "library.get_op.name": "_str", "library._stacklevel": "_int", "library.allow_override": "_bool",
+    "prototype_function": "Callable[..., Any]", "op_name": "_str | None", "infer_schema.tags": "Any",
+    "opcheck.op": "CustomOpDef", "opcheck.args": "Sequence[Any]", "opcheck.kwargs": "Mapping[_str, Any] | None",
+    "opcheck.test_utils": "_str | Sequence[_str]", "opcheck.raise_exception": "_bool", "opcheck.atol": "_float | None",
+    "opcheck.rtol": "_float | None",
     # the rest
     "code": "_str | None", "precision": "_int | None", "threshold": "_int | None", "edgeitems": "_int | None",
     "linewidth": "_int | None",
@@ -209,6 +227,10 @@ RETURNS = {
     "dtype.to_real": "dtype", "dtype.to_complex": "dtype",
     "Generator.manual_seed": "Self", "Generator.initial_seed": "_int", "Generator.seed": "_int", "Generator.get_state": "Any",
     "Generator.set_state": "Self", "RemovableHandle.__enter__": "Self",
+    "CustomOpDef.register_kernel": "Callable[..., Any]", "CustomOpDef.register_fake": "Callable[..., Any]",
+    "set_kernel_enabled": "Any", "CustomOpDef.set_kernel_enabled": "Any", "register_kernel": "Callable[..., Any]",
+    "register_fake": "Callable[..., Any]", "get_op": "CustomOpDef",
+    "infer_schema": "_str", "opcheck": "_dict[_str, Any]",
     "checkpoint": "Any", "checkpoint_sequential": "Any", "noop_context_fn": "tuple[Any, Any]",
     "detach_variable": "tuple[Any, ...]", "create_selective_checkpoint_contexts": "tuple[Any, Any]",
     "set_checkpoint_early_stop": "Any", "set_checkpoint_debug_enabled": "Any", "unserializable_hook": "Callable[..., Any]",
@@ -274,6 +296,11 @@ OVERLOADS = {
            "({self}, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices",
            "({self}, dim: Tensor) -> Tensor"] for name in ("max", "min")
 } | {
+    "custom_op": [
+        "(name: _str, fn: None = None, /, *, mutates_args: _str | Iterable[_str], device_types: _str | Sequence[_str] | None = None, "
+        "schema: _str | None = None, tags: Any = None) -> Callable[[Callable[..., Any]], CustomOpDef]",
+        "(name: _str, fn: Callable[..., Any], /, *, mutates_args: _str | Iterable[_str], "
+        "device_types: _str | Sequence[_str] | None = None, schema: _str | None = None, tags: Any = None) -> CustomOpDef"],
     "Tensor.size": ["(self, dim: None = None) -> Size", "(self, dim: _int) -> _int"],
     "Tensor.stride": ["(self, dim: None = None) -> tuple[_int, ...]", "(self, dim: _int) -> _int"],
     "Tensor.type": ["(self, dtype: None = None) -> _str", "(self, dtype: _Dtype) -> Tensor"],

@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 
 import minigrad
+import minigrad.library
 import minigrad.nn.modules
 from minigrad._core.handle import RemovableHandle
 from minigrad._core.meta import Device, DType, Size
@@ -37,7 +38,7 @@ MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation"
            "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.parameter",
            *[m.name for m in pkgutil.iter_modules(minigrad.nn.modules.__path__, "minigrad.nn.modules.") if "._" not in m.name],
            *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.")],
-           "minigrad.utils.checkpoint", "minigrad.utils.hooks"]
+           "minigrad.utils.checkpoint", "minigrad.utils.hooks", "minigrad.library", "minigrad.library._custom_ops"]
 
 # What the public modules are built on, as they see it: untyped.
 CORE = ["minigrad._core.tensor", "minigrad._core.operators", "minigrad._core.variable", "minigrad._core.promotion"]

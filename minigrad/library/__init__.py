@@ -17,7 +17,7 @@ from minigrad.library._infer_schema import infer_schema
 from minigrad.library._opcheck import OpCheckError, opcheck
 from minigrad.library._types import Number
 
-__all__ = ["CustomOpDef", "Number", "OpCheckError", "custom_op", "get_op", "infer_schema", "opcheck", "register_autograd",
+__all__ = ["CustomOpDef", "OpCheckError", "custom_op", "get_op", "infer_schema", "opcheck", "register_autograd",
            "register_fake", "register_kernel"]
 
 

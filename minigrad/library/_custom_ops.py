@@ -26,6 +26,8 @@ from minigrad.library._infer_schema import schema_of
 from minigrad.library._schema import parse_schema
 from minigrad.tensor import Tensor
 
+__all__ = ["CustomOpDef", "custom_op"]
+
 log = logging.getLogger(__name__)
 
 REGISTRY = {}       # "ns::name" -> CustomOpDef
@@ -230,7 +232,7 @@ class CustomOpDef:
         if kind not in self._kernels:
             if None not in self._kernels:
                 raise AutogradNotImplementedError(
-                    "MG-E278", f"Could not run '{self._qualname}' with arguments from the '{str(kind).upper()}' backend.",
+                    "MG-E287", f"Could not run '{self._qualname}' with arguments from the '{str(kind).upper()}' backend.",
                     found=f"kernels for {', '.join(map(str, self._kernels))}", fix=f"op.register_kernel({kind!r})(fn)")
             kind = None
         return self._init_fn if kind in self._disabled else self._kernels[kind]

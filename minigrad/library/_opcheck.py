@@ -24,6 +24,17 @@ class OpCheckError(MinigradError):
     """An operator does not do what it says. The error that showed it is the `__cause__`.
 
     Mirrors ``torch.testing._internal.optests.generate_tests.OpCheckError``.
+
+    >>> from minigrad.library import OpCheckError, custom_op, opcheck
+    >>> @custom_op("docs::clear", mutates_args=())
+    ... def clear(x: mg.Tensor) -> int:
+    ...     x.zero_()
+    ...     return 0
+    >>> try:
+    ...     opcheck(clear, (mg.ones(2),))
+    ... except OpCheckError as error:
+    ...     print(error.what)
+    opcheck(op, ...): test_schema failed with Argument x is not defined as mutable but was mutated
     """
 
 
