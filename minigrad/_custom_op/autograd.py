@@ -32,11 +32,10 @@ def autograd_kernel_indirection(custom_op):
 
     When called, raises `RuntimeError` if one half of a formula is there and the other is not.
     """
-    reference = weakref.ref(custom_op)
+    op = weakref.proxy(custom_op)
     fallback = autograd_not_implemented(custom_op)
 
     def entry(*args, **kwargs):
-        op = reference()
         if op._has_impl("autograd"):
             return op._get_impl("autograd").func(*args, **kwargs)
         for found, missing in (("backward", "save_for_backward"), ("save_for_backward", "backward")):
@@ -53,12 +52,11 @@ def autograd_kernel_indirection(custom_op):
 
 def autograd_not_implemented(custom_op):
     """The kernel of an operator without a formula: it raises `RuntimeError` if there is anything to differentiate."""
-    reference = weakref.ref(custom_op)
+    op = weakref.proxy(custom_op)
 
     def kernel(*args, **kwargs):
-        op = reference()
         if is_grad_enabled() and pytree.tree_any(lambda x: isinstance(x, Tensor) and x.requires_grad, (args, kwargs)):
-            raise AutogradError("MG-E284", "Autograd has not been implemented for operator", node=repr(op),
+            raise AutogradError("MG-E284", "Autograd has not been implemented for operator", node=str(op),
                                 fix="register a formula, call it under no_grad(), or detach() its arguments")
         with no_grad():
             return op._opoverload(*args, **kwargs)
@@ -177,8 +175,8 @@ def validate_grad_inputs_dict(grad_inputs_dict, forward_op, args_info):
     """
     def wrong(what):
         return AutogradError(
-            "MG-E285", f"In the backward function defined for {forward_op} at {forward_op._get_impl('backward').location} using the "
-            f"CustomOp API, {what}", expected=f"a dict with the gradients of {', '.join(sorted(expected))}")
+            "MG-E285", f"In the backward function defined for {forward_op} at {forward_op._get_impl('backward').location} using "
+            f"the CustomOp API, {what}", expected=f"a dict with the gradients of {', '.join(sorted(expected))}")
 
     expected = {a.name for a in forward_op._schema.arguments if a.type.is_tensor_like()}
     if not isinstance(grad_inputs_dict, dict):

@@ -43,13 +43,13 @@ class Call:
     """
 
     __slots__ = ("dirty", "inputs", "keywords", "run", "structure")
+    structure: "Structure"          # set when the kernel has run
 
     def __init__(self, run, inputs, keywords, dirty):
         self.run = run
         self.inputs = inputs
         self.keywords = keywords
         self.dirty = dirty
-        self.structure = None
 
 
 class Structure:
@@ -150,7 +150,8 @@ def flat_gradients(ctx, schema, counts, found):
         raise AutogradError(
             "MG-E277", "Expected the return from backward to be of the same structure as the inputs.", node=ctx.name(),
             expected=f"({', '.join(['a tensor or None' if c < 0 else f'a list of {c}' for c in counts])})",
-            found=f"({', '.join(map(described, grads))})", fix="return a list where the argument is a list, and None for no gradient")
+            found=f"({', '.join(map(described, grads))})",
+            fix="return a list where the argument is a list, and None for what has no gradient")
     return flat
 
 

@@ -94,9 +94,9 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
             if declared != ({a.name for a in found.arguments if a.type.is_tensor_like()} if mutates_args == "unknown"
                             else set(mutates_args)):
                 raise TensorValueError(
-                    "MG-E271", f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}`. The schema "
-                    f"suggests that the op mutates {declared or '{}'}, which is different from what was provided to us in "
-                    "`mutates_args`. Please make these consistent.", fix="write Tensor(a!) for the arguments that are written to")
+                    "MG-E271", f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}`. The "
+                    f"schema suggests that the op mutates {declared or '{}'}, which is different from what was provided to us "
+                    "in `mutates_args`. Please make these consistent.", fix="write Tensor(a!) for what is written to")
         if any(a.type.is_tensor_like() for a in found.keywords):
             raise AutogradNotImplementedError(
                 "MG-E270", "custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only.", found=str(found),
@@ -158,10 +158,10 @@ class CustomOpDef:
         flat = flatten(schema.positional, inputs)
         tensors = [x for x in flat if isinstance(x, Tensor)]
         state = current()
-        if state.forward_level >= 0 and any([x._tangent is not None for x in tensors]):
+        if state.forward_level >= 0 and any([x._tangent is not None for x in tensors]):  # pyright: ignore
             raise AutogradNotImplementedError(
-                "MG-E278", f"{self._qualname} does not support forward mode AD: an argument has a tangent, which would be lost. You "
-                "must implement the jvp function for custom autograd.Function to use it with forward mode AD.",
+                "MG-E278", f"{self._qualname} does not support forward mode AD: an argument has a tangent, which would be lost. "
+                "You must implement the jvp function for custom autograd.Function to use it with forward mode AD.",
                 fix="write a Function with a jvp, or unpack_dual(x).primal for what is a constant here")
         recorded = state.grad_enabled and any([x.requires_grad for x in tensors])
         dirty = self._announce_writes(inputs, state.grad_enabled) if schema.writes else ()
@@ -218,11 +218,11 @@ class CustomOpDef:
         for i, x in enumerate(new):
             for other in (*tensors, *new[:i]):
                 if share_memory(x, other):
+                    other = "another output" if any([other is y for y in new[:i]]) else "an input"
                     raise AutogradError(
-                        "MG-E275", f"{self._qualname}: The output of this custom operator (1) must not also be an input to this custom "
-                        "operator and (2) may not alias any inputs to this custom operator or other returns.",
-                        found=f"output {i} shares memory with {'another output' if any([other is y for y in new]) else 'an input'}",
-                        fix="return a clone: y.clone()")
+                        "MG-E275", f"{self._qualname}: The output of this custom operator (1) must not also be an input to this "
+                        "custom operator and (2) may not alias any inputs to this custom operator or other returns.",
+                        found=f"output {i} shares memory with {other}", fix="return a clone: y.clone()")
         return output
 
     def _kernel(self, tensors, inputs, keywords):
@@ -251,8 +251,8 @@ class CustomOpDef:
                 will need: `save_for_backward`, or attributes. `inputs` are all positional arguments, with defaults.
                 If there are keyword-only ones it gets them too: ``setup_context(ctx, inputs, keyword_only_inputs, output)``.
 
-        `ctx` is that of `Function`; ``ctx.needs_input_grad`` has an entry for each positional argument, a list for a list of tensors.
-        Registering again replaces the formula, for graphs that are there already too.
+        `ctx` is that of `Function`; ``ctx.needs_input_grad`` has an entry for each positional argument, a list for a list of
+        tensors. Registering again replaces the formula, for graphs that are there already too.
 
         Raises:
             RuntimeError: the operator writes to its arguments, or returns nothing.
@@ -274,8 +274,8 @@ class CustomOpDef:
         """
         if not self._schema.is_functional():
             raise AutogradError(
-                "MG-E276", f"Cannot register autograd formula for non-functional operator {self} with schema {self._schema}. Please "
-                "create a functional operator and register an autograd formula for that.",
+                "MG-E276", f"Cannot register autograd formula for non-functional operator {self} with schema {self._schema}. "
+                "Please create a functional operator and register an autograd formula for that.",
                 fix="return the result instead of writing it into an argument")
         self._formula.backward, self._formula.setup_context = backward, setup_context
 
@@ -302,9 +302,10 @@ class CustomOpDef:
         1
         """
         kinds = (device_types,) if device_types is None or isinstance(device_types, str) else tuple(device_types)
-        if device_types is not None and not any(a.type.is_tensor_like() or a.type.kind == "Device" for a in self._schema.arguments):
-            raise TensorValueError("MG-E272", "Functions without tensor inputs are required to have a `device: torch.device` argument",
-                                   found=str(self._schema), fix="leave device_types out, or add `device: minigrad.Device`")
+        if device_types is not None and not any(a.type.kind in ("Tensor", "Device") for a in self._schema.arguments):
+            raise TensorValueError(
+                "MG-E272", "Functions without tensor inputs are required to have a `device: minigrad.Device` argument",
+                found=str(self._schema), fix="leave device_types out, or add such an argument")
 
         def register(function):
             for kind in kinds:

@@ -54,7 +54,8 @@ def schema_of(function, mutates_args, name):
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError) as error:
-        raise TensorValueError("MG-E270", f"infer_schema(func): {error}", fix="give a function with type hints, or a schema") from error
+        raise TensorValueError("MG-E270", f"infer_schema(func): {error}", found=type(function).__name__,
+                               fix="give a function with type hints, or a schema") from error
     if isinstance(mutates_args, str):
         if mutates_args != "unknown":
             raise TensorValueError(

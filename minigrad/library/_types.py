@@ -11,6 +11,7 @@ Mirrors the table of types in ``torch/_library/infer_schema.py``, and what the d
 """
 
 import collections.abc
+import functools
 import numbers
 import operator
 import types
@@ -72,15 +73,15 @@ def _instance(cls):
 
 def _device(value):
     if isinstance(value, (str, Device)):
-        return as_device(value)
+        return as_device(value)     # pyright: ignore[reportArgumentType]: in stubs a Device is that of minigrad.dtypes
     raise Misfit
 
 
 # In a schema -> in an error message, and the conversion.
 KINDS = {
     "Tensor": ("Tensor", _tensor), "SymInt": ("int", _integer), "int": ("int", _integer), "float": ("float", _float),
-    "bool": ("bool", _bool), "Scalar": ("number", _number), "str": ("str", _instance(str)), "ScalarType": ("dtype", _instance(DType)),
-    "Device": ("Device", _device),
+    "bool": ("bool", _bool), "Scalar": ("number", _number), "str": ("str", _instance(str)),
+    "ScalarType": ("dtype", _instance(DType)), "Device": ("Device", _device),
 }
 # Hint -> in a schema.
 HINTS = {Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", numbers.Number: "Scalar", str: "str", DType: "ScalarType",
@@ -143,7 +144,7 @@ class Type:
         if self.size is not None and isinstance(value, numbers.Number):
             value = [value] * self.size
         try:
-            values = list(value)
+            values = list(value)    # pyright: ignore[reportArgumentType]
         except TypeError:
             raise Misfit from None
         try:
@@ -163,7 +164,7 @@ def type_of_hint(hint):
     if origin in (typing.Union, types.UnionType):
         if types.NoneType in inner:
             rest = [t for t in inner if t is not types.NoneType]
-            found = type_of_hint(typing.Union[tuple(rest)]) if rest else None      # noqa: UP007: of a tuple
+            found = type_of_hint(functools.reduce(operator.or_, rest)) if rest else None
             if found is not None:
                 found.optional = True
             return found
