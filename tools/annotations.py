@@ -296,8 +296,8 @@ OVERLOADS = {
            "({self}, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices",
            "({self}, dim: Tensor) -> Tensor"] for name in ("max", "min")
 } | {
-    "custom_op": [f"(name: _str, fn: {given}, /, *, mutates_args: _str | Iterable[_str], device_types: _str | Sequence[_str] | None "
-                  f"= None, schema: _str | None = None, tags: Any = None) -> {result}" for given, result in (
+    "custom_op": [f"(name: _str, fn: {given}, /, *, mutates_args: _str | Iterable[_str], device_types: _str | Sequence[_str] "
+                  f"| None = None, schema: _str | None = None, tags: Any = None) -> {result}" for given, result in (
                       ("None = None", "Callable[[Callable[..., Any]], CustomOpDef]"), ("Callable[..., Any]", "CustomOpDef"))],
     "Tensor.size": ["(self, dim: None = None) -> Size", "(self, dim: _int) -> _int"],
     "Tensor.stride": ["(self, dim: None = None) -> tuple[_int, ...]", "(self, dim: _int) -> _int"],

@@ -172,7 +172,7 @@ class CustomOpDef:
         for x in dirty:
             x._set_version(x._version - 1)      # mark_dirty has counted the write a second time
         outputs = unflatten(call.structure.outputs, flat_outputs[len(dirty):])
-        return None if not schema.returns else outputs[0] if len(schema.returns) == 1 else tuple(outputs)
+        return tuple(outputs) if schema.returns_tuple else outputs[0] if outputs else None
 
     def _announce_writes(self, inputs, grad_enabled):
         """Count a write to each tensor that is written to; returns those of them that require a gradient now.

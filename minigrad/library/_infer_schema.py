@@ -102,7 +102,8 @@ def schema_of(function, mutates_args, name):
                     "names of all args that the custom op mutates, or just the string 'unknown' if you don't know.", "MG-E271")
     if signature.return_annotation is signature.empty:
         raise wrong("No return type annotation was provided. Please add one.", fix="-> Tensor, or -> None")
-    return FunctionSchema(name, "", arguments, returned(hints["return"], signature, wrong))
+    return FunctionSchema(name, "", arguments, returned(hints["return"], signature, wrong),
+                          typing.get_origin(hints["return"]) is tuple)
 
 
 def hints_of(function, wrong):

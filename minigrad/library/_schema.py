@@ -64,13 +64,15 @@ class FunctionSchema:
 
     positional, keywords    the arguments that may, and may not, be given by position
     writes                  those that are written to
+    returns_tuple           the results come as a tuple: there are several, or a tuple of one was asked for
     """
 
-    def __init__(self, name, overload_name, arguments, returns):
+    def __init__(self, name, overload_name, arguments, returns, returns_tuple):
         self.name = name
         self.overload_name = overload_name
         self.arguments = arguments
         self.returns = returns
+        self.returns_tuple = returns_tuple
         self.positional = [a for a in arguments if not a.kwarg_only]
         self.keywords = [a for a in arguments if a.kwarg_only]
         self.writes = [a for a in arguments if a.is_write]
@@ -87,8 +89,9 @@ class FunctionSchema:
     def __str__(self):
         parts = list(map(str, self.positional)) + ["*"] * bool(self.keywords) + list(map(str, self.keywords))
         returns = ", ".join(map(str, self.returns))
+        returns = f"({returns})" if self.returns_tuple or not self.returns else returns
         overload = "" if self.overload_name in ("", "default") else "." + self.overload_name
-        return f"{self.name}{overload}({', '.join(parts)}) -> {returns if len(self.returns) == 1 else f'({returns})'}"
+        return f"{self.name}{overload}({', '.join(parts)}) -> {returns}"
 
     # ---- calls ------------------------------------------------------------------------------------------
 
@@ -142,16 +145,14 @@ class FunctionSchema:
         Raises:
             RuntimeError: it is not what the schema says.
         """
-        if len(self.returns) == 1 and not isinstance(output, tuple):
-            return self._result(self.returns[0], output, "")
         if not self.returns:
-            if output is None or output == ():
+            if output is None:
                 return None
             raise self._returned(f"to return None but it returned something else instead: {type(output).__name__}.")
-        if not isinstance(output, (tuple, list)) or (len(self.returns) == 1 and not self.returns[0].type.is_list):
-            raise self._returned(f"to return {self._promised()} but it returned {type(output).__name__}.")
-        if len(self.returns) == 1:
+        if not self.returns_tuple:
             return self._result(self.returns[0], output, "")
+        if not isinstance(output, (tuple, list)):
+            raise self._returned(f"to return a tuple of {len(self.returns)} but it returned {type(output).__name__}.")
         if len(output) != len(self.returns):
             raise self._returned(f"to return {len(self.returns)} values but it returned {len(output)}.")
         return tuple([self._result(r, x, f" at position {i}") for i, (r, x) in enumerate(zip(self.returns, output))])
@@ -162,9 +163,6 @@ class FunctionSchema:
         except Misfit:
             raise self._returned(f"to return a value of type '{result.type.name}'{where} but it returned "
                                  f"{type(value).__name__}.") from None
-
-    def _promised(self):
-        return f"a value of type '{self.returns[0].type.name}'" if len(self.returns) == 1 else f"a tuple of {len(self.returns)}"
 
     def _returned(self, what):
         return AutogradError("MG-E274", f"Expected the kernel of {self.name} {what}", expected=str(self),
@@ -190,8 +188,9 @@ def parse_schema(name, overload_name, text):
         else:
             arguments.append(parse_item(part, text, kwarg_only, True))
     returns = found["returns"]
-    inner = returns[1:-1] if returns.startswith("(") and returns.endswith(")") else returns
-    return FunctionSchema(name, overload_name, arguments, [parse_item(part, text, False, False) for part in split(inner)])
+    is_tuple = returns.startswith("(") and returns.endswith(")")
+    results = [parse_item(part, text, False, False) for part in split(returns[1:-1] if is_tuple else returns)]
+    return FunctionSchema(name, overload_name, arguments, results, is_tuple and bool(results))
 
 
 def parse_item(part, text, kwarg_only, named):
