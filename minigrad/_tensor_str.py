@@ -14,6 +14,7 @@ import math
 
 import numpy as np
 
+from minigrad._core.state import current
 from minigrad.errors import TensorValueError
 
 __all__ = ["set_printoptions", "tensor_str"]
@@ -159,6 +160,8 @@ def tensor_str(tensor, prefix="tensor("):
     if not plain:
         suffixes.append(f"dtype={tensor.dtype}")
     suffixes += history_suffix(tensor)
+    if current().forward_enabled and tensor._tangent is not None:
+        suffixes.append(f"tangent={tensor._tangent}")
     line_length = len(text.rpartition("\n")[2]) + (indent if "\n" not in text else 0)
     out = prefix + text
     for suffix in suffixes:

@@ -60,6 +60,7 @@ GRADS = "Tensor | None | Sequence[Tensor | None]"
 
 PARAMETERS = {
     # tensors
+    "tangent": "Tensor", "level": "_int | None",
     "input": "Tensor", "self": "Tensor", "tensor": "Tensor", "mat1": "Tensor", "mat2": "Tensor", "vec": "Tensor", "index": "Tensor",
     "source": "Tensor", "src": "Tensor | _Number", "condition": "Tensor", "other": "Tensor | _Number",
     "exponent": "Tensor | _Number",
@@ -196,6 +197,7 @@ PARAMETERS = {
 
 # What functions return; without an entry: Tensor for ops and creation, None elsewhere.
 RETURNS = {
+    "enter_dual_level": "_int", "dual_level.__enter__": "_int", "make_dual": "Tensor", "unpack_dual": "UnpackedDualTensor",
     "is_multithreading_enabled": "_bool", "is_anomaly_enabled": "_bool", "is_anomaly_check_nan_enabled": "_bool",
     "Tensor.__array_wrap__": "Any", "Sequential.pop": "Module", "Sequential.extend": "Self", "Sequential.insert": "Self",
     "Sequential.__mul__": "Self", "Sequential.__rmul__": "Self", "Sequential.__imul__": "Self", "Sequential.__add__": "Self",
@@ -268,6 +270,7 @@ ATTRIBUTES = {
                "itemsize": "_int", "nbytes": "_int", "T": "Tensor", "mT": "Tensor", "real": "Tensor", "is_cpu": "_bool",
                "is_cuda": "_bool", "_array": "Any", "_meta": "Any", "_version": "_int", "_base": "Tensor | None",
                "__array_priority__": "ClassVar[_int]"},
+    "UnpackedDualTensor": {"primal": "Tensor", "tangent": "Tensor | None"},
     "dtype": {"name": "_str", "numpy": "np.dtype[Any]", "category": "_int", "itemsize": "_int", "is_floating_point": "_bool",
               "is_complex": "_bool", "is_signed": "_bool"},
     "Device": {"type": "_str", "index": "_int | None", "backend": "Any"},

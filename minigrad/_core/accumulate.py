@@ -105,7 +105,10 @@ class AccumulateGrad(Node):
             else:
                 how = STOLEN
                 mine = stolen(new, leaf) if exclusive else None
-                if mine is None:
+                if current().forward:       # with its tangent
+                    how = COPIED
+                    mine = given.clone(new)
+                elif mine is None:
                     how = COPIED
                     mine = wrap(leaf._meta.backend.kernels.copy_with_layout(new._array, leaf._array), new._meta)
                 if extra.grad is None:
@@ -198,7 +201,7 @@ def add_in_place(old: TensorBase, new: TensorBase) -> object:
             "MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed: the .grad to add to was "
             "computed in inference mode.", tensor=f"{old._meta.dtype.name} {list(old._meta.shape)}",
             fix="run all backwards inside the mode or all outside; or x.grad = x.grad.clone() in between")
-    if old._meta is new._meta or old._meta.fits(new._meta):
+    if (old._meta is new._meta or old._meta.fits(new._meta)) and not current().forward:
         counter = old.shared_counter()
         counter.bump("accumulation into .grad")
         old._meta.backend.kernels.add_(old._array, new._array)

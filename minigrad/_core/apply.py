@@ -24,10 +24,11 @@ from minigrad._core.tensor import TensorBase
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
+    from minigrad._core.forward import push
     from minigrad._core.intercept import below
     from minigrad._core.meta import meta_of
     from minigrad._core.operands import broadcast_shape, not_a_tensor, on_one_device
-    from minigrad._core.opnode import all_undefined, any_tensor, record, record_many
+    from minigrad._core.opnode import any_tensor, record, record_many
     from minigrad._core.packed import packed
     from minigrad._core.state import current
     from minigrad._core.tensor import alias, make, plain, wrap
@@ -321,6 +322,7 @@ def look_at(view, source, creation):
     extra = view.extras()
     if source._view:
         extra.base = source._extra.base
+        extra.primal = source._extra.primal
         inherited = source._extra.creation
         if creation == DEFAULT or inherited == INFERENCE_MODE:
             creation = inherited
@@ -383,24 +385,5 @@ def mark(op, state, args, tensors, outs):
     for out in outs:
         if state.inference and not cython.cast(TensorBase, out)._view:
             cython.cast(TensorBase, out)._inference = True
-    if state.forward_level >= 0 and op.differentiable:
-        tangents = [tangent_of(x) for x in tensors]
-        if not all_undefined(tangents):
-            # The formulas compute with the primal values: for them there are no tangents.
-            level = state.forward_level
-            state.set_modes(state.grad_enabled, state.inference, -1)
-            try:
-                results = op.rule.jvp_of(args, outs, tangents)
-            finally:
-                state.set_modes(state.grad_enabled, state.inference, level)
-            for out, tangent in zip(outs, results if type(results) is tuple else (results,)):
-                if tangent is not None:
-                    cython.cast(TensorBase, out).extras().tangent = tangent
-
-
-@cython.cfunc
-def tangent_of(x) -> object:
-    if not isinstance(x, TensorBase):
-        return None
-    extra = cython.cast(TensorBase, x)._extra
-    return None if extra is None else extra.tangent
+    if state.forward and op.differentiable:
+        push(op, args, tensors, outs, state)

@@ -121,7 +121,7 @@ def run_task(task: GraphTask, state: State, roots, grads):
         root = GraphRoot(tuple([r[0] for r in roots]), tuple([r[1] for r in roots]), tuple(grads))
         number = 0
     task.root = root
-    outer = state.task, state.node, state.grad_enabled, state.inference, state.forward_level
+    outer = state.task, state.node, state.grad_enabled, state.inference, state.forward_enabled
     live[task.id] = task
     state.depth += 1
     try:
@@ -131,7 +131,8 @@ def run_task(task: GraphTask, state: State, roots, grads):
             else:
                 task.count(root)
         state.task = task
-        state.set_modes(task.create_graph and not state.inference, state.inference, state.forward_level)
+        task.out_of_place = task.create_graph or state.forward
+        state.set_modes(task.create_graph and not state.inference, state.inference, state.forward_enabled)
         try:
             if len(roots) == 1:
                 task.receive(root, number, grads[0])
@@ -148,8 +149,8 @@ def run_task(task: GraphTask, state: State, roots, grads):
             raise
     finally:
         state.depth -= 1
-        state.task, state.node, grad_enabled, inference, level = outer
-        state.set_modes(grad_enabled, inference, level)
+        state.task, state.node, grad_enabled, inference, forward = outer
+        state.set_modes(grad_enabled, inference, forward)
         live.pop(task.id, None)
 
 

@@ -79,8 +79,8 @@ def apply(cls, *args, **kwargs):
     n: cython.Py_ssize_t = len(args)
     node.arity = n
     executable: cython.bint = look_over(node, args, state)
-    grad_enabled, inference, level = state.grad_enabled, state.inference, state.forward_level
-    state.set_modes(False, inference, -1)
+    grad_enabled, inference, forward = state.grad_enabled, state.inference, state.forward_enabled
+    state.set_modes(False, inference, False)
     try:
         if in_setup:
             output = cls.forward(*args)
@@ -90,7 +90,7 @@ def apply(cls, *args, **kwargs):
         else:
             output = cls.forward(node, *args)
     finally:
-        state.set_modes(grad_enabled, inference, level)
+        state.set_modes(grad_enabled, inference, forward)
     return wrap_outputs(node, args, output, executable, state, in_setup)
 
 

@@ -13,10 +13,11 @@ Mirrors _process_forward_mode_AD of ``torch/csrc/autograd/custom_function.cpp``.
 import cython
 
 from minigrad._core.function_node import PyNode
-from minigrad._core.tensor import AutogradMeta, TensorBase
+from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradError
 
 if not cython.compiled:
+    from minigrad._core.forward import keep, tangent_of
     from minigrad._core.function_node import among, zeros
     from minigrad._core.saved import describe
 
@@ -33,12 +34,12 @@ def push_forward(node, args, raw, outs, dirty, constant, state):
         for i in range(len(given_in)):
             if given_in[i] is None and isinstance(args[i], TensorBase):
                 given_in[i] = zeros(cython.cast(TensorBase, args[i])._meta)
-    level = state.forward_level
-    state.set_modes(state.grad_enabled, state.inference, -1)
+    forward = state.forward_enabled
+    state.set_modes(state.grad_enabled, state.inference, False)
     try:
         found = type(node)._forward_cls.jvp(node, *given_in)
     finally:
-        state.set_modes(state.grad_enabled, state.inference, level)
+        state.set_modes(state.grad_enabled, state.inference, forward)
     results: tuple = tuple(found) if isinstance(found, tuple) else (found,)
     for i in range(len(results)):
         if results[i] is not None and not isinstance(results[i], TensorBase):
@@ -50,7 +51,7 @@ def push_forward(node, args, raw, outs, dirty, constant, state):
     for i in range(len(raw)):
         x = raw[i]
         if isinstance(x, TensorBase) and cython.cast(TensorBase, x)._meta.dtype.differentiable and not among(x, constant):
-            set_tangent(node, args, tangents, versions, x, outs[i], results[i], among(x, dirty))
+            give_tangent(node, args, tangents, versions, x, outs[i], results[i], among(x, dirty))
         elif isinstance(x, TensorBase) and results[i] is not None:
             raise wrong(node, f"Function's jvp returned a gradient at position {i}, but the corresponding forward output is not a "
                         "differentiable Tensor.", "return None at that position")
@@ -58,13 +59,16 @@ def push_forward(node, args, raw, outs, dirty, constant, state):
 
 
 @cython.cfunc
-def set_tangent(node: PyNode, args: tuple, tangents: list, versions: list, raw: TensorBase, out: TensorBase, result,
+def give_tangent(node: PyNode, args: tuple, tangents: list, versions: list, raw: TensorBase, out: TensorBase, result,
                 modified: cython.bint) -> object:
     """Make `result` the tangent of `out`, if it is one; None stands for zero."""
     i: cython.int
     if result is not None and not cython.cast(TensorBase, result)._meta.fits(out._meta):
         raise AutogradError("MG-E148", "Function's jvp returned a forward gradient that is not shaped like its output",
                             node=node.name(), expected=describe(out._meta), found=describe(cython.cast(TensorBase, result)._meta))
+    if result is not None and tangent_of(result) is not None:
+        raise wrong(node, "Setting a forward grad that itself has a forward gradient at the same level is not supported.",
+                    "there are no tangents of tangents: return plain tensors from jvp")
     if modified and among(raw, args):
         for i in range(len(args)):
             if args[i] is raw and tangents[i] is not None:
@@ -84,21 +88,13 @@ def set_tangent(node: PyNode, args: tuple, tangents: list, versions: list, raw: 
                 raise wrong(node, "A custom Function's forward is returning a view (or an input as-is) but the jvp is not "
                             "returning a view.", "return the same view of the tangent; t.view_as(t), if an input is returned as-is")
     if result is not None:
-        extra: AutogradMeta = out.extras()
-        extra.tangent = result
+        keep(out.extras(), result)
     return None
 
 
 @cython.cfunc
 def wrong(node: PyNode, what, fix) -> object:
     return AutogradError("MG-E148", what, node=node.name(), fix=fix)
-
-
-@cython.cfunc
-def tangent_of(x) -> object:
-    if not isinstance(x, TensorBase) or cython.cast(TensorBase, x)._extra is None:
-        return None
-    return cython.cast(TensorBase, x)._extra.tangent
 
 
 @cython.cfunc

@@ -7,7 +7,7 @@ from minigrad._core.saved cimport SavedTensor, save, spent
 from minigrad._core.state cimport State, current
 from minigrad._core.task cimport GraphTask
 from minigrad._core.watch cimport Watch
-from minigrad._core.tensor cimport TensorBase, wrap
+from minigrad._core.tensor cimport TensorBase, alias, wrap
 
 cdef class PyNode(Node):
     cdef public object needs_input_grad

@@ -37,7 +37,7 @@ if not cython.compiled:
     from minigrad._core.private import hide
     from minigrad._core.saved import save, spent
     from minigrad._core.state import current
-    from minigrad._core.tensor import wrap
+    from minigrad._core.tensor import alias, wrap
 
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
 watch = cython.declare(Watch, _switches)
@@ -209,7 +209,7 @@ class PyNode(Node):
                 pack, unpack = state.saved_hooks[-1]
                 kept.append(packed(value, pack, unpack, output, state))
             else:
-                kept.append(save(value, "saved_tensors", output))
+                kept.append(save(value, "saved_tensors", output, state))
         if self.saves:
             self.more = kept
         return None
@@ -361,7 +361,8 @@ class RawSavedVariable:
             raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor whose hooks have already been set.",
                                 node=self.node.name(), fix="register them once, and not inside saved_tensors_hooks")
         tensor = unpacked(self.node, held)
-        self.node.more[self.slot] = packed(tensor, pack_hook, unpack_hook, cython.cast(SavedTensor, held).output, current())
+        self.node.more[self.slot] = packed(tensor, pack_hook, unpack_hook, cython.cast(SavedTensor, held).output, current(),
+                                           alias(tensor))
 
     def unpack(self):
         """The tensor. Raises `RuntimeError` if it has been freed, or modified since it was saved."""

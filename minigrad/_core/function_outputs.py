@@ -43,7 +43,7 @@ def wrap_outputs(node, args, output, executable, state, in_setup):
 
     `in_setup`: what is saved was chosen in `setup_context`, for which an input that is returned is an output.
     """
-    if isinstance(output, TensorBase) and executable and state.forward_level < 0 and is_new(output, node, args):
+    if isinstance(output, TensorBase) and executable and not state.forward and is_new(output, node, args):
         out = cython.cast(TensorBase, output)
         out._node = node
         node.meta = out._meta
@@ -99,7 +99,7 @@ def wrap_outputs(node, args, output, executable, state, in_setup):
             else:
                 extra.creation = MULTI_OUTPUT_NODE if different > 1 else IN_CUSTOM_FUNCTION
         outs.append(out)
-    if state.forward_level >= 0:
+    if state.forward:
         push_forward(node, args, raw, outs, dirty, constant, state)
     if executable and node.to_save is not None:
         node.keep(state, renamed)

@@ -19,7 +19,8 @@ class Given:
     zeros_like = None   # zeros_like(tensor) -> tensor
     as_strided = None           # as_strided(tensor, base_strides, shape, strides, offset) -> tensor
     as_strided_scatter = None   # the tensor with another in that part of it
-    as_strided_op = None        # the Primitive behind as_strided
+    as_strided_op = None        # the Primitive behind view_strided
+    view_strided = None         # as_strided, but a view
 
 
 given = Given()

@@ -1,5 +1,11 @@
 """The handle that registering a hook returns, and that removes it again.
 
+Note [Two threads, one table of hooks]
+    A table of hooks is made when the first hook comes. Interpreted, two threads that hang the first hooks onto one tensor
+    might each make a table, and the hook in one of them be lost: so they take turns, by the lock `registering`. Compiled, no
+    other thread runs between two lines of these functions, and the lock, which would be a tenth of hanging up a hook
+    and running it, is not taken.
+
 Mirrors ``torch/utils/hooks.py``.
 """
 
@@ -15,12 +21,7 @@ from minigrad.errors import AutogradTypeError
 
 __all__ = ["RemovableHandle", "add_hook", "registering"]
 
-# Note [Two threads, one table of hooks]
-# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-# A table of hooks is made when the first hook comes. Interpreted, two threads that hang the first hooks onto one tensor might
-# each make a table, and the hook in one of them be lost: so they take turns, by this lock. Compiled, no other thread runs
-# between two lines of these functions, and the lock, which would be a tenth of hanging up a hook and running it, is not taken.
-# Reentrant, and made anew after a fork, as `claiming` in dependencies.py.
+# See Note [Two threads, one table of hooks]. Reentrant, and made anew after a fork, as `claiming` in dependencies.py.
 registering = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=registering._at_fork_reinit)

@@ -17,6 +17,7 @@ torch/csrc/autograd/VariableTypeUtils.h.
 import cython
 import numpy as np
 
+from minigrad._core.given import given
 from minigrad._core.meta import DType
 from minigrad._core.node import Node
 from minigrad._core.opnode import OpNode
@@ -30,6 +31,7 @@ if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.apply import array_in, requires_grad
     from minigrad._core.c import references, row_by_row
+    from minigrad._core.forward import after_write, before_write, set_tangent, tangent_of
     from minigrad._core.intercept import below
     from minigrad._core.meta import dtype_of
     from minigrad._core.operands import broadcast_shape, on_one_device
@@ -185,11 +187,14 @@ def general(op: Primitive, target: TensorBase, others: tuple, state: State) -> o
             edges.append(edge)
             numbers.append(cython.cast(TensorBase, inputs[i])._output_number if edge is not None else 0)
     array = computed(op, target, args) if state.ordinary or not state.interceptors else None
+    before: tuple = before_write(op, target, args, state) if state.forward else None
     node: OpNode = None
     if recorded:
         node = new_node(op.plan(mask), state, target._meta)
         node.connect(tuple(edges), tuple(numbers) if any(numbers) else None)
     overwrite(op, target, array, args, node, geometry, state)
+    if before is not None:
+        after_write(op, target, before, state)
     return None
 
 
@@ -279,6 +284,8 @@ def save_inputs(node: OpNode, target: TensorBase, args: tuple, state: State) -> 
             copy = wrap(target._meta.backend.kernels.copy(target._array), target._meta)
             copy._node = target._node
             copy._output_number = target._output_number
+            if state.forward and tangent_of(target) is not None:
+                set_tangent(copy, given.clone(tangent_of(target)), False)
             node.store(k, copy, -1, state)
         elif source < SHAPE:
             node.store(k, args[source], -1, state)

@@ -1,5 +1,6 @@
 from minigrad._core.accumulate cimport edge_of
 from minigrad._core.apply cimport requires_grad
+from minigrad._core.forward cimport tangent_of
 from minigrad._core.inplace cimport check_inplace, written_outside
 from minigrad._core.meta cimport Meta, meta_of
 from minigrad._core.node cimport Node

@@ -18,6 +18,7 @@ Mirrors the ``inplace_view`` functions of the generated ``VariableType.cpp`` and
 
 import cython
 
+from minigrad._core.forward import refuse
 from minigrad._core.opnode import OpNode
 from minigrad._core.primitive import Plan
 from minigrad.errors import AutogradError
@@ -25,6 +26,7 @@ from minigrad.errors import AutogradError
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.apply import requires_grad
+    from minigrad._core.forward import tangent_of
     from minigrad._core.inplace import check_inplace, written_outside
     from minigrad._core.meta import meta_of
     from minigrad._core.opnode import described, new_node
@@ -45,6 +47,7 @@ def look_again(op, target, others):
         check_inplace(target)       # before its history is asked for, which may be stale: another error
         edge = edge_of(target)
     args = (target, *others)
+    tangent = tangent_of(target) if state.forward else None
     array = op.forward(target._meta.backend.kernels, target._array, *others)
     if edge is not None:
         plan: Plan = op.plan(1)
@@ -54,6 +57,12 @@ def look_again(op, target, others):
             source: cython.int = plan.source[k]
             node.store(k, args[source] if source < SHAPE else described(source, args), -1, state)
     show(target, array, op.name)
+    if tangent is not None:
+        state.set_modes(state.grad_enabled, state.inference, False)
+        try:
+            look_again(op, tangent, others)
+        finally:
+            state.set_modes(state.grad_enabled, state.inference, True)
     if node is not None:
         give_history(target, node, 0)
         if target._view:
@@ -74,6 +83,7 @@ def show(target, array, name):
 
 def point_to(target, source):
     """Make `target` look at the memory of `source`. It has no derivative, so `target` may have no history to lose."""
+    refuse("set_", (target,), "it has not been implemented yet")
     if current().grad_enabled and requires_grad(target):
         check_inplace(target)
         raise AutogradError("MG-E211", "derivative for set_ is not implemented", tensor=describe(target._meta),

@@ -23,14 +23,14 @@ from minigrad.errors import AutogradTypeError
 def below(op, state, args, in_place):
     """Have the innermost interceptor run `op` on `args`; returns its result."""
     interceptors = state.interceptors
-    grad_enabled, inference, level = state.grad_enabled, state.inference, state.forward_level
+    grad_enabled, inference, forward = state.grad_enabled, state.inference, state.forward_enabled
     state.interceptors = interceptors[:-1]
-    state.set_modes(False, inference, -1)
+    state.set_modes(False, inference, False)
     try:
         found = interceptors[-1](op, args, in_place)
     finally:
         state.interceptors = interceptors
-        state.set_modes(grad_enabled, inference, level)
+        state.set_modes(grad_enabled, inference, forward)
     if type(found) is list:
         found = tuple(found)
     for x in found if type(found) is tuple else (found,):

@@ -3,7 +3,7 @@ from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node
 from minigrad._core.packed cimport PackedTensor, not_saved, packed
 from minigrad._core.primitive cimport Plan, Primitive
-from minigrad._core.saved cimport SavedTensor, SavedTuple, check, save, save_tuple, spent, with_history
+from minigrad._core.saved cimport SavedTensor, SavedTuple, check, save, save_tuple, saved_output, spent, with_history
 from minigrad._core.state cimport State, current
 from minigrad._core.tensor cimport TensorBase, alias
 from minigrad._core.watch cimport Watch

@@ -26,7 +26,7 @@ from minigrad.errors import AutogradError, AutogradTypeError
 if not cython.compiled:
     from minigrad._core.anomaly import note_creation
     from minigrad._core.packed import not_saved, packed
-    from minigrad._core.saved import check, save, save_tuple, spent, with_history
+    from minigrad._core.saved import check, save, save_tuple, saved_output, spent, with_history
     from minigrad._core.state import current
     from minigrad._core.tensor import alias
 
@@ -57,11 +57,11 @@ class OpNode(Node):
                 pack, unpack = state.saved_hooks[-1]
                 value = packed(value, pack, unpack, output, state)
             elif slot > 2:
-                value = save(value, cython.cast(Plan, self.plan).names[slot], output)
+                value = save(value, cython.cast(Plan, self.plan).names[slot], output, state)
             else:
                 tensor = cython.cast(TensorBase, value)
                 if output != NOT_AN_OUTPUT:
-                    value = alias(tensor)
+                    value = saved_output(tensor, state)
                 elif tensor._node is not None:
                     self.interior |= 1 << slot
                 elif tensor._inference:
@@ -252,13 +252,15 @@ class OpNode(Node):
                                 node=self.name(), fix="register them once, and not inside saved_tensors_hooks")
         value = self.value(slot, True)
         if item >= 0:
-            cython.cast(SavedTuple, self.held(slot)).items[item] = packed(value[item], pack, unpack, NOT_AN_OUTPUT, current())
+            cython.cast(SavedTuple, self.held(slot)).items[item] = packed(value[item], pack, unpack, NOT_AN_OUTPUT, current(),
+                                                                       alias(value[item]))
             return
         if not isinstance(value, TensorBase):
             raise AutogradTypeError("MG-E128", f"Calling register_hooks on a saved {type(value).__name__}: only tensors are packed",
                                     node=self.name())
         source: cython.int = cython.cast(Plan, self.plan).source[slot]
-        self.put(slot, packed(value, pack, unpack, -1 - source if source < 0 else NOT_AN_OUTPUT, current()), NOT_A_TENSOR)
+        number = -1 - source if source < 0 else NOT_AN_OUTPUT
+        self.put(slot, packed(value, pack, unpack, number, current(), alias(value)), NOT_A_TENSOR)
 
     def saved_names(self):
         """What the saved values are called in PyTorch: the x of our rules is ``self``, z ``result``."""

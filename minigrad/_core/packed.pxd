@@ -1,7 +1,8 @@
 from minigrad._core.accumulate cimport edge_of
+from minigrad._core.forward cimport tangent_of
 from minigrad._core.node cimport Node
 from minigrad._core.state cimport State
-from minigrad._core.tensor cimport TensorBase, wrap
+from minigrad._core.tensor cimport AutogradMeta, TensorBase, wrap
 
 cdef class PackedTensor:
     cdef object data
@@ -10,8 +11,9 @@ cdef class PackedTensor:
     cdef int number
     cdef int output
     cdef bint leaf
+    cdef AutogradMeta extra     # where the tangent is, in forward mode
 
     cdef object value(self, Node owner)
 
 cdef object not_saved(TensorBase tensor)
-cdef PackedTensor packed(TensorBase tensor, object pack, object unpack, int output, State state)
+cdef PackedTensor packed(TensorBase tensor, object pack, object unpack, int output, State state, TensorBase shown=*)

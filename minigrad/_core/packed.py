@@ -23,6 +23,7 @@ from minigrad.errors import AutogradError, AutogradTypeError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
+    from minigrad._core.forward import tangent_of
     from minigrad._core.tensor import wrap
 
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
@@ -47,9 +48,10 @@ class PackedTensor:
                 node=owner.name(), fix="return the tensor that pack_hook was given, or a copy of it")
         source = cython.cast(TensorBase, data)
         if not (self.leaf or self.node is not None or self.output != NOT_AN_OUTPUT or source._node is not None
-                or source._leaf_requires_grad):
+                or source._leaf_requires_grad or self.extra is not None):
             return source
         tensor = wrap(source._array, source._meta)
+        tensor._extra = self.extra
         tensor._counter = source.shared_counter()
         if self.output != NOT_AN_OUTPUT:
             tensor._node = owner
@@ -64,17 +66,17 @@ class PackedTensor:
         return tensor
 
 
-def packed(tensor, pack, unpack, output, state):
-    """Have the pack hook make of `tensor` what will be kept."""
+def packed(tensor, pack, unpack, output, state, shown=None):
+    """Have the pack hook make of `tensor` what will be kept. `shown` is what the hook gets to see, `tensor` if that is None."""
     if tensor._inference:
         raise not_saved(tensor)
     version = tensor.version()
-    grad_enabled, inference, level = state.grad_enabled, state.inference, state.forward_level
-    state.set_modes(False, inference, level)
+    grad_enabled, inference, forward = state.grad_enabled, state.inference, state.forward_enabled
+    state.set_modes(False, inference, forward)
     try:
-        data = pack(tensor)
+        data = pack(tensor if shown is None else shown)
     finally:
-        state.set_modes(grad_enabled, inference, level)
+        state.set_modes(grad_enabled, inference, forward)
     if tensor.version() != version:
         raise AutogradError(
             "MG-E127", "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "
@@ -86,6 +88,10 @@ def packed(tensor, pack, unpack, output, state):
     saved.data = data
     saved.unpack = unpack
     saved.output = output
+    saved.extra = None
+    if state.forward:
+        tangent_of(tensor)      # a view may have it from its base: now it has its own
+        saved.extra = tensor.extras()
     saved.node = None if output != NOT_AN_OUTPUT else edge_of(tensor)
     saved.number = tensor._output_number
     saved.leaf = tensor._node is None and tensor.requires_grad

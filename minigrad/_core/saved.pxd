@@ -21,7 +21,8 @@ cdef class SavedTuple:
 
     cdef tuple value(self, Node owner)
 
-cdef SavedTensor save(TensorBase tensor, str name, int output)
+cdef TensorBase saved_output(TensorBase tensor, State state)
+cdef SavedTensor save(TensorBase tensor, str name, int output, State state)
 cdef SavedTuple save_tuple(tuple values, str name, State state)
 cdef object check(TensorBase tensor, Py_ssize_t version, bint interior, str name, Node owner, int output=*)
 cdef TensorBase with_history(TensorBase data, Node owner, int output)

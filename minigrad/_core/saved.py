@@ -78,12 +78,20 @@ def save_tuple(values, name, state):
                 pack, unpack = state.saved_hooks[-1]
                 value = packed(value, pack, unpack, NOT_AN_OUTPUT, state)
             else:
-                value = save(value, name, NOT_AN_OUTPUT)
+                value = save(value, name, NOT_AN_OUTPUT, state)
         saved.items.append(value)
     return saved
 
 
-def save(tensor, name, output):
+def saved_output(tensor, state):
+    """An alias of `tensor` without history: see Note [Saved outputs]. In forward mode its tangent is that of `tensor`."""
+    data = alias(tensor)
+    if state.forward:
+        data._extra = tensor.extras()
+    return data
+
+
+def save(tensor, name, output, state):
     """Save `tensor` under the formula's `name` for it."""
     if tensor._inference:
         raise not_saved(tensor)
@@ -93,7 +101,7 @@ def save(tensor, name, output):
     saved.freed = False
     saved.version = tensor.version()
     saved.interior = output == NOT_AN_OUTPUT and tensor._node is not None
-    saved.data = tensor if output == NOT_AN_OUTPUT else alias(tensor)
+    saved.data = tensor if output == NOT_AN_OUTPUT else saved_output(tensor, state)
     return saved
 
 
@@ -138,6 +146,7 @@ def with_history(data, owner, output):
     """The saved output `data` as the user knows it: with `owner` for its grad_fn."""
     tensor = wrap(data._array, data._meta)
     tensor._counter = data._counter
+    tensor._extra = data._extra
     tensor._node = owner
     tensor._output_number = output
     return tensor

@@ -40,7 +40,7 @@ class KeptTensors(Node):
                 pack, unpack = state.saved_hooks[-1]
                 self.kept.append(packed(tensor, pack, unpack, NOT_AN_OUTPUT, state))
             else:
-                self.kept.append(save(tensor, "input", NOT_AN_OUTPUT))
+                self.kept.append(save(tensor, "input", NOT_AN_OUTPUT, state))
 
     def name(self):
         return self.owner

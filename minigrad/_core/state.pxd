@@ -6,7 +6,8 @@ cdef class State:
     cdef public bint ordinary
     cdef public bint multithreading
     cdef public bint grad_layout
-    cdef public int forward_level
+    cdef public bint forward_enabled
+    cdef public bint forward
     cdef public unsigned long long next_sequence
     cdef public object node
     cdef public object task
@@ -15,5 +16,7 @@ cdef class State:
     cdef public object saved_hooks_disabled
     cdef public object keeper
     cdef public tuple interceptors
+    cdef object __weakref__
 
 cpdef State current()
+cpdef set_dual_level(bint entered)

@@ -10,11 +10,15 @@ Read next: ``node.py``.
 """
 
 import threading
+import weakref
 
 import cython
 
 if not cython.compiled:
     from minigrad._core.c import thread_id
+
+
+_dual_level = cython.declare(cython.bint, False)
 
 
 @cython.cclass
@@ -24,8 +28,9 @@ class State:
     def __init__(self):
         self.grad_enabled = True        # no_grad() and its kind
         self.inference = False          # inference_mode()
-        self.ordinary = True            # none of the modes is on in which an op has more to do: see set_modes
-        self.forward_level = -1         # forward_ad.dual_level(); -1: none entered
+        self.ordinary = True            # none of the modes is on in which an op has more to do: see settle
+        self.forward_enabled = True     # _set_fwd_grad_enabled()
+        self.forward = False            # whether tangents travel: forward.py
         self.multithreading = True      # set_multithreading_enabled()
         self.grad_layout = True         # enforce_grad_layout_policy()
         self.next_sequence = 0          # number of the next node that this thread makes
@@ -37,20 +42,26 @@ class State:
         self.keeper = None              # what copies saved tensors before a write: allow_mutation_on_saved_tensors
         self.interceptors = ()          # the stack of functions that see each op: intercept.py
 
-    def set_modes(self, grad_enabled, inference, forward_level):
-        """Set the three modes together, and `ordinary`, which follows from them."""
+    def set_modes(self, grad_enabled, inference, forward_enabled):
+        """Set the three modes together, and what follows from them."""
         self.grad_enabled = grad_enabled
         self.inference = inference
-        self.forward_level = forward_level
-        self.ordinary = not inference and forward_level < 0 and not self.interceptors
+        self.forward_enabled = forward_enabled
+        self.settle()
+
+    def settle(self):
+        """Bring `forward` and `ordinary`, which follow from the modes, up to date."""
+        self.forward = _dual_level and self.forward_enabled and not self.inference
+        self.ordinary = not self.inference and not self.forward and not self.interceptors
 
     def set_interceptors(self, interceptors):
         """Set the stack of interceptors, and `ordinary`."""
         self.interceptors = interceptors
-        self.set_modes(self.grad_enabled, self.inference, self.forward_level)
+        self.settle()
 
 
 _local = threading.local()
+_states = weakref.WeakSet()     # of all threads
 NOBODY = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 _cached_thread = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 _cached = cython.declare(State, State())
@@ -61,7 +72,17 @@ def _look_up():
         return _local.state
     except AttributeError:
         _local.state = State()
+        _states.add(_local.state)
+        _local.state.settle()
         return _local.state
+
+
+def set_dual_level(entered):
+    """Say whether a dual level is entered. There is at most one, and it holds for all threads, as in PyTorch."""
+    global _dual_level
+    _dual_level = entered
+    for state in list(_states):
+        cython.cast(State, state).settle()
 
 
 def borrow(state):

@@ -14,6 +14,7 @@ from minigrad._core.validation cimport validated
 cdef class GraphTask(Dependencies):
     cdef readonly bint keep_graph
     cdef readonly bint create_graph
+    cdef bint out_of_place
     cdef readonly GraphTask outer
     cdef Node root
     cdef readonly list callbacks

@@ -56,6 +56,7 @@ class GraphTask(Dependencies):
         self.id = number
         self.keep_graph = keep_graph
         self.create_graph = create_graph
+        self.out_of_place = create_graph    # how gradients are added: also in forward mode, with their tangents
         self.selective = selective
         self.outer = outer          # the task in one of whose nodes this one was started, or None
         self.root = None            # where it begins
@@ -175,7 +176,7 @@ class GraphTask(Dependencies):
             else:
                 old = node.grad
                 node.grad = None
-                node.grad = summed(old, grad, self.create_graph)
+                node.grad = summed(old, grad, self.out_of_place)
         else:
             if node.grad is None:
                 node.grad = [None] * len(node.metas)
@@ -185,7 +186,7 @@ class GraphTask(Dependencies):
                 buffer[number] = grad
             else:
                 buffer[number] = None
-                buffer[number] = summed(old, grad, self.create_graph)
+                buffer[number] = summed(old, grad, self.out_of_place)
         return None
 
     def push(self, node):
@@ -281,12 +282,12 @@ class GraphTask(Dependencies):
 
 
 @cython.cfunc
-def summed(old, new, create_graph: cython.bint) -> object:
+def summed(old, new, out_of_place: cython.bint) -> object:
     """``old + new``. See Note [Adding in place]."""
     nobody_else: cython.bint = references(old) == HELD      # counted before `a` is one more
     a = cython.cast(TensorBase, old)
     b = cython.cast(TensorBase, new)
-    if (nobody_else and not create_graph and a._meta is b._meta and a._node is None
+    if (nobody_else and not out_of_place and a._meta is b._meta and a._node is None
             and not a._leaf_requires_grad and exclusive(a)
             and a._meta.backend.table[ACCUMULATE](a._array, b._array)):
         return old

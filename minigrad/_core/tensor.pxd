@@ -15,6 +15,8 @@ cdef class AutogradMeta:
     cdef public Py_ssize_t base_version
     cdef public int creation
     cdef public object tangent
+    cdef public bint primal
+    cdef object __weakref__
 
 cdef class TensorBase:
     cdef readonly object _array

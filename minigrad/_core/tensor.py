@@ -46,7 +46,8 @@ class AutogradMeta:
         self.base = None                    # of a view: the tensor that is no view itself
         self.base_version = 0               # of a view: the version at which its node was made
         self.creation = 0                   # of a view: how it was made, see views.py
-        self.tangent = None                 # forward-mode AD
+        self.tangent = None                 # forward-mode AD, see forward.py
+        self.primal = False                 # of a view: whether a tangent of its base is none of its own
 
 
 @cython.cclass

@@ -26,6 +26,7 @@ from minigrad.errors import AutogradError, AutogradTypeError
 if not cython.compiled:
     from minigrad._core.accumulate import choose_grad_dtype, edge_of, gradient_meta
     from minigrad._core.apply import base_requires_grad
+    from minigrad._core.forward import tangent_of
     from minigrad._core.meta import meta_of
     from minigrad._core.node import mark_retained
     from minigrad._core.state import current
@@ -284,6 +285,8 @@ class Variable(Operators):
         self._node = None
         self._output_number = 0
         self._leaf_requires_grad = False
+        if self._extra is not None:
+            self._extra.tangent = None
         return self
 
     @property
@@ -360,11 +363,7 @@ class Variable(Operators):
     @property
     def _tangent(self):
         """The tangent of forward-mode AD, None without one. See `minigrad.autograd.forward_ad`."""
-        return None if self._extra is None else self._extra.tangent
-
-    @_tangent.setter
-    def _tangent(self, value):
-        self.extras().tangent = value
+        return tangent_of(self)
 
     @property
     def _backward_hooks(self):

@@ -124,7 +124,7 @@ class CopySlices(Node):
         i: cython.Py_ssize_t
         p: cython.Py_ssize_t = self.position
         old: cython.bint = self.next_node(p) is not None and (p > 62 or wanted >> p & 1)      # the base's history wants its part
-        if recording or inner.plan is None or self.meta.dtype is not inner.meta.dtype:
+        if recording or inner.plan is None or self.meta.dtype is not inner.meta.dtype or current().forward:
             whole = self.recorded(grad, inner, wanted, found, old)
         else:
             whole = self.unrecorded(cython.cast(TensorBase, grad)._array, inner, wanted, found, old)

@@ -63,7 +63,7 @@ class Mode:
 
     def __enter__(self):
         state = current()
-        self.before.append((state.grad_enabled, state.inference, state.forward_level))
+        self.before.append((state.grad_enabled, state.inference, state.forward_enabled))
         self.enter(state)
 
     def __exit__(self, *exc_info):
@@ -166,7 +166,7 @@ class no_grad(BareMode):
     """
 
     def enter(self, state):
-        state.set_modes(False, state.inference, state.forward_level)
+        state.set_modes(False, state.inference, state.forward_enabled)
 
 
 class enable_grad(BareMode):
@@ -179,7 +179,7 @@ class enable_grad(BareMode):
     """
 
     def enter(self, state):
-        state.set_modes(not state.inference, state.inference, state.forward_level)
+        state.set_modes(not state.inference, state.inference, state.forward_enabled)
 
 
 class set_grad_enabled(Mode):
@@ -203,11 +203,11 @@ class set_grad_enabled(Mode):
         self.enter(state)
 
     def enter(self, state):
-        state.set_modes(bool(self.mode) and not state.inference, state.inference, state.forward_level)
+        state.set_modes(bool(self.mode) and not state.inference, state.inference, state.forward_enabled)
 
     def __enter__(self):
         state = current()
-        self.before.append((self.prev, state.inference, state.forward_level))
+        self.before.append((self.prev, state.inference, state.forward_enabled))
         self.enter(state)
 
     def clone(self):
@@ -215,7 +215,7 @@ class set_grad_enabled(Mode):
 
     def __call__(self, function):
         state = current()
-        state.set_modes(self.prev, state.inference, state.forward_level)    # undo what the construction did
+        state.set_modes(self.prev, state.inference, state.forward_enabled)    # undo what the construction did
         return super().__call__(function)
 
     def __repr__(self):
@@ -246,7 +246,7 @@ class inference_mode(Mode):
         self.mode = mode
 
     def enter(self, state):
-        state.set_modes(not self.mode, bool(self.mode), -1 if self.mode else state.forward_level)
+        state.set_modes(not self.mode, bool(self.mode), not self.mode)
 
     def clone(self):
         return inference_mode(self.mode)

@@ -93,5 +93,9 @@ def expression_graph(path):
             if following is not None:
                 graph.add_edge(id(node), id(following), label=f"edge {i}")
                 stack.append(following)
-    written_whole(lambda name: graph.draw(name, format="png", prog="dot"), path)
+
+    def draw(name):
+        with open(name, "wb") as file:      # given a name, pygraphviz opens it in a way that Python 3.11.2 refuses
+            graph.draw(file, format="png", prog="dot")
+    written_whole(draw, path)
     return path

@@ -158,7 +158,7 @@ class CustomOpDef:
         flat = flatten(schema.positional, inputs)
         tensors = [x for x in flat if isinstance(x, Tensor)]
         state = current()
-        if state.forward_level >= 0 and any([x._tangent is not None for x in tensors]):  # pyright: ignore
+        if state.forward and any([x._tangent is not None for x in tensors]):  # pyright: ignore[reportAttributeAccessIssue]
             raise AutogradNotImplementedError(
                 "MG-E278", f"{self._qualname} does not support forward mode AD: an argument has a tangent, which would be lost. "
                 "You must implement the jvp function for custom autograd.Function to use it with forward mode AD.",
@@ -202,12 +202,12 @@ class CustomOpDef:
     def _below_autograd(self, inputs, keywords, tensors):
         """Run the kernel with gradients off."""
         state = current()
-        grad_enabled, inference, level = state.grad_enabled, state.inference, state.forward_level
-        state.set_modes(False, inference, -1)
+        grad_enabled, inference, forward = state.grad_enabled, state.inference, state.forward_enabled
+        state.set_modes(False, inference, False)
         try:
             return self._run(inputs, keywords, tensors)
         finally:
-            state.set_modes(grad_enabled, inference, level)
+            state.set_modes(grad_enabled, inference, forward)
 
     def _run(self, inputs, keywords, tensors):
         """The output of the kernel of the device, checked."""

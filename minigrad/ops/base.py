@@ -23,7 +23,8 @@ The class is a table of formulas; its functions take no ``self``.
     vjp(g, needs, ...)      one formula for all inputs, where they share work. `needs` tells which.
     jvp_x(t, ...)           the Jacobian-vector product: the tangent of the output, given that of input x.
                             The contributions of the inputs are added. `Elementwise` and `Linear` derive it.
-    jvp(ts, ...)            one for all inputs; `ts` has a tangent or None for each.
+    jvp(ts, ...)            one for all inputs; `ts` has a tangent or None for each, and at least one has one. None
+                            as a result means zero. An op without any of them refuses dual tensors.
 
 The bases derive what can be derived, so that no formula ever handles broadcasting (the engine sums a
 gradient down to the shape of its tensor), type promotion, undefined gradients or needs_input_grad.
@@ -41,8 +42,9 @@ import numpy as np
 
 from minigrad._core.meta import named_dtype
 from minigrad._core.primitive import Primitive
+from minigrad._core.promotion import promote
 from minigrad._core.tensor import TensorBase
-from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
+from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.kernels.contract import NUMBER
 from minigrad.ops.out import into
 
@@ -87,12 +89,16 @@ class Op:
         joint = formula_of(cls, "jvp")
         if joint is not None:
             return joint[0](tangents, *values_of(cls.op, joint[1], args, outs))
-        parts = []
-        for name, tangent in zip(cls.op.params, tangents):
-            if tangent is not None:
-                formula, needs = formula_of(cls, "jvp_" + name)
-                parts.append(formula(tangent, *values_of(cls.op, needs, args, outs)))
-        return add_tangents(parts)
+        inputs = tangents[:cls.op.inputs] if not cls.op.variadic else tangents     # the others have no derivative
+        return add_tangents([cls.jvp_from(i, tangent, args, outs) for i, tangent in enumerate(inputs) if tangent is not None])
+
+    @classmethod
+    def jvp_from(cls, i, tangent, args, outs):
+        """What the tangent of input i contributes to that of the output."""
+        if cls.op.variadic or not hasattr(cls, "jvp_" + cls.op.params[i]):
+            raise no_forward_mode(cls)
+        formula, needs = formula_of(cls, "jvp_" + cls.op.params[i])
+        return formula(tangent, *values_of(cls.op, needs, args, outs))
 
 
 class Elementwise(Op):
@@ -100,24 +106,29 @@ class Elementwise(Op):
 
     @classmethod
     def jvp_of(cls, args, outs, tangents):
-        parts = []
-        for i, tangent in enumerate(tangents):
-            if tangent is not None and cls.op.formulas[i] is not None:
-                formula, needs = cls.op.formulas[i]
-                parts.append(conj(formula(conj(tangent), *values_of(cls.op, needs, args, outs))))
-        total = add_tangents(parts)
-        if total is not None and total.shape != outs[0].shape:
-            total = total.expand(outs[0].shape)
+        total = super().jvp_of(args, outs, tangents)
+        if total is not None:
+            z = outs[0]
+            if total.shape != z.shape:
+                total = total.expand(z.shape)
+            if total.dtype is not z.dtype:      # x was promoted: x + 1j is complex, and so is its tangent
+                total = total.to(promote(total.dtype, z.dtype))
         return total
+
+    @classmethod
+    def jvp_from(cls, i, tangent, args, outs):
+        if cls.op.formulas[i] is None or hasattr(cls, "jvp_" + cls.op.params[i]):
+            return super().jvp_from(i, tangent, args, outs)
+        formula, needs = cls.op.formulas[i]
+        return conj(formula(conj(tangent), *values_of(cls.op, needs, args, outs)))
 
 
 class Linear(Op):
     """z is linear in each input while the others are held: the jvp is the op on the tangent in its place."""
 
     @classmethod
-    def jvp_of(cls, args, outs, tangents):
-        return add_tangents([call(cls.op, (*args[:i], tangent, *args[i + 1:]))
-                             for i, tangent in enumerate(tangents) if tangent is not None])
+    def jvp_from(cls, i, tangent, args, outs):
+        return call(cls.op, (*args[:i], tangent, *args[i + 1:]))
 
 
 class View(Linear):
@@ -174,6 +185,14 @@ def values_of(op, names, args, outs):
         else:
             found.append(False)     # in which layout the vjp computes makes no difference here
     return found
+
+
+def no_forward_mode(rule):
+    """The error for an op with a dual input and no jvp."""
+    return AutogradNotImplementedError(
+        "MG-E300", f"Trying to use forward AD with {rule.op.name} that does not support it because it has not been implemented "
+        "yet.",
+        fix="give its rule a jvp beside the vjp (see minigrad/ops/base.py), detach() the dual inputs, or use reverse mode")
 
 
 def add_tangents(parts):

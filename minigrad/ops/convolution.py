@@ -13,6 +13,7 @@ from minigrad.ops.views import reshape, squeeze, unsqueeze
 
 if not cython.compiled:
     from minigrad._core.apply import call
+    from minigrad.ops.base import conj
 
 __all__ = ["avg_pool2d", "conv2d", "max_pool2d"]
 
@@ -28,10 +29,10 @@ class Conv2d(Op):
         return z if b is None else k.add(z, k.view(b, (1, b.shape[0], 1, 1)))
 
     def vjp_x(g, w, x_shape, stride, padding, dilation, groups):
-        return call(Conv2dInput.op, (g, w, x_shape, stride, padding, dilation, groups))
+        return call(Conv2dInput.op, (g, conj(w), x_shape, stride, padding, dilation, groups))
 
     def vjp_w(g, x, w_shape, stride, padding, dilation, groups):
-        return call(Conv2dWeight.op, (g, x, w_shape, stride, padding, dilation, groups))
+        return call(Conv2dWeight.op, (g, conj(x), w_shape, stride, padding, dilation, groups))
 
     def vjp_b(g):
         return call(SumDim.op, (g, (0, 2, 3), False))
@@ -60,10 +61,10 @@ class Conv2dInput(Linear):
         return k.conv2d_input(g, w, shape, stride, padding, dilation, groups)
 
     def vjp_g(h, w, stride, padding, dilation, groups):
-        return call(Conv2d.op, (h, w, None, stride, padding, dilation, groups))
+        return call(Conv2d.op, (h, conj(w), None, stride, padding, dilation, groups))
 
     def vjp_w(h, g, w_shape, stride, padding, dilation, groups):
-        return call(Conv2dWeight.op, (g, h, w_shape, stride, padding, dilation, groups))
+        return call(Conv2dWeight.op, (conj(g), h, w_shape, stride, padding, dilation, groups))
 
 
 @op("conv2d_weight", "ConvolutionWeight0")
@@ -74,10 +75,10 @@ class Conv2dWeight(Linear):
         return k.conv2d_weight(g, x, shape, stride, padding, dilation, groups)
 
     def vjp_g(h, x, stride, padding, dilation, groups):
-        return call(Conv2d.op, (x, h, None, stride, padding, dilation, groups))
+        return call(Conv2d.op, (conj(x), h, None, stride, padding, dilation, groups))
 
     def vjp_x(h, g, x_shape, stride, padding, dilation, groups):
-        return call(Conv2dInput.op, (g, h, x_shape, stride, padding, dilation, groups))
+        return call(Conv2dInput.op, (conj(g), h, x_shape, stride, padding, dilation, groups))
 
 
 def pair(value, name, function):

@@ -6,6 +6,7 @@ The rules are those of the views; PyTorch numbers their nodes apart (`TBackward1
 Mirrors ``aten/src/ATen/native/{TensorShape,Resize}.cpp``.
 """
 
+from minigrad._core.forward import tangent_of
 from minigrad._core.inplace_views import look_again, point_to, show
 from minigrad.errors import AutogradError, ShapeError
 from minigrad.ops.base import dimension, dimensions, op, tensor_argument
@@ -162,6 +163,9 @@ def resize_(self, *sizes):
         raise ShapeError("MG-E206", f"resize_(): invalid shape {list(shape)}")
     if self.requires_grad:
         raise AutogradError("MG-E212", "cannot resize variables that require grad", found=f"shape {list(self.shape)}",
+                            fix="x.detach().clone().resize_(...), or pad or slice x")
+    if tangent_of(self) is not None:
+        raise AutogradError("MG-E212", "cannot resize variables that has a forward grad", found=f"shape {list(self.shape)}",
                             fix="x.detach().clone().resize_(...), or pad or slice x")
     if shape != self.shape:
         show(self, self.device.backend.kernels.resize(self._array, shape), "resize_")

@@ -22,6 +22,7 @@ import warnings
 
 import cython
 
+from minigrad._core.forward import refuse
 from minigrad._core.inplace import check_memory, write
 from minigrad._core.inplace_views import show
 from minigrad._core.tensor import TensorBase
@@ -44,13 +45,14 @@ def into(out, function, *args, **kwargs):
     name = function.__name__
     if not isinstance(out, TensorBase):
         raise TensorTypeError("MG-E201", f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    operands = [y for x in (out, *args) for y in (x if isinstance(x, (tuple, list)) else (x,))]
+    refuse(f"{name}_out", operands, "it is an out= function")
     if current().grad_enabled:
-        for x in (out, *args):
-            for y in x if isinstance(x, (tuple, list)) else (x,):
-                if isinstance(y, TensorBase) and y.requires_grad:
-                    raise AutogradError("MG-E213", f"{name}(): functions with out=... arguments don't support automatic "
-                                        "differentiation, but one of the arguments requires grad.",
-                                        fix=f"leave out= away, z = {name}(...), or write under no_grad()")
+        for y in operands:
+            if isinstance(y, TensorBase) and y.requires_grad:
+                raise AutogradError("MG-E213", f"{name}(): functions with out=... arguments don't support automatic "
+                                    "differentiation, but one of the arguments requires grad.",
+                                    fix=f"leave out= away, z = {name}(...), or write under no_grad()")
     check_memory(out)
     receive(name, out, function(*args, **kwargs))
     return out

@@ -32,31 +32,41 @@ class Copy(Op):
     def vjp_y(g):
         return g
 
+    def jvp(ts, x):
+        return written(x, ts[1])
 
-@op("zero_", "Zero0")
-class Zero(Op):
-    """z = 0"""
+
+def written(x, t):
+    """The tangent of x after a write of something of tangent t, None for zero."""
+    return x.new_zeros(x.shape) if t is None else expand(t.to(x.dtype), *x.shape)
+
+
+class Constant(Op):
+    """Base of the ops that write what depends on no tensor"""
 
     inputs = 1
+
+    def vjp_x(g):
+        return g.new_zeros(g.shape)
+
+    def jvp_x(t):
+        return t.new_zeros(t.shape)
+
+
+@op("zero_", "Zero0")
+class Zero(Constant):
+    """z = 0"""
 
     def forward(k, x):
         return k.full(x.shape, 0, x.dtype)
 
-    def vjp_x(g):
-        return g.new_zeros(g.shape)
-
 
 @op("fill_", "Fill2")
-class Fill(Op):
+class Fill(Constant):
     """z = a number"""
-
-    inputs = 1
 
     def forward(k, x, value):
         return k.full(x.shape, value, x.dtype)
-
-    def vjp_x(g):
-        return g.new_zeros(g.shape)
 
 
 @op("fill_tensor_", "Fill3")
@@ -75,17 +85,15 @@ class FillTensor(Op):
     def vjp_y(g):
         return g.sum()
 
+    def jvp(ts, x):
+        return written(x, ts[1])
 
-class Drawn(Op):
+
+class Drawn(Constant):
     """Base of the ops that replace numbers by random ones, drawn by a function of the kernels and the shape"""
-
-    inputs = 1
 
     def forward(k, x, draw):
         return draw(k, x.shape, x.dtype)
-
-    def vjp_x(g):
-        return g.new_zeros(g.shape)
 
 
 @op("uniform_", "Uniform0")

@@ -56,10 +56,6 @@ class Cumprod(Elementwise):
             total = total + cat([before, moved], dim)
         return total
 
-    @classmethod
-    def jvp_of(cls, args, outs, tangents):
-        return cls.jvp_x(tangents[0], *args)
-
 
 def from_the_end(g, dim):
     """Σ g[k] over k >= i"""

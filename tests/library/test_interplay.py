@@ -72,7 +72,6 @@ def test_hooks_on_the_node(m):
     assert seen == [("pre", [[1, 1]]), ("post", [[1, 1]], [[1, 1]])]
 
 
-@pytest.mark.skipif(not hasattr(minigrad.autograd, "forward_ad"), reason="no forward mode yet")
 def test_forward_mode_raises(m):
     """custom_op/B-92, for arguments that require a gradient"""
     import importlib
@@ -85,7 +84,6 @@ def test_forward_mode_raises(m):
 
 
 @ours
-@pytest.mark.skipif(not hasattr(minigrad.autograd, "forward_ad"), reason="no forward mode yet")
 def test_no_tangent_is_lost(m):
     """custom_op/B-92: also if none requires a gradient, where PyTorch drops the tangent; and in lists."""
     from minigrad.autograd import forward_ad as fw

@@ -24,7 +24,7 @@ class Case:
     shapes: tuple
     numbers: str = "any"
     double: bool = True         # has a second derivative worth checking
-    writes: bool = False        # in place: forward-mode AD does not follow it yet
+    writes: bool = False        # in place
     name_differs: bool = False  # the grad_fn has another name in PyTorch, which splits the work differently
 
     def arrays(self, dtype=np.float64):
@@ -103,6 +103,7 @@ for _name in ("exp", "sin", "cos", "tanh", "sigmoid"):
 for _name in ("log", "log1p", "sqrt", "rsqrt"):
     case(_name, lambda m, x, f=_name: getattr(m, f)(x), (2, 3), numbers="positive")
 case("relu", lambda m, x: m.relu(x), (2, 3), numbers="apart")
+case("relu squared", lambda m, x: m.relu(x) ** 2, (2, 3), numbers="apart")
 case("abs", lambda m, x: m.abs(x), (2, 3), numbers="apart")
 case("abs operator", lambda m, x: abs(x), (3,), numbers="apart")
 case("sign", lambda m, x: m.sign(x), (3,), numbers="apart")
@@ -290,6 +291,7 @@ case("as_strided overlapping", lambda m, x: (x * 1).as_strided((3, 3), (1, 1)), 
 
 # ---- writing --------------------------------------------------------------------------------------------
 writing("add_", lambda m, x, y: (x * 1).add_(y), (2, 3), (3,))
+writing("addmm_", lambda m, b, x, y: (b * 1).addmm_(x, y, beta=2, alpha=3), (2, 4), (2, 3), (3, 4))
 writing("mul_", lambda m, x, y: (x * 1).mul_(y), (2, 3), (2, 3))
 writing("div_ and sub_", lambda m, x, y: (x * 1).div_(y).sub_(y, alpha=2), (2, 3), (3,), numbers="nonzero")
 writing("pow_", lambda m, x: (x * 1).pow_(3), (3,))

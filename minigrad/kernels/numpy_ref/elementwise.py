@@ -170,12 +170,12 @@ def relu_backward(g, z):
 
 @quiet
 def sigmoid_backward(g, z):
-    return np.asarray(g * np.conjugate((1 - z) * z))
+    return np.asarray(g * ((1 - z) * z))
 
 
 @quiet
 def tanh_backward(g, z):
-    return np.asarray(g * np.conjugate(1 - z * z))
+    return np.asarray(g * (1 - z * z))
 
 
 def where(c, x, y):

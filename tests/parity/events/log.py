@@ -16,7 +16,24 @@ PHRASES = ("expected Variable, but hook returned", "expected tuple, but hook ret
            "only be installed during backward pass", "on purpose", "does not have a grad_fn",
            "modified by an inplace operation", "invalid number of gradients", "moved into the graph interior",
            "expected 1 arguments", "invalid number of grad_input", "invalid number of grad_output", "a view of a leaf",
-           "Error detected in", "No forward pass information available", "Previous calculation was induced by")
+           "Error detected in", "No forward pass information available", "Previous calculation was induced by",
+           # of a Function
+           "unexpected keyword argument", "multiple values for argument", "missing required argument", "missing a required argument",
+           "either the backward or vjp method", "must implement the forward function", "Implementing both 'backward' and 'vjp'",
+           "should not be instantiated", "Legacy autograd function", "or set generate_vmap_rule", "can only save variables",
+           "can only be accessed once", "must be a bool", "returned as-is as output is being saved", "all arguments to be tensors",
+           "only accepts variable arguments", "can only accept variables", "were not returned as output", "a tensor that was not an input",
+           "has been used in an in-place operation", "cannot return more than one Tensor", "expected Variable or None (got",
+           "incorrect number of gradients", "gradient different than None at position", "differentiate twice a function",
+           "inside a custom Function", "returns multiple views", "its base or another view of its base has been modified inplace",
+           "is a view and is being modified inplace", "This view was created",
+           # of forward mode
+           "must implement the jvp function", "invalid number of forward gradients", "for grad output 0",
+           "is not a differentiable Tensor", "forward mode gradients inplace", "not returning the forward mode gradients as-is",
+           "the jvp is not returning a view", "Nested forward mode AD is not supported", "make sure to enter_dual_level",
+           "Expected primal to be floating point", "Expected tangent to be floating point", "size than that of the original Tensor",
+           "forward gradient at the same level", "itself has a forward gradient", "not the last one that was created",
+           "no level exist", "Trying to use forward AD with")
 
 
 def scenario(function):
@@ -40,7 +57,7 @@ class Log(list):
 
     def plain(self, thing):
         if isinstance(thing, self.m.Tensor):
-            x = thing.detach()
+            x = self.m.zeros_like(thing) if getattr(thing, "_is_zerotensor", bool)() else thing.detach()
             return str(x.dtype).split(".")[-1], tuple(x.shape), rounded(x.tolist()), thing.requires_grad
         if isinstance(thing, (tuple, list)):
             return tuple([self.plain(part) for part in thing])
@@ -86,7 +103,11 @@ class Log(list):
 def rounded(values):
     if isinstance(values, list):
         return tuple([rounded(v) for v in values])
-    return round(values, 4) if values == values else "nan"
+    if isinstance(values, complex):
+        return complex(round(values.real, 4), round(values.imag, 4))
+    if values != values:
+        return "nan"
+    return round(values, 4) if abs(values) < 10 else float(f"{values:.5g}")     # float32 has no more
 
 
 def nodes_of(*roots):

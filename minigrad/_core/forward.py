@@ -1,0 +1,258 @@
+"""Forward-mode AD: tangents, which travel along with the tensors.
+
+    with dual_level():
+        x = make_dual(p, t)         x has the tangent t
+        y = x * x                   mul runs, then its jvp on the tangents of its inputs: y has the tangent 2 x t
+        x.mul_(3)                   the tangent of x is written to as x is
+
+A tensor and its tangent together are a dual number. The tangent is kept in ``AutogradMeta.tangent``; an op whose inputs have
+none does nothing, and outside of a level nobody has one. What computes a tangent has no tangents itself (there is one level,
+and not one within another), but it is recorded like everything else: so a jvp has a backward, reverse over forward; and
+a backward of tensors that have tangents has a jvp, forward over reverse.
+
+Note [Tangents of views]
+    A view shows a part of its base, and its tangent the same part of its base's tangent, in the same memory: so whoever
+    writes to one of the two has also changed the other's tangent. Where the base got its tangent after the view was made,
+    the view's is looked up when somebody asks (`tangent_of`). Where a write gives a tangent to a view of a base that
+    has none, the base gets one, of zeros elsewhere, and the view a view of that (`set_tangent`). This needs a tangent
+    to lie in memory as its tensor does, and one that does not is copied.
+
+Mirrors ``torch/csrc/autograd/autograd_meta.cpp`` (Note [Forward Grad View/inplace]) and ``forward_grad.cpp``.
+Read next: ``minigrad/autograd/forward_ad.py``.
+"""
+
+from weakref import ref as weak_ref
+
+import cython
+
+from minigrad._core.given import given
+from minigrad._core.state import State
+from minigrad._core.tensor import AutogradMeta, TensorBase
+from minigrad.errors import AutogradNotImplementedError
+
+if not cython.compiled:
+    from minigrad._core.state import current, set_dual_level
+
+FEW = 1000
+# Weak references to whatever has a tangent, to take it away when the level ends.
+_duals: list = []
+_many = cython.declare(cython.Py_ssize_t, 1000)
+
+
+def enter_level():
+    """Begin a level: from now on, in all threads, tangents travel. Returns its number, 0."""
+    set_dual_level(True)
+    return 0
+
+
+def exit_level():
+    """End the level: no tensor has a tangent any more, also where somebody has kept it."""
+    global _many
+    set_dual_level(False)
+    for ref in _duals:
+        extra = ref()
+        if extra is not None:
+            extra.tangent = None
+    _duals.clear()
+    _many = FEW
+
+
+@cython.cfunc
+def keep(extra: AutogradMeta, tangent) -> object:
+    """Put `tangent` where it belongs, and note that it is there."""
+    global _many
+    extra.tangent = tangent
+    _duals.append(weak_ref(extra))
+    if len(_duals) > _many:
+        _duals[:] = [ref for ref in _duals if ref() is not None]
+        _many = max(FEW, 2 * len(_duals))
+    return None
+
+
+def tangent_of(x):
+    """The tangent of `x`, None if it has none or is no tensor. See Note [Tangents of views]."""
+    if not isinstance(x, TensorBase):
+        return None
+    tensor = cython.cast(TensorBase, x)
+    extra = tensor._extra
+    if extra is None:
+        return None
+    if extra.tangent is not None or not tensor._view or extra.primal:
+        return extra.tangent
+    base: TensorBase = extra.base
+    if base._extra is None or base._extra.tangent is None:
+        return None
+    state: State = current()
+    enabled: cython.bint = state.forward_enabled
+    state.set_modes(state.grad_enabled, state.inference, False)
+    try:
+        tangent = part(base._extra.tangent, tensor)
+    finally:
+        state.set_modes(state.grad_enabled, state.inference, enabled)
+    keep(extra, tangent)
+    return tangent
+
+
+@cython.cfunc
+def part(tangent: TensorBase, view: TensorBase) -> object:
+    """The part of `tangent`, that of the view's base, which `view` shows of the base."""
+    base: TensorBase = view._extra.base
+    geometry = view._meta.backend.kernels.geometry
+    if view._meta.dtype is base._meta.dtype:
+        return given.view_strided(tangent, *geometry(view._array, base._array))
+    seen = cython.cast(TensorBase, given.real(base))        # the only view of another dtype: x.real
+    return given.view_strided(given.real(tangent), *geometry(view._array, seen._array))
+
+
+def set_tangent(x, tangent, in_place):
+    """Give `x`, which has none, a tangent of its shape. `in_place`: because it has been written to."""
+    extra: AutogradMeta = x.extras()
+    base: TensorBase = None
+    if in_place and x._view and not extra.primal:
+        base = extra.base
+        if tangent_of(base) is None:
+            if alike(tangent, base) and alike(tangent, x):
+                set_tangent(base, tangent, False)
+            else:
+                whole = given.zeros_like(base)
+                if whole.dtype is not tangent.dtype and base._meta.dtype is x._meta.dtype:
+                    whole = given.cast(whole, tangent.dtype)
+                set_tangent(base, whole, False)
+                shown = part(base._extra.tangent, x)
+                shown.copy_(tangent)
+                tangent = shown
+    if not alike(tangent, x) and not overlapping(x):
+        copied = laid_out_as(x, tangent)
+        copied.copy_(tangent)
+        tangent = copied
+    keep(extra, tangent)
+    return None
+
+
+@cython.cfunc
+def alike(tangent: TensorBase, x: TensorBase) -> cython.bint:
+    """Whether they lie in memory alike, and in as much of it: then what is a view of one is the same view of the other."""
+    mine: TensorBase = tangent._extra.base if tangent._view else tangent
+    its: TensorBase = x._extra.base if x._view else x
+    if tangent._meta.shape != x._meta.shape or mine._meta.numel != its._meta.numel:
+        return False
+    where: tuple = tangent._meta.backend.kernels.geometry(tangent._array, mine._array)
+    there: tuple = x._meta.backend.kernels.geometry(x._array, its._array)
+    if x._meta.numel and where[3] != there[3]:
+        return False
+    for size, step, other in zip(x._meta.shape, where[2], there[2]):
+        if size > 1 and step != other:
+            return False
+    return True
+
+
+@cython.cfunc
+def overlapping(x: TensorBase) -> cython.bint:
+    """Whether several elements of `x` are one number in memory, as in the result of expand()."""
+    for size, stride in zip(x._meta.shape, x._array.strides):
+        if size > 1 and stride == 0:
+            return True
+    return False
+
+
+@cython.cfunc
+def laid_out_as(x: TensorBase, tangent: TensorBase) -> object:
+    """A new tensor of zeros that lies in memory as `x` does, gaps and all, for numbers like those of `tangent`."""
+    base: TensorBase = x._extra.base if x._view else x
+    if alike(x, base):
+        zeros = given.zeros_like(x)
+        return zeros if x._meta.dtype is tangent._meta.dtype else given.cast(zeros, tangent._meta.dtype)
+    zeros = given.cast(given.zeros_like(base), tangent._meta.dtype)
+    return given.view_strided(zeros, *x._meta.backend.kernels.geometry(x._array, base._array))
+
+
+def set_primal(view):
+    """Let `view`, of the whole of a tensor, have no tangent but its own: the primal of a dual tensor, or what becomes one."""
+    view.extras().primal = True
+
+
+# ---- ops -------------------------------------------------------------------------------------------------------
+
+
+def push(op, args, tensors, outs, state):
+    """`op` has made `outs` of `args`, whose first are `tensors`: make the tangents of the former of those of the latter."""
+    tangents = [tangent_of(x) for x in tensors]
+    if not any_of(tangents):
+        return None
+    # The formulas compute with the primal values: for them there are no tangents.
+    state.set_modes(state.grad_enabled, state.inference, False)
+    try:
+        results = op.rule.jvp_of(args, outs, tangents)
+        for out, tangent in zip(outs, results if type(results) is tuple else (results,)):
+            if tangent is not None and cython.cast(TensorBase, out)._meta.dtype.differentiable:
+                set_tangent(out, tangent, False)
+    finally:
+        state.set_modes(state.grad_enabled, state.inference, True)
+    return None
+
+
+def before_write(op, target, args, state):
+    """What `after_write` will want to know: the operands as they are before `target` is written to, and their tangents.
+
+    None if there are no tangents.
+    """
+    tensors = args[0] if op.variadic else args[:op.inputs]
+    tangents = [tangent_of(x) for x in tensors]
+    if not any_of(tangents):
+        return None
+    state.set_modes(state.grad_enabled, state.inference, False)
+    try:
+        old = tuple([kept(x, target) for x in args])
+        mine = tangents[0]      # will be written to: the formula may want to save it
+        tangents = [t if t is None else kept(t, mine) for t in tangents]
+    finally:
+        state.set_modes(state.grad_enabled, state.inference, True)
+    return old, tangents, mine
+
+
+@cython.cfunc
+def kept(x, target: TensorBase | None) -> object:
+    """`x`; a copy of it, if it shares memory with `target`."""
+    if target is None or not isinstance(x, TensorBase):
+        return x
+    tensor = cython.cast(TensorBase, x)
+    if tensor is target or (tensor._counter is not None and tensor._counter is target._counter):
+        return given.clone(x)
+    return x
+
+
+def after_write(op, target, before, state):
+    """`op` has written to `target`: write to its tangent."""
+    args, tangents, mine = before
+    state.set_modes(state.grad_enabled, state.inference, False)
+    try:
+        tangent = op.rule.jvp_of(args, [target], tangents) if op.differentiable else None
+        if mine is None:
+            if tangent is not None:
+                set_tangent(target, tangent, True)
+        elif tangent is None:
+            mine.zero_()
+        else:
+            mine.copy_(tangent)
+    finally:
+        state.set_modes(state.grad_enabled, state.inference, True)
+    return None
+
+
+@cython.cfunc
+def any_of(tangents: list) -> cython.bint:
+    for tangent in tangents:
+        if tangent is not None:
+            return True
+    return False
+
+
+def refuse(name, tensors, why):
+    """Raise if one of `tensors` has a tangent: the function `name` would drop it."""
+    if not current().forward:
+        return
+    for x in tensors:
+        if tangent_of(x) is not None:
+            raise AutogradNotImplementedError(
+                "MG-E290", f"Trying to use forward AD with {name} that does not support it because {why}",
+                fix="leave it out of the dual_level(), or take the tangent away first: x.detach()")
