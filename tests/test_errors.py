@@ -13,7 +13,7 @@ from minigrad.errors import MinigradError, catalogue
 from minigrad.ops import base
 
 PACKAGE = Path(mg.__file__).parent
-NOT_RAISED = {"MG-E105", "MG-E148"}      # these need a broken graph, and a tensor with a tangent
+NOT_RAISED = {"MG-E105", "MG-E148"}     # these need a broken graph, and a tensor with a tangent
 
 
 def used():
