@@ -52,7 +52,6 @@ contiguous_format = "contiguous_format"
 preserve_format = "preserve_format"
 
 
-
 def __getattr__(name):
     """The packages that most programs do without are imported when somebody asks for them."""
     if name in _LATE:
@@ -61,7 +60,7 @@ def __getattr__(name):
     raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
 
 
-_LATE = {"library"}
+_LATE = {"library", "testing"}
 
 _stale = _pure.stale()
 if _stale:

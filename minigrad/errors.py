@@ -29,12 +29,13 @@ class MinigradError(Exception):
     that are None being left out.
     """
 
-    def __init__(self, code, what, *, tensor=None, node=None, expected=None, found=None, where=None, fix=None):
+    def __init__(self, code, what, *, tensor=None, node=None, expected=None, found=None, where=None, cause=None,
+                 fix=None):
         self.code = code
         self.what = what
         lines: list[str] = [what]
         for label, text in (("tensor", tensor), ("node", node), ("expected", expected), ("found", found), ("where", where),
-                            ("fix", fix)):
+                            ("cause", cause), ("fix", fix)):
             if text is not None:
                 lines.append(f"  {label + ':':<10}" + text.replace("\n", "\n" + 12 * " "))
         lines.append(f'  {"help:":<10}minigrad.explain("{code}")')

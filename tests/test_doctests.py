@@ -25,6 +25,8 @@ CLASSES = {"mg.Tensor": mg.Tensor, "mg.nn.Module": nn.Module, "mg.nn.Sequential"
            "mg.library.CustomOpDef": library.CustomOpDef,
            "mg.debug": mg.debug, "mg.Generator": mg.Generator, "mg.Size": mg.Size, "mg.dtype": mg.dtype, "mg.device": mg.device}
 
+NAMESPACES |= {"mg.testing": mg.testing}
+
 
 def public(namespace):
     """The names that a module or class offers."""

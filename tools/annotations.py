@@ -133,6 +133,16 @@ PARAMETERS = {
     "attributes": "_dict[_str, Any]",
     "save_for_backward.tensors": "Tensor | None", "save_for_forward.tensors": "Tensor | None", "mark_dirty.args": "Tensor",
     "mark_non_differentiable.args": "Tensor", "set_materialize_grads.value": "_bool",
+    "func": "Callable[..., Any]", "atol": "_float", "rtol": "_float", "raise_exception": "_bool", "nondet_tol": "_float",
+    "check_undefined_grad": "_bool", "check_grad_dtypes": "_bool", "check_batched_grad": "_bool",
+    "check_batched_forward_grad": "_bool", "check_forward_ad": "_bool", "check_backward_ad": "_bool", "fast_mode": "_bool",
+    "masked": "_bool | None", "gen_non_contig_grad_outputs": "_bool", "check_fwd_over_rev": "_bool", "check_rev_over_rev": "_bool",
+    "actual": "Any", "assert_close.expected": "Any", "allow_subclasses": "_bool", "assert_close.rtol": "_float | None",
+    "assert_close.atol": "_float | None", "equal_nan": "_bool", "check_device": "_bool", "check_dtype": "_bool",
+    "check_layout": "_bool", "check_stride": "_bool", "msg": "_str | Callable[[_str], _str] | None", "check_op.inputs": "Any",
+    "reference": "Callable[..., Any] | None", "check_op.check_forward_ad": "_bool | None", "check_second_order": "_bool | None",
+    "settings": "Any",
+    "gradcheck.inputs": "Any", "gradgradcheck.inputs": "Any", "gradgradcheck.grad_outputs": "Any", "cause": "_str | None",
     # nn
     "in_features": "_int", "out_features": "_int", "in_channels": "_int", "out_channels": "_int", "kernel_size": PAIR,
     "stride": PAIR,
@@ -209,6 +219,8 @@ RETURNS = {
     "is_inference_mode_enabled": "_bool",
     "load": "Any", "manual_seed": "Generator", "seed": "_int", "initial_seed": "_int", "get_rng_state": "Any", "fork_rng": "Any",
     "autograd.grad": "tuple[Tensor, ...]", "get_gradient_edge": "GradientEdge",
+    "check_op": "OpReport", "OpReport.__str__": "_str", "OpReport.__bool__": "_bool",
+    "gradcheck": "_bool", "gradgradcheck": "_bool",
     "register_multi_grad_hook": "RemovableHandle", "logged": "Callable[[], None]", "calculate_gain": "_float",
     "catalogue": "_dict[_str, tuple[_str, _str]]",
     "Tensor.size": "Any", "Tensor.dim": "_int", "Tensor.numel": "_int", "Tensor.nelement": "_int", "Tensor.stride": "Any",
@@ -290,6 +302,7 @@ ATTRIBUTES = {
     "Dropout": {"p": "_float", "inplace": "_bool"},
     "Optimizer": {"defaults": "_dict[_str, Any]", "state": "_dict[Tensor, _dict[_str, Any]]",
                   "param_groups": "list[_dict[_str, Any]]"},
+    "OpReport": {"name": "_str", "rows": "list[tuple[_str, _str, _str]]", "errors": "_dict[_str, Exception]", "ok": "_bool"},
     "MinigradError": {"code": "_str", "what": "_str"},
 }
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import minigrad
 import minigrad.library
 import minigrad.nn.modules
+import minigrad.testing
 from minigrad._core.handle import RemovableHandle
 from minigrad._core.meta import Device, DType, Size
 from minigrad._core.node import Node
@@ -34,11 +35,12 @@ NAMES: dict[type, str] = {DType: "dtype"}
 
 MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation", "minigrad.random", "minigrad.errors",
            "minigrad.serialization", "minigrad.autograd",
-           *[m.name for m in pkgutil.iter_modules(minigrad.autograd.__path__, "minigrad.autograd.")],
+           *[m.name for m in pkgutil.iter_modules(minigrad.autograd.__path__, "minigrad.autograd.") if "._gradcheck" not in m.name],
            "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.parameter",
            *[m.name for m in pkgutil.iter_modules(minigrad.nn.modules.__path__, "minigrad.nn.modules.") if "._" not in m.name],
            *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.")],
-           "minigrad.utils.checkpoint", "minigrad.utils.hooks", "minigrad.library", "minigrad.library._custom_ops"]
+           "minigrad.utils.checkpoint", "minigrad.utils.hooks", "minigrad.testing", "minigrad.library",
+           "minigrad.library._custom_ops"]
 
 # What the public modules are built on, as they see it: untyped.
 CORE = ["minigrad._core.tensor", "minigrad._core.operators", "minigrad._core.variable", "minigrad._core.promotion"]
@@ -234,7 +236,7 @@ def stub(module):
             imports.append(f"from {home} import {name} as {name}" if name in ("GradientEdge",) else f"from {home} import {name}")
     for base in set(re.findall(r"^class \w+\(([\w, ]+)\):", text, re.M)):
         for name in base.split(", "):
-            owner = next((c for c in vars(module).values() if inspect.isclass(c) and c.__name__ == name), None)
+            owner = next((c for v in vars(module).values() if inspect.isclass(v) for c in v.__mro__ if c.__name__ == name), None)
             if name not in defined | imported and name not in HOMES and owner and owner.__module__.startswith("minigrad"):
                 imports.append(f"from {owner.__module__} import {name}")
     if module is not minigrad:      # what other modules of the package use, and nobody else should

@@ -16,6 +16,7 @@ from minigrad._core.variable import new_tensor
 from minigrad.autograd import anomaly_mode, forward_ad, function, grad_mode, graph
 from minigrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from minigrad.autograd.function import Function
+from minigrad.autograd.gradcheck import gradcheck, gradgradcheck
 from minigrad.autograd.grad_mode import (
     _unsafe_preserve_version_counter,  # pyright: ignore[reportAttributeAccessIssue]
     enable_grad,
@@ -37,8 +38,8 @@ from minigrad.errors import AutogradError, AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
 
 __all__ = ["Function", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy",
-           "forward_ad", "function", "grad",
-           "grad_mode", "graph", "inference_mode", "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+           "forward_ad", "function", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode",
+           "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
            "set_multithreading_enabled"]
 
 
