@@ -107,7 +107,8 @@ def autograd_class(formula):
         setattr(ctx, METADATA, call.structure)
         if call.dirty:
             ctx.mark_dirty(*call.dirty)
-        return (*call.dirty, *flatten(formula.schema.returns, outputs))
+        flat_outputs = (*call.dirty, *flatten(formula.schema.returns, outputs))
+        return flat_outputs[0] if len(flat_outputs) == 1 else flat_outputs
 
     def backward(ctx, *grads):
         if formula.backward is None:

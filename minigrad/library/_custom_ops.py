@@ -168,7 +168,8 @@ class CustomOpDef:
         if not recorded:
             return self._below_autograd(inputs, keywords, tensors)
         call = Call(lambda: self._run(inputs, keywords, tensors), inputs, keywords, dirty)
-        flat_outputs = self._function.apply(*flat, call)
+        found = self._function.apply(*flat, call)
+        flat_outputs = found if isinstance(found, tuple) else (found,)
         for x in dirty:
             x._set_version(x._version - 1)      # mark_dirty has counted the write a second time
         outputs = unflatten(call.structure.outputs, flat_outputs[len(dirty):])
@@ -227,15 +228,19 @@ class CustomOpDef:
 
     def _kernel(self, tensors, inputs, keywords):
         """The implementation for the device of the first tensor, or of the device argument."""
-        devices = [x.device for x in tensors[:1]] or [x for x in (*inputs, *keywords.values()) if isinstance(x, Device)]
-        kind = devices[0].type if devices else None
-        if kind not in self._kernels:
-            if None not in self._kernels:
+        if tensors:
+            kind = tensors[0].device.type
+        else:
+            kind = next((x.type for x in (*inputs, *keywords.values()) if isinstance(x, Device)), None)
+        found = self._kernels.get(kind)
+        if found is None:
+            found = self._kernels.get(None)
+            if found is None:
                 raise AutogradNotImplementedError(
                     "MG-E287", f"Could not run '{self._qualname}' with arguments from the '{str(kind).upper()}' backend.",
                     found=f"kernels for {', '.join(map(str, self._kernels))}", fix=f"op.register_kernel({kind!r})(fn)")
             kind = None
-        return self._init_fn if kind in self._disabled else self._kernels[kind]
+        return self._init_fn if kind in self._disabled else found
 
     # ---- registering --------------------------------------------------------------------------------------
 

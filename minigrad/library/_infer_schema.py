@@ -7,9 +7,9 @@ Mirrors ``torch/_library/infer_schema.py``.
 
 import collections.abc
 import inspect
+import types
 import typing
 
-import minigrad
 from minigrad._core.meta import Device, DType
 from minigrad.errors import TensorValueError
 from minigrad.library._schema import REQUIRED, Argument, FunctionSchema
@@ -68,7 +68,7 @@ def schema_of(function, mutates_args, name):
     def wrong(what, code="MG-E270", fix=None):
         return TensorValueError(code, f"infer_schema(func): {what}", found=f"a function with the signature {signature}", fix=fix)
 
-    hints = hints_of(function, wrong)
+    hints = hints_of(function, signature, wrong)
     arguments = []
     for i, (key, parameter) in enumerate(signature.parameters.items()):
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
@@ -106,10 +106,13 @@ def schema_of(function, mutates_args, name):
                           typing.get_origin(hints["return"]) is tuple)
 
 
-def hints_of(function, wrong):
-    """name -> the hint, with strings evaluated."""
+def hints_of(function, signature, wrong):
+    """name -> the hint, with strings evaluated. Of any callable: we ask the signature, which knows partials and objects too."""
+    hints = {p.name: p.annotation for p in signature.parameters.values()} | {"return": signature.return_annotation}
+    given = types.SimpleNamespace(__annotations__={name: hint for name, hint in hints.items() if hint is not signature.empty})
+    code = inspect.unwrap(getattr(function, "func", function))
     try:
-        return typing.get_type_hints(function, {**USUAL, **getattr(function, "__globals__", vars(minigrad))})
+        return typing.get_type_hints(given, {**USUAL, **getattr(code, "__globals__", {})})
     except Exception as error:      # whatever evaluating the user's expression raises
         raise wrong(f"Unsupported type annotation. It is not a type. ({type(error).__name__}: {error}).",
                     fix="import the types at the top of the module: hints that are strings are evaluated there") from error

@@ -29,7 +29,7 @@ def _optree():
     """The library, told once that dicts keep their order in our namespace, and what a `Size` is."""
     import optree
     # Leaves that are put back need not be integers any more: a tuple can hold them.
-    optree.register_pytree_node(Size, lambda size: (size, None), lambda context, children: children, namespace=NAMESPACE)
+    optree.register_pytree_node(Size, lambda size: (size, None), lambda context, children: tuple(children), namespace=NAMESPACE)
     order = optree.dict_insertion_ordered(True, namespace=NAMESPACE)
     order.__enter__()
     atexit.register(order.__exit__, None, None, None)       # until then it holds
