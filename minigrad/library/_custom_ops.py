@@ -217,13 +217,12 @@ class CustomOpDef:
         outputs = output if isinstance(output, tuple) else (output,)
         new = [x for x in flatten(self._schema.returns, outputs) if isinstance(x, Tensor)]
         for i, x in enumerate(new):
-            for other in (*tensors, *new[:i]):
-                if share_memory(x, other):
-                    other = "another output" if any([other is y for y in new[:i]]) else "an input"
+            for others, whose in ((tensors, "an input"), (new[:i], "another output")):
+                if any([share_memory(x, y) for y in others]):
                     raise AutogradError(
                         "MG-E275", f"{self._qualname}: The output of this custom operator (1) must not also be an input to this "
                         "custom operator and (2) may not alias any inputs to this custom operator or other returns.",
-                        found=f"output {i} shares memory with {other}", fix="return a clone: y.clone()")
+                        found=f"output {i} shares memory with {whose}", fix="return a clone: y.clone()")
         return output
 
     def _kernel(self, tensors, inputs, keywords):
