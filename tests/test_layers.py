@@ -23,6 +23,7 @@ BELOW = {
     "autograd": {"surface", "ops", "_core", "errors"},
     "nn": {"autograd", "surface", "ops", "_core", "errors"},
     "optim": {"autograd", "surface", "errors"},
+    "func": {"utils", "autograd", "surface", "_core", "errors"},
     "distributed": {"nn", "autograd", "surface", "errors"},
     "serialization": {"surface", "errors"},
     "_config": {"kernels", "_pure", "_version"},

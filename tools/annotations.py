@@ -143,6 +143,15 @@ PARAMETERS = {
     "reference": "Callable[..., Any] | None", "check_op.check_forward_ad": "_bool | None", "check_second_order": "_bool | None",
     "settings": "Any",
     "gradcheck.inputs": "Any", "gradgradcheck.inputs": "Any", "gradgradcheck.grad_outputs": "Any", "cause": "_str | None",
+    "autograd.functional.func": "Callable[..., Any]", "autograd.functional.inputs": "Tensor | tuple[Tensor, ...]",
+    "autograd.functional.v": "Tensor | tuple[Tensor, ...] | None", "vectorize": "_bool",
+    "strategy": "Literal['reverse-mode', 'forward-mode']", "outer_jacobian_strategy": "Literal['reverse-mode', 'forward-mode']",
+    # func
+    "func.func": "Callable[..., Any]", "argnums": "_int | tuple[_int, ...]", "has_aux": "_bool", "chunk_size": "_int | None",
+    "randomness": "Literal['error', 'different', 'same']", "primals": "Any", "jvp.primals": "tuple[Any, ...]",
+    "jvp.tangents": "tuple[Any, ...]", "functional_call.module": "Module", "tie_weights": "_bool",
+    "parameter_and_buffer_dicts": "Mapping[_str, Any] | Sequence[Mapping[_str, Any]]",
+    "functional_call.kwargs": "Mapping[_str, Any] | None",
     # nn
     "in_features": "_int", "out_features": "_int", "in_channels": "_int", "out_channels": "_int", "kernel_size": PAIR,
     "stride": PAIR,
@@ -223,6 +232,11 @@ RETURNS = {
     "gradcheck": "_bool", "gradgradcheck": "_bool",
     "register_multi_grad_hook": "RemovableHandle", "logged": "Callable[[], None]", "calculate_gain": "_float",
     "catalogue": "_dict[_str, tuple[_str, _str]]",
+    "autograd.functional.jacobian": "Any", "autograd.functional.hessian": "Any",
+} | {f"autograd.functional.{name}": "tuple[Any, Any]" for name in ("vjp", "jvp", "vhp", "hvp")} | {
+    "func.linearize": "tuple[Any, Callable[..., Any]]", "func.vjp": "Any", "func.jvp": "Any", "functional_call": "Any",
+} | {f"func.{name}": "Callable[..., Any]" for name in (
+    "grad", "grad_and_value", "value_and_grad", "jacrev", "jacfwd", "hessian")} | {
     "Tensor.size": "Any", "Tensor.dim": "_int", "Tensor.numel": "_int", "Tensor.nelement": "_int", "Tensor.stride": "Any",
     "Tensor.storage_offset": "_int", "Tensor.is_contiguous": "_bool", "Tensor.data_ptr": "_int", "Tensor.element_size": "_int",
     "Tensor.is_floating_point": "_bool", "Tensor.is_complex": "_bool", "Tensor.backward": "None", "Tensor.type": "Any",

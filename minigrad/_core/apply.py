@@ -322,7 +322,7 @@ def look_at(view, source, creation):
     extra = view.extras()
     if source._view:
         extra.base = source._extra.base
-        extra.primal = source._extra.primal
+        extra.root = source if source._extra.primal else source._extra.root
         inherited = source._extra.creation
         if creation == DEFAULT or inherited == INFERENCE_MODE:
             creation = inherited

@@ -12,7 +12,7 @@ a backward of tensors that have tangents has a jvp, forward over reverse.
 
 Note [Tangents of views]
     A view shows a part of its base, and its tangent the same part of its base's tangent, in the same memory: so whoever
-    writes to one of the two has also changed the other's tangent. Where the base got its tangent after the view was made,
+    writes to one of the two has also changed the other's tangent. (No other two tensors share a tangent: `owned`.) Where the base got its tangent after the view was made,
     the view's is looked up when somebody asks (`tangent_of`). Where a write gives a tangent to a view of a base that
     has none, the base gets one, of zeros elsewhere, and the view a view of that (`set_tangent`). This needs a tangent
     to lie in memory as its tensor does, and one that does not is copied.
@@ -77,16 +77,16 @@ def tangent_of(x):
     extra = tensor._extra
     if extra is None:
         return None
-    if extra.tangent is not None or not tensor._view or extra.primal:
+    if extra.tangent is not None:
         return extra.tangent
-    base: TensorBase = extra.base
-    if base._extra is None or base._extra.tangent is None:
+    root: TensorBase = root_of(tensor)
+    if root is None or root._extra is None or root._extra.tangent is None:
         return None
     state: State = current()
     enabled: cython.bint = state.forward_enabled
     state.set_modes(state.grad_enabled, state.inference, False)
     try:
-        tangent = part(base._extra.tangent, tensor)
+        tangent = part(root._extra.tangent, tensor, root)
     finally:
         state.set_modes(state.grad_enabled, state.inference, enabled)
     keep(extra, tangent)
@@ -94,38 +94,55 @@ def tangent_of(x):
 
 
 @cython.cfunc
-def part(tangent: TensorBase, view: TensorBase) -> object:
-    """The part of `tangent`, that of the view's base, which `view` shows of the base."""
-    base: TensorBase = view._extra.base
-    geometry = view._meta.backend.kernels.geometry
-    if view._meta.dtype is base._meta.dtype:
-        return given.view_strided(tangent, *geometry(view._array, base._array))
-    seen = cython.cast(TensorBase, given.real(base))        # the only view of another dtype: x.real
-    return given.view_strided(given.real(tangent), *geometry(view._array, seen._array))
+def root_of(x: TensorBase) -> TensorBase | None:
+    """Whose tangent that of the view `x` is a part of. None if `x` is no view, or looks at other memory since ``.data`` was set."""
+    if not x._view or x._extra.primal:
+        return None
+    root: TensorBase = x._extra.base if x._extra.root is None else x._extra.root
+    if x._meta.numel and geometry(x, seen_by(x, root))[3] < 0:
+        return None
+    return root
+
+
+@cython.cfunc
+def seen_by(view: TensorBase, root: TensorBase) -> TensorBase:
+    """`root`, or its real part, if it is that of which `view` is a part."""
+    return root if view._meta.dtype is root._meta.dtype else given.real(root)
+
+
+@cython.cfunc
+def geometry(x: TensorBase, base: TensorBase) -> tuple:
+    """Where `x` lies in `base`: (base's strides, shape, strides, offset), in elements. A negative offset: it does not."""
+    return x._meta.backend.kernels.geometry(x._array, base._array)
+
+
+@cython.cfunc
+def part(tangent: TensorBase, view: TensorBase, root: TensorBase) -> object:
+    """The part of `tangent`, that of `root`, which `view` shows of `root`."""
+    if view._meta.dtype is not root._meta.dtype:
+        tangent = given.real(tangent)
+    return given.view_strided(tangent, *geometry(view, seen_by(view, root)))
 
 
 def set_tangent(x, tangent, in_place):
     """Give `x`, which has none, a tangent of its shape. `in_place`: because it has been written to."""
-    extra: AutogradMeta = x.extras()
-    base: TensorBase = None
-    if in_place and x._view and not extra.primal:
-        base = extra.base
-        if tangent_of(base) is None:
-            if alike(tangent, base) and alike(tangent, x):
-                set_tangent(base, tangent, False)
-            else:
-                whole = given.zeros_like(base)
-                if whole.dtype is not tangent.dtype and base._meta.dtype is x._meta.dtype:
-                    whole = given.cast(whole, tangent.dtype)
-                set_tangent(base, whole, False)
-                shown = part(base._extra.tangent, x)
-                shown.copy_(tangent)
-                tangent = shown
+    root: TensorBase = root_of(x) if in_place else None
+    if root is not None and tangent_of(root) is None:
+        if root._meta.dtype is x._meta.dtype and alike(tangent, root) and alike(tangent, x):
+            set_tangent(root, tangent, False)
+        else:
+            whole = given.zeros_like(root)
+            if root._meta.dtype is x._meta.dtype:
+                whole = given.cast(whole, tangent._meta.dtype)
+            set_tangent(root, whole, False)
+            shown = part(root._extra.tangent, x, root)
+            shown.copy_(tangent)
+            tangent = shown
     if not alike(tangent, x) and not overlapping(x):
         copied = laid_out_as(x, tangent)
         copied.copy_(tangent)
         tangent = copied
-    keep(extra, tangent)
+    keep(x.extras(), tangent)
     return None
 
 
@@ -136,8 +153,8 @@ def alike(tangent: TensorBase, x: TensorBase) -> cython.bint:
     its: TensorBase = x._extra.base if x._view else x
     if tangent._meta.shape != x._meta.shape or mine._meta.numel != its._meta.numel:
         return False
-    where: tuple = tangent._meta.backend.kernels.geometry(tangent._array, mine._array)
-    there: tuple = x._meta.backend.kernels.geometry(x._array, its._array)
+    where: tuple = geometry(tangent, mine)
+    there: tuple = geometry(x, its)
     if x._meta.numel and where[3] != there[3]:
         return False
     for size, step, other in zip(x._meta.shape, where[2], there[2]):
@@ -159,11 +176,10 @@ def overlapping(x: TensorBase) -> cython.bint:
 def laid_out_as(x: TensorBase, tangent: TensorBase) -> object:
     """A new tensor of zeros that lies in memory as `x` does, gaps and all, for numbers like those of `tangent`."""
     base: TensorBase = x._extra.base if x._view else x
-    if alike(x, base):
-        zeros = given.zeros_like(x)
-        return zeros if x._meta.dtype is tangent._meta.dtype else given.cast(zeros, tangent._meta.dtype)
+    if x._meta.dtype is not base._meta.dtype or geometry(x, base)[3] < 0:
+        base = x
     zeros = given.cast(given.zeros_like(base), tangent._meta.dtype)
-    return given.view_strided(zeros, *x._meta.backend.kernels.geometry(x._array, base._array))
+    return zeros if base is x else given.view_strided(zeros, *geometry(x, base))
 
 
 def set_primal(view):
@@ -184,8 +200,12 @@ def push(op, args, tensors, outs, state):
     try:
         results = op.rule.jvp_of(args, outs, tangents)
         for out, tangent in zip(outs, results if type(results) is tuple else (results,)):
-            if tangent is not None and cython.cast(TensorBase, out)._meta.dtype.differentiable:
-                set_tangent(out, tangent, False)
+            if tangent is None or not cython.cast(TensorBase, out)._meta.dtype.differentiable:
+                continue
+            if op.view:
+                keep(cython.cast(TensorBase, out).extras(), tangent)    # the same view
+            else:
+                set_tangent(out, owned(tangent, tangents), False)
     finally:
         state.set_modes(state.grad_enabled, state.inference, True)
     return None
@@ -229,7 +249,7 @@ def after_write(op, target, before, state):
         tangent = op.rule.jvp_of(args, [target], tangents) if op.differentiable else None
         if mine is None:
             if tangent is not None:
-                set_tangent(target, tangent, True)
+                set_tangent(target, owned(tangent, tangents), True)
         elif tangent is None:
             mine.zero_()
         else:
@@ -237,6 +257,16 @@ def after_write(op, target, before, state):
     finally:
         state.set_modes(state.grad_enabled, state.inference, True)
     return None
+
+
+@cython.cfunc
+def owned(tangent: TensorBase, tangents: list) -> object:
+    """`tangent`; a copy, if it shares memory with one of `tangents`: a write to the one must not reach the other."""
+    for other in tangents:
+        if other is tangent or (other is not None and tangent._counter is not None
+                                and cython.cast(TensorBase, other)._counter is tangent._counter):
+            return given.clone(tangent)
+    return tangent
 
 
 @cython.cfunc

@@ -16,6 +16,7 @@ cdef class AutogradMeta:
     cdef public int creation
     cdef public object tangent
     cdef public bint primal
+    cdef public TensorBase root
     cdef object __weakref__
 
 cdef class TensorBase:

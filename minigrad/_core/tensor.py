@@ -47,7 +47,8 @@ class AutogradMeta:
         self.base_version = 0               # of a view: the version at which its node was made
         self.creation = 0                   # of a view: how it was made, see views.py
         self.tangent = None                 # forward-mode AD, see forward.py
-        self.primal = False                 # of a view: whether a tangent of its base is none of its own
+        self.primal = False                 # of a view: it has no part in the tangent of its base
+        self.root = None                    # of a view of such a view: that view, in whose tangent it has a part
 
 
 @cython.cclass

@@ -13,7 +13,7 @@ import warnings
 from minigrad._core.accumulate import accumulator
 from minigrad._core.function_node import NO_RECORD
 from minigrad._core.variable import new_tensor
-from minigrad.autograd import anomaly_mode, forward_ad, function, grad_mode, graph
+from minigrad.autograd import anomaly_mode, forward_ad, function, functional, grad_mode, graph
 from minigrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from minigrad.autograd.function import Function
 from minigrad.autograd.gradcheck import gradcheck, gradgradcheck
@@ -38,7 +38,7 @@ from minigrad.errors import AutogradError, AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
 
 __all__ = ["Function", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy",
-           "forward_ad", "function", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode",
+           "forward_ad", "function", "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode",
            "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
            "set_multithreading_enabled"]
 

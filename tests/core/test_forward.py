@@ -282,6 +282,51 @@ def test_what_a_write_without_derivative_leaves(m):
             assert value(tangent(m, x)) == [0, 0]
 
 
+def test_tangents_are_not_shared(m):
+    """Of x and x + 1, whose tangents are equal."""
+    with fwad(m).dual_level():
+        x = dual(m, [1.0], [1.5])
+        y = x + 1
+        y.mul_(2)
+        assert value(tangent(m, x)) == [1.5] and value(tangent(m, y)) == [3]
+        b = m.zeros(1, dtype=m.float64)
+        b += x
+        b /= 2
+        assert value(tangent(m, x)) == [1.5] and value(tangent(m, b)) == [0.75]
+
+
+def test_a_view_made_while_forward_mode_is_off(m):
+    with fwad(m).dual_level():
+        x = dual(m, [1.0, 2.0], [3.0, 4.0])
+        with fwad(m)._set_fwd_grad_enabled(False):
+            view = x[1:]
+            of_view = view[:1]
+            primal = fwad(m).unpack_dual(x).primal
+        assert value(tangent(m, view)) == [4] and value(tangent(m, of_view)) == [4] and tangent(m, primal) is None
+        of_view.mul_(2)
+        assert value(tangent(m, x)) == [3, 8]
+
+
+@ours
+def test_a_view_that_was_put_elsewhere(m):
+    """PyTorch: an internal assert."""
+    base = m.zeros(4)
+    view = base[1:]
+    view.data = m.ones(3)
+    with fwad(m).dual_level():
+        view.mul_(dual(m, [1.0, 2.0, 3.0], [1.5, 2.0, 3.0], "float32"))
+        assert value(tangent(m, view)) == [1.5, 2, 3] and tangent(m, base) is None and value(base) == [0, 0, 0, 0]
+
+
+def test_a_dual_tensor_that_was_put_elsewhere(m):
+    with fwad(m).dual_level():
+        x = dual(m, [1.0, 2.0], [3.0, 4.0])
+        x.data = x.data * 2
+        view = x[1:]
+        view.mul_(2)
+        assert value(x) == [2, 8] and value(tangent(m, x)) == [3, 8]
+
+
 @ours
 def test_an_operand_that_is_written_to(m):
     """PyTorch computes the tangent of x x with the new value of the second x."""

@@ -70,6 +70,15 @@ DATA = [
     "{x}.detach().mul_(2)", "{x}.detach()[{i}] = 0.", "{x}.detach().numpy()[...] = 2", "{x}.data.zero_()",
     "m.autograd.graph.increment_version({x})", "m.autograd.graph.increment_version([{x}, {x}])",
 ]
+# In a program of forward mode, which begins with a level.
+LEVEL = "m.autograd.forward_ad.enter_dual_level()"
+DUAL = [
+    "{new} = dual(m.tensor({data}, dtype=m.{dtype}, requires_grad={flag}))", "{new} = dual(m.tensor({data}, dtype=m.{dtype}))",
+    "{new} = dual({x})", "{new} = dual({x}.detach())", "{new} = dual({x}.clone())", "{new} = m.autograd.forward_ad.unpack_dual({x})[0]",
+    "{g} = m.autograd.forward_ad.unpack_dual({x})[1].detach()", "m.autograd.forward_ad.unpack_dual({x})[1].mul_(2)",
+]
+# Where PyTorch's tangents are wrong: clamp at a tie, x[()].t_(), and of what no longer lies where its base does, an internal assert.
+NOT_DUAL = ("clamp_(max=", "}.data = ", "{inner}.")
 # A hook on a view that was made under no_grad kills PyTorch.
 SAFE = "{h} = None if {x}._is_view() and {x}.is_leaf else {x}."
 HOOK = [
@@ -126,6 +135,9 @@ def without_gaps(x):
     return True
 
 
+OFF = "with m.autograd.forward_ad._set_fwd_grad_enabled({flag}): "
+
+
 class Choice:
     """The fields of the templates, for line `k` of a program that has run so far on PyTorch as `program`."""
 
@@ -136,6 +148,7 @@ class Choice:
         self.tensors = [name for name, x in program.tensors().items() if name[0] == "t"]
         self.x = self.late(self.tensors)
         self.tensor = self.found.get(self.x)
+        self.forward = program.m.autograd.forward_ad._current_level >= 0
 
     def __getitem__(self, field):
         return getattr(self, field)
@@ -197,10 +210,12 @@ class Choice:
         """As y, and not spread over parts of x: what is read of it would depend on the order of the writes."""
         def harmless(y):
             x = self.tensor
+            if self.forward:        # PyTorch's tangent of x.mul_(x) is made of what x is afterwards
+                return memory(x) != memory(y)
             return memory(x) != memory(y) or (x.data_ptr(), x.shape, x.stride()) == (y.data_ptr(), y.shape, y.stride()) \
                 or (x.is_contiguous() and y.is_contiguous())
         name = self.y
-        return name if attempt(harmless, self.found.get(name)) is True else self.x
+        return name if attempt(harmless, self.found.get(name)) is True else f"m.tensor({self.c})" if self.forward else self.x
 
     @property
     def apart(self):
@@ -315,8 +330,8 @@ class Choice:
                                 if n else ["m.tensor([], dtype=m.int64)"])
 
 
-def made(seed, torch):
-    """The program of that number: pairs of a line and whether to look at everything after it."""
+def made(seed, torch, forward=False):
+    """The program of that number: pairs of a line and whether to look at everything after it. `forward`: of dual tensors."""
     dice = random.Random(seed)
     length = dice.choices([dice.randint(6, 14), dice.randint(15, 30), dice.randint(31, 60)], [5, 4, 1])[0]
     errors = dice.choices([0, dice.randint(1, 5)], [2, 1])[0]
@@ -324,14 +339,21 @@ def made(seed, torch):
     start = dice.randint(2, 3)
     lines = []
     program = Program(torch)
+    kinds, modes = KINDS, MODES
+    if forward:
+        kinds, modes = KINDS | {"dual": (DUAL, 4)}, [*MODES, OFF, OFF]
+        lines.append((LEVEL, False))
+        program.step(LEVEL)
     for k in range(length):
         for _ in range(TRIES):
-            kind = "make" if k < start else "run" if k >= length - 2 else \
-                dice.choices(list(KINDS), [weight for _, weight in KINDS.values()])[0]
-            template = dice.choice(KINDS[kind][0])
-            mode = "" if kind == "make" else dice.choice(MODES)
-            # What a formula saves when it is differentiated again is its own affair.
-            line = (mode if kind != "run" else mode.replace("packed(", "packed_in_silence(")) + template
+            kind = ("dual" if forward else "make") if k < start else "run" if k >= length - 2 else \
+                dice.choices(list(kinds), [weight for _, weight in kinds.values()])[0]
+            template = dice.choice(DUAL[:2] if kind == "dual" and k < start else kinds[kind][0])
+            if forward and any(part in template for part in NOT_DUAL):
+                continue
+            mode = "" if kind == "make" else dice.choice(modes if kind == "write" else MODES)
+            # What a formula saves when it is differentiated again, or computes a tangent, is its own affair.
+            line = (mode.replace("packed(", "packed_in_silence(") if kind == "run" or forward else mode) + template
             line = line.format_map(Choice(dice, program, k))
             error = program.step(line)
             if unwanted(program, error, errors, dice):

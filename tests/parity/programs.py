@@ -56,7 +56,7 @@ class Program:
         self.error = ""
         self.log = []
         self.names = {"m": m, "kept": [], **{f.__name__: f for f in (self.note, self.arrived, self.before, self.after, self.several,
-                                                                      self.packed, self.packed_in_silence)}}
+                                                                      self.packed, self.packed_in_silence, self.dual)}}
 
     def step(self, line):
         """The class of the error that `line` raises, None if it raises none."""
@@ -68,6 +68,8 @@ class Program:
 
     def close(self):
         self.m.set_grad_enabled(True)
+        if self.m.autograd.forward_ad._current_level >= 0:
+            self.m.autograd.forward_ad.exit_dual_level()
         self.names.clear()
 
     def tensors(self):
@@ -80,7 +82,11 @@ class Program:
                 found |= {f"{name}[{i}]": y for i, y in enumerate(x) if y is not None}
         return found
 
-    # ---- what a line may call: hooks, which write down what they are given
+    # ---- what a line may call: what makes a dual tensor, and hooks, which write down what they are given
+
+    def dual(self, x):
+        """A dual tensor of `x`, whose tangent is a function of it."""
+        return self.m.autograd.forward_ad.make_dual(x, x.detach().clone() * 0.5 + 1)
 
     def note(self, name, factor=None):
         """A hook on a tensor, which multiplies its gradient by `factor`."""
@@ -171,6 +177,20 @@ def strides(x):
     return [stride for stride, size in zip(x.stride(), x.shape) if size > 1] if x.numel() else []
 
 
+def tangent(x):
+    """That of forward mode. No tangent is zeros, and of which dtype it is does not matter."""
+    m = minigrad if isinstance(x, minigrad.Tensor) else torch
+    found = m.autograd.forward_ad.unpack_dual(x).tangent
+    if found is None or (m is torch and found._is_zerotensor()):
+        return None
+    found = found.tolist()
+    return None if zero(found) else found
+
+
+def zero(found):
+    return all(map(zero, found)) if isinstance(found, list) else found == 0
+
+
 def history(x):
     """The name of the node, and of those that it leads to, and of those that these lead to."""
     return x.grad_fn and graph(x.grad_fn, 2)
@@ -196,7 +216,7 @@ TRANSPARENT = dict.fromkeys(["ClampBackward0", "WhereBackward0", "AddcmulBackwar
 
 
 def node_name(node):
-    return None if node is None else node.name().split("::")[-1].replace("ReshapeAlias", "View")
+    return None if node is None else node.name().split("::")[-1].replace("ReshapeAlias", "View").replace("Identity", "ViewBackward0")
 
 
 def passed(node, i, names):
@@ -215,7 +235,7 @@ def of_complex(node, name):
 
 QUIET = {
     "numbers": numbers, "stride": strides, "version": lambda x: x._version, "view": lambda x: x._is_view(),
-    "requires_grad": lambda x: x.requires_grad, "output_nr": lambda x: x.output_nr, "retains": lambda x: x.retains_grad,
+    "tangent": tangent, "requires_grad": lambda x: x.requires_grad, "output_nr": lambda x: x.output_nr, "retains": lambda x: x.retains_grad,
 }
 WAKING = {"is_leaf": lambda x: x.is_leaf, "history": history, "grad": lambda x: numbers(x.grad), "output_nr now": lambda x: x.output_nr}
 INTERNAL = {"version", "view", "base", "stride", "history", "same"}      # of a gradient: how a formula happened to make it

@@ -30,11 +30,11 @@ FIRST = int(os.environ.get("MINIGRAD_FIRST_PROGRAM", "0"))
 CHUNKS = 20         # tests that these are spread over
 
 
-def failure(seed):
-    """The report of program `seed`, None if there is no difference."""
+def failure(seed, forward=False):
+    """The report of program `seed`, None if there is no difference. `forward`: with dual tensors."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        lines = made(seed, torch)
+        lines = made(seed, torch, forward)
         return None if difference(lines) is None else report(seed, lines)
 
 

@@ -1,4 +1,4 @@
-"""The tests of checkpointing and of dispatch modes (tests/utils) on PyTorch, but for those marked `ours`."""
+"""The tests of checkpointing, of dispatch modes and of trees (tests/utils) on PyTorch, but for those marked `ours`."""
 
 import pytest
 import torch
@@ -6,9 +6,10 @@ import torch
 from tests.utils import test_checkpoint as _plain
 from tests.utils import test_checkpoint_selective as _selective
 from tests.utils import test_python_dispatch as _dispatch
+from tests.utils import test_pytree as _trees
 from tests.utils.test_checkpoint import no_gc as no_gc
 
-for _module in (_plain, _selective, _dispatch):
+for _module in (_plain, _selective, _dispatch, _trees):
     for _name, _test in list(vars(_module).items()):
         if _name.startswith("test_") and not getattr(_test, "ours", False):
             assert _name not in globals(), f"two tests are called {_name}: one would hide the other"

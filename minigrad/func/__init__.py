@@ -1,0 +1,24 @@
+"""Transforms: functions of functions, which compose.
+
+    grad(f)             the gradient of a function that returns one number       value_and_grad, grad_and_value: both
+    vjp(f, x)           f(x), and the map u -> Jᵀ u                              jacrev(f): J by rows
+    jvp(f, (x,), (v,))  f(x), and J v, by one pass forward                       jacfwd(f): J by columns
+    linearize(f, x)     f(x), and the map v -> J v                               hessian(f): jacfwd of jacrev
+    functional_call     a module as a function of its parameters
+
+    grad(grad(f))(x)    jacfwd(grad(f))(x)    grad(lambda p: value(functional_call(model, p, x)))(params)
+
+A function may take and return trees of tensors (tuples, lists, dicts, named tuples), and its derivatives are such trees.
+Whether gradients are enabled around a transform decides about the history of its results, never about their values. What the
+function captures from outside is constant for this derivative, and variable for those around it, the user's own ``backward()``
+included. How that is kept apart without wrapping tensors: ``_levels.py``.
+
+Mirrors ``torch.func``. `vmap` is not here.
+"""
+
+from minigrad.func._forward import jvp, linearize
+from minigrad.func._functional_call import functional_call
+from minigrad.func._jacobians import hessian, jacfwd, jacrev
+from minigrad.func._reverse import grad, grad_and_value, value_and_grad, vjp
+
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "value_and_grad", "vjp"]
