@@ -60,7 +60,7 @@ def __getattr__(name):
     raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
 
 
-_LATE = {"func", "testing"}
+_LATE = {"func", "library", "testing"}
 
 _stale = _pure.stale()
 if _stale:

@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 
+from minigrad._core.state import current
 from minigrad._core.variable import Variable
 from minigrad._tensor_str import tensor_str
 from minigrad.dtypes import (
@@ -261,14 +262,14 @@ class Conversions(Variable):
             force (bool): detach first, if it requires a gradient.
 
         Raises:
-            RuntimeError: it requires a gradient.
+            RuntimeError: it requires a gradient, and gradients are enabled.
 
         Mirrors ``torch.Tensor.numpy``.
 
         >>> mg.tensor([1., 2.]).numpy()
         array([1., 2.], dtype=float32)
         """
-        if self.requires_grad and not force:
+        if self.requires_grad and not force and current().grad_enabled:
             raise AutogradError("MG-E115", "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
                                 fix="x.detach().numpy(): the array is outside the graph, and writes to it go unnoticed")
         return self._array.view()

@@ -17,7 +17,8 @@ import os
 
 __all__ = [
     "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradNotImplementedError", "AutogradTypeError",
-    "MinigradError", "OutOfRangeError", "ShapeError", "TensorTypeError", "TensorValueError", "catalogue", "explain",
+    "MinigradError", "OutOfRangeError", "ShapeError", "TensorTypeError", "TensorValueError", "UnknownOperatorError", "catalogue",
+    "explain",
 ]
 
 
@@ -80,6 +81,10 @@ class TensorValueError(MinigradError, ValueError):
 
 class OutOfRangeError(MinigradError, IndexError):
     """An index or a dimension lies outside the tensor."""
+
+
+class UnknownOperatorError(MinigradError, AttributeError):
+    """There is no operator of this name."""
 
 
 class ArgumentError(MinigradError, RuntimeError):

@@ -9,7 +9,7 @@ import types
 import pytest
 
 import minigrad as mg
-from minigrad import autograd, nn, optim
+from minigrad import autograd, library, nn, optim
 from minigrad.autograd import functional as derivatives
 from minigrad.autograd import graph
 from minigrad.distributed.pipelining import _backward
@@ -17,12 +17,14 @@ from minigrad.nn import functional, init
 from minigrad.utils import _python_dispatch, _pytree
 
 NAMESPACES = {"mg": mg, "mg.nn": nn, "mg.nn.functional": functional, "mg.nn.init": init, "mg.optim": optim, "mg.autograd": autograd,
-              "mg.autograd.graph": graph, "mg.autograd.functional": derivatives, "mg.func": mg.func, "mg.random": mg.random, "mg.utils.checkpoint": mg.utils.checkpoint,
-              "mg.utils.hooks": mg.utils.hooks, "mg.utils._python_dispatch": _python_dispatch, "mg.utils._pytree": _pytree,
-              "mg.distributed.pipelining._backward": _backward}
+              "mg.autograd.graph": graph, "mg.autograd.functional": derivatives, "mg.func": mg.func, "mg.random": mg.random,
+              "mg.utils.checkpoint": mg.utils.checkpoint, "mg.utils.hooks": mg.utils.hooks,
+              "mg.utils._python_dispatch": _python_dispatch, "mg.utils._pytree": _pytree,
+              "mg.distributed.pipelining._backward": _backward, "mg.library": library}
 CLASSES = {"mg.Tensor": mg.Tensor, "mg.nn.Module": nn.Module, "mg.nn.Sequential": nn.Sequential,
            "mg.optim.Optimizer": optim.Optimizer, "mg.utils._python_dispatch.TorchDispatchMode": _python_dispatch.TorchDispatchMode,
            "mg.utils._python_dispatch.Operator": _python_dispatch.Operator,
+           "mg.library.CustomOpDef": library.CustomOpDef,
            "mg.debug": mg.debug, "mg.Generator": mg.Generator, "mg.Size": mg.Size, "mg.dtype": mg.dtype, "mg.device": mg.device}
 
 NAMESPACES |= {"mg.testing": mg.testing}

@@ -71,7 +71,7 @@ def test_unknown_code_and_the_list():
 
 
 @pytest.mark.parametrize("name, builtin", [
-    ("AutogradError", RuntimeError), ("AutogradAssertionError", AssertionError), ("AutogradTypeError", TypeError), ("ShapeError", RuntimeError), ("TensorTypeError", TypeError),
+    ("AutogradError", RuntimeError), ("UnknownOperatorError", AttributeError), ("AutogradAssertionError", AssertionError), ("AutogradTypeError", TypeError), ("ShapeError", RuntimeError), ("TensorTypeError", TypeError),
     ("TensorValueError", ValueError), ("OutOfRangeError", IndexError), ("ArgumentError", RuntimeError),
 ])
 def test_classes(name, builtin):

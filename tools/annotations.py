@@ -24,6 +24,7 @@ HOMES = {
     "ValuesAndIndices": "minigrad.tensor",
     "Device": "minigrad.dtypes", "dtype": "minigrad.dtypes", "_Dtype": "minigrad.dtypes", "_Device": "minigrad.dtypes",
     "Node": "minigrad.autograd.graph", "GradientEdge": "minigrad.autograd.graph", "RemovableHandle": "minigrad.autograd.graph",
+    "CustomOpDef": "minigrad.library._custom_ops",
     "Generator": "minigrad.random", "Parameter": "minigrad.nn.parameter", "Module": "minigrad.nn.modules.module",
 }
 
@@ -41,6 +42,12 @@ class ValuesAndIndices(NamedTuple):
     "minigrad.dtypes": '''\
 _Dtype: TypeAlias = dtype
 _Device: TypeAlias = Device | _str
+''',
+    "minigrad.library": '''\
+Number: TypeAlias = _int | _float | _bool
+''',
+    "minigrad.library._custom_ops": '''\
+REGISTRY: _dict[_str, CustomOpDef]
 ''',
 }
 
@@ -126,15 +133,6 @@ PARAMETERS = {
     "attributes": "_dict[_str, Any]",
     "save_for_backward.tensors": "Tensor | None", "save_for_forward.tensors": "Tensor | None", "mark_dirty.args": "Tensor",
     "mark_non_differentiable.args": "Tensor", "set_materialize_grads.value": "_bool",
-    "autograd.functional.func": "Callable[..., Any]", "autograd.functional.inputs": "Tensor | tuple[Tensor, ...]",
-    "autograd.functional.v": "Tensor | tuple[Tensor, ...] | None", "vectorize": "_bool",
-    "strategy": "Literal['reverse-mode', 'forward-mode']", "outer_jacobian_strategy": "Literal['reverse-mode', 'forward-mode']",
-    # func
-    "func.func": "Callable[..., Any]", "argnums": "_int | tuple[_int, ...]", "has_aux": "_bool", "chunk_size": "_int | None",
-    "randomness": "Literal['error', 'different', 'same']", "primals": "Any", "jvp.primals": "tuple[Any, ...]",
-    "jvp.tangents": "tuple[Any, ...]", "functional_call.module": "Module", "tie_weights": "_bool",
-    "parameter_and_buffer_dicts": "Mapping[_str, Any] | Sequence[Mapping[_str, Any]]",
-    "functional_call.kwargs": "Mapping[_str, Any] | None",
     "func": "Callable[..., Any]", "atol": "_float", "rtol": "_float", "raise_exception": "_bool", "nondet_tol": "_float",
     "check_undefined_grad": "_bool", "check_grad_dtypes": "_bool", "check_batched_grad": "_bool",
     "check_batched_forward_grad": "_bool", "check_forward_ad": "_bool", "check_backward_ad": "_bool", "fast_mode": "_bool",
@@ -145,6 +143,15 @@ PARAMETERS = {
     "reference": "Callable[..., Any] | None", "check_op.check_forward_ad": "_bool | None", "check_second_order": "_bool | None",
     "settings": "Any",
     "gradcheck.inputs": "Any", "gradgradcheck.inputs": "Any", "gradgradcheck.grad_outputs": "Any", "cause": "_str | None",
+    "autograd.functional.func": "Callable[..., Any]", "autograd.functional.inputs": "Tensor | tuple[Tensor, ...]",
+    "autograd.functional.v": "Tensor | tuple[Tensor, ...] | None", "vectorize": "_bool",
+    "strategy": "Literal['reverse-mode', 'forward-mode']", "outer_jacobian_strategy": "Literal['reverse-mode', 'forward-mode']",
+    # func
+    "func.func": "Callable[..., Any]", "argnums": "_int | tuple[_int, ...]", "has_aux": "_bool", "chunk_size": "_int | None",
+    "randomness": "Literal['error', 'different', 'same']", "primals": "Any", "jvp.primals": "tuple[Any, ...]",
+    "jvp.tangents": "tuple[Any, ...]", "functional_call.module": "Module", "tie_weights": "_bool",
+    "parameter_and_buffer_dicts": "Mapping[_str, Any] | Sequence[Mapping[_str, Any]]",
+    "functional_call.kwargs": "Mapping[_str, Any] | None",
     # nn
     "in_features": "_int", "out_features": "_int", "in_channels": "_int", "out_channels": "_int", "kernel_size": PAIR,
     "stride": PAIR,
@@ -187,6 +194,17 @@ PARAMETERS = {
     "debug": "_bool", "early_stop": "_bool", "preserve_rng_state": "_bool", "checkpoint_sequential.input": "Any",
     "functions": "Iterable[Callable[..., Any]]", "segments": "_int", "set_checkpoint_debug_enabled.enabled": "_bool | None",
     "unserializable_hook.f": "Callable[..., Any]",
+    # library
+    "register_autograd.backward": "Callable[..., Any]", "register_autograd.setup_context": "Callable[..., None] | None",
+    "device_types": "_str | Sequence[_str] | None", "namespace": "_str", "mutates_args": "_str | Iterable[_str]",
+    "CustomOpDef.__init__.fn": "Callable[..., Any]", "CustomOpDef.__init__.name": "_str", "CustomOpDef.__init__.schema": "Any",
+    "CustomOpDef.__init__.tags": "Any", "set_kernel_enabled.device_type": "_str", "set_kernel_enabled.enabled": "_bool",
+    "library.op": "CustomOpDef | _str", "library.lib": "object", "library.func": "Callable[..., Any] | None",
+    "library.get_op.name": "_str", "library._stacklevel": "_int", "library.allow_override": "_bool",
+    "prototype_function": "Callable[..., Any]", "op_name": "_str | None", "infer_schema.tags": "Any",
+    "opcheck.op": "CustomOpDef", "opcheck.args": "Sequence[Any]", "opcheck.kwargs": "Mapping[_str, Any] | None",
+    "opcheck.test_utils": "_str | Sequence[_str]", "opcheck.raise_exception": "_bool", "opcheck.atol": "_float | None",
+    "opcheck.rtol": "_float | None",
     # the rest
     "code": "_str | None", "precision": "_int | None", "threshold": "_int | None", "edgeitems": "_int | None",
     "linewidth": "_int | None",
@@ -237,6 +255,10 @@ RETURNS = {
     "dtype.to_real": "dtype", "dtype.to_complex": "dtype",
     "Generator.manual_seed": "Self", "Generator.initial_seed": "_int", "Generator.seed": "_int", "Generator.get_state": "Any",
     "Generator.set_state": "Self", "RemovableHandle.__enter__": "Self",
+    "CustomOpDef.register_kernel": "Callable[..., Any]", "CustomOpDef.register_fake": "Callable[..., Any]",
+    "set_kernel_enabled": "Any", "CustomOpDef.set_kernel_enabled": "Any", "register_kernel": "Callable[..., Any]",
+    "register_fake": "Callable[..., Any]", "get_op": "CustomOpDef",
+    "infer_schema": "_str", "opcheck": "_dict[_str, Any]",
     "checkpoint": "Any", "checkpoint_sequential": "Any", "noop_context_fn": "tuple[Any, Any]",
     "detach_variable": "tuple[Any, ...]", "create_selective_checkpoint_contexts": "tuple[Any, Any]",
     "set_checkpoint_early_stop": "Any", "set_checkpoint_debug_enabled": "Any", "unserializable_hook": "Callable[..., Any]",
@@ -304,6 +326,9 @@ OVERLOADS = {
            "({self}, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices",
            "({self}, dim: Tensor) -> Tensor"] for name in ("max", "min")
 } | {
+    "custom_op": [f"(name: _str, fn: {given}, /, *, mutates_args: _str | Iterable[_str], device_types: _str | Sequence[_str] "
+                  f"| None = None, schema: _str | None = None, tags: Any = None) -> {result}" for given, result in (
+                      ("None = None", "Callable[[Callable[..., Any]], CustomOpDef]"), ("Callable[..., Any]", "CustomOpDef"))],
     "Tensor.size": ["(self, dim: None = None) -> Size", "(self, dim: _int) -> _int"],
     "Tensor.stride": ["(self, dim: None = None) -> tuple[_int, ...]", "(self, dim: _int) -> _int"],
     "Tensor.type": ["(self, dtype: None = None) -> _str", "(self, dtype: _Dtype) -> Tensor"],

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import minigrad
 import minigrad.func
+import minigrad.library
 import minigrad.nn.modules
 import minigrad.testing
 from minigrad._core.handle import RemovableHandle
@@ -35,12 +36,13 @@ NAMES: dict[type, str] = {DType: "dtype"}
 
 MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation", "minigrad.random", "minigrad.errors",
            "minigrad.serialization", "minigrad.autograd",
-           *[m.name for m in pkgutil.iter_modules(minigrad.autograd.__path__, "minigrad.autograd.")
-             if not m.name.startswith(("minigrad.autograd._functional", "minigrad.autograd._gradcheck", "minigrad.autograd._jacobians"))],
+           *[m.name for m in pkgutil.iter_modules(minigrad.autograd.__path__, "minigrad.autograd.") if "._gradcheck" not in m.name
+             and m.name not in ("minigrad.autograd._functional_arguments", "minigrad.autograd._jacobians")],
            "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.parameter",
            *[m.name for m in pkgutil.iter_modules(minigrad.nn.modules.__path__, "minigrad.nn.modules.") if "._" not in m.name],
            *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.")],
-           "minigrad.utils.checkpoint", "minigrad.utils.hooks", "minigrad.func", "minigrad.testing"]
+           "minigrad.utils.checkpoint", "minigrad.utils.hooks", "minigrad.testing", "minigrad.func", "minigrad.library",
+           "minigrad.library._custom_ops"]
 
 # What the public modules are built on, as they see it: untyped.
 CORE = ["minigrad._core.tensor", "minigrad._core.operators", "minigrad._core.variable", "minigrad._core.promotion"]
