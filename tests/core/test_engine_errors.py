@@ -7,6 +7,7 @@ import weakref
 import numpy as np
 import pytest
 
+from minigrad import _pure
 from tests.core.engine_tools import leaf, note, ours, raises, running_node, task_id, value
 
 
@@ -227,3 +228,21 @@ def test_real_gradient_of_a_complex_tensor(m):
     x, y = bad_op(lambda m: m.ones(2), dtype="complex64")
     g, = m.autograd.grad(y, x, m.ones(2, dtype=m.complex64))
     assert g.dtype is m.complex64 and value(g) == [1, 1]
+
+
+@ours
+@pytest.mark.skipif(_pure.mode() == "compiled", reason="only interpreted code can change the edges of a node")
+def test_an_edge_that_was_not_counted(m):
+    """engine/D-05"""
+    x = leaf(m, 1.)
+    y = (x * 2).exp()
+    stranger = (leaf(m, 1.) * 3).grad_fn
+
+    def rewire(grad_outputs):
+        y.grad_fn.connect((stranger,), None)
+    y.grad_fn.register_prehook(rewire)
+    with raises(RuntimeError, "dependency not found for MulBackward0"):
+        y.backward()
+    z = x * 2
+    z.backward()
+    assert value(x.grad) == 2, "the engine is as good as before"
