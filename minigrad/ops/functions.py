@@ -236,6 +236,10 @@ class ReluBackward(Elementwise):
     def vjp_x(g, y):
         return binary(ReluBackward.op, g, y)
 
+    def vjp_y(g):           # where y passes 0 there is no derivative, elsewhere it is 0
+        return g.new_zeros(g.shape)
+
+
 # ---- public functions -------------------------------------------------------------------------------------
 
 

@@ -184,7 +184,7 @@ def tangent(x):
     if found is None or (m is torch and found._is_zerotensor()):
         return None
     found = found.tolist()
-    return None if zero(found) else found
+    return None if zero(found) else (str(x.dtype).split(".")[-1], found)
 
 
 def zero(found):
