@@ -138,7 +138,7 @@ def made(what, level=True):
                 y = fw.make_dual(x, t)
             except (RuntimeError, ValueError, TypeError, AttributeError) as error:
                 return log("make_dual", error, m.is_grad_enabled())
-            log("made", y, tangent(m, y), y is x, tangent(m, y) is t, tangent(m, x), y.requires_grad, y.is_leaf)
+            log("made", y, tangent(m, y), y is x, tangent(m, y) is t or x.numel() == 0, tangent(m, x), y.requires_grad, y.is_leaf)
             log("shape", y._is_view(), x.numel() == 0 or y.data_ptr() == x.data_ptr(), y.stride() == x.stride())
             show(m, log, product=y * y, x=x)
     return run
