@@ -151,9 +151,11 @@ def alike(tangent: TensorBase, x: TensorBase) -> cython.bint:
     its: TensorBase = x._extra.base if x._view else x
     if tangent._meta.shape != x._meta.shape or span(mine) != span(its):
         return False
+    if x._meta.numel == 0:
+        return True
     where: tuple = geometry(tangent, mine)
     there: tuple = geometry(x, its)
-    if x._meta.numel and where[3] != there[3]:
+    if where[3] != there[3]:
         return False
     for size, step, other in zip(x._meta.shape, where[2], there[2]):
         if size > 1 and step != other:
@@ -182,9 +184,8 @@ def zeros(x: TensorBase, dtype: DType) -> object:
     base: TensorBase = x._extra.base if x._view else x
     if x._meta.dtype is not base._meta.dtype or geometry(x, base)[3] < 0:
         base = x
-    if span(base) == base._meta.numel:
-        made = given.cast(given.zeros_like(base), dtype)
-    else:       # a view that `.data` has made a base of, or a NumPy array with gaps
+    made = given.cast(given.zeros_like(base), dtype)
+    if not alike(made, base):       # columns first; or with gaps, as what detach() has made of a view
         made = given.view_strided(cython.cast(object, x).new_zeros((span(base),), dtype=dtype), (1,), *geometry(base, base)[1:])
     return made if base is x else given.view_strided(made, *geometry(x, base))
 
