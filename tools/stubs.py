@@ -51,8 +51,8 @@ CORE = ["minigrad._core.tensor", "minigrad._core.operators", "minigrad._core.var
 INTERNAL = {"clear", "enter", "extras", "shared_counter", "version", "apply", "release", "number_of_outputs", "output_meta",
             "input_number", "connect", "next_node", "next_nodes"}
 
-MODES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "set_multithreading_enabled", "enforce_grad_layout_policy",
-         "detect_anomaly", "set_detect_anomaly")
+MODES = ("no_grad", "enable_grad", "set_grad_enabled", "set_forward_grad_enabled", "inference_mode",
+         "set_multithreading_enabled", "enforce_grad_layout_policy", "detect_anomaly", "set_detect_anomaly")
 # What Python itself calls, and no type checker needs to know of.
 UNSAID = {"__init_subclass__", "__dealloc__", "__dir__", "__getstate__", "__setstate__", "__array_priority__"}
 # How an object is made that nobody makes by hand, and tricks that make a class a decorator.

@@ -29,7 +29,7 @@ class State:
         self.grad_enabled = True        # no_grad() and its kind
         self.inference = False          # inference_mode()
         self.ordinary = True            # none of the modes is on in which an op has more to do: see settle
-        self.forward_enabled = True     # _set_fwd_grad_enabled()
+        self.forward_enabled = True     # forward_ad.set_forward_grad_enabled()
         self.forward = False            # whether tangents travel: forward.py
         self.multithreading = True      # set_multithreading_enabled()
         self.grad_layout = True         # enforce_grad_layout_policy()

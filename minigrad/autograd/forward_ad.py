@@ -12,6 +12,7 @@ dual (forward over reverse), and tangents have a backward (reverse over forward)
 How tangents travel: ``minigrad/_core/forward.py``. Mirrors ``torch/autograd/forward_ad.py``.
 """
 
+import threading
 from typing import Any, NamedTuple
 
 from minigrad._core import forward
@@ -20,9 +21,11 @@ from minigrad.autograd.grad_mode import Mode, decorated  # pyright: ignore[repor
 from minigrad.errors import AutogradError, AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
 
-__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
+           "set_forward_grad_enabled", "unpack_dual"]
 
 _current_level = -1     # there is at most one, number 0
+_entering = threading.Lock()
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -48,12 +51,13 @@ def enter_dual_level():
     >>> mg.autograd.forward_ad.exit_dual_level(level=level)
     """
     global _current_level
-    if _current_level >= 0:
-        raise AutogradError("MG-E291", "Nested forward mode AD is not supported at the moment",
-                            fix="leave the first dual_level() before you enter another; for a second derivative put forward mode "
-                                "over reverse mode")
-    _current_level = forward.enter_level()
-    return _current_level
+    with _entering:
+        if _current_level >= 0:
+            raise AutogradError("MG-E291", "Nested forward mode AD is not supported at the moment",
+                                fix="leave the first dual_level() before you enter another; for a second derivative put forward "
+                                    "mode over reverse mode")
+        _current_level = forward.enter_level()
+        return _current_level
 
 
 def exit_dual_level(*, level=None):
@@ -211,15 +215,18 @@ class dual_level:
         return decorated(type(self), function)
 
 
-class _set_fwd_grad_enabled(Mode):
+class set_forward_grad_enabled(Mode):
     """Switch the making of tangents off or on in this thread: at once, and back at the end if used as a context.
 
-    Mirrors ``torch.autograd.forward_ad._set_fwd_grad_enabled``.
+    Args:
+        mode (bool): off or on. It is on unless somebody says otherwise, but matters in a level only.
+
+    Mirrors ``torch.autograd.forward_ad._set_fwd_grad_enabled``, whose name it also has.
 
     >>> import minigrad.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
     ...     x = fwAD.make_dual(mg.tensor(3.), mg.tensor(1.))
-    ...     with fwAD._set_fwd_grad_enabled(False):
+    ...     with fwAD.set_forward_grad_enabled(False):
     ...         y = x * x
     ...     fwAD.unpack_dual(y).tangent
     """
@@ -245,6 +252,9 @@ class _set_fwd_grad_enabled(Mode):
         state = current()
         state.set_modes(state.grad_enabled, state.inference, self.prev)     # undo what the construction did
         return super().__call__(function)
+
+
+_set_fwd_grad_enabled = set_forward_grad_enabled
 
 
 def _is_fwd_grad_enabled():

@@ -127,6 +127,18 @@ def test_make_dual_refuses(m):
 
 
 @ours
+def test_the_public_name_of_a_switch(m):
+    assert fwad(m).set_forward_grad_enabled is fwad(m)._set_fwd_grad_enabled
+
+    @fwad(m).set_forward_grad_enabled(False)
+    def square(x):
+        return x * x
+    with fwad(m).dual_level():
+        x = dual(m, [3.0], [1.0])
+        assert tangent(m, square(x)) is None and value(tangent(m, x * x)) == [6]
+
+
+@ours
 def test_not_a_tensor(m):
     """PyTorch: AttributeError for the first two."""
     with fwad(m).dual_level():
