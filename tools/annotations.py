@@ -283,7 +283,8 @@ RETURNS = {
     "Optimizer.step": "Any", "Optimizer.state_dict": "_dict[_str, Any]",
     "__enter__": "None", "__exit__": "None", "__call__": "Any", "clone": "Tensor", "no_grad.clone": "Self",
     "enable_grad.clone": "Self",
-    "set_grad_enabled.clone": "Self", "set_forward_grad_enabled.clone": "Self", "inference_mode.clone": "Self", "set_grad_enabled.__call__": "Any",
+    "set_grad_enabled.clone": "Self", "set_forward_grad_enabled.clone": "Self",
+    "inference_mode.clone": "Self", "set_grad_enabled.__call__": "Any",
     "Device.__str__": "_str", "Device.__eq__": "_bool", "__hash__": "_int", "__reduce__": "Any",
     "MinigradError.__reduce__": "Any",
 }
