@@ -1,5 +1,5 @@
 from minigrad._core.accumulate cimport edge_of
-from minigrad._core.forward cimport tangent_of
+from minigrad._core.forward cimport keep, tangent_of
 from minigrad._core.node cimport Node
 from minigrad._core.state cimport State
 from minigrad._core.tensor cimport AutogradMeta, TensorBase, wrap

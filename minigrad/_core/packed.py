@@ -23,7 +23,7 @@ from minigrad.errors import AutogradError, AutogradTypeError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
-    from minigrad._core.forward import tangent_of
+    from minigrad._core.forward import keep, tangent_of
     from minigrad._core.tensor import wrap
 
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
@@ -51,7 +51,8 @@ class PackedTensor:
                 or source._leaf_requires_grad or self.extra is not None):
             return source
         tensor = wrap(source._array, source._meta)
-        tensor._extra = self.extra
+        if self.extra is not None and self.extra.tangent is not None:
+            keep(tensor.extras(), self.extra.tangent)
         tensor._counter = source.shared_counter()
         if self.output != NOT_AN_OUTPUT:
             tensor._node = owner

@@ -538,6 +538,18 @@ def test_saved_tensors_hooks_keep_tangents(m):
         assert [round(v, 9) for v in value(tangent(m, g))] == [round(v, 9) for v in expected]
 
 
+def test_saved_tensors_hooks_accumulate_into_no_view(m):
+    """A view made under no_grad has no .grad of its own, also if hooks have made another tensor of it."""
+    with fwad(m).dual_level():
+        with m.no_grad():
+            x = fwad(m).make_dual(leaf(m, 1.0, 2.0), m.ones(2))
+        part = x[:1]
+        with m.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            g, = m.autograd.grad((part * x).sum(), part, create_graph=True)
+        g.sum().backward()
+        assert x.grad is None
+
+
 @ours
 def test_no_cycle_stays(m):
     """A tangent with a history, of an op that saves its output, dies with the level."""
