@@ -293,7 +293,7 @@ ATTRIBUTES = {
     "Tensor": {"shape": "Size", "dtype": "_Dtype", "device": "Device", "ndim": "_int", "requires_grad": "_bool", "is_leaf": "_bool",
                "grad_fn": "Node | None", "output_nr": "_int", "grad": "Tensor | None", "grad_dtype": "_Dtype | None",
                "data": "Tensor", "retains_grad": "_bool",
-               "itemsize": "_int", "nbytes": "_int", "T": "Tensor", "mT": "Tensor", "real": "Tensor", "is_cpu": "_bool",
+               "itemsize": "_int", "nbytes": "_int", "T": "Tensor", "mT": "Tensor", "real": "Tensor", "imag": "Tensor", "is_cpu": "_bool",
                "is_cuda": "_bool", "_array": "Any", "_meta": "Any", "_version": "_int", "_base": "Tensor | None",
                "__array_priority__": "ClassVar[_int]"},
     "UnpackedDualTensor": {"primal": "Tensor", "tangent": "Tensor | None"},
