@@ -73,8 +73,9 @@ from minigrad.ops.softmax import log_softmax, softmax
 
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
-    arithmetic, brackets, comparison, complex_numbers, copies, extrema, functions, indexing, joining, limits, masking, matrix, pointwise,
-    predicates, products, reduction, reshaping, rounding, scans, scattering, selection, special, strided, trigonometry, views) for name in module.__all__]
+    arithmetic, brackets, comparison, complex_numbers, copies, extrema, functions, indexing, joining, limits, masking, matrix,
+    pointwise, predicates, products, reduction, reshaping, rounding, scans, scattering, selection, special, strided, trigonometry,
+    views) for name in module.__all__]
 __all__ += ["conv2d", "log_softmax", "softmax"]
 
 # What PyTorch has as a function only, or `Tensor` has in its own file.

@@ -225,7 +225,8 @@ def view_as_complex(input):
     if last != 1:
         raise ShapeError("MG-E204", "Tensor must have a last dimension with stride 1", found=f"stride {last}", fix=fix)
     if any([stride % 2 for stride in strides]):
-        raise ShapeError("MG-E204", "Tensor must have a stride divisible by 2 for all but last dimension", found=str(strides), fix=fix)
+        raise ShapeError("MG-E204", "Tensor must have a stride divisible by 2 for all but last dimension", found=str(strides),
+                         fix=fix)
     if input.storage_offset() % 2:
         raise ShapeError("MG-E204", "Tensor must have a storage_offset divisible by 2", found=str(input.storage_offset()), fix=fix)
     return call(ViewAsComplex.op, (input,))

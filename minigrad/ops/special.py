@@ -11,8 +11,8 @@ import math
 
 import cython
 
-from minigrad._core.promotion import default_dtype, operands_dtype
 from minigrad._core.inplace import write
+from minigrad._core.promotion import default_dtype, operands_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ArgumentError, ShapeError
 from minigrad.ops.base import NUMBERS, Elementwise, integer, op, tensor_argument, tensor_error, two_operands

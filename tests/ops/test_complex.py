@@ -18,7 +18,7 @@ def numbers(x):
 def derivatives(m, run, dtype="complex128", x=Z, t=T):
     """Values, tangent, first and second gradient of `run`, of a complex matrix or of one of pairs."""
     def given(v):
-        made = m.tensor(v, dtype=getattr(m, "complex128"))
+        made = m.tensor(v, dtype=m.complex128)
         return m.view_as_real(made).clone() if dtype == "float64" else made
     leaf = given(x).requires_grad_()
     z = run(m, leaf * 1)

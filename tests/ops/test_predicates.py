@@ -35,7 +35,8 @@ def both(function):
 @pytest.mark.parametrize("name", ONE)
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_of_one_number(name, dtype):
-    make = lambda m: m.tensor(NUMBERS[dtype], dtype=getattr(m, dtype))
+    def make(m):
+        return m.tensor(NUMBERS[dtype], dtype=getattr(m, dtype))
     both(lambda m: getattr(m, name)(make(m)))
     both(lambda m: getattr(make(m), name)())
     both(lambda m: getattr(m, name)(make(m)[::2]))
