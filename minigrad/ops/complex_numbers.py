@@ -13,12 +13,13 @@ Mirrors ``aten/src/ATen/native/ComplexHelper.h`` and ``tools/autograd/derivative
 import cython
 
 from minigrad._core.given import given
+from minigrad._core.inplace import write
 from minigrad._core.promotion import default_dtype
 from minigrad.errors import ShapeError
 from minigrad.ops.base import Elementwise, Linear, View, op, tensor_argument
 from minigrad.ops.functions import cos, sin
 from minigrad.ops.out import into
-from minigrad.ops.pairs import in_place_too
+from minigrad.ops.pairs import IN_PLACE
 from minigrad.ops.selection import abs, real_part, together, where
 from minigrad.ops.strided import AsStridedAdd
 
@@ -232,14 +233,27 @@ def view_as_complex(input):
     return call(ViewAsComplex.op, (input,))
 
 
-@in_place_too
-def conj_physical(input):
-    """The complex conjugate of input; of a real one a copy is spared. Mirrors ``torch.conj_physical``.
+def conj_physical(input, *, out=None):
+    """The complex conjugate of input; a real tensor itself. Mirrors ``torch.conj_physical``.
 
     >>> mg.conj_physical(mg.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    return ConjPhysical.op, (input,)
+    if out is not None:
+        return into(out, conj_physical, input)
+    return call(ConjPhysical.op, (input,)) if tensor_argument("conj_physical", input).dtype.is_complex else input
+
+
+def conj_physical_(self):
+    """In place: `minigrad.conj_physical`. Mirrors ``torch.Tensor.conj_physical_``.
+
+    >>> mg.tensor([1 + 2j]).conj_physical_()
+    tensor([1.-2.j])
+    """
+    return write(ConjPhysical.op, self, ()) if self.dtype.is_complex else self
+
+
+IN_PLACE["conj_physical_"] = conj_physical_
 
 
 def resolve_conj(input):

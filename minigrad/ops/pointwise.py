@@ -200,7 +200,7 @@ def sinc_derivative(x):
     far = (cos(y) - sin(y) / y) * (math.pi / y)
     y = where(near, math.pi * x, 0.0)
     s = y * y
-    return where(near, math.pi * y * (-1 / 3 + s * (1 / 30 + s * (-1 / 840 + s * (1 / 45360 - s / 3991680)))), far)
+    return where(near, math.pi * y * (-1.0 / 3 + s * (1.0 / 30 + s * (-1.0 / 840 + s * (1.0 / 45360 - s / 3991680)))), far)
 
 
 class Scaled(Elementwise):

@@ -130,7 +130,7 @@ class XlogyScalar(Elementwise):
     def vjp_x(g, x, y):         # dx = g log y, 0 where x = 0 and y <= 0
         if isinstance(y, TensorBase):
             return g * where((x == 0) & (y <= 0), 0.0, log(y))
-        return g * where((x == 0) & (y <= 0), 0.0, math.log(y) if y > 0 else -math.inf if y == 0 else math.nan)
+        return g * math.log(y) if y > 0 else g * where(x == 0, 0.0, -math.inf if y == 0 else math.nan)
 
 
 @op("xlogy", "Xlogy0")

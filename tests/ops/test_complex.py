@@ -133,6 +133,19 @@ def test_complex_view_of_a_real_base():
             assert fwad.unpack_dual(y).tangent.tolist() == [[0, 1], [2, 0]]
 
 
+def test_conj_physical_in_place():
+    found = []
+    for m in (mg, torch):
+        x = m.tensor([1 + 2j, 3 + 4j], requires_grad=True)
+        y = x * 1
+        assert y[1:].conj_physical_().tolist() == [3 - 4j] and y.tolist() == [1 + 2j, 3 - 4j]
+        (y * y).imag.sum().backward()
+        found.append(x.grad.tolist())
+        real = m.ones(2)
+        assert m.conj_physical(real) is real and real.conj_physical_() is real
+    assert found[0] == found[1]
+
+
 def test_they_share_memory():
     z = mg.tensor([1 + 2j, 3 + 4j])
     for view in (z.imag, mg.view_as_real(z), mg.view_as_complex(mg.view_as_real(z)), z.real):

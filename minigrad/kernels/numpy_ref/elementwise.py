@@ -143,8 +143,7 @@ hypot = kernel(np.hypot, "hypot", "root of x x + y y")
 fmod = kernel(np.fmod, "fmod", "remainder with the sign of x")
 remainder = kernel(np.remainder, "remainder", "remainder with the sign of y")
 copysign = kernel(np.copysign, "copysign", "x with the sign of y", silent=False)
-heaviside = kernel(lambda x, y: np.heaviside(x, y) if x.dtype.kind == "f" else np.where(x == 0, y, x > 0).astype(x.dtype),
-                   "heaviside", "0, y or 1, as x is negative, 0 or positive", silent=False)
+heaviside = kernel(lambda x, y: np.where(x == 0, y, (x > 0).astype(x.dtype)), "heaviside", "0, y or 1, by the sign of x", silent=False)
 fmax = kernel(np.fmax, "fmax", "the larger; nan if both are", silent=False)
 fmin = kernel(np.fmin, "fmin", "the smaller; nan if both are", silent=False)
 logaddexp = kernel(lambda x, y: np.logaddexp(x, y) if x.dtype.kind == "f" else log_of_sum(x, y), "logaddexp", "log(exp x + exp y)")
@@ -189,7 +188,7 @@ def zero_times(x, y, log):
 def angle(x):
     if x.dtype.kind == "c":
         return np.asarray(np.angle(x))
-    return np.asarray(np.where(x < 0, x.dtype.type(np.pi), x * 0), x.dtype)
+    return np.asarray(np.where(np.isnan(x), x, np.where(x < 0, np.pi, 0)), x.dtype)
 
 
 def complex(x, y):
