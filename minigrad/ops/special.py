@@ -271,10 +271,15 @@ def polygamma_(self, n):
     tensor([1.6449])
     """
     order(n)
-    if floating(self) is not self:
-        raise ShapeError("MG-E203", f"result type {default_dtype().name} can't be cast to the desired output type "
-                         f"{self.dtype.name}", fix="the function: x = x.polygamma(n)")
+    writable("polygamma_", self)
     return write(Polygamma.op, self, (n,))
+
+
+def writable(function, x):
+    """Raise if `x` cannot hold the result, which is of floating point numbers."""
+    if floating(x) is not x:
+        raise ShapeError("MG-E203", f"result type {default_dtype().name} can't be cast to the desired output type {x.dtype.name}",
+                         fix=f"the function: x = x.{function[:-1]}(...)")
 
 
 def order(n):
@@ -360,6 +365,19 @@ def mvlgamma(input, p, *, out=None):
         return into(out, mvlgamma, input, p)
     parts = lgamma(mvlgamma_operands("mvlgamma", tensor_argument("mvlgamma", input), p))
     return parts.sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
+
+
+def mvlgamma_(self, p):
+    """In place: `minigrad.mvlgamma`. Mirrors ``torch.Tensor.mvlgamma_``.
+
+    >>> mg.tensor([2.]).mvlgamma_(2)
+    tensor([0.4516])
+    """
+    writable("mvlgamma_", self)
+    return self.copy_(mvlgamma(self, p))
+
+
+IN_PLACE["mvlgamma_"] = mvlgamma_
 
 
 # ---- only in minigrad.special -----------------------------------------------------------------------------------

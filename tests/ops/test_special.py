@@ -155,7 +155,7 @@ def test_gradient_of_heaviside():
     lambda m: m.logaddexp(m.ones(2), 1.0), lambda m: m.fmax(m.ones(2), 1.0), lambda m: m.copysign(m.ones(2), "x"),
     lambda m: m.xlogy(m.ones(2), "x"), lambda m: m.xlogy(2.0, 3.0), lambda m: m.mvlgamma(m.ones(2), 0), lambda m: m.erf(2.0),
     lambda m: m.tensor([1, 2]).erf_(), lambda m: m.ones(2).float_power_(2), lambda m: m.tensor([1, 2]).logit_(),
-    lambda m: m.tensor([1, 2]).polygamma_(1), lambda m: m.tensor([1, 2]).deg2rad_(), lambda m: m.logit(m.ones(2), "x"),
+    lambda m: m.tensor([1, 2]).polygamma_(1), lambda m: m.tensor([1, 2]).mvlgamma_(1), lambda m: m.tensor([1, 2]).deg2rad_(), lambda m: m.logit(m.ones(2), "x"),
     lambda m: m.ones(2).xlogy_(m.ones(3)), lambda m: m.heaviside(m.ones(2), 1.0), lambda m: m.logaddexp(m.ones(2), m.ones(3))])
 def test_refused(function):
     found = []
@@ -166,7 +166,7 @@ def test_refused(function):
     assert found[0] is found[1]
 
 
-@pytest.mark.parametrize("name, args", [("erfinv", ()), ("digamma", ()), ("polygamma", (2,)), ("sgn", ())])
+@pytest.mark.parametrize("name, args", [("erfinv", ()), ("digamma", ()), ("polygamma", (2,)), ("mvlgamma", (1,)), ("sgn", ())])
 @pytest.mark.parametrize("part", [slice(None), slice(1, None)])
 def test_in_place(name, args, part):
     """As out of place; PyTorch's trigamma is less exact, and its sgn_ has no numbers to show."""
