@@ -2,7 +2,7 @@
 
     mg.special.expit is mg.sigmoid          mg.special.gammaln is mg.lgamma         mg.special.psi is mg.digamma
 
-The rules are in ``ops/special.py``. Mirrors ``torch/special/__init__.py``.
+The rules are in ``ops/special.py`` and ``ops/xlogy.py``. Mirrors ``torch/special/__init__.py``.
 """
 
 from minigrad.ops import (
@@ -25,7 +25,8 @@ from minigrad.ops import (
     softmax,
     xlogy,
 )
-from minigrad.ops.special import entr, ndtr, xlog1py
+from minigrad.ops.special import ndtr
+from minigrad.ops.xlogy import entr, xlog1py
 
 __all__ = ["digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "gammaln", "log1p", "log_softmax", "logit",
            "logsumexp", "multigammaln", "ndtr", "polygamma", "psi", "round", "sinc", "softmax", "xlog1py", "xlogy"]

@@ -40,6 +40,7 @@ from minigrad.ops import (
     strided,
     trigonometry,
     views,
+    xlogy as xlogys,
 )
 from minigrad.ops.base import REGISTRY
 from minigrad.ops.pairs import IN_PLACE
@@ -69,13 +70,14 @@ from minigrad.ops.special import *
 from minigrad.ops.strided import *
 from minigrad.ops.trigonometry import *
 from minigrad.ops.views import *
+from minigrad.ops.xlogy import *
 from minigrad.ops.softmax import log_softmax, softmax
 
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
     arithmetic, brackets, comparison, complex_numbers, copies, extrema, functions, indexing, joining, limits, masking, matrix,
     pointwise, predicates, products, reduction, reshaping, rounding, scans, scattering, selection, special, strided, trigonometry,
-    views) for name in module.__all__]
+    views, xlogys) for name in module.__all__]
 __all__ += ["conv2d", "log_softmax", "softmax"]
 
 # What PyTorch has as a function only, or `Tensor` has in its own file.
