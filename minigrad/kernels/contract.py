@@ -147,6 +147,8 @@ CONTRACT = {
     "index": ("x, indices", "advanced indexing; indices has an array or None per dimension"),
     "index_put": ("x, indices, y, accumulate", "a copy of x with y stored there, or added"),
     "index_put_": ("x, indices, y, accumulate", "None; the same in place"),
+    # order
+    "flip": ("x, dims", "a copy in the reverse order along dims"),
     # neural networks
     "softmax": ("x, dim", "softmax"),
     "softmax_backward": ("g, z, dim", "z (g - sum(g z))"),

@@ -16,6 +16,7 @@ from minigrad.ops import (
     comparison,
     convolution,
     copies,
+    diagonals,
     extrema,
     functions,
     indexing,
@@ -27,12 +28,14 @@ from minigrad.ops import (
     matrix,
     products,
     reduction,
+    repeating,
     reshaping,
     rounding,
     scans,
     scattering,
     selection,
     softmax as softmaxes,
+    stacking,
     strided,
     trigonometry,
     views,
@@ -44,6 +47,7 @@ from minigrad.ops.arithmetic import *
 from minigrad.ops.brackets import *
 from minigrad.ops.comparison import *
 from minigrad.ops.copies import *
+from minigrad.ops.diagonals import *
 from minigrad.ops.extrema import *
 from minigrad.ops.functions import *
 from minigrad.ops.indexing import *
@@ -53,11 +57,13 @@ from minigrad.ops.masking import *
 from minigrad.ops.matrix import *
 from minigrad.ops.products import *
 from minigrad.ops.reduction import *
+from minigrad.ops.repeating import *
 from minigrad.ops.reshaping import *
 from minigrad.ops.rounding import *
 from minigrad.ops.scans import *
 from minigrad.ops.scattering import *
 from minigrad.ops.selection import *
+from minigrad.ops.stacking import *
 from minigrad.ops.strided import *
 from minigrad.ops.trigonometry import *
 from minigrad.ops.views import *
@@ -65,8 +71,9 @@ from minigrad.ops.softmax import log_softmax, softmax
 
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
-    arithmetic, brackets, comparison, copies, extrema, functions, indexing, joining, limits, masking, matrix, products, reduction,
-    reshaping, rounding, scans, scattering, selection, strided, trigonometry, views) for name in module.__all__]
+    arithmetic, brackets, comparison, copies, diagonals, extrema, functions, indexing, joining, limits, masking, matrix, products,
+    reduction, repeating, reshaping, rounding, scans, scattering, selection, stacking, strided, trigonometry,
+    views) for name in module.__all__]
 __all__ += ["conv2d", "log_softmax", "softmax"]
 
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).

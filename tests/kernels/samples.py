@@ -242,6 +242,9 @@ for _accumulate in (False, True):
     sample("index_put index_put_", f"{_accumulate}", (3, 2), (2, 2), dtypes=REAL, after=lambda x, y, a=_accumulate: (x,
             [np.array([2, 0])], y, a))
 
+# ---- order -----------------------------------------------------------------------------------------------------
+sample("flip", "two", (2, 3, 4), dtypes=EVERY, after=lambda x: (x, (0, 2)))
+
 # ---- neural networks -------------------------------------------------------------------------------------------
 TARGET = np.array([1, 0, 2, -100, 2])
 for _n, _target in itertools.product((2, 3), (TARGET, TARGET.reshape(1, 5), TARGET[:0], np.array([[0, -1], [7, 1]]))):

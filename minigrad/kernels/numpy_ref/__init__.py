@@ -5,6 +5,7 @@
     reduction.py    sums, extrema, softmax: along dimensions
     joining.py      cat, gather, scatter, indexing
     linear.py       matrix products
+    ordering.py     orders, and what is found by them
     convolution.py  conv2d, pooling
     nn.py           losses, random numbers, optimiser steps
 
@@ -18,4 +19,5 @@ from minigrad.kernels.numpy_ref.joining import *
 from minigrad.kernels.numpy_ref.layout import *
 from minigrad.kernels.numpy_ref.linear import *
 from minigrad.kernels.numpy_ref.nn import *
+from minigrad.kernels.numpy_ref.ordering import *
 from minigrad.kernels.numpy_ref.reduction import *
