@@ -101,6 +101,16 @@ PARAMETERS = {
     "with_replacement": "_bool", "indexing": "_str | None", "indices_or_sections": "_int | Sequence[_int]",
     "tensor_split.indices_or_sections": "_int | Sequence[_int] | Tensor", "dimension": "_int", "unfold.size": "_int",
     "unfold.step": "_int",
+    "descending": "_bool", "stable": "_bool", "k": "_int", "largest": "_bool", "sorted": "_bool", "q": "Tensor | _float",
+    "interpolation": "_str", "median.dim": "_int | None", "nanmedian.dim": "_int | None", "quantile.dim": "_int | None",
+    "nanquantile.dim": "_int | None", "unique.dim": "_int | None", "unique_consecutive.dim": "_int | None",
+    "count_nonzero.dim": DIMS, "as_tuple": "_bool", "return_inverse": "_bool", "return_counts": "_bool", "weights": "Tensor | None",
+    "minlength": "_int", "bins": "_int", "histc.min": "_Number", "histc.max": "_Number", "sorted_sequence": "Tensor",
+    "searchsorted.input": "Tensor | _Number", "bucketize.input": "Tensor | _Number", "out_int32": "_bool", "right": "_bool",
+    "side": "_str | None", "sorter": "Tensor | None", "boundaries": "Tensor", "elements": "Tensor | _Number",
+    "test_elements": "Tensor | _Number", "assume_unique": "_bool", "invert": "_bool", "num_classes": "_int",
+    "take_along_dim.indices": "Tensor", "take_along_dim.dim": "_int | None", "scatter_reduce.reduce": "_str",
+    "scatter_reduce_.reduce": "_str", "include_self": "_bool",
     "meshgrid.tensors": "Tensor | Sequence[Tensor]", "broadcast_tensors.tensors": "Tensor | Sequence[Tensor]",
     "cartesian_prod.tensors": "Tensor", "block_diag.tensors": "Tensor",
     "atleast_1d.tensors": "Tensor | Sequence[Tensor]", "atleast_2d.tensors": "Tensor | Sequence[Tensor]",
@@ -232,6 +242,8 @@ RETURNS = {
     "Sequential.__mul__": "Self", "Sequential.__rmul__": "Self", "Sequential.__imul__": "Self", "Sequential.__add__": "Self",
     "Sequential.__iadd__": "Self",
     "as_dtype": "dtype", "as_device": "Device",
+    "sort": "ValuesAndIndices", "topk": "ValuesAndIndices", "kthvalue": "ValuesAndIndices", "mode": "ValuesAndIndices",
+    "unique": "Any", "unique_consecutive": "Any",
     "tensor_split": "tuple[Tensor, ...]", "hsplit": "tuple[Tensor, ...]", "vsplit": "tuple[Tensor, ...]",
     "dsplit": "tuple[Tensor, ...]", "meshgrid": "tuple[Tensor, ...]", "broadcast_tensors": "tuple[Tensor, ...]",
     "atleast_1d": "Any", "atleast_2d": "Any", "atleast_3d": "Any",
@@ -338,6 +350,13 @@ OVERLOADS = {
     name: ["({self}) -> Tensor",
            "({self}, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices",
            "({self}, dim: Tensor) -> Tensor"] for name in ("max", "min")
+} | {
+    name: ["({self}) -> Tensor", "({self}, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices"]
+    for name in ("median", "nanmedian")
+} | {
+    "nonzero": ["({self}, *, out: Tensor | None = None) -> Tensor",
+                "({self}, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]",
+                "({self}, *, as_tuple: _bool) -> Tensor | tuple[Tensor, ...]"],
 } | {
     "custom_op": [f"(name: _str, fn: {given}, /, *, mutates_args: _str | Iterable[_str], device_types: _str | Sequence[_str] "
                   f"| None = None, schema: _str | None = None, tags: Any = None) -> {result}" for given, result in (

@@ -142,6 +142,7 @@ CONTRACT = {
     "scatter": ("x, dim, index, y", "a copy of x with y, an array or a number, stored at index along dim"),
     "masked_scatter": ("x, mask, y", "x, broadcast to the mask, with the first elements of y where it holds"),
     "scatter_add": ("x, dim, index, y", "a copy of x with y added at index along dim, repeats included"),
+    "scatter_reduce": ("x, dim, index, y, reduce", "the same, but multiplied (prod), or the larger (amax) or smaller (amin)"),
     "index_select": ("x, dim, index", "the slices of x that the vector index names"),
     "index_add": ("x, dim, index, y", "a copy of x with the slices of y added, repeats included"),
     "index": ("x, indices", "advanced indexing; indices has an array or None per dimension"),
@@ -149,6 +150,11 @@ CONTRACT = {
     "index_put_": ("x, indices, y, accumulate", "None; the same in place"),
     # order
     "flip": ("x, dims", "a copy in the reverse order along dims"),
+    "argsort": ("x, dim, descending", "the indices (int64) that sort x along dim; ties keep their order, nan is the largest"),
+    "median": ("x, dim, skip_nan", "where along dim the median is, the lower of two, or the first nan; the dimension stays"),
+    "mode": ("x, dim", "where along dim the most frequent element is last; the smallest of several; the dimension stays"),
+    "nonzero": ("x", "the indices of the elements that are not 0, as rows (int64)"),
+    "searchsorted": ("x, y, right", "how many elements of the sorted x are smaller than y (or equal to it), int64; rows by rows"),
     # neural networks
     "softmax": ("x, dim", "softmax"),
     "softmax_backward": ("g, z, dim", "z (g - sum(g z))"),

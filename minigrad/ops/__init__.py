@@ -33,10 +33,13 @@ from minigrad.ops import (
     rounding,
     scans,
     scattering,
+    searching,
     selection,
     softmax as softmaxes,
+    sorting,
     stacking,
     strided,
+    taking,
     trigonometry,
     views,
 )
@@ -62,9 +65,12 @@ from minigrad.ops.reshaping import *
 from minigrad.ops.rounding import *
 from minigrad.ops.scans import *
 from minigrad.ops.scattering import *
+from minigrad.ops.searching import *
 from minigrad.ops.selection import *
+from minigrad.ops.sorting import *
 from minigrad.ops.stacking import *
 from minigrad.ops.strided import *
+from minigrad.ops.taking import *
 from minigrad.ops.trigonometry import *
 from minigrad.ops.views import *
 from minigrad.ops.softmax import log_softmax, softmax
@@ -72,8 +78,8 @@ from minigrad.ops.softmax import log_softmax, softmax
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
     arithmetic, brackets, comparison, copies, diagonals, extrema, functions, indexing, joining, limits, masking, matrix, products,
-    reduction, repeating, reshaping, rounding, scans, scattering, selection, stacking, strided, trigonometry,
-    views) for name in module.__all__]
+    reduction, repeating, reshaping, rounding, scans, scattering, searching, selection, sorting, stacking, strided, taking,
+    trigonometry, views) for name in module.__all__]
 __all__ += ["conv2d", "log_softmax", "softmax"]
 
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).
@@ -100,6 +106,7 @@ def where_method(self, condition, other):
 
 
 METHODS["where"] = where_method
+METHODS["scatter_reduce_"] = taking.scatter_reduce_
 
 given.clone = copies.clone
 given.cast = copies.cast

@@ -336,6 +336,33 @@ case("diagflat", lambda m, x: x.diagflat(), (2, 2))
 case("trace", lambda m, x: x.trace() ** 2, (2, 3))
 case("block_diag", lambda m, x, y: m.block_diag(x, y), (2, 3), (3,))
 
+# ---- order and search -----------------------------------------------------------------------------------
+for _down in (False, True):
+    case(f"sort {_down}", lambda m, x, d=_down: m.sort(x, 1, d)[0] ** 2, (2, 4), numbers="apart")
+case("sort stable", lambda m, x: x.sort(stable=True, dim=0).values, (3, 2), numbers="apart")
+case("msort", lambda m, x: m.msort(x), (3, 2), numbers="apart")
+case("sort 0-d", lambda m, x: m.sort(x).values * 2, (), numbers="apart")
+case("topk", lambda m, x: m.topk(x, 2)[0], (2, 4), numbers="apart")
+case("topk smallest", lambda m, x: x.topk(2, 0, largest=False)[0] ** 2, (3, 2), numbers="apart")
+case("kthvalue", lambda m, x: m.kthvalue(x, 2)[0], (2, 3), numbers="apart")
+case("kthvalue keepdim", lambda m, x: x.kthvalue(1, 0, True)[0] ** 2, (3, 2), numbers="apart")
+case("median", lambda m, x: m.median(x), (3, 3), numbers="apart")
+case("median dim", lambda m, x: x.median(1)[0], (2, 4), numbers="apart")
+case("nanmedian", lambda m, x: x.nanmedian() ** 2, (2, 3), numbers="apart")
+case("nanmedian dim", lambda m, x: m.nanmedian(x, 0, True)[0], (3, 2), numbers="apart")
+case("mode", lambda m, x: m.mode(x)[0], (2, 3), numbers="apart")
+case("quantile", lambda m, x: m.quantile(x, 0.3), (2, 3), numbers="apart", name_differs=True)
+case("quantile dim", lambda m, x: x.quantile(m.tensor([0.3, 0.9], dtype=m.float64), 1), (2, 4), numbers="apart", name_differs=True)
+case("quantile of q", lambda m, x, q: m.quantile(x, q.abs() / (q.abs() + 1), 0, keepdim=True), (4, 2), (2,), numbers="apart",
+     name_differs=True)
+case("nanquantile", lambda m, x: m.nanquantile(x, 0.7, 1, interpolation="midpoint") ** 2, (2, 4), numbers="apart")
+case("take", lambda m, x: m.take(x, m.tensor([[0, -1], [2, 2]])), (2, 3))
+case("take squared", lambda m, x: x.take(m.tensor([5, 0, 5])) ** 2, (2, 3))
+case("put", lambda m, x, y: m.put(x, m.tensor([1, -1]), y) ** 2, (2, 3), (2,))
+case("put accumulate", lambda m, x, y: x.put(m.tensor([[1, 1]]), y, True), (2, 3), (1, 2))
+case("take_along_dim", lambda m, x: m.take_along_dim(x, m.tensor([[2, 0]]), 1), (2, 3))
+case("take_along_dim flat", lambda m, x: x.take_along_dim(m.tensor([[2, 0]])) ** 2, (2, 3))
+
 # ---- writing --------------------------------------------------------------------------------------------
 writing("add_", lambda m, x, y: (x * 1).add_(y), (2, 3), (3,))
 writing("addmm_", lambda m, b, x, y: (b * 1).addmm_(x, y, beta=2, alpha=3), (2, 4), (2, 3), (3, 4))
@@ -378,6 +405,8 @@ writing("x[0].mul_(y)", lambda m, x, y: _written(m, x, lambda z: z[0].mul_(y)), 
 writing("x.t()[1:].exp_()", lambda m, x: _written(m, x, lambda z: z.t()[1:].exp_()), (2, 3))
 writing("index_put_ accumulate", lambda m, x, y: _written(
     m, x, lambda z: z.index_put_((m.tensor([0, 0]),), y, accumulate=True)), (2, 3), (2, 3))
+
+writing("put_", lambda m, x, y: (x * 1).put_(m.tensor([1, 0]), y), (2, 3), (2,))
 
 # ---- neural networks ------------------------------------------------------------------------------------
 case("softmax", lambda m, x: m.softmax(x, 1), (2, 3))
