@@ -14,9 +14,11 @@ from minigrad.ops import (
     arithmetic,
     brackets,
     comparison,
+    contractions,
     convolution,
     copies,
     diagonals,
+    einsum as einsums,
     extrema,
     functions,
     indexing,
@@ -26,6 +28,7 @@ from minigrad.ops import (
     losses,
     masking,
     matrix,
+    norms,
     products,
     reduction,
     repeating,
@@ -49,8 +52,10 @@ from minigrad.ops.convolution import conv2d
 from minigrad.ops.arithmetic import *
 from minigrad.ops.brackets import *
 from minigrad.ops.comparison import *
+from minigrad.ops.contractions import *
 from minigrad.ops.copies import *
 from minigrad.ops.diagonals import *
+from minigrad.ops.einsum import *
 from minigrad.ops.extrema import *
 from minigrad.ops.functions import *
 from minigrad.ops.indexing import *
@@ -58,6 +63,7 @@ from minigrad.ops.joining import *
 from minigrad.ops.limits import *
 from minigrad.ops.masking import *
 from minigrad.ops.matrix import *
+from minigrad.ops.norms import *
 from minigrad.ops.products import *
 from minigrad.ops.reduction import *
 from minigrad.ops.repeating import *
@@ -77,9 +83,9 @@ from minigrad.ops.softmax import log_softmax, softmax
 
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
-    arithmetic, brackets, comparison, copies, diagonals, extrema, functions, indexing, joining, limits, masking, matrix, products,
-    reduction, repeating, reshaping, rounding, scans, scattering, searching, selection, sorting, stacking, strided, taking,
-    trigonometry, views) for name in module.__all__]
+    arithmetic, brackets, comparison, contractions, copies, diagonals, einsums, extrema, functions, indexing, joining, limits,
+    masking, matrix, norms, products, reduction, repeating, reshaping, rounding, scans, scattering, searching, selection, sorting,
+    stacking, strided, taking, trigonometry, views) for name in module.__all__]
 __all__ += ["conv2d", "log_softmax", "softmax"]
 
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).

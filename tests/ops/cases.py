@@ -363,6 +363,35 @@ case("put accumulate", lambda m, x, y: x.put(m.tensor([[1, 1]]), y, True), (2, 3
 case("take_along_dim", lambda m, x: m.take_along_dim(x, m.tensor([[2, 0]]), 1), (2, 3))
 case("take_along_dim flat", lambda m, x: x.take_along_dim(m.tensor([[2, 0]])) ** 2, (2, 3))
 
+# ---- products and norms ----------------------------------------------------------------------------------
+case("outer", lambda m, x, y: m.outer(x, y), (2,), (3,))
+case("inner", lambda m, x, y: m.inner(x, y), (2, 3), (3,), name_differs=True)
+case("vdot", lambda m, x, y: m.vdot(x, y), (3,), (3,), name_differs=True)
+case("tensordot", lambda m, x, y: m.tensordot(x, y, 2), (2, 3, 4), (3, 4, 2))
+case("tensordot lists", lambda m, x, y: m.tensordot(x, y, ([0, -1], [1, 0])), (2, 3, 4), (4, 2))
+case("tensordot none", lambda m, x, y: m.tensordot(x, y, 0), (2,), (3,))
+case("kron", lambda m, x, y: m.kron(x, y), (2, 3), (2,), name_differs=True)
+case("cross", lambda m, x, y: m.cross(x, y, 1), (2, 3), (2, 3))
+case("linalg.cross", lambda m, x, y: m.linalg.cross(x, y), (2, 1, 3), (1, 4, 3))
+case("matrix_power", lambda m, x: m.matrix_power(x, 5), (3, 3))
+case("matrix_power 1", lambda m, x: m.linalg.matrix_power(x, 1), (2, 2, 2))
+case("multi_dot", lambda m, x, y, z: m.linalg.multi_dot([x, y, z]), (2, 3), (3, 4), (4,))
+for _equation, _shapes in {
+        "ij,jk": [(2, 3), (3, 4)], "ij,jk->ki": [(2, 3), (3, 4)], "ii": [(3, 3)], "ii->i": [(3, 3)], "ij->ji": [(2, 3)],
+        "i,j->ij": [(2,), (3,)], "bij,bjk->bik": [(2, 2, 3), (2, 3, 2)], "...ij,...kj->...ik": [(2, 2, 3), (3, 3)],
+        "ij,j,k->ik": [(2, 3), (3,), (2,)], "ijk->j": [(2, 3, 2)], ",i->i": [(), (3,)], "i,i": [(3,), (3,)],
+        "...i->i...": [(2, 3)], "ij,ij->ij": [(2, 1), (1, 3)], "abc,cd,be->ade": [(2, 3, 2), (2, 2), (3, 2)],
+}.items():
+    case(f"einsum {_equation}", lambda m, *xs, e=_equation: m.einsum(e, *xs), *_shapes, name_differs=True)
+for _p in (2, 1, 3, 1.5, float("inf"), float("-inf"), 0.5):
+    case(f"vector_norm {_p}", lambda m, x, p=_p: m.linalg.vector_norm(x, p), (2, 3), numbers="apart")
+    case(f"norm {_p} dim", lambda m, x, p=_p: m.norm(x, p, 1, True) ** 2, (2, 3), numbers="apart")
+case("norm", lambda m, x: x.norm(), (2, 3))
+for _p in ("fro", 1, -1, float("inf")):
+    case(f"matrix_norm {_p}", lambda m, x, p=_p: m.linalg.matrix_norm(x, p), (2, 3, 2), name_differs=True)
+case("dist", lambda m, x, y: m.dist(x, y, 3), (2, 3), (3,), numbers="apart", name_differs=True)
+case("renorm", lambda m, x: m.renorm(x, 2, 0, 1.0), (2, 3), name_differs=True)
+
 # ---- writing --------------------------------------------------------------------------------------------
 writing("add_", lambda m, x, y: (x * 1).add_(y), (2, 3), (3,))
 writing("addmm_", lambda m, b, x, y: (b * 1).addmm_(x, y, beta=2, alpha=3), (2, 4), (2, 3), (3, 4))
