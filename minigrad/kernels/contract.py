@@ -153,6 +153,8 @@ CONTRACT = {
     "argsort": ("x, dim, descending", "the indices (int64) that sort x along dim; ties keep their order, nan is the largest"),
     "median": ("x, dim, skip_nan", "where along dim the median is, the lower of two, or the first nan; the dimension stays"),
     "mode": ("x, dim", "where along dim the most frequent element is last; the smallest of several; the dimension stays"),
+    "cumextremum": ("x, dim, largest", "where the largest (smallest) element so far is, the last of several; nan is both"),
+    "logcumsumexp": ("x, dim", "running log of the sum of the exponentials, without overflow"),
     "nonzero": ("x", "the indices of the elements that are not 0, as rows (int64)"),
     "searchsorted": ("x, y, right", "how many elements of the sorted x are smaller than y (or equal to it), int64; rows by rows"),
     # neural networks

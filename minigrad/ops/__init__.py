@@ -34,6 +34,7 @@ from minigrad.ops import (
     repeating,
     reshaping,
     rounding,
+    running,
     scans,
     scattering,
     searching,
@@ -42,6 +43,7 @@ from minigrad.ops import (
     sorting,
     stacking,
     strided,
+    summaries,
     taking,
     trigonometry,
     views,
@@ -69,6 +71,7 @@ from minigrad.ops.reduction import *
 from minigrad.ops.repeating import *
 from minigrad.ops.reshaping import *
 from minigrad.ops.rounding import *
+from minigrad.ops.running import *
 from minigrad.ops.scans import *
 from minigrad.ops.scattering import *
 from minigrad.ops.searching import *
@@ -76,6 +79,7 @@ from minigrad.ops.selection import *
 from minigrad.ops.sorting import *
 from minigrad.ops.stacking import *
 from minigrad.ops.strided import *
+from minigrad.ops.summaries import *
 from minigrad.ops.taking import *
 from minigrad.ops.trigonometry import *
 from minigrad.ops.views import *
@@ -84,8 +88,8 @@ from minigrad.ops.softmax import log_softmax, softmax
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
     arithmetic, brackets, comparison, contractions, copies, diagonals, einsums, extrema, functions, indexing, joining, limits,
-    masking, matrix, norms, products, reduction, repeating, reshaping, rounding, scans, scattering, searching, selection, sorting,
-    stacking, strided, taking, trigonometry, views) for name in module.__all__]
+    masking, matrix, norms, products, reduction, repeating, reshaping, rounding, running, scans, scattering, searching, selection,
+    sorting, stacking, strided, summaries, taking, trigonometry, views) for name in module.__all__]
 __all__ += ["conv2d", "log_softmax", "softmax"]
 
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).

@@ -98,7 +98,8 @@ def letters_for(numbers):
     found = ""
     for number in numbers:
         if number is not ... and not (isinstance(number, int) and 0 <= number < len(LETTERS)):
-            raise TensorValueError("MG-E320", f"einsum(): subscript in subscript list is not within the valid range [0, 52): {number}")
+            raise TensorValueError("MG-E320", f"einsum(): subscript in subscript list is not within the valid range [0, 52): "
+                                   f"{number}")
         found += "..." if number is ... else LETTERS[number]
     return found
 

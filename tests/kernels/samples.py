@@ -249,6 +249,8 @@ sample("flip", "two", (2, 3, 4), dtypes=EVERY, after=lambda x: (x, (0, 2)))
 for _dim in (0, 1):
     sample("argsort median", f"{_dim}", (3, 4), dtypes=REAL, after=lambda x, d=_dim: (x, d, True))
     sample("mode", f"{_dim}", (3, 4), dtypes=REAL, after=lambda x, d=_dim: (np.round(x), d))
+sample("cumextremum", "ties", (3, 4), dtypes=REAL, after=lambda x: (np.round(x), 1, True))
+sample("logcumsumexp", "2-d", (3, 4), after=lambda x: (x, 1))
 sample("nonzero", "2-d", (2, 3), dtypes=EVERY, after=lambda x: (x * (x != x[0, 0]),))
 sample("searchsorted", "rows", (2, 5), (2, 3), dtypes=REAL, after=lambda x, y: (np.sort(x), y, False))
 

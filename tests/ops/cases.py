@@ -392,6 +392,22 @@ for _p in ("fro", 1, -1, float("inf")):
 case("dist", lambda m, x, y: m.dist(x, y, 3), (2, 3), (3,), numbers="apart", name_differs=True)
 case("renorm", lambda m, x: m.renorm(x, 2, 0, 1.0), (2, 3), name_differs=True)
 
+# ---- summaries and running ones -----------------------------------------------------------------------------
+case("nansum", lambda m, x: m.nansum(x, 1), (2, 3), name_differs=True)
+case("nanmean", lambda m, x: x.nanmean(), (2, 3), name_differs=False)
+case("var_mean", lambda m, x: m.var_mean(x, 1)[0] + m.var_mean(x, 1)[1], (2, 3))
+case("std_mean", lambda m, x: m.std_mean(x)[0] * m.std_mean(x)[1], (2, 3))
+case("aminmax", lambda m, x: x.aminmax(dim=1)[0] * m.aminmax(x)[1], (2, 3), numbers="apart")
+case("diff", lambda m, x: m.diff(x), (2, 3))
+case("diff 2", lambda m, x, y: x.diff(2, 0, prepend=y) ** 2, (3, 2), (1, 2))
+case("trapezoid", lambda m, y, x: m.trapezoid(y, x), (2, 3), (3,), name_differs=True)
+case("trapezoid dx", lambda m, y: m.trapz(y, dx=0.5, dim=0) ** 2, (3, 2))
+case("cumulative_trapezoid", lambda m, y: m.cumulative_trapezoid(y), (2, 3))
+case("cummax", lambda m, x: m.cummax(x, 1)[0], (2, 4), numbers="apart")
+case("cummin", lambda m, x: x.cummin(0).values ** 2, (3, 2), numbers="apart")
+case("logcumsumexp", lambda m, x: m.logcumsumexp(x, 1), (2, 4))
+case("logcumsumexp dim 0", lambda m, x: x.logcumsumexp(0) ** 2, (3, 2))
+
 # ---- writing --------------------------------------------------------------------------------------------
 writing("add_", lambda m, x, y: (x * 1).add_(y), (2, 3), (3,))
 writing("addmm_", lambda m, b, x, y: (b * 1).addmm_(x, y, beta=2, alpha=3), (2, 4), (2, 3), (3, 4))

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-__all__ = ["argsort", "flip", "median", "mode", "nonzero", "searchsorted"]
+from minigrad.kernels.numpy_ref.elementwise import quiet
+
+__all__ = ["argsort", "cumextremum", "flip", "logcumsumexp", "median", "mode", "nonzero", "searchsorted"]
 
 
 def flip(x, dims):
@@ -38,6 +40,19 @@ def mode(x, dim):
     length = at - np.maximum.accumulate(np.where(begins, at, 0), -1)        # of the run of equals that ends here, less 1
     best = np.argmax(length, -1)[..., None]
     return np.ascontiguousarray(np.moveaxis(np.take_along_axis(order, best, -1), -1, dim))
+
+
+def cumextremum(x, dim, largest):
+    if x.ndim == 0:
+        return np.zeros((), np.int64)
+    best = (np.maximum if largest else np.minimum).accumulate(x, dim)
+    at = np.arange(x.shape[dim]).reshape([-1 if d == dim else 1 for d in range(x.ndim)])
+    return np.ascontiguousarray(np.maximum.accumulate(np.where((x == best) | (x != x), at, 0), dim))
+
+
+@quiet
+def logcumsumexp(x, dim):
+    return np.ascontiguousarray(np.logaddexp.accumulate(x, dim, dtype=x.dtype))
 
 
 def nonzero(x):
