@@ -98,6 +98,36 @@ PARAMETERS = {
     "prod.dim": "_int | None", "argmax.dim": "_int | None", "argmin.dim": "_int | None", "squeeze.dim": DIMS,
     "Tensor.size.dim": "_int | None", "Tensor.stride.dim": "_int | None", "nn.functional.dim": "_int | None",
     "Softmax.__init__.dim": "_int | None", "LogSoftmax.__init__.dim": "_int | None",
+    # order and number
+    "flip.dims": "Sequence[_int] | None", "shifts": SIZE, "roll.dims": SIZE, "rot90.k": "_int", "rot90.dims": "Sequence[_int]",
+    "repeats": "Tensor | _int | None", "repeat.repeats": SIZE, "output_size": "_int | None", "r": "_int",
+    "with_replacement": "_bool", "indexing": "_str | None", "indices_or_sections": "_int | Sequence[_int]",
+    "tensor_split.indices_or_sections": "_int | Sequence[_int] | Tensor", "dimension": "_int", "unfold.size": "_int",
+    "unfold.step": "_int",
+    "descending": "_bool", "stable": "_bool", "k": "_int", "largest": "_bool", "sorted": "_bool", "q": "Tensor | _float",
+    "interpolation": "_str", "median.dim": "_int | None", "nanmedian.dim": "_int | None", "quantile.dim": "_int | None",
+    "nanquantile.dim": "_int | None", "unique.dim": "_int | None", "unique_consecutive.dim": "_int | None",
+    "count_nonzero.dim": DIMS, "as_tuple": "_bool", "return_inverse": "_bool", "return_counts": "_bool", "weights": "Tensor | None",
+    "minlength": "_int", "bins": "_int", "histc.min": "_Number", "histc.max": "_Number", "sorted_sequence": "Tensor",
+    "searchsorted.input": "Tensor | _Number", "bucketize.input": "Tensor | _Number", "out_int32": "_bool", "right": "_bool",
+    "side": "_str | None", "sorter": "Tensor | None", "boundaries": "Tensor", "elements": "Tensor | _Number",
+    "test_elements": "Tensor | _Number", "assume_unique": "_bool", "invert": "_bool", "num_classes": "_int",
+    "take_along_dim.indices": "Tensor", "take_along_dim.dim": "_int | None", "scatter_reduce.reduce": "_str",
+    "scatter_reduce_.reduce": "_str", "include_self": "_bool",
+    "nansum.dim": DIMS, "nanmean.dim": DIMS, "var_mean.dim": DIMS, "std_mean.dim": DIMS, "aminmax.dim": "_int | None",
+    "diff.prepend": "Tensor | None", "append": "Tensor | None", "trapezoid.y": "Tensor", "cumulative_trapezoid.y": "Tensor",
+    "trapezoid.x": "Tensor | None", "cumulative_trapezoid.x": "Tensor | None", "dx": "_Number | None",
+    "vdot.other": "Tensor", "inner.other": "Tensor", "kron.other": "Tensor", "cross.other": "Tensor",
+    "dist.other": "Tensor", "cross.dim": "_int | None", "tensordot.a": "Tensor", "tensordot.b": "Tensor",
+    "tensordot.dims": "_int | Sequence[_int] | Sequence[Sequence[_int]]", "chain_matmul.matrices": "Tensor",
+    "equation": "_str | Tensor",
+    "operands": "Any", "norm.p": "_float | _str | None", "norm.dim": DIMS, "maxnorm": "_float", "x1": "Tensor", "x2": "Tensor",
+    "compute_mode": "_str | None", "ord": "_float | _str | None", "x": "Tensor", "A": "Tensor", "vector_norm.dim": DIMS,
+    "linalg_norm.dim": DIMS, "matrix_norm.dim": "Sequence[_int]",
+    "meshgrid.tensors": "Tensor | Sequence[Tensor]", "broadcast_tensors.tensors": "Tensor | Sequence[Tensor]",
+    "cartesian_prod.tensors": "Tensor", "block_diag.tensors": "Tensor",
+    "atleast_1d.tensors": "Tensor | Sequence[Tensor]", "atleast_2d.tensors": "Tensor | Sequence[Tensor]",
+    "atleast_3d.tensors": "Tensor | Sequence[Tensor]",
     # numbers
     "fill_value": "_Number", "s": "_Number", "alpha": "_Number", "beta": "_Number", "start": "_Number", "end": "_Number | None",
     "step": "_Number", "low": "_int", "high": "_int | Sequence[_int] | None", "from_": "_float", "to": "_float", "gain": "_float",
@@ -225,6 +255,13 @@ RETURNS = {
     "Sequential.__mul__": "Self", "Sequential.__rmul__": "Self", "Sequential.__imul__": "Self", "Sequential.__add__": "Self",
     "Sequential.__iadd__": "Self",
     "as_dtype": "dtype", "as_device": "Device",
+    "var_mean": "tuple[Tensor, Tensor]", "std_mean": "tuple[Tensor, Tensor]", "aminmax": "tuple[Tensor, Tensor]",
+    "cummax": "ValuesAndIndices", "cummin": "ValuesAndIndices",
+    "sort": "ValuesAndIndices", "topk": "ValuesAndIndices", "kthvalue": "ValuesAndIndices", "mode": "ValuesAndIndices",
+    "unique": "Any", "unique_consecutive": "Any",
+    "tensor_split": "tuple[Tensor, ...]", "hsplit": "tuple[Tensor, ...]", "vsplit": "tuple[Tensor, ...]",
+    "dsplit": "tuple[Tensor, ...]", "meshgrid": "tuple[Tensor, ...]", "broadcast_tensors": "tuple[Tensor, ...]",
+    "atleast_1d": "Any", "atleast_2d": "Any", "atleast_3d": "Any",
     "split": "tuple[Tensor, ...]", "chunk": "tuple[Tensor, ...]", "unbind": "tuple[Tensor, ...]",
     **dict.fromkeys(("equal", "allclose", "is_nonzero", "is_tensor", "is_complex", "is_floating_point"), "_bool"), "numel": "_int",
     "explain": "_str", "show_config": "_str", "get_num_threads": "_int", "device": "Device", "get_default_dtype": "dtype",
@@ -331,6 +368,13 @@ OVERLOADS = {
     name: ["({self}) -> Tensor",
            "({self}, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices",
            "({self}, dim: Tensor) -> Tensor"] for name in ("max", "min")
+} | {
+    name: ["({self}) -> Tensor", "({self}, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices"]
+    for name in ("median", "nanmedian")
+} | {
+    "nonzero": ["({self}, *, out: Tensor | None = None) -> Tensor",
+                "({self}, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]",
+                "({self}, *, as_tuple: _bool) -> Tensor | tuple[Tensor, ...]"],
 } | {
     "custom_op": [f"(name: _str, fn: {given}, /, *, mutates_args: _str | Iterable[_str], device_types: _str | Sequence[_str] "
                   f"| None = None, schema: _str | None = None, tags: Any = None) -> {result}" for given, result in (

@@ -12,11 +12,12 @@ from minigrad.ops.base import tensor_argument
 from minigrad.ops.convolution import avg_pool2d, conv2d, max_pool2d
 from minigrad.ops.losses import cross_entropy, mse_loss, nll_loss
 from minigrad.ops.matrix import linear
+from minigrad.ops.searching import one_hot
 from minigrad.random import stream
 from minigrad.tensor import Tensor
 
 __all__ = ["avg_pool2d", "conv2d", "cross_entropy", "dropout", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss",
-           "relu", "sigmoid", "softmax", "tanh"]
+           "one_hot", "relu", "sigmoid", "softmax", "tanh"]
 
 
 def relu(input, inplace=False):

@@ -15,8 +15,11 @@ from minigrad.ops import (
     brackets,
     comparison,
     complex_numbers,
+    contractions,
     convolution,
     copies,
+    diagonals,
+    einsum as einsums,
     extrema,
     functions,
     indexing,
@@ -26,18 +29,26 @@ from minigrad.ops import (
     losses,
     masking,
     matrix,
+    norms,
     pointwise,
     predicates,
     products,
     reduction,
+    repeating,
     reshaping,
     rounding,
+    running,
     scans,
     scattering,
+    searching,
     selection,
     softmax as softmaxes,
+    sorting,
     special,
+    stacking,
     strided,
+    summaries,
+    taking,
     trigonometry,
     views,
     xlogy as xlogys,
@@ -49,7 +60,10 @@ from minigrad.ops.arithmetic import *
 from minigrad.ops.brackets import *
 from minigrad.ops.comparison import *
 from minigrad.ops.complex_numbers import *
+from minigrad.ops.contractions import *
 from minigrad.ops.copies import *
+from minigrad.ops.diagonals import *
+from minigrad.ops.einsum import *
 from minigrad.ops.extrema import *
 from minigrad.ops.functions import *
 from minigrad.ops.indexing import *
@@ -57,17 +71,25 @@ from minigrad.ops.joining import *
 from minigrad.ops.limits import *
 from minigrad.ops.masking import *
 from minigrad.ops.matrix import *
+from minigrad.ops.norms import *
 from minigrad.ops.pointwise import *
 from minigrad.ops.predicates import *
 from minigrad.ops.products import *
 from minigrad.ops.reduction import *
+from minigrad.ops.repeating import *
 from minigrad.ops.reshaping import *
 from minigrad.ops.rounding import *
+from minigrad.ops.running import *
 from minigrad.ops.scans import *
 from minigrad.ops.scattering import *
+from minigrad.ops.searching import *
 from minigrad.ops.selection import *
+from minigrad.ops.sorting import *
 from minigrad.ops.special import *
+from minigrad.ops.stacking import *
 from minigrad.ops.strided import *
+from minigrad.ops.summaries import *
+from minigrad.ops.taking import *
 from minigrad.ops.trigonometry import *
 from minigrad.ops.views import *
 from minigrad.ops.xlogy import *
@@ -75,9 +97,10 @@ from minigrad.ops.softmax import log_softmax, softmax
 
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
-    arithmetic, brackets, comparison, complex_numbers, copies, extrema, functions, indexing, joining, limits, masking, matrix,
-    pointwise, predicates, products, reduction, reshaping, rounding, scans, scattering, selection, special, strided, trigonometry,
-    views, xlogys) for name in module.__all__]
+    arithmetic, brackets, comparison, complex_numbers, contractions, copies, diagonals, einsums, extrema, functions, indexing,
+    joining, limits, masking, matrix, norms, pointwise, predicates, products, reduction, repeating, reshaping, rounding, running,
+    scans, scattering, searching, selection, sorting, special, stacking, strided, summaries, taking, trigonometry, views,
+    xlogys) for name in module.__all__]
 __all__ += ["conv2d", "log_softmax", "softmax"]
 
 # What PyTorch has as a function only, or `Tensor` has in its own file.
@@ -106,7 +129,7 @@ def where_method(self, condition, other):
     return selection.where(condition, self, other)
 
 
-METHODS |= {"where": where_method, "polygamma": special.polygamma_method}
+METHODS |= {"where": where_method, "polygamma": special.polygamma_method, "scatter_reduce_": taking.scatter_reduce_}
 
 given.clone = copies.clone
 given.cast = copies.cast

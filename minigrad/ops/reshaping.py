@@ -13,7 +13,7 @@ from minigrad.ops.views import Permute, alias, expand, inferred, reshape, transp
 if not cython.compiled:
     from minigrad._core.apply import call
 
-__all__ = ["broadcast_to", "flatten", "movedim", "ravel", "swapaxes", "swapdims", "unflatten"]
+__all__ = ["broadcast_to", "flatten", "moveaxis", "movedim", "ravel", "swapaxes", "swapdims", "unflatten"]
 
 
 def movedim(input, source, destination):
@@ -33,6 +33,8 @@ def movedim(input, source, destination):
     rest = iter([d for d in range(input.ndim) if d not in sources])
     place = dict(zip(targets, sources))
     return call(Permute.op, (input, tuple([place[d] if d in place else next(rest) for d in range(input.ndim)])))
+
+moveaxis = movedim
 
 
 def broadcast_to(input, shape):

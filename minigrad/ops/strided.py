@@ -20,7 +20,7 @@ from minigrad.ops.selection import zeros_like
 if not cython.compiled:
     from minigrad._core.apply import call
 
-__all__ = ["as_strided", "diagonal"]
+__all__ = ["as_strided", "diagonal", "unfold"]
 
 
 @op("as_strided")
@@ -110,6 +110,33 @@ class DiagonalBackward(Linear):
         return call(Diagonal.op, (g, offset, dim1, dim2))
 
 
+@op("unfold")
+class Unfold(View):
+    """z = windows of x along one dimension, which overlap where size > step; their elements as the last dimension"""
+
+    inputs = 1
+    torch_names = {"x": "self", "dim": "dimension"}
+
+    def forward(k, x, dim, size, step):
+        strides = [s // x.itemsize for s in x.strides]
+        return k.as_strided(x, strides, *windows(x.shape, strides, dim, size, step), 0)
+
+    def vjp_x(g, x_shape, dim, size, step):
+        strides = [1] * len(x_shape)
+        for d in range(len(x_shape) - 2, -1, -1):
+            strides[d] = strides[d + 1] * max(x_shape[d + 1], 1)
+        return call(AsStridedAdd.op, (g, x_shape, tuple(strides), *windows(x_shape, strides, dim, size, step), 0))
+
+
+def windows(shape, strides, dim, size, step):
+    """Shape and strides of `Unfold`. A 0-d tensor is one window."""
+    if not shape:
+        return (size,), (1,)
+    count = (shape[dim] - size) // step + 1
+    return ((*shape[:dim], count, *shape[dim + 1:], size),
+            (*strides[:dim], strides[dim] * step, *strides[dim + 1:], strides[dim]))
+
+
 def diagonal(input, offset=0, dim1=0, dim2=1):
     """The elements x[i, i + offset] of dimensions `dim1` and `dim2`, as the last dimension; a view. Mirrors ``torch.diagonal``.
 
@@ -189,3 +216,34 @@ def geometry_in(x, size, stride, storage_offset):
         "MG-E206", f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds for the "
         f"memory of {'a tensor that requires grad and' if x.requires_grad else 'a tensor that'} has shape {list(x.shape)}, strides "
         f"{list(x.stride())} and storage offset {x.storage_offset()}")
+
+
+def unfold(input, dimension, size, step):
+    """All windows of `size` elements along a dimension, `step` apart, as a view: the dimension counts the windows, and a new
+    one at the end goes through each.
+
+    Where windows overlap, their gradients add up. Mirrors ``torch.Tensor.unfold``.
+
+    Raises:
+        RuntimeError: `size` is larger than the dimension, or negative; or `step` is not positive.
+        IndexError: there is no such dimension.
+
+    >>> mg.arange(5).unfold(0, 3, 1)
+    tensor([[0, 1, 2],
+            [1, 2, 3],
+            [2, 3, 4]])
+    """
+    tensor_argument("unfold", input)
+    at = counted(dimension, input.ndim)
+    size, step = integer(size, "size", "unfold"), integer(step, "step", "unfold")
+    longest = input.shape[at] if input.ndim else 1
+    if size < 0:
+        raise ShapeError("MG-E206", f"size is {size} but must be >= 0")
+    if size > longest:
+        raise ShapeError("MG-E206", f"maximum size for tensor at dimension {at} is {longest} but size is {size}")
+    if step <= 0:
+        raise ShapeError("MG-E206", f"step is {step} but must be > 0")
+    return call(Unfold.op, (input, at, size, step))
+
+
+counted = dimension

@@ -242,6 +242,8 @@ sample("stack", "two", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: ([x, y],
 INDEX = np.array([[0, 1, 1], [2, 0, 2]])
 sample("gather", "2-d", (2, 3), dtypes=REAL, after=lambda x: (x, 1, INDEX))
 sample("scatter_add", "2-d", (2, 3), (2, 3), dtypes=REAL, after=lambda x, y: (x, 1, INDEX, y))
+for _reduce in ("prod", "amax", "amin"):
+    sample("scatter_reduce", _reduce, (2, 3), (2, 3), dtypes=REAL, after=lambda x, y, r=_reduce: (x, 1, INDEX, y, r))
 sample("scatter", "2-d", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: (x, 1, np.array([[0, 1, 2], [2, 0, 1]]), y))
 sample("scatter", "number", (2, 3), dtypes=EVERY, after=lambda x: (x, 1, INDEX, x.dtype.type(1)))
 sample("masked_scatter", "2-d", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: (x, np.array([True, False, True]), y))
@@ -251,6 +253,16 @@ sample("index", "two", (2, 3, 4), dtypes=EVERY, after=lambda x: (x, [np.array([0
 for _accumulate in (False, True):
     sample("index_put index_put_", f"{_accumulate}", (3, 2), (2, 2), dtypes=REAL, after=lambda x, y, a=_accumulate: (x,
             [np.array([2, 0])], y, a))
+
+# ---- order -----------------------------------------------------------------------------------------------------
+sample("flip", "two", (2, 3, 4), dtypes=EVERY, after=lambda x: (x, (0, 2)))
+for _dim in (0, 1):
+    sample("argsort median", f"{_dim}", (3, 4), dtypes=REAL, after=lambda x, d=_dim: (x, d, True))
+    sample("mode", f"{_dim}", (3, 4), dtypes=REAL, after=lambda x, d=_dim: (np.round(x), d))
+sample("cumextremum", "ties", (3, 4), dtypes=REAL, after=lambda x: (np.round(x), 1, True))
+sample("logcumsumexp", "2-d", (3, 4), after=lambda x: (x, 1))
+sample("nonzero", "2-d", (2, 3), dtypes=EVERY, after=lambda x: (x * (x != x[0, 0]),))
+sample("searchsorted", "rows", (2, 5), (2, 3), dtypes=REAL, after=lambda x, y: (np.sort(x), y, False))
 
 # ---- neural networks -------------------------------------------------------------------------------------------
 TARGET = np.array([1, 0, 2, -100, 2])

@@ -317,6 +317,122 @@ case("diagonal", lambda m, x: x.diagonal(), (3, 4))
 case("diagonal of two dimensions", lambda m, x: m.diagonal(x, -1, 2, 0).exp(), (3, 2, 4))
 case("as_strided overlapping", lambda m, x: (x * 1).as_strided((3, 3), (1, 1)), (2, 3))
 
+# ---- order and number ---------------------------------------------------------------------------------
+case("flip", lambda m, x: m.flip(x, (0, 2)) ** 2, (2, 3, 2))
+case("flip method", lambda m, x: x.flip(1), (2, 3))
+case("fliplr", lambda m, x: m.fliplr(x), (2, 3))
+case("flipud", lambda m, x: x.flipud(), (2, 3))
+case("roll", lambda m, x: m.roll(x, 2, 1), (2, 3))
+case("roll dims", lambda m, x: x.roll((1, -1), (0, 1)) ** 2, (3, 4))
+case("roll flat", lambda m, x: m.roll(x, 4), (2, 3), name_differs=True)
+for _turns in (-1, 1, 2, 4):
+    case(f"rot90 {_turns}", lambda m, x, n=_turns: m.rot90(x, n, (2, 0)), (2, 3, 4))
+case("repeat", lambda m, x: x.repeat(2, 1, 3), (2, 3))
+case("repeat squared", lambda m, x: x.repeat(2, 2) ** 2, (3,))
+case("repeat 0 times", lambda m, x: x.repeat(2, 0), (2, 3))
+case("tile", lambda m, x: m.tile(x, (2,)), (2, 3))
+case("repeat_interleave", lambda m, x: m.repeat_interleave(x, 2, 1), (2, 3))
+case("repeat_interleave flat", lambda m, x: x.repeat_interleave(3), (2, 3))
+case("repeat_interleave tensor", lambda m, x: x.repeat_interleave(m.tensor([2, 0, 1]), 1), (2, 3))
+case("moveaxis", lambda m, x: m.moveaxis(x, 0, 2), (2, 3, 4))
+case("hstack", lambda m, x, y: m.hstack([x, y]), (2, 3), (2, 1))
+case("hstack vectors", lambda m, x, y: m.hstack([x, y]), (2,), ())
+case("vstack", lambda m, x, y: m.vstack((x, y)), (2, 3), (3,))
+case("dstack", lambda m, x, y: m.dstack((x, y)), (2, 3), (2, 3))
+case("column_stack", lambda m, x, y: m.column_stack((x, y)), (2,), (2, 3))
+case("tensor_split", lambda m, x: m.tensor_split(x, 3)[1], (5, 2))
+case("tensor_split indices", lambda m, x: x.tensor_split((1, -1), 1)[1], (2, 4))
+case("hsplit", lambda m, x: m.hsplit(x, 2)[1], (2, 4))
+case("vsplit", lambda m, x: x.vsplit([1])[1], (3, 2))
+case("dsplit", lambda m, x: m.dsplit(x, 2)[1], (1, 2, 4))
+case("meshgrid ij", lambda m, x, y: m.meshgrid(x, y, indexing="ij")[0], (2,), (3,))
+case("meshgrid xy", lambda m, x, y: m.meshgrid(x, y, indexing="xy")[1], (2,), (3,))
+case("broadcast_tensors", lambda m, x, y: m.broadcast_tensors(x, y)[1], (2, 3), (3,))
+case("atleast_3d", lambda m, x: m.atleast_3d(x), (3,))
+case("cartesian_prod", lambda m, x, y: m.cartesian_prod(x, y), (2,), (3,))
+case("combinations", lambda m, x: m.combinations(x), (4,))
+case("combinations with_replacement", lambda m, x: m.combinations(x, 3, True), (3,))
+case("unfold", lambda m, x: x.unfold(1, 3, 2), (2, 7))
+case("unfold overlapping", lambda m, x: x.t().unfold(0, 2, 1) ** 2, (2, 4))
+case("diag of vector", lambda m, x: m.diag(x, 1), (3,))
+case("diag of matrix", lambda m, x: m.diag(x, -1) ** 2, (3, 4))
+case("diag_embed", lambda m, x: m.diag_embed(x, -1, 0, 2), (2, 3))
+case("diagflat", lambda m, x: x.diagflat(), (2, 2))
+case("trace", lambda m, x: x.trace() ** 2, (2, 3))
+case("block_diag", lambda m, x, y: m.block_diag(x, y), (2, 3), (3,))
+
+# ---- order and search -----------------------------------------------------------------------------------
+for _down in (False, True):
+    case(f"sort {_down}", lambda m, x, d=_down: m.sort(x, 1, d)[0] ** 2, (2, 4), numbers="apart")
+case("sort stable", lambda m, x: x.sort(stable=True, dim=0).values, (3, 2), numbers="apart")
+case("msort", lambda m, x: m.msort(x), (3, 2), numbers="apart")
+case("sort 0-d", lambda m, x: m.sort(x).values * 2, (), numbers="apart")
+case("topk", lambda m, x: m.topk(x, 2)[0], (2, 4), numbers="apart")
+case("topk smallest", lambda m, x: x.topk(2, 0, largest=False)[0] ** 2, (3, 2), numbers="apart")
+case("kthvalue", lambda m, x: m.kthvalue(x, 2)[0], (2, 3), numbers="apart")
+case("kthvalue keepdim", lambda m, x: x.kthvalue(1, 0, True)[0] ** 2, (3, 2), numbers="apart")
+case("median", lambda m, x: m.median(x), (3, 3), numbers="apart")
+case("median dim", lambda m, x: x.median(1)[0], (2, 4), numbers="apart")
+case("nanmedian", lambda m, x: x.nanmedian() ** 2, (2, 3), numbers="apart")
+case("nanmedian dim", lambda m, x: m.nanmedian(x, 0, True)[0], (3, 2), numbers="apart")
+case("mode", lambda m, x: m.mode(x)[0], (2, 3), numbers="apart")
+case("quantile", lambda m, x: m.quantile(x, 0.3), (2, 3), numbers="apart", name_differs=True)
+case("quantile dim", lambda m, x: x.quantile(m.tensor([0.3, 0.9], dtype=m.float64), 1), (2, 4), numbers="apart", name_differs=True)
+case("quantile of q", lambda m, x, q: m.quantile(x, q.abs() / (q.abs() + 1), 0, keepdim=True), (4, 2), (2,), numbers="apart",
+     name_differs=True)
+case("nanquantile", lambda m, x: m.nanquantile(x, 0.7, 1, interpolation="midpoint") ** 2, (2, 4), numbers="apart")
+case("take", lambda m, x: m.take(x, m.tensor([[0, -1], [2, 2]])), (2, 3))
+case("take squared", lambda m, x: x.take(m.tensor([5, 0, 5])) ** 2, (2, 3))
+case("put", lambda m, x, y: m.put(x, m.tensor([1, -1]), y) ** 2, (2, 3), (2,))
+case("put accumulate", lambda m, x, y: x.put(m.tensor([[1, 1]]), y, True), (2, 3), (1, 2))
+case("take_along_dim", lambda m, x: m.take_along_dim(x, m.tensor([[2, 0]]), 1), (2, 3))
+case("take_along_dim flat", lambda m, x: x.take_along_dim(m.tensor([[2, 0]])) ** 2, (2, 3))
+
+# ---- products and norms ----------------------------------------------------------------------------------
+case("outer", lambda m, x, y: m.outer(x, y), (2,), (3,))
+case("inner", lambda m, x, y: m.inner(x, y), (2, 3), (3,), name_differs=True)
+case("vdot", lambda m, x, y: m.vdot(x, y), (3,), (3,), name_differs=True)
+case("tensordot", lambda m, x, y: m.tensordot(x, y, 2), (2, 3, 4), (3, 4, 2))
+case("tensordot lists", lambda m, x, y: m.tensordot(x, y, ([0, -1], [1, 0])), (2, 3, 4), (4, 2))
+case("tensordot none", lambda m, x, y: m.tensordot(x, y, 0), (2,), (3,))
+case("kron", lambda m, x, y: m.kron(x, y), (2, 3), (2,), name_differs=True)
+case("cross", lambda m, x, y: m.cross(x, y, 1), (2, 3), (2, 3))
+case("linalg.cross", lambda m, x, y: m.linalg.cross(x, y), (2, 1, 3), (1, 4, 3))
+case("matrix_power", lambda m, x: m.matrix_power(x, 5), (3, 3))
+case("matrix_power 1", lambda m, x: m.linalg.matrix_power(x, 1), (2, 2, 2))
+case("multi_dot", lambda m, x, y, z: m.linalg.multi_dot([x, y, z]), (2, 3), (3, 4), (4,))
+for _equation, _shapes in {
+        "ij,jk": [(2, 3), (3, 4)], "ij,jk->ki": [(2, 3), (3, 4)], "ii": [(3, 3)], "ii->i": [(3, 3)], "ij->ji": [(2, 3)],
+        "i,j->ij": [(2,), (3,)], "bij,bjk->bik": [(2, 2, 3), (2, 3, 2)], "...ij,...kj->...ik": [(2, 2, 3), (3, 3)],
+        "ij,j,k->ik": [(2, 3), (3,), (2,)], "ijk->j": [(2, 3, 2)], ",i->i": [(), (3,)], "i,i": [(3,), (3,)],
+        "...i->i...": [(2, 3)], "ij,ij->ij": [(2, 1), (1, 3)], "abc,cd,be->ade": [(2, 3, 2), (2, 2), (3, 2)],
+}.items():
+    case(f"einsum {_equation}", lambda m, *xs, e=_equation: m.einsum(e, *xs), *_shapes, name_differs=True)
+for _p in (2, 1, 3, 1.5, float("inf"), float("-inf"), 0.5):
+    case(f"vector_norm {_p}", lambda m, x, p=_p: m.linalg.vector_norm(x, p), (2, 3), numbers="apart")
+    case(f"norm {_p} dim", lambda m, x, p=_p: m.norm(x, p, 1, True) ** 2, (2, 3), numbers="apart")
+case("norm", lambda m, x: x.norm(), (2, 3))
+for _p in ("fro", 1, -1, float("inf")):
+    case(f"matrix_norm {_p}", lambda m, x, p=_p: m.linalg.matrix_norm(x, p), (2, 3, 2), name_differs=True)
+case("dist", lambda m, x, y: m.dist(x, y, 3), (2, 3), (3,), numbers="apart", name_differs=True)
+case("renorm", lambda m, x: m.renorm(x, 2, 0, 1.0), (2, 3), name_differs=True)
+
+# ---- summaries and running ones -----------------------------------------------------------------------------
+case("nansum", lambda m, x: m.nansum(x, 1), (2, 3), name_differs=True)
+case("nanmean", lambda m, x: x.nanmean(), (2, 3), name_differs=False)
+case("var_mean", lambda m, x: m.var_mean(x, 1)[0] + m.var_mean(x, 1)[1], (2, 3))
+case("std_mean", lambda m, x: m.std_mean(x)[0] * m.std_mean(x)[1], (2, 3))
+case("aminmax", lambda m, x: x.aminmax(dim=1)[0] * m.aminmax(x)[1], (2, 3), numbers="apart")
+case("diff", lambda m, x: m.diff(x), (2, 3))
+case("diff 2", lambda m, x, y: x.diff(2, 0, prepend=y) ** 2, (3, 2), (1, 2))
+case("trapezoid", lambda m, y, x: m.trapezoid(y, x), (2, 3), (3,), name_differs=True)
+case("trapezoid dx", lambda m, y: m.trapz(y, dx=0.5, dim=0) ** 2, (3, 2))
+case("cumulative_trapezoid", lambda m, y: m.cumulative_trapezoid(y), (2, 3))
+case("cummax", lambda m, x: m.cummax(x, 1)[0], (2, 4), numbers="apart")
+case("cummin", lambda m, x: x.cummin(0).values ** 2, (3, 2), numbers="apart")
+case("logcumsumexp", lambda m, x: m.logcumsumexp(x, 1), (2, 4))
+case("logcumsumexp dim 0", lambda m, x: x.logcumsumexp(0) ** 2, (3, 2))
+
 # ---- writing --------------------------------------------------------------------------------------------
 writing("add_", lambda m, x, y: (x * 1).add_(y), (2, 3), (3,))
 writing("addmm_", lambda m, b, x, y: (b * 1).addmm_(x, y, beta=2, alpha=3), (2, 4), (2, 3), (3, 4))
@@ -359,6 +475,8 @@ writing("x[0].mul_(y)", lambda m, x, y: _written(m, x, lambda z: z[0].mul_(y)), 
 writing("x.t()[1:].exp_()", lambda m, x: _written(m, x, lambda z: z.t()[1:].exp_()), (2, 3))
 writing("index_put_ accumulate", lambda m, x, y: _written(
     m, x, lambda z: z.index_put_((m.tensor([0, 0]),), y, accumulate=True)), (2, 3), (2, 3))
+
+writing("put_", lambda m, x, y: (x * 1).put_(m.tensor([1, 0]), y), (2, 3), (2,))
 
 # ---- neural networks ------------------------------------------------------------------------------------
 case("softmax", lambda m, x: m.softmax(x, 1), (2, 3))

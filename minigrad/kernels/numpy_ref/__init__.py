@@ -5,6 +5,7 @@
     reduction.py    sums, extrema, softmax: along dimensions
     joining.py      cat, gather, scatter, indexing
     linear.py       matrix products
+    ordering.py     orders, and what is found by them
     convolution.py  conv2d, pooling
     nn.py           losses, random numbers, optimiser steps
     special.py      the error function, gamma and its derivatives
@@ -19,5 +20,6 @@ from minigrad.kernels.numpy_ref.joining import *
 from minigrad.kernels.numpy_ref.layout import *
 from minigrad.kernels.numpy_ref.linear import *
 from minigrad.kernels.numpy_ref.nn import *
+from minigrad.kernels.numpy_ref.ordering import *
 from minigrad.kernels.numpy_ref.reduction import *
 from minigrad.kernels.numpy_ref.special import *

@@ -3,7 +3,7 @@
 import numpy as np
 
 __all__ = ["cat", "gather", "index", "index_add", "index_put", "index_put_", "index_select", "masked_scatter", "scatter",
-           "scatter_add", "stack"]
+           "scatter_add", "scatter_reduce", "stack"]
 
 
 def cat(xs, dim):
@@ -47,6 +47,12 @@ def scatter_add(x, dim, index, y):
         np.add.at(out.reshape(1), np.asarray(index).reshape(-1), np.asarray(y).reshape(-1)[:index.size])
     else:
         np.add.at(out, places(index, dim), y[tuple([slice(n) for n in index.shape])])
+    return out
+
+
+def scatter_reduce(x, dim, index, y, reduce):
+    out = x.copy()
+    {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}[reduce].at(out, places(index, dim), y)
     return out
 
 

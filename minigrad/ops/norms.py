@@ -1,0 +1,261 @@
+"""Norms: how long a vector is, or how far two are apart.
+
+    vector_norm     z = (Σ |x|^p)^(1/p)         p = 2 by default; the largest |x| for p = inf; the number of those not 0 for p = 0
+                    dx = g sgn(x) (|x| / z)^(p - 1)
+
+Where a norm is 0 its gradient is 0, one of its subgradients.
+
+Mirrors ``aten/src/ATen/native/LinearAlgebra.cpp``, ``Distance.cpp`` and linalg_vector_norm_backward in FunctionsManual.cpp.
+"""
+
+import cython
+
+from minigrad._core.promotion import as_dtype
+from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
+from minigrad.ops.base import Op, dimension, flag, op, tensor_argument
+from minigrad.ops.copies import cast
+from minigrad.ops.extrema import amax, amin
+from minigrad.ops.out import into
+from minigrad.ops.reduction import SumDim, all_or, kept, restored
+from minigrad.ops.reduction import sum as total
+from minigrad.ops.selection import abs as absolute
+from minigrad.ops.selection import sgn, where
+from minigrad.ops.views import unsqueeze
+
+if not cython.compiled:
+    from minigrad._core.apply import call
+    from minigrad.ops.base import conj
+
+__all__ = ["cdist", "dist", "norm", "renorm"]
+
+INF = float("inf")
+
+
+@op("linalg_vector_norm", "LinalgVectorNorm0")
+class VectorNorm(Op):
+    """z = (Σ |x|^ord)^(1/ord) over dims"""
+
+    inputs = 1
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
+
+    def forward(k, x, ord, dims, keepdim):
+        size = k.abs(x)
+        if ord == 0:
+            return k.sum(k.cast(k.ne(size, 0), size.dtype), dims, keepdim)
+        if ord == 1:
+            return k.sum(size, dims, keepdim)
+        if ord == 2:
+            return k.sqrt(k.sum(k.mul(size, size), dims, keepdim))
+        if ord == INF or ord == -INF:
+            return (k.amax if ord > 0 else k.amin)(size, dims, keepdim)
+        return k.pow(k.sum(k.pow(size, ord), dims, keepdim), 1 / ord)
+
+    def vjp_x(g, x, z, ord, dims, keepdim):
+        return restored(g, x.shape, dims, keepdim) * steepest(x, z, ord, dims, keepdim)
+
+    def jvp_x(t, x, z, ord, dims, keepdim):
+        moved = t * conj(steepest(x, z, ord, dims, keepdim))
+        return call(SumDim.op, (moved.real if moved.dtype.is_complex else moved, dims, keepdim))
+
+
+def steepest(x, z, ord, dims, keepdim):
+    """The gradient of the norm: in which direction it grows."""
+    if ord == 0:
+        return x * 0
+    if ord == 1:
+        return sgn(x)
+    z = kept(z, x.shape, dims, keepdim)
+    if ord == INF or ord == -INF:
+        hits = cast(absolute(x) == z, z.dtype)
+        return sgn(x) * hits / call(SumDim.op, (hits, dims, True))
+    length = where(z == 0, 1.0, z)
+    if ord == 2:
+        return x / length
+    return sgn(x) * (where(x == 0, 1.0, absolute(x)) / length) ** (ord - 1)
+
+
+def number(function, name, value):
+    """`value` as a float."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TensorTypeError("MG-E201", f"{function}(): argument '{name}' must be Number, not {type(value).__name__}")
+    return float(value)
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
+    """(Σ \\|x\\|^ord)^(1/ord) of all elements, or along dimensions. Mirrors ``torch.linalg.vector_norm``.
+
+    Args:
+        ord (number): also inf, -inf (the largest, the smallest absolute value) and 0 (how many elements are not 0).
+        dim (int or tuple, optional): the dimensions that are reduced; all of them by default.
+        keepdim (bool): keep them, with size 1.
+        dtype (optional): `x` is converted to it first.
+
+    Raises:
+        RuntimeError: the dtype is neither floating point nor complex, or there is nothing that could be the largest.
+        IndexError: there is no such dimension.
+
+    >>> mg.linalg.vector_norm(mg.tensor([3., 4.]))
+    tensor(5.)
+    """
+    if out is not None:
+        return into(out, vector_norm, x, ord, dim, keepdim, dtype=dtype)
+    tensor_argument("linalg.vector_norm", x, "x")
+    power = number("linalg.vector_norm", "ord", ord)
+    flag(keepdim, "keepdim", "linalg.vector_norm")
+    if not x.dtype.differentiable:
+        raise ShapeError("MG-E203", f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
+                         fix="x.float()")
+    if dtype is not None:
+        x = x.to(as_dtype(dtype))
+    dims = all_or(dim, x.ndim)
+    if (power < 0 or power == INF) and any([x.shape[d] == 0 for d in dims]):
+        raise ShapeError("MG-E208", f"linalg.vector_norm cannot compute the {power} norm on an empty tensor because the operation "
+                         "does not have an identity")
+    return call(VectorNorm.op, (x, power, dims, keepdim))
+
+
+def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
+    """A norm of matrices: ``"fro"``, the root of the sum of squares; 1 and inf, the largest sum of a column and of a row of
+    absolute values; -1 and -inf, the smallest. Mirrors ``torch.linalg.matrix_norm``.
+
+    Args:
+        dim (tuple): the two dimensions of the matrices.
+        keepdim (bool): keep them, with size 1.
+        dtype (optional): `A` is converted to it first.
+
+    Raises:
+        RuntimeError: `A` has fewer than two dimensions, the dtype is no floating point or complex one, or the norm is one of
+            those that need singular values (2, -2, ``"nuc"``), which are missing here.
+        IndexError: there is no such dimension.
+
+    >>> mg.linalg.matrix_norm(mg.tensor([[1., -2.], [3., 4.]]), 1)
+    tensor(6.)
+    """
+    if out is not None:
+        return into(out, matrix_norm, A, ord, dim, keepdim, dtype=dtype)
+    tensor_argument("linalg.matrix_norm", A, "A")
+    if A.ndim < 2:
+        raise ShapeError("MG-E209", "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.", found=f"{A.ndim}-d")
+    if len(dim) != 2:
+        raise ShapeError("MG-E205", f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
+    row, column = dimension(dim[0], A.ndim), dimension(dim[1], A.ndim)
+    if row == column:
+        raise ShapeError("MG-E205", f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    if ord == "fro":
+        return vector_norm(A, 2, (row, column), keepdim, dtype=dtype)
+    if ord not in (1, -1, INF, -INF):
+        raise ArgumentError("MG-E321", f"linalg.matrix_norm: Order {ord} not supported.", expected="'fro', 1, -1, inf or -inf",
+                            fix="2, -2 and 'nuc' need singular values, which minigrad does not compute")
+    along, over = (row, column) if ord in (1, -1) else (column, row)
+    sums = vector_norm(A, 1, along, True, dtype=dtype)
+    z = (amax if ord > 0 else amin)(sums, over, True)
+    return z if keepdim else z.squeeze((row, column))
+
+
+def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
+    """`vector_norm`, or `matrix_norm` where two dimensions and an order are given. Mirrors ``torch.linalg.norm``.
+
+    >>> mg.linalg.norm(mg.tensor([[1., -2.], [3., 4.]]), float("inf"))
+    tensor(7.)
+    """
+    if out is not None:
+        return into(out, linalg_norm, A, ord, dim, keepdim, dtype=dtype)
+    tensor_argument("linalg.norm", A, "A")
+    if ord is None:
+        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
+    if dim is None:
+        if A.ndim not in (1, 2):
+            raise ShapeError("MG-E205", "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+                             f"{A.ndim}D.")
+        dim = tuple(range(A.ndim))
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(dims) == 2:
+        return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
+    return vector_norm(A, ord, dims, keepdim, dtype=dtype)
+
+
+def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    """The p-norm of all elements, or along dimensions, as if they were one vector. Mirrors ``torch.norm``.
+
+    Args:
+        p (number or "fro"): the order; ``"fro"`` is 2.
+        dim (int or tuple, optional): the dimensions that are reduced.
+        keepdim (bool): keep them, with size 1.
+
+    Raises:
+        RuntimeError: the dtype is neither floating point nor complex, or `p` is ``"nuc"``.
+        IndexError: there is no such dimension.
+
+    >>> mg.norm(mg.tensor([3., 4.]))
+    tensor(5.)
+    """
+    if out is not None:
+        return into(out, norm, input, p, dim, keepdim, dtype=dtype)
+    tensor_argument("norm", input)
+    if isinstance(p, str) and p != "fro":
+        raise ArgumentError("MG-E321", f"norm(): order {p!r} is not supported", expected="a number or 'fro'")
+    return vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
+
+
+def dist(input, other, p=2):
+    """The p-norm of ``input - other``, which are broadcast. Mirrors ``torch.dist``.
+
+    >>> mg.dist(mg.tensor([1., 2.]), mg.tensor([4., 6.]))
+    tensor(5.)
+    """
+    return vector_norm(tensor_argument("dist", input) - tensor_argument("dist", other, "other", 2), p)
+
+
+def renorm(input, p, dim, maxnorm, *, out=None):
+    """`input` with its slices along `dim` scaled down to the p-norm `maxnorm`, where theirs is larger. Mirrors ``torch.renorm``.
+
+    Raises:
+        RuntimeError: there are fewer than two dimensions, `p` is not positive or `maxnorm` is negative.
+        IndexError: there is no such dimension.
+
+    >>> mg.renorm(mg.tensor([[3., 4.], [0., 1.]]), 2, 0, 1.)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 1.0000]])
+    """
+    if out is not None:
+        return into(out, renorm, input, p, dim, maxnorm)
+    tensor_argument("renorm", input)
+    if not number("renorm", "p", p) > 0:
+        raise ShapeError("MG-E302", "renorm: non-positive-norm not supported", found=f"p = {p}")
+    if number("renorm", "maxnorm", maxnorm) < 0:
+        raise ShapeError("MG-E302", f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.ndim < 2:
+        raise ShapeError("MG-E205", f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    at = dimension(dim, input.ndim)
+    size = vector_norm(input, p, tuple([d for d in range(input.ndim) if d != at]), True)
+    return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
+
+
+def cdist(x1, x2, p=2.0, compute_mode=None):
+    """The p-norm of the difference between each row of `x1` and each row of `x2`; batches are broadcast. Mirrors ``torch.cdist``.
+
+    Args:
+        x1, x2 (Tensor): of shapes (..., n, d) and (..., m, d); the result is (..., n, m).
+        compute_mode (optional): how PyTorch computes it; makes no difference here.
+
+    Raises:
+        RuntimeError: the shapes do not fit, the dtype is no floating point one, or `p` is negative.
+
+    >>> mg.cdist(mg.tensor([[0., 0.]]), mg.tensor([[3., 4.], [0., 1.]]))
+    tensor([[5., 1.]])
+    """
+    for i, x in enumerate((x1, x2)):
+        tensor_argument("cdist", x, f"x{i + 1}", i + 1)
+        if not x.dtype.is_floating_point:
+            raise ShapeError("MG-E203", f"cdist only supports floating-point dtypes, X{i + 1} got: {x.dtype.name}")
+        if x.ndim < 2:
+            raise ShapeError("MG-E205", f"cdist only supports at least 2D tensors, X{i + 1} got: {x.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise ShapeError("MG-E204", f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if number("cdist", "p", p) < 0:
+        raise ShapeError("MG-E302", "cdist only supports non-negative p values", found=str(p))
+    apart = unsqueeze(x1, -2) - unsqueeze(x2, -3)
+    return vector_norm(apart, p, -1) if x1.shape[-1] else total(apart, -1)

@@ -1,0 +1,133 @@
+"""Running extrema and the running logarithm of a sum of exponentials.
+
+    x           [1 3 2]
+    cummax      [1 3 3], at [0 1 1]
+
+Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` (cummax, cummin) and logcumsumexp_backward in FunctionsManual.cpp.
+"""
+
+from collections import namedtuple
+
+import cython
+
+from minigrad.errors import ShapeError
+from minigrad.ops.base import INT64, Op, dimension, op, tensor_argument
+from minigrad.ops.functions import exp
+from minigrad.ops.matrix import matmul
+from minigrad.ops.out import into
+from minigrad.ops.selection import where
+from minigrad.ops.sorting import Order
+from minigrad.ops.views import transpose, unsqueeze, view
+
+if not cython.compiled:
+    from minigrad._core.apply import call
+
+__all__ = ["cummax", "cummin", "logcumsumexp"]
+
+
+@op("cummax")
+class Cummax(Order):
+    """The largest so far, and where it is: the last of several"""
+
+    def forward(k, x, dim):
+        index = k.cumextremum(x, dim, True)
+        return k.gather(x, dim, index), index
+
+
+@op("cummin")
+class Cummin(Order):
+    """The smallest so far, and where it is: the last of several"""
+
+    def forward(k, x, dim):
+        index = k.cumextremum(x, dim, False)
+        return k.gather(x, dim, index), index
+
+
+@op("logcumsumexp")
+class Logcumsumexp(Op):
+    """z[k] = log Σ e^x[i] over i <= k"""
+
+    torch_names = {"x": "self", "z": "result"}
+
+    def forward(k, x, dim):
+        return k.logcumsumexp(x, dim)
+
+    def vjp_x(g, x, z, dim):        # dx[i] = Σ g[k] e^(x[i] - z[k]) over k >= i
+        return along(matmul, parts(x, z, dim), g, dim)
+
+    def jvp_x(t, x, z, dim):
+        return along(matmul, parts(x, z, dim).mT, t, dim)
+
+
+def parts(x, z, dim):
+    """Which part of the k-th sum the i-th exponential is, [..., i, k]: never more than 1, so that nothing overflows."""
+    x, z = transpose(x, dim, -1), transpose(z, dim, -1)
+    there = x.new_ones((x.shape[-1], x.shape[-1]), dtype=INT64).triu() > 0
+    there = there & (unsqueeze(x, -1) != float("-inf"))
+    return where(there, exp(where(there, unsqueeze(x, -1) - unsqueeze(z, -2), float("-inf"))), 0.0)
+
+
+def along(product, matrices, x, dim):
+    """The matrices times the vectors that lie along `dim`."""
+    return transpose(product(matrices, unsqueeze(transpose(x, dim, -1), -1)).squeeze(-1), dim, -1)
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+cummax_result = namedtuple("cummax", ("values", "indices"))
+cummin_result = namedtuple("cummin", ("values", "indices"))
+
+
+def running(rule, result, x, dim):
+    """cummax and cummin."""
+    name = result.__name__
+    at = dimension(dim, tensor_argument(name, x).ndim)
+    if x.dtype.is_complex:
+        raise ShapeError("MG-E203", f"{name}(): not implemented for {x.dtype.name}", fix="x.abs() or x.real")
+    return result(*call(rule.op, (x, at)))
+
+
+def cummax(input, dim):
+    """The largest elements so far along `dim`, and where they are: (values, indices). Mirrors ``torch.cummax``.
+
+    Raises:
+        RuntimeError: complex numbers have no order.
+        IndexError: there is no such dimension.
+
+    >>> mg.cummax(mg.tensor([1., 3., 2.]), 0)
+    cummax(values=tensor([1., 3., 3.]), indices=tensor([0, 1, 1]))
+    """
+    return running(Cummax, cummax_result, input, dim)
+
+
+def cummin(input, dim):
+    """The smallest elements so far along `dim`, and where they are: (values, indices). Mirrors ``torch.cummin``.
+
+    Raises:
+        RuntimeError: complex numbers have no order.
+        IndexError: there is no such dimension.
+
+    >>> mg.cummin(mg.tensor([2., 3., 1.]), 0)
+    cummin(values=tensor([2., 2., 1.]), indices=tensor([0, 0, 2]))
+    """
+    return running(Cummin, cummin_result, input, dim)
+
+
+def logcumsumexp(input, dim, *, out=None):
+    """The running logarithms of the sums of exponentials along `dim`, without overflow. Mirrors ``torch.logcumsumexp``.
+
+    Raises:
+        RuntimeError: the dtype is no floating point one.
+        IndexError: there is no such dimension.
+
+    >>> mg.logcumsumexp(mg.tensor([0., 0.]), 0)
+    tensor([0.0000, 0.6931])
+    """
+    if out is not None:
+        return into(out, logcumsumexp, input, dim)
+    at = dimension(dim, tensor_argument("logcumsumexp", input).ndim)
+    if not input.dtype.is_floating_point:
+        raise ShapeError("MG-E203", f"logcumsumexp(): not implemented for {input.dtype.name}", fix="x.float()")
+    if input.ndim == 0:
+        return view(call(Logcumsumexp.op, (view(input, (1,)), 0)), ())
+    return call(Logcumsumexp.op, (input, at))
