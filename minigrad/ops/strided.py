@@ -118,7 +118,7 @@ class Unfold(View):
     torch_names = {"x": "self", "dim": "dimension"}
 
     def forward(k, x, dim, size, step):
-        strides = [s // x.itemsize for s in x.strides]
+        strides = tuple([s // x.itemsize for s in x.strides])
         return k.as_strided(x, strides, *windows(x.shape, strides, dim, size, step), 0)
 
     def vjp_x(g, x_shape, dim, size, step):

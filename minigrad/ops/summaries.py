@@ -148,7 +148,7 @@ def strips(function, y, x, dx, dim):
         raise OutOfRangeError("MG-E301", f"{function}: Dimension specified as {dim} but tensor has no dimensions")
     length = max(y.shape[at] - 1, 0)
     both = narrow(y, at, min(1, y.shape[at]), length) + narrow(y, at, 0, length)
-    if x is None:
+    if x is None or not y.shape[at]:
         return both * ((1 if dx is None else dx) / 2), at
     if not isinstance(x, TensorBase):
         tensor_argument(function, x, "x", 2)
