@@ -25,7 +25,8 @@ HOMES = {
     "Device": "minigrad.dtypes", "dtype": "minigrad.dtypes", "_Dtype": "minigrad.dtypes", "_Device": "minigrad.dtypes",
     "Node": "minigrad.autograd.graph", "GradientEdge": "minigrad.autograd.graph", "RemovableHandle": "minigrad.autograd.graph",
     "CustomOpDef": "minigrad.library._custom_ops",
-    "Generator": "minigrad.random", "Parameter": "minigrad.nn.parameter", "Module": "minigrad.nn.modules.module",
+    "Generator": "minigrad.random", "Parameter": "minigrad.nn.parameter", "Optimizer": "minigrad.optim.optimizer",
+    "LRScheduler": "minigrad.optim._scheduler", "Module": "minigrad.nn.modules.module",
 }
 
 # Definitions that stand at the head of a stub, after its imports.
@@ -146,6 +147,26 @@ PARAMETERS = {
     "autograd.functional.func": "Callable[..., Any]", "autograd.functional.inputs": "Tensor | tuple[Tensor, ...]",
     "autograd.functional.v": "Tensor | tuple[Tensor, ...] | None", "vectorize": "_bool",
     "strategy": "Literal['reverse-mode', 'forward-mode']", "outer_jacobian_strategy": "Literal['reverse-mode', 'forward-mode']",
+    # nonlinearities
+    "negative_slope": "_float", "elu.alpha": "_float", "approximate": "Literal['none', 'tanh']", "softplus.beta": "_float",
+    "min_val": "_float", "max_val": "_float", "min_value": "_float | None", "max_value": "_float | None", "lambd": "_float",
+    "nn.functional.threshold": "_float", "num_parameters": "_int", "init": "_float", "Softmin.__init__.dim": "_int | None",
+    "threshold.threshold": "_float", "threshold.value": "_float", "softplus.threshold": "_float",
+    "Softplus.__init__.threshold": "_float", "Threshold.__init__.threshold": "_float", "Threshold.__init__.value": "_float",
+    # schedules, clipping
+    "optimizer": "Optimizer", "last_epoch": "_int", "lr_lambda": "Callable[[_int], _float] | list[Callable[[_int], _float]]",
+    "step_size": "_int", "gamma": "_float", "milestones": "Sequence[_int]", "factor": "_float", "total_iters": "_int",
+    "start_factor": "_float", "end_factor": "_float", "power": "_float", "T_max": "_int", "eta_min": "_float", "T_0": "_int",
+    "T_mult": "_int", "max_lr": "_float | list[_float]", "total_steps": "_int | None", "epochs": "_int | None",
+    "steps_per_epoch": "_int | None", "pct_start": "_float", "anneal_strategy": "Literal['cos', 'linear']",
+    "cycle_momentum": "_bool", "base_momentum": "_float | list[_float]", "max_momentum": "_float | list[_float]",
+    "div_factor": "_float", "final_div_factor": "_float", "three_phase": "_bool", "epoch": "_float | None",
+    "schedulers": "Sequence[LRScheduler]", "ChainedScheduler.__init__.optimizer": "Optimizer | None", "patience": "_int",
+    "ReduceLROnPlateau.__init__.threshold": "_float", "threshold_mode": "Literal['rel', 'abs']",
+    "cooldown": "_int", "min_lr": "_float | list[_float]",
+    "ReduceLROnPlateau.__init__.mode": "Literal['min', 'max']", "metrics": "_float | Tensor",
+    "SequentialLR.__init__.schedulers": "list[LRScheduler]", "SequentialLR.__init__.milestones": "list[_int]",
+    "lr_decay": "_float", "initial_accumulator_value": "_float", "centered": "_bool",
     # func
     "func.func": "Callable[..., Any]", "argnums": "_int | tuple[_int, ...]", "has_aux": "_bool", "chunk_size": "_int | None",
     "randomness": "Literal['error', 'different', 'same']", "primals": "Any", "jvp.primals": "tuple[Any, ...]",

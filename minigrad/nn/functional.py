@@ -3,11 +3,12 @@
 Mirrors ``torch/nn/functional.py``.
 """
 
-import warnings
-
 from minigrad import ops as _ops
 from minigrad._core.variable import new_tensor
 from minigrad.errors import ShapeError, TensorValueError
+from minigrad.nn import _activations
+from minigrad.nn._activations import *
+from minigrad.nn._activations import implicit_dim
 from minigrad.ops.base import tensor_argument
 from minigrad.ops.convolution import avg_pool2d, conv2d, max_pool2d
 from minigrad.ops.losses import cross_entropy, mse_loss, nll_loss
@@ -17,6 +18,7 @@ from minigrad.tensor import Tensor
 
 __all__ = ["avg_pool2d", "conv2d", "cross_entropy", "dropout", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss",
            "relu", "sigmoid", "softmax", "tanh"]
+__all__ += _activations.__all__
 
 
 def relu(input, inplace=False):
@@ -46,22 +48,13 @@ def tanh(input):
     return _ops.tanh(input)
 
 
-def _softmax_dim(name, dim, ndim):
-    """The dimension that PyTorch takes if none is given, with its warning."""
-    if dim is not None:
-        return dim
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-                  UserWarning, stacklevel=3)
-    return 0 if ndim in (0, 1, 3) else 1
-
-
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """e^x / Σ e^x along `dim`. Mirrors ``torch.nn.functional.softmax``.
 
     >>> F.softmax(mg.tensor([0., 0.]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    return _ops.softmax(input, _softmax_dim("softmax", dim, input.ndim), dtype=dtype)
+    return _ops.softmax(input, implicit_dim("softmax", dim, input.ndim), dtype=dtype)
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
@@ -70,7 +63,7 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     >>> F.log_softmax(mg.tensor([0., 0.]), dim=0)
     tensor([-0.6931, -0.6931])
     """
-    return _ops.log_softmax(input, _softmax_dim("log_softmax", dim, input.ndim), dtype=dtype)
+    return _ops.log_softmax(input, implicit_dim("log_softmax", dim, input.ndim), dtype=dtype)
 
 
 def dropout(input, p=0.5, training=True, inplace=False):

@@ -12,6 +12,9 @@ def numbers(*shape):
     return RNG.standard_normal(shape)
 
 
+# Large and small, and where the formulas change.
+SPREAD = np.concatenate([RNG.standard_normal((3, 6)) * 3, [[0.0, -3.0, 3.0, 6.0, 1.0, -1.0], [-60.0, 60.0, -900.0, 900.0, 0.5, -0.5]],
+                         RNG.standard_normal((1, 6))])
 CLASSES, PLANES = np.array([1, 0, 2, 2]), np.array([[1, 0], [2, 2]])
 WEIGHT = np.array([1.0, 2.0, 0.5])
 
@@ -37,6 +40,16 @@ LAYERS = [
      (numbers(1, 2, 6, 5),)),
     ("AvgPool2d divisor", lambda m: m.nn.AvgPool2d(2, divisor_override=3), (numbers(1, 2, 4),)),
     ("ReLU", lambda m: m.nn.ReLU(), (numbers(2, 3),)),
+    *[(name + " " + str(args), lambda m, name=name, args=args: getattr(m.nn, name)(*args), (SPREAD,)) for name, *args in (
+        ("LeakyReLU",), ("LeakyReLU", 0.2), ("ELU",), ("ELU", 0.3), ("SELU",), ("CELU",), ("CELU", 2.0), ("SiLU",), ("Mish",),
+        ("Softplus",), ("Softplus", 2.0, 3.0), ("LogSigmoid",), ("Hardsigmoid",), ("Hardswish",), ("Tanhshrink",), ("Softsign",),
+        ("Softshrink",), ("Softshrink", 1.0), ("Hardshrink",), ("Hardshrink", 1.0), ("Threshold", 0.5, 9.0), ("Softmin", 1),
+        ("Softmin", 0), ("GLU",), ("GLU", 0), ("GELU", "tanh"), ("Hardtanh",), ("Hardtanh", -3.0, 0.5), ("ReLU6",), ("PReLU",),
+        ("PReLU", 6))],
+    *[(name + " in place", lambda m, name=name, args=args: m.nn.Sequential(m.nn.Linear(6, 6), getattr(m.nn, name)(*args)), (SPREAD,))
+      for name, *args in (("LeakyReLU", 0.01, True), ("ELU", 1.0, True), ("SELU", True), ("CELU", 1.0, True), ("SiLU", True),
+                          ("Mish", True), ("Hardsigmoid", True), ("Hardswish", True), ("Threshold", 0.5, 9.0, True),
+                          ("Hardtanh", -1.0, 1.0, True), ("ReLU6", True))],
     ("Tanh", lambda m: m.nn.Tanh(), (numbers(2, 3),)),
     ("Sigmoid", lambda m: m.nn.Sigmoid(), (numbers(2, 3),)),
     ("Softmax", lambda m: m.nn.Softmax(dim=1), (numbers(2, 3),)),
@@ -84,6 +97,14 @@ FUNCTIONS = [
 
 # Arguments that make no sense -> (call, exception class, words of it)
 MISTAKES = [
+    (lambda m: m.nn.functional.glu(m.ones(3)), RuntimeError, "Halving dimension must be even, but dimension 0 is size 3"),
+    (lambda m: m.nn.functional.glu(m.ones(())), RuntimeError, "glu does not support scalars"),
+    (lambda m: m.nn.functional.softshrink(m.ones(3), -1.0), RuntimeError, "lambda must be in range [0, "),
+    (lambda m: m.nn.functional.gelu(m.ones(3), approximate="x"), RuntimeError, "approximate argument must be either none or tanh."),
+    (lambda m: m.nn.functional.hardtanh(m.ones(3), 1.0, 0.0), ValueError, "min_val cannot be greater than max_val"),
+    (lambda m: m.nn.Hardtanh(1.0, 0.0), AssertionError, "max_val (0.0) must be greater than min_val (1.0)"),
+    (lambda m: m.nn.functional.prelu(m.ones(2, 3), m.ones(2)), RuntimeError, "Mismatch of parameter numbers and input channel size"),
+    (lambda m: m.nn.functional.elu(m.ones(2, dtype=m.int64)), RuntimeError, "not implemented for"),
     (lambda m: m.nn.Conv2d(3, 4, 3, groups=2), ValueError, "in_channels must be divisible by groups"),
     (lambda m: m.nn.Conv2d(4, 3, 3, groups=2), ValueError, "out_channels must be divisible by groups"),
     (lambda m: m.nn.Conv2d(4, 4, 3, groups=0), ValueError, "groups must be a positive integer"),
