@@ -153,6 +153,17 @@ PARAMETERS = {
     "nn.functional.threshold": "_float", "num_parameters": "_int", "init": "_float", "Softmin.__init__.dim": "_int | None",
     "threshold.threshold": "_float", "threshold.value": "_float", "softplus.threshold": "_float",
     "Softplus.__init__.threshold": "_float", "Threshold.__init__.threshold": "_float", "Threshold.__init__.value": "_float",
+    # losses, normalisation, padding, tables, lists
+    "input1": "Tensor", "input2": "Tensor", "x1": "Tensor", "x2": "Tensor", "anchor": "Tensor", "positive": "Tensor",
+    "negative": "Tensor", "pos_weight": "Tensor | None", "margin": "_float", "delta": "_float", "swap": "_bool", "full": "_bool",
+    "gaussian_nll_loss.full": "_bool", "gaussian_nll_loss.var": "Tensor | _float", "var": "Tensor | _float",
+    "log_input": "_bool", "PoissonNLLLoss.forward.log_input": "Tensor", "log_target": "_bool", "num_features": "_int",
+    "affine": "_bool", "track_running_stats": "_bool", "elementwise_affine": "_bool", "normalized_shape": SIZE,
+    "num_groups": "_int", "num_channels": "_int", "running_mean": "Tensor | None", "running_var": "Tensor | None",
+    "use_input_stats": "_bool", "num_embeddings": "_int", "embedding_dim": "_int", "padding_idx": "_int | None",
+    "max_norm": "_float | None", "norm_type": "_float", "scale_grad_by_freq": "_bool", "sparse": "_bool",
+    "_weight": "Tensor | None", "_freeze": "_bool", "freeze": "_bool", "embeddings": "Tensor", "pad.pad": "Sequence[_int]",
+    "idx": "Any", "key": "Any", "default": "Any", "parameters": "Any",
     # schedules, clipping
     "optimizer": "Optimizer", "last_epoch": "_int", "lr_lambda": "Callable[[_int], _float] | list[Callable[[_int], _float]]",
     "step_size": "_int", "gamma": "_float", "milestones": "Sequence[_int]", "factor": "_float", "total_iters": "_int",

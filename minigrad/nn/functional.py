@@ -6,9 +6,14 @@ Mirrors ``torch/nn/functional.py``.
 from minigrad import ops as _ops
 from minigrad._core.variable import new_tensor
 from minigrad.errors import ShapeError, TensorValueError
-from minigrad.nn import _activations
+from minigrad.nn import _activations, _dropout, _embedding, _losses, _normalization, _padding
 from minigrad.nn._activations import *
 from minigrad.nn._activations import implicit_dim
+from minigrad.nn._dropout import *
+from minigrad.nn._embedding import *
+from minigrad.nn._losses import *
+from minigrad.nn._normalization import *
+from minigrad.nn._padding import *
 from minigrad.ops.base import tensor_argument
 from minigrad.ops.convolution import avg_pool2d, conv2d, max_pool2d
 from minigrad.ops.losses import cross_entropy, mse_loss, nll_loss
@@ -18,7 +23,8 @@ from minigrad.tensor import Tensor
 
 __all__ = ["avg_pool2d", "conv2d", "cross_entropy", "dropout", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss",
            "relu", "sigmoid", "softmax", "tanh"]
-__all__ += _activations.__all__
+for _part in (_activations, _dropout, _embedding, _losses, _normalization, _padding):
+    __all__ += _part.__all__
 
 
 def relu(input, inplace=False):
