@@ -41,7 +41,7 @@ from minigrad._debug import debug
 from minigrad.creation import *
 from minigrad.random import (Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, normal, rand,
                              rand_like, randint, randn, randn_like, randperm, seed, set_rng_state)
-from minigrad import nn, optim, utils
+from minigrad import nn, optim, special, utils
 from minigrad._config import get_num_threads, set_num_threads, show_config
 from minigrad.serialization import load, save
 

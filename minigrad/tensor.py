@@ -180,6 +180,12 @@ class Tensor(Conversions):
         return real_part(self)
 
     @property
+    def imag(self):
+        """The imaginary part of a complex tensor, a view. Raises `RuntimeError` for a real one, which has none."""
+        from minigrad.ops.complex_numbers import imag
+        return imag(self)
+
+    @property
     def is_cpu(self):
         """Whether it lives in the memory of the CPU."""
         return self.device.type == "cpu"

@@ -22,6 +22,7 @@ BELOW = {
     "_debug": {"_record", "_holders", "autograd", "surface", "_core", "errors"},
     "autograd": {"surface", "ops", "_core", "errors"},
     "nn": {"autograd", "surface", "ops", "_core", "errors"},
+    "special": {"ops"},
     "optim": {"autograd", "surface", "errors"},
     "func": {"utils", "autograd", "surface", "_core", "errors"},
     "distributed": {"nn", "autograd", "surface", "errors"},

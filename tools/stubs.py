@@ -35,7 +35,7 @@ ADOPTED: dict[type, str] = {Size: "minigrad.tensor", DType: "minigrad.dtypes", D
 NAMES: dict[type, str] = {DType: "dtype"}
 
 MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation", "minigrad.random", "minigrad.errors",
-           "minigrad.serialization", "minigrad.autograd",
+           "minigrad.serialization", "minigrad.special", "minigrad.autograd",
            *[m.name for m in pkgutil.iter_modules(minigrad.autograd.__path__, "minigrad.autograd.") if "._gradcheck" not in m.name
              and m.name not in ("minigrad.autograd._functional_arguments", "minigrad.autograd._jacobians")],
            "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.parameter",
@@ -113,7 +113,7 @@ def signature(function, name, module, cls=None):
     elif cls is not None:
         default = "Tensor" if name == "forward" else "None"
     else:
-        default = "Tensor" if short in ("minigrad", "creation", "random", "nn.functional", "nn.init") and name not in (
+        default = "Tensor" if short in ("minigrad", "creation", "random", "special", "nn.functional", "nn.init") and name not in (
             "set_default_dtype", "set_printoptions", "set_num_threads", "save", "set_rng_state") else "None"
     result = returned(name, cls, default, *places) if name != "__init__" else "None"
     return f"({', '.join(parts)}) -> {result}"

@@ -100,15 +100,9 @@ def root_of(x: TensorBase) -> TensorBase | None:
     if not x._view or x._extra.primal:
         return None
     root: TensorBase = x._extra.base if x._extra.root is None else x._extra.root
-    if x._meta.numel and geometry(x, seen_by(x, root))[3] < 0:
+    if x._meta.numel and geometry_in(x, root)[3] < 0:
         return None
     return root
-
-
-@cython.cfunc
-def seen_by(view: TensorBase, root: TensorBase) -> TensorBase:
-    """`root`, or its real part, if it is that of which `view` is a part."""
-    return root if view._meta.dtype is root._meta.dtype else given.real(root)
 
 
 @cython.cfunc
@@ -117,12 +111,26 @@ def geometry(x: TensorBase, base: TensorBase) -> tuple:
     return x._meta.backend.kernels.geometry(x._array, base._array)
 
 
+def geometry_in(x, base):
+    """`geometry`, also where one of the two is complex and the other real: then both count as pairs of real numbers."""
+    if x._meta.dtype is base._meta.dtype:
+        return geometry(x, base)
+    kernels = x._meta.backend.kernels
+    return kernels.geometry(as_real(kernels, x), as_real(kernels, base))
+
+
+@cython.cfunc
+def as_real(kernels, x: TensorBase) -> object:
+    """The array of `x`, a complex one as pairs."""
+    return kernels.view_as_real(x._array) if x._meta.dtype.is_complex else x._array
+
+
 @cython.cfunc
 def part(tangent: TensorBase, view: TensorBase, root: TensorBase) -> object:
     """The part of `tangent`, that of `root`, which `view` shows of `root`."""
-    if view._meta.dtype is not root._meta.dtype:
-        tangent = given.real(tangent)
-    return given.view_strided(tangent, *geometry(view, seen_by(view, root)))
+    if view._meta.dtype is root._meta.dtype:
+        return given.view_strided(tangent, *geometry(view, root))
+    return given.view_parts(given.cast(tangent, root._meta.dtype), *geometry_in(view, root), view._meta.dtype.is_complex)
 
 
 def set_tangent(x, tangent, in_place):

@@ -16,11 +16,15 @@ class Given:
     sum_to = None       # sum_to(tensor, shape) -> tensor
     cast = None         # cast(tensor, dtype) -> tensor
     real = None         # real(tensor) -> the real part of a complex tensor
+    as_real = None      # as_real(tensor) -> a complex tensor as pairs of real numbers
+    as_complex = None   # as_complex(tensor) -> pairs of real numbers as a complex tensor
     zeros_like = None   # zeros_like(tensor) -> tensor
     as_strided = None           # as_strided(tensor, base_strides, shape, strides, offset) -> tensor
     as_strided_scatter = None   # the tensor with another in that part of it
     as_strided_op = None        # the Primitive behind view_strided
     view_strided = None         # as_strided, but a view
+    as_strided_parts_op = None  # the Primitive behind view_parts
+    view_parts = None           # view_strided where one of the two is complex and the other real
 
 
 given = Given()

@@ -1,6 +1,7 @@
 from minigrad._core.accumulate cimport edge_of
 from minigrad._core.anomaly cimport note_creation
 from minigrad._core.apply cimport base_requires_grad
+from minigrad._core.forward cimport geometry_in
 from minigrad._core.function_node cimport PyNode, function_twin
 from minigrad._core.history cimport happened
 from minigrad._core.meta cimport Meta

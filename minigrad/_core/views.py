@@ -49,6 +49,7 @@ if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.anomaly import note_creation
     from minigrad._core.apply import base_requires_grad
+    from minigrad._core.forward import geometry_in
     from minigrad._core.function_node import function_twin
     from minigrad._core.history import happened
     from minigrad._core.node import mark_retained, start
@@ -69,7 +70,7 @@ def geometry_of(view):
     new memory all the same, and so do we; it is an error if that is beyond the base.
     """
     base: TensorBase = view._extra.base
-    where: tuple = view._meta.backend.kernels.geometry(view._array, base._array)
+    where: tuple = geometry_in(view, base)
     if where[3] >= 0 or not view._meta.numel:
         return where
     offset = view.storage_offset() - base.storage_offset()
@@ -146,18 +147,21 @@ class CopySlices(Node):
 
     def recorded(self, grad, inner, wanted, found, old):
         """The same by ops, so that it can be differentiated again."""
-        part = given.as_strided(grad, *self.geometry)
-        real_part = self.meta.dtype.is_complex and not inner.meta.dtype.is_complex      # a write to x.real
-        seen = part.real if real_part else part
+        from_complex = self.meta.dtype.is_complex and not inner.meta.dtype.is_complex       # a write to x.real
+        to_complex = inner.meta.dtype.is_complex and not self.meta.dtype.is_complex         # or to view_as_complex(x)
+        whole = given.as_real(grad) if from_complex else grad
+        part = given.as_strided(whole, *self.geometry)
+        seen = given.as_complex(part) if to_complex else part
         inner.apply(given.clone(seen), wanted, found)
         if not old:
             return None
         written = found[self.position]
         if written is None:
             written = given.zeros_like(seen)
-        if real_part:
-            written = part - seen + written         # the imaginary part is as it was
-        return given.as_strided_scatter(grad, written, *self.geometry)
+        if to_complex:
+            written = given.as_real(given.cast(written, inner.meta.dtype))
+        whole = given.as_strided_scatter(whole, written, *self.geometry)
+        return given.as_complex(whole) if from_complex else whole
 
     def release(self):
         if self.inner is not None:
@@ -242,8 +246,10 @@ def renew(view: TensorBase, geometry: tuple) -> object:
     edge: Node = edge_of(base)
     view._output_number = 0
     # without an edge, if the base has no history but the view had one: it was made to require a gradient
-    record(given.as_strided_op, current(), 1, 1, edge, None, (base._output_number,) if base._output_number else None,
-           view, None, None, (base, *geometry))
+    mixed: cython.bint = view._meta.dtype is not base._meta.dtype
+    args: tuple = (base, *geometry, view._meta.dtype.is_complex) if mixed else (base, *geometry)
+    record(given.as_strided_parts_op if mixed else given.as_strided_op, current(), 1, 1, edge, None,
+           (base._output_number,) if base._output_number else None, view, None, None, args)
     if old is not None:
         extra.hooks = None      # they stay behind on the old node
         if extra.retains_grad:

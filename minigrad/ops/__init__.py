@@ -14,6 +14,7 @@ from minigrad.ops import (
     arithmetic,
     brackets,
     comparison,
+    complex_numbers,
     convolution,
     copies,
     extrema,
@@ -25,6 +26,8 @@ from minigrad.ops import (
     losses,
     masking,
     matrix,
+    pointwise,
+    predicates,
     products,
     reduction,
     reshaping,
@@ -33,6 +36,7 @@ from minigrad.ops import (
     scattering,
     selection,
     softmax as softmaxes,
+    special,
     strided,
     trigonometry,
     views,
@@ -43,6 +47,7 @@ from minigrad.ops.convolution import conv2d
 from minigrad.ops.arithmetic import *
 from minigrad.ops.brackets import *
 from minigrad.ops.comparison import *
+from minigrad.ops.complex_numbers import *
 from minigrad.ops.copies import *
 from minigrad.ops.extrema import *
 from minigrad.ops.functions import *
@@ -51,6 +56,8 @@ from minigrad.ops.joining import *
 from minigrad.ops.limits import *
 from minigrad.ops.masking import *
 from minigrad.ops.matrix import *
+from minigrad.ops.pointwise import *
+from minigrad.ops.predicates import *
 from minigrad.ops.products import *
 from minigrad.ops.reduction import *
 from minigrad.ops.reshaping import *
@@ -58,6 +65,7 @@ from minigrad.ops.rounding import *
 from minigrad.ops.scans import *
 from minigrad.ops.scattering import *
 from minigrad.ops.selection import *
+from minigrad.ops.special import *
 from minigrad.ops.strided import *
 from minigrad.ops.trigonometry import *
 from minigrad.ops.views import *
@@ -65,13 +73,17 @@ from minigrad.ops.softmax import log_softmax, softmax
 
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
-    arithmetic, brackets, comparison, copies, extrema, functions, indexing, joining, limits, masking, matrix, products, reduction,
-    reshaping, rounding, scans, scattering, selection, strided, trigonometry, views) for name in module.__all__]
+    arithmetic, brackets, comparison, complex_numbers, copies, extrema, functions, indexing, joining, limits, masking, matrix,
+    pointwise, predicates, products, reduction, reshaping, rounding, scans, scattering, selection, special, strided, trigonometry,
+    views) for name in module.__all__]
 __all__ += ["conv2d", "log_softmax", "softmax"]
 
+# What PyTorch has as a function only, or `Tensor` has in its own file.
+FUNCTIONS = {"conv2d", "imag", "is_complex", "is_floating_point", "linear", "numel", "real", "rsub", "view_as_complex",
+             "view_as_real"}
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).
 METHODS = {name: globals()[name] for name in __all__
-           if next(iter(signature(globals()[name]).parameters)) in ("input", "tensor") and name not in ("conv2d", "linear", "rsub")}
+           if next(iter(signature(globals()[name]).parameters)) in ("input", "tensor") and name not in FUNCTIONS}
 METHODS |= inplace.METHODS | IN_PLACE
 # The other names of a function are other names of its method in place: subtract_, arcsin_.
 METHODS |= {name + "_": METHODS[globals()[name].__name__ + "_"] for name in __all__ if globals()[name].__name__ + "_" in METHODS}
@@ -92,7 +104,7 @@ def where_method(self, condition, other):
     return selection.where(condition, self, other)
 
 
-METHODS["where"] = where_method
+METHODS |= {"where": where_method, "polygamma": special.polygamma_method}
 
 given.clone = copies.clone
 given.cast = copies.cast

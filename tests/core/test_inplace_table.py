@@ -42,13 +42,16 @@ CASES = {
     "index_put_ add": lambda m, f, y: f((index(m, 0, 0),), y, accumulate=True),
     "scatter_": lambda m, f, y: f(0, index(m, [0, 1, 0]), y[:1]), "scatter_ number": lambda m, f, y: f(1, index(m, [0], [1]), 3.0),
     "scatter_add_": lambda m, f, y: f(1, m.tensor(INDEX), y),
+    "xlogy_": lambda m, f, y: f(y), "xlogy_ number": lambda m, f, y: f(2.5), "copysign_": lambda m, f, y: f(y - 1),
+    "copysign_ number": lambda m, f, y: f(-1.0), "logit_": lambda m, f, y: f(0.2), "float_power_": lambda m, f, y: f(y), "float_power_ number": lambda m, f, y: f(1.5),
     **{name: lambda m, f, y: f() for name in (
+        "erf_", "erfc_", "lgamma_", "sinc_", "rad2deg_", "deg2rad_",
         "neg_", "exp_", "exp2_", "expm1_", "log_", "log1p_", "log2_", "log10_", "sqrt_", "rsqrt_", "reciprocal_", "abs_", "sign_",
         "sin_", "cos_", "tan_", "sinh_", "cosh_", "tanh_", "atan_", "sigmoid_", "relu_", "square_", "floor_", "ceil_", "trunc_",
         "round_", "frac_")},
 }
 # Of these torch has no derivative in place, or no such method out of place: they have tests below.
-ELSEWHERE = {"asin_", "acos_", "asinh_", "acosh_", "atanh_", "addmv_", "baddbmm_", "floor_divide_", "logical_not_", "logical_and_", "logical_or_",
+ELSEWHERE = {"asin_", "acos_", "asinh_", "acosh_", "atanh_", "addmv_", "baddbmm_", "erfinv_", "digamma_", "polygamma_", "sgn_", "conj_physical_", "heaviside_", "floor_divide_", "logical_not_", "logical_and_", "logical_or_",
              "logical_xor_",
              "bitwise_and_", "bitwise_or_", "bitwise_xor_", "bitwise_not_", "eq_", "ne_", "lt_", "le_", "gt_", "ge_",
              "t_", "transpose_", "swapaxes_", "squeeze_", "unsqueeze_", "as_strided_", "resize_", "resize_as_", "set_", "copy_", "fill_",

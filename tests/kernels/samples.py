@@ -89,6 +89,9 @@ for _names, _dtypes, _kinds in [
         ("exp sin cos tanh sigmoid sqrt", (*FLOATS, "float16"), ("special",)),
         ("log log1p rsqrt reciprocal", (*FLOATS, "float16"), ("positive", "special")), ("invert", (*INTEGERS, "bool"), ("any",)),
         ("floor ceil trunc round", REAL, ("any", "special")), ("exp2 expm1 tan sinh cosh atan asinh", FLOATS, ("any", "special")),
+        ("isnan isinf isfinite", (*EVERY,), ("any", "special")), ("sgn", (*REAL, *COMPLEX), ("any", "special")),
+        ("signbit", REAL, ("any", "special")), ("erf erfc sinc", FLOATS, ("any", "special")), ("lgamma digamma", FLOATS, ("any",)),
+        ("erfinv", FLOATS, ("any",)),
         ("log2 log10 acosh", FLOATS, ("positive", "special")), ("asin acos atanh", FLOATS, ("any",)),
         ("copy", EVERY, ("any",)), ("contiguous owns", EVERY, ("any",))]:
     for _shape, _kind in itertools.product(SHAPES, _kinds):
@@ -106,6 +109,9 @@ for _a, _b in PAIRS:
         sample("eq ne lt le gt ge", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=(*REAL, "bool"))
         sample("div relu_backward sigmoid_backward tanh_backward", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
         sample("atan2 hypot fmod remainder", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
+        sample("copysign heaviside fmax fmin", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
+    sample("logaddexp logaddexp2", f"{_a} {_b}", _a, _b, dtypes=FLOATS)
+    sample("xlogy xlog1py", f"{_a} {_b}", (_a, "any"), (_b, "positive"), dtypes=FLOATS)
     sample("pow", f"{_a} {_b}", (_a, "positive"), (_b, "any"), dtypes=FLOATS)
     sample("logical_and logical_or logical_xor", f"{_a} {_b}", _a, _b, dtypes=(*INTEGERS, "bool"))
     sample("where", f"{_a} {_b}", _a, _b, dtypes=EVERY, after=lambda x, y: (np.asarray(x.real > 0), x, y))
@@ -125,6 +131,7 @@ for _shape in SHAPES:
                after=lambda x, low=_low, high=_high: (x, max(low, 0) if low is not None and x.dtype.kind == "u" else low, high))
 sample("clamp", "arrays", (2, 3), (3,), (2, 1), after=lambda x, low, high: (x, low, high))
 for _shape in SHAPES:
+    sample("polygamma", f"{_shape}", (_shape, "positive"), dtypes=FLOATS, after=lambda x: (x, 2))
     sample("nan_to_num", f"{_shape}", (_shape, "special"), dtypes=FLOATS, after=lambda x: (x, 0.0, 1.0, None))
 sample("where", "numbers", (2, 3), after=lambda x: (np.asarray(x.real > 0), x, x.dtype.type(1)))
 
@@ -184,7 +191,10 @@ sample("as_strided_scatter", "plain", (6,), (2, 2), dtypes=("float32",), after=l
 sample("as_strided_add", "overlapping", (2, 2), dtypes=("float32",), after=lambda y: (y, (6,), (1,), (2, 2), (1, 1), 1))
 for _shape in ((2, 2), (6,), (), (0, 3), (3, 4)):
     sample("resize", f"{_shape}", (2, 3), dtypes=("float32", "int64"), after=lambda x, s=_shape: (x, s))
-sample("real", "complex", (2, 3), dtypes=COMPLEX)
+sample("real imag view_as_real", "complex", (2, 3), dtypes=COMPLEX)
+sample("view_as_complex", "pairs", (3, 2), dtypes=FLOATS, after=lambda x: (np.ascontiguousarray(x),))
+sample("complex", "parts", (2, 3), (3,), dtypes=FLOATS)
+sample("angle", "any", (2, 3), dtypes=(*FLOATS, *COMPLEX))
 
 # ---- reductions -----------------------------------------------------------------------------------------------
 REDUCED = [((5,), (0,)), ((2, 3), (0,)), ((2, 3), (1,)), ((2, 3), (0, 1)), ((2, 3, 4), (1,)), ((2, 3, 4), (0, 2)), ((2, 3, 4), (0,

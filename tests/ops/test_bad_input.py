@@ -110,6 +110,11 @@ for _name in ("neg", "exp", "log", "log1p", "sqrt", "rsqrt", "reciprocal", "abs"
 for _name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum", "eq", "lt", "ge", "matmul", "mm", "bmm", "mv", "dot",
               "rsub"):
     calls(_name, lambda m, x, y, f=_name: getattr(m, f)(x, y), OPERANDS, OPERANDS)
+for _name in ("erf", "erfinv", "lgamma", "digamma", "logit", "sgn", "sinc", "isnan", "isinf", "isfinite", "isposinf", "isreal", "signbit",
+              "angle", "positive", "rad2deg", "real", "imag", "view_as_real", "view_as_complex", "conj_physical", "is_nonzero", "numel"):
+    calls(_name, lambda m, x, f=_name: getattr(m, f)(x), OPERANDS)
+for _name in ("logaddexp", "logaddexp2", "copysign", "fmax", "fmin", "heaviside", "xlogy", "isclose", "equal", "complex", "polar"):
+    calls(_name, lambda m, x, y, f=_name: getattr(m, f)(x, y), OPERANDS, OPERANDS)
 for _symbol in ("+", "-", "*", "/", "**", "@", "<", "&", "|", "^"):
     calls(f"operator {_symbol}", eval(f"lambda m, x, y: x {_symbol} y"), OPERANDS, TENSORS)
     calls(f"operator {_symbol} reversed", eval(f"lambda m, x, y: x {_symbol} y"), TENSORS, OTHERS)

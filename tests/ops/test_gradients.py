@@ -68,8 +68,10 @@ def test_every_op_has_a_case():
     assert not missing - KNOWN, f"no case of tests/ops/cases.py reaches {sorted(missing - KNOWN)}"
 
 
-# Reached by tests of their own: random numbers, complex numbers, adjoints that only a third derivative needs, and the logical
-# ops in place (tests/core/test_written.py), of which PyTorch has no gradient.
+# Reached by tests of their own: random numbers, complex numbers (test_complex.py), adjoints that only a third derivative needs, and the logical
+# ops in place (tests/core/test_written.py) and heaviside (test_special.py), of which PyTorch has no gradient.
 KNOWN = {"LogicalAndBackward0", "LogicalNotBackward0", "LogicalOrBackward0", "LogicalXorBackward0",
          "UniformBackward0", "NormalBackward0", "BernoulliBackward0", "ConjBackward0", "RealBackward0",
-         "MaxPool2DSelectBackward0"}
+         "MaxPool2DSelectBackward0", "HeavisideBackward0", "ImagBackward0",
+         "ViewAsRealBackward0", "ViewAsComplexBackward0", "AsStridedPartsBackward0", "AngleBackward0", "ComplexBackward0", "PolarBackward0",
+         "ConjPhysicalBackward0"}

@@ -199,8 +199,9 @@ def test_every_op_has_a_jvp(name):
         assert has_jvp(primitive.rule, i), f"{name} has no jvp for its input {primitive.params[i]}"
 
 
-# Reached by tests of their own: random numbers and the logical ops in place.
-ELSEWHERE = {"uniform_", "normal_", "bernoulli_", "logical_and_", "logical_not_", "logical_or_", "logical_xor_"}
+# Reached by tests of their own: random numbers, the logical ops in place, heaviside.
+ELSEWHERE = {"uniform_", "normal_", "bernoulli_", "logical_and_", "logical_not_", "logical_or_", "logical_xor_",
+             "heaviside"}
 # Their tangents change their shape as they do (tests/parity/events/forward_writes.py).
 MOVED = {"as_strided_", "squeeze_", "squeeze_dim_", "squeeze_dims_", "t_", "transpose_", "transpose_0d_", "unsqueeze_"}
 

@@ -21,7 +21,7 @@ cdef extern from "loops.h" nogil:
     int MG_PARALLEL
     int MG_B_add, MG_B_sub, MG_B_mul, MG_B_div, MG_B_maximum, MG_B_minimum, MG_B_relu_backward
     int MG_B_sigmoid_backward, MG_B_tanh_backward, MG_B_rsub
-    int MG_U_neg, MG_U_sqrt, MG_U_rsqrt, MG_U_reciprocal, MG_U_abs, MG_U_relu, MG_U_square, MG_U_cube, MG_U_one_over_one_plus
+    int MG_U_neg, MG_U_sqrt, MG_U_rsqrt, MG_U_reciprocal, MG_U_abs, MG_U_relu, MG_U_square, MG_U_cube, MG_U_one_over_one_plus, MG_U_erf
     int MG_L_exp, MG_L_log, MG_L_log1p, MG_L_sin, MG_L_cos, MG_L_tanh, MG_L_sigmoid
 
 cdef enum:
@@ -270,6 +270,10 @@ def abs(x):
 
 def relu(x):
     return unary(MG_U_relu, x, "relu")
+
+
+def erf(x):
+    return unary(MG_U_erf, x, "erf")
 
 
 def exp(x):

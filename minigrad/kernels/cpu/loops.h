@@ -55,7 +55,8 @@ typedef void (*mg_unary)(const void *, void *, mg_size);
     X(relu, 5, (a > 0 || a != a) ? a : 0.0f, (a > 0 || a != a) ? a : 0.0)                          \
     X(square, 6, a * a, a * a)                                                                     \
     X(cube, 7, a * a * a, a * a * a)                                                               \
-    X(one_over_one_plus, 8, 1.0f / (1.0f + a), 1.0 / (1.0 + a))
+    X(one_over_one_plus, 8, 1.0f / (1.0f + a), 1.0 / (1.0 + a))                                    \
+    X(erf, 9, erff(a), erf(a))
 
 /* For few elements only: NumPy's vectorised versions are faster from some dozen elements on. */
 #define MG_LIBM_TABLE(X)                                                                           \

@@ -7,6 +7,7 @@
     linear.py       matrix products
     convolution.py  conv2d, pooling
     nn.py           losses, random numbers, optimiser steps
+    special.py      the error function, gamma and its derivatives
 
 Each function is one line of NumPy where that is possible. See ``kernels/contract.py`` for what they
 promise.
@@ -19,3 +20,4 @@ from minigrad.kernels.numpy_ref.layout import *
 from minigrad.kernels.numpy_ref.linear import *
 from minigrad.kernels.numpy_ref.nn import *
 from minigrad.kernels.numpy_ref.reduction import *
+from minigrad.kernels.numpy_ref.special import *

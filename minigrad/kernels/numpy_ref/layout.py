@@ -14,8 +14,9 @@ from numpy.lib import stride_tricks
 from minigrad.kernels.numpy_ref.elementwise import quiet
 
 __all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "by_columns", "cast", "contiguous",
-           "copy", "copy_", "copy_with_layout", "diagonal", "empty", "expand", "fill_", "full", "geometry", "number",
-           "obeys_layout", "owns", "permute", "real", "resize", "select", "slice", "tril", "triu", "unsqueeze", "view"]
+           "copy", "copy_", "copy_with_layout", "diagonal", "empty", "expand", "fill_", "full", "geometry", "imag",
+           "number", "obeys_layout", "owns", "permute", "real", "resize", "select", "slice", "tril", "triu", "unsqueeze", "view",
+           "view_as_complex", "view_as_real"]
 
 
 def dense(x):
@@ -175,6 +176,19 @@ def diagonal(x, offset, dim1, dim2):        # NumPy's own is read-only
 
 def real(x):
     return x.real
+
+
+def imag(x):
+    return x.imag
+
+
+def view_as_real(x):
+    real = x.real
+    return stride_tricks.as_strided(real, (*real.shape, 2), (*real.strides, real.itemsize))
+
+
+def view_as_complex(x):
+    return np.squeeze(x.view(np.result_type(x.dtype, np.complex64)), -1)
 
 
 def resize(x, shape):

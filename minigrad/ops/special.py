@@ -1,0 +1,418 @@
+"""Special functions, elementwise: the error function, gamma and its derivatives, x log y and their like.
+
+    erf ── erfc ── erfinv ── ndtr           lgamma ─d─> digamma ─d─> polygamma(1) ─d─> polygamma(2) ...
+
+`mg.special` has them under the names of ``torch.special``; those that PyTorch has only there are not in `__all__`.
+
+Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/UnaryOps.cpp``.
+"""
+
+import math
+
+import cython
+
+from minigrad._core.inplace import write
+from minigrad._core.promotion import default_dtype, operands_dtype
+from minigrad._core.tensor import TensorBase
+from minigrad.errors import ArgumentError, ShapeError
+from minigrad.ops.base import NUMBERS, Elementwise, integer, op, tensor_argument, tensor_error, two_operands
+from minigrad.ops.functions import exp, log, log1p
+from minigrad.ops.out import into
+from minigrad.ops.pairs import IN_PLACE, fitting, in_place_too
+from minigrad.ops.selection import cast, promoted, where
+
+if not cython.compiled:
+    from minigrad._core.apply import call
+
+__all__ = ["digamma", "erf", "erfc", "erfinv", "lgamma", "logit", "mvlgamma", "polygamma", "xlogy"]
+
+TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+
+
+class Special(Elementwise):
+    """Base of the functions of one real number"""
+
+    params = ("x",)
+    floats_only = True
+    refuses_complex = "special functions are not implemented for complex numbers"
+
+
+@op("erf")
+class Erf(Special):
+    """z = the error function of x"""
+
+    kernel = "erf"
+
+    def vjp_x(g, x):            # dx = g 2/√π exp(-x²)
+        return g * (TWO_OVER_ROOT_PI * exp(-x * x))
+
+
+@op("erfc")
+class Erfc(Special):
+    """z = 1 - erf(x)"""
+
+    kernel = "erfc"
+
+    def vjp_x(g, x):
+        return g * (-TWO_OVER_ROOT_PI * exp(-x * x))
+
+
+@op("erfinv")
+class Erfinv(Special):
+    """z = what erf makes x of"""
+
+    kernel = "erfinv"
+
+    def vjp_x(g, x):            # dx = g √π/2 exp(z²)
+        z = erfinv(x)
+        return g * (exp(z * z) / TWO_OVER_ROOT_PI)
+
+
+@op("lgamma")
+class Lgamma(Special):
+    """z = log |Γ(x)|"""
+
+    kernel = "lgamma"
+
+    def vjp_x(g, x):
+        return g * digamma(x)
+
+
+@op("digamma")
+class Digamma(Special):
+    """z = the derivative of log Γ(x)"""
+
+    kernel = "digamma"
+
+    def vjp_x(g, x):
+        return g * polygamma(1, x)
+
+
+@op("polygamma")
+class Polygamma(Elementwise):
+    """z = the derivative of order n + 1 of log Γ(x)"""
+
+    inputs = 1
+
+    def forward(k, x, n):
+        return k.polygamma(x, n)
+
+    def vjp_x(g, x, n):
+        return g * polygamma(n + 1, x)
+
+
+@op("logit")
+class Logit(Elementwise):
+    """z = log(x / (1 - x)), of x limited to [eps, 1 - eps] if eps is a number"""
+
+    inputs = 1
+
+    def forward(k, x, eps):
+        if eps is not None:
+            x = k.clamp(x, eps, 1 - eps)
+        return k.log(k.div(x, k.rsub(x, 1)))
+
+    def vjp_x(g, x, eps):       # dx = g / (x (1 - x)), 0 beyond the limits; without them nan
+        low, beyond = (0, float("nan")) if eps is None else (eps, 0.0)
+        return where((x >= low) & (x <= 1 - low), g / (x * (1 - x)), beyond)
+
+
+@op("xlogy_scalar", "Xlogy2")
+class XlogyScalar(Elementwise):
+    """z = x log y, 0 where x is 0; for a number y"""
+
+    kernel = "xlogy"
+    params = ("x", "y")
+    inputs = 1
+    floats_only = True
+    refuses_complex = "xlogy is not implemented for complex numbers"
+
+    def vjp_x(g, x, y):         # dx = g log y, 0 where x = 0 and y <= 0
+        if isinstance(y, TensorBase):
+            return g * where((x == 0) & (y <= 0), 0.0, log(y))
+        return g * math.log(y) if y > 0 else g * where(x == 0, 0.0, -math.inf if y == 0 else math.nan)
+
+
+@op("xlogy", "Xlogy0")
+class Xlogy(XlogyScalar):
+    """z = x log y, 0 where x is 0"""
+
+    inputs = 2
+
+    def vjp_y(g, x, y):
+        return g * x / y
+
+
+@op("xlogy_number", "Xlogy1")
+class XlogyNumber(Elementwise):
+    """z = y log x, for a number y"""
+
+    inputs = 1
+    torch_names = {"x": "other", "y": "self"}
+
+    def forward(k, x, y):
+        return k.xlogy(y, x)
+
+    def vjp_x(g, x, y):
+        return g * y / x
+
+
+@op("special_xlog1py", "SpecialXlog1Py0")
+class Xlog1py(Elementwise):
+    """z = x log(1 + y), 0 where x is 0"""
+
+    kernel = "xlog1py"
+    params = ("x", "y")
+    floats_only = True
+    refuses_complex = "xlog1py is not implemented for complex numbers"
+
+    def vjp_x(g, x, y):         # dx = g log(1 + y), 0 where x = 0 and y <= -1
+        return g * where((x == 0) & (y <= -1), 0.0, log1p(y))
+
+    def vjp_y(g, x, y):
+        return g * x / (1 + y)
+
+
+@op("special_entr", "SpecialEntr0")
+class Entr(Elementwise):
+    """z = -x log x, 0 where x is 0 and -inf below"""
+
+    inputs = 1
+
+    def forward(k, x):
+        return k.where(k.lt(x, 0), -math.inf, k.neg(k.xlogy(x, x)))
+
+    def vjp_x(g, x):            # dx = -g (1 + log x)
+        return g * -(1 + log(x))
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+@in_place_too
+def erf(input):
+    """z = the error function of input: 2/√π times the integral of exp(-t²) from 0 on. Mirrors ``torch.erf``.
+
+    >>> mg.tensor([0., 1.]).erf()
+    tensor([0.0000, 0.8427])
+    """
+    return Erf.op, (input,)
+
+
+@in_place_too
+def erfc(input):
+    """z = 1 - erf(input), accurate also where that is small. Mirrors ``torch.erfc``.
+
+    >>> mg.tensor([0., 1.]).erfc()
+    tensor([1.0000, 0.1573])
+    """
+    return Erfc.op, (input,)
+
+
+@in_place_too
+def erfinv(input):
+    """z = the inverse of `erf`; inf at 1, nan beyond. Mirrors ``torch.erfinv``.
+
+    >>> mg.tensor([0., 0.5]).erfinv()
+    tensor([0.0000, 0.4769])
+    """
+    return Erfinv.op, (input,)
+
+
+@in_place_too
+def lgamma(input):
+    """z = the logarithm of |Γ(input)|, elementwise. Mirrors ``torch.lgamma``.
+
+    >>> mg.tensor([0.5, 5.]).lgamma()
+    tensor([0.5724, 3.1781])
+    """
+    return Lgamma.op, (input,)
+
+
+@in_place_too
+def digamma(input):
+    """z = the derivative of `lgamma`, elementwise. Mirrors ``torch.digamma``.
+
+    >>> mg.tensor([0.5, 1.]).digamma()
+    tensor([-1.9635, -0.5772])
+    """
+    return Digamma.op, (input,)
+
+
+def polygamma(n, input, *, out=None):
+    """z = the derivative of order n of `digamma`, elementwise. Mirrors ``torch.polygamma``.
+
+    Raises:
+        RuntimeError: n is negative.
+        TypeError: n is no int, or input no tensor.
+
+    >>> mg.polygamma(1, mg.tensor([1., 0.5]))
+    tensor([1.6449, 4.9348])
+    """
+    if out is not None:
+        return into(out, polygamma, n, input)
+    order(n)
+    return call(Polygamma.op, (floating(tensor_argument("polygamma", input, "input", 2)), n))
+
+
+def polygamma_method(self, n):
+    """The derivative of order n of `digamma`. See `minigrad.polygamma`; mirrors ``torch.Tensor.polygamma``.
+
+    >>> mg.tensor([1.]).polygamma(1)
+    tensor([1.6449])
+    """
+    return polygamma(n, self)
+
+
+def polygamma_(self, n):
+    """In place: `minigrad.polygamma`. Mirrors ``torch.Tensor.polygamma_``.
+
+    >>> mg.tensor([1.]).polygamma_(1)
+    tensor([1.6449])
+    """
+    order(n)
+    if floating(self) is not self:
+        raise ShapeError("MG-E203", f"result type {default_dtype().name} can't be cast to the desired output type "
+                         f"{self.dtype.name}", fix="the function: x = x.polygamma(n)")
+    return write(Polygamma.op, self, (n,))
+
+
+def order(n):
+    """Raise unless `n` is an order of a derivative."""
+    if integer(n, "n", "polygamma") < 0:
+        raise ArgumentError("MG-E302", f"polygamma(n, x) does not support negative n. Got n = {n}.")
+
+
+@in_place_too
+def logit(input, eps=None):
+    """z = log(input / (1 - input)), elementwise: the inverse of `sigmoid`. Mirrors ``torch.logit``.
+
+    Args:
+        eps (float, optional): limit input to [eps, 1 - eps] first. Without it the result outside of [0, 1] is nan.
+
+    >>> mg.tensor([0.5, 0.75]).logit()
+    tensor([0.0000, 1.0986])
+    """
+    if eps is not None and not isinstance(eps, NUMBERS):
+        raise tensor_error("logit", eps, "eps", 2)
+    return Logit.op, (floating(input), eps)
+
+
+def xlogy(input, other, *, out=None):
+    """z = input log(other), elementwise; 0 where input is 0, and nan where other is. Mirrors ``torch.xlogy``.
+
+    Args:
+        input, other (Tensor or number): at least one of them is a tensor.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or a tensor is complex.
+        TypeError: neither is a tensor.
+
+    >>> mg.tensor([0., 2.]).xlogy(mg.tensor([0., 3.]))
+    tensor([0.0000, 2.1972])
+    """
+    if out is not None:
+        return into(out, xlogy, input, other)
+    if not isinstance(input, TensorBase):
+        if not isinstance(input, NUMBERS):
+            raise tensor_error("xlogy", input, "input", 1)
+        tensor_argument("xlogy", other, "other", 2)
+        return call(XlogyNumber.op, (promoted_with(other, input), input))
+    return two_operands((Xlogy if isinstance(other, TensorBase) else XlogyScalar).op, input, other)
+
+
+def xlogy_(self, other):
+    """In place: `minigrad.xlogy`. Mirrors ``torch.Tensor.xlogy_``.
+
+    >>> mg.tensor([0., 2.]).xlogy_(3.)
+    tensor([0.0000, 2.1972])
+    """
+    if not isinstance(other, (TensorBase, *NUMBERS)):
+        raise tensor_error("xlogy_", other, "other", 1)
+    return fitting(write, (Xlogy if isinstance(other, TensorBase) else XlogyScalar).op, self, (other,))
+
+
+IN_PLACE["xlogy_"], IN_PLACE["polygamma_"] = xlogy_, polygamma_
+
+
+def mvlgamma_operands(function, input, p):
+    """The numbers input, input - 1/2, ..., p of them, along a new last dimension."""
+    if integer(p, "p", function) < 1:
+        raise ArgumentError("MG-E302", f"{function}: p has to be greater than or equal to 1")
+    if input.dtype.name == "bool":
+        raise ShapeError("MG-E203", f"{function} is not implemented for bool")
+    x = floating(input)
+    return x.unsqueeze(-1) - x.new_tensor([i / 2 for i in range(p)])
+
+
+def mvlgamma(input, p, *, out=None):
+    """z = the logarithm of the gamma function of p dimensions. Mirrors ``torch.mvlgamma``.
+
+    It is p (p - 1) / 4 log π and the sum of ``lgamma(input - i / 2)``, i = 0, ..., p - 1.
+
+    Raises:
+        RuntimeError: p is less than 1.
+
+    >>> mg.mvlgamma(mg.tensor([2.]), 2)
+    tensor([0.4516])
+    """
+    if out is not None:
+        return into(out, mvlgamma, input, p)
+    parts = lgamma(mvlgamma_operands("mvlgamma", tensor_argument("mvlgamma", input), p))
+    return parts.sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
+
+
+# ---- only in minigrad.special -----------------------------------------------------------------------------------
+
+
+def entr(input, *, out=None):
+    """z = -input log(input), elementwise; 0 at 0 and -inf below. Mirrors ``torch.special.entr``.
+
+    >>> mg.special.entr(mg.tensor([0., 0.5]))
+    tensor([0.0000, 0.3466])
+    """
+    if out is not None:
+        return into(out, entr, input)
+    return call(Entr.op, (floating(tensor_argument("entr", input)),))
+
+
+def xlog1py(input, other, *, out=None):
+    """z = input log(1 + other), elementwise; 0 where input is 0, and nan where other is. Mirrors ``torch.special.xlog1py``.
+
+    Args:
+        input, other (Tensor or number): at least one of them is a tensor.
+
+    >>> mg.special.xlog1py(mg.tensor([0., 2.]), mg.tensor([-1., 1e-3]))
+    tensor([0.0000, 0.0020])
+    """
+    if out is not None:
+        return into(out, xlog1py, input, other)
+    if not isinstance(input, TensorBase):
+        tensor_argument("xlog1py", other, "other", 2)
+    like = input if isinstance(input, TensorBase) else other
+    x, y = promoted("xlog1py", like, input, other)
+    return two_operands(Xlog1py.op, x, y)
+
+
+def ndtr(input, *, out=None):
+    """z = how likely a standard normal number is below input. Mirrors ``torch.special.ndtr``.
+
+    >>> mg.special.ndtr(mg.tensor([0., 1.]))
+    tensor([0.5000, 0.8413])
+    """
+    if out is not None:
+        return into(out, ndtr, input)
+    return 0.5 * erfc(tensor_argument("ndtr", input) * -math.sqrt(0.5))
+
+
+def floating(x):
+    """`x`, converted to the default dtype if it holds integers. Raises for complex numbers."""
+    if x.dtype.is_complex:
+        raise ShapeError("MG-E203", Special.refuses_complex, found=x.dtype.name)
+    return x if x.dtype.differentiable else cast(x, default_dtype())
+
+
+def promoted_with(x, number):
+    """`x` in the floating dtype of what is computed of it and `number`."""
+    dtype = operands_dtype((x, number))
+    return floating(cast(x, dtype))

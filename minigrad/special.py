@@ -1,0 +1,36 @@
+"""Special functions under the names of ``torch.special``: most are functions of `minigrad`, and some are only here.
+
+    mg.special.expit is mg.sigmoid          mg.special.gammaln is mg.lgamma         mg.special.psi is mg.digamma
+
+The rules are in ``ops/special.py``. Mirrors ``torch/special/__init__.py``.
+"""
+
+from minigrad.ops import (
+    digamma,
+    erf,
+    erfc,
+    erfinv,
+    exp2,
+    expm1,
+    lgamma,
+    log1p,
+    log_softmax,
+    logit,
+    logsumexp,
+    mvlgamma,
+    polygamma,
+    round,
+    sigmoid,
+    sinc,
+    softmax,
+    xlogy,
+)
+from minigrad.ops.special import entr, ndtr, xlog1py
+
+__all__ = ["digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "gammaln", "log1p", "log_softmax", "logit",
+           "logsumexp", "multigammaln", "ndtr", "polygamma", "psi", "round", "sinc", "softmax", "xlog1py", "xlogy"]
+
+expit = sigmoid
+gammaln = lgamma
+multigammaln = mvlgamma
+psi = digamma
