@@ -15,7 +15,7 @@ import math
 import warnings
 
 from minigrad.errors import ShapeError, TensorValueError
-from minigrad.ops import abs, chunk, exp, expm1, log1p, reshape, sigmoid, softmax, tanh, where
+from minigrad.ops import abs, chunk, erf, exp, expm1, log1p, reshape, sigmoid, softmax, tanh, where
 from minigrad.ops.base import dimension, tensor_argument
 
 __all__ = ["celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "mish",
@@ -102,7 +102,6 @@ def gelu(input, *, approximate="none"):
         return activated("gelu", lambda x: 0.5 * x * (1 + tanh(ROOT * (x + 0.044715 * x * x * x))), input)
     if approximate != "none":
         raise ShapeError("MG-E332", "approximate argument must be either none or tanh.", found=repr(approximate))
-    from minigrad.ops import erf
     return activated("gelu", lambda x: 0.5 * x * (1 + erf(x * math.sqrt(0.5))), input)
 
 

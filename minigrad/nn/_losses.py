@@ -307,8 +307,8 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, s
         raise TensorValueError("MG-E332", f"margin must be greater than 0, got {margin}")
     dims = [x.ndim for x in (anchor, positive, negative)]
     if len(set(dims)) > 1:
-        raise ShapeError("MG-E204", "The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
-                         f"but got: anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs")
+        raise ShapeError("MG-E204", "The anchor, positive, and negative tensors are expected to have the same number of "
+                         f"dimensions, but got: anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs")
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = minimum(far, pairwise_distance(positive, negative, p, eps))
