@@ -167,6 +167,9 @@ PARAMETERS = {
     "max_norm": "_float | None", "norm_type": "_float", "scale_grad_by_freq": "_bool", "sparse": "_bool",
     "_weight": "Tensor | None", "_freeze": "_bool", "freeze": "_bool", "embeddings": "Tensor", "pad.pad": "Sequence[_int]",
     "idx": "Any", "key": "Any", "default": "Any", "parameters": "Any",
+    "scaled_dot_product_attention.query": "Tensor", "scaled_dot_product_attention.key": "Tensor",
+    "scaled_dot_product_attention.value": "Tensor", "attn_mask": "Tensor | None", "dropout_p": "_float", "is_causal": "_bool",
+    "scaled_dot_product_attention.scale": "_float | None", "enable_gqa": "_bool",
     # schedules, clipping
     "optimizer": "Optimizer", "last_epoch": "_int", "lr_lambda": "Callable[[_int], _float] | list[Callable[[_int], _float]]",
     "step_size": "_int", "gamma": "_float", "milestones": "Sequence[_int]", "factor": "_float", "total_iters": "_int",

@@ -1,4 +1,4 @@
-"""Dropout of whole channels, and the dropout that goes with selu. The plain one is in ``functional.py``.
+"""Dropout: of single numbers, of whole channels, and the one that goes with selu.
 
 Mirrors ``aten/src/ATen/native/Dropout.cpp``.
 """
@@ -9,9 +9,39 @@ from minigrad.ops.base import tensor_argument
 from minigrad.random import stream
 from minigrad.tensor import Tensor
 
-__all__ = ["alpha_dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
 ALPHA = 1.7580993408473766          # selu goes towards -ALPHA
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    """Set each number to 0 with probability `p` and divide the others by 1 - p; out of training, nothing.
+
+    Args:
+        p (float): in [0, 1].
+        training (bool): whether to do it.
+        inplace (bool): overwrite the input.
+
+    Mirrors ``torch.nn.functional.dropout``.
+
+    Raises:
+        ValueError: `p` lies outside [0, 1].
+
+    >>> F.dropout(mg.ones(2), training=False)
+    tensor([1., 1.])
+    """
+    tensor_argument("dropout", input)
+    if not 0 <= p <= 1:
+        raise TensorValueError("MG-E302", f"dropout probability has to be between 0 and 1, but got {p}")
+    if not input.dtype.differentiable and training and 0 < p < 1:
+        raise ShapeError("MG-E203", "result type Float can't be cast to the desired output type: dropout divides by 1 - p",
+                         found=input.dtype.name, fix="input.float()")
+    if not training or p == 0 or input.numel() == 0:
+        return input
+    kernels = input.device.backend.kernels
+    kept = kernels.bernoulli(stream(None), tuple(input.shape), 1 - p, input.dtype.numpy)
+    noise = new_tensor(Tensor, kept if p == 1 else kernels.div(kept, 1 - p), False, input.device)
+    return input.mul_(noise) if inplace else input * noise
 
 
 def kept(name, input, p, shape):
