@@ -11,6 +11,9 @@ is replaced by 0 on the other side: otherwise the backward would multiply an ove
 Mirrors the activations of ``torch/nn/functional.py`` and ``aten/src/ATen/native/Activation.cpp``.
 """
 
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+
 import math
 import warnings
 

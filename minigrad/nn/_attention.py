@@ -5,6 +5,9 @@
 Mirrors ``torch.nn.functional.scaled_dot_product_attention`` and ``aten/src/ATen/native/transformers/attention.cpp``.
 """
 
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+
 import math
 
 from minigrad.creation import ones

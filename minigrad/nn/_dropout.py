@@ -3,6 +3,9 @@
 Mirrors ``aten/src/ATen/native/Dropout.cpp``.
 """
 
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+
 from minigrad._core.variable import new_tensor
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.ops.base import tensor_argument

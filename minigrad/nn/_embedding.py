@@ -1,5 +1,8 @@
 """Rows of a table, looked up by number. Mirrors ``torch.nn.functional.embedding`` and ``aten/src/ATen/native/Embedding.cpp``."""
 
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import tensor
 from minigrad.errors import AutogradAssertionError, AutogradNotImplementedError, OutOfRangeError, ShapeError

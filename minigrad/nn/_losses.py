@@ -11,6 +11,9 @@ are rules of their own, in ``ops/losses.py``.
 Mirrors the losses of ``torch/nn/functional.py`` and ``aten/src/ATen/native/Loss.cpp``.
 """
 
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+
 import math
 import warnings
 

@@ -10,6 +10,9 @@
 Mirrors ``aten/src/ATen/native/{Normalization,layer_norm,group_norm}.cpp`` and ``torch/nn/functional.py``.
 """
 
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+
 import math
 
 from minigrad.autograd.grad_mode import no_grad

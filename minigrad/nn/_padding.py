@@ -6,6 +6,9 @@
 Mirrors ``aten/src/ATen/native/PadNd.cpp``.
 """
 
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+
 from minigrad.creation import tensor
 from minigrad.errors import AutogradNotImplementedError, ShapeError
 from minigrad.ops import cat, index_select, narrow

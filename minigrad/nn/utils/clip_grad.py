@@ -3,6 +3,9 @@
 Pascanu et al., "On the difficulty of training recurrent neural networks", 2013. Mirrors ``torch/nn/utils/clip_grad.py``.
 """
 
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+
 import math
 
 from minigrad.autograd.grad_mode import no_grad
