@@ -40,7 +40,7 @@ MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation"
              and m.name not in ("minigrad.autograd._functional_arguments", "minigrad.autograd._jacobians")],
            "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.parameter",
            *[m.name for m in pkgutil.iter_modules(minigrad.nn.modules.__path__, "minigrad.nn.modules.") if "._" not in m.name],
-           *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.")],
+           *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.") if "._" not in m.name],
            "minigrad.utils.checkpoint", "minigrad.utils.hooks", "minigrad.testing", "minigrad.func", "minigrad.library",
            "minigrad.library._custom_ops"]
 

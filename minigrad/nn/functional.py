@@ -3,21 +3,25 @@
 Mirrors ``torch/nn/functional.py``.
 """
 
-import warnings
-
 from minigrad import ops as _ops
-from minigrad._core.variable import new_tensor
-from minigrad.errors import ShapeError, TensorValueError
-from minigrad.ops.base import tensor_argument
+from minigrad.nn import _activations, _attention, _dropout, _embedding, _losses, _normalization, _padding
+from minigrad.nn._activations import *
+from minigrad.nn._activations import implicit_dim
+from minigrad.nn._attention import *
+from minigrad.nn._dropout import *
+from minigrad.nn._embedding import *
+from minigrad.nn._losses import *
+from minigrad.nn._normalization import *
+from minigrad.nn._padding import *
 from minigrad.ops.convolution import avg_pool2d, conv2d, max_pool2d
 from minigrad.ops.losses import cross_entropy, mse_loss, nll_loss
 from minigrad.ops.matrix import linear
 from minigrad.ops.searching import one_hot
-from minigrad.random import stream
-from minigrad.tensor import Tensor
 
-__all__ = ["avg_pool2d", "conv2d", "cross_entropy", "dropout", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss",
-           "one_hot", "relu", "sigmoid", "softmax", "tanh"]
+__all__ = ["avg_pool2d", "conv2d", "cross_entropy", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss", "one_hot",
+           "relu", "sigmoid", "softmax", "tanh"]
+for _part in (_activations, _attention, _dropout, _embedding, _losses, _normalization, _padding):
+    __all__ += _part.__all__
 
 
 def relu(input, inplace=False):
@@ -47,22 +51,13 @@ def tanh(input):
     return _ops.tanh(input)
 
 
-def _softmax_dim(name, dim, ndim):
-    """The dimension that PyTorch takes if none is given, with its warning."""
-    if dim is not None:
-        return dim
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-                  UserWarning, stacklevel=3)
-    return 0 if ndim in (0, 1, 3) else 1
-
-
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """e^x / Σ e^x along `dim`. Mirrors ``torch.nn.functional.softmax``.
 
     >>> F.softmax(mg.tensor([0., 0.]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    return _ops.softmax(input, _softmax_dim("softmax", dim, input.ndim), dtype=dtype)
+    return _ops.softmax(input, implicit_dim("softmax", dim, input.ndim), dtype=dtype)
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
@@ -71,34 +66,4 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     >>> F.log_softmax(mg.tensor([0., 0.]), dim=0)
     tensor([-0.6931, -0.6931])
     """
-    return _ops.log_softmax(input, _softmax_dim("log_softmax", dim, input.ndim), dtype=dtype)
-
-
-def dropout(input, p=0.5, training=True, inplace=False):
-    """Set each number to 0 with probability `p` and divide the others by 1 - p; out of training, nothing.
-
-    Args:
-        p (float): in [0, 1].
-        training (bool): whether to do it.
-        inplace (bool): overwrite the input.
-
-    Mirrors ``torch.nn.functional.dropout``.
-
-    Raises:
-        ValueError: `p` lies outside [0, 1].
-
-    >>> F.dropout(mg.ones(2), training=False)
-    tensor([1., 1.])
-    """
-    tensor_argument("dropout", input)
-    if not 0 <= p <= 1:
-        raise TensorValueError("MG-E302", f"dropout probability has to be between 0 and 1, but got {p}")
-    if not input.dtype.differentiable and training and 0 < p < 1:
-        raise ShapeError("MG-E203", "result type Float can't be cast to the desired output type: dropout divides by 1 - p",
-                         found=input.dtype.name, fix="input.float()")
-    if not training or p == 0 or input.numel() == 0:
-        return input
-    kernels = input.device.backend.kernels
-    kept = kernels.bernoulli(stream(None), tuple(input.shape), 1 - p, input.dtype.numpy)
-    noise = new_tensor(Tensor, kept if p == 1 else kernels.div(kept, 1 - p), False, input.device)
-    return input.mul_(noise) if inplace else input * noise
+    return _ops.log_softmax(input, implicit_dim("log_softmax", dim, input.ndim), dtype=dtype)

@@ -49,6 +49,8 @@ class Optimizer:
     tensor([0.5000], requires_grad=True)
     """
 
+    _opt_called = False         # whether it has made a step: a schedule must not go first
+
     def __init__(self, params, defaults):
         self.defaults = defaults
         self.state = defaultdict(dict)
@@ -137,6 +139,7 @@ class Optimizer:
         >>> w
         tensor([0.9000], requires_grad=True)
         """
+        self._opt_called = True
         loss = None
         if closure is not None:
             with enable_grad():

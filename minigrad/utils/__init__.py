@@ -1,5 +1,5 @@
 """What helps around autograd. Mirrors ``torch.utils``."""
 
-from minigrad.utils import checkpoint, hooks
+from minigrad.utils import checkpoint, data, hooks
 
-__all__ = ["checkpoint", "hooks"]
+__all__ = ["checkpoint", "data", "hooks"]

@@ -12,6 +12,10 @@ def numbers(*shape):
     return RNG.standard_normal(shape)
 
 
+# Large and small, and where the formulas change.
+SPREAD = np.concatenate([RNG.standard_normal((3, 6)) * 3, [[0.0, -3.0, 3.0, 6.0, 1.0, -1.0], [-60.0, 60.0, -900.0, 900.0, 0.5, -0.5]],
+                         RNG.standard_normal((1, 6))])
+PART = np.array([[0.1, 0.9, 0.5], [0.3, 0.6, 0.2]])
 CLASSES, PLANES = np.array([1, 0, 2, 2]), np.array([[1, 0], [2, 2]])
 WEIGHT = np.array([1.0, 2.0, 0.5])
 
@@ -37,6 +41,67 @@ LAYERS = [
      (numbers(1, 2, 6, 5),)),
     ("AvgPool2d divisor", lambda m: m.nn.AvgPool2d(2, divisor_override=3), (numbers(1, 2, 4),)),
     ("ReLU", lambda m: m.nn.ReLU(), (numbers(2, 3),)),
+    *[(name + " " + str(args), lambda m, name=name, args=args: getattr(m.nn, name)(*args), (SPREAD,)) for name, *args in (
+        ("LeakyReLU",), ("LeakyReLU", 0.2), ("ELU",), ("ELU", 0.3), ("SELU",), ("CELU",), ("CELU", 2.0), ("SiLU",), ("Mish",),
+        ("Softplus",), ("Softplus", 2.0, 3.0), ("LogSigmoid",), ("Hardsigmoid",), ("Hardswish",), ("Tanhshrink",), ("Softsign",),
+        ("Softshrink",), ("Softshrink", 1.0), ("Hardshrink",), ("Hardshrink", 1.0), ("Threshold", 0.5, 9.0), ("Softmin", 1),
+        ("Softmin", 0), ("GLU",), ("GLU", 0), ("GELU", "tanh"), ("Hardtanh",), ("Hardtanh", -3.0, 0.5), ("ReLU6",))],
+    ("PReLU", lambda m: m.nn.PReLU(), (numbers(3, 6),)),
+    ("PReLU of channels", lambda m: m.nn.PReLU(3), (numbers(2, 3, 2),)),
+    ("GELU", lambda m: m.nn.GELU(), (SPREAD,)),
+    *[(name + " in place", lambda m, name=name, args=args: m.nn.Sequential(m.nn.Linear(6, 6), getattr(m.nn, name)(*args)), (SPREAD,))
+      for name, *args in (("LeakyReLU", 0.01, True), ("ELU", 1.0, True), ("SELU", True), ("CELU", 1.0, True), ("SiLU", True),
+                          ("Mish", True), ("Hardsigmoid", True), ("Hardswish", True), ("Threshold", 0.5, 9.0, True),
+                          ("Hardtanh", -1.0, 1.0, True), ("ReLU6", True))],
+    *[(name + " " + str(args), lambda m, name=name, args=args: getattr(m.nn, name)(*args), (numbers(*shape),)) for name, args, shape in (
+        ("LayerNorm", (4,), (2, 3, 4)), ("LayerNorm", ((3, 4), 0.1), (2, 3, 4)), ("LayerNorm", (4, 1e-5, True, False), (3, 4)),
+        ("LayerNorm", (4, 1e-5, False), (3, 4)), ("LayerNorm", (4,), (0, 4)), ("RMSNorm", (4,), (2, 3, 4)), ("RMSNorm", ((3, 4), 0.1),
+        (2, 3, 4)), ("GroupNorm", (2, 4), (2, 4, 3)), ("GroupNorm", (1, 4, 0.1, False), (2, 4)), ("GroupNorm", (4, 4), (2, 4, 2, 3)),
+        ("BatchNorm1d", (3,), (4, 3)), ("BatchNorm1d", (3, 0.1, 0.5), (4, 3, 2)), ("BatchNorm2d", (3,), (2, 3, 2, 2)),
+        ("BatchNorm2d", (3, 1e-5, None), (2, 3, 2, 2)), ("BatchNorm3d", (2, 1e-5, 0.1, False, False), (2, 2, 2, 1, 2)),
+        ("InstanceNorm1d", (3,), (2, 3, 4)), ("InstanceNorm1d", (3, 0.1, 0.3, True, True), (2, 3, 4)), ("InstanceNorm1d", (3,), (3, 4)),
+        ("InstanceNorm2d", (2, 1e-5, 0.1, True), (2, 2, 2, 3)), ("InstanceNorm3d", (2,), (1, 2, 2, 2, 2)),
+        ("ConstantPad1d", (2, 7.0), (2, 3)), ("ConstantPad2d", ((1, 2, 0, -1), 7.0), (2, 3, 3)), ("ConstantPad3d", (1, 0.5), (1, 2, 2, 2)),
+        ("ZeroPad1d", (1,), (2, 3)), ("ZeroPad2d", ((1, 0, -1, 1),), (2, 3, 4)), ("ZeroPad3d", (1,), (1, 1, 2, 2)),
+        ("ReflectionPad1d", ((2, 1),), (2, 3)), ("ReflectionPad2d", (1,), (1, 2, 2, 3)), ("ReflectionPad3d", (1,), (1, 2, 2, 2)),
+        ("ReplicationPad1d", ((4, 1),), (2, 3)), ("ReplicationPad2d", ((1, 0, 2, 3),), (2, 2, 3)), ("ReplicationPad3d", (1,), (1, 2, 2, 2)),
+        ("CircularPad1d", ((3, 1),), (2, 3)), ("CircularPad2d", (1,), (1, 2, 2, 3)), ("CircularPad3d", (1,), (1, 2, 2, 2)))],
+    *[(name + " " + str(args), lambda m, name=name, args=args: getattr(m.nn, name)(*args).eval(), (numbers(*shape),))
+      for name, args, shape in (("BatchNorm1d", (3,), (4, 3)), ("InstanceNorm1d", (3, 0.1, 0.3, True, True), (2, 3, 4)),
+                                ("Dropout1d", (), (2, 3)), ("Dropout2d", (0.3, True), (2, 3, 2, 2)), ("Dropout3d", (), (2, 3, 1, 1, 1)),
+                                ("AlphaDropout", (), (2, 3)), ("FeatureAlphaDropout", (), (2, 3, 2)))],
+    *[(name + " " + str(kwargs), lambda m, name=name, kwargs=kwargs: getattr(m.nn, name)(**kwargs), tuple(numbers(*shape) for shape in shapes))
+      for name, kwargs, *shapes in (
+        ("CosineSimilarity", {}, (2, 3), (2, 3)), ("CosineSimilarity", {"dim": 0}, (2, 3), (2, 1)), ("PairwiseDistance", {}, (2, 3), (2, 3)),
+        ("PairwiseDistance", {"p": 3.0, "keepdim": True}, (2, 3), (3,)), ("PairwiseDistance", {"p": 1.0}, (3,), (3,)))],
+    *[(name + " " + str(kwargs), lambda m, name=name, kwargs=kwargs: getattr(m.nn, name)(**kwargs), tuple(numbers(*shape) * 2 for shape in shapes))
+      for reduction in ("mean", "sum", "none") for name, options, *shapes in (
+        ("L1Loss", {}, (2, 3), (2, 3)), ("SmoothL1Loss", {}, (2, 3), (2, 3)), ("SmoothL1Loss", {"beta": 0.0}, (2, 3), (2, 3)),
+        ("SmoothL1Loss", {"beta": 2.5}, (2, 3), (2, 3)), ("HuberLoss", {}, (2, 3), (2, 3)), ("HuberLoss", {"delta": 2.5}, (2, 3), (2, 3)),
+        ("BCEWithLogitsLoss", {}, (2, 3), (2, 3)), ("PoissonNLLLoss", {}, (2, 3), (2, 3)),
+        ("KLDivLoss", {"log_target": True}, (2, 3), (2, 3)), ("TripletMarginLoss", {}, (4, 3), (4, 3), (4, 3)),
+        ("TripletMarginLoss", {"margin": 2.0, "p": 3.0, "swap": True}, (4, 3), (4, 3), (4, 3)), ("TripletMarginLoss", {}, (3,), (3,), (3,)),
+        ("MarginRankingLoss", {"margin": 0.3}, (4,), (4,), (4,)))
+      for kwargs in ({**options, "reduction": reduction},)],
+    *[(name + " " + str(kwargs), lambda m, name=name, kwargs=kwargs: getattr(m.nn, name)(**kwargs), arrays)
+      for reduction in ("mean", "sum", "none") for name, options, arrays in (
+        ("BCELoss", {}, (PART, np.array([[0.2, 1.0, 0.0], [1.0, 0.0, 0.5]]))), ("KLDivLoss", {}, (PART, PART[::-1] + 0.1)),
+        ("GaussianNLLLoss", {}, (PART, -PART, PART + 0.5)), ("GaussianNLLLoss", {"full": True}, (PART, -PART, PART[:, :1] + 0.5)),
+        ("GaussianNLLLoss", {"eps": 0.7}, (PART, -PART, PART[:, 0] + 0.5)), ("PoissonNLLLoss", {"log_input": False, "full": True},
+                                                                             (PART + 1, PART * 4 + 0.2)),
+        ("CosineEmbeddingLoss", {}, (PART - 0.5, PART[::-1] - 0.4, np.array([1, -1]))),
+        ("CosineEmbeddingLoss", {"margin": 0.3}, (PART[0] - 0.5, PART[1], np.array(-1))),
+        ("SoftMarginLoss", {}, (PART * 3, np.array([[1, -1, 1], [-1, 1, -1]]))),
+        ("HingeEmbeddingLoss", {}, (PART * 3, np.array([[1, -1, 1], [-1, 1, -1]]))))
+      for kwargs in ({**options, "reduction": reduction},)],
+    ("KLDivLoss batch", lambda m: m.nn.KLDivLoss(reduction="batchmean"), (numbers(2, 3), np.abs(numbers(2, 3)))),
+    ("BCEWithLogitsLoss weighted", lambda m: m.nn.BCEWithLogitsLoss(m.tensor([1.0, 2.0, 0.5]), pos_weight=m.tensor([3.0, 1.0, 0.5])),
+     (np.array([[900.0, -900.0, 0.0], [1.0, 2.0, -3.0]]), np.array([[0.2, 1.0, 0.0], [1.0, 0.0, 0.5]]))),
+    ("BCELoss at the ends", lambda m: m.nn.BCELoss(m.tensor([1.0, 2.0, 0.5, 1.0])),
+     (np.array([1e-9, 1 - 1e-3, 1e-5, 0.999]), np.array([1.0, 0.0, 0.0, 1.0]))),
+    ("Embedding", lambda m: m.nn.Embedding(5, 3), (np.array([[1, 4], [1, 0]]),)),
+    ("Embedding padded", lambda m: m.nn.Embedding(5, 3, padding_idx=-4, scale_grad_by_freq=True), (np.array([[1, 4], [4, 0]]),)),
+    ("Embedding bounded", lambda m: m.nn.Embedding(5, 3, max_norm=0.5), (np.array([[1, 4], [1, 0]]),)),
     ("Tanh", lambda m: m.nn.Tanh(), (numbers(2, 3),)),
     ("Sigmoid", lambda m: m.nn.Sigmoid(), (numbers(2, 3),)),
     ("Softmax", lambda m: m.nn.Softmax(dim=1), (numbers(2, 3),)),
@@ -84,6 +149,57 @@ FUNCTIONS = [
 
 # Arguments that make no sense -> (call, exception class, words of it)
 MISTAKES = [
+    (lambda m: m.nn.functional.binary_cross_entropy(m.ones(2), m.ones(3)), ValueError, "that is different to the input size"),
+    (lambda m: m.nn.functional.binary_cross_entropy(m.ones(2) * 2, m.ones(2)), RuntimeError, "all elements of input should be between 0 and 1"),
+    (lambda m: m.nn.functional.binary_cross_entropy_with_logits(m.ones(2), m.ones(3)), ValueError, "must be the same as input size"),
+    (lambda m: m.nn.functional.smooth_l1_loss(m.ones(2), m.ones(2), beta=-1), RuntimeError, "does not support negative values for beta"),
+    (lambda m: m.nn.functional.huber_loss(m.ones(2), m.ones(2), delta=0), RuntimeError, "does not support non-positive values for delta"),
+    (lambda m: m.nn.functional.gaussian_nll_loss(m.ones(2), m.ones(2), -m.ones(2)), ValueError, "var has negative entry/entries"),
+    (lambda m: m.nn.functional.gaussian_nll_loss(m.ones(2, 3), m.ones(2, 3), m.ones(3, 2)), ValueError, "var is of incorrect size"),
+    (lambda m: m.nn.functional.gaussian_nll_loss(m.ones(2), m.ones(2), m.ones(2), reduction="x"), ValueError, "x is not valid"),
+    (lambda m: m.nn.functional.cosine_embedding_loss(m.ones(2, 3), m.ones(2, 3), m.ones(2, 3)), RuntimeError, "0D or 1D target tensor expected"),
+    (lambda m: m.nn.functional.cosine_embedding_loss(m.ones(2, 3), m.ones(2, 3), m.ones(())), RuntimeError, "0D target tensor expects 1D input"),
+    (lambda m: m.nn.functional.margin_ranking_loss(m.ones(2, 3), m.ones(2), m.ones(2)), RuntimeError, "should have same dimension but got sizes"),
+    (lambda m: m.nn.functional.triplet_margin_loss(m.ones(2, 3), m.ones(3), m.ones(2, 3)), RuntimeError, "same number of dimensions, but got"),
+    (lambda m: m.nn.functional.triplet_margin_loss(m.ones(2), m.ones(2), m.ones(2), margin=-1), ValueError, "margin must be greater than 0, got -1"),
+    (lambda m: m.nn.TripletMarginLoss(margin=0), ValueError, "expected margin to be greater than 0, got 0 instead"),
+    (lambda m: m.nn.functional.layer_norm(m.ones(2, 3), (2,)), RuntimeError, "expected input with shape [*, 2], but got input of size[2, 3]"),
+    (lambda m: m.nn.functional.layer_norm(m.ones(2, 3), (3,), m.ones(2)), RuntimeError, "Expected weight to be of same shape as normalized_shape"),
+    (lambda m: m.nn.functional.layer_norm(m.ones(2, 3), ()), RuntimeError, "Expected normalized_shape to be at least 1-dimensional"),
+    (lambda m: m.nn.functional.group_norm(m.ones(2, 3, 4), 2), RuntimeError, "to be divisible by num_groups"),
+    (lambda m: m.nn.functional.group_norm(m.ones(2, 4, 4), 2, m.ones(3)), RuntimeError, "Expected weight to be a vector of size equal"),
+    (lambda m: m.nn.functional.group_norm(m.ones(1, 1), 1), ValueError, "Expected more than 1 value per channel when training"),
+    (lambda m: m.nn.functional.batch_norm(m.ones(1, 3), None, None, training=True), ValueError, "Expected more than 1 value per channel"),
+    (lambda m: m.nn.functional.batch_norm(m.ones(2, 3), None, None), RuntimeError, "running_mean must be defined in evaluation mode"),
+    (lambda m: m.nn.functional.batch_norm(m.ones(2, 3), m.ones(2), m.ones(2)), RuntimeError, "running_mean should contain 3 elements not 2"),
+    (lambda m: m.nn.functional.instance_norm(m.ones(2, 3, 1)), ValueError, "Expected more than 1 spatial element when training"),
+    (lambda m: m.nn.functional.instance_norm(m.ones(2, 3, 2), use_input_stats=False), RuntimeError, "Expected running_mean and running_var"),
+    (lambda m: m.nn.GroupNorm(2, 3), ValueError, "num_channels (3) must be divisible by num_groups (2)"),
+    (lambda m: m.nn.BatchNorm1d(3)(m.ones(2, 3, 4, 5)), ValueError, "expected 2D or 3D input (got 4D input)"),
+    (lambda m: m.nn.BatchNorm2d(3)(m.ones(2, 3, 4)), ValueError, "expected 4D input (got 3D input)"),
+    (lambda m: m.nn.InstanceNorm1d(3, affine=True)(m.ones(2, 4, 4)), ValueError, "expected input's size at dim=1 to match num_features (3), but got: 4"),
+    (lambda m: m.nn.functional.embedding(m.tensor([5]), m.ones(3, 2)), IndexError, "index out of range in self"),
+    (lambda m: m.nn.functional.embedding(m.ones(2), m.ones(3, 2)), RuntimeError, "to have one of the following scalar types: Long, Int"),
+    (lambda m: m.nn.functional.embedding(m.tensor([1]), m.ones(3, 2), padding_idx=4), AssertionError, "Padding_idx must be within num_embeddings"),
+    (lambda m: m.nn.functional.embedding(m.tensor([1]), m.ones(3)), RuntimeError, "'weight' must be 2-D"),
+    (lambda m: m.nn.Embedding(3, 2, padding_idx=5), AssertionError, "Padding_idx must be within num_embeddings"),
+    (lambda m: m.nn.functional.pad(m.ones(2, 3), (1,)), RuntimeError, "Padding length must be divisible by 2"),
+    (lambda m: m.nn.functional.pad(m.ones(2), (1, 1, 1, 1)), RuntimeError, "Padding length should be less than or equal to two times"),
+    (lambda m: m.nn.functional.pad(m.ones(2, 3), (3, 3), mode="reflect"), RuntimeError, "Padding size should be less than the corresponding"),
+    (lambda m: m.nn.functional.pad(m.ones(1, 2, 3), (4, 4), mode="circular"), RuntimeError, "wrapping around more than once"),
+    (lambda m: m.nn.functional.pad(m.ones(2, 3), (1, 1), mode="x"), NotImplementedError, "Unrecognised padding mode x"),
+    (lambda m: m.nn.functional.pad(m.ones(2, 3), (-2, -2)), RuntimeError, "narrow(): length must be non-negative."),
+    (lambda m: m.nn.functional.pad(m.ones(2, 3), (1, 1), mode="reflect", value=2.0), RuntimeError, "doesn't take in value argument"),
+    (lambda m: m.nn.functional.pad(m.ones(2, 3), (1, 1, 1, 1), mode="reflect"), NotImplementedError, "is not supported for 2D input tensor"),
+    (lambda m: m.nn.functional.dropout2d(m.ones(2, 3), 2.0), ValueError, "dropout probability has to be between 0 and 1, but got 2.0"),
+    (lambda m: m.nn.functional.glu(m.ones(3)), RuntimeError, "Halving dimension must be even, but dimension 0 is size 3"),
+    (lambda m: m.nn.functional.glu(m.ones(())), RuntimeError, "glu does not support scalars"),
+    (lambda m: m.nn.functional.softshrink(m.ones(3), -1.0), RuntimeError, "lambda must be in range [0, "),
+    (lambda m: m.nn.functional.gelu(m.ones(3), approximate="x"), RuntimeError, "approximate argument must be either none or tanh."),
+    (lambda m: m.nn.functional.hardtanh(m.ones(3), 1.0, 0.0), ValueError, "min_val cannot be greater than max_val"),
+    (lambda m: m.nn.Hardtanh(1.0, 0.0), AssertionError, "max_val (0.0) must be greater than min_val (1.0)"),
+    (lambda m: m.nn.functional.prelu(m.ones(2, 3), m.ones(2)), RuntimeError, "Mismatch of parameter numbers and input channel size"),
+    (lambda m: m.nn.functional.elu(m.ones(2, dtype=m.int64)), RuntimeError, "not implemented for"),
     (lambda m: m.nn.Conv2d(3, 4, 3, groups=2), ValueError, "in_channels must be divisible by groups"),
     (lambda m: m.nn.Conv2d(4, 3, 3, groups=2), ValueError, "out_channels must be divisible by groups"),
     (lambda m: m.nn.Conv2d(4, 4, 3, groups=0), ValueError, "groups must be a positive integer"),

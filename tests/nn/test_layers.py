@@ -30,8 +30,8 @@ def outcome(m, layer, arrays):
     return [t if t is None else t.detach().numpy() for t in (z, *[x.grad for x in inputs], *parameters)]
 
 
-def compare(ours, theirs):
-    single = any(t is not None and t.dtype == np.float32 for t in theirs)
+def compare(ours, theirs, loose=False):
+    single = loose or any(t is not None and t.dtype == np.float32 for t in theirs)
     for a, b in zip(ours, theirs, strict=True):
         assert (a is None) == (b is None)
         if b is not None:
@@ -41,12 +41,13 @@ def compare(ours, theirs):
 
 @pytest.mark.parametrize("case", LAYERS, ids=ids)
 def test_layer_is_torchs(case, torch):
-    _, make, arrays = case
+    name, make, arrays = case
     ours, theirs = make(mg).double(), make(torch).double()
     assert repr(ours) == repr(theirs)
     assert [(n, tuple(p.shape)) for n, p in ours.named_parameters()] == [(n, tuple(p.shape)) for n, p in theirs.named_parameters()]
     assert list(ours.state_dict()) == list(theirs.state_dict())
-    compare(outcome(mg, ours, arrays), outcome(torch, theirs, arrays))
+    # PyTorch has 1/6 in float32 there, whatever the dtype.
+    compare(outcome(mg, ours, arrays), outcome(torch, theirs, arrays), loose=name.startswith("Hardsigmoid"))
 
 
 @pytest.mark.parametrize("call, error, words", MISTAKES)
@@ -66,7 +67,7 @@ def parameters_of(function):
     return [(p.name, p.kind, p.default) for p in inspect.signature(function).parameters.values()]
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("Module", "Tanh", "Sigmoid")])
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("Module", "Tanh", "Sigmoid", "LogSigmoid", "Softsign", "Tanhshrink")])
 def test_constructor_signature(name, torch):
     assert parameters_of(getattr(nn, name)) == parameters_of(getattr(torch.nn, name))
 
@@ -83,7 +84,7 @@ def test_layer_alone(case):
 
 def test_every_layer_has_a_case():
     used = {type(m).__name__ for _, make, _ in LAYERS for m in make(mg).modules()}
-    assert set(NAMES) - used == {"Module"}
+    assert set(NAMES) - used == {"Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList"}    # test_lists.py
 
 
 # ---- what only some layers do ------------------------------------------------------------------------------

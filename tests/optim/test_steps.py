@@ -1,4 +1,4 @@
-"""Twenty steps of each optimiser on the same gradients as PyTorch's, for all options; and by the formulas alone, without it."""
+"""Fifty steps of each optimiser on the same gradients as PyTorch's, for all options; and by the formulas alone, without it."""
 
 import numpy as np
 import pytest
@@ -10,9 +10,12 @@ SGD = [{}, {"momentum": 0.9}, {"momentum": 0.9, "dampening": 0.3}, {"momentum": 
                "maximize": True}]
 ADAM = [{}, {"betas": (0.5, 0.9)}, {"eps": 0.1}, {"weight_decay": 0.1}, {"amsgrad": True}, {"maximize": True},
         {"amsgrad": True, "weight_decay": 0.1, "maximize": True, "betas": (0.8, 0.95)}]
+RMSPROP = [{}, {"alpha": 0.5}, {"momentum": 0.9}, {"centered": True}, {"centered": True, "momentum": 0.5, "weight_decay": 0.1,
+                                                                        "maximize": True}, {"eps": 0.1}]
+ADAGRAD = [{}, {"lr_decay": 0.1}, {"initial_accumulator_value": 0.5, "weight_decay": 0.1}, {"maximize": True, "eps": 0.1}]
 CASES = [(name, {"lr": 0.05, **o}) for name, options in (("SGD", SGD), ("Adam", [*ADAM, {"decoupled_weight_decay": True,
         "weight_decay": 0.1}]),
-                                                         ("AdamW", ADAM)) for o in options]
+                                                         ("AdamW", ADAM), ("RMSprop", RMSPROP), ("Adagrad", ADAGRAD)) for o in options]
 SHAPES = {"scalar": (), "vector": (5,), "matrix": (3, 4), "large": (130, 70), "empty": (0, 2)}
 
 
@@ -21,7 +24,7 @@ def case_id(case):
 
 
 def walk(m, name, options, dtype, transposed):
-    """The parameters after each of twenty steps on fixed gradients."""
+    """The parameters after each of fifty steps on fixed gradients."""
     rng = np.random.default_rng(0)
     params = []
     for shape in SHAPES.values():
@@ -29,7 +32,7 @@ def walk(m, name, options, dtype, transposed):
         params.append((w.t().contiguous().t() if transposed and len(shape) == 2 else w).requires_grad_())
     optimizer = getattr(m.optim, name)(params, **options)
     seen = []
-    for step in range(20):
+    for step in range(50):
         for p in params:
             grad = rng.standard_normal(tuple(p.shape)).astype(dtype)
             p.grad = m.tensor(grad) if step % 7 != 3 or p.ndim != 1 else None       # now and then one has no gradient
@@ -77,6 +80,28 @@ def adam(w, grads, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=Fal
     return w
 
 
+def rmsprop(w, grads, lr, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, maximize=False):
+    v = mean = b = 0
+    for g in grads:
+        g = (-g if maximize else g) + weight_decay * w
+        v, mean = alpha * v + (1 - alpha) * g * g, alpha * mean + (1 - alpha) * g
+        b = momentum * b + g / (np.sqrt(v - mean * mean if centered else v) + eps)
+        w = w - lr * b
+    return w
+
+
+def adagrad(w, grads, lr, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, maximize=False):
+    total = initial_accumulator_value
+    for t, g in enumerate(grads):
+        g = (-g if maximize else g) + weight_decay * w
+        total = total + g * g
+        w = w - lr / (1 + t * lr_decay) * g / (np.sqrt(total) + eps)
+    return w
+
+
+FORMULAS = {"SGD": sgd, "Adam": adam, "AdamW": adam, "RMSprop": rmsprop, "Adagrad": adagrad}
+
+
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_steps_are_the_formulas(case):
     name, options = case
@@ -89,4 +114,4 @@ def test_steps_are_the_formulas(case):
         optimizer.step()
     if name == "AdamW":
         options = {"decoupled_weight_decay": True, "weight_decay": 0.01, **options}
-    np.testing.assert_allclose(w.detach().numpy(), (sgd if name == "SGD" else adam)(start, grads, **options), rtol=1e-10)
+    np.testing.assert_allclose(w.detach().numpy(), FORMULAS[name](start, grads, **options), rtol=1e-10)

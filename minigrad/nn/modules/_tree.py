@@ -31,13 +31,13 @@ class Tree:
             raise AttributeError(f"cannot assign {type(value).__name__} before Module.__init__() call: call super().__init__() "
                                  "first")
         if isinstance(value, Parameter):
-            self._forget(name)
+            self._forget(name, tables[0])
             self.register_parameter(name, value)
         elif isinstance(value, Tree):
-            self._forget(name)
+            self._forget(name, tables[1])
             self._modules[name] = value
         elif isinstance(value, Buffer):
-            self._forget(name)
+            self._forget(name, tables[2])
             self.register_buffer(name, value, value.persistent)
         elif tables[0] is not None and name in tables[0]:
             if value is not None:
@@ -75,11 +75,12 @@ class Tree:
     def __dir__(self):
         return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
 
-    def _forget(self, name):
-        """Remove whatever is registered as `name`."""
+    def _forget(self, name, home):
+        """Remove whatever is registered as `name`, but in the table `home`, where what replaces it takes its place in the order."""
         self.__dict__.pop(name, None)
         for table in (self._parameters, self._buffers, self._modules):
-            table.pop(name, None)
+            if table is not home:
+                table.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
 
     def _check_name(self, name, what):

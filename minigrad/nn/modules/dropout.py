@@ -3,7 +3,7 @@
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
 
-__all__ = ["Dropout"]
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
 class Dropout(Module):
@@ -35,3 +35,64 @@ class Dropout(Module):
 
     def extra_repr(self):
         return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout1d(Dropout):
+    """Dropout of whole channels of (N, C, L) or (C, L). See `minigrad.nn.functional.dropout1d`. Mirrors ``torch.nn.Dropout1d``.
+
+    >>> nn.Dropout1d().eval()(mg.ones(2, 2)).shape
+    minigrad.Size([2, 2])
+    """
+
+    def forward(self, input):
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(Dropout):
+    """Dropout of whole channels of (N, C, H, W). See `minigrad.nn.functional.dropout2d`. Mirrors ``torch.nn.Dropout2d``.
+
+    >>> nn.Dropout2d().eval()(mg.ones(1, 2, 2, 2)).shape
+    minigrad.Size([1, 2, 2, 2])
+    """
+
+    def forward(self, input):
+        return F.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(Dropout):
+    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W).
+
+    See `minigrad.nn.functional.dropout3d`. Mirrors ``torch.nn.Dropout3d``.
+
+    >>> nn.Dropout3d().eval()(mg.ones(1, 2, 2, 2, 2)).shape
+    minigrad.Size([1, 2, 2, 2, 2])
+    """
+
+    def forward(self, input):
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(Dropout):
+    """Dropout that keeps mean and variance, for `SELU`.
+
+    See `minigrad.nn.functional.alpha_dropout`. Mirrors ``torch.nn.AlphaDropout``.
+
+    >>> nn.AlphaDropout().eval()(mg.ones(2, 2)).shape
+    minigrad.Size([2, 2])
+    """
+
+    def forward(self, input):
+        return F.alpha_dropout(input, self.p, self.training)
+
+
+class FeatureAlphaDropout(Dropout):
+    """`AlphaDropout` of whole channels.
+
+    See `minigrad.nn.functional.feature_alpha_dropout`. Mirrors ``torch.nn.FeatureAlphaDropout``.
+
+    >>> nn.FeatureAlphaDropout().eval()(mg.ones(1, 2, 2)).shape
+    minigrad.Size([1, 2, 2])
+    """
+
+    def forward(self, input):
+        return F.feature_alpha_dropout(input, self.p, self.training)

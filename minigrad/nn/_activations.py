@@ -1,0 +1,301 @@
+"""Nonlinearities, written with ops.
+
+    leaky_relu elu selu celu        below 0 not 0 but a slope, or an exponential
+    gelu silu mish                  x times a soft step
+    hardtanh relu6 hardsigmoid hardswish threshold softshrink hardshrink        made of lines
+    softplus logsigmoid tanhshrink softsign softmin glu prelu
+
+Being made of ops they have derivatives of every order, in both directions. Where one formula holds on one side only, its argument
+is replaced by 0 on the other side: otherwise the backward would multiply an overflow there by 0, which is nan.
+
+Mirrors the activations of ``torch/nn/functional.py`` and ``aten/src/ATen/native/Activation.cpp``.
+"""
+
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+
+import math
+import warnings
+
+from minigrad.errors import ShapeError, TensorValueError
+from minigrad.ops import abs, chunk, erf, exp, expm1, log1p, reshape, sigmoid, softmax, tanh, where
+from minigrad.ops.base import dimension, tensor_argument
+
+__all__ = ["celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "mish",
+           "prelu", "relu6", "selu", "silu", "softmin", "softplus", "softshrink", "softsign", "tanhshrink", "threshold"]
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+ROOT = math.sqrt(2 / math.pi)
+
+
+def activated(name, formula, input, inplace=False):
+    """``formula(input)``; in place, its numbers are written over those of `input`, and the formula works on a copy of those."""
+    tensor_argument(name, input)
+    if not (input.dtype.is_floating_point or input.dtype.is_complex):
+        raise ShapeError("MG-E203", f'"{name}" not implemented for {input.dtype.name}', fix="input.float()")
+    return input.copy_(formula(input.clone())) if inplace else formula(input)
+
+
+def implicit_dim(name, dim, ndim):
+    """The dimension that PyTorch takes if none is given, with its warning."""
+    if dim is not None:
+        return dim
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+                  UserWarning, stacklevel=3)
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    """x, below 0 negative_slope · x. Mirrors ``torch.nn.functional.leaky_relu``.
+
+    >>> F.leaky_relu(mg.tensor([-1., 2.]), 0.1)
+    tensor([-0.1000, 2.0000])
+    """
+    return activated("leaky_relu", lambda x: where(x > 0, x, x * negative_slope), input, inplace)
+
+
+def elu(input, alpha=1.0, inplace=False):
+    """x, below 0 α (eˣ - 1) (Clevert et al., 2016). Mirrors ``torch.nn.functional.elu``.
+
+    >>> F.elu(mg.tensor([-1., 2.]))
+    tensor([-0.6321, 2.0000])
+    """
+    return activated("elu", lambda x: where(x > 0, x, alpha * expm1(where(x > 0, 0.0, x))), input, inplace)
+
+
+def selu(input, inplace=False):
+    """The elu that keeps mean and variance (Klambauer et al., 2017). Mirrors ``torch.nn.functional.selu``.
+
+    >>> F.selu(mg.tensor([-1., 2.]))
+    tensor([-1.1113, 2.1014])
+    """
+    return activated("selu", lambda x: SELU_SCALE * elu(x, SELU_ALPHA), input, inplace)
+
+
+def celu(input, alpha=1.0, inplace=False):
+    """x, below 0 α (e^(x/α) - 1) (Barron, 2017). Mirrors ``torch.nn.functional.celu``.
+
+    Raises:
+        RuntimeError: `alpha` is 0.
+
+    >>> F.celu(mg.tensor([-1., 2.]), alpha=2.)
+    tensor([-0.7869, 2.0000])
+    """
+    if alpha == 0:
+        raise ShapeError("MG-E332", "ZeroDivisionError: alpha cannot be 0 for CELU")
+    return activated("celu", lambda x: where(x > 0, x, alpha * expm1(where(x > 0, 0.0, x) / alpha)), input, inplace)
+
+
+def gelu(input, *, approximate="none"):
+    """x Φ(x), with the distribution function of the normal distribution (Hendrycks & Gimpel, 2016).
+
+    Args:
+        input (Tensor)
+        approximate (str): ``"none"``; or ``"tanh"`` for x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))).
+
+    Mirrors ``torch.nn.functional.gelu``.
+
+    Raises:
+        RuntimeError: another `approximate`.
+
+    >>> F.gelu(mg.tensor([-1., 2.]), approximate="tanh")
+    tensor([-0.1588, 1.9546])
+    """
+    if approximate == "tanh":
+        return activated("gelu", lambda x: 0.5 * x * (1 + tanh(ROOT * (x + 0.044715 * x * x * x))), input)
+    if approximate != "none":
+        raise ShapeError("MG-E332", "approximate argument must be either none or tanh.", found=repr(approximate))
+    return activated("gelu", lambda x: 0.5 * x * (1 + erf(x * math.sqrt(0.5))), input)
+
+
+def silu(input, inplace=False):
+    """x sigmoid(x), also called swish. Mirrors ``torch.nn.functional.silu``.
+
+    >>> F.silu(mg.tensor([-1., 2.]))
+    tensor([-0.2689, 1.7616])
+    """
+    return activated("silu", lambda x: x * sigmoid(x), input, inplace)
+
+
+def mish(input, inplace=False):
+    """x tanh(softplus(x)) (Misra, 2019). Mirrors ``torch.nn.functional.mish``.
+
+    >>> F.mish(mg.tensor([-1., 2.]))
+    tensor([-0.3034, 1.9440])
+    """
+    return activated("mish", lambda x: x * tanh(softplus(x)), input, inplace)
+
+
+def softplus(input, beta=1.0, threshold=20.0):
+    """log(1 + e^(β x)) / β, or x where β x is above `threshold`. Mirrors ``torch.nn.functional.softplus``.
+
+    >>> F.softplus(mg.tensor([-1., 2.]))
+    tensor([0.3133, 2.1269])
+    """
+    def formula(x):
+        large = x * beta > threshold
+        return where(large, x, log1p(exp(where(large, 0.0, x * beta))) / beta)
+    return activated("softplus", formula, input)
+
+
+def logsigmoid(input):
+    """log(sigmoid(x)) = min(x, 0) - log(1 + e^-|x|), which cannot overflow. Mirrors ``torch.nn.functional.logsigmoid``.
+
+    >>> F.logsigmoid(mg.tensor([-1., 2.]))
+    tensor([-1.3133, -0.1269])
+    """
+    def formula(x):
+        below = x < 0
+        return where(below, x, 0.0) - log1p(exp(where(below, x, -x)))
+    return activated("logsigmoid", formula, input)
+
+
+def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+    """x, between `min_val` and `max_val`; at these and beyond without gradient. Mirrors ``torch.nn.functional.hardtanh``.
+
+    Raises:
+        ValueError: `min_val` is above `max_val`.
+
+    >>> F.hardtanh(mg.tensor([-3., 0.5]))
+    tensor([-1.0000, 0.5000])
+    """
+    if min_val > max_val:
+        raise TensorValueError("MG-E332", "min_val cannot be greater than max_val")
+    return activated("hardtanh", lambda x: where(x <= min_val, min_val, where(x >= max_val, max_val, x)), input, inplace)
+
+
+def relu6(input, inplace=False):
+    """min(max(x, 0), 6). Mirrors ``torch.nn.functional.relu6``.
+
+    >>> F.relu6(mg.tensor([-3., 7.]))
+    tensor([0., 6.])
+    """
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def hardsigmoid(input, inplace=False):
+    """relu6(x + 3) / 6. Mirrors ``torch.nn.functional.hardsigmoid``.
+
+    >>> F.hardsigmoid(mg.tensor([-3., 0.]))
+    tensor([0.0000, 0.5000])
+    """
+    return activated("hardsigmoid", lambda x: relu6(x + 3) / 6, input, inplace)
+
+
+def hardswish(input, inplace=False):
+    """x relu6(x + 3) / 6 (Howard et al., 2019). Mirrors ``torch.nn.functional.hardswish``.
+
+    >>> F.hardswish(mg.tensor([1., 4.]))
+    tensor([0.6667, 4.0000])
+    """
+    return activated("hardswish", lambda x: x * relu6(x + 3) / 6, input, inplace)
+
+
+def threshold(input, threshold, value, inplace=False):
+    """x where it is above `threshold`, else `value`. Mirrors ``torch.nn.functional.threshold``.
+
+    >>> F.threshold(mg.tensor([-1., 2.]), 0.5, 9.)
+    tensor([9., 2.])
+    """
+    return activated("threshold", lambda x: where(x <= threshold, value, x), input, inplace)
+
+
+def softshrink(input, lambd=0.5):
+    """x moved towards 0 by λ, and not beyond. Mirrors ``torch.nn.functional.softshrink``.
+
+    Raises:
+        RuntimeError: λ is negative.
+
+    >>> F.softshrink(mg.tensor([-1., 0.25, 2.]))
+    tensor([-0.5000, 0.0000, 1.5000])
+    """
+    if lambd < 0:
+        raise ShapeError("MG-E332", "lambda must be in range [0, infinity)", found=f"{lambd}")
+    return activated("softshrink", lambda x: where(x > lambd, x - lambd, where(x < -lambd, x + lambd, x * 0)), input)
+
+
+def hardshrink(input, lambd=0.5):
+    """x where it is beyond ±λ, else 0. Mirrors ``torch.nn.functional.hardshrink``.
+
+    >>> F.hardshrink(mg.tensor([-1., 0.25, 2.]))
+    tensor([-1., 0., 2.])
+    """
+    return activated("hardshrink", lambda x: where((x >= -lambd) & (x <= lambd), 0.0, x), input)
+
+
+def tanhshrink(input):
+    """x - tanh(x). Mirrors ``torch.nn.functional.tanhshrink``.
+
+    >>> F.tanhshrink(mg.tensor([-1., 2.]))
+    tensor([-0.2384, 1.0360])
+    """
+    return activated("tanhshrink", lambda x: x - tanh(x), input)
+
+
+def softsign(input):
+    """x / (1 + |x|). Mirrors ``torch.nn.functional.softsign``.
+
+    >>> F.softsign(mg.tensor([-1., 3.]))
+    tensor([-0.5000, 0.7500])
+    """
+    return activated("softsign", lambda x: x / (abs(x) + 1), input)
+
+
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
+    """The softmax of -x along `dim`. Mirrors ``torch.nn.functional.softmin``.
+
+    >>> F.softmin(mg.tensor([0., 0.]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    tensor_argument("softmin", input)
+    return softmax(-input, implicit_dim("softmin", dim, input.ndim), dtype=dtype)
+
+
+def glu(input, dim=-1):
+    """a sigmoid(b), with a and b the halves of the input along `dim` (Dauphin et al., 2017).
+
+    Mirrors ``torch.nn.functional.glu``.
+
+    Raises:
+        RuntimeError: the dimension cannot be halved.
+
+    >>> F.glu(mg.tensor([1., 2., 0., 0.]))
+    tensor([0.5000, 1.0000])
+    """
+    tensor_argument("glu", input)
+    if input.ndim == 0:
+        raise ShapeError("MG-E205", "glu does not support scalars because halving size must be even")
+    dim = dimension(dim, input.ndim)
+    if input.shape[dim] % 2:
+        raise ShapeError("MG-E204", f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}")
+    if not input.shape[dim]:
+        return activated("glu", lambda x: x * 1, input)
+    a, b = chunk(input, 2, dim)
+    return activated("glu", lambda x: x * sigmoid(b), a)
+
+
+def prelu(input, weight):
+    """x, below 0 weight · x, with one weight for all or one per channel (dimension 1) (He et al., 2015).
+
+    Mirrors ``torch.nn.functional.prelu``.
+
+    Raises:
+        RuntimeError: there are not as many weights as channels.
+
+    >>> F.prelu(mg.tensor([-1., 2.]), mg.tensor([0.25]))
+    tensor([-0.2500, 2.0000])
+    """
+    tensor_argument("prelu", input)
+    tensor_argument("prelu", weight, "weight", 2)
+    if weight.ndim > 1:
+        raise ShapeError("MG-E204", f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    if weight.numel() != 1:
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if input.ndim == 0:
+            raise ShapeError("MG-E204", "Not allow zero-dim input tensor.")
+        if weight.numel() != channels:
+            raise ShapeError("MG-E204", "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                             f"{weight.numel()} and channel size = {channels}.")
+    shape = [1, weight.numel()] + [1] * (input.ndim - 2) if input.ndim > 1 else [1] * input.ndim
+    w = reshape(weight, shape)
+    return activated("prelu", lambda x: where(x > 0, x, w * x), input)

@@ -1,0 +1,160 @@
+"""Dropout: of single numbers, of whole channels, and the one that goes with selu.
+
+Mirrors ``aten/src/ATen/native/Dropout.cpp``.
+"""
+
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+
+from minigrad._core.variable import new_tensor
+from minigrad.errors import ShapeError, TensorValueError
+from minigrad.ops.base import tensor_argument
+from minigrad.random import stream
+from minigrad.tensor import Tensor
+
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
+
+ALPHA = 1.7580993408473766          # selu goes towards -ALPHA
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    """Set each number to 0 with probability `p` and divide the others by 1 - p; out of training, nothing.
+
+    Args:
+        p (float): in [0, 1].
+        training (bool): whether to do it.
+        inplace (bool): overwrite the input.
+
+    Mirrors ``torch.nn.functional.dropout``.
+
+    Raises:
+        ValueError: `p` lies outside [0, 1].
+
+    >>> F.dropout(mg.ones(2), training=False)
+    tensor([1., 1.])
+    """
+    tensor_argument("dropout", input)
+    if not 0 <= p <= 1:
+        raise TensorValueError("MG-E302", f"dropout probability has to be between 0 and 1, but got {p}")
+    if not input.dtype.differentiable and training and 0 < p < 1:
+        raise ShapeError("MG-E203", "result type Float can't be cast to the desired output type: dropout divides by 1 - p",
+                         found=input.dtype.name, fix="input.float()")
+    if not training or p == 0 or input.numel() == 0:
+        return input
+    kernels = input.device.backend.kernels
+    kept = kernels.bernoulli(stream(None), tuple(input.shape), 1 - p, input.dtype.numpy)
+    noise = new_tensor(Tensor, kept if p == 1 else kernels.div(kept, 1 - p), False, input.device)
+    return input.mul_(noise) if inplace else input * noise
+
+
+def kept(name, input, p, shape):
+    """A tensor of ones, and with probability `p` zeros."""
+    tensor_argument(name, input)
+    if not 0 <= p <= 1:
+        raise TensorValueError("MG-E302", f"dropout probability has to be between 0 and 1, but got {p}")
+    if not input.dtype.differentiable:
+        raise ShapeError("MG-E203", "result type Float can't be cast to the desired output type: dropout divides by 1 - p",
+                         found=input.dtype.name, fix="input.float()")
+    drawn = input.device.backend.kernels.bernoulli(stream(None), tuple(shape), 1 - p, input.dtype.numpy)
+    return new_tensor(Tensor, drawn, False, input.device)
+
+
+def channels(input, unbatched):
+    """The shape of one number per channel; an input of `unbatched` dimensions has no batch."""
+    lead = 1 if input.ndim == unbatched else 2
+    return [*input.shape[:lead], *[1] * (input.ndim - lead)]
+
+
+def dropped(name, input, p, training, inplace, unbatched):
+    """Some channels 0, the others divided by 1 - p."""
+    tensor_argument(name, input)
+    noise = kept(name, input, p, channels(input, unbatched))
+    if not training or p == 0 or input.numel() == 0:
+        return input
+    noise = noise if p == 1 else noise / (1 - p)
+    return input.mul_(noise) if inplace else input * noise
+
+
+def dropout1d(input, p=0.5, training=True, inplace=False):
+    """Set whole channels of (N, C, L) or (C, L) to 0 with probability `p`. Mirrors ``torch.nn.functional.dropout1d``.
+
+    Raises:
+        ValueError: `p` lies outside [0, 1].
+        RuntimeError: the input has not 2 or 3 dimensions.
+
+    >>> F.dropout1d(mg.ones(2, 2), training=False).shape
+    minigrad.Size([2, 2])
+    """
+    if input.ndim not in (2, 3):
+        raise ShapeError("MG-E205", f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d "
+                         "exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
+                         "optional batch dimension (i.e. 2D or 3D inputs).")
+    return dropped("dropout1d", input, p, training, inplace, 2)
+
+
+def dropout2d(input, p=0.5, training=True, inplace=False):
+    """Set whole channels of (N, C, H, W) to 0 with probability `p`. Mirrors ``torch.nn.functional.dropout2d``.
+
+    A tensor of three dimensions is taken as (N, C, L), as in PyTorch.
+
+    Raises:
+        ValueError: `p` lies outside [0, 1].
+
+    >>> F.dropout2d(mg.ones(1, 2, 2, 2), training=False).shape
+    minigrad.Size([1, 2, 2, 2])
+    """
+    return dropped("dropout2d", input, p, training, inplace, 1)
+
+
+def dropout3d(input, p=0.5, training=True, inplace=False):
+    """Set whole channels of (N, C, D, H, W) or (C, D, H, W) to 0 with probability `p`.
+
+    Mirrors ``torch.nn.functional.dropout3d``.
+
+    Raises:
+        ValueError: `p` lies outside [0, 1].
+
+    >>> F.dropout3d(mg.ones(1, 2, 2, 2, 2), training=False).shape
+    minigrad.Size([1, 2, 2, 2, 2])
+    """
+    return dropped("dropout3d", input, p, training, inplace, 4)
+
+
+def alpha(name, input, p, training, inplace, shape):
+    """Some numbers -ALPHA, then scaled so that mean and variance are as before."""
+    noise = kept(name, input, p, shape)
+    if not training or p == 0 or input.numel() == 0:
+        return input
+    if p == 1:
+        return input.mul_(noise) if inplace else input * noise
+    a = ((ALPHA * ALPHA * p + 1) * (1 - p)) ** -0.5
+    shift = (noise - 1) * (ALPHA * a) + ALPHA * a * p
+    return input.mul_(noise * a).add_(shift) if inplace else input * (noise * a) + shift
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """Dropout to what selu goes to at -∞, which keeps mean and variance (Klambauer et al., 2017).
+
+    Mirrors ``torch.nn.functional.alpha_dropout``.
+
+    Raises:
+        ValueError: `p` lies outside [0, 1].
+
+    >>> F.alpha_dropout(mg.ones(2))
+    tensor([1., 1.])
+    """
+    tensor_argument("alpha_dropout", input)
+    return alpha("alpha_dropout", input, p, training, inplace, input.shape)
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """`alpha_dropout` of whole channels. Mirrors ``torch.nn.functional.feature_alpha_dropout``.
+
+    Raises:
+        ValueError: `p` lies outside [0, 1].
+
+    >>> F.feature_alpha_dropout(mg.ones(1, 2, 2)).shape
+    minigrad.Size([1, 2, 2])
+    """
+    tensor_argument("feature_alpha_dropout", input)
+    return alpha("feature_alpha_dropout", input, p, training, inplace, channels(input, 1))

@@ -1,0 +1,77 @@
+"""Rows of a table, looked up by number. Mirrors ``torch.nn.functional.embedding`` and ``aten/src/ATen/native/Embedding.cpp``."""
+
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+
+from minigrad.autograd.grad_mode import no_grad
+from minigrad.creation import tensor
+from minigrad.errors import AutogradAssertionError, AutogradNotImplementedError, OutOfRangeError, ShapeError
+from minigrad.nn._losses import norm
+from minigrad.ops import index_select, reshape, unsqueeze, where
+from minigrad.ops.base import tensor_argument
+
+__all__ = ["embedding"]
+
+
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    """weight[input]: a row of the table for each number.
+
+    Args:
+        input (Tensor): row numbers, int64, of any shape.
+        weight (Tensor): (V, D).
+        padding_idx (int, optional): a row that gets no gradient.
+        max_norm (float, optional): rows with a larger norm are first scaled down to it, in `weight` itself.
+        norm_type (float): which norm that is.
+        scale_grad_by_freq (bool): divide gradients by how often the row occurs in `input`.
+        sparse: only False.
+
+    Mirrors ``torch.nn.functional.embedding``.
+
+    Raises:
+        IndexError: a number is no row.
+        AssertionError: `padding_idx` is none.
+        RuntimeError: the dtype or dimensions do not fit.
+
+    >>> F.embedding(mg.tensor([1, 1, 0]), mg.tensor([[1., 2.], [3., 4.]]))
+    tensor([[3., 4.],
+            [3., 4.],
+            [1., 2.]])
+    """
+    tensor_argument("embedding", input)
+    tensor_argument("embedding", weight, "weight", 2)
+    if weight.ndim != 2:
+        raise ShapeError("MG-E205", "'weight' must be 2-D", found=f"{weight.ndim} dimensions")
+    if input.dtype.name not in ("int64", "int32"):
+        raise ShapeError("MG-E203", "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
+                         f"Int; but got {input.dtype.name} instead", fix="input.long()")
+    if sparse:
+        raise AutogradNotImplementedError("MG-E332", "sparse gradients are not supported", fix="sparse=False")
+    rows = weight.shape[0]
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise AutogradAssertionError("MG-E332", "Padding_idx must be within num_embeddings", expected=f"below {rows}",
+                                         found=str(padding_idx))
+        padding_idx %= rows
+    numbers = reshape(input, (-1,)).long()
+    if numbers.numel() and not 0 <= numbers.min().item() <= numbers.max().item() < rows:
+        raise OutOfRangeError("MG-E301", "index out of range in self", expected=f"rows from 0 to {rows - 1}",
+                              found=f"from {numbers.min().item()} to {numbers.max().item()}")
+    if max_norm is not None:
+        bound(weight, numbers, max_norm, norm_type)
+    z = index_select(weight, 0, numbers)
+    if padding_idx is not None:
+        z = where(unsqueeze(numbers == padding_idx, 1), z.detach(), z)
+    if scale_grad_by_freq:
+        listed = numbers.tolist()
+        often = tensor([listed.count(n) for n in listed], dtype=weight.dtype, device=weight.device)
+        z = z.detach() + (z - z.detach()) / unsqueeze(often, 1)
+    return reshape(z, (*input.shape, weight.shape[1]))
+
+
+def bound(weight, numbers, max_norm, norm_type):
+    """Scale the rows with these numbers down to the norm."""
+    with no_grad():
+        numbers = tensor(sorted(set(numbers.tolist())), device=weight.device).long()
+        rows = index_select(weight, 0, numbers)
+        size = norm(rows, norm_type, 1, True)
+        weight.index_copy_(0, numbers, where(size > max_norm, rows * (max_norm / (size + 1e-7)), rows))

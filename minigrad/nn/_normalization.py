@@ -1,0 +1,227 @@
+"""Normalisation, written with ops: numbers with mean 0 and variance 1 over some dimensions, then a weight and a bias.
+
+                        over which numbers of (N, C, L)         weight and bias
+    batch_norm          N, L: one mean per channel              per channel
+    instance_norm       L: one per channel and sample           per channel
+    group_norm          L, and the channels of a group          per channel
+    layer_norm          the last dimensions                     per number
+    rms_norm            the same, without taking the mean away
+
+Mirrors ``aten/src/ATen/native/{Normalization,layer_norm,group_norm}.cpp`` and ``torch/nn/functional.py``.
+"""
+
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+
+import math
+
+from minigrad.autograd.grad_mode import no_grad
+from minigrad.dtypes import finfo
+from minigrad.errors import ShapeError, TensorValueError
+from minigrad.nn._losses import norm
+from minigrad.ops import clamp_min, mean, reshape, rsqrt
+from minigrad.ops.base import tensor_argument
+from minigrad.ops.out import into
+
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]
+
+
+def moments(x, dims):
+    """Mean, and mean square of what is left without it."""
+    m = mean(x, dims, True)
+    d = x - m
+    return d, m, mean(d * d, dims, True)
+
+
+def affine(x, weight, bias):
+    """x weight + bias, where they are there."""
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
+
+
+def normalized(name, input, normalized_shape, weight, bias=None):
+    """The last dimensions, after checks."""
+    tensor_argument(name, input)
+    shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
+    if not shape:
+        raise ShapeError("MG-E204", "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+                         "element, but got normalized_shape = []")
+    for what, value in (("weight", weight), ("bias", bias)):
+        if value is not None and list(value.shape) != shape:
+            raise ShapeError("MG-E204", f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape "
+                             f"{list(value.shape)} and normalized_shape = {shape}")
+    if list(input.shape[-len(shape):]) != shape:
+        raise ShapeError("MG-E204", f"Given normalized_shape={shape}, expected input with shape [*, {', '.join(map(str, shape))}], "
+                         f"but got input of size{list(input.shape)}")
+    return tuple(range(-len(shape), 0))
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """(x - mean) / √(variance + ε) over the last dimensions (Ba et al., "Layer normalization", 2016).
+
+    Args:
+        input (Tensor)
+        normalized_shape (sequence of int): the last dimensions.
+        weight, bias (Tensor, optional): of that shape.
+        eps (float): ε.
+
+    Mirrors ``torch.nn.functional.layer_norm``.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    >>> F.layer_norm(mg.tensor([[1., 3.]]), (2,))
+    tensor([[-1.0000, 1.0000]])
+    """
+    dims = normalized("layer_norm", input, normalized_shape, weight, bias)
+    if input.numel() == 0:
+        return affine(input * 1, weight, bias)
+    d, _, variance = moments(input, dims)
+    return affine(d * rsqrt(variance + eps), weight, bias)
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """x / √(mean of x² + ε) over the last dimensions (Zhang & Sennrich, 2019). ε is that of the dtype, if not given.
+
+    Mirrors ``torch.nn.functional.rms_norm``.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    >>> F.rms_norm(mg.tensor([[3., -3.]]), (2,))
+    tensor([[ 1., -1.]])
+    """
+    dims = normalized("rms_norm", input, normalized_shape, weight)
+    if input.numel() == 0:
+        return affine(input * 1, weight, None)
+    eps = finfo(input.dtype).eps if eps is None else eps
+    return affine(input * rsqrt(mean(input * input, dims, True) + eps), weight, None)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    """(x - mean) / √(variance + ε) over groups of channels (Wu & He, "Group normalization", 2018).
+
+    Args:
+        input (Tensor): (N, C, ...).
+        num_groups (int): by which C can be divided.
+        weight, bias (Tensor, optional): (C).
+        eps (float): ε.
+
+    Mirrors ``torch.nn.functional.group_norm``.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+        ValueError: a group has one number only.
+
+    >>> F.group_norm(mg.tensor([[1., 3., 5., 9.]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
+    tensor_argument("group_norm", input)
+    if input.ndim < 2:
+        raise ShapeError("MG-E204", f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    batch, channels = input.shape[:2]
+    if batch * channels // num_groups * math.prod(input.shape[2:]) == 1:
+        raise TensorValueError("MG-E332", f"Expected more than 1 value per channel when training, got input size "
+                               f"{list(input.shape)}")
+    if channels % num_groups:
+        raise ShapeError("MG-E204", "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+                         f"{list(input.shape)} and num_groups={num_groups}")
+    for what, value in (("weight", weight), ("bias", bias)):
+        if value is not None and tuple(value.shape) != (channels,):
+            raise ShapeError("MG-E204", f"Expected {what} to be a vector of size equal to the number of channels in input, but got "
+                             f"{what} of shape {list(value.shape)} and input of shape {list(input.shape)}")
+    if input.numel() == 0:
+        return input * 1
+    d, _, variance = moments(reshape(input, (batch, num_groups, -1)), (2,))
+    z = reshape(d * rsqrt(variance + eps), input.shape)
+    return affine(z, per_channel(weight, input), per_channel(bias, input))
+
+
+def per_channel(value, input):
+    """A vector of C numbers, so that it broadcasts over (N, C, ...)."""
+    return None if value is None else reshape(value, [1, value.shape[0]] + [1] * (input.ndim - 2))
+
+
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    """(x - mean) / √(variance + ε) per channel: in training those of the batch, else the running ones (Ioffe & Szegedy, 2015).
+
+    Args:
+        input (Tensor): (N, C, ...).
+        running_mean, running_var (Tensor or None): (C). In training they are moved towards those of the batch by `momentum`.
+        weight, bias (Tensor, optional): (C).
+
+    Mirrors ``torch.nn.functional.batch_norm``.
+
+    Raises:
+        ValueError: in training a channel has one number only.
+        RuntimeError: the shapes do not fit, or there are no running ones out of training.
+
+    >>> F.batch_norm(mg.tensor([[1.], [3.]]), None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
+    tensor_argument("batch_norm", input)
+    if input.ndim < 2:
+        raise ShapeError("MG-E204", f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    channels = input.shape[1]
+    count = input.numel() // channels if channels else 0
+    if training and count == 1:
+        raise TensorValueError("MG-E332", f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    for name, value in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+        if value is None and name.startswith("running") and not training:
+            raise ShapeError("MG-E332", f"{name} must be defined in evaluation mode")
+        if value is not None and value.numel() != channels:
+            raise ShapeError("MG-E204", f"{name} should contain {channels} elements not {value.numel()}")
+    if training:
+        d, m, variance = moments(input, (0, *range(2, input.ndim)))
+        with no_grad():
+            if running_mean is not None:
+                running_mean.mul_(1 - momentum).add_(reshape(m.detach(), (-1,)).to(running_mean.dtype), alpha=momentum)
+            if running_var is not None:
+                unbiased = reshape(variance.detach(), (-1,)) * (count / (count - 1))
+                running_var.mul_(1 - momentum).add_(unbiased.to(running_var.dtype), alpha=momentum)
+    else:
+        d, variance = input - per_channel(running_mean, input), per_channel(running_var, input)
+    return affine(d * rsqrt(variance + eps), per_channel(weight, input), per_channel(bias, input))
+
+
+def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1,
+                  eps=1e-5):
+    """`batch_norm` with every sample a batch of its own (Ulyanov et al., 2016). Mirrors ``torch.nn.functional.instance_norm``.
+
+    The running ones are moved towards the mean over all samples.
+
+    Raises:
+        ValueError: there is one number only to take the mean of.
+        RuntimeError: the shapes do not fit, or there are no running ones with `use_input_stats` False.
+
+    >>> F.instance_norm(mg.tensor([[[1., 3.], [5., 9.]]]))
+    tensor([[[-1.0000,  1.0000],
+             [-1.0000,  1.0000]]])
+    """
+    tensor_argument("instance_norm", input)
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise ShapeError("MG-E332", "Expected running_mean and running_var to be defined when use_input_stats is false")
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    count = math.prod(input.shape[2:])
+    if count == 1:
+        raise TensorValueError("MG-E332", f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    d, m, variance = moments(input, tuple(range(2, input.ndim)))
+    with no_grad():
+        for running, now in ((running_mean, m), (running_var, variance * (count / (count - 1)))):
+            if running is not None:
+                running.mul_(1 - momentum).add_(reshape(mean(now.detach(), (0,)), (-1,)).to(running.dtype), alpha=momentum)
+    return affine(d * rsqrt(variance + eps), per_channel(weight, input), per_channel(bias, input))
+
+
+def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+    """x / max(|x|ₚ, ε) along `dim`. Mirrors ``torch.nn.functional.normalize``.
+
+    >>> F.normalize(mg.tensor([[3., 4.]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    tensor_argument("normalize", input)
+    if out is not None:
+        return into(out, normalize, input, p, dim, eps)
+    return input / clamp_min(norm(input, p, dim, True), eps)

@@ -1,0 +1,99 @@
+"""Padding: what stands around a tensor. Written with ops.
+
+    constant    0 0 | a b c | 0 0           reflect     c b | a b c | b a
+    replicate   a a | a b c | c c           circular    b c | a b c | a b
+
+Mirrors ``aten/src/ATen/native/PadNd.cpp``.
+"""
+
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+
+from minigrad.creation import tensor
+from minigrad.errors import AutogradNotImplementedError, ShapeError
+from minigrad.ops import cat, index_select, narrow
+from minigrad.ops.base import tensor_argument
+
+__all__ = ["pad"]
+
+# Where the number at place i of the padded dimension comes from, with n numbers in it.
+SOURCES = {
+    "reflect": lambda i, n: n - 1 - abs(n - 1 - abs(i)),
+    "replicate": lambda i, n: min(max(i, 0), n - 1),
+    "circular": lambda i, n: i % n,
+}
+
+
+def pad(input, pad, mode="constant", value=None):
+    """Make dimensions longer at both ends, or shorter where the number is negative.
+
+    Args:
+        input (Tensor)
+        pad (sequence of int): (before, after) of the last dimension, then of the one before it, and so on.
+        mode (str): ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``. The others than constant are for the last
+            1, 2 or 3 dimensions of a tensor that has one or two more.
+        value (float, optional): what is filled in by ``"constant"``; 0.
+
+    Mirrors ``torch.nn.functional.pad``.
+
+    Raises:
+        RuntimeError: the lengths do not fit the tensor.
+        NotImplementedError: the mode is unknown, or not for so many dimensions.
+
+    >>> F.pad(mg.tensor([[1., 2., 3.]]), (2, 1), mode="reflect")
+    tensor([[3., 2., 1., 2., 3., 2.]])
+    """
+    tensor_argument("pad", input)
+    pad = [int(n) for n in pad]
+    if len(pad) % 2:
+        raise ShapeError("MG-E204", "Padding length must be divisible by 2", found=str(pad))
+    if len(pad) > 2 * input.ndim:
+        raise ShapeError("MG-E204", "Padding length should be less than or equal to two times the input dimension but got padding "
+                         f"length {len(pad)} and input of dimension {input.ndim}")
+    if mode != "constant":
+        check(input, pad, mode, value)
+    for i in range(len(pad) // 2):
+        dim = input.ndim - 1 - i
+        before, after = pad[2 * i:2 * i + 2]
+        size = input.shape[dim]
+        if size + before + after < 0 or min(before, 0) + min(after, 0) < -size:
+            raise ShapeError("MG-E204", "narrow(): length must be non-negative.", expected=f"at most {size} numbers taken away",
+                             found=f"padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}")
+        if mode != "constant" and (before or after):
+            places = [SOURCES[mode](i, size) for i in range(-before, size + after)]
+            input = index_select(input, dim, tensor(places, device=input.device).long())
+            continue
+        if before < 0 or after < 0:
+            input = narrow(input, dim, max(-before, 0), size + min(before, 0) + min(after, 0))
+        if before > 0 or after > 0:
+            parts = [constant(input, dim, before, value), input, constant(input, dim, after, value)]
+            input = cat([part for part in parts if part is input or part.shape[dim]], dim)
+    return input if any(pad) else input.clone()
+
+
+def constant(like, dim, length, value):
+    """A piece of `length` along `dim`, to be put beside `like`."""
+    shape = list(like.shape)
+    shape[dim] = max(length, 0)
+    return like.new_full(shape, 0 if value is None else value)
+
+
+def check(input, pad, mode, value):
+    """Raise unless the mode is there and fits."""
+    if mode not in SOURCES:
+        raise AutogradNotImplementedError("MG-E332", f"Unrecognised padding mode {mode}",
+                                          expected="'constant', 'reflect', 'replicate' or 'circular'")
+    if value not in (None, 0):
+        raise ShapeError("MG-E332", f'Padding mode "{mode}" doesn\'t take in value argument')
+    if len(pad) not in (2, 4, 6) or input.ndim - len(pad) // 2 not in (1, 2):
+        raise AutogradNotImplementedError("MG-E332", f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.",
+                                          expected="the last 1, 2 or 3 dimensions of a tensor that has one or two more")
+    for i in range(len(pad) // 2):
+        size, both = input.shape[input.ndim - 1 - i], pad[2 * i:2 * i + 2]
+        if mode == "reflect" and max(both) >= size:
+            raise ShapeError("MG-E204", "Argument #4: Padding size should be less than the corresponding input dimension, but got: "
+                             f"padding ({both[0]}, {both[1]}) at dimension {input.ndim - 1 - i} of input {list(input.shape)}")
+        if mode == "circular" and max(both) > size:
+            raise ShapeError("MG-E204", "Padding value causes wrapping around more than once.")
+        if mode == "replicate" and not size and max(both) > 0:
+            raise ShapeError("MG-E204", "an empty dimension has nothing to replicate", found=str(list(input.shape)))

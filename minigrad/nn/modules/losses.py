@@ -1,0 +1,231 @@
+"""The losses of ``nn/_losses.py`` as modules. Mirrors ``torch/nn/modules/loss.py``."""
+
+from minigrad.errors import TensorValueError
+from minigrad.nn import functional as F
+from minigrad.nn.modules.loss import _Loss
+
+__all__ = ["BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss",
+           "KLDivLoss", "L1Loss", "MarginRankingLoss", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss"]
+
+
+class L1Loss(_Loss):
+    """|x - y|. See `minigrad.nn.functional.l1_loss`.
+
+    Mirrors ``torch.nn.L1Loss``.
+
+    >>> nn.L1Loss()(mg.tensor([1., 2.]), mg.tensor([0., 4.]))
+    tensor(1.5000)
+    """
+
+    def forward(self, input, target):
+        return F.l1_loss(input, target, reduction=self.reduction)
+
+
+class SmoothL1Loss(_Loss):
+    """The square of the error where it is small, the error itself where it is large. See `minigrad.nn.functional.smooth_l1_loss`.
+
+    Mirrors ``torch.nn.SmoothL1Loss``.
+
+    >>> nn.SmoothL1Loss()(mg.tensor([1., 2.]), mg.tensor([0., 4.]))
+    tensor(1.)
+    """
+
+    def __init__(self, size_average=None, reduce=None, reduction="mean", beta=1.0):
+        super().__init__(size_average, reduce, reduction)
+        self.beta = beta
+
+    def forward(self, input, target):
+        return F.smooth_l1_loss(input, target, beta=self.beta, reduction=self.reduction)
+
+
+class HuberLoss(_Loss):
+    """Huber's loss: quadratic below `delta`, linear above. See `minigrad.nn.functional.huber_loss`.
+
+    Mirrors ``torch.nn.HuberLoss``.
+
+    >>> nn.HuberLoss(delta=0.5)(mg.tensor([1., 2.]), mg.tensor([0., 4.]))
+    tensor(0.6250)
+    """
+
+    def __init__(self, reduction="mean", delta=1.0):
+        super().__init__(reduction=reduction)
+        self.delta = delta
+
+    def forward(self, input, target):
+        return F.huber_loss(input, target, delta=self.delta, reduction=self.reduction)
+
+
+class BCELoss(_Loss):
+    """The binary cross entropy of probabilities. See `minigrad.nn.functional.binary_cross_entropy`.
+
+    Mirrors ``torch.nn.BCELoss``.
+
+    >>> nn.BCELoss()(mg.tensor([0.5, 0.5]), mg.tensor([1., 0.]))
+    tensor(0.6931)
+    """
+
+    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+
+    def forward(self, input, target):
+        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(_Loss):
+    """The binary cross entropy of scores. See `minigrad.nn.functional.binary_cross_entropy_with_logits`.
+
+    Mirrors ``torch.nn.BCEWithLogitsLoss``.
+
+    >>> nn.BCEWithLogitsLoss()(mg.tensor([0., 0.]), mg.tensor([1., 0.]))
+    tensor(0.6931)
+    """
+
+    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input, target):
+        return F.binary_cross_entropy_with_logits(input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction)
+
+
+class KLDivLoss(_Loss):
+    """The Kullback-Leibler divergence of log-probabilities from probabilities. See `minigrad.nn.functional.kl_div`.
+
+    Mirrors ``torch.nn.KLDivLoss``.
+
+    >>> nn.KLDivLoss(reduction="sum")(mg.tensor([0.5, 0.5]).log(), mg.tensor([1., 0.]))
+    tensor(0.6931)
+    """
+
+    def __init__(self, size_average=None, reduce=None, reduction="mean", log_target=False):
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input, target):
+        return F.kl_div(input, target, log_target=self.log_target, reduction=self.reduction)
+
+
+class GaussianNLLLoss(_Loss):
+    """The negative log likelihood of normal distributions. See `minigrad.nn.functional.gaussian_nll_loss`.
+
+    Mirrors ``torch.nn.GaussianNLLLoss``.
+
+    >>> nn.GaussianNLLLoss()(mg.tensor([1.]), mg.tensor([3.]), mg.tensor([4.]))
+    tensor(1.1931)
+    """
+
+    def __init__(self, *, full=False, eps=1e-6, reduction="mean"):
+        super().__init__(reduction=reduction)
+        self.full = full
+        self.eps = eps
+
+    def forward(self, input, target, var):
+        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+
+
+class PoissonNLLLoss(_Loss):
+    """The negative log likelihood of Poisson distributions. See `minigrad.nn.functional.poisson_nll_loss`.
+
+    Mirrors ``torch.nn.PoissonNLLLoss``.
+
+    >>> nn.PoissonNLLLoss()(mg.tensor([0.]), mg.tensor([2.]))
+    tensor(1.)
+    """
+
+    def __init__(self, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+
+    def forward(self, log_input, target):
+        return F.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps,
+                                  reduction=self.reduction)
+
+
+class CosineEmbeddingLoss(_Loss):
+    """Pairs whose angle is to be small, or large. See `minigrad.nn.functional.cosine_embedding_loss`.
+
+    Mirrors ``torch.nn.CosineEmbeddingLoss``.
+
+    >>> nn.CosineEmbeddingLoss()(mg.tensor([[3., 4.]]), mg.tensor([[4., 3.]]), mg.tensor([1.]))
+    tensor(0.0400)
+    """
+
+    def __init__(self, margin=0.0, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1, input2, target):
+        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class TripletMarginLoss(_Loss):
+    """Anchors that are to be nearer to one tensor than to another. See `minigrad.nn.functional.triplet_margin_loss`.
+
+    Mirrors ``torch.nn.TripletMarginLoss``.
+
+    >>> nn.TripletMarginLoss(4.)(mg.tensor([0.]), mg.tensor([1.]), mg.tensor([3.]))
+    tensor(2.)
+    """
+
+    def __init__(self, margin=1.0, p=2.0, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        if margin <= 0:
+            raise TensorValueError("MG-E332", f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
+        self.margin = margin
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+
+    def forward(self, anchor, positive, negative):
+        return F.triplet_margin_loss(anchor, positive, negative, self.margin, self.p, self.eps, self.swap, reduction=self.reduction)
+
+
+class MarginRankingLoss(_Loss):
+    """Pairs of numbers, one of which is to be larger. See `minigrad.nn.functional.margin_ranking_loss`.
+
+    Mirrors ``torch.nn.MarginRankingLoss``.
+
+    >>> nn.MarginRankingLoss()(mg.tensor([1.]), mg.tensor([3.]), mg.tensor([1.]))
+    tensor(2.)
+    """
+
+    def __init__(self, margin=0.0, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1, input2, target):
+        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class HingeEmbeddingLoss(_Loss):
+    """Distances that are to be small, or large. See `minigrad.nn.functional.hinge_embedding_loss`.
+
+    Mirrors ``torch.nn.HingeEmbeddingLoss``.
+
+    >>> nn.HingeEmbeddingLoss()(mg.tensor([0.25, 0.25]), mg.tensor([1., -1.]))
+    tensor(0.5000)
+    """
+
+    def __init__(self, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input, target):
+        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+
+class SoftMarginLoss(_Loss):
+    """log(1 + e^(-y x)). See `minigrad.nn.functional.soft_margin_loss`.
+
+    Mirrors ``torch.nn.SoftMarginLoss``.
+
+    >>> nn.SoftMarginLoss()(mg.tensor([0.]), mg.tensor([1.]))
+    tensor(0.6931)
+    """
+
+    def forward(self, input, target):
+        return F.soft_margin_loss(input, target, reduction=self.reduction)

@@ -1,0 +1,123 @@
+"""Layers that normalise over the last dimensions, or over groups of channels. Mirrors ``torch/nn/modules/normalization.py``."""
+
+from minigrad.creation import empty
+from minigrad.errors import TensorValueError
+from minigrad.nn import functional as F
+from minigrad.nn import init
+from minigrad.nn.modules.module import Module
+from minigrad.nn.parameter import Parameter
+
+__all__ = ["GroupNorm", "LayerNorm", "RMSNorm"]
+
+
+def reset(module):
+    """Weight 1 and bias 0, where they are there."""
+    if module.weight is not None:
+        init.ones_(module.weight)
+    if getattr(module, "bias", None) is not None:
+        init.zeros_(module.bias)
+
+
+def parameter(module, name, wanted, shape, device, dtype):
+    """Register a parameter, or None."""
+    module.register_parameter(name, Parameter(empty(shape, device=device, dtype=dtype)) if wanted else None)
+
+
+class LayerNorm(Module):
+    """(x - mean) / √(variance + ε) weight + bias, over the last dimensions. See `minigrad.nn.functional.layer_norm`.
+
+    Args:
+        normalized_shape (int or sequence): the last dimensions.
+        eps (float): ε.
+        elementwise_affine (bool): whether there are weight, which begins as 1, and bias, as 0.
+        bias (bool): whether there is a bias.
+        device, dtype (optional): of the parameters.
+
+    Mirrors ``torch.nn.LayerNorm``.
+
+    >>> nn.LayerNorm(2)(mg.tensor([[1., 3.]])).shape
+    minigrad.Size([1, 2])
+    """
+
+    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        parameter(self, "weight", elementwise_affine, self.normalized_shape, device, dtype)
+        parameter(self, "bias", elementwise_affine and bias, self.normalized_shape, device, dtype)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Weight 1 and bias 0."""
+        reset(self)
+
+    def forward(self, input):
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self):
+        return (f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+                f"bias={self.bias is not None}")
+
+
+class RMSNorm(Module):
+    """x / √(mean of x² + ε) weight, over the last dimensions. See `minigrad.nn.functional.rms_norm`.
+
+    Mirrors ``torch.nn.RMSNorm``.
+
+    >>> nn.RMSNorm(2)(mg.tensor([[1., 3.]])).shape
+    minigrad.Size([1, 2])
+    """
+
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
+        super().__init__()
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        parameter(self, "weight", elementwise_affine, self.normalized_shape, device, dtype)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Weight 1."""
+        reset(self)
+
+    def forward(self, input):
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self):
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(Module):
+    """(x - mean) / √(variance + ε) weight + bias, over groups of channels. See `minigrad.nn.functional.group_norm`.
+
+    Mirrors ``torch.nn.GroupNorm``.
+
+    Raises:
+        ValueError: the channels cannot be divided into groups of one size.
+
+    >>> nn.GroupNorm(2, 4)(mg.ones(1, 4, 3)).shape
+    minigrad.Size([1, 4, 3])
+    """
+
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *, bias=True):
+        super().__init__()
+        if num_channels % num_groups:
+            raise TensorValueError("MG-E332", f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        parameter(self, "weight", affine, num_channels, device, dtype)
+        parameter(self, "bias", affine and bias, num_channels, device, dtype)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Weight 1 and bias 0."""
+        reset(self)
+
+    def forward(self, input):
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self):
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"

@@ -1,0 +1,204 @@
+"""Padding as layers: `minigrad.nn.functional.pad` of the last 1, 2 or 3 dimensions. Mirrors ``torch/nn/modules/padding.py``."""
+
+from minigrad.nn import functional as F
+from minigrad.nn.modules.module import Module
+
+__all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d",
+           "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d",
+           "ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]
+
+
+class _Pad(Module):
+    """The same at all ends, or a number for each, from the last dimension on."""
+
+    dims = 1
+    mode = "constant"
+
+    def __init__(self, padding):
+        super().__init__()
+        self.padding = (padding,) * (2 * self.dims) if isinstance(padding, int) else tuple(padding)
+
+    def forward(self, input):
+        return F.pad(input, self.padding, self.mode)
+
+    def extra_repr(self):
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad):
+    def __init__(self, padding, value):
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input):
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self):
+        return f"padding={self.padding}, value={self.value}"
+
+
+class _ZeroPad(_ConstantPad):
+    def __init__(self, padding):
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self):
+        return f"{self.padding}"
+
+
+class ConstantPad1d(_ConstantPad):
+    """`value` around the last dimension. Mirrors ``torch.nn.ConstantPad1d``.
+
+    >>> nn.ConstantPad1d(1, 7.)(mg.ones(1, 2)).shape
+    minigrad.Size([1, 4])
+    """
+
+    dims = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """`value` around the last 2 dimensions. Mirrors ``torch.nn.ConstantPad2d``.
+
+    >>> nn.ConstantPad2d(1, 7.)(mg.ones(1, 2, 2)).shape
+    minigrad.Size([1, 4, 4])
+    """
+
+    dims = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """`value` around the last 3 dimensions. Mirrors ``torch.nn.ConstantPad3d``.
+
+    >>> nn.ConstantPad3d(1, 7.)(mg.ones(1, 2, 2, 2)).shape
+    minigrad.Size([1, 4, 4, 4])
+    """
+
+    dims = 3
+
+
+class ZeroPad1d(_ZeroPad):
+    """Zeros around the last dimension. Mirrors ``torch.nn.ZeroPad1d``.
+
+    >>> nn.ZeroPad1d(1)(mg.ones(1, 2)).shape
+    minigrad.Size([1, 4])
+    """
+
+    dims = 1
+
+
+class ZeroPad2d(_ZeroPad):
+    """Zeros around the last 2 dimensions. Mirrors ``torch.nn.ZeroPad2d``.
+
+    >>> nn.ZeroPad2d(1)(mg.ones(1, 2, 2)).shape
+    minigrad.Size([1, 4, 4])
+    """
+
+    dims = 2
+
+
+class ZeroPad3d(_ZeroPad):
+    """Zeros around the last 3 dimensions. Mirrors ``torch.nn.ZeroPad3d``.
+
+    >>> nn.ZeroPad3d(1)(mg.ones(1, 2, 2, 2)).shape
+    minigrad.Size([1, 4, 4, 4])
+    """
+
+    dims = 3
+
+
+class ReflectionPad1d(_Pad):
+    """A mirror image around the last dimension. Mirrors ``torch.nn.ReflectionPad1d``.
+
+    >>> nn.ReflectionPad1d(1)(mg.ones(1, 2)).shape
+    minigrad.Size([1, 4])
+    """
+
+    dims = 1
+    mode = "reflect"
+
+
+class ReflectionPad2d(_Pad):
+    """A mirror image around the last 2 dimensions. Mirrors ``torch.nn.ReflectionPad2d``.
+
+    >>> nn.ReflectionPad2d(1)(mg.ones(1, 2, 2)).shape
+    minigrad.Size([1, 4, 4])
+    """
+
+    dims = 2
+    mode = "reflect"
+
+
+class ReflectionPad3d(_Pad):
+    """A mirror image around the last 3 dimensions. Mirrors ``torch.nn.ReflectionPad3d``.
+
+    >>> nn.ReflectionPad3d(1)(mg.ones(1, 2, 2, 2)).shape
+    minigrad.Size([1, 4, 4, 4])
+    """
+
+    dims = 3
+    mode = "reflect"
+
+
+class ReplicationPad1d(_Pad):
+    """The outermost numbers around the last dimension. Mirrors ``torch.nn.ReplicationPad1d``.
+
+    >>> nn.ReplicationPad1d(1)(mg.ones(1, 2)).shape
+    minigrad.Size([1, 4])
+    """
+
+    dims = 1
+    mode = "replicate"
+
+
+class ReplicationPad2d(_Pad):
+    """The outermost numbers around the last 2 dimensions. Mirrors ``torch.nn.ReplicationPad2d``.
+
+    >>> nn.ReplicationPad2d(1)(mg.ones(1, 2, 2)).shape
+    minigrad.Size([1, 4, 4])
+    """
+
+    dims = 2
+    mode = "replicate"
+
+
+class ReplicationPad3d(_Pad):
+    """The outermost numbers around the last 3 dimensions. Mirrors ``torch.nn.ReplicationPad3d``.
+
+    >>> nn.ReplicationPad3d(1)(mg.ones(1, 2, 2, 2)).shape
+    minigrad.Size([1, 4, 4, 4])
+    """
+
+    dims = 3
+    mode = "replicate"
+
+
+class CircularPad1d(_Pad):
+    """The numbers of the other end around the last dimension. Mirrors ``torch.nn.CircularPad1d``.
+
+    >>> nn.CircularPad1d(1)(mg.ones(1, 2)).shape
+    minigrad.Size([1, 4])
+    """
+
+    dims = 1
+    mode = "circular"
+
+
+class CircularPad2d(_Pad):
+    """The numbers of the other end around the last 2 dimensions. Mirrors ``torch.nn.CircularPad2d``.
+
+    >>> nn.CircularPad2d(1)(mg.ones(1, 2, 2)).shape
+    minigrad.Size([1, 4, 4])
+    """
+
+    dims = 2
+    mode = "circular"
+
+
+class CircularPad3d(_Pad):
+    """The numbers of the other end around the last 3 dimensions. Mirrors ``torch.nn.CircularPad3d``.
+
+    >>> nn.CircularPad3d(1)(mg.ones(1, 2, 2, 2)).shape
+    minigrad.Size([1, 4, 4, 4])
+    """
+
+    dims = 3
+    mode = "circular"

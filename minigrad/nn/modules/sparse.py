@@ -1,0 +1,88 @@
+"""Tables whose rows are looked up. Mirrors ``torch/nn/modules/sparse.py``."""
+
+from minigrad.autograd.grad_mode import no_grad
+from minigrad.creation import empty
+from minigrad.errors import AutogradAssertionError
+from minigrad.nn import functional as F
+from minigrad.nn import init
+from minigrad.nn.modules.module import Module
+from minigrad.nn.parameter import Parameter
+
+__all__ = ["Embedding"]
+
+
+class Embedding(Module):
+    """A row of a table for each number. See `minigrad.nn.functional.embedding`.
+
+    Args:
+        num_embeddings (int): the rows.
+        embedding_dim (int): the size of a row.
+        padding_idx (int, optional): a row that is 0 at first and gets no gradient.
+        max_norm, norm_type, scale_grad_by_freq, sparse: see the function.
+        device, dtype (optional): of the table, which begins normal with variance 1.
+
+    Mirrors ``torch.nn.Embedding``.
+
+    Raises:
+        AssertionError: `padding_idx` is no row.
+
+    >>> nn.Embedding(10, 3)(mg.tensor([[1, 2], [4, 4]])).shape
+    minigrad.Size([2, 2, 3])
+    """
+
+    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
+                 sparse=False, _weight=None, _freeze=False, device=None, dtype=None):
+        super().__init__()
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise AutogradAssertionError("MG-E332", "Padding_idx must be within num_embeddings",
+                                             expected=f"below {num_embeddings}", found=str(padding_idx))
+            padding_idx %= num_embeddings
+        self.padding_idx = padding_idx
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
+        if _weight is not None:
+            if list(_weight.shape) != [num_embeddings, embedding_dim]:
+                raise AutogradAssertionError("MG-E332", "Shape of weight does not match num_embeddings and embedding_dim")
+            self.weight = Parameter(_weight, requires_grad=not _freeze)
+        else:
+            self.weight = Parameter(empty(num_embeddings, embedding_dim, device=device, dtype=dtype), requires_grad=not _freeze)
+            self.reset_parameters()
+
+    def reset_parameters(self):
+        """Draw the table anew."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    def forward(self, input):
+        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq,
+                           self.sparse)
+
+    def extra_repr(self):
+        said = [str(self.num_embeddings), str(self.embedding_dim)]
+        for name, usual in (("padding_idx", None), ("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False)):
+            if getattr(self, name) != usual:
+                said.append(f"{name}={getattr(self, name)}")
+        return ", ".join(said) + (", sparse=True" if self.sparse else "")
+
+    @classmethod
+    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
+                        sparse=False):
+        """A layer with this table, which does not learn unless `freeze` is False.
+
+        Raises:
+            AssertionError: the table is no matrix.
+
+        >>> nn.Embedding.from_pretrained(mg.tensor([[1., 2.]]))(mg.tensor(0))
+        tensor([1., 2.])
+        """
+        if embeddings.ndim != 2:
+            raise AutogradAssertionError("MG-E332", "Embeddings parameter is expected to be 2-dimensional")
+        return cls(*embeddings.shape, padding_idx=padding_idx, max_norm=max_norm, norm_type=norm_type,
+                   scale_grad_by_freq=scale_grad_by_freq, sparse=sparse, _weight=embeddings, _freeze=freeze)

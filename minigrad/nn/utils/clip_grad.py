@@ -1,0 +1,127 @@
+"""Gradients that are too large, made smaller: all by one factor, or each number by itself.
+
+Pascanu et al., "On the difficulty of training recurrent neural networks", 2013. Mirrors ``torch/nn/utils/clip_grad.py``.
+"""
+
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+
+import math
+
+from minigrad.autograd.grad_mode import no_grad
+from minigrad.creation import tensor
+from minigrad.errors import MinigradError
+from minigrad.ops import abs, amax, clamp, ne, pow, stack, sum
+from minigrad.tensor import Tensor
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+
+
+class NonFiniteNorm(MinigradError, RuntimeError):
+    """A norm is infinite or no number, where that is an error."""
+
+
+def gradients(parameters):
+    """The gradients of one parameter or of many, of those that have one."""
+    parameters = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [p.grad for p in parameters if p.grad is not None]
+
+
+def vector_norm(x, order):
+    """(Σ |x|ᵖ)^(1/p): of all numbers of a tensor."""
+    if order == math.inf:
+        return amax(abs(x))
+    if order == 0:
+        return sum(ne(x, 0).to(x.dtype))
+    return sum(x * x).sqrt() if order == 2 else pow(sum(pow(abs(x), order)), 1.0 / order)
+
+
+def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """The norm of all numbers of the tensors together, as of one long vector.
+
+    Args:
+        tensors (Tensor or iterable of Tensor)
+        norm_type (float): p; ``inf`` for the largest.
+        error_if_nonfinite (bool): raise if it is infinite or nan.
+        foreach: accepted as in PyTorch.
+
+    Mirrors ``torch.nn.utils.get_total_norm``.
+
+    Raises:
+        RuntimeError: the norm is not finite, with `error_if_nonfinite`.
+
+    >>> nn.utils.get_total_norm([mg.tensor([3.]), mg.tensor([4.])])
+    tensor(5.)
+    """
+    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if not tensors:
+        return tensor(0.0)
+    order = float(norm_type)
+    total = vector_norm(stack([vector_norm(t, order) for t in tensors]), order)
+    if error_if_nonfinite and not math.isfinite(total.item()):
+        raise NonFiniteNorm("MG-E331", f"The total norm of order {order} for gradients from `parameters` is non-finite, so it "
+                            "cannot be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+                            "`error_if_nonfinite=False`", found=f"a norm of {total.item()}")
+    return total
+
+
+def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
+    """Multiply the gradients by max_norm / total_norm, if that is below 1.
+
+    Mirrors ``torch.nn.utils.clip_grads_with_norm_``.
+
+    >>> w = mg.tensor([1.], requires_grad=True)
+    >>> (w * 10).sum().backward()
+    >>> nn.utils.clip_grads_with_norm_(w, 1.0, mg.tensor(20.0)); w.grad
+    tensor([0.5000])
+    """
+    with no_grad():
+        factor = clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
+        for grad in gradients(parameters):
+            grad.mul_(factor.to(grad.dtype))
+
+
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """Make all gradients smaller by one factor, so that their norm together is at most `max_norm`.
+
+    Args:
+        parameters (Tensor or iterable of Tensor): whose gradients are overwritten.
+        max_norm (float)
+        norm_type (float): p; ``inf`` for the largest.
+        error_if_nonfinite (bool): raise if the norm is infinite or nan. Nothing has been changed then.
+        foreach: accepted as in PyTorch.
+
+    Returns:
+        The norm before, a tensor.
+
+    Mirrors ``torch.nn.utils.clip_grad_norm_``.
+
+    Raises:
+        RuntimeError: the norm is not finite, with `error_if_nonfinite`.
+
+    >>> w = mg.tensor([3., 4.], requires_grad=True)
+    >>> (w * w / 2).sum().backward()
+    >>> nn.utils.clip_grad_norm_([w], 1.0), w.grad
+    (tensor(5.), tensor([0.6000, 0.8000]))
+    """
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    with no_grad():
+        total = get_total_norm(gradients(parameters), norm_type, error_if_nonfinite, foreach)
+        clip_grads_with_norm_(parameters, max_norm, total, foreach)
+    return total
+
+
+def clip_grad_value_(parameters, clip_value, foreach=None):
+    """Bring every number of the gradients into [-clip_value, clip_value].
+
+    Mirrors ``torch.nn.utils.clip_grad_value_``.
+
+    >>> w = mg.tensor([3., 0.5], requires_grad=True)
+    >>> (w * w / 2).sum().backward()
+    >>> nn.utils.clip_grad_value_([w], 1.0); w.grad
+    tensor([1.0000, 0.5000])
+    """
+    limit = float(clip_value)
+    with no_grad():
+        for grad in gradients(parameters):
+            grad.clamp_(-limit, limit)

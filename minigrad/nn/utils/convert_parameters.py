@@ -1,0 +1,36 @@
+"""All parameters as one vector, and back. Mirrors ``torch/nn/utils/convert_parameters.py``."""
+
+from minigrad.ops import cat, reshape
+
+__all__ = ["parameters_to_vector", "vector_to_parameters"]
+
+
+def parameters_to_vector(parameters):
+    """One vector of the numbers of all parameters, one after the other.
+
+    Mirrors ``torch.nn.utils.parameters_to_vector``.
+
+    >>> nn.utils.parameters_to_vector([mg.zeros(2), mg.ones(1, 1)])
+    tensor([0., 0., 1.])
+    """
+    return cat([reshape(p, (-1,)) for p in parameters])
+
+
+def vector_to_parameters(vec, parameters):
+    """Overwrite the parameters with the numbers of one vector, in the same order.
+
+    Mirrors ``torch.nn.utils.vector_to_parameters``.
+
+    Raises:
+        TypeError: `vec` is no tensor.
+
+    >>> a = mg.zeros(2)
+    >>> nn.utils.vector_to_parameters(mg.tensor([1., 2.]), [a]); a
+    tensor([1., 2.])
+    """
+    if not hasattr(vec, "numel"):
+        raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
+    at = 0
+    for p in parameters:
+        p.data = vec[at:at + p.numel()].view_as(p).data
+        at += p.numel()

@@ -1,0 +1,132 @@
+"""Schedules made of schedules: one after the other, or all at once. Mirrors ``torch/optim/lr_scheduler.py``."""
+
+from bisect import bisect_right
+
+from minigrad.optim._plateau import ReduceLROnPlateau
+from minigrad.optim._scheduler import LRScheduler, check
+
+__all__ = ["ChainedScheduler", "SequentialLR"]
+
+
+class _Several(LRScheduler):
+    """A schedule that has others, in `_schedulers`."""
+
+    def _check(self, schedulers, optimizer):
+        name = type(self).__name__
+        for i, scheduler in enumerate(schedulers):
+            check(hasattr(scheduler, "optimizer"), f"{name} at index {i} should have `optimizer` as its attribute.")
+            check(not isinstance(scheduler, ReduceLROnPlateau),
+                  f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when "
+                  f"calling `step`, but got one at index {i} in the given schedulers sequence.")
+            check(scheduler.optimizer is optimizer,
+                  f"{name} expects all schedulers to belong to the same optimizer, but got scheduler {type(scheduler).__name__} at "
+                  f"index {i} has another.")
+
+    def state_dict(self):
+        """All attributes but the optimizer, and the states of the schedules."""
+        state = {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "_schedulers")}
+        return {**state, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
+
+    def load_state_dict(self, state_dict):
+        """Take over what `state_dict` gave."""
+        for scheduler, state in zip(self._schedulers, state_dict["_schedulers"]):
+            scheduler.load_state_dict(state)
+        self.__dict__.update({name: value for name, value in state_dict.items() if name != "_schedulers"})
+
+
+class SequentialLR(_Several):
+    """One schedule after the other: a warm-up, then a decay. Mirrors ``torch.optim.lr_scheduler.SequentialLR``.
+
+    Args:
+        optimizer (Optimizer)
+        schedulers (list): schedules of this optimizer.
+        milestones (list of int): at which epochs the next one begins, one fewer than schedules.
+        last_epoch (int): see `LRScheduler`.
+
+    Raises:
+        ValueError: there are no schedules, not one milestone fewer, or one is of another optimizer or a `ReduceLROnPlateau`.
+
+    >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1.)
+    >>> warm = mg.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> decay = mg.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> mg.optim.lr_scheduler.SequentialLR(optimizer, [warm, decay], milestones=[2]).get_last_lr()
+    [0.5]
+    """
+
+    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+        check(len(schedulers) >= 1, "SequentialLR expects at least one scheduler, but got no scheduler.")
+        self._check(schedulers, optimizer)
+        check(len(milestones) == len(schedulers) - 1,
+              "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but "
+              f"got number of schedulers {len(schedulers)} and the number of milestones to be equal to {len(milestones)}")
+        self._schedulers = schedulers
+        self._milestones = milestones
+        self.last_epoch = last_epoch + 1
+        self.optimizer = optimizer
+        for group in optimizer.param_groups:        # every schedule has made its first step: take that back,
+            group["lr"] = group["initial_lr"]
+        for scheduler in schedulers:
+            undo(scheduler)
+        schedulers[0].step()                        # and let the first one make it
+        self._last_lr = schedulers[0].get_last_lr()
+
+    def step(self):
+        """Go to the next epoch."""
+        self.last_epoch += 1
+        i = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[i]
+        if i > 0 and self._milestones[i - 1] == self.last_epoch:
+            begin(scheduler)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+class ChainedScheduler(_Several):
+    """All schedules at once, each from what the one before has set. Mirrors ``torch.optim.lr_scheduler.ChainedScheduler``.
+
+    Raises:
+        ValueError: there are no schedules, or one is of another optimizer or a `ReduceLROnPlateau`.
+
+    >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1.)
+    >>> schedulers = [mg.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5) for _ in range(2)]
+    >>> scheduler = mg.optim.lr_scheduler.ChainedScheduler(schedulers)
+    >>> optimizer.step(); scheduler.step(); scheduler.get_last_lr()
+    [0.25]
+    """
+
+    def __init__(self, schedulers, optimizer=None):
+        check(len(schedulers) >= 1, "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
+        self.optimizer = schedulers[0].optimizer if optimizer is None else optimizer
+        self._check(schedulers, self.optimizer)
+        self._schedulers = schedulers
+        self._last_lr = schedulers[-1]._now()
+
+    def step(self):
+        """Go to the next epoch."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = self._schedulers[-1]._now()
+
+
+def undo(scheduler):
+    """Take the first step of a schedule back, or of all that it is made of."""
+    for inner in getattr(scheduler, "_schedulers", ()):
+        undo(inner)
+    if hasattr(scheduler, "last_epoch"):
+        scheduler.last_epoch -= 1
+        scheduler._step_count = 0
+
+
+def begin(scheduler):
+    """Go to epoch 0 of a schedule, from the learning rates with which its groups began."""
+    for inner in getattr(scheduler, "_schedulers", ())[:1]:
+        begin(inner)
+    scheduler.last_epoch = 0
+    scheduler._step_count = 1
+    if isinstance(scheduler, _Several):
+        scheduler._last_lr = scheduler._now()
+    elif hasattr(scheduler, "_get_closed_form_lr"):
+        scheduler._set(scheduler._get_closed_form_lr())
+    else:
+        scheduler._set(scheduler.get_lr())

@@ -1,0 +1,71 @@
+"""A list of samples as one batch. Mirrors ``torch/utils/data/_utils/collate.py``."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from minigrad.creation import as_tensor, tensor
+from minigrad.dtypes import float64
+from minigrad.errors import ShapeError, TensorTypeError
+from minigrad.ops import stack
+from minigrad.tensor import Tensor
+
+__all__ = ["default_collate"]
+
+
+def default_collate(batch):
+    """Tensors, arrays and numbers are stacked; in dicts, tuples and lists, each part by itself; strings stay a list.
+
+    Mirrors ``torch.utils.data.default_collate``.
+
+    Raises:
+        TypeError: a sample is of another kind.
+        RuntimeError: the samples are sequences of different lengths, or tensors of different shapes.
+
+    >>> mg.utils.data.default_collate([{"x": 1, "y": "a"}, {"x": 2, "y": "b"}])
+    {'x': tensor([1, 2]), 'y': ['a', 'b']}
+    """
+    first = batch[0]
+    if isinstance(first, Tensor):
+        return stack(list(batch), 0)
+    if isinstance(first, np.ndarray):
+        if first.dtype.kind not in "biufc":
+            raise unknown(first.dtype)
+        return stack([as_tensor(b) for b in batch], 0)
+    if isinstance(first, np.generic):
+        return as_tensor(np.array(batch))
+    if isinstance(first, float):
+        return tensor(batch, dtype=float64)
+    if isinstance(first, int):
+        return tensor(batch)
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Mapping):
+        return {key: default_collate([b[key] for b in batch]) for key in first}
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return type(first)(*[default_collate(part) for part in zip(*batch)])
+    if isinstance(first, Sequence):
+        if any(len(b) != len(first) for b in batch):
+            raise ShapeError("MG-E333", "each element in list of batch should be of equal size",
+                             found=", ".join(sorted({str(len(b)) for b in batch})) + " elements")
+        return [default_collate(part) for part in zip(*batch)]
+    raise unknown(type(first))
+
+
+def default_convert(data):
+    """A sample as it is, but with tensors in the place of arrays, and lists of tuples: what `DataLoader` does without batches."""
+    if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind in "biufc":
+        return as_tensor(data)
+    if isinstance(data, Mapping):
+        return {key: default_convert(value) for key, value in data.items()}
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*[default_convert(part) for part in data])
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        return [default_convert(part) for part in data]
+    return data
+
+
+def unknown(kind):
+    return TensorTypeError("MG-E333", "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
+                           f"found {kind}",
+                           fix="give DataLoader a collate_fn of your own")

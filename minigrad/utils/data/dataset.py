@@ -1,0 +1,160 @@
+"""Data sets: samples by number, or one after the other. Mirrors ``torch/utils/data/dataset.py``."""
+
+import math
+import warnings
+from bisect import bisect_right
+from itertools import accumulate
+
+from minigrad.errors import AutogradAssertionError, TensorValueError
+from minigrad.random import default_generator, randperm
+
+__all__ = ["ConcatDataset", "Dataset", "IterableDataset", "Subset", "TensorDataset", "random_split"]
+
+
+class Dataset:
+    """Samples by number: a subclass has ``__getitem__``, and mostly ``__len__``. Mirrors ``torch.utils.data.Dataset``.
+
+    >>> class Squares(mg.utils.data.Dataset):
+    ...     def __len__(self):
+    ...         return 4
+    ...     def __getitem__(self, i):
+    ...         return i * i
+    >>> Squares()[3]
+    9
+    """
+
+    def __getitem__(self, index):
+        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+
+    def __class_getitem__(cls, item):
+        return cls
+
+    def __add__(self, other):
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset):
+    """Samples one after the other: a subclass has ``__iter__``. Mirrors ``torch.utils.data.IterableDataset``.
+
+    >>> class Lines(mg.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(["a", "b"])
+    >>> list(Lines())
+    ['a', 'b']
+    """
+
+    def __iter__(self):
+        raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
+
+
+class TensorDataset(Dataset):
+    """Sample i is the tuple of row i of each tensor. Mirrors ``torch.utils.data.TensorDataset``.
+
+    Raises:
+        AssertionError: the tensors are not equally long.
+
+    >>> mg.utils.data.TensorDataset(mg.zeros(2, 2), mg.tensor([5, 6]))[1]
+    (tensor([0., 0.]), tensor(6))
+    """
+
+    def __init__(self, *tensors):
+        if len({t.shape[0] for t in tensors}) > 1:
+            raise AutogradAssertionError("MG-E333", "Size mismatch between tensors", expected="one number of rows",
+                                         found=", ".join(str(list(t.shape)) for t in tensors))
+        self.tensors = tensors
+
+    def __getitem__(self, index):
+        return tuple(t[index] for t in self.tensors)
+
+    def __len__(self):
+        return self.tensors[0].shape[0]
+
+
+class ConcatDataset(Dataset):
+    """One data set after the other. Mirrors ``torch.utils.data.ConcatDataset``.
+
+    Raises:
+        AssertionError: there are none, or one is an `IterableDataset`.
+
+    >>> both = mg.utils.data.ConcatDataset([[1, 2], [3]])
+    >>> len(both), both[2], both[-3]
+    (3, 3, 1)
+    """
+
+    def __init__(self, datasets):
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise AutogradAssertionError("MG-E333", "datasets should not be an empty iterable")
+        if any(isinstance(d, IterableDataset) for d in self.datasets):
+            raise AutogradAssertionError("MG-E333", "ConcatDataset does not support IterableDataset")
+        self.cumulative_sizes = list(accumulate(len(d) for d in self.datasets))
+
+    def __len__(self):
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, idx):
+        if idx < 0:
+            if -idx > len(self):
+                raise TensorValueError("MG-E333", "absolute value of index should not exceed dataset length",
+                                       expected=f"at most {len(self)}", found=str(idx))
+            idx += len(self)
+        i = bisect_right(self.cumulative_sizes, idx)
+        if i == len(self.datasets):
+            raise IndexError(f"index {idx} is out of range for {len(self)} samples")
+        return self.datasets[i][idx - (self.cumulative_sizes[i - 1] if i else 0)]
+
+
+class Subset(Dataset):
+    """Some samples of a data set, by their numbers. Mirrors ``torch.utils.data.Subset``.
+
+    >>> mg.utils.data.Subset("abc", [2, 0])[0]
+    'c'
+    """
+
+    def __init__(self, dataset, indices):
+        self.dataset = dataset
+        self.indices = indices
+
+    def __getitem__(self, idx):
+        if isinstance(idx, list):
+            return self.dataset[[self.indices[i] for i in idx]]
+        return self.dataset[self.indices[idx]]
+
+    def __len__(self):
+        return len(self.indices)
+
+
+def random_split(dataset, lengths, generator=default_generator):
+    """Subsets of these lengths that have no sample in common, drawn at random.
+
+    Args:
+        dataset (Dataset)
+        lengths (sequence): whose sum is the length of the data set; or fractions whose sum is 1, where what is left over by
+            rounding down goes to the first ones in turn.
+        generator (Generator): from which the order is drawn.
+
+    Mirrors ``torch.utils.data.random_split``.
+
+    Raises:
+        ValueError: the sum is another, or a fraction lies outside [0, 1].
+
+    >>> [len(part) for part in mg.utils.data.random_split(range(10), [0.75, 0.25])]
+    [8, 2]
+    """
+    size = len(dataset)
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        for i, part in enumerate(lengths):
+            if not 0 <= part <= 1:
+                raise TensorValueError("MG-E333", f"Fraction at index {i} is not between 0 and 1")
+        fractions, lengths = lengths, [math.floor(size * part) for part in lengths]
+        for i in range(size - sum(lengths)):
+            lengths[i % len(fractions)] += 1
+        for i, length in enumerate(lengths):
+            if not length:
+                warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=2)
+    if sum(lengths) != size:
+        raise TensorValueError("MG-E333", "Sum of input lengths does not equal the length of the input dataset!",
+                               expected=str(size), found=str(sum(lengths)))
+    order = randperm(size, generator=generator).tolist()
+    ends = list(accumulate(lengths))
+    return [Subset(dataset, order[end - length:end]) for end, length in zip(ends, lengths)]
