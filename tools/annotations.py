@@ -200,6 +200,9 @@ PARAMETERS = {
     "scaled_dot_product_attention.query": "Tensor", "scaled_dot_product_attention.key": "Tensor",
     "scaled_dot_product_attention.value": "Tensor", "attn_mask": "Tensor | None", "dropout_p": "_float", "is_causal": "_bool",
     "scaled_dot_product_attention.scale": "_float | None", "enable_gqa": "_bool",
+    **{f"{layer}.__init__.bias": "_bool" for layer in ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d",
+                                                       "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "GroupNorm")},
+    "pad.mode": "_str",
     # schedules, clipping
     "optimizer": "Optimizer", "last_epoch": "_int", "lr_lambda": "Callable[[_int], _float] | list[Callable[[_int], _float]]",
     "step_size": "_int", "gamma": "_float", "milestones": "Sequence[_int]", "factor": "_float", "total_iters": "_int",

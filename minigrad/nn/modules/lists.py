@@ -1,5 +1,7 @@
 """Modules and parameters in lists and dicts, so that they are found. Mirrors ``torch/nn/modules/container.py``."""
 
+# pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
+
 import operator
 from itertools import chain
 
