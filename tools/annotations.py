@@ -187,7 +187,7 @@ PARAMETERS = {
     "threshold.threshold": "_float", "threshold.value": "_float", "softplus.threshold": "_float",
     "Softplus.__init__.threshold": "_float", "Threshold.__init__.threshold": "_float", "Threshold.__init__.value": "_float",
     # losses, normalisation, padding, tables, lists
-    "input1": "Tensor", "input2": "Tensor", "x1": "Tensor", "x2": "Tensor", "anchor": "Tensor", "positive": "Tensor",
+    "input1": "Tensor", "input2": "Tensor", "anchor": "Tensor", "positive": "Tensor",
     "negative": "Tensor", "pos_weight": "Tensor | None", "margin": "_float", "delta": "_float", "swap": "_bool", "full": "_bool",
     "gaussian_nll_loss.full": "_bool", "gaussian_nll_loss.var": "Tensor | _float", "var": "Tensor | _float",
     "log_input": "_bool", "PoissonNLLLoss.forward.log_input": "Tensor", "log_target": "_bool", "num_features": "_int",

@@ -16,6 +16,7 @@ Mirrors the activations of ``torch/nn/functional.py`` and ``aten/src/ATen/native
 
 import math
 import warnings
+from typing import Any
 
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.ops import abs, chunk, erf, exp, expm1, log1p, reshape, sigmoid, softmax, tanh, where
@@ -270,7 +271,8 @@ def glu(input, dim=-1):
         raise ShapeError("MG-E204", f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}")
     if not input.shape[dim]:
         return activated("glu", lambda x: x * 1, input)
-    a, b = chunk(input, 2, dim)
+    halves: Any = chunk(input, 2, dim)
+    a, b = halves
     return activated("glu", lambda x: x * sigmoid(b), a)
 
 

@@ -21,7 +21,7 @@ from minigrad.ops.searching import one_hot
 __all__ = ["avg_pool2d", "conv2d", "cross_entropy", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss", "one_hot",
            "relu", "sigmoid", "softmax", "tanh"]
 for _part in (_activations, _attention, _dropout, _embedding, _losses, _normalization, _padding):
-    __all__ += _part.__all__
+    __all__ += _part.__all__    # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def relu(input, inplace=False):

@@ -179,12 +179,11 @@ class OneCycleLR(LRScheduler):
     def get_lr(self):
         t = self.last_epoch
         check(t <= self.total_steps, f"Tried to step {t} times. The specified number of total steps is {self.total_steps}")
-        begin = 0
-        for i, phase in enumerate(self._schedule_phases):
-            if t <= phase[0] or i == len(self._schedule_phases) - 1:
-                break
-            begin = phase[0]
-        end, low, high, loose, tight = phase
+        i = begin = 0
+        while t > self._schedule_phases[i][0] and i < len(self._schedule_phases) - 1:
+            begin = self._schedule_phases[i][0]
+            i += 1
+        end, low, high, loose, tight = self._schedule_phases[i]
         part = (t - begin) / (end - begin)
         if self.cycle_momentum:
             for group in self.optimizer.param_groups:
@@ -199,6 +198,7 @@ def length_of(total_steps, epochs, steps_per_epoch):
         return total_steps
     check(epochs is not None and steps_per_epoch is not None,
           "You must define either total_steps OR (epochs AND steps_per_epoch)")
+    assert epochs is not None and steps_per_epoch is not None
     check(isinstance(epochs, int) and epochs > 0, f"Expected positive integer epochs, but got {epochs}")
     check(isinstance(steps_per_epoch, int) and steps_per_epoch > 0,
           f"Expected positive integer steps_per_epoch, but got {steps_per_epoch}")

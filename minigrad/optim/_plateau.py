@@ -56,7 +56,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
-    def step(self, metrics, epoch=None):
+    def step(self, metrics, epoch=None):  # pyright: ignore[reportIncompatibleMethodOverride]
         """Look at the number of this epoch, a float or a tensor of one element, and set the learning rates."""
         current = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch

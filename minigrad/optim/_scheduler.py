@@ -86,7 +86,7 @@ class LRScheduler:
         >>> optimizer.step(); scheduler.step(); optimizer.param_groups[0]['lr']
         0.5
         """
-        if self._step_count == 1 and type(self.optimizer).step is Optimizer.step and not self.optimizer._opt_called:
+        if self._step_count == 1 and type(self.optimizer).step is Optimizer.step and not self.optimizer._opt_called:  # pyright: ignore[reportAttributeAccessIssue]
             warnings.warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them the other way round: "
                           "otherwise the first learning rate of the schedule is skipped.", UserWarning, stacklevel=2)
         self._step_count += 1
@@ -97,7 +97,7 @@ class LRScheduler:
             warnings.warn("The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible: "
                           "call `scheduler.step()` to step the scheduler.", UserWarning, stacklevel=2)
             self.last_epoch = epoch
-            values = self._get_closed_form_lr() if hasattr(self, "_get_closed_form_lr") else self.get_lr()
+            values = getattr(self, "_get_closed_form_lr", self.get_lr)()
         self._set(values)
 
     def _set(self, values):

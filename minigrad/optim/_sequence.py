@@ -1,6 +1,7 @@
 """Schedules made of schedules: one after the other, or all at once. Mirrors ``torch/optim/lr_scheduler.py``."""
 
 from bisect import bisect_right
+from typing import Any
 
 from minigrad.optim._plateau import ReduceLROnPlateau
 from minigrad.optim._scheduler import LRScheduler, check
@@ -10,6 +11,8 @@ __all__ = ["ChainedScheduler", "SequentialLR"]
 
 class _Several(LRScheduler):
     """A schedule that has others, in `_schedulers`."""
+
+    _schedulers: Any
 
     def _check(self, schedulers, optimizer):
         name = type(self).__name__
@@ -70,7 +73,7 @@ class SequentialLR(_Several):
         schedulers[0].step()                        # and let the first one make it
         self._last_lr = schedulers[0].get_last_lr()
 
-    def step(self):
+    def step(self):  # pyright: ignore[reportIncompatibleMethodOverride]
         """Go to the next epoch."""
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
@@ -102,7 +105,7 @@ class ChainedScheduler(_Several):
         self._schedulers = schedulers
         self._last_lr = schedulers[-1]._now()
 
-    def step(self):
+    def step(self):  # pyright: ignore[reportIncompatibleMethodOverride]
         """Go to the next epoch."""
         for scheduler in self._schedulers:
             scheduler.step()

@@ -22,11 +22,5 @@ from minigrad.nn.modules.sparse import *
 __all__ = ["AlphaDropout", "AvgPool2d", "Conv2d", "CrossEntropyLoss", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
            "FeatureAlphaDropout", "Flatten", "Identity", "Linear", "LogSoftmax", "MSELoss",
            "MaxPool2d", "Module", "NLLLoss", "ReLU", "Sequential", "Sigmoid", "Softmax", "Tanh", "Unflatten"]
-__all__ += batchnorm.__all__
-__all__ += distance.__all__
-__all__ += lists.__all__
-__all__ += losses.__all__
-__all__ += nonlinearity.__all__
-__all__ += normalization.__all__
-__all__ += padding.__all__
-__all__ += sparse.__all__
+for _part in (batchnorm, distance, lists, losses, nonlinearity, normalization, padding, sparse):
+    __all__ += _part.__all__    # pyright: ignore[reportAttributeAccessIssue, reportUnsupportedDunderAll]

@@ -2,7 +2,7 @@
 
 from minigrad.errors import TensorValueError
 from minigrad.nn import functional as F
-from minigrad.nn.modules.loss import _Loss
+from minigrad.nn.modules.loss import _Loss  # pyright: ignore[reportAttributeAccessIssue]
 
 __all__ = ["BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss",
            "KLDivLoss", "L1Loss", "MarginRankingLoss", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss"]

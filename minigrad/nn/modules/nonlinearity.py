@@ -4,6 +4,7 @@ Mirrors ``torch/nn/modules/activation.py``.
 """
 
 import warnings
+from typing import Any
 
 from minigrad.creation import empty
 from minigrad.errors import AutogradAssertionError
@@ -333,7 +334,7 @@ class GELU(Module):
 
     def __init__(self, approximate="none"):
         super().__init__()
-        self.approximate = approximate
+        self.approximate: Any = approximate
 
     def forward(self, input):
         return F.gelu(input, approximate=self.approximate)

@@ -12,6 +12,7 @@ Mirrors ``torch/utils/data/dataloader.py``, whose workers are processes.
 import contextlib
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from minigrad.errors import TensorValueError
 from minigrad.utils.data._collate import default_collate, default_convert
@@ -78,10 +79,10 @@ class DataLoader:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         if batch_size is not None and batch_sampler is None and not iterable:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-        self.dataset = dataset
+        self.dataset: Any = dataset
         self.batch_size = batch_size
-        self.sampler = sampler
-        self.batch_sampler = batch_sampler
+        self.sampler: Any = sampler
+        self.batch_sampler: Any = batch_sampler
         self.num_workers = num_workers
         self.collate_fn = collate_fn or (default_convert if batch_size is None and batch_sampler is None else default_collate)
         self.pin_memory, self.pin_memory_device, self.timeout = pin_memory, pin_memory_device, timeout
@@ -89,11 +90,12 @@ class DataLoader:
         self.worker_init_fn = worker_init_fn
         self.multiprocessing_context, self.persistent_workers, self.in_order = multiprocessing_context, persistent_workers, in_order
         self.generator = generator
-        self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
+        self.prefetch_factor: Any = 2 if num_workers and prefetch_factor is None else prefetch_factor
 
     def __len__(self):
+        dataset: Any = self.dataset
         if isinstance(self.dataset, IterableDataset):
-            samples = len(self.dataset)     # TypeError, as that of the data set, if it has none
+            samples = len(dataset)      # TypeError, as that of the data set, if it has none
             if self.batch_size is None:
                 return samples
             return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
