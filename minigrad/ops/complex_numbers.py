@@ -64,7 +64,7 @@ class ViewAsComplex(View):
         return as_real(g)
 
 
-@op("as_strided_parts")
+@op("as_strided_parts", "AsStrided0")
 class AsStridedParts(View):
     """z = a part of x by its strides, of whatever is complex among x and z the two parts being counted one by one"""
 

@@ -51,7 +51,8 @@ CASES = {
         "round_", "frac_")},
 }
 # Of these torch has no derivative in place, or no such method out of place: they have tests below.
-ELSEWHERE = {"asin_", "acos_", "asinh_", "acosh_", "atanh_", "addmv_", "baddbmm_", "erfinv_", "digamma_", "polygamma_", "mvlgamma_", "sgn_", "conj_physical_", "heaviside_", "floor_divide_", "logical_not_", "logical_and_", "logical_or_",
+ELSEWHERE = {"asin_", "acos_", "asinh_", "acosh_", "atanh_", "addmv_", "baddbmm_", "erfinv_", "digamma_", "polygamma_", "mvlgamma_", "sgn_",
+             "conj_physical_", "heaviside_", "floor_divide_", "put_", "scatter_reduce_", "logical_not_", "logical_and_", "logical_or_",
              "logical_xor_",
              "bitwise_and_", "bitwise_or_", "bitwise_xor_", "bitwise_not_", "eq_", "ne_", "lt_", "le_", "gt_", "ge_",
              "t_", "transpose_", "swapaxes_", "squeeze_", "unsqueeze_", "as_strided_", "resize_", "resize_as_", "set_", "copy_", "fill_",

@@ -54,6 +54,8 @@ def each_and_all(n):
 def compared(case, arrays, directions, **options):
     """The tangents of the two libraries."""
     torch = pytest.importorskip("torch")
+    if case.name == "scatter_reduce prod":
+        pytest.skip("PyTorch gives it a tangent of zeros")
     for dual in each_and_all(len(arrays)):
         found = []
         for m in (torch, mg):
