@@ -104,13 +104,14 @@ class AccumulateGrad(Node):
                 add_in_place(extra.grad, new)
             else:
                 how = STOLEN
-                mine = stolen(new, leaf) if exclusive else None
-                if current().forward:       # with its tangent
+                forward: cython.bint = current().forward        # then it keeps its tangent
+                mine = stolen(new, leaf) if exclusive and not forward else None
+                if mine is None:
                     how = COPIED
-                    mine = given.clone(new)
-                elif mine is None:
-                    how = COPIED
-                    mine = wrap(leaf._meta.backend.kernels.copy_with_layout(new._array, leaf._array), new._meta)
+                    if forward:
+                        mine = given.clone(new)
+                    else:
+                        mine = wrap(leaf._meta.backend.kernels.copy_with_layout(new._array, leaf._array), new._meta)
                 if extra.grad is None:
                     extra.grad = mine
                 else:

@@ -5,7 +5,7 @@
         y = x * x                   mul runs, then its jvp on the tangents of its inputs: y has the tangent 2 x t
         x.mul_(3)                   the tangent of x is written to as x is
 
-A tensor and its tangent together are a dual number. The tangent is kept in ``AutogradMeta.tangent``; an op whose inputs have
+A tensor and its tangent together are a dual number. The tangent is kept in ``AutogradMeta.dual``; an op whose inputs have
 none does nothing, and outside of a level nobody has one. What computes a tangent has no tangents itself (there is one level,
 and not one within another), but it is recorded like everything else: so a jvp has a backward, reverse over forward; and
 a backward of tensors that have tangents has a jvp, forward over reverse.
@@ -28,7 +28,7 @@ import cython
 from minigrad._core.given import given
 from minigrad._core.meta import DType
 from minigrad._core.state import State
-from minigrad._core.tensor import AutogradMeta, TensorBase
+from minigrad._core.tensor import AutogradMeta, Dual, TensorBase
 from minigrad.errors import AutogradNotImplementedError
 
 if not cython.compiled:
@@ -51,9 +51,9 @@ def exit_level():
     global _many
     set_dual_level(False)
     for ref in _duals:
-        extra = ref()
-        if extra is not None:
-            extra.tangent = None
+        dual = ref()
+        if dual is not None:
+            dual.tangent = None
     _duals.clear()
     _many = FEW
 
@@ -62,12 +62,26 @@ def exit_level():
 def keep(extra: AutogradMeta, tangent) -> object:
     """Put `tangent` where it belongs, and note that it is there."""
     global _many
-    extra.tangent = tangent
-    _duals.append(weak_ref(extra))
+    dual: Dual = dual_of(extra)
+    dual.tangent = tangent
+    _duals.append(weak_ref(dual))
     if len(_duals) > _many:
         _duals[:] = [ref for ref in _duals if ref() is not None]
         _many = max(FEW, 2 * len(_duals))
     return None
+
+
+def dual_of(extra):
+    """Where the tangent is, or will be: what is saved before it is computed shares this place."""
+    if extra.dual is None:
+        extra.dual = Dual()
+    return extra.dual
+
+
+@cython.cfunc
+def held(x: TensorBase) -> object:
+    """The tangent that `x` itself has."""
+    return None if x._extra is None or x._extra.dual is None else x._extra.dual.tangent
 
 
 def tangent_of(x):
@@ -75,22 +89,20 @@ def tangent_of(x):
     if not isinstance(x, TensorBase):
         return None
     tensor = cython.cast(TensorBase, x)
-    extra = tensor._extra
-    if extra is None:
-        return None
-    if extra.tangent is not None:
-        return extra.tangent
+    tangent = held(tensor)
+    if tangent is not None:
+        return tangent
     root: TensorBase = root_of(tensor)
-    if root is None or root._extra is None or root._extra.tangent is None:
+    if root is None or held(root) is None:
         return None
     state: State = current()
     enabled: cython.bint = state.forward_enabled
     state.set_modes(state.grad_enabled, state.inference, False)
     try:
-        tangent = part(root._extra.tangent, tensor, root)
+        tangent = part(held(root), tensor, root)
     finally:
         state.set_modes(state.grad_enabled, state.inference, enabled)
-    keep(extra, tangent)
+    keep(tensor._extra, tangent)
     return tangent
 
 
@@ -141,7 +153,7 @@ def set_tangent(x, tangent, in_place):
             set_tangent(root, tangent, False)
         else:
             keep(root.extras(), zeros(root, tangent._meta.dtype if root._meta.dtype is x._meta.dtype else root._meta.dtype))
-            shown = part(root._extra.tangent, x, root)
+            shown = part(held(root), x, root)
             shown.copy_(tangent)
             tangent = shown
     if not alike(tangent, x) and not overlapping(x):
@@ -177,8 +189,7 @@ def span(x: TensorBase) -> object:
     return 1 + sum([(n - 1) * step for n, step in zip(x._meta.shape, geometry(x, x)[2])]) if x._meta.numel else 0
 
 
-@cython.cfunc
-def overlapping(x: TensorBase) -> cython.bint:
+def overlapping(x):
     """Whether several elements of `x` are one number in memory, as in the result of expand()."""
     for size, stride in zip(x._meta.shape, x._array.strides):
         if size > 1 and stride == 0:

@@ -31,7 +31,7 @@ if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.apply import array_in, requires_grad
     from minigrad._core.c import references, row_by_row
-    from minigrad._core.forward import after_write, before_write, set_tangent, tangent_of
+    from minigrad._core.forward import after_write, before_write, overlapping, set_tangent, tangent_of
     from minigrad._core.intercept import below
     from minigrad._core.meta import dtype_of
     from minigrad._core.operands import broadcast_shape, on_one_device
@@ -70,11 +70,10 @@ def check_inplace(target):
 
 def check_memory(target: TensorBase):
     """Raise if several elements of `target` are one number in memory, as in the result of expand()."""
-    for size, stride in zip(target._meta.shape, target._array.strides):
-        if size > 1 and target._meta.numel and stride == 0:
-            raise AutogradError(
-                "MG-E122", "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                "location.", tensor=describe(target._meta), fix="clone() the tensor before performing the operation")
+    if target._meta.numel and overlapping(target):
+        raise AutogradError(
+            "MG-E122", "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            "location.", tensor=describe(target._meta), fix="clone() the tensor before performing the operation")
     if not target._array.flags.writeable:
         raise AutogradError("MG-E122", "the written-to tensor is on the memory of a NumPy array that is read-only",
                             tensor=describe(target._meta), fix="copy the array before making a tensor of it")

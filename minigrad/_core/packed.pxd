@@ -1,8 +1,8 @@
 from minigrad._core.accumulate cimport edge_of
-from minigrad._core.forward cimport keep, tangent_of
+from minigrad._core.forward cimport dual_of, tangent_of
 from minigrad._core.node cimport Node
 from minigrad._core.state cimport State
-from minigrad._core.tensor cimport AutogradMeta, TensorBase, wrap
+from minigrad._core.tensor cimport AutogradMeta, Dual, TensorBase, wrap
 
 cdef class PackedTensor:
     cdef object data
@@ -11,7 +11,7 @@ cdef class PackedTensor:
     cdef int number
     cdef int output
     cdef bint leaf
-    cdef AutogradMeta extra     # where the tangent is, in forward mode
+    cdef Dual dual      # where the tangent is, in forward mode
 
     cdef object value(self, Node owner)
 

@@ -17,13 +17,13 @@ import weakref
 
 import cython
 
-from minigrad._core.tensor import TensorBase
+from minigrad._core.tensor import AutogradMeta, TensorBase
 from minigrad._core.watch import watch
 from minigrad.errors import AutogradError, AutogradTypeError
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
-    from minigrad._core.forward import keep, tangent_of
+    from minigrad._core.forward import dual_of, tangent_of
     from minigrad._core.tensor import wrap
 
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
@@ -48,11 +48,12 @@ class PackedTensor:
                 node=owner.name(), fix="return the tensor that pack_hook was given, or a copy of it")
         source = cython.cast(TensorBase, data)
         if not (self.leaf or self.node is not None or self.output != NOT_AN_OUTPUT or source._node is not None
-                or source._leaf_requires_grad or self.extra is not None):
+                or source._leaf_requires_grad or self.dual is not None):
             return source
         tensor = wrap(source._array, source._meta)
-        if self.extra is not None and self.extra.tangent is not None:
-            keep(tensor.extras(), self.extra.tangent)
+        if self.dual is not None:
+            extra: AutogradMeta = tensor.extras()
+            extra.dual = self.dual
         tensor._counter = source.shared_counter()
         if self.output != NOT_AN_OUTPUT:
             tensor._node = owner
@@ -89,10 +90,10 @@ def packed(tensor, pack, unpack, output, state, shown=None):
     saved.data = data
     saved.unpack = unpack
     saved.output = output
-    saved.extra = None
+    saved.dual = None
     if state.forward:
         tangent_of(tensor)      # a view may have it from its base: now it has its own
-        saved.extra = tensor.extras()
+        saved.dual = dual_of(tensor.extras())
     saved.node = None if output != NOT_AN_OUTPUT else edge_of(tensor)
     saved.number = tensor._output_number
     saved.leaf = tensor._node is None and tensor.requires_grad

@@ -1,9 +1,10 @@
+from minigrad._core.forward cimport dual_of
 from minigrad._core.history cimport happened, saver
 from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node
 from minigrad._core.packed cimport PackedTensor, not_saved, packed
 from minigrad._core.state cimport State
-from minigrad._core.tensor cimport TensorBase, alias, wrap
+from minigrad._core.tensor cimport AutogradMeta, TensorBase, alias, wrap
 
 cdef class SavedTensor:
     cdef TensorBase data

@@ -26,10 +26,11 @@ import cython
 
 from minigrad._core.anomaly import anomaly
 from minigrad._core.packed import PackedTensor
-from minigrad._core.tensor import TensorBase
+from minigrad._core.tensor import AutogradMeta, TensorBase
 from minigrad.errors import AutogradError
 
 if not cython.compiled:
+    from minigrad._core.forward import dual_of
     from minigrad._core.history import happened, saver
     from minigrad._core.packed import not_saved, packed
     from minigrad._core.tensor import alias, wrap
@@ -87,7 +88,8 @@ def saved_output(tensor, state):
     """An alias of `tensor` without history: see Note [Saved outputs]. In forward mode its tangent is that of `tensor`."""
     data = alias(tensor)
     if state.forward:
-        data._extra = tensor.extras()
+        extra: AutogradMeta = data.extras()
+        extra.dual = dual_of(tensor.extras())
     return data
 
 
@@ -146,7 +148,9 @@ def with_history(data, owner, output):
     """The saved output `data` as the user knows it: with `owner` for its grad_fn."""
     tensor = wrap(data._array, data._meta)
     tensor._counter = data._counter
-    tensor._extra = data._extra
+    if data._extra is not None:
+        extra: AutogradMeta = tensor.extras()
+        extra.dual = data._extra.dual
     tensor._node = owner
     tensor._output_number = output
     return tensor

@@ -3,6 +3,10 @@ from minigrad._core.meta cimport Device, DType, Meta, meta_of
 from minigrad._core.node cimport Node
 from minigrad._core.version cimport VersionCounter
 
+cdef class Dual:
+    cdef public object tangent
+    cdef object __weakref__
+
 cdef class AutogradMeta:
     cdef public object grad
     cdef public object accumulator
@@ -14,10 +18,9 @@ cdef class AutogradMeta:
     cdef public TensorBase base
     cdef public Py_ssize_t base_version
     cdef public int creation
-    cdef public object tangent
+    cdef public Dual dual
     cdef public bint primal
     cdef public TensorBase root
-    cdef object __weakref__
 
 cdef class TensorBase:
     cdef readonly object _array

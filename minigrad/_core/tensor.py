@@ -30,6 +30,14 @@ if not cython.compiled:
     from minigrad._core.c import allocate, references
 
 
+@cython.cclass
+class Dual:
+    """Where the tangent of a tensor is: what a node has saved of the tensor shares this, and nothing else of it."""
+
+    def __init__(self):
+        self.tangent = None
+
+
 @cython.freelist(64)
 @cython.cclass
 class AutogradMeta:
@@ -46,7 +54,7 @@ class AutogradMeta:
         self.base = None                    # of a view: the tensor that is no view itself
         self.base_version = 0               # of a view: the version at which its node was made
         self.creation = 0                   # of a view: how it was made, see views.py
-        self.tangent = None                 # forward-mode AD, see forward.py
+        self.dual = None                    # forward-mode AD, see forward.py
         self.primal = False                 # of a view: it has no part in the tangent of its base
         self.root = None                    # of a view of such a view: that view, in whose tangent it has a part
 

@@ -286,7 +286,7 @@ class Variable(Operators):
         self._output_number = 0
         self._leaf_requires_grad = False
         if self._extra is not None:
-            self._extra.tangent = None
+            self._extra.dual = None
         return self
 
     @property

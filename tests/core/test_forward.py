@@ -564,3 +564,19 @@ def test_no_cycle_stays(m):
         assert node() is None
     finally:
         gc.enable()
+
+
+@ours
+def test_no_cycle_through_a_base(m):
+    """What a write to a view has saved of its result shares the result's tangent, and not its base, which has the write's node."""
+    with fwad(m).dual_level():
+        base = fwad(m).make_dual(leaf(m, 1.0, 2.0, 3.0), m.ones(3)) * 1
+        view = base[1:]
+        view.exp_()
+        dead = weakref.ref(base)
+    gc.disable()
+    try:
+        del base, view
+        assert dead() is None
+    finally:
+        gc.enable()
