@@ -31,13 +31,11 @@ def main():
     from benchmarks.scenarios import SCENARIOS
     from minigrad import _pure
 
-    torch.set_num_threads(1)
-    minigrad.set_num_threads(1)
     chosen = [s for s in SCENARIOS if options.only in s.name]
     results = [measure(s, minigrad, torch, options.patience)
                for s in track(chosen, "measuring", console=Console(stderr=True), transient=True)]
 
-    table = Table(title=f"minigrad {minigrad.__version__} ({_pure.mode()}) and PyTorch {torch.__version__}, one thread each",
+    table = Table(title=f"minigrad {minigrad.__version__} ({_pure.mode()}) and PyTorch {torch.__version__}, one thread each but where said",
                   box=box.MARKDOWN if options.markdown else box.SIMPLE)
     for heading in ("scenario", "minigrad", "torch", "ratio", "floor", "", "spread", "pairs"):
         table.add_column(heading, justify="left" if heading == "scenario" else "right", no_wrap=True)

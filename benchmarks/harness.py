@@ -22,12 +22,14 @@ class Scenario:
         floor: the ratio that must be reached: PyTorch's time over ours.
         make: called with a module and its name ("minigrad" or "torch"), returns the function to time.
         seconds: about how long to measure.
+        threads: how many each library may use.
     """
 
     name: str
     floor: float
     make: Callable
     seconds: float = 2.0
+    threads: int = 1
 
 
 @dataclass
@@ -56,6 +58,8 @@ def timed(run, times=1):
 
 def measure(scenario, minigrad, torch, patience=1.0):
     """Run a scenario on both and return the `Result`. `patience` multiplies the time that is spent."""
+    for library in (minigrad, torch):
+        library.set_num_threads(scenario.threads)
     ours, theirs = scenario.make(minigrad, "minigrad"), scenario.make(torch, "torch")
     for _ in range(3):
         ours()

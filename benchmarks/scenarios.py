@@ -148,6 +148,126 @@ def lenet(batch=32, size=28):
     return make
 
 
+def perceptron(batch=1, sizes=(64, 64, 10)):
+    """A training step of a small perceptron on one sample, SGD with momentum: what is timed is everything but arithmetic."""
+    inputs, labels = array((batch, sizes[0])), rng.integers(0, sizes[-1], batch)
+
+    def make(m, name):
+        m.manual_seed(0)
+        layers = []
+        for i, o in itertools.pairwise(sizes):
+            layers += [m.nn.Linear(i, o), m.nn.ReLU()]
+        model = m.nn.Sequential(*layers[:-1])
+        optimizer = m.optim.SGD(model.parameters(), lr=1e-2, momentum=0.9)
+        return training_step(m, model, optimizer, inputs, labels)
+    return make
+
+
+def gpt(batch=8, length=32, width=64, layers=2, heads=4, vocabulary=64):
+    """A training step of a small GPT: pre-norm blocks of causal attention and a perceptron with GELU, AdamW."""
+    tokens = rng.integers(0, vocabulary, (batch, length + 1))
+
+    def make(m, name):
+        nn, F = m.nn, m.nn.functional
+
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+                self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+                self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+            def forward(self, x):
+                n, t, c = x.shape
+                q, k, v = [y.view(n, t, heads, c // heads).transpose(1, 2) for y in self.qkv(self.norm1(x)).split(c, dim=2)]
+                y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+                x = x + self.proj(y.transpose(1, 2).reshape(n, t, c))
+                return x + self.mlp(self.norm2(x))
+
+        class GPT(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.token, self.place = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
+                self.blocks = nn.Sequential(*[Block() for _ in range(layers)])
+                self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
+
+            def forward(self, x):
+                x = self.token(x) + self.place(m.arange(x.shape[1]))
+                return self.head(self.norm(self.blocks(x)))
+
+        m.manual_seed(0)
+        model = GPT()
+        optimizer = m.optim.AdamW(model.parameters(), lr=1e-3)
+        x, y = m.tensor(tokens[:, :-1]), m.tensor(tokens[:, 1:])
+
+        def step():
+            optimizer.zero_grad()
+            F.cross_entropy(model(x).view(-1, vocabulary), y.reshape(-1)).backward()
+            optimizer.step()
+        return step
+    return make
+
+
+def cross_entropy(batch=256, classes=1000):
+    """The loss of a classifier, and its backward."""
+    scores, labels = array((batch, classes)), rng.integers(0, classes, batch)
+
+    def make(m, name):
+        x, y = m.tensor(scores).requires_grad_(), m.tensor(labels)
+
+        def run():
+            m.nn.functional.cross_entropy(x, y).backward()
+            x.grad = None
+        return run
+    return make
+
+
+def expression(n=1_000_000):
+    """``tanh(a*b + a)`` and its backward: as fast as memory and tanh are."""
+    left, right = array(n), array(n)
+
+    def make(m, name):
+        a, b = m.tensor(left).requires_grad_(), m.tensor(right).requires_grad_()
+        gradient = m.ones(n)
+
+        def run():
+            (a * b + a).tanh().backward(gradient)
+            a.grad = b.grad = None
+        return run
+    return make
+
+
+def views(n=20):
+    """transpose, reshape, slice, expand and cat, n times, and the backward: no arithmetic at all."""
+    x = array((4, 6))
+
+    def make(m, name):
+        start, gradient = m.tensor(x).requires_grad_(), m.ones(4, 6)
+
+        def run():
+            y = start
+            for _ in range(n):
+                y = y.transpose(0, 1).reshape(4, 6)
+                y = m.cat([y[:2], y[2:3].expand(2, 6)], 0)
+            y.backward(gradient)
+            start.grad = None
+        return run
+    return make
+
+
+def optimizer_step(kind, n=100, shape=(8, 8)):
+    """A step of an optimiser on n small parameters."""
+    values, gradients = array((n, *shape)), array((n, *shape))
+
+    def make(m, name):
+        params = [m.tensor(v).requires_grad_() for v in values]
+        for param, g in zip(params, gradients):
+            param.grad = m.tensor(g)
+        options = {"momentum": 0.9} if kind == "SGD" else {}
+        return getattr(m.optim, kind)(params, lr=1e-3, **options).step
+    return make
+
+
 def matmul(n=512):
     """A product of square matrices and its backward."""
     left, right = array((n, n)), array((n, n))
@@ -248,7 +368,15 @@ SCENARIOS = [
     Scenario("100 hooks after a node, (8,), forward + backward", 4.0, hooked("post")),
     Scenario("MLP training step, batch 64, 64-128-10, Adam", 3.0, mlp()),
     Scenario("RNN of 64 steps, batch 16, hidden 64, forward + backward", 1.5, rnn()),
-    Scenario("LeNet training step, 28x28, batch 32, SGD", 1.0, lenet()),
+    Scenario("MLP training step, batch 1, 64-64-10, SGD with momentum", 5.0, perceptron()),
+    Scenario("GPT training step, batch 8, 32 tokens, width 64, 2 layers, AdamW", 1.2, gpt()),
+    Scenario("LeNet training step, 28x28, batch 32, SGD", 1.2, lenet()),
+    Scenario("cross_entropy, 256x1000, forward + backward", 1.0, cross_entropy()),
+    Scenario("tanh(a*b + a), 1,000,000, forward + backward", 1.0, expression(), 4),
+    Scenario("the same, two threads each", 1.0, expression(), 4, threads=2),
+    Scenario("chain of 120 views and cat, (4, 6), forward + backward", 5.0, views()),
+    Scenario("step of 100 parameters (8, 8), SGD with momentum", 5.0, optimizer_step("SGD")),
+    Scenario("step of 100 parameters (8, 8), AdamW", 5.0, optimizer_step("AdamW")),
     Scenario("512x512 matmul, forward + backward", 0.9, matmul(), 4),
     Scenario("chain of 100 custom Functions, (8,), forward + backward", 2.5, function()),
     Scenario("build and free 20,000 nodes", 10.0, build_and_free(), 4),

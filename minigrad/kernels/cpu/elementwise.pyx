@@ -149,7 +149,7 @@ cdef object find_loops(int op, object ufunc):
     cdef PyUFuncObject *u = <PyUFuncObject *>ufunc
     cdef int i, kind
     for kind in range(2):
-        for i in range(u.ntypes):
+        for i in reversed(range(u.ntypes)):     # the first is NumPy's own choice; others are there for what it cannot vectorise
             if u.types[2 * i] == u.types[2 * i + 1] == (NPY_FLOAT32 if kind == 0 else NPY_FLOAT64):
                 numpy_loops[op][kind] = u.functions[i]
                 numpy_data[op][kind] = u.data[i]
