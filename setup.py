@@ -10,6 +10,7 @@ MINIGRAD_BUILD chooses between three builds:
 import importlib.util
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -31,7 +32,7 @@ def compiles(flag):
         source = Path(folder, "probe.c")
         source.write_text("int main(void) { return 0; }\n")
         try:
-            return subprocess.run([os.environ.get("CC", "cc"), flag, str(source), "-o", str(Path(folder, "probe"))],
+            return subprocess.run([*shlex.split(os.environ.get("CC", "cc")), flag, str(source), "-o", str(Path(folder, "probe"))],
                                   capture_output=True, check=False).returncode == 0
         except OSError:
             return False

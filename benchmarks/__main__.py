@@ -35,7 +35,7 @@ def main():
     results = [measure(s, minigrad, torch, options.patience)
                for s in track(chosen, "measuring", console=Console(stderr=True), transient=True)]
 
-    table = Table(title=f"minigrad {minigrad.__version__} ({_pure.mode()}) and PyTorch {torch.__version__}, one thread each but where said",
+    table = Table(title=f"minigrad {minigrad.__version__} ({_pure.mode()}) and PyTorch {torch.__version__}, one thread each",
                   box=box.MARKDOWN if options.markdown else box.SIMPLE)
     for heading in ("scenario", "minigrad", "torch", "ratio", "floor", "", "spread", "pairs"):
         table.add_column(heading, justify="left" if heading == "scenario" else "right", no_wrap=True)

@@ -18,8 +18,10 @@ import math
 import warnings
 from typing import Any
 
+from minigrad._core.apply import call
 from minigrad.errors import ShapeError, TensorValueError
-from minigrad.ops import abs, chunk, erf, exp, expm1, log1p, reshape, sigmoid, softmax, tanh, where
+from minigrad.ops import abs, chunk, exp, expm1, log1p, reshape, sigmoid, softmax, tanh, where
+from minigrad.ops.activation import Gelu
 from minigrad.ops.base import dimension, tensor_argument
 
 __all__ = ["celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "mish",
@@ -102,11 +104,9 @@ def gelu(input, *, approximate="none"):
     >>> F.gelu(mg.tensor([-1., 2.]), approximate="tanh")
     tensor([-0.1588, 1.9546])
     """
-    if approximate == "tanh":
-        return activated("gelu", lambda x: 0.5 * x * (1 + tanh(ROOT * (x + 0.044715 * x * x * x))), input)
-    if approximate != "none":
+    if approximate not in ("none", "tanh"):
         raise ShapeError("MG-E332", "approximate argument must be either none or tanh.", found=repr(approximate))
-    return activated("gelu", lambda x: 0.5 * x * (1 + erf(x * math.sqrt(0.5))), input)
+    return activated("gelu", lambda x: call(Gelu.op, (x, approximate)), input)
 
 
 def silu(input, inplace=False):

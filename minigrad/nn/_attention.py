@@ -10,11 +10,13 @@ Mirrors ``torch.nn.functional.scaled_dot_product_attention`` and ``aten/src/ATen
 
 import math
 
+from minigrad._core.apply import call
 from minigrad.creation import ones
 from minigrad.dtypes import bool_
 from minigrad.errors import ShapeError
 from minigrad.nn._dropout import dropout
 from minigrad.ops import matmul, reshape, softmax, transpose, tril, where
+from minigrad.ops.attention import Attention
 from minigrad.ops.base import tensor_argument
 
 __all__ = ["scaled_dot_product_attention"]
@@ -53,6 +55,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     if enable_gqa:
         key, value = [shared(x, query.shape[-3]) for x in (key, value)]
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if attn_mask is None and dropout_p == 0 and query.dtype.is_floating_point and fits(query, key, value):
+        return call(Attention.op, (query, key, value, factor, bool(is_causal)))[0]
     scores = matmul(query * factor, transpose(key, -2, -1))
     if is_causal:
         attn_mask = tril(ones(*scores.shape[-2:], dtype=bool_, device=query.device))
@@ -66,6 +70,12 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         nothing = (scores == -math.inf).all(-1, True)
         weights = where(nothing, 0.0, softmax(where(nothing, 0.0, scores), -1))
     return matmul(dropout(weights, dropout_p) if dropout_p > 0 else weights, value)
+
+
+def fits(query, key, value):
+    """Whether no dimension has to be broadcast."""
+    return (query.shape[:-2] == key.shape[:-2] == value.shape[:-2] and query.shape[-1] == key.shape[-1]
+            and key.shape[-2] == value.shape[-2] and query.dtype is key.dtype is value.dtype)
 
 
 def shared(x, heads):

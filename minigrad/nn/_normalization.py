@@ -15,12 +15,14 @@ Mirrors ``aten/src/ATen/native/{Normalization,layer_norm,group_norm}.cpp`` and `
 
 import math
 
+from minigrad._core.apply import call
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.dtypes import finfo
-from minigrad.errors import ShapeError, TensorValueError
+from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.nn._losses import norm
 from minigrad.ops import clamp_min, mean, reshape, rsqrt
 from minigrad.ops.base import tensor_argument
+from minigrad.ops.normalization import NativeLayerNorm
 from minigrad.ops.out import into
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]
@@ -68,16 +70,20 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     Mirrors ``torch.nn.functional.layer_norm``.
 
     Raises:
-        RuntimeError: the shapes do not fit.
+        RuntimeError: the shapes do not fit, or the dtypes differ or are no floating point ones.
 
     >>> F.layer_norm(mg.tensor([[1., 3.]]), (2,))
     tensor([[-1.0000, 1.0000]])
     """
     dims = normalized("layer_norm", input, normalized_shape, weight, bias)
+    if not input.dtype.is_floating_point:
+        raise AutogradNotImplementedError("MG-E203", f"layer_norm() is not implemented for {input.dtype.name}", fix="input.float()")
+    if any(value is not None and value.dtype is not input.dtype for value in (weight, bias)):
+        raise ShapeError("MG-E203", "layer_norm(): mixed dtype: all inputs must share same datatype.",
+                         found=", ".join(value.dtype.name for value in (input, weight, bias) if value is not None))
     if input.numel() == 0:
         return affine(input * 1, weight, bias)
-    d, _, variance = moments(input, dims)
-    return affine(d * rsqrt(variance + eps), weight, bias)
+    return call(NativeLayerNorm.op, (input, weight, bias, len(dims), eps))[0]
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):

@@ -11,7 +11,9 @@ from minigrad._core.apply import binary
 from minigrad._core.given import given
 from minigrad._core.operators import use_rules
 from minigrad.ops import (
+    activation,
     arithmetic,
+    attention,
     brackets,
     comparison,
     complex_numbers,
@@ -29,6 +31,7 @@ from minigrad.ops import (
     losses,
     masking,
     matrix,
+    normalization,
     norms,
     pointwise,
     predicates,

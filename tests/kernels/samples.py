@@ -90,7 +90,7 @@ for _names, _dtypes, _kinds in [
         ("log log1p rsqrt reciprocal", (*FLOATS, "float16"), ("positive", "special")), ("invert", (*INTEGERS, "bool"), ("any",)),
         ("floor ceil trunc round", REAL, ("any", "special")), ("exp2 expm1 tan sinh cosh atan asinh", FLOATS, ("any", "special")),
         ("isnan isinf isfinite", (*EVERY,), ("any", "special")), ("sgn", (*REAL, *COMPLEX), ("any", "special")),
-        ("signbit", REAL, ("any", "special")), ("erf erfc sinc", FLOATS, ("any", "special")), ("lgamma digamma", FLOATS, ("any",)),
+        ("signbit", REAL, ("any", "special")), ("erf erfc sinc gelu gelu_tanh", FLOATS, ("any", "special")), ("lgamma digamma", FLOATS, ("any",)),
         ("erfinv", FLOATS, ("any",)),
         ("log2 log10 acosh", FLOATS, ("positive", "special")), ("asin acos atanh", FLOATS, ("any",)),
         ("copy", EVERY, ("any",)), ("contiguous owns", EVERY, ("any",))]:
@@ -107,7 +107,7 @@ for _a, _b in PAIRS:
     for _kind in ("any", "special"):
         sample("add mul sub rsub maximum minimum", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=REAL)
         sample("eq ne lt le gt ge", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=(*REAL, "bool"))
-        sample("div relu_backward sigmoid_backward tanh_backward", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
+        sample("div relu_backward sigmoid_backward tanh_backward gelu_backward gelu_tanh_backward", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
         sample("atan2 hypot fmod remainder", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
         sample("copysign heaviside fmax fmin", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
     sample("logaddexp logaddexp2", f"{_a} {_b}", _a, _b, dtypes=FLOATS)
@@ -223,6 +223,18 @@ for _shape, _dim in [((5,), 0), ((2, 3), 0), ((2, 3), 1), ((2, 3, 4), 1), ((0, 3
         sample("softmax log_softmax", f"{_shape} {_dim} {_kind}", (_shape, _kind), dtypes=FLOATS, after=lambda x, d=_dim: (x, d))
         sample("softmax_backward log_softmax_backward", f"{_shape} {_dim} {_kind}", (_shape, _kind), (_shape, _kind), dtypes=FLOATS,
                after=lambda g, z, d=_dim: (g, z, d))
+
+for _shape in ((3, 5), (2, 3, 4), (5, 3), (2, 0, 3), (4, 130)):
+    for _scale, _causal in ((1.0, False), (0.5, True), (-2.0, True)):
+        sample("attention_weights", f"{_shape} {_scale} {_causal}", _shape, dtypes=FLOATS, after=lambda x, s=_scale, c=_causal: (x, s, c))
+for _shape, _n in (((3, 5), 1), ((2, 3, 4), 2), ((4,), 1), ((2, 1), 1), ((130, 70), 1)):
+    _inner, _stats = _shape[-_n:], (*_shape[:-_n], *[1] * _n)
+    sample("layer_norm", f"{_shape} {_n}", _shape, _inner, _inner, dtypes=FLOATS, after=lambda x, w, b, n=_n: (x, w, b, n, 1e-5))
+    sample("layer_norm", f"{_shape} {_n} plain", _shape, dtypes=FLOATS, after=lambda x, n=_n: (x, None, None, n, 1e-5))
+    sample("layer_norm_backward", f"{_shape} {_n}", _shape, _shape, _inner, _stats, (_stats, "positive"), dtypes=FLOATS,
+           after=lambda g, x, w, m, s, n=_n: (g, x, w, m, s, n))
+    sample("layer_norm_backward", f"{_shape} {_n} plain", _shape, _shape, _stats, (_stats, "positive"), dtypes=FLOATS,
+           after=lambda g, x, m, s, n=_n: (g, x, None, m, s, n))
 
 # ---- matrices, joining, indexing -----------------------------------------------------------------------------
 for _a, _b in [((2, 3), (3, 4)), ((1, 1), (1, 1)), ((2, 0), (0, 3)), ((0, 2), (2, 3)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3,

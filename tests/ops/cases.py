@@ -487,6 +487,22 @@ case("softmax dim 0", lambda m, x: x.softmax(0), (3, 2))
 case("F.softmax", lambda m, x: F(m).softmax(x, dim=-1), (2, 3))
 case("log_softmax", lambda m, x: F(m).log_softmax(x, 1), (2, 3))
 case("log_softmax dim 0", lambda m, x: m.log_softmax(x, 0), (3, 2))
+case("gelu", lambda m, x: F(m).gelu(x), (2, 3))
+case("gelu tanh", lambda m, x: F(m).gelu(x, approximate="tanh"), (2, 3))
+case("gelu of nothing", lambda m, x: F(m).gelu(x), (0, 3))
+case("layer_norm", lambda m, x, w, b: F(m).layer_norm(x, (3,), w, b), (4, 3), (3,), (3,))
+case("layer_norm plain", lambda m, x: F(m).layer_norm(x, (3,)) ** 2, (4, 3))
+case("layer_norm two dims", lambda m, x, w, b: F(m).layer_norm(x, (2, 3), w, b), (2, 2, 3), (2, 3), (2, 3))
+case("layer_norm of all", lambda m, x, w: F(m).layer_norm(x, (3, 2), w) ** 2, (3, 2), (3, 2))
+case("layer_norm transposed", lambda m, x, w, b: F(m).layer_norm(x.transpose(0, 1), (4,), w, b), (4, 3), (4,), (4,))
+case("attention", lambda m, q, k, v: F(m).scaled_dot_product_attention(q, k, v), (2, 2, 3, 4), (2, 2, 5, 4), (2, 2, 5, 3),
+     name_differs=True)
+case("attention causal", lambda m, q, k, v: F(m).scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.7),
+     (2, 3, 4), (2, 3, 4), (2, 3, 2), name_differs=True)
+case("attention causal, few keys", lambda m, q, k, v: F(m).scaled_dot_product_attention(q, k, v, is_causal=True),
+     (2, 4, 3), (2, 2, 3), (2, 2, 3), name_differs=True)
+case("attention negative scale", lambda m, q, k, v: F(m).scaled_dot_product_attention(q, k, v, scale=-0.7),
+     (3, 4), (2, 4), (2, 3), name_differs=True)
 case("nll_loss", lambda m, x: F(m).nll_loss(x, m.tensor([1, 0])), (2, 3))
 case("nll_loss weight", lambda m, x: F(m).nll_loss(x, m.tensor([1, 0, 2]), m.tensor([1.0, 2.0, 3.0], dtype=m.float64),
                                                    ignore_index=2), (3, 3))

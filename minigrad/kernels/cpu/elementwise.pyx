@@ -20,15 +20,16 @@ cdef extern from "loops.h" nogil:
     void mg_run_unary(mg_unary, const char *, char *, Py_ssize_t, int, int)
     int MG_PARALLEL
     int MG_B_add, MG_B_sub, MG_B_mul, MG_B_div, MG_B_maximum, MG_B_minimum, MG_B_relu_backward
-    int MG_B_sigmoid_backward, MG_B_tanh_backward, MG_B_rsub
-    int MG_U_neg, MG_U_sqrt, MG_U_rsqrt, MG_U_reciprocal, MG_U_abs, MG_U_relu, MG_U_square, MG_U_cube, MG_U_one_over_one_plus, MG_U_erf
-    int MG_L_exp, MG_L_log, MG_L_log1p, MG_L_sin, MG_L_cos, MG_L_tanh, MG_L_sigmoid
+    int MG_B_sigmoid_backward, MG_B_tanh_backward, MG_B_rsub, MG_B_gelu_backward, MG_B_gelu_tanh_backward
+    int MG_U_neg, MG_U_sqrt, MG_U_rsqrt, MG_U_reciprocal, MG_U_abs, MG_U_relu, MG_U_square, MG_U_cube, MG_U_erf
+    int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh
+    int MG_L_exp, MG_L_log, MG_L_log1p, MG_L_sin, MG_L_cos, MG_L_tanh
 
 cdef enum:
     VV = 0      # layouts of a binary loop, see loops.h
     VS = 1
     SV = 2
-    FUNCTIONS = 7   # as many as MG_L_...
+    FUNCTIONS = 6   # as many as MG_L_...
     FEW = 8     # up to this libm's functions are as fast as NumPy's loops
 
 
@@ -185,11 +186,7 @@ cdef object function(int op, object x, str twin):
     n = size(z)
     p = data(<ndarray>x)
     r = data(z)
-    if op == MG_L_sigmoid and n > FEW:      # 1 / (1 + exp(-x))
-        mg_unary_loops[MG_U_neg][kind](p, r, n)
-        call_loop(MG_L_exp, kind, r, r, n)
-        mg_unary_loops[MG_U_one_over_one_plus][kind](r, r, n)
-    elif n < MG_PARALLEL:
+    if n < MG_PARALLEL:
         call_loop(op, kind, p, r, n)
     else:
         with nogil:
@@ -237,6 +234,14 @@ def tanh_backward(g, z):
     return binary(MG_B_tanh_backward, g, z, "tanh_backward")
 
 
+def gelu_backward(g, x):
+    return binary(MG_B_gelu_backward, g, x, "gelu_backward")
+
+
+def gelu_tanh_backward(g, x):
+    return binary(MG_B_gelu_tanh_backward, g, x, "gelu_tanh_backward")
+
+
 def pow(x, y):
     if (type(y) is int or type(y) is float) and easy(x) >= 0:
         if y == 2:
@@ -276,6 +281,14 @@ def erf(x):
     return unary(MG_U_erf, x, "erf")
 
 
+def gelu(x):
+    return unary(MG_U_gelu, x, "gelu")
+
+
+def gelu_tanh(x):
+    return unary(MG_U_gelu_tanh, x, "gelu_tanh")
+
+
 def exp(x):
     return function(MG_L_exp, x, "exp")
 
@@ -301,7 +314,7 @@ def tanh(x):
 
 
 def sigmoid(x):
-    return function(MG_L_sigmoid, x, "sigmoid")
+    return unary(MG_U_sigmoid, x, "sigmoid")
 
 
 def accumulate(x, y):

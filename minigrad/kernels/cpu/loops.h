@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "functions.h"
 #include "simd.h"
 
 typedef void (*mg_binary)(const void *, const void *, void *, mg_size);
@@ -44,7 +45,9 @@ typedef void (*mg_unary)(const void *, void *, mg_size);
     X(relu_backward, 6, b > 0 ? a : 0.0f, b > 0 ? a : 0.0)                                         \
     X(sigmoid_backward, 7, a * ((1.0f - b) * b), a * ((1.0 - b) * b))                              \
     X(tanh_backward, 8, a * (1.0f - b * b), a * (1.0 - b * b))                                     \
-    X(rsub, 9, b - a, b - a)
+    X(rsub, 9, b - a, b - a)                                                                       \
+    X(gelu_backward, 10, a * mg_gelu_slope_f32(b), a * mg_gelu_slope_f64(b))                       \
+    X(gelu_tanh_backward, 11, a * mg_gelu_tanh_slope_f32(b), a * mg_gelu_tanh_slope_f64(b))
 
 #define MG_UNARY_TABLE(X)                                                                          \
     X(neg, 0, -a, -a)                                                                              \
@@ -55,8 +58,10 @@ typedef void (*mg_unary)(const void *, void *, mg_size);
     X(relu, 5, (a > 0 || a != a) ? a : 0.0f, (a > 0 || a != a) ? a : 0.0)                          \
     X(square, 6, a * a, a * a)                                                                     \
     X(cube, 7, a * a * a, a * a * a)                                                               \
-    X(one_over_one_plus, 8, 1.0f / (1.0f + a), 1.0 / (1.0 + a))                                    \
-    X(erf, 9, erff(a), erf(a))
+    X(erf, 8, mg_erf_of_f32(a), erf(a))                                                               \
+    X(sigmoid, 9, mg_sigmoid_of_f32(a), mg_sigmoid_of_f64(a))                                            \
+    X(gelu, 10, mg_gelu_of_f32(a), mg_gelu_of_f64(a))                                              \
+    X(gelu_tanh, 11, mg_gelu_tanh_of_f32(a), mg_gelu_tanh_of_f64(a))
 
 /* For few elements only: NumPy's vectorised versions are faster from some dozen elements on. */
 #define MG_LIBM_TABLE(X)                                                                           \
@@ -65,8 +70,7 @@ typedef void (*mg_unary)(const void *, void *, mg_size);
     X(log1p, 2, log1pf(a), log1p(a))                                                               \
     X(sin, 3, sinf(a), sin(a))                                                                     \
     X(cos, 4, cosf(a), cos(a))                                                                     \
-    X(tanh, 5, tanhf(a), tanh(a))                                                                  \
-    X(sigmoid, 6, 1.0f / (1.0f + expf(-a)), 1.0 / (1.0 + exp(-a)))
+    X(tanh, 5, tanhf(a), tanh(a))
 
 #define MG_DEFINE_BINARY(name, number, f, d) MG_BINARY_LOOPS(name, float, f32, f) MG_BINARY_LOOPS(name, double, f64, d)
 #define MG_DEFINE_UNARY(name, number, f, d) MG_UNARY_LOOPS(name, float, f32, f) MG_UNARY_LOOPS(name, double, f64, d)

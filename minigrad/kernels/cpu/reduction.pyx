@@ -1,7 +1,5 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""Sums and softmax over contiguous memory."""
-
-from libc.math cimport INFINITY, exp, expf, log, logf
+"""Sums, softmax and layer normalisation over contiguous memory. The loops over rows are in rows.h."""
 
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh
@@ -9,26 +7,31 @@ from minigrad.kernels import numpy_ref
 
 cnp.import_array()
 
+cdef extern from "rows.h" nogil:
+    double sum_row_f32 "mg_sum_row_f32"(const float *, Py_ssize_t)
+    double sum_row_f64 "mg_sum_row_f64"(const double *, Py_ssize_t)
+    void softmax_f32 "mg_softmax_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, float, Py_ssize_t)
+    void softmax_f64 "mg_softmax_f64"(const double *, double *, Py_ssize_t, Py_ssize_t, double, Py_ssize_t)
+    void log_softmax_f32 "mg_log_softmax_f32"(const float *, float *, Py_ssize_t, Py_ssize_t)
+    void log_softmax_f64 "mg_log_softmax_f64"(const double *, double *, Py_ssize_t, Py_ssize_t)
+    void softmax_backward_f32 "mg_softmax_backward_f32"(const float *, const float *, float *, Py_ssize_t, Py_ssize_t)
+    void softmax_backward_f64 "mg_softmax_backward_f64"(const double *, const double *, double *, Py_ssize_t, Py_ssize_t)
+    void log_softmax_backward_f32 "mg_log_softmax_backward_f32"(const float *, const float *, float *, Py_ssize_t, Py_ssize_t)
+    void log_softmax_backward_f64 "mg_log_softmax_backward_f64"(const double *, const double *, double *, Py_ssize_t,
+                                                                Py_ssize_t)
+    void layer_norm_f32 "mg_layer_norm_f32"(const float *, const float *, const float *, float *, float *, float *, Py_ssize_t,
+                                            Py_ssize_t, float)
+    void layer_norm_f64 "mg_layer_norm_f64"(const double *, const double *, const double *, double *, double *, double *,
+                                            Py_ssize_t, Py_ssize_t, double)
+    void layer_norm_backward_f32 "mg_layer_norm_backward_f32"(const float *, const float *, const float *, const float *,
+                                                              const float *, float *, float *, float *, Py_ssize_t, Py_ssize_t)
+    void layer_norm_backward_f64 "mg_layer_norm_backward_f64"(const double *, const double *, const double *, const double *,
+                                                              const double *, double *, double *, double *, Py_ssize_t,
+                                                              Py_ssize_t)
+
 ctypedef fused real:
     float
     double
-
-
-cdef double sum_row(const real *x, Py_ssize_t n) noexcept nogil:
-    """The sum of `n` numbers, in eight lanes of double so that it vectorises and float loses nothing."""
-    cdef double lane[8]
-    cdef double total = 0
-    cdef Py_ssize_t i, k
-    for k in range(8):
-        lane[k] = 0
-    for i in range(0, n - 7, 8):
-        for k in range(8):
-            lane[k] += x[i + k]
-    for i in range(n - n % 8, n):
-        total += x[i]
-    for k in range(8):
-        total += lane[k]
-    return total
 
 
 cdef void sum_block(const real *x, real *z, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner) noexcept nogil:
@@ -38,7 +41,10 @@ cdef void sum_block(const real *x, real *z, Py_ssize_t outer, Py_ssize_t n, Py_s
     cdef real *q
     if inner == 1:
         for o in range(outer):
-            z[o] = <real>sum_row(x + o * n, n)
+            if real is float:
+                z[o] = <real>sum_row_f32(x + o * n, n)
+            else:
+                z[o] = <real>sum_row_f64(x + o * n, n)
         return
     for o in range(outer):
         q = z + o * inner
@@ -94,136 +100,135 @@ cdef bint last_dim(object x, int dim):
     return easy(x) >= 0 and ndim(<ndarray>x) > 0 and dim == ndim(<ndarray>x) - 1 and size(<ndarray>x) > 0
 
 
-cdef void softmax_backward_rows(const real *g, const real *z, real *out, Py_ssize_t rows, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t r, i
-    cdef double total
-    for r in range(rows):
-        total = 0
-        for i in range(n):
-            total += <double>g[i] * z[i]
-        for i in range(n):
-            out[i] = z[i] * (g[i] - <real>total)
-        g += n
-        z += n
-        out += n
-
-
-cdef real top_of(const real *x, Py_ssize_t n) noexcept nogil:
-    """The largest of a row; nan if there is one."""
-    cdef real top = x[0]
-    cdef Py_ssize_t i
-    for i in range(1, n):
-        if x[i] > top or x[i] != x[i]:
-            top = x[i]
-    return top
-
-
-cdef void subtract_top(const real *x, real *z, Py_ssize_t rows, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t r, i
-    cdef real top
-    for r in range(rows):
-        top = top_of(x, n)
-        for i in range(n):
-            z[i] = x[i] - top
-        x += n
-        z += n
-
-
-cdef void divide_by_sum(real *z, Py_ssize_t rows, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t r, i
-    cdef real total
-    for r in range(rows):
-        total = <real>sum_row(z, n)
-        for i in range(n):
-            z[i] /= total
-        z += n
-
-
-cdef void subtract_log_sum(real *z, const real *e, Py_ssize_t rows, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t r, i
-    cdef real shift
-    for r in range(rows):
-        shift = <real>log(sum_row(e, n))
-        for i in range(n):
-            z[i] -= shift
-        z += n
-        e += n
-
-
-cdef void log_softmax_backward_rows(const real *g, const real *e, real *out, Py_ssize_t rows, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t r, i
-    cdef real total
-    for r in range(rows):
-        total = <real>sum_row(g, n)
-        for i in range(n):
-            out[i] = g[i] - e[i] * total
-        g += n
-        e += n
-        out += n
-
-
-cdef ndarray shifted(ndarray x):
-    """x less the largest of its row."""
-    cdef ndarray z = fresh(ndim(x), dims(x), typenum(x))
-    cdef Py_ssize_t n = dims(x)[ndim(x) - 1], rows = size(x) // n
-    if typenum(x) == NPY_FLOAT32:
-        subtract_top(<float *>data(x), <float *>data(z), rows, n)
-    else:
-        subtract_top(<double *>data(x), <double *>data(z), rows, n)
-    return z
-
-
-import numpy as np
-
-cdef object np_exp = np.exp
-
-
 def softmax(x, int dim):
     if not last_dim(x, dim):
         return numpy_ref.softmax(x, dim)
-    cdef ndarray z = shifted(x)
-    cdef Py_ssize_t n = dims(z)[dim], rows = size(z) // n
-    np_exp(z, z)
-    if typenum(z) == NPY_FLOAT32:
-        divide_by_sum(<float *>data(z), rows, n)
-    else:
-        divide_by_sum(<double *>data(z), rows, n)
+    return softmax_of(<ndarray>x, fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x)), 1, 0)
+
+
+cdef object softmax_of(ndarray x, ndarray z, double scale, Py_ssize_t queries):
+    cdef Py_ssize_t n = dims(x)[ndim(x) - 1], rows = size(x) // n
+    cdef int type_ = typenum(x)
+    cdef char *p = data(x)
+    cdef char *q = data(z)
+    with nogil:
+        if type_ == NPY_FLOAT32:
+            softmax_f32(<float *>p, <float *>q, rows, n, <float>scale, queries)
+        else:
+            softmax_f64(<double *>p, <double *>q, rows, n, scale, queries)
     return z
+
+
+def attention_weights(x, double scale, causal):
+    if ndim(<ndarray>x) < 2 or not last_dim(x, ndim(<ndarray>x) - 1) or scale <= 0:
+        return numpy_ref.attention_weights(x, scale, causal)
+    cdef ndarray a = <ndarray>x
+    return softmax_of(a, fresh(ndim(a), dims(a), typenum(a)), scale, dims(a)[ndim(a) - 2] if causal else 0)
 
 
 def log_softmax(x, int dim):
     if not last_dim(x, dim):
         return numpy_ref.log_softmax(x, dim)
-    cdef ndarray z = shifted(x)
-    cdef ndarray e = np_exp(z)
+    cdef ndarray a = <ndarray>x, z = fresh(ndim(a), dims(a), typenum(a))
     cdef Py_ssize_t n = dims(z)[dim], rows = size(z) // n
-    if typenum(z) == NPY_FLOAT32:
-        subtract_log_sum(<float *>data(z), <float *>data(e), rows, n)
-    else:
-        subtract_log_sum(<double *>data(z), <double *>data(e), rows, n)
+    cdef int type_ = typenum(a)
+    cdef char *p = data(a)
+    cdef char *q = data(z)
+    with nogil:
+        if type_ == NPY_FLOAT32:
+            log_softmax_f32(<float *>p, <float *>q, rows, n)
+        else:
+            log_softmax_f64(<double *>p, <double *>q, rows, n)
     return z
+
+
+cdef object backward_of(ndarray g, ndarray z, bint logarithm):
+    cdef ndarray out = fresh(ndim(g), dims(g), typenum(g))
+    cdef Py_ssize_t n = dims(g)[ndim(g) - 1], rows = size(g) // n
+    cdef int type_ = typenum(g)
+    cdef char *p = data(g)
+    cdef char *q = data(z)
+    cdef char *r = data(out)
+    with nogil:
+        if type_ == NPY_FLOAT32 and logarithm:
+            log_softmax_backward_f32(<float *>p, <float *>q, <float *>r, rows, n)
+        elif type_ == NPY_FLOAT32:
+            softmax_backward_f32(<float *>p, <float *>q, <float *>r, rows, n)
+        elif logarithm:
+            log_softmax_backward_f64(<double *>p, <double *>q, <double *>r, rows, n)
+        else:
+            softmax_backward_f64(<double *>p, <double *>q, <double *>r, rows, n)
+    return out
 
 
 def softmax_backward(g, z, int dim):
     if not last_dim(g, dim) or easy(z) != easy(g):
         return numpy_ref.softmax_backward(g, z, dim)
-    cdef ndarray out = fresh(ndim(<ndarray>g), dims(<ndarray>g), typenum(<ndarray>g))
-    cdef Py_ssize_t n = dims(out)[dim], rows = size(out) // n
-    if typenum(out) == NPY_FLOAT32:
-        softmax_backward_rows(<float *>data(<ndarray>g), <float *>data(<ndarray>z), <float *>data(out), rows, n)
-    else:
-        softmax_backward_rows(<double *>data(<ndarray>g), <double *>data(<ndarray>z), <double *>data(out), rows, n)
-    return out
+    return backward_of(<ndarray>g, <ndarray>z, False)
 
 
 def log_softmax_backward(g, z, int dim):
     if not last_dim(g, dim) or easy(z) != easy(g):
         return numpy_ref.log_softmax_backward(g, z, dim)
-    cdef ndarray out = fresh(ndim(<ndarray>g), dims(<ndarray>g), typenum(<ndarray>g))
-    cdef ndarray e = np_exp(z)
-    cdef Py_ssize_t n = dims(out)[dim], rows = size(out) // n
-    if typenum(out) == NPY_FLOAT32:
-        log_softmax_backward_rows(<float *>data(<ndarray>g), <float *>data(e), <float *>data(out), rows, n)
-    else:
-        log_softmax_backward_rows(<double *>data(<ndarray>g), <double *>data(e), <double *>data(out), rows, n)
-    return out
+    return backward_of(<ndarray>g, <ndarray>z, True)
+
+
+cdef bint fits(object w, object x):
+    """Whether `w` is None, or an easy array of the dtype of `x`."""
+    return w is None or easy(w) == easy(x)
+
+
+def layer_norm(x, w, b, int n_dims, double eps):
+    if easy(x) < 0 or size(<ndarray>x) == 0 or not (fits(w, x) and fits(b, x)):
+        return numpy_ref.layer_norm(x, w, b, n_dims, eps)
+    cdef ndarray a = <ndarray>x, z = fresh(ndim(a), dims(a), typenum(a)), mean, rstd
+    cdef npy_intp d[64]
+    cdef Py_ssize_t n = 1, rows = 1
+    cdef int i, lead = ndim(a) - n_dims, type_ = typenum(a)
+    for i in range(ndim(a)):
+        d[i] = dims(a)[i] if i < lead else 1
+        if i < lead:
+            rows *= dims(a)[i]
+        else:
+            n *= dims(a)[i]
+    mean, rstd = fresh(ndim(a), d, type_), fresh(ndim(a), d, type_)
+    cdef char *pw = NULL if w is None else data(<ndarray>w)
+    cdef char *pb = NULL if b is None else data(<ndarray>b)
+    cdef char *px = data(a)
+    cdef char *pz = data(z)
+    cdef char *pm = data(mean)
+    cdef char *ps = data(rstd)
+    with nogil:
+        if type_ == NPY_FLOAT32:
+            layer_norm_f32(<float *>px, <float *>pw, <float *>pb, <float *>pz, <float *>pm, <float *>ps, rows, n, <float>eps)
+        else:
+            layer_norm_f64(<double *>px, <double *>pw, <double *>pb, <double *>pz, <double *>pm, <double *>ps, rows, n, eps)
+    return z, mean, rstd
+
+
+def layer_norm_backward(g, x, w, mean, rstd, int n_dims):
+    cdef int kind = easy(x)
+    if kind < 0 or easy(g) != kind or easy(mean) != kind or easy(rstd) != kind or size(<ndarray>x) == 0 \
+            or not fits(w, x):
+        return numpy_ref.layer_norm_backward(g, x, w, mean, rstd, n_dims)
+    cdef ndarray a = <ndarray>x, m = <ndarray>mean
+    cdef int lead = ndim(a) - n_dims, type_ = typenum(a)
+    cdef Py_ssize_t rows = size(m), n = size(a) // rows
+    cdef ndarray dx = fresh(ndim(a), dims(a), type_)
+    cdef ndarray dw = zeros(n_dims, dims(a) + lead, type_, 0), db = zeros(n_dims, dims(a) + lead, type_, 0)
+    cdef char *pg = data(<ndarray>g)
+    cdef char *px = data(a)
+    cdef char *pw = NULL if w is None else data(<ndarray>w)
+    cdef char *pm = data(m)
+    cdef char *ps = data(<ndarray>rstd)
+    cdef char *pdx = data(dx)
+    cdef char *pdw = data(dw)
+    cdef char *pdb = data(db)
+    with nogil:
+        if type_ == NPY_FLOAT32:
+            layer_norm_backward_f32(<float *>pg, <float *>px, <float *>pw, <float *>pm, <float *>ps, <float *>pdx, <float *>pdw,
+                                    <float *>pdb, rows, n)
+        else:
+            layer_norm_backward_f64(<double *>pg, <double *>px, <double *>pw, <double *>pm, <double *>ps, <double *>pdx,
+                                    <double *>pdw, <double *>pdb, rows, n)
+    return dx, dw, db

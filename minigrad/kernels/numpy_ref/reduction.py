@@ -4,8 +4,8 @@ import numpy as np
 
 from minigrad.kernels.numpy_ref.elementwise import quiet
 
-__all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "log_softmax_backward", "logsumexp",
-           "prod", "softmax", "softmax_backward", "sum", "var"]
+__all__ = ["amax", "amin", "argmax", "argmin", "attention_weights", "cumprod", "cumsum", "layer_norm", "layer_norm_backward",
+           "log_softmax", "log_softmax_backward", "logsumexp", "prod", "softmax", "softmax_backward", "sum", "var"]
 
 
 @quiet
@@ -87,3 +87,29 @@ def log_softmax(x, dim):
 @quiet
 def log_softmax_backward(g, z, dim):
     return np.asarray(g - np.exp(z) * np.sum(g, dim, keepdims=True))
+
+
+@quiet
+def attention_weights(x, scale, causal):
+    x = x * x.dtype.type(scale)
+    if causal:
+        x = np.where(np.tri(*x.shape[-2:], dtype=bool), x, x.dtype.type(-np.inf))
+    return softmax(x, x.ndim - 1)
+
+
+@quiet
+def layer_norm(x, w, b, n_dims, eps):
+    dims = tuple(range(x.ndim - n_dims, x.ndim))
+    mean = np.mean(x, dims, keepdims=True)
+    rstd = 1 / np.sqrt(np.mean(np.square(x - mean), dims, keepdims=True) + x.dtype.type(eps))
+    z = (x - mean) * rstd
+    z = z if w is None else z * w
+    return np.asarray(z if b is None else z + b), np.asarray(mean), np.asarray(rstd)
+
+
+@quiet
+def layer_norm_backward(g, x, w, mean, rstd, n_dims):
+    lead, dims = tuple(range(x.ndim - n_dims)), tuple(range(x.ndim - n_dims, x.ndim))
+    y, h = (x - mean) * rstd, g if w is None else g * w
+    dx = rstd * (h - np.mean(h, dims, keepdims=True) - y * np.mean(h * y, dims, keepdims=True))
+    return np.asarray(dx), np.asarray(np.sum(g * y, lead)), np.array(np.sum(g, lead))

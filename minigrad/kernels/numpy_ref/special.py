@@ -17,7 +17,9 @@ import math
 
 import numpy as np
 
-__all__ = ["digamma", "erf", "erfc", "erfinv", "lgamma", "polygamma"]
+from minigrad.kernels.numpy_ref.elementwise import quiet
+
+__all__ = ["digamma", "erf", "erfc", "erfinv", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "lgamma", "polygamma"]
 
 # B2, B4, ... of Bernoulli
 BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330, 854513 / 138]
@@ -75,6 +77,36 @@ def erfc(x):
     i, difference = beside(np.abs(x))
     upper = np.where(np.abs(x) < LAST, tables()[1][i] - difference, 0.0)
     return np.where(np.isnan(x), x, np.where(x < 0, 2 - upper, upper))
+
+
+@quiet
+def gelu(x):
+    return np.asarray(x * normal_distribution(x))
+
+
+@quiet
+def gelu_backward(g, x):
+    return np.asarray(g * (normal_distribution(x) + x * np.exp(x * x * -0.5) * (0.5 * math.sqrt(2 / math.pi))))
+
+
+def normal_distribution(x):
+    return 0.5 * (1 + erf(x * math.sqrt(0.5)))
+
+
+@quiet
+def gelu_tanh(x):
+    return np.asarray(x / (1 + np.exp(-twice_u(x))))
+
+
+@quiet
+def gelu_tanh_backward(g, x):
+    s = 1 / (1 + np.exp(-twice_u(x)))
+    return np.asarray(g * (s + x * s * (1 - s) * math.sqrt(8 / math.pi) * (1 + 0.134145 * x * x)))
+
+
+def twice_u(x):
+    """2 u, where (1 + tanh u) / 2 = sigmoid(2 u) stands in for the normal distribution."""
+    return math.sqrt(8 / math.pi) * (x + 0.044715 * x * x * x)
 
 
 @in_float64

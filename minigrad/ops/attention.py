@@ -1,0 +1,66 @@
+"""Attention as a rule of its own: the softmax scales and masks its scores as it reads them.
+
+    S = scale Q Kᵀ          W = softmax(S), causal or not           Z = W V
+
+The weights W are an output too, so that they are saved, and so that second derivatives go through them. Flash attention
+(Dao et al., 2022) would not save but recompute them, block by block: less memory, the same numbers.
+
+Mirrors ``aten/src/ATen/native/transformers/attention.cpp``.
+"""
+
+import cython
+
+from minigrad.ops.base import Op, op
+from minigrad.ops.matrix import matmul
+from minigrad.ops.softmax import SoftmaxBackward
+from minigrad.ops.views import transpose
+
+if not cython.compiled:
+    from minigrad._core.apply import call
+
+__all__: list[str] = []
+
+
+@op("scaled_dot_product_attention", "ScaledDotProductFlashAttentionForCpu0")
+class Attention(Op):
+    """z = softmax(scale Q Kᵀ) V"""
+
+    inputs = 3
+    outputs = ("z", "weights")
+    torch_names = {"q": "query", "s": "key", "v": "value", "z": "output", "causal": "is_causal"}
+
+    def forward(k, q, s, v, scale, causal):
+        across = k.permute(s, (*range(s.ndim - 2), s.ndim - 1, s.ndim - 2))
+        weights = k.attention_weights(k.matmul(q, across), scale, causal)
+        return k.matmul(weights, v), weights
+
+    def vjp(g, needs, q, s, v, weights, scale):
+        gz, gw = g
+        dq = ds = dv = None
+        if gz is not None:
+            if needs[2]:
+                dv = matmul(transpose(weights, -2, -1), gz)
+            more = matmul(gz, transpose(v, -2, -1))
+            gw = more if gw is None else gw + more
+        if gw is not None and (needs[0] or needs[1]):
+            scores = call(SoftmaxBackward.op, (gw, weights, weights.ndim - 1))
+            if needs[0]:
+                dq = matmul(scores, s) * scale
+            if needs[1]:
+                ds = matmul(transpose(scores, -2, -1), q) * scale
+        return dq, ds, dv
+
+    def jvp(ts, q, s, v, weights, scale):
+        tq, tk, tv = ts
+        scores = z = tw = None
+        if tq is not None:
+            scores = matmul(tq, transpose(s, -2, -1)) * scale
+        if tk is not None:
+            more = matmul(q, transpose(tk, -2, -1)) * scale
+            scores = more if scores is None else scores + more
+        if scores is not None:
+            tw = call(SoftmaxBackward.op, (scores, weights, weights.ndim - 1))
+            z = matmul(tw, v)
+        if tv is not None:
+            z = matmul(weights, tv) if z is None else z + matmul(weights, tv)
+        return z, tw
