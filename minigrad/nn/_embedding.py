@@ -3,14 +3,17 @@
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
 
+from minigrad._core.apply import call
 from minigrad.autograd.grad_mode import no_grad
-from minigrad.creation import tensor
 from minigrad.errors import AutogradAssertionError, AutogradNotImplementedError, OutOfRangeError, ShapeError
 from minigrad.nn._losses import norm
-from minigrad.ops import index_select, reshape, unsqueeze, where
+from minigrad.ops import bincount, contiguous, index_select, reshape, unique, unsqueeze, where
 from minigrad.ops.base import tensor_argument
+from minigrad.ops.embedding import Embedding
 
 __all__ = ["embedding"]
+
+NONE = -2**63       # what no number is
 
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
@@ -52,26 +55,30 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
             raise AutogradAssertionError("MG-E332", "Padding_idx must be within num_embeddings", expected=f"below {rows}",
                                          found=str(padding_idx))
         padding_idx %= rows
-    numbers = reshape(input, (-1,)).long()
-    if numbers.numel() and not 0 <= numbers.min().item() <= numbers.max().item() < rows:
-        raise OutOfRangeError("MG-E301", "index out of range in self", expected=f"rows from 0 to {rows - 1}",
-                              found=f"from {numbers.min().item()} to {numbers.max().item()}")
+    numbers = contiguous(input.long())
+    outside = class_outside(numbers, rows)
+    if outside is not None:
+        raise OutOfRangeError("MG-E301", "index out of range in self", expected=f"rows from 0 to {rows - 1}", found=str(outside))
     if max_norm is not None:
         bound(weight, numbers, max_norm, norm_type)
-    z = index_select(weight, 0, numbers)
+    factor = None
     if padding_idx is not None:
-        z = where(unsqueeze(numbers == padding_idx, 1), z.detach(), z)
-    if scale_grad_by_freq:
-        listed = numbers.tolist()
-        often = tensor([listed.count(n) for n in listed], dtype=weight.dtype, device=weight.device)
-        z = z.detach() + (z - z.detach()) / unsqueeze(often, 1)
-    return reshape(z, (*input.shape, weight.shape[1]))
+        factor = unsqueeze(numbers != padding_idx, -1).to(weight.dtype)
+    if scale_grad_by_freq and numbers.numel():
+        often = bincount(reshape(numbers, (-1,)), minlength=rows)[numbers].to(weight.dtype)
+        factor = 1 / unsqueeze(often, -1) if factor is None else factor / unsqueeze(often, -1)
+    return call(Embedding.op, (weight, numbers, factor))
+
+
+def class_outside(numbers, rows):
+    """One of the numbers that is no row, or None."""
+    return numbers._meta.backend.kernels.class_outside(numbers._array, rows, NONE)
 
 
 def bound(weight, numbers, max_norm, norm_type):
     """Scale the rows with these numbers down to the norm."""
     with no_grad():
-        numbers = tensor(sorted(set(numbers.tolist())), device=weight.device).long()
+        numbers = unique(numbers)
         rows = index_select(weight, 0, numbers)
         size = norm(rows, norm_type, 1, True)
         weight.index_copy_(0, numbers, where(size > max_norm, rows * (max_norm / (size + 1e-7)), rows))

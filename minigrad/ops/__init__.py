@@ -22,6 +22,7 @@ from minigrad.ops import (
     copies,
     diagonals,
     einsum as einsums,
+    embedding,
     extrema,
     functions,
     indexing,

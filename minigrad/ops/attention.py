@@ -11,7 +11,7 @@ Mirrors ``aten/src/ATen/native/transformers/attention.cpp``.
 import cython
 
 from minigrad.ops.base import Op, op
-from minigrad.ops.matrix import matmul
+from minigrad.ops.matrix import Bmm
 from minigrad.ops.softmax import SoftmaxBackward
 from minigrad.ops.views import transpose
 
@@ -39,28 +39,33 @@ class Attention(Op):
         dq = ds = dv = None
         if gz is not None:
             if needs[2]:
-                dv = matmul(transpose(weights, -2, -1), gz)
-            more = matmul(gz, transpose(v, -2, -1))
+                dv = product(transpose(weights, -2, -1), gz)
+            more = product(gz, transpose(v, -2, -1))
             gw = more if gw is None else gw + more
         if gw is not None and (needs[0] or needs[1]):
             scores = call(SoftmaxBackward.op, (gw, weights, weights.ndim - 1))
             if needs[0]:
-                dq = matmul(scores, s) * scale
+                dq = product(scores, s) * scale
             if needs[1]:
-                ds = matmul(transpose(scores, -2, -1), q) * scale
+                ds = product(transpose(scores, -2, -1), q) * scale
         return dq, ds, dv
 
     def jvp(ts, q, s, v, weights, scale):
         tq, tk, tv = ts
         scores = z = tw = None
         if tq is not None:
-            scores = matmul(tq, transpose(s, -2, -1)) * scale
+            scores = product(tq, transpose(s, -2, -1)) * scale
         if tk is not None:
-            more = matmul(q, transpose(tk, -2, -1)) * scale
+            more = product(q, transpose(tk, -2, -1)) * scale
             scores = more if scores is None else scores + more
         if scores is not None:
             tw = call(SoftmaxBackward.op, (scores, weights, weights.ndim - 1))
-            z = matmul(tw, v)
+            z = product(tw, v)
         if tv is not None:
-            z = matmul(weights, tv) if z is None else z + matmul(weights, tv)
+            z = product(weights, tv) if z is None else z + product(weights, tv)
         return z, tw
+
+
+def product(x, y):
+    """x y, whatever batches of matrices they are; nothing is broadcast."""
+    return call(Bmm.op, (x, y))

@@ -59,7 +59,7 @@ class Mm(Linear):
 
 @op("bmm")
 class Bmm(Linear):
-    """z[i] = x[i] y[i], for batches of matrices"""
+    """z[i] = x[i] y[i], for batches of matrices, of the same dimensions"""
 
     torch_names = {"x": "self", "y": "mat2"}
 
@@ -67,10 +67,10 @@ class Bmm(Linear):
         return k.matmul(x, y)
 
     def vjp_x(g, y):
-        return call(Bmm.op, (g, conj(transpose(y, 1, 2))))
+        return call(Bmm.op, (g, conj(transpose(y, -2, -1))))
 
     def vjp_y(g, x):
-        return call(Bmm.op, (conj(transpose(x, 1, 2)), g))
+        return call(Bmm.op, (conj(transpose(x, -2, -1)), g))
 
 
 @op("mv")

@@ -6,7 +6,8 @@
     pool.pyx          arrays that are used again
     elementwise.pyx   one number at a time
     layout.pyx        gradients and layout, views
-    reduction.pyx     sums, softmax
+    reduction.pyx     sums, softmax, layer normalisation, whose loops are in rows.h
+    joining.pyx       adding slices where an index says
     convolution.pyx   convolution and pooling as matrix products
     loss.pyx          the loss of a classifier
     optim.pyx         the steps of optimisers, whose loops are in steps.h
@@ -19,7 +20,7 @@ that match or broadcast simply) and otherwise calls its twin of the same name in
 from importlib import import_module
 
 SOURCES = []
-for _name in ("pool", "elementwise", "layout", "reduction", "linear", "convolution", "loss", "optim"):
+for _name in ("pool", "elementwise", "layout", "reduction", "joining", "linear", "convolution", "loss", "optim"):
     try:
         SOURCES.append(import_module(f"minigrad.kernels.cpu.{_name}"))
     except ImportError:

@@ -28,7 +28,7 @@ cdef bint classes(object target):
 def class_outside(target, Py_ssize_t n, Py_ssize_t ignore_index):
     cdef Py_ssize_t i
     cdef cnp.int64_t *t
-    if not classes(target):
+    if type(target) is not ndarray or typenum(<ndarray>target) != cnp.NPY_INT64 or not is_contiguous(<ndarray>target):
         return numpy_ref.class_outside(target, n, ignore_index)
     t = <cnp.int64_t *>data(<ndarray>target)
     for i in range(size(<ndarray>target)):
