@@ -173,6 +173,8 @@ def call(op, args):
     The public functions have checked the arguments; here it is a programming error if they do not fit.
     """
     state = current()
+    if op.inputs == 1 and not op.variadic and state.ordinary and plain(args[0]):
+        return call_one(op, args, state)
     i: cython.Py_ssize_t
     first: TensorBase = None
     tensors: tuple = args[0] if op.variadic else args
@@ -198,17 +200,37 @@ def call(op, args):
         array = op.forward(first._meta.backend.kernels, arrays, *args[1:])
         return finish(op, state, args, tensors, array, first._meta.device)
     array = op.forward(first._meta.backend.kernels, *arrays)
-    if op.inputs == 1 and state.ordinary and plain(tensors[0]) and type(array) is not tuple and type(array) is not list:
-        out = finish_one(op, array, first._meta.device, None, tensors, DEFAULT)
-        if state.grad_enabled and op.differentiable and out._meta.dtype.differentiable:
-            edge = edge_of(first)
-            if edge is not None:
-                record(op, state, 1, 1, edge, None, (first._output_number,) if first._output_number else None,
-                       out, None, None, args)
-            elif first._view:
-                remember(op, state, args, tensors[:1], out, None)
-        return out
     return finish(op, state, args, tensors[:inputs], array, first._meta.device)
+
+
+@cython.cfunc
+def call_one(op: Primitive, args: tuple, state: State) -> object:
+    """`call` for what most ops are: one tensor, nothing special, and numbers."""
+    x = cython.cast(TensorBase, args[0])
+    kernels = x._meta.backend.kernels
+    n: cython.Py_ssize_t = len(args)
+    if n == 1:
+        array = op.forward(kernels, x._array)
+    elif n == 2:
+        array = op.forward(kernels, x._array, array_in(args[1]))
+    elif n == 3:
+        array = op.forward(kernels, x._array, array_in(args[1]), array_in(args[2]))
+    elif n == 5:        # slice
+        array = op.forward(kernels, x._array, array_in(args[1]), array_in(args[2]), array_in(args[3]), array_in(args[4]))
+    else:
+        array = op.forward(kernels, x._array, *[array_in(a) for a in args[1:]])
+    if type(array) is tuple or type(array) is list:
+        return finish(op, state, args, args[:1], array, x._meta.device)
+    out = wrap(array, meta_of(array, x._meta.device))
+    if op.view:
+        look_at(out, x, DEFAULT)
+    if state.grad_enabled and op.differentiable and out._meta.dtype.differentiable:
+        edge = edge_of(x)
+        if edge is not None:
+            record(op, state, 1, 1, edge, None, (x._output_number,) if x._output_number else None, out, None, None, args)
+        elif x._view:
+            remember(op, state, args, args[:1], out, None)
+    return out
 
 
 def array_in(argument):

@@ -194,6 +194,9 @@ class OpNode(Node):
         i: cython.int
         k: cython.int
         values = [self.value(k, history) for k in range(plan.saved)]
+        if plan.single:
+            results[0] = plan.formulas[0](grad, *values)
+            return None
         if plan.joint is not None:
             needs = tuple([node is not None and (i > 62 or (wanted >> i) & 1 != 0)
                            for i, node in enumerate(self.next_nodes())])

@@ -10,6 +10,7 @@ cdef class Plan:
     cdef bint saves_output
     cdef bint saves_operand
     cdef bint simple
+    cdef readonly bint single
     cdef bint second_first
     cdef tuple order
     cdef long long active

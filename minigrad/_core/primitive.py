@@ -110,6 +110,7 @@ class Plan:
                     if needs[k] not in names:
                         names.append(needs[k])
                     self.slots[MOST_NEEDED * i + k] = names.index(needs[k])
+        self.single = self.joint is None and op.inputs == 1     # then its formula takes all that is saved, in order
         self.active = 0
         for i in range(len(formulas)):
             if formulas[i] is not None:

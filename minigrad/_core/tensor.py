@@ -41,7 +41,7 @@ class Dual:
 @cython.freelist(64)
 @cython.cclass
 class AutogradMeta:
-    """What a leaf, a view or a hooked tensor has besides the fields of every tensor."""
+    """What a leaf, a view or a hooked tensor has besides the fields of every tensor. Compiled, all are born empty."""
 
     def __init__(self):
         self.grad = None                    # the accumulated gradient
@@ -82,7 +82,7 @@ class TensorBase:
     def extras(self):
         """The `AutogradMeta`, made now if there is none yet."""
         if self._extra is None:
-            self._extra = AutogradMeta()
+            self._extra = AutogradMeta.__new__(AutogradMeta) if cython.compiled else AutogradMeta()
         return self._extra
 
     def clear(self):

@@ -131,6 +131,7 @@ CONTRACT = {
     # views
     "view": ("x, shape", "the view of that shape, or None if the strides do not allow one"),
     "permute": ("x, dims", "dimensions reordered"),
+    "transpose": ("x, dim0, dim1", "two dimensions swapped"),
     "expand": ("x, shape", "dimensions of size 1 repeated without a copy"),
     "unsqueeze": ("x, dim", "a new dimension of size 1"),
     "select": ("x, dim, index", "one slice, without the dimension"),
@@ -166,6 +167,7 @@ CONTRACT = {
     "dot": ("x, y", "inner product of two vectors"),
     # joining and indexing
     "cat": ("xs, dim", "one after the other along dim"),
+    "into_slice": ("y, shape, dim, start, stop, step", "zeros with y in that slice"),
     "stack": ("xs, dim", "along a new dimension"),
     "gather": ("x, dim, index", "x[index] along dim, index having x's number of dimensions"),
     "scatter": ("x, dim, index, y", "a copy of x with y, an array or a number, stored at index along dim"),

@@ -12,6 +12,7 @@ Mirrors ``torch/csrc/autograd/python_variable_indexing.cpp`` and ``aten/src/ATen
 """
 
 import operator
+import sys
 
 import cython
 import numpy as np
@@ -34,12 +35,16 @@ if not cython.compiled:
 
 __all__ = ["index_put"]
 
+MOST = sys.maxsize // 2
+
 
 # ---- reading ----------------------------------------------------------------------------------------------
 
 
 def getitem(x, index):
     """``x[index]``"""
+    if type(index) is slice and cython.cast(TensorBase, x)._meta.ndim:
+        return sliced(x, 0, index, True)
     x, indices = basic(x, index)
     return x if indices is None else call(Index.op, (x, indices))
 
@@ -50,10 +55,11 @@ def basic(x, index, reading=True):
     Where nothing is left to do the view is x itself, unless it is for `reading`: ``x[...]`` and ``x[:]`` are
     new tensors.
     """
-    if type(index) is slice and x.ndim:
-        return sliced(x, 0, index, reading), None
-    if type(index) is int and x.ndim:
-        return at_index(x, 0, index), None
+    if cython.cast(TensorBase, x)._meta.ndim:
+        if type(index) is slice:
+            return sliced(x, 0, index, reading), None
+        if type(index) is int:
+            return at_index(x, 0, index), None
     items = [i if type(i) is int or type(i) is slice else as_tensor(i, x)
              for i in (index if isinstance(index, tuple) else (index,))]
     consumed = sum([1 if isinstance(i, (slice, int, np.integer)) and not isinstance(i, bool)
@@ -95,30 +101,42 @@ def basic(x, index, reading=True):
     return view, in_range(view, advanced)
 
 
-def sliced(x, dim, item, alone):
+@cython.cfunc
+def sliced(x, dim: cython.int, item, alone: cython.bint) -> object:
     """``x[..., start:stop:step, ...]``; a full slice changes nothing, and is an op only if it stands alone."""
-    if item.step is not None and operator.index(item.step) <= 0:
+    size: cython.Py_ssize_t = cython.cast(TensorBase, x)._meta.shape[dim]
+    step: cython.Py_ssize_t = bound(item.step, 1)
+    if step <= 0:
         raise TensorValueError("MG-E303", "step must be greater than zero",
                                fix="to reverse a dimension of size n, index with minigrad.arange(n - 1, -1, -1)")
-    size = x._meta.shape[dim]
-    if not (plain_bound(item.start) and plain_bound(item.stop) and plain_bound(item.step)):
-        item = slice(*[None if v is None else operator.index(v) for v in (item.start, item.stop, item.step)])
-    start, stop, step = item.indices(size)
-    if not alone and step == 1 and not item.start and (item.stop is None or item.stop >= size):     # x[-3:] is an op all the same
+    begin: cython.Py_ssize_t = bound(item.start, 0)
+    end: cython.Py_ssize_t = bound(item.stop, size)
+    if not alone and step == 1 and begin == 0 and end >= size:      # x[-3:] is an op all the same
         return x
+    start, stop = within(begin, size), within(end, size)
     return call(Slice.op, (x, dim, start, max(start, stop), step))
 
 
 @cython.cfunc
-def plain_bound(v) -> cython.bint:
-    """Whether it is what a bound of a slice nearly always is."""
-    return v is None or type(v) is int
+def bound(v, default: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """A bound of a slice, or `default` where it is None. What is too large for any tensor is cut off."""
+    if v is None:
+        return default
+    v = operator.index(v) if type(v) is not int else v
+    return max(-MOST, min(MOST, v))
+
+
+@cython.cfunc
+def within(v: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """`v` counted from the front, not beyond the ends."""
+    v = v + size if v < 0 else v
+    return 0 if v < 0 else size if v > size else v
 
 
 def at_index(x, dim, item):
     """``x[..., number, ...]``"""
-    index = operator.index(item.item() if isinstance(item, TensorBase) else item)
-    size = x.shape[dim]
+    index = item if type(item) is int else operator.index(item.item() if isinstance(item, TensorBase) else item)
+    size = cython.cast(TensorBase, x)._meta.shape[dim]
     if not -size <= index < size:
         raise OutOfRangeError("MG-E301", f"index {index} is out of bounds for dimension {dim} with size {size}",
                               fix=f"valid indices are {-size} to {size - 1}" if size else "the dimension is empty")

@@ -5,16 +5,18 @@ Mirrors ``aten/src/ATen/native/TensorShape.cpp``.
 
 import cython
 
+from minigrad._core.meta import Meta
 from minigrad._core.promotion import operands_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorTypeError
-from minigrad.ops.base import Linear, Op, View, dimension, integer, op, tensor_argument
+from minigrad.ops.base import Linear, Op, View, integer, op
 from minigrad.ops.copies import cast
 from minigrad.ops.out import into
 from minigrad.ops.views import as_shape
 
 if not cython.compiled:
     from minigrad._core.apply import call
+    from minigrad.ops.base import dimension, tensor_argument
 
 __all__ = ["cat", "chunk", "concat", "narrow", "select", "split", "stack", "unbind"]
 
@@ -37,9 +39,7 @@ class SelectBackward(Linear):
     inputs = 1
 
     def forward(k, x, shape, dim, index):
-        z = k.full(shape, 0, x.dtype)
-        k.copy_(k.select(z, dim, index), x)
-        return z
+        return k.into_slice(k.unsqueeze(x, dim), shape, dim, index, index + 1, 1)
 
     def vjp_x(g, dim, index):
         return call(Select.op, (g, dim, index))
@@ -65,9 +65,7 @@ class SliceBackward(Linear):
     inputs = 1
 
     def forward(k, x, shape, dim, start, stop, step):
-        z = k.full(shape, 0, x.dtype)
-        k.copy_(k.slice(z, dim, start, stop, step), x)
-        return z
+        return k.into_slice(x, shape, dim, start, stop, step)
 
     def vjp_x(g, dim, start, stop, step):
         return call(Slice.op, (g, dim, start, stop, step))
@@ -296,12 +294,15 @@ def same_kind(function, tensors):
         raise TensorTypeError("MG-E201", f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
                               f"{type(tensors).__name__}")
     found = tuple(tensors)
+    if not found:
+        raise ArgumentError("MG-E302", f"{function} expects a non-empty TensorList")
+    first = found[0]
+    mixed: cython.bint = False
     for i, x in enumerate(found):
         if not isinstance(x, TensorBase):
             raise TensorTypeError("MG-E201", f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
-    if not found:
-        raise ArgumentError("MG-E302", f"{function} expects a non-empty TensorList")
-    if len({x.dtype for x in found}) > 1:
+        mixed |= cython.cast(TensorBase, x)._meta.dtype is not cython.cast(TensorBase, first)._meta.dtype
+    if mixed:
         dtype = operands_dtype(found)
         found = tuple([cast(x, dtype) for x in found])
     return found
@@ -328,21 +329,33 @@ def cat(tensors, dim=0, *, out=None):
     if hasattr(tensors, "__len__") and not isinstance(tensors, TensorBase) and len(tensors) == 0:
         raise ValueError("cat(): expected a non-empty list of Tensors")
     found = same_kind("cat", tensors)
-    for i, x in enumerate(found):
-        if x.ndim == 0:
+    kept = []
+    i: cython.int
+    x: TensorBase
+    for i in range(len(found)):
+        x = found[i]
+        if x._meta.ndim == 0:
             raise ShapeError("MG-E205", f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    kept = tuple([x for x in found if x._meta.shape != (0,)]) or tuple(found)
-    first = kept[0]._meta.shape
-    at = dimension(dim, len(first))
-    for i, x in enumerate(kept):
-        shape = x._meta.shape
-        if len(shape) != len(first):
-            raise ShapeError("MG-E204", f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
-        for d in range(len(first)):
-            if d != at and shape[d] != first[d]:
-                raise ShapeError("MG-E204", f"Sizes of tensors must match except in dimension {at}. Expected size {first[d]} but "
-                                 f"got size {shape[d]} for tensor number {i} in the list.")
+        if x._meta.ndim > 1 or x._meta.numel > 0:       # an empty vector fits everywhere
+            kept.append(x)
+    kept = tuple(kept) or found
+    first: Meta = cython.cast(TensorBase, kept[0])._meta
+    at: cython.int = dimension(dim, first.ndim)
+    for i in range(len(kept)):
+        x = kept[i]
+        if x._meta is not first:
+            check_sizes(first.shape, x._meta.shape, at, i)
     return call(Cat.op, (kept, at))
+
+
+def check_sizes(first, shape, at, i):
+    """Raise unless tensor `i`, of this shape, can be joined to the first one along `at`."""
+    if len(shape) != len(first):
+        raise ShapeError("MG-E204", f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+    for d in range(len(first)):
+        if d != at and shape[d] != first[d]:
+            raise ShapeError("MG-E204", f"Sizes of tensors must match except in dimension {at}. Expected size {first[d]} but "
+                             f"got size {shape[d]} for tensor number {i} in the list.")
 
 concat = cat
 

@@ -1,2 +1,3 @@
 from minigrad._core.apply cimport call
 from minigrad._core.tensor cimport TensorBase
+from minigrad.ops.base cimport dimension, tensor_argument

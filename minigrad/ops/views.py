@@ -12,11 +12,12 @@ import cython
 from minigrad._core.tensor import TensorBase
 from minigrad._core.variable import as_class
 from minigrad.errors import ShapeError
-from minigrad.ops.base import Linear, View, dimension, dimensions, integer, op, tensor_argument
+from minigrad.ops.base import Linear, View, dimensions, integer, op
 from minigrad.ops.copies import Clone
 
 if not cython.compiled:
     from minigrad._core.apply import call
+    from minigrad.ops.base import dimension, tensor_argument
 
 __all__ = ["expand", "permute", "reshape", "squeeze", "t", "transpose", "unsqueeze", "view"]
 
@@ -65,7 +66,7 @@ class Transpose(View):
     """z = x with two dimensions swapped"""
 
     def forward(k, x, dim0, dim1):
-        return k.permute(x, swapped(x.ndim, dim0, dim1))
+        return k.transpose(x, dim0, dim1)
 
     def vjp_x(g, dim0, dim1):
         return transpose(g, dim0, dim1)
@@ -173,17 +174,22 @@ def as_shape(sizes, function="view"):
     return tuple(sizes)
 
 
-def inferred(shape, numel):
+@cython.ccall
+def inferred(shape: tuple, numel: cython.longlong) -> tuple:
     """`shape` with its -1 replaced by what makes it hold `numel` elements."""
-    known = 1
+    known: cython.longlong = 1
+    unknown: cython.int = 0
+    size: cython.longlong
     for size in shape:
-        if size != -1:
+        if size >= 0:
             known *= size
-    if shape.count(-1) > 1:
+        elif size == -1:
+            unknown += 1
+        else:
+            raise ShapeError("MG-E206", f"invalid shape dimension {size}")
+    if unknown > 1:
         raise ShapeError("MG-E206", "only one dimension can be inferred", found=f"shape {list(shape)}")
-    if min(shape, default=0) < -1:
-        raise ShapeError("MG-E206", f"invalid shape dimension {min(shape)}")
-    if -1 in shape:
+    if unknown:
         if known == 0 and numel == 0:
             raise ShapeError("MG-E206", f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
                              "unspecified dimension size -1 can be any value and is ambiguous")
@@ -194,14 +200,6 @@ def inferred(shape, numel):
         raise ShapeError("MG-E206", f"shape '{list(shape)}' is invalid for input of size {numel}",
                          fix=f"the sizes must multiply to {numel}")
     return shape
-
-
-def swapped(ndim, dim0, dim1):
-    """The order of dimensions in which two have changed places."""
-    order = list(range(ndim))
-    if ndim:
-        order[dim0], order[dim1] = dim1, dim0
-    return tuple(order)
 
 
 def adjoint_order(dims):
@@ -251,7 +249,8 @@ def reshape(input, *sizes, shape=None):
     """
     tensor_argument("reshape", input)
     sizes = inferred(as_shape(sizes if shape is None else (shape,), "reshape"), input._meta.numel)
-    if input._meta.backend.kernels.view(input._array, sizes) is None:
+    kernels = input._meta.backend.kernels
+    if not kernels.contiguous(input._array) and kernels.view(input._array, sizes) is None:
         return call(UnsafeView.op, (call(Clone.op, (input, False)), sizes))
     return call(ViewOp.op, (input, sizes))
 
@@ -266,8 +265,8 @@ def transpose(input, dim0, dim1):
     minigrad.Size([3, 2])
     """
     tensor_argument("transpose", input)
-    a, b = dimension(dim0, input.ndim), dimension(dim1, input.ndim)
-    return call(Transpose.op, (input, a, b))
+    ndim: cython.int = cython.cast(TensorBase, input)._meta.ndim
+    return call(Transpose.op, (input, dimension(dim0, ndim), dimension(dim1, ndim)))
 
 
 def t(input):

@@ -166,6 +166,8 @@ for _a, _b in [((2, 3), (3, 2)), ((2, 3), (6,)), ((6,), (2, 3)), ((2, 3, 4), (2,
     sample("view", f"{_a} {_b}", _a, dtypes=("float32", "int64"), after=lambda x, s=_b: (x, s))
 for _shape, _dims in [((2, 3), (1, 0)), ((2, 3), (0, 1)), ((2, 3, 4), (2, 0, 1)), ((), ()), ((0, 3), (1, 0))]:
     sample("permute", f"{_shape} {_dims}", _shape, dtypes=("float32", "bool"), after=lambda x, d=_dims: (x, d))
+for _shape, _dims in [((2, 3), (1, 0)), ((2, 3, 4), (0, 2)), ((2, 3), (1, 1)), ((), (0, 0)), ((0, 3), (0, 1))]:
+    sample("transpose", f"{_shape} {_dims}", _shape, dtypes=("float32", "bool"), after=lambda x, d=_dims: (x, *d))
 for _a, _b in [((3,), (2, 3)), ((2, 1), (2, 5)), ((), (2, 3)), ((2, 3), (2, 3)), ((1, 3), (0, 3)), ((2, 1, 3), (4, 2, 5, 3))]:
     sample("expand", f"{_a} {_b}", _a, dtypes=("float32", "int64"), after=lambda x, s=_b: (x, s))
 for _shape, _dim in [((2, 3), 0), ((2, 3), 1), ((2, 3), 2), ((), 0), ((0, 3), 1)]:
@@ -175,6 +177,9 @@ for _dim, _index in [(0, 0), (0, 1), (1, 2), (2, 3), (2, 0)]:
 for _dim, _start, _stop, _step in [(0, 0, 2, 1), (1, 1, 3, 1), (2, 0, 4, 2), (2, 3, 3, 1), (2, 1, 4, 3), (0, 1, 1, 5)]:
     sample("slice", f"{_dim} {_start}:{_stop}:{_step}", (2, 3, 4), dtypes=("float32", "int64"),
            after=lambda x, *a, at=(_dim, _start, _stop, _step): (x, *at))
+for _shape, _whole, _place in [((2, 3), (2, 5), (1, 1, 4, 1)), ((2,), (5,), (0, 1, 5, 3)), ((0, 3), (4, 3), (0, 2, 2, 1))]:
+    sample("into_slice", f"{_shape} {_whole}", _shape, dtypes=("float32", "bool", "complex64"),
+           after=lambda y, s=_whole, p=_place: (y, s, *p))
 for _offset in (-5, -1, 0, 2, 4):
     sample("tril triu", f"{_offset}", (2, 3, 4), dtypes=EVERY, after=lambda x, o=_offset: (x, o))
     sample("diagonal", f"{_offset}", (3, 4), dtypes=("float32",), after=lambda x, o=_offset: (x, o, 0, 1))
@@ -250,6 +255,7 @@ sample("addmm", "large", (40,), (90, 33), (33, 40))
 for _n in (0, 1, 5, 200):
     sample("dot", f"{_n}", (_n,), (_n,), dtypes=(*FLOATS, "int64"))
 sample("cat", "two", (2, 3), (2, 4), dtypes=EVERY, after=lambda x, y: ([x, y], 1))
+sample("cat", "three", (2, 3, 2), (1, 3, 2), (0, 3, 2), dtypes=EVERY, after=lambda x, y, z: ([x, y, z], 0))
 sample("stack", "two", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: ([x, y], 2))
 INDEX = np.array([[0, 1, 1], [2, 0, 2]])
 sample("gather", "2-d", (2, 3), dtypes=REAL, after=lambda x: (x, 1, INDEX))

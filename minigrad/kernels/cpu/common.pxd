@@ -92,3 +92,30 @@ cdef inline ndarray matrix_in(ndarray x, npy_intp rows, npy_intp columns, char *
     steps[1] = cnp.PyArray_ITEMSIZE(x)
     steps[0] = columns * steps[1]
     return strided(x, 2, shape, steps, start)
+
+
+# Copy an array of `n` dimensions number by number, for arrays that are too small for NumPy's preparations to pay.
+cdef extern from *:
+    """
+    #ifndef MINIGRAD_WALK
+    #define MINIGRAD_WALK
+    #define MG_WALK(T)                                                                             \
+        for (npy_intp i = 0; i < length; i++) *(T *)(to + i * to_step) = *(const T *)(from + i * from_step)
+    static void mg_walk(int nd, const npy_intp *dims, char *to, const npy_intp *to_steps, const char *from,
+                        const npy_intp *from_steps, int item) {
+        if (nd > 1) {
+            for (npy_intp i = 0; i < dims[0]; i++)
+                mg_walk(nd - 1, dims + 1, to + i * to_steps[0], to_steps + 1, from + i * from_steps[0], from_steps + 1, item);
+            return;
+        }
+        const npy_intp length = nd ? dims[0] : 1, to_step = nd ? to_steps[0] : 0, from_step = nd ? from_steps[0] : 0;
+        if (item == 4) MG_WALK(npy_int32); else if (item == 8) MG_WALK(npy_int64); else if (item == 1) MG_WALK(char);
+        else for (npy_intp i = 0; i < length; i++) memcpy(to + i * to_step, from + i * from_step, item);
+    }
+    #endif
+    """
+    void walk "mg_walk"(int nd, const npy_intp *dims, char *to, const npy_intp *to_steps, const char *from_,
+                        const npy_intp *from_steps, int item) nogil
+
+cdef enum:
+    SMALL = 2048        # elements up to which that is so

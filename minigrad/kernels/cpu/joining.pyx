@@ -1,7 +1,10 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""Adding slices where an index says: the backward of a table lookup, for which NumPy goes number by number."""
+"""Arrays one after the other; and adding slices where an index says, for which NumPy goes number by number."""
+
+from libc.string cimport memcpy
 
 from minigrad.kernels.cpu.common cimport *
+from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
@@ -9,6 +12,53 @@ cnp.import_array()
 ctypedef fused real:
     float
     double
+
+
+cdef extern from "numpy/arrayobject.h":
+    int copy_into "PyArray_CopyInto"(ndarray, ndarray) except -1
+
+cdef enum:
+    MOST_DIMS = 64
+
+
+def cat(xs, int dim):
+    cdef ndarray first = <ndarray>xs[0], x, z
+    cdef npy_intp d[MOST_DIMS]
+    cdef int i, n = ndim(first)
+    cdef npy_intp length = 0, inner = cnp.PyArray_ITEMSIZE(first), outer = 1, o, width, row
+    cdef bint dense = True
+    cdef char *p
+    cdef char *q
+    for y in xs:
+        x = <ndarray>y
+        if typenum(x) != typenum(first) or ndim(x) != n or not has_flags(x, cnp.NPY_ARRAY_ALIGNED | cnp.NPY_ARRAY_NOTSWAPPED):
+            return numpy_ref.cat(xs, dim)
+        dense = dense and is_contiguous(x)
+        length += dims(x)[dim]
+    for i in range(n):
+        d[i] = dims(first)[i]
+        if i < dim:
+            outer *= d[i]
+        elif i > dim:
+            inner *= d[i]
+    d[dim] = length
+    z = fresh(n, d, typenum(first)) if easy(first) >= 0 else <ndarray>empty(n, d, typenum(first), 0)
+    p = data(z)
+    row = length * inner
+    for y in xs:
+        x = <ndarray>y
+        width = dims(x)[dim] * inner
+        if dense:
+            q = data(x)
+            for o in range(outer):
+                memcpy(p + o * row, q + o * width, width)
+        elif size(x) <= SMALL:
+            walk(n, dims(x), p, strides(z), data(x), strides(x), cnp.PyArray_ITEMSIZE(x))
+        else:
+            d[dim] = dims(x)[dim]
+            copy_into(strided(z, n, d, strides(z), p), x)
+        p += width
+    return z
 
 
 cdef void add_slices(real *z, const real *y, const cnp.int64_t *index, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t places,

@@ -2,9 +2,10 @@
 """Layout and views. A view is made in one step, from its shape and strides (60 ns; NumPy's own take 150
 to 3000)."""
 
-from libc.string cimport memmove
+from libc.string cimport memmove, memset
 
 from minigrad.kernels.cpu.common cimport *
+from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
@@ -14,6 +15,7 @@ cdef extern from "numpy/arrayobject.h":
 
 cdef enum:
     MOST_DIMS = 64
+    PLAIN = cnp.NPY_ARRAY_ALIGNED | cnp.NPY_ARRAY_NOTSWAPPED
 
 
 def owns(x):
@@ -35,19 +37,43 @@ def copy_with_layout(g, x):
 
 
 def copy(x):
-    return cnp.PyArray_NewCopy(<ndarray>x, cnp.NPY_CORDER)
+    cdef ndarray a = <ndarray>x, z
+    cdef int type_ = typenum(a)
+    if size(a) > SMALL or not (type_ == NPY_FLOAT32 or type_ == NPY_FLOAT64) or not has_flags(a, PLAIN):
+        return cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
+    z = fresh(ndim(a), dims(a), type_)
+    walk(ndim(a), dims(a), data(z), strides(z), data(a), strides(a), cnp.PyArray_ITEMSIZE(a))
+    return z
 
 
 def copy_(x, y):
     if type(x) is not ndarray or type(y) is not ndarray or typenum(<ndarray>x) != typenum(<ndarray>y):
         return numpy_ref.copy_(x, y)
-    cdef ndarray a = <ndarray>x
-    cdef ndarray b = <ndarray>y
-    if (has_flags(a, cnp.NPY_ARRAY_CARRAY) and has_flags(b, cnp.NPY_ARRAY_CARRAY_RO) and ndim(a) == ndim(b)
-            and same_dims(dims(a), dims(b), ndim(a))):
-        memmove(data(a), data(b), size(a) * cnp.PyArray_ITEMSIZE(a))
-    else:
-        copy_into(a, b)
+    overwrite(<ndarray>x, <ndarray>y)
+
+
+cdef int overwrite(ndarray a, ndarray b) except -1:
+    """a[...] = b, of one dtype."""
+    if ndim(a) == ndim(b) and same_dims(dims(a), dims(b), ndim(a)):
+        if has_flags(a, cnp.NPY_ARRAY_CARRAY) and has_flags(b, cnp.NPY_ARRAY_CARRAY_RO):
+            memmove(data(a), data(b), size(a) * cnp.PyArray_ITEMSIZE(a))
+            return 0
+        if size(a) <= SMALL and has_flags(a, PLAIN | cnp.NPY_ARRAY_WRITEABLE) and has_flags(b, PLAIN) and apart(a, b):
+            walk(ndim(a), dims(a), data(a), strides(a), data(b), strides(b), cnp.PyArray_ITEMSIZE(a))
+            return 0
+    return copy_into(a, b)
+
+
+cdef bint apart(ndarray a, ndarray b) noexcept:
+    """Whether no byte of memory can be in both; strides may be negative."""
+    cdef npy_intp a_low = 0, a_high = 0, b_low = 0, b_high = 0, far
+    cdef int i
+    for i in range(ndim(a)):
+        far = (dims(a)[i] - 1) * strides(a)[i]
+        a_low, a_high = (a_low + far, a_high) if far < 0 else (a_low, a_high + far)
+        far = (dims(b)[i] - 1) * strides(b)[i]
+        b_low, b_high = (b_low + far, b_high) if far < 0 else (b_low, b_high + far)
+    return data(a) + a_high < data(b) + b_low or data(b) + b_high < data(a) + a_low
 
 
 def by_columns(x):
@@ -63,15 +89,52 @@ def view(x, shape):
     cdef npy_intp d[MOST_DIMS]
     cdef npy_intp s[MOST_DIMS]
     cdef int i, n = len(shape)
-    if n > MOST_DIMS or not is_contiguous(a):
+    if n > MOST_DIMS:
         return numpy_ref.view(x, shape)
     for i in range(n):
         d[i] = shape[i]
     cdef npy_intp step = cnp.PyArray_ITEMSIZE(a)
-    for i in range(n - 1, -1, -1):
-        s[i] = step
-        step *= d[i]
+    if is_contiguous(a):
+        for i in range(n - 1, -1, -1):
+            s[i] = step
+            step *= d[i]
+    elif size(a) == 0:
+        return numpy_ref.view(x, shape)
+    elif not regroup(a, n, d, s):
+        return None
     return strided(a, n, d, s, data(a))
+
+
+cdef bint regroup(ndarray a, int n, npy_intp *d, npy_intp *s) noexcept:
+    """Strides for a view of `a` in the shape `d`, if there are any.
+
+    From the last dimension on: as many dimensions of `a` as lie in memory like one are shared out among those of the view.
+    """
+    cdef int i = ndim(a) - 1, k = n - 1
+    cdef npy_intp item = cnp.PyArray_ITEMSIZE(a), step, left
+    while i >= 0:
+        step, left = strides(a)[i], dims(a)[i]
+        while i > 0 and (dims(a)[i - 1] == 1 or left == 1 or strides(a)[i - 1] == left * step):
+            if left == 1:
+                step = strides(a)[i - 1]
+            left *= dims(a)[i - 1]
+            i -= 1
+        i -= 1
+        while k >= 0 and (left > 1 or d[k] == 1):
+            if left % d[k]:
+                return False
+            s[k] = step
+            step *= d[k]
+            left //= d[k]
+            k -= 1
+        if left > 1:
+            return False
+    while k >= 0:       # dimensions of size 1 at the front
+        if d[k] != 1:
+            return False
+        s[k] = item if k == n - 1 else d[k + 1] * s[k + 1]
+        k -= 1
+    return True
 
 
 def permute(x, order):
@@ -83,6 +146,19 @@ def permute(x, order):
         k = order[i]
         d[i] = dims(a)[k]
         s[i] = strides(a)[k]
+    return strided(a, n, d, s, data(a))
+
+
+def transpose(x, int dim0, int dim1):
+    cdef ndarray a = <ndarray>x
+    cdef npy_intp d[MOST_DIMS]
+    cdef npy_intp s[MOST_DIMS]
+    cdef int i, n = ndim(a)
+    for i in range(n):
+        d[i] = dims(a)[i]
+        s[i] = strides(a)[i]
+    if n:
+        d[dim0], s[dim0], d[dim1], s[dim1] = dims(a)[dim1], strides(a)[dim1], dims(a)[dim0], strides(a)[dim0]
     return strided(a, n, d, s, data(a))
 
 
@@ -124,7 +200,10 @@ def select(x, int dim, npy_intp index):
 
 
 def slice(x, int dim, npy_intp start, npy_intp stop, npy_intp step):
-    cdef ndarray a = <ndarray>x
+    return slice_of(<ndarray>x, dim, start, stop, step)
+
+
+cdef ndarray slice_of(ndarray a, int dim, npy_intp start, npy_intp stop, npy_intp step):
     cdef npy_intp d[MOST_DIMS]
     cdef npy_intp s[MOST_DIMS]
     cdef int i
@@ -134,6 +213,21 @@ def slice(x, int dim, npy_intp start, npy_intp stop, npy_intp step):
     d[dim] = (stop - start + step - 1) // step if stop > start else 0
     s[dim] *= step
     return strided(a, ndim(a), d, s, data(a) + start * strides(a)[dim])
+
+
+def into_slice(y, shape, int dim, npy_intp start, npy_intp stop, npy_intp step):
+    cdef npy_intp d[MOST_DIMS]
+    cdef int i, n = len(shape), type_ = typenum(<ndarray>y)
+    cdef ndarray z
+    for i in range(n):
+        d[i] = shape[i]
+    if type_ == NPY_FLOAT32 or type_ == NPY_FLOAT64:
+        z = fresh(n, d, type_)
+        memset(data(z), 0, size(z) * cnp.PyArray_ITEMSIZE(z))
+    else:
+        z = <ndarray>zeros(n, d, type_, 0)
+    overwrite(slice_of(z, dim, start, stop, step), <ndarray>y)
+    return z
 
 
 def cast(x, dtype):

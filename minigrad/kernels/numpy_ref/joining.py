@@ -2,12 +2,18 @@
 
 import numpy as np
 
-__all__ = ["cat", "gather", "index", "index_add", "index_put", "index_put_", "index_select", "masked_scatter", "scatter",
-           "scatter_add", "scatter_reduce", "stack"]
+__all__ = ["cat", "gather", "index", "index_add", "index_put", "index_put_", "index_select", "into_slice", "masked_scatter",
+           "scatter", "scatter_add", "scatter_reduce", "stack"]
 
 
 def cat(xs, dim):
     return np.ascontiguousarray(np.concatenate(xs, dim))     # which keeps the order of columns
+
+
+def into_slice(y, shape, dim, start, stop, step):
+    z = np.zeros(shape, y.dtype)
+    z[(slice(None),) * dim + (slice(start, stop, step),)] = y
+    return z
 
 
 def stack(xs, dim):

@@ -15,8 +15,8 @@ from minigrad.kernels.numpy_ref.elementwise import quiet
 
 __all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "by_columns", "cast", "contiguous",
            "copy", "copy_", "copy_with_layout", "diagonal", "empty", "expand", "fill_", "full", "geometry", "imag",
-           "number", "obeys_layout", "owns", "permute", "real", "resize", "select", "slice", "tril", "triu", "unsqueeze", "view",
-           "view_as_complex", "view_as_real"]
+           "number", "obeys_layout", "owns", "permute", "real", "resize", "select", "slice", "transpose", "tril", "triu",
+           "unsqueeze", "view", "view_as_complex", "view_as_real"]
 
 
 def dense(x):
@@ -135,6 +135,10 @@ def view(x, shape):
 
 def permute(x, dims):
     return x.transpose(dims)
+
+
+def transpose(x, dim0, dim1):
+    return np.swapaxes(x, dim0, dim1) if x.ndim else x.view()
 
 
 def expand(x, shape):
