@@ -14,6 +14,7 @@ import warnings
 import numpy as np
 
 from minigrad._conversions import Conversions
+from minigrad._core.given import given
 from minigrad._core.operators import use_operators
 from minigrad._core.tensor import use_tensor_class
 from minigrad._core.variable import new_tensor
@@ -240,8 +241,7 @@ class Tensor(Conversions):
         >>> x.grad
         tensor(6.)
         """
-        from minigrad.autograd import backward
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)    # pyright: ignore[reportArgumentType]
+        given.backward(self, gradient, retain_graph, create_graph, inputs=inputs)    # pyright: ignore[reportArgumentType]
 
     def requires_grad_(self, requires_grad=True):
         """Set `requires_grad` and return this tensor.

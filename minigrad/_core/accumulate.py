@@ -23,8 +23,8 @@ Mirrors ``torch/csrc/autograd/functions/accumulate_grad.{h,cpp}``. Read next: ``
 """
 
 import os
-import threading
 import weakref
+from _thread import RLock  # what threading.RLock() makes, by way of a Python function
 
 import cython
 
@@ -53,7 +53,7 @@ LAST = 0xFFFFFFFFFFFFFFFF
 IN_PLACE, STOLEN, COPIED = cython.declare(cython.int, 0), cython.declare(cython.int, 1), cython.declare(cython.int, 2)
 HOW = ("in place", "stolen", "copied")
 watch = cython.declare(Watch, _switches)
-_making = threading.RLock()     # two threads that use a leaf at once must get one node, and so one lock
+_making = RLock()     # two threads that use a leaf at once must get one node, and so one lock
 if hasattr(os, "register_at_fork"):     # as in dependencies.py
     os.register_at_fork(after_in_child=_making._at_fork_reinit)
 
@@ -69,7 +69,7 @@ class AccumulateGrad(Node):
         self.sequence = LAST
         self.hooked = variable._extra is not None and bool(variable._extra.hooks)
         # two threads may run backward into one leaf; and a finalizer that runs one while we accumulate must not wait
-        self.lock = threading.RLock()
+        self.lock = RLock()
         if watch.births:
             note_creation(self, current())
 

@@ -12,6 +12,7 @@ __all__ = ["Given", "given"]
 class Given:
     """Functions of tensors that the ops supply."""
 
+    backward = None     # backward(tensor, ...): autograd.backward, behind Tensor.backward
     clone = None        # clone(tensor) -> tensor
     sum_to = None       # sum_to(tensor, shape) -> tensor
     cast = None         # cast(tensor, dtype) -> tensor

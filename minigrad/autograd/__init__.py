@@ -12,6 +12,7 @@ import warnings
 
 from minigrad._core.accumulate import accumulator
 from minigrad._core.function_node import NO_RECORD
+from minigrad._core.given import given
 from minigrad._core.variable import new_tensor
 from minigrad.autograd import anomaly_mode, forward_ad, function, functional, grad_mode, graph
 from minigrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -289,3 +290,6 @@ def batched(outputs, grad_outputs, inputs, retain_graph, create_graph, allow_unu
     rows = [grad(outputs, inputs, [g[i] for g in gradients], True if i < n - 1 else keep, create_graph, True, allow_unused, False,
                  materialize_grads) for i in range(n)]
     return tuple([None if column[0] is None else stack(column) for column in zip(*rows)])
+
+
+given.backward = backward

@@ -7,7 +7,9 @@ import warnings
 
 import cython
 
+from minigrad._core.meta import Meta
 from minigrad._core.operands import broadcast_shape
+from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorValueError
 from minigrad.ops.base import INT64, Linear, Op, op, tensor_argument
 from minigrad.ops.reduction import mean, sum
@@ -30,6 +32,8 @@ def reduced(loss, reduction):
 
 def reduction_of(reduction, size_average, reduce):
     """The name of the reduction, checked; with a warning that of the old arguments `size_average` and `reduce`, if given."""
+    if reduction == "mean" and size_average is None and reduce is None:
+        return reduction
     if size_average is not None or reduce is not None:
         each, total = reduce is not None and not reduce, size_average is not None and not size_average
         reduction = "none" if each else "sum" if total else "mean"
@@ -98,9 +102,11 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     >>> F.nll_loss(mg.tensor([[-0.5, -1.0]]), mg.tensor([1]))
     tensor(1.)
     """
+    reduction = reduction_of(reduction, size_average, reduce)
+    if weight is None and classes_of_rows(input, target):
+        return checked_nll_loss(input, target, None, ignore_index, reduction)
     tensor_argument("nll_loss", input)
     tensor_argument("nll_loss", target, "target", 2)
-    reduction = reduction_of(reduction, size_average, reduce)
     if weight is not None:
         tensor_argument("nll_loss", weight, "weight", 3)
     if input.ndim == 0:
@@ -126,14 +132,29 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     if weight is not None and tuple(weight.shape) != (input.shape[1],):
         raise ShapeError("MG-E204", f"weight tensor should be defined either for all {input.shape[1]} classes or no classes but "
                          f"got weight tensor of shape: {list(weight.shape)}")
-    outside = target._meta.backend.kernels.class_outside(target._array, input.shape[1], ignore_index)
-    if outside is not None:
-        raise OutOfRangeError("MG-E301", f"Target {outside} is out of bounds.",
-                              expected=f"classes from 0 to {input.shape[1] - 1}, or ignore_index={ignore_index}")
     if not input.dtype.is_floating_point:
         raise ShapeError("MG-E203", f"nll_loss() is only implemented for floating point tensors, not {input.dtype.name}")
-    rule = NllLoss if input.ndim == 2 else NllLoss2d
-    return call(rule.op, (input, target, weight, ignore_index, reduction))[0]
+    return checked_nll_loss(input, target, weight, ignore_index, reduction)
+
+
+@cython.cfunc
+def classes_of_rows(x, target) -> cython.bint:
+    """Whether these are a matrix of numbers and a class for each of its rows: what nearly always is given."""
+    if not isinstance(x, TensorBase) or not isinstance(target, TensorBase):
+        return False
+    a: Meta = cython.cast(TensorBase, x)._meta
+    b: Meta = cython.cast(TensorBase, target)._meta
+    return a.ndim == 2 and b.ndim == 1 and a.shape[0] == b.shape[0] and b.dtype is INT64 and a.dtype.is_floating_point
+
+
+@cython.cfunc
+def checked_nll_loss(x: TensorBase, target: TensorBase, weight, ignore_index, reduction) -> object:
+    classes = x._meta.shape[1]
+    outside = target._meta.backend.kernels.class_outside(target._array, classes, ignore_index)
+    if outside is not None:
+        raise OutOfRangeError("MG-E301", f"Target {outside} is out of bounds.",
+                              expected=f"classes from 0 to {classes - 1}, or ignore_index={ignore_index}")
+    return call((NllLoss if x._meta.ndim == 2 else NllLoss2d).op, (x, target, weight, ignore_index, reduction))[0]
 
 
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",

@@ -146,12 +146,22 @@ def fit(x, y) -> cython.bint:
 
 
 @cython.cfunc
-def is_row(b, y: TensorBase) -> cython.bint:
-    """Whether `b` is one number per column of the matrix `y`."""
+def fits_linear(x, weight) -> cython.bint:
+    """The same of the matrices `x` and ``weight.t()``."""
+    if not isinstance(x, TensorBase) or not isinstance(weight, TensorBase):
+        return False
+    a: Meta = cython.cast(TensorBase, x)._meta
+    b: Meta = cython.cast(TensorBase, weight)._meta
+    return a.ndim == 2 and b.ndim == 2 and a.dtype is b.dtype and a.shape[1] == b.shape[1]
+
+
+@cython.cfunc
+def is_row(b, y: TensorBase, dim: cython.int) -> cython.bint:
+    """Whether `b` is one number for each place of the matrix `y` along `dim`."""
     if not isinstance(b, TensorBase):
         return False
     a: Meta = cython.cast(TensorBase, b)._meta
-    return a.ndim == 1 and a.dtype is y._meta.dtype and a.shape[0] == y._meta.shape[1]
+    return a.ndim == 1 and a.dtype is y._meta.dtype and a.shape[0] == y._meta.shape[dim]
 
 
 def check(function, x, y, dims_x, dims_y):
@@ -275,7 +285,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     """
     if out is not None:
         return into(out, addmm, input, mat1, mat2, beta=beta, alpha=alpha)
-    if fit(mat1, mat2) and is_row(input, mat2) and beta == 1 and alpha == 1:
+    if fit(mat1, mat2) and is_row(input, mat2, 1) and beta == 1 and alpha == 1:
         return call(Addmm.op, (input, mat1, mat2))
     addmm_operands("addmm", input, mat1, mat2)
     if beta != 1:
@@ -399,6 +409,8 @@ def linear(input, weight, bias=None):
     >>> F.linear(mg.tensor([1., 2.]), mg.tensor([[3., 4.]]), mg.tensor([0.5]))
     tensor([11.5000])
     """
+    if bias is not None and fits_linear(input, weight) and is_row(bias, weight, 0):
+        return call(Addmm.op, (bias, input, t(weight)))
     tensor_argument("linear", input)
     tensor_argument("linear", weight, "weight", 2)
     if bias is not None:

@@ -2,6 +2,8 @@
 """Layout and views. A view is made in one step, from its shape and strides (60 ns; NumPy's own take 150
 to 3000)."""
 
+import numpy as np
+
 from libc.string cimport memmove, memset
 
 from minigrad.kernels.cpu.common cimport *
@@ -12,6 +14,8 @@ cnp.import_array()
 
 cdef extern from "numpy/arrayobject.h":
     int copy_into "PyArray_CopyInto"(ndarray, ndarray) except -1
+
+cdef object FLOAT32 = np.dtype("float32"), FLOAT64 = np.dtype("float64")
 
 cdef enum:
     MOST_DIMS = 64
@@ -34,6 +38,29 @@ def copy_with_layout(g, x):
     if type(g) is ndarray and type(x) is ndarray and is_contiguous(<ndarray>x):
         return cnp.PyArray_NewCopy(<ndarray>g, cnp.NPY_CORDER)
     return numpy_ref.copy_with_layout(g, x)
+
+
+def full(shape, value, dtype):
+    cdef npy_intp d[MOST_DIMS]
+    cdef int i, n = len(shape)
+    cdef Py_ssize_t k
+    cdef ndarray z
+    cdef double number
+    if not (dtype is FLOAT32 or dtype is FLOAT64) or not (type(value) is float or type(value) is int) or n > MOST_DIMS:
+        return numpy_ref.full(shape, value, dtype)
+    for i in range(n):
+        d[i] = shape[i]
+        if d[i] < 0:
+            return numpy_ref.full(shape, value, dtype)
+    number = value
+    z = fresh(n, d, NPY_FLOAT32 if dtype is FLOAT32 else NPY_FLOAT64)
+    if dtype is FLOAT32:
+        for k in range(size(z)):
+            (<float *>data(z))[k] = <float>number
+    else:
+        for k in range(size(z)):
+            (<double *>data(z))[k] = number
+    return z
 
 
 def copy(x):

@@ -58,10 +58,14 @@ class Tree:
             super().__setattr__(name, value)
 
     def __getattr__(self, name):
-        for table in ("_parameters", "_buffers", "_modules"):
-            entries = self.__dict__.get(table)
-            if entries is not None and name in entries:
-                return entries[name]
+        own = self.__dict__
+        if "_modules" in own:       # not before __init__ has run
+            if name in own["_parameters"]:      # written out: every forward comes here
+                return own["_parameters"][name]
+            if name in own["_buffers"]:
+                return own["_buffers"][name]
+            if name in own["_modules"]:
+                return own["_modules"][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name):
