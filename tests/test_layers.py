@@ -35,7 +35,6 @@ TOP = {"__init__", "doctor", "demo", "utils", "viz", "testing", "grading", "libr
 
 # Imports that point upward, inside a function, so that they run when all is loaded. Each has its reason.
 UPWARD = {
-    ("tensor.py", "autograd"): "Tensor.backward is a call of autograd.backward",
 }
 
 
