@@ -18,13 +18,17 @@ from minigrad.ops import (
     contractions,
     convolution,
     copies,
+    determinants,
     diagonals,
     einsum as einsums,
     extrema,
+    factorizations,
     functions,
     indexing,
     inplace,
+    inverses,
     joining,
+    least_squares,
     limits,
     losses,
     masking,
@@ -33,6 +37,7 @@ from minigrad.ops import (
     pointwise,
     predicates,
     products,
+    pseudoinverses,
     reduction,
     repeating,
     reshaping,
@@ -42,6 +47,7 @@ from minigrad.ops import (
     scattering,
     searching,
     selection,
+    singular_values,
     softmax as softmaxes,
     sorting,
     special,
@@ -62,11 +68,14 @@ from minigrad.ops.comparison import *
 from minigrad.ops.complex_numbers import *
 from minigrad.ops.contractions import *
 from minigrad.ops.copies import *
+from minigrad.ops.determinants import *
 from minigrad.ops.diagonals import *
 from minigrad.ops.einsum import *
 from minigrad.ops.extrema import *
+from minigrad.ops.factorizations import *
 from minigrad.ops.functions import *
 from minigrad.ops.indexing import *
+from minigrad.ops.inverses import *
 from minigrad.ops.joining import *
 from minigrad.ops.limits import *
 from minigrad.ops.masking import *
@@ -75,6 +84,7 @@ from minigrad.ops.norms import *
 from minigrad.ops.pointwise import *
 from minigrad.ops.predicates import *
 from minigrad.ops.products import *
+from minigrad.ops.pseudoinverses import *
 from minigrad.ops.reduction import *
 from minigrad.ops.repeating import *
 from minigrad.ops.reshaping import *
@@ -84,6 +94,7 @@ from minigrad.ops.scans import *
 from minigrad.ops.scattering import *
 from minigrad.ops.searching import *
 from minigrad.ops.selection import *
+from minigrad.ops.singular_values import *
 from minigrad.ops.sorting import *
 from minigrad.ops.special import *
 from minigrad.ops.stacking import *
@@ -97,9 +108,10 @@ from minigrad.ops.softmax import log_softmax, softmax
 
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
-    arithmetic, brackets, comparison, complex_numbers, contractions, copies, diagonals, einsums, extrema, functions, indexing,
-    joining, limits, masking, matrix, norms, pointwise, predicates, products, reduction, repeating, reshaping, rounding, running,
-    scans, scattering, searching, selection, sorting, special, stacking, strided, summaries, taking, trigonometry, views,
+    arithmetic, brackets, comparison, complex_numbers, contractions, copies, determinants, diagonals, einsums, extrema,
+    factorizations, functions, indexing, inverses, joining, least_squares, limits, masking, matrix, norms, pointwise,
+    predicates, products, pseudoinverses, reduction, repeating, reshaping, rounding, running, scans, scattering, searching,
+    selection, singular_values, sorting, special, stacking, strided, summaries, taking, trigonometry, views,
     xlogys) for name in module.__all__]
 __all__ += ["conv2d", "log_softmax", "softmax"]
 

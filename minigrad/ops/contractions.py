@@ -7,9 +7,10 @@ import cython
 
 from minigrad._core.operands import broadcast_shape
 from minigrad._core.promotion import operands_dtype
-from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError
+from minigrad.errors import OutOfRangeError, ShapeError
 from minigrad.ops.base import Linear, dimension, integer, op, tensor_argument
 from minigrad.ops.copies import cast, clone
+from minigrad.ops.inverses import inv
 from minigrad.ops.matrix import dot, matmul, mm
 from minigrad.ops.out import into
 from minigrad.ops.reduction import sum as total
@@ -237,10 +238,12 @@ def linalg_cross(input, other, *, dim=-1, out=None):
 
 
 def matrix_power(input, n, *, out=None):
-    """A square matrix, or a batch of them, multiplied by itself: the n-th power. Mirrors ``torch.matrix_power``.
+    """A square matrix, or a batch of them, multiplied by itself: the n-th power; of its inverse if
+    `n` is negative. Mirrors ``torch.matrix_power``.
 
     Raises:
-        RuntimeError: they are not square, or `n` is negative, which would need an inverse.
+        LinAlgError: a matrix has no inverse, and `n` is negative. It is a RuntimeError.
+        RuntimeError: they are not square.
 
     >>> mg.matrix_power(mg.tensor([[1., 1.], [0., 1.]]), 5)
     tensor([[1., 5.],
@@ -256,9 +259,9 @@ def matrix_power(input, n, *, out=None):
     if input.shape[-1] != input.shape[-2]:
         raise ShapeError("MG-E209", "linalg.matrix_power: A must be batches of square matrices, but they are "
                          f"{input.shape[-2]} by {input.shape[-1]} matrices")
+    given = input
     if n < 0:
-        raise ArgumentError("MG-E321", "matrix_power(): a negative power needs an inverse, which minigrad does not compute",
-                            found=f"n = {n}")
+        input, n = inv(input), -n
     if n == 0:
         rows = input.new_ones(input.shape[-1])
         return clone(expand(rows.diag_embed(), input.shape))
@@ -268,7 +271,7 @@ def matrix_power(input, n, *, out=None):
             z = square if z is None else matmul(z, square)
         n >>= 1
         if not n:
-            return clone(z) if z is input else z
+            return clone(z) if z is given else z
         square = matmul(square, square)
 
 

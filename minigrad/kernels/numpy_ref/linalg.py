@@ -1,0 +1,182 @@
+"""Decompositions of matrices, by NumPy's LAPACK. All take batches: (..., n, n).
+
+    inv, solve, cholesky    (result, info): info is 0, or k where the k-th pivot is 0, or the k-th leading minor not positive;
+                            the matrix is nan there. (LAPACK's own `info`, which numpy.linalg turns into an exception.)
+    svd, eig                ValueError where numbers are not finite
+
+The common case is one call. Only after it has failed we look which matrices of the batch it was.
+"""
+
+import numpy as np
+
+from minigrad.kernels.numpy_ref.elementwise import quiet
+
+__all__ = ["cholesky", "cofactors", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "qr", "slogdet", "solve",
+           "solve_triangular", "svd", "svdvals"]
+
+BLOCK = 64      # rows of a triangular system that LAPACK solves at once; the rest is products
+
+
+@quiet
+def det(x):
+    return np.asarray(np.linalg.det(x))
+
+
+def slogdet(x):
+    sign, logarithm = np.linalg.slogdet(x)
+    return np.asarray(sign), np.asarray(logarithm)
+
+
+def inv(x):
+    try:
+        return np.linalg.inv(x), np.zeros(x.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        return one_by_one(np.linalg.inv, zero_pivot, x)
+
+
+def solve(x, y):
+    try:
+        return np.linalg.solve(x, y), np.zeros(np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), np.int32)
+    except np.linalg.LinAlgError:
+        batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        x, y = [np.broadcast_to(a, (*batch, *a.shape[-2:])) for a in (x, y)]
+        return one_by_one(np.linalg.solve, zero_pivot, x, y)
+
+
+def cholesky(x, upper):
+    if upper:       # of the upper triangle
+        z, info = cholesky(np.conj(np.swapaxes(x, -1, -2)), False)
+        return np.ascontiguousarray(np.conj(np.swapaxes(z, -1, -2))), info
+    try:
+        return np.linalg.cholesky(x), np.zeros(x.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        return one_by_one(np.linalg.cholesky, bad_minor, x)
+
+
+def one_by_one(function, diagnose, *operands):
+    """(results, info) of `function` on each matrix of a batch, with nan and what `diagnose` finds where it fails."""
+    batch = operands[0].shape[:-2]
+    z = np.full(operands[-1].shape, np.nan, operands[-1].dtype)
+    info = np.zeros(batch, np.int32)
+    for at in np.ndindex(batch):
+        try:
+            z[at] = function(*[a[at] for a in operands])
+        except np.linalg.LinAlgError:
+            info[at] = diagnose(operands[0][at])
+    return z, info
+
+
+@quiet
+def zero_pivot(a):
+    """The first pivot of the LU factorisation that is 0, counted from 1."""
+    a = a.copy()
+    n = a.shape[0]
+    for j in range(n):
+        at = j + np.argmax(np.abs(a[j:, j]))
+        if a[at, j] == 0:
+            return j + 1
+        a[[j, at]] = a[[at, j]]
+        a[j + 1:, j + 1:] -= np.outer(a[j + 1:, j] / a[j, j], a[j, j + 1:])
+    return n        # LAPACK has rounded otherwise
+
+
+@quiet
+def bad_minor(a):
+    """The order of the first leading minor that is not positive."""
+    a = a.copy()
+    n = a.shape[0]
+    for j in range(n):
+        pivot = a[j, j].real
+        if not pivot > 0:
+            return j + 1
+        a[j + 1:, j + 1:] -= np.outer(a[j + 1:, j], np.conj(a[j + 1:, j])) / pivot
+    return n
+
+
+@quiet
+def solve_triangular(x, y, upper, unit):
+    n = x.shape[-1]
+    x = np.triu(x) if upper else np.tril(x)
+    if unit:
+        x[..., range(n), range(n)] = 1
+    z = np.array(np.broadcast_to(y, (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:])))
+    if not upper:       # from the last row to the first it is an upper one
+        x, rows = x[..., ::-1, ::-1], z[..., ::-1, :]
+    else:
+        rows = z
+    for stop in range(n, 0, -BLOCK):
+        part = slice(max(stop - BLOCK, 0), stop)
+        rows[..., part, :] -= x[..., part, stop:] @ rows[..., stop:, :]
+        rows[..., part, :] = back_substitution(x[..., part, part], rows[..., part, :])
+    return z
+
+
+def back_substitution(x, y):
+    """The solution of x z = y for an upper triangle. LU finds nothing to eliminate and no larger pivot: it is substitution."""
+    if np.isfinite(x).all() and np.diagonal(x, 0, -2, -1).all():
+        return np.linalg.solve(x, y)
+    z = y.copy()        # divisions by 0 give inf and nan, as in BLAS
+    for i in range(x.shape[-1] - 1, -1, -1):
+        z[..., i, :] -= (x[..., i:i + 1, i + 1:] @ z[..., i + 1:, :])[..., 0, :]
+        z[..., i, :] /= x[..., i, i, None]
+    return z
+
+
+@quiet
+def cofactors(x):
+    n = x.shape[-1]
+    inverse, _ = inv(x)
+    z = np.ascontiguousarray(det(x)[..., None, None] * np.swapaxes(inverse, -1, -2))
+    if n:
+        size = np.abs(x).sum(-2).max(-1) * np.abs(inverse).sum(-2).max(-1)
+        at = ~(size < np.finfo(x.dtype).eps ** -0.5) & np.isfinite(x).all((-2, -1))
+        if at.any():        # half of the digits are gone, or there is no inverse; det x is a product of singular values
+            u, s, v = np.linalg.svd(x[at])
+            others = np.where(np.eye(n, dtype=bool), s.dtype.type(1), s[..., None, :]).prod(-1)
+            scale = (np.linalg.det(u) * np.linalg.det(v))[..., None, None]
+            z[at] = scale * (np.conj(u) * others[..., None, :] @ np.conj(v))
+    return z
+
+
+def qr(x, mode):
+    if mode == "r":
+        return np.linalg.qr(x, "r")
+    q, r = np.linalg.qr(x, mode)
+    return q, r
+
+
+def svd(x, full):
+    u, s, v = np.linalg.svd(x, full_matrices=full)
+    return u, s, v
+
+
+def svdvals(x):
+    return np.linalg.svd(x, compute_uv=False)
+
+
+def eigh(x, lower):
+    if not np.isfinite(x).all():
+        at = np.isfinite(x).all((-2, -1))
+        w, v = np.full(x.shape[:-1], np.nan, x.real.dtype), np.full(x.shape, np.nan, x.dtype)
+        w[at], v[at] = np.linalg.eigh(x[at], "L" if lower else "U")
+        return w, v
+    w, v = np.linalg.eigh(x, "L" if lower else "U")
+    return w, v
+
+
+def eigvalsh(x, lower):
+    return np.linalg.eigvalsh(x, "L" if lower else "U") if np.isfinite(x).all() else eigh(x, lower)[0]
+
+
+def eig(x):
+    w, v = np.linalg.eig(x)
+    return as_complex(w), as_complex(v)
+
+
+def eigvals(x):
+    return as_complex(np.linalg.eigvals(x))
+
+
+def as_complex(x):
+    """NumPy gives real numbers where all of them are."""
+    return x if x.dtype.kind == "c" else x.astype(np.complex64 if x.dtype == np.float32 else np.complex128)
