@@ -206,6 +206,7 @@ def through(k, B, L, upper):
 
 def gradient_of_factor(x, L, upper):
     """That of L, given minus that of L Lᴴ; the half of L that is not read has none."""
+    L = triangle_of(L, upper)
     return -triangle_of(L @ x if upper else x @ L, upper)
 
 

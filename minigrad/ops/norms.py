@@ -141,11 +141,12 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
     """
     if out is not None:
         return into(out, matrix_norm, A, ord, dim, keepdim, dtype=dtype)
+    tensor_argument("linalg.matrix_norm", A, "A")
+    if not isinstance(ord, (str, int, float)):
+        raise TensorTypeError("MG-E201", f"linalg.matrix_norm(): argument 'ord' must be Number or str, not {type(ord).__name__}")
     matrices("linalg.matrix_norm", A)
     if not isinstance(dim, (tuple, list)) or len(dim) != 2:
         raise ShapeError("MG-E205", f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
-    if not isinstance(ord, (str, int, float)):
-        raise TensorTypeError("MG-E201", f"linalg.matrix_norm(): argument 'ord' must be Number or str, not {type(ord).__name__}")
     at, over = dimension(dim[0], A.ndim), dimension(dim[1], A.ndim)
     if at == over:
         raise ShapeError("MG-E205", f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
@@ -166,13 +167,16 @@ def spectral_norm(A, ord, at, over, keepdim, dtype):
     """A norm of the singular values of the matrices in two dimensions."""
     floating("linalg.matrix_norm", A)
     if dtype is not None:
+        if A.dtype.is_complex and not as_dtype(dtype).is_complex:
+            raise ShapeError("MG-E203", f"linalg.matrix_norm: dtype should be complex for complex inputs, but got "
+                             f"{as_dtype(dtype).name}")
         A = A.to(as_dtype(dtype))
     order = (*[d for d in range(A.ndim) if d not in (at, over)], at, over)
     S = svdvals(permute(A, order))
     if ord == "nuc":
         z = total(S, -1)
     else:
-        z = (amax if ord > 0 else amin)(S, -1) if S.shape[-1] else vector_norm(S, 2, -1)        # 0 of no numbers
+        z = amin(S, -1) if ord < 0 else amax(S, -1) if S.shape[-1] else total(S, -1)        # 0 of no numbers
     return permute(unsqueeze(unsqueeze(z, -1), -1), adjoint_order(order)) if keepdim else z
 
 

@@ -81,8 +81,8 @@ def precision(x):
     return float(np.finfo(x._array.dtype).eps)
 
 
-def tolerances(function, A, atol, rtol):
-    """(atol, rtol), each a number or a tensor with a last dimension of size 1. What is left out depends on the other."""
+def check_tolerances(function, atol, rtol):
+    """Raise unless both are numbers, real tensors or None."""
     for name, value in (("atol", atol), ("rtol", rtol)):
         if isinstance(value, TensorBase):
             if value.dtype.is_complex:
@@ -90,6 +90,10 @@ def tolerances(function, A, atol, rtol):
                                  f"{value.dtype.name}")
         elif value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
             raise tensor_error(function, value, name, 2)
+
+
+def tolerances(A, atol, rtol):
+    """(atol, rtol), each a number or a tensor with a last dimension of size 1. What is left out depends on the other."""
     usual = precision(A) * max(A.shape[-2:])
     if rtol is None:
         if atol is None:
@@ -121,10 +125,11 @@ def pinv(A, *, atol=None, rtol=None, hermitian=False, out=None):
     """
     if out is not None:
         return into(out, pinv, A, atol=atol, rtol=rtol, hermitian=hermitian)
+    check_tolerances("linalg.pinv", atol, rtol)
     if flag(hermitian, "hermitian", "linalg.pinv"):
         square("linalg.eigh", A)
     floating("linalg.pinv", matrices("linalg.pinv", A))
-    atol, rtol = tolerances("linalg.pinv", A, atol, rtol)
+    atol, rtol = tolerances(A, atol, rtol)
     return converged("linalg.eigh" if hermitian else "linalg.svd", LinalgPinv.op, A, atol, rtol, hermitian)
 
 
@@ -151,8 +156,9 @@ def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
     """
     if out is not None:
         return into(out, matrix_rank, A, atol=atol, rtol=rtol, hermitian=hermitian)
+    check_tolerances("linalg.matrix_rank", atol, rtol)
     A = floating("linalg.matrix_rank", matrices("torch.linalg.matrix_rank", A, "input")).detach()
-    atol, rtol = tolerances("linalg.matrix_rank", A, atol, rtol)
+    atol, rtol = tolerances(A, atol, rtol)
     sizes = absolute(eigvalsh(A)) if flag(hermitian, "hermitian", "linalg.matrix_rank") else svdvals(A)
     if not A.numel():
         return A.new_zeros(A.shape[:-2], dtype=INT64)
@@ -183,15 +189,15 @@ def cond(A, p=None, *, out=None):
     if p not in (None, 2, -2, 1, -1, INF, -INF, "fro", "nuc"):
         raise ArgumentError("MG-E321", f"linalg.cond got an invalid norm type: {p}",
                             expected="2, -2, 1, -1, inf, -inf, 'fro' or 'nuc'")
+    if isinstance(p, str):
+        square(f"linalg.cond(ord={p})", A)
+    if not A.numel():
+        return absolute(A.new_zeros(A.shape[:-2]))
     if p in (None, 2, -2):
-        if not A.numel():
-            return vanishing(A)
         S = svdvals(A)
         largest, smallest = narrow(S, -1, 0, 1), narrow(S, -1, S.shape[-1] - 1, 1)
         return (smallest / largest if p == -2 else largest / smallest).squeeze(-1)
     square(f"linalg.cond(ord={p})", A)
-    if not A.numel():
-        return vanishing(A)
     if p == "nuc":
         S = svdvals(A)
         return total(S, -1) * total(1 / S, -1)
@@ -199,8 +205,3 @@ def cond(A, p=None, *, out=None):
     sizes = matrix_norm(A, p) * matrix_norm(inverse, p)
     singular = info > 0
     return masked_fill(sizes, singular, INF) if singular._array.any() else sizes
-
-
-def vanishing(A):
-    """The condition of no numbers: 0."""
-    return absolute(A.new_zeros(A.shape[:-2]))

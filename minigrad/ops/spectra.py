@@ -175,8 +175,9 @@ def eigh(A, UPLO="L"):
     >>> mg.linalg.eigh(mg.tensor([[2., 0.], [0., 1.]])).eigenvalues
     tensor([1., 2.])
     """
+    lower = lower_of(UPLO)
     square("linalg.eigh", A)
-    return eigh_result(*converged("linalg.eigh", LinalgEigh.op, A, lower_of(UPLO), True))
+    return eigh_result(*converged("linalg.eigh", LinalgEigh.op, A, lower, True))
 
 
 def eigvalsh(A, UPLO="L", *, out=None):
@@ -192,8 +193,9 @@ def eigvalsh(A, UPLO="L", *, out=None):
     """
     if out is not None:
         return into(out, eigvalsh, A, UPLO)
+    lower = lower_of(UPLO)
     square("linalg.eigh", A)
-    return converged("linalg.eigh", LinalgEigh.op, A, lower_of(UPLO), vectors_needed(A))[0]
+    return converged("linalg.eigh", LinalgEigh.op, A, lower, vectors_needed(A))[0]
 
 
 def eig(A):

@@ -48,9 +48,17 @@ def cholesky(x, upper):
         z, info = cholesky(np.conj(np.swapaxes(x, -1, -2)), False)
         return np.ascontiguousarray(np.conj(np.swapaxes(z, -1, -2))), info
     try:
-        return np.linalg.cholesky(x), np.zeros(x.shape[:-2], np.int32)
+        return lower_triangle(x), np.zeros(x.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        return one_by_one(np.linalg.cholesky, bad_minor, x)
+        return one_by_one(lower_triangle, bad_minor, x)
+
+
+def lower_triangle(x):
+    """The Cholesky factor. Not every LAPACK notices nan."""
+    z = np.linalg.cholesky(x)
+    if not (np.diagonal(z, 0, -2, -1).real > 0).all():
+        raise np.linalg.LinAlgError
+    return z
 
 
 def one_by_one(function, diagnose, *operands):
@@ -155,6 +163,7 @@ def svdvals(x):
 
 
 def eigh(x, lower):
+    x = np.tril(x) if lower else np.triu(x)
     if not np.isfinite(x).all():
         at = np.isfinite(x).all((-2, -1))
         w, v = np.full(x.shape[:-1], np.nan, x.real.dtype), np.full(x.shape, np.nan, x.dtype)
@@ -165,6 +174,7 @@ def eigh(x, lower):
 
 
 def eigvalsh(x, lower):
+    x = np.tril(x) if lower else np.triu(x)
     return np.linalg.eigvalsh(x, "L" if lower else "U") if np.isfinite(x).all() else eigh(x, lower)[0]
 
 
