@@ -56,7 +56,7 @@ def cholesky(x, upper):
 def lower_triangle(x):
     """The Cholesky factor. Not every LAPACK notices nan."""
     z = np.linalg.cholesky(x)
-    if not (np.diagonal(z, 0, -2, -1).real > 0).all():
+    if not (np.real(np.diagonal(z, 0, -2, -1)) > 0).all():
         raise np.linalg.LinAlgError
     return z
 
