@@ -6,12 +6,12 @@
 The cofactors are an op of their own, because at a singular x the first formula divides 0 by 0. There they come from
 x = u s vᴴ: det x = det u det vᴴ Π s, which is differentiated without any division:
 
-    C    = det u det vᴴ · ū diag(Π_{k≠i} s_k) v̄ᴴ
-    C'   = det u det vᴴ · ū M v̄ᴴ,       M[i, i] = Σ_{j≠i} P[i, j] t[j, j],    M[i, j] = -P[i, j] t[j, i],    P[i, j] = Π_{k≠i,j}
-    s_k
+    C     = det u det vᴴ · ū diag(Π_{k≠i} s_k) v̄ᴴ
+    dC    = det u det vᴴ · ū M v̄ᴴ,      M[i, i] = Σ_{j≠i} P[i, j] t[j, j],      M[i, j] = -P[i, j] t[j, i]
 
-with t = uᴴ dx v. So the first two derivatives are right at every matrix, of any rank and with equal singular values.
-(PyTorch 2.13 gives zeros for the gradient at an exactly singular matrix, and nan for the second where two singular values are 0.)
+with t = uᴴ dx v and P[i, j] = Π_{k≠i,j} s_k. So the first two derivatives are right at every matrix, of any rank and with equal
+singular values. (PyTorch 2.13 gives zeros for the gradient at an exactly singular matrix, and nan for the second where two
+singular values are 0.)
 
 Mirrors linalg_det_backward and slogdet_backward in ``torch/csrc/autograd/FunctionsManual.cpp``; the formula for the adjugate is
 in Stewart, On the adjugate matrix (1998).

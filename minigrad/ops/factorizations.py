@@ -1,9 +1,8 @@
 """Products of triangles: A = L Lᴴ (Cholesky) and A = Q R; and what can be solved when L is known.
 
-    cholesky    dL = L Φ(L⁻¹ dA L⁻ᴴ)                          Φ: the lower triangle with half of the diagonal
-    qr          dR = W R,   dQ = (dA - Q dR) R⁻¹              W: of S = C + Cᴴ, C = Qᴴ dA R⁻¹, the upper triangle with half of the
-    diagonal
-                for a wide A = [X Y] so for X, and then R = [U Qᴴ Y]
+    cholesky    dL = L Φ(L⁻¹ dA L⁻ᴴ)                    Φ takes the lower triangle with half of the diagonal
+    qr          dR = W R,   dQ = (dA - Q dR) R⁻¹        W = Φ(C + Cᴴ)ᴴ, C = Qᴴ dA R⁻¹
+                of a wide A = [X Y] so for X alone, and R = [U Qᴴ Y]
 
 Mirrors cholesky_backward, linalg_qr_backward, cholesky_solve_backward and their jvps in
 ``torch/csrc/autograd/FunctionsManual.cpp``. Murray, Differentiation of the Cholesky decomposition (2016); Seeger et al.,

@@ -6,8 +6,7 @@
 
 A gradient of a system is a system with the adjoint of A: dB = A⁻ᴴ g, dA = -dB zᴴ.
 
-A matrix that has no inverse is found by LAPACK while it computes. inv_ex and solve_ex tell in `info`, and go on; inv and solve
-raise.
+LAPACK finds out that a matrix has no inverse while it computes one. inv_ex and solve_ex tell that in `info`, inv and solve raise.
 
 Mirrors ``aten/src/ATen/native/BatchLinearAlgebra.cpp`` and linalg_inv_ex, linalg_solve_backward, linalg_solve_triangular_backward
 in ``torch/csrc/autograd/FunctionsManual.cpp``; Giles, An extended collection of matrix derivative results (2008), 2.2.

@@ -1,5 +1,6 @@
-"""The best solution of a system of linear equations that has none, or many: the X with the smallest |A X - B|, and of those the
-smallest.
+"""Least squares: of a system of linear equations that has no solution, or many, the best one.
+
+It is the X with the smallest |A X - B|, and of those the smallest.
 
     z = A⁺ B        dz = dA⁺ B + A⁺ dB
 

@@ -378,3 +378,21 @@ def test_a_large_triangle_is_solved_in_blocks():
     for upper in (False, True):
         z = mg.linalg.solve_triangular(mg.tensor(A), mg.tensor(B), upper=upper).numpy()
         np.testing.assert_allclose((np.triu(A) if upper else np.tril(A)) @ z, np.broadcast_to(B, z.shape), rtol=1e-9, atol=1e-9)
+
+
+SAVED = {
+    "det": lambda m, A: m.linalg.det(A), "slogdet": lambda m, A: m.linalg.slogdet(A)[1], "inv": lambda m, A: m.linalg.inv(A), "solve": lambda m, A: (
+        m.linalg.solve(A, A)), "solve_triangular": lambda m, A: m.linalg.solve_triangular(A, A, upper=True), "qr": lambda m, A: m.linalg.qr(A)[0],
+    "cholesky": lambda m, A: m.linalg.cholesky(A @ A.mT), "svd": lambda m, A: m.linalg.svdvals(A), "eigh": lambda m, A: m.linalg.eigvalsh(A),
+    "eig": lambda m, A: m.linalg.eigvals(A), "pinv": lambda m, A: m.linalg.pinv(A), "lstsq": lambda m, A: m.linalg.lstsq(A, A)[0],
+    "cholesky_solve": lambda m, A: m.cholesky_solve(A, A), "cholesky_inverse": lambda m, A: m.cholesky_inverse(A),
+}
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_saved_values_have_torchs_names(name):
+    found = []
+    for m in (mg, pytest.importorskip("torch")):
+        node = SAVED[name](m, m.tensor(NUMBERS.real, requires_grad=True)).grad_fn
+        found.append((node.name(), {n for n in dir(node) if n.startswith("_saved_") and isinstance(getattr(node, n), m.Tensor)}))
+    assert found[0][0] == found[1][0] and found[0][1] <= found[1][1]
