@@ -549,7 +549,7 @@ case("inv", lambda m, x: m.linalg.inv(x), (3, 3))
 case("inverse batch", lambda m, x: x.inverse(), (2, 3, 3))
 case("inv_ex", lambda m, x: m.linalg.inv_ex(x).inverse, (2, 2))
 case("inv of nothing", lambda m, x: m.linalg.inv(x), (2, 0, 0))
-case("solve", lambda m, x, y: m.linalg.solve(x, y), (3, 3), (3, 2))
+case("linalg.solve", lambda m, x, y: m.linalg.solve(x, y), (3, 3), (3, 2))
 case("solve vector", lambda m, x, y: m.linalg.solve(x, y), (3, 3), (3,))
 case("solve vectors", lambda m, x, y: m.linalg.solve(x, y), (2, 3, 3), (2, 3))
 case("solve broadcast", lambda m, x, y: m.linalg.solve(x, y), (2, 1, 3, 3), (4, 3, 2))
@@ -576,7 +576,7 @@ for _shape in ((3, 3), (2, 4, 3), (2, 4), (2, 0, 0)):
 case("qr complete", lambda m, x: m.linalg.qr(x, "complete")[1], (2, 3))
 case("qr old", lambda m, x: m.qr(x)[1], (3, 2))
 for _shape in ((3, 3), (4, 3), (2, 2, 4)):
-    case(f"svdvals of {_shape}", lambda m, x: m.linalg.svdvals(x), _shape)
+    case(f"linalg.svdvals {_shape}", lambda m, x: m.linalg.svdvals(x), _shape)
     case(f"svd {_shape} u", lambda m, x: m.linalg.svd(x, full_matrices=False).U.abs() ** 2, _shape)
     case(f"svd {_shape} vh", lambda m, x: m.linalg.svd(x).Vh[..., :min(x.shape[-2:]), :].abs() ** 2, _shape)
     case(f"svd {_shape} all", lambda m, x: (lambda u, s, v: (u * m.sin(s).unsqueeze(-2)) @ v)(*m.linalg.svd(x, False)), _shape)
@@ -602,7 +602,7 @@ case("norm nuc", lambda m, x: m.norm(x, "nuc"), (3, 2))
 for _ord in (None, -2, "nuc"):      # PyTorch writes to what the others have saved
     case(f"cond {_ord}", lambda m, x, o=_ord: m.linalg.cond(x, o), (2, 3, 3))
 for _n in (-1, -2, -3):
-    case(f"matrix_power {_n}", lambda m, x, n=_n: m.matrix_power(x, n), (3, 3))
+    case(f"matrix_power to {_n}", lambda m, x, n=_n: m.matrix_power(x, n), (3, 3))
 for _a, _b in (((4, 3), (4, 2)), ((2, 3, 4), (2, 3, 2)), ((4, 3), (4,)), ((3, 3), (3, 2))):
     case(f"lstsq {_a} {_b}", lambda m, x, y: m.linalg.lstsq(x, y).solution, _a, _b)
 case("lstsq residuals", lambda m, x, y: m.linalg.lstsq(x, y, driver="gelsd")[1], (4, 2), (4, 2))
