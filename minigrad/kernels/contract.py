@@ -168,6 +168,7 @@ CONTRACT = {
     "solve": ("x, y", "(z with x z = y, info: the pivot that is 0); batches broadcast"),
     "solve_triangular": ("x, y, upper, unit", "z with x z = y, of one triangle of x; unit: the diagonal counts as 1"),
     "cholesky": ("x, upper", "(z with x = z zᴴ, or zᴴ z, info: the minor that is not positive), of one triangle of x"),
+    "matrix_exp": ("x", "exponential of a matrix; nan where x is not finite"),
     "qr": ("x, mode", "(q, r) with x = q r; mode is reduced or complete; or r alone for r"),
     "svd": ("x, full", "(u, s, v) with x = u s v, s real, descending; full: u and v are square"),
     "svdvals": ("x", "s alone"),

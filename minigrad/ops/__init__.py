@@ -33,6 +33,7 @@ from minigrad.ops import (
     losses,
     masking,
     matrix,
+    matrix_functions,
     norms,
     pointwise,
     predicates,
@@ -80,6 +81,7 @@ from minigrad.ops.joining import *
 from minigrad.ops.limits import *
 from minigrad.ops.masking import *
 from minigrad.ops.matrix import *
+from minigrad.ops.matrix_functions import *
 from minigrad.ops.norms import *
 from minigrad.ops.pointwise import *
 from minigrad.ops.predicates import *
@@ -108,11 +110,12 @@ from minigrad.ops.softmax import log_softmax, softmax
 
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
-    arithmetic, brackets, comparison, complex_numbers, contractions, copies, determinants, diagonals, einsums, extrema,
-    factorizations, functions, indexing, inverses, joining, least_squares, limits, masking, matrix, norms, pointwise,
-    predicates, products, pseudoinverses, reduction, repeating, reshaping, rounding, running, scans, scattering, searching,
-    selection, singular_values, sorting, special, stacking, strided, summaries, taking, trigonometry, views,
-    xlogys) for name in module.__all__]
+    arithmetic, brackets, comparison, complex_numbers, contractions, copies, determinants,
+    diagonals, einsums, extrema, factorizations, functions, indexing, inverses, joining,
+    least_squares, limits, masking, matrix, matrix_functions, norms, pointwise, predicates,
+    products, pseudoinverses, reduction, repeating, reshaping, rounding, running, scans, scattering,
+    searching, selection, singular_values, sorting, special, stacking, strided, summaries, taking,
+    trigonometry, views, xlogys) for name in module.__all__]
 __all__ += ["conv2d", "log_softmax", "softmax"]
 
 # What PyTorch has as a function only, or `Tensor` has in its own file.

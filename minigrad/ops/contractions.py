@@ -104,6 +104,31 @@ def vdot(input, other, *, out=None):
     return dot(conj(tensor_argument("vdot", input)), tensor_argument("vdot", other, "other", 2))
 
 
+def vecdot(x, y, *, dim=-1, out=None):
+    """The inner products of the vectors along a dimension, those of `x` conjugated; the others are broadcast.
+
+    Mirrors ``torch.linalg.vecdot``.
+
+    Raises:
+        RuntimeError: the shapes do not fit, the dtypes differ, or they are neither floating point nor complex.
+        IndexError: there is no such dimension.
+
+    >>> mg.linalg.vecdot(mg.tensor([[1., 2.], [3., 4.]]), mg.tensor([1., 1.]))
+    tensor([3., 7.])
+    """
+    if out is not None:
+        return into(out, vecdot, x, y, dim=dim)
+    tensor_argument("linalg.vecdot", x, "x")
+    tensor_argument("linalg.vecdot", y, "y", 2)
+    if not x.dtype.differentiable:
+        raise ShapeError("MG-E203", f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
+                         fix="x.float()")
+    if x.dtype is not y.dtype:
+        raise ShapeError("MG-E203", "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+                         f"{x.dtype.name} and y of type {y.dtype.name} instead")
+    return total(conj(x) * y, dim)
+
+
 def tensordot(a, b, dims=2, out=None):
     """The products of `a` and `b` summed over some dimensions of each. Mirrors ``torch.tensordot``.
 

@@ -238,7 +238,7 @@ sample("addmm", "large", (40,), (90, 33), (33, 40))
 for _n in (0, 1, 5, 200):
     sample("dot", f"{_n}", (_n,), (_n,), dtypes=(*FLOATS, "int64"))
 for _shape in ((3, 3), (2, 3, 3), (0, 0), (0, 2, 2), (70, 70)):
-    sample("det slogdet cofactors inv eig eigvals", f"{_shape}", _shape, dtypes=(*FLOATS, *COMPLEX))
+    sample("det slogdet cofactors inv eig eigvals matrix_exp", f"{_shape}", _shape, dtypes=(*FLOATS, *COMPLEX))
     for _flag in (False, True):
         sample("cholesky", f"{_shape} {_flag}", _shape, dtypes=(*FLOATS, *COMPLEX),
                after=lambda x, u=_flag: (x @ np.conj(np.swapaxes(x, -1, -2)) + np.eye(x.shape[-1], dtype=x.dtype), u))

@@ -605,6 +605,12 @@ for _n in (-1, -2, -3):
     case(f"matrix_power to {_n}", lambda m, x, n=_n: m.matrix_power(x, n), (3, 3))
 for _a, _b in (((4, 3), (4, 2)), ((2, 3, 4), (2, 3, 2)), ((4, 3), (4,)), ((3, 3), (3, 2))):
     case(f"lstsq {_a} {_b}", lambda m, x, y: m.linalg.lstsq(x, y).solution, _a, _b)
+for _shape in ((3, 3), (2, 2, 2), (2, 0, 0)):
+    case(f"matrix_exp {_shape}", lambda m, x: m.matrix_exp(x), _shape)
+case("tensorinv", lambda m, x: m.linalg.tensorinv(x), (2, 3, 6), name_differs=True)
+case("tensorsolve", lambda m, x, y: m.linalg.tensorsolve(x, y, dims=(1,)), (2, 6, 3), (2, 3))
+case("vecdot", lambda m, x, y: m.linalg.vecdot(x, y, dim=0), (3, 2), (3, 1))
+case("linalg.diagonal", lambda m, x: m.linalg.diagonal(x, offset=1) ** 2, (2, 3, 3))
 case("lstsq residuals", lambda m, x, y: m.linalg.lstsq(x, y, driver="gelsd")[1], (4, 2), (4, 2))
 
 

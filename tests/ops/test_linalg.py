@@ -50,6 +50,8 @@ ONE = {
     "pinv text": lambda m, x: m.linalg.pinv(x, atol="x"), "pinverse": lambda m, x: x.pinverse(0.5), "matrix_rank": lambda m, x: m.linalg.matrix_rank(x),
     "matrix_rank atol": lambda m, x: m.linalg.matrix_rank(x, atol=1.1), "matrix_rank hermitian": lambda m, x: m.linalg.matrix_rank(
         x, hermitian=True), "matrix_rank rtol": lambda m, x: m.linalg.matrix_rank(x, rtol=m.tensor(0.5)), "matrix_power": lambda m, x: m.matrix_power(x, -2),
+    "matrix_exp": lambda m, x: m.matrix_exp(x), "tensorinv": lambda m, x: m.linalg.tensorinv(x, ind=1), "tensorsolve": lambda m, x: m.linalg.tensorsolve(
+        x, x[0]), "vecdot": lambda m, x: m.linalg.vecdot(x, x), "diagonal": lambda m, x: m.linalg.diagonal(x),
     "lstsq": lambda m, x: m.linalg.lstsq(x, x), "lstsq vector": lambda m, x: m.linalg.lstsq(x, x[..., 0], driver="gelsd"),
     "lstsq gels": lambda m, x: m.linalg.lstsq(x, x, driver="gels"), "lstsq what": lambda m, x: m.linalg.lstsq(x, x, driver="x"),
     "lstsq misfit": lambda m, x: m.linalg.lstsq(x, m.ones(7, 1)), "lstsq rcond": lambda m, x: m.linalg.lstsq(x, x, rcond=0.4).rank,
@@ -73,9 +75,9 @@ def test_alike(name):
 
 
 # Numbers that depend on how a library rounds or passes nan on; empty matrices that are not square, which PyTorch lets pass; what is
-# not Hermitian where it should be; and matrices without full rank, which PyTorch's gels does not find if they are square.
+# not Hermitian where it should be; half precision, in which it overflows; and matrices without full rank, which PyTorch's gels does not find if they are square.
 DIFFERS = {
-    "slogdet": {"nan"}, "linalg.slogdet": {"nan"}, "qr": {"nan"}, "cond fro": {"nan"}, "cond 1": {"nan"}, "cond -": {"nan", "singular"},
+    "matrix_exp": {"half"}, "tensorsolve": {"no columns"}, "slogdet": {"nan"}, "linalg.slogdet": {"nan"}, "qr": {"nan"}, "cond fro": {"nan"}, "cond 1": {"nan"}, "cond -": {"nan", "singular"},
     "cond inf": {"nan"}, "cond N": {"singular"}, "cond 2": {"singular"}, "cond nuc": {"singular"}, "cholesky": {"no rows", "no columns"},
     "pinv hermitian": {"no rows", "no columns", "complex"}, "matrix_rank hermitian": {"no rows", "no columns", "complex"},
     "lstsq gels": {"singular", "batch with a singular", "nan"}, "lstsq": {"nan", "tall"}, "solve_ex": {"nan"},
@@ -107,6 +109,10 @@ DIFFERS = {
         m.eye(2), out=m.zeros(2, dtype=m.complex64)), lambda m: m.linalg.det(m.eye(2), out=m.zeros(())),
     lambda m: m.linalg.eig(m.tensor([[1.0, 2.0], [0.0, 3.0]])).eigenvalues, lambda m: m.linalg.eigvals(m.zeros(0, 2, 2)), lambda m: m.linalg.eig(
         m.zeros(2, 0, 0)), lambda m: m.linalg.eig(m.ones(2, 3)), lambda m: m.linalg.eig(m.tensor([[NAN, 0.0], [0.0, 1.0]])),
+    lambda m: m.linalg.tensorinv(m.eye(6).reshape(2, 3, 6)), lambda m: m.linalg.tensorinv(m.eye(2), ind=0), lambda m: m.linalg.tensorinv(m.ones(2, 3), 1),
+    lambda m: m.linalg.tensorsolve(m.eye(6).reshape(2, 3, 6), m.ones(2, 3)), lambda m: m.linalg.tensorsolve(m.ones(2, 3, 5), m.ones(2, 3)),
+    lambda m: m.linalg.vecdot(m.ones(2, 3), m.ones(2)), lambda m: m.linalg.vecdot(m.ones(2), m.ones(2).double()), lambda m: m.linalg.vecdot(
+        m.tensor([1j]), m.tensor([1j])), lambda m: m.matrix_exp(m.tensor([[[0.0, 30.0], [-30.0, 0.0]], [[1.0, 0.0], [2.0, 1e-3]]], dtype=m.float64)),
     lambda m: m.linalg.pinv(m.eye(2), atol=m.tensor(1j)), lambda m: m.linalg.pinv(m.ones(2, 3), hermitian=True), lambda m: m.linalg.matrix_rank(
         m.eye(3), rtol=m.tensor([0.1, 2.0]))])
 def test_calls(run):
@@ -262,6 +268,7 @@ def parts(m, A):
         "eigh vectors": V.abs(), "eigvalsh": m.linalg.eigvalsh(H), "eig": w.abs() * X.abs(), "solve": m.linalg.solve(A, A.mT), "eigvals": w.abs(),
         "solve_triangular": m.linalg.solve_triangular(A, A.mT, upper=True, left=False), "lstsq": m.linalg.lstsq(A[:, :2], A.mT, driver="gelsd")[:2],
         "qr wide": m.linalg.qr(A[:2])[1], "qr tall": m.linalg.qr(A[:, :2])[0] ** 2, "matrix_norm": m.linalg.matrix_norm(A, "nuc"),
+        "matrix_exp": m.matrix_exp(A), "vecdot": m.linalg.vecdot(A, A.mT),
         "cholesky_solve": m.cholesky_solve(A, m.tril(A @ A) + 3 * m.eye(3, dtype=A.dtype)),
         "cholesky_inverse": m.cholesky_inverse(m.linalg.cholesky(H, upper=True), upper=True),
     }
@@ -391,6 +398,7 @@ SAVED = {
     "cholesky": lambda m, A: m.linalg.cholesky(A @ A.mT), "svd": lambda m, A: m.linalg.svdvals(A), "eigh": lambda m, A: m.linalg.eigvalsh(A),
     "eig": lambda m, A: m.linalg.eigvals(A), "pinv": lambda m, A: m.linalg.pinv(A), "lstsq": lambda m, A: m.linalg.lstsq(A, A)[0],
     "cholesky_solve": lambda m, A: m.cholesky_solve(A, A), "cholesky_inverse": lambda m, A: m.cholesky_inverse(A),
+    "matrix_exp": lambda m, A: m.matrix_exp(A),
 }
 
 
