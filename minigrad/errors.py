@@ -17,8 +17,8 @@ import os
 
 __all__ = [
     "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradNotImplementedError", "AutogradTypeError",
-    "MinigradError", "OutOfRangeError", "ShapeError", "TensorTypeError", "TensorValueError", "UnknownOperatorError", "catalogue",
-    "explain",
+    "LinAlgError", "MinigradError", "OutOfRangeError", "ShapeError", "TensorTypeError", "TensorValueError", "UnknownOperatorError",
+    "catalogue", "explain",
 ]
 
 
@@ -69,6 +69,10 @@ class AutogradAssertionError(MinigradError, AssertionError):
 
 class ShapeError(MinigradError, RuntimeError):
     """Shapes, dtypes or devices of tensors do not go together."""
+
+
+class LinAlgError(MinigradError, RuntimeError):
+    """A matrix has no inverse, or no such decomposition."""
 
 
 class TensorTypeError(MinigradError, TypeError):

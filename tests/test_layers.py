@@ -21,7 +21,7 @@ BELOW = {
     "_record": {"_core", "errors"}, "_holders": {"_core"},
     "_debug": {"_record", "_holders", "autograd", "surface", "_core", "errors"},
     "autograd": {"surface", "ops", "_core", "errors"},
-    "linalg": {"ops"},
+    "linalg": {"ops", "errors"},
     "nn": {"autograd", "surface", "ops", "_core", "errors"},
     "special": {"ops"},
     "optim": {"autograd", "surface", "errors"},

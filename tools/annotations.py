@@ -21,7 +21,8 @@ import numpy as np
 # Names that the annotations use, and the module whose stub defines them.
 HOMES = {
     "Tensor": "minigrad.tensor", "Size": "minigrad.tensor", "_Number": "minigrad.tensor", "_Index": "minigrad.tensor",
-    "ValuesAndIndices": "minigrad.tensor",
+    "ValuesAndIndices": "minigrad.tensor", "QR": "minigrad.tensor", "SVD": "minigrad.tensor",
+    "SignAndLogarithm": "minigrad.tensor",
     "Device": "minigrad.dtypes", "dtype": "minigrad.dtypes", "_Dtype": "minigrad.dtypes", "_Device": "minigrad.dtypes",
     "Node": "minigrad.autograd.graph", "GradientEdge": "minigrad.autograd.graph", "RemovableHandle": "minigrad.autograd.graph",
     "CustomOpDef": "minigrad.library._custom_ops",
@@ -39,6 +40,19 @@ _Index: TypeAlias = _Item | tuple[_Item, ...]
 class ValuesAndIndices(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class QR(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+class SVD(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+class SignAndLogarithm(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
 ''',
     "minigrad.dtypes": '''\
 _Dtype: TypeAlias = dtype
@@ -129,6 +143,8 @@ PARAMETERS = {
     "cartesian_prod.tensors": "Tensor", "block_diag.tensors": "Tensor",
     "atleast_1d.tensors": "Tensor | Sequence[Tensor]", "atleast_2d.tensors": "Tensor | Sequence[Tensor]",
     "atleast_3d.tensors": "Tensor | Sequence[Tensor]",
+    # decompositions
+    "upper": "_bool", "some": "_bool", "compute_uv": "_bool", "rcond": "_float",
     # numbers
     "fill_value": "_Number", "s": "_Number", "alpha": "_Number", "beta": "_Number", "start": "_Number", "end": "_Number | None",
     "step": "_Number", "low": "_int", "high": "_int | Sequence[_int] | None", "from_": "_float", "to": "_float", "gain": "_float",
@@ -296,7 +312,7 @@ RETURNS = {
     "var_mean": "tuple[Tensor, Tensor]", "std_mean": "tuple[Tensor, Tensor]", "aminmax": "tuple[Tensor, Tensor]",
     "cummax": "ValuesAndIndices", "cummin": "ValuesAndIndices",
     "sort": "ValuesAndIndices", "topk": "ValuesAndIndices", "kthvalue": "ValuesAndIndices", "mode": "ValuesAndIndices",
-    "unique": "Any", "unique_consecutive": "Any",
+    "unique": "Any", "unique_consecutive": "Any", "qr": "QR", "svd": "SVD", "slogdet": "SignAndLogarithm",
     "tensor_split": "tuple[Tensor, ...]", "hsplit": "tuple[Tensor, ...]", "vsplit": "tuple[Tensor, ...]",
     "dsplit": "tuple[Tensor, ...]", "meshgrid": "tuple[Tensor, ...]", "broadcast_tensors": "tuple[Tensor, ...]",
     "atleast_1d": "Any", "atleast_2d": "Any", "atleast_3d": "Any",

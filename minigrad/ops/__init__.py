@@ -20,23 +20,29 @@ from minigrad.ops import (
     contractions,
     convolution,
     copies,
+    determinants,
     diagonals,
     einsum as einsums,
     embedding,
     extrema,
+    factorizations,
     functions,
     indexing,
     inplace,
+    inverses,
     joining,
+    least_squares,
     limits,
     losses,
     masking,
     matrix,
+    matrix_functions,
     normalization,
     norms,
     pointwise,
     predicates,
     products,
+    pseudoinverses,
     reduction,
     repeating,
     reshaping,
@@ -46,6 +52,7 @@ from minigrad.ops import (
     scattering,
     searching,
     selection,
+    singular_values,
     softmax as softmaxes,
     sorting,
     special,
@@ -66,19 +73,24 @@ from minigrad.ops.comparison import *
 from minigrad.ops.complex_numbers import *
 from minigrad.ops.contractions import *
 from minigrad.ops.copies import *
+from minigrad.ops.determinants import *
 from minigrad.ops.diagonals import *
 from minigrad.ops.einsum import *
 from minigrad.ops.extrema import *
+from minigrad.ops.factorizations import *
 from minigrad.ops.functions import *
 from minigrad.ops.indexing import *
+from minigrad.ops.inverses import *
 from minigrad.ops.joining import *
 from minigrad.ops.limits import *
 from minigrad.ops.masking import *
 from minigrad.ops.matrix import *
+from minigrad.ops.matrix_functions import *
 from minigrad.ops.norms import *
 from minigrad.ops.pointwise import *
 from minigrad.ops.predicates import *
 from minigrad.ops.products import *
+from minigrad.ops.pseudoinverses import *
 from minigrad.ops.reduction import *
 from minigrad.ops.repeating import *
 from minigrad.ops.reshaping import *
@@ -88,6 +100,7 @@ from minigrad.ops.scans import *
 from minigrad.ops.scattering import *
 from minigrad.ops.searching import *
 from minigrad.ops.selection import *
+from minigrad.ops.singular_values import *
 from minigrad.ops.sorting import *
 from minigrad.ops.special import *
 from minigrad.ops.stacking import *
@@ -101,10 +114,12 @@ from minigrad.ops.softmax import log_softmax, softmax
 
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
-    arithmetic, brackets, comparison, complex_numbers, contractions, copies, diagonals, einsums, extrema, functions, indexing,
-    joining, limits, masking, matrix, norms, pointwise, predicates, products, reduction, repeating, reshaping, rounding, running,
-    scans, scattering, searching, selection, sorting, special, stacking, strided, summaries, taking, trigonometry, views,
-    xlogys) for name in module.__all__]
+    arithmetic, brackets, comparison, complex_numbers, contractions, copies, determinants,
+    diagonals, einsums, extrema, factorizations, functions, indexing, inverses, joining,
+    least_squares, limits, masking, matrix, matrix_functions, norms, pointwise, predicates,
+    products, pseudoinverses, reduction, repeating, reshaping, rounding, running, scans, scattering,
+    searching, selection, singular_values, sorting, special, stacking, strided, summaries, taking,
+    trigonometry, views, xlogys) for name in module.__all__]
 __all__ += ["conv2d", "log_softmax", "softmax"]
 
 # What PyTorch has as a function only, or `Tensor` has in its own file.

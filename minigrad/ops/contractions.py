@@ -7,9 +7,10 @@ import cython
 
 from minigrad._core.operands import broadcast_shape
 from minigrad._core.promotion import operands_dtype
-from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError
+from minigrad.errors import OutOfRangeError, ShapeError
 from minigrad.ops.base import Linear, dimension, integer, op, tensor_argument
 from minigrad.ops.copies import cast, clone
+from minigrad.ops.inverses import inv
 from minigrad.ops.matrix import dot, matmul, mm
 from minigrad.ops.out import into
 from minigrad.ops.reduction import sum as total
@@ -101,6 +102,31 @@ def vdot(input, other, *, out=None):
     if out is not None:
         return into(out, vdot, input, other)
     return dot(conj(tensor_argument("vdot", input)), tensor_argument("vdot", other, "other", 2))
+
+
+def vecdot(x, y, *, dim=-1, out=None):
+    """The inner products of the vectors along a dimension, those of `x` conjugated; the others are broadcast.
+
+    Mirrors ``torch.linalg.vecdot``.
+
+    Raises:
+        RuntimeError: the shapes do not fit, the dtypes differ, or they are neither floating point nor complex.
+        IndexError: there is no such dimension.
+
+    >>> mg.linalg.vecdot(mg.tensor([[1., 2.], [3., 4.]]), mg.tensor([1., 1.]))
+    tensor([3., 7.])
+    """
+    if out is not None:
+        return into(out, vecdot, x, y, dim=dim)
+    tensor_argument("linalg.vecdot", x, "x")
+    tensor_argument("linalg.vecdot", y, "y", 2)
+    if not x.dtype.differentiable:
+        raise ShapeError("MG-E203", f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
+                         fix="x.float()")
+    if x.dtype is not y.dtype:
+        raise ShapeError("MG-E203", "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+                         f"{x.dtype.name} and y of type {y.dtype.name} instead")
+    return total(conj(x) * y, dim)
 
 
 def tensordot(a, b, dims=2, out=None):
@@ -237,10 +263,12 @@ def linalg_cross(input, other, *, dim=-1, out=None):
 
 
 def matrix_power(input, n, *, out=None):
-    """A square matrix, or a batch of them, multiplied by itself: the n-th power. Mirrors ``torch.matrix_power``.
+    """A square matrix, or a batch of them, multiplied by itself: the n-th power; of its inverse if
+    `n` is negative. Mirrors ``torch.matrix_power``.
 
     Raises:
-        RuntimeError: they are not square, or `n` is negative, which would need an inverse.
+        LinAlgError: a matrix has no inverse, and `n` is negative. It is a RuntimeError.
+        RuntimeError: they are not square.
 
     >>> mg.matrix_power(mg.tensor([[1., 1.], [0., 1.]]), 5)
     tensor([[1., 5.],
@@ -256,9 +284,9 @@ def matrix_power(input, n, *, out=None):
     if input.shape[-1] != input.shape[-2]:
         raise ShapeError("MG-E209", "linalg.matrix_power: A must be batches of square matrices, but they are "
                          f"{input.shape[-2]} by {input.shape[-1]} matrices")
+    given = input
     if n < 0:
-        raise ArgumentError("MG-E321", "matrix_power(): a negative power needs an inverse, which minigrad does not compute",
-                            found=f"n = {n}")
+        input, n = inv(input), -n
     if n == 0:
         rows = input.new_ones(input.shape[-1])
         return clone(expand(rows.diag_embed(), input.shape))
@@ -268,7 +296,7 @@ def matrix_power(input, n, *, out=None):
             z = square if z is None else matmul(z, square)
         n >>= 1
         if not n:
-            return clone(z) if z is input else z
+            return clone(z) if z is given else z
         square = matmul(square, square)
 
 

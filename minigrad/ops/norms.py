@@ -15,12 +15,14 @@ from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
 from minigrad.ops.base import Op, dimension, flag, op, tensor_argument
 from minigrad.ops.copies import cast
 from minigrad.ops.extrema import amax, amin
+from minigrad.ops.matrices import floating, matrices
 from minigrad.ops.out import into
 from minigrad.ops.reduction import SumDim, all_or, kept, restored
 from minigrad.ops.reduction import sum as total
 from minigrad.ops.selection import abs as absolute
 from minigrad.ops.selection import sgn, where
-from minigrad.ops.views import unsqueeze
+from minigrad.ops.singular_values import svdvals
+from minigrad.ops.views import adjoint_order, permute, unsqueeze
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -119,40 +121,63 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
 
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
     """A norm of matrices: ``"fro"``, the root of the sum of squares; 1 and inf, the largest sum of a column and of a row of
-    absolute values; -1 and -inf, the smallest. Mirrors ``torch.linalg.matrix_norm``.
+    absolute values; -1 and -inf, the smallest; 2, -2 and ``"nuc"``, the largest and the smallest singular value, and their sum.
 
     Args:
         dim (tuple): the two dimensions of the matrices.
         keepdim (bool): keep them, with size 1.
         dtype (optional): `A` is converted to it first.
 
+    Mirrors ``torch.linalg.matrix_norm``.
+
     Raises:
-        RuntimeError: `A` has fewer than two dimensions, the dtype is no floating point or complex one, or the norm is one of
-            those that need singular values (2, -2, ``"nuc"``), which are missing here.
+        RuntimeError: `A` has fewer than two dimensions, the dtype is no floating point or complex one, or there is no such norm.
         IndexError: there is no such dimension.
 
     >>> mg.linalg.matrix_norm(mg.tensor([[1., -2.], [3., 4.]]), 1)
     tensor(6.)
+    >>> mg.linalg.matrix_norm(mg.tensor([[0., 3.], [2., 0.]]), "nuc")
+    tensor(5.)
     """
     if out is not None:
         return into(out, matrix_norm, A, ord, dim, keepdim, dtype=dtype)
     tensor_argument("linalg.matrix_norm", A, "A")
-    if A.ndim < 2:
-        raise ShapeError("MG-E209", "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.", found=f"{A.ndim}-d")
-    if len(dim) != 2:
+    if not isinstance(ord, (str, int, float)):
+        raise TensorTypeError("MG-E201", f"linalg.matrix_norm(): argument 'ord' must be Number or str, not {type(ord).__name__}")
+    matrices("linalg.matrix_norm", A)
+    if not isinstance(dim, (tuple, list)) or len(dim) != 2:
         raise ShapeError("MG-E205", f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
-    row, column = dimension(dim[0], A.ndim), dimension(dim[1], A.ndim)
-    if row == column:
+    at, over = dimension(dim[0], A.ndim), dimension(dim[1], A.ndim)
+    if at == over:
         raise ShapeError("MG-E205", f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
     if ord == "fro":
-        return vector_norm(A, 2, (row, column), keepdim, dtype=dtype)
-    if ord not in (1, -1, INF, -INF):
-        raise ArgumentError("MG-E321", f"linalg.matrix_norm: Order {ord} not supported.", expected="'fro', 1, -1, inf or -inf",
-                            fix="2, -2 and 'nuc' need singular values, which minigrad does not compute")
-    along, over = (row, column) if ord in (1, -1) else (column, row)
+        return vector_norm(A, 2, (at, over), keepdim, dtype=dtype)
+    if ord not in (1, -1, INF, -INF, 2, -2, "nuc"):
+        raise ArgumentError("MG-E321", f"linalg.matrix_norm: Order {ord} not supported.",
+                            expected="'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
+    if ord in (2, -2, "nuc"):
+        return spectral_norm(A, ord, at, over, keepdim, dtype)
+    along, over = (at, over) if ord in (1, -1) else (over, at)
     sums = vector_norm(A, 1, along, True, dtype=dtype)
     z = (amax if ord > 0 else amin)(sums, over, True)
-    return z if keepdim else z.squeeze((row, column))
+    return z if keepdim else z.squeeze((along, over))
+
+
+def spectral_norm(A, ord, at, over, keepdim, dtype):
+    """A norm of the singular values of the matrices in two dimensions."""
+    floating("linalg.matrix_norm", A)
+    if dtype is not None:
+        if A.dtype.is_complex and not as_dtype(dtype).is_complex:
+            raise ShapeError("MG-E203", f"linalg.matrix_norm: dtype should be complex for complex inputs, but got "
+                             f"{as_dtype(dtype).name}")
+        A = A.to(as_dtype(dtype))
+    order = (*[d for d in range(A.ndim) if d not in (at, over)], at, over)
+    S = svdvals(permute(A, order))
+    if ord == "nuc":
+        z = total(S, -1)
+    else:
+        z = amin(S, -1) if ord < 0 else amax(S, -1) if S.shape[-1] else total(S, -1)        # 0 of no numbers
+    return permute(unsqueeze(unsqueeze(z, -1), -1), adjoint_order(order)) if keepdim else z
 
 
 def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
@@ -172,7 +197,7 @@ def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
                              f"{A.ndim}D.")
         dim = tuple(range(A.ndim))
     dims = (dim,) if isinstance(dim, int) else tuple(dim)
-    if len(dims) == 2:
+    if len(dims) == 2 or isinstance(ord, str):
         return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
     return vector_norm(A, ord, dims, keepdim, dtype=dtype)
 
@@ -181,12 +206,12 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     """The p-norm of all elements, or along dimensions, as if they were one vector. Mirrors ``torch.norm``.
 
     Args:
-        p (number or "fro"): the order; ``"fro"`` is 2.
+        p (number, "fro" or "nuc"): the order; ``"fro"`` is 2, ``"nuc"`` the sum of the singular values of matrices.
         dim (int or tuple, optional): the dimensions that are reduced.
         keepdim (bool): keep them, with size 1.
 
     Raises:
-        RuntimeError: the dtype is neither floating point nor complex, or `p` is ``"nuc"``.
+        RuntimeError: the dtype is neither floating point nor complex, or there is no such norm.
         IndexError: there is no such dimension.
 
     >>> mg.norm(mg.tensor([3., 4.]))
@@ -196,7 +221,8 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         return into(out, norm, input, p, dim, keepdim, dtype=dtype)
     tensor_argument("norm", input)
     if isinstance(p, str) and p != "fro":
-        raise ArgumentError("MG-E321", f"norm(): order {p!r} is not supported", expected="a number or 'fro'")
+        dims = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+        return matrix_norm(input, p, tuple(dims), keepdim, dtype=dtype)
     return vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
 
 

@@ -154,6 +154,15 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     return call(Diagonal.op, (input, integer(offset, "offset", "diagonal"), a, b))
 
 
+def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+    """`diagonal`, of the last two dimensions by default. Mirrors ``torch.linalg.diagonal``.
+
+    >>> mg.linalg.diagonal(mg.ones(2, 3, 3)).shape
+    Size([2, 3])
+    """
+    return diagonal(A, offset, dim1, dim2)
+
+
 def part(x, base_strides, shape, strides, offset):
     """The part of `x` that a view of its shape would be."""
     return call(AsStridedCopy.op, (x, base_strides, shape, strides, offset))

@@ -254,6 +254,21 @@ sample("addmm", "nothing inside", (4,), (2, 0), (0, 4))
 sample("addmm", "large", (40,), (90, 33), (33, 40))
 for _n in (0, 1, 5, 200):
     sample("dot", f"{_n}", (_n,), (_n,), dtypes=(*FLOATS, "int64"))
+for _shape in ((3, 3), (2, 3, 3), (0, 0), (0, 2, 2), (70, 70)):
+    sample("det slogdet cofactors inv eig eigvals matrix_exp", f"{_shape}", _shape, dtypes=(*FLOATS, *COMPLEX))
+    for _flag in (False, True):
+        sample("cholesky", f"{_shape} {_flag}", _shape, dtypes=(*FLOATS, *COMPLEX),
+               after=lambda x, u=_flag: (x @ np.conj(np.swapaxes(x, -1, -2)) + np.eye(x.shape[-1], dtype=x.dtype), u))
+        sample("eigh eigvalsh", f"{_shape} {_flag}", _shape, dtypes=(*FLOATS, *COMPLEX), after=lambda x, u=_flag: (x, u))
+        sample("solve_triangular", f"{_shape} {_flag}", _shape, (*_shape[:-1], 2), dtypes=(*FLOATS, *COMPLEX),
+               after=lambda x, y, u=_flag: (x, y, u, not u))
+sample("solve", "broadcast", (2, 1, 3, 3), (4, 3, 2), dtypes=(*FLOATS, *COMPLEX))
+for _shape in ((3, 3), (2, 4, 3), (2, 5), (0, 3), (3, 0)):
+    for _mode in ("reduced", "complete", "r"):
+        sample("qr", f"{_shape} {_mode}", _shape, dtypes=(*FLOATS, *COMPLEX), after=lambda x, m=_mode: (x, m))
+    sample("svd", f"{_shape}", _shape, dtypes=(*FLOATS, *COMPLEX), after=lambda x: (x, False))
+    sample("svd", f"{_shape} full", _shape, dtypes=(*FLOATS, *COMPLEX), after=lambda x: (x, True))
+    sample("svdvals", f"{_shape}", _shape, dtypes=(*FLOATS, *COMPLEX))
 sample("cat", "two", (2, 3), (2, 4), dtypes=EVERY, after=lambda x, y: ([x, y], 1))
 sample("cat", "three", (2, 3, 2), (1, 3, 2), (0, 3, 2), dtypes=EVERY, after=lambda x, y, z: ([x, y, z], 0))
 sample("stack", "two", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: ([x, y], 2))

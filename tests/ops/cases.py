@@ -544,6 +544,94 @@ case("dropout off", lambda m, x: F(m).dropout(x, 0.5, training=False) * 2, (2, 3
 case("dropout all", lambda m, x: F(m).dropout(x, 1.0), (2, 3))
 
 
+# ---- decompositions of matrices ------------------------------------------------------------------------------
+def _positive(m, x):
+    """A positive-definite matrix."""
+    return x @ x.mT.conj() + m.eye(x.shape[-1], dtype=x.dtype)
+
+
+def _symmetric(x):
+    return x + x.mT.conj()
+
+
+case("det", lambda m, x: m.det(x), (3, 3))
+case("linalg.det batch", lambda m, x: m.linalg.det(x), (2, 1, 3, 3))
+case("det of a number", lambda m, x: m.linalg.det(x), (1, 1))
+case("det of nothing", lambda m, x: m.linalg.det(x) * 1, (2, 0, 0))
+case("det no batch", lambda m, x: m.linalg.det(x), (0, 2, 2))
+case("slogdet", lambda m, x: m.slogdet(x)[1], (3, 3))
+case("linalg.slogdet sign", lambda m, x: m.linalg.slogdet(x).sign * x[0, 0], (3, 3))
+case("linalg.slogdet batch", lambda m, x: m.linalg.slogdet(x).logabsdet, (2, 3, 3))
+case("logdet", lambda m, x: m.logdet(_positive(m, x)), (2, 3, 3))
+case("inv", lambda m, x: m.linalg.inv(x), (3, 3))
+case("inverse batch", lambda m, x: x.inverse(), (2, 3, 3))
+case("inv_ex", lambda m, x: m.linalg.inv_ex(x).inverse, (2, 2))
+case("inv of nothing", lambda m, x: m.linalg.inv(x), (2, 0, 0))
+case("linalg.solve", lambda m, x, y: m.linalg.solve(x, y), (3, 3), (3, 2))
+case("solve vector", lambda m, x, y: m.linalg.solve(x, y), (3, 3), (3,))
+case("solve vectors", lambda m, x, y: m.linalg.solve(x, y), (2, 3, 3), (2, 3))
+case("solve broadcast", lambda m, x, y: m.linalg.solve(x, y), (2, 1, 3, 3), (4, 3, 2))
+case("solve right", lambda m, x, y: m.linalg.solve(x, y, left=False), (2, 3, 3), (4, 3))
+case("solve_ex", lambda m, x, y: m.linalg.solve_ex(x, y).result, (3, 3), (3, 2))
+case("solve no batch", lambda m, x, y: m.linalg.solve(x, y), (0, 3, 3), (0, 3, 2))
+for _upper in (False, True):
+    for _unit in (False, True):
+        case(f"solve_triangular {_upper} {_unit}", lambda m, x, y, u=_upper, one=_unit: m.linalg.solve_triangular(
+            x + 2 * m.eye(3, dtype=x.dtype), y, upper=u, unitriangular=one), (3, 3), (3, 2))
+    case(f"solve_triangular right {_upper}", lambda m, x, y, u=_upper: m.linalg.solve_triangular(
+        x + 2 * m.eye(3, dtype=x.dtype), y, upper=u, left=False), (2, 3, 3), (4, 3))
+    case(f"cholesky {_upper}", lambda m, x, u=_upper: m.linalg.cholesky(_positive(m, x), upper=u), (2, 3, 3))
+    case(f"cholesky old {_upper}", lambda m, x, u=_upper: m.cholesky(_positive(m, x), u), (3, 3))
+    case(f"cholesky_solve {_upper}", lambda m, x, y, u=_upper: m.cholesky_solve(
+        y, (m.triu if u else m.tril)(x + 2 * m.eye(3, dtype=x.dtype)), u), (3, 3), (2, 3, 2))
+    case(f"cholesky_inverse {_upper}", lambda m, x, u=_upper: m.cholesky_inverse(
+        (m.triu if u else m.tril)(x + 2 * m.eye(3, dtype=x.dtype)), u), (2, 3, 3))
+case("cholesky_ex", lambda m, x: m.linalg.cholesky_ex(_positive(m, x)).L, (3, 3))
+for _shape in ((3, 3), (2, 4, 3), (2, 4), (2, 0, 0)):
+    case(f"qr {_shape} q", lambda m, x: m.linalg.qr(x).Q, _shape)
+    case(f"qr {_shape} r", lambda m, x: m.linalg.qr(x)[1], _shape)
+    case(f"qr {_shape} product", lambda m, x: (lambda q, r: q ** 2 @ m.exp(r))(*m.linalg.qr(x)), _shape)
+case("qr complete", lambda m, x: m.linalg.qr(x, "complete")[1], (2, 3))
+case("qr old", lambda m, x: m.qr(x)[1], (3, 2))
+for _shape in ((3, 3), (4, 3), (2, 2, 4)):
+    case(f"linalg.svdvals {_shape}", lambda m, x: m.linalg.svdvals(x), _shape)
+    case(f"svd {_shape} u", lambda m, x: m.linalg.svd(x, full_matrices=False).U.abs() ** 2, _shape)
+    case(f"svd {_shape} vh", lambda m, x: m.linalg.svd(x).Vh[..., :min(x.shape[-2:]), :].abs() ** 2, _shape)
+    case(f"svd {_shape} all", lambda m, x: (lambda u, s, v: (u * m.sin(s).unsqueeze(-2)) @ v)(*m.linalg.svd(x, False)), _shape)
+case("svd full", lambda m, x: m.linalg.svd(x)[1] ** 2, (2, 3))
+case("svd old", lambda m, x: (lambda u, s, v: (u * s.exp()) @ v.mT.conj())(*m.svd(x)), (4, 3))
+case("eigvalsh", lambda m, x: m.linalg.eigvalsh(_symmetric(x)), (2, 3, 3))
+case("eigvalsh U", lambda m, x: m.linalg.eigvalsh(_symmetric(x), "U"), (3, 3))
+case("eigh vectors", lambda m, x: m.linalg.eigh(_symmetric(x)).eigenvectors.abs() ** 2, (2, 3, 3))
+case("eigh both", lambda m, x: (lambda w, v: (v * w.exp().unsqueeze(-2)) @ v.mT.conj())(*m.linalg.eigh(_symmetric(x))), (3, 3))
+case("eigvals", lambda m, x: m.linalg.eigvals(x).abs().sum(-1), (2, 3, 3))
+case("eig", lambda m, x: (lambda w, v: (v * w.exp().unsqueeze(-2)).abs().sum((-2, -1)))(*m.linalg.eig(x)), (2, 3, 3))
+for _shape in ((3, 3), (2, 4, 3), (2, 3)):
+    case(f"pinv {_shape}", lambda m, x: m.linalg.pinv(x), _shape)
+case("pinv hermitian", lambda m, x: m.linalg.pinv(_symmetric(x), hermitian=True), (3, 3))
+case("pinv low rank", lambda m, x, y: m.linalg.pinv(x @ y, rtol=1e-6), (4, 2), (2, 3))
+case("pinverse", lambda m, x: x.pinverse(), (3, 2))
+case("pinv of nothing", lambda m, x: m.linalg.pinv(x), (2, 0, 3))
+for _ord in (2, -2, "nuc"):
+    case(f"matrix_norm {_ord}", lambda m, x, o=_ord: m.linalg.matrix_norm(x, o), (2, 4, 3))
+    case(f"matrix_norm {_ord} dims", lambda m, x, o=_ord: m.linalg.matrix_norm(x, o, dim=(2, 0), keepdim=True), (3, 2, 4))
+    case(f"linalg.norm {_ord}", lambda m, x, o=_ord: m.linalg.norm(x, o), (3, 3))
+case("norm nuc", lambda m, x: m.norm(x, "nuc"), (3, 2))
+for _ord in (None, -2, "nuc"):      # PyTorch writes to what the others have saved
+    case(f"cond {_ord}", lambda m, x, o=_ord: m.linalg.cond(x, o), (2, 3, 3))
+for _n in (-1, -2, -3):
+    case(f"matrix_power to {_n}", lambda m, x, n=_n: m.matrix_power(x, n), (3, 3))
+for _a, _b in (((4, 3), (4, 2)), ((2, 3, 4), (2, 3, 2)), ((4, 3), (4,)), ((3, 3), (3, 2))):
+    case(f"lstsq {_a} {_b}", lambda m, x, y: m.linalg.lstsq(x, y).solution, _a, _b)
+for _shape in ((3, 3), (2, 2, 2), (2, 0, 0)):
+    case(f"matrix_exp {_shape}", lambda m, x: m.matrix_exp(x), _shape)
+case("tensorinv", lambda m, x: m.linalg.tensorinv(x), (2, 3, 6), name_differs=True)
+case("tensorsolve", lambda m, x, y: m.linalg.tensorsolve(x, y, dims=(1,)), (2, 6, 3), (2, 3))
+case("vecdot", lambda m, x, y: m.linalg.vecdot(x, y, dim=0), (3, 2), (3, 1))
+case("linalg.diagonal", lambda m, x: m.linalg.diagonal(x, offset=1) ** 2, (2, 3, 3))
+case("lstsq residuals", lambda m, x, y: m.linalg.lstsq(x, y, driver="gelsd")[1], (4, 2), (4, 2))
+
+
 # ---- squares: the second derivative of a linear op is that of its adjoint --------------------------------------
 case("avg_pool2d squared", lambda m, x: F(m).avg_pool2d(x, 2) ** 2, (1, 1, 4, 4))
 case("avg_pool2d unbatched squared", lambda m, x: F(m).avg_pool2d(x, 2, padding=1) ** 2, (2, 4, 4))

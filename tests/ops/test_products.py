@@ -90,9 +90,3 @@ def test_gradient_of_a_norm_of_zeros_is_zero():
 def _gradient(m, run):
     x = m.zeros(2, 2, requires_grad=True)
     return m.autograd.grad(run(x), x)[0]
-
-
-def test_what_needs_a_decomposition_says_so():
-    for run in (lambda: mg.linalg.matrix_norm(mg.eye(2), 2), lambda: mg.norm(mg.eye(2), "nuc"), lambda: mg.matrix_power(mg.eye(2), -1)):
-        with pytest.raises(RuntimeError, match="MG-E321"):
-            run()

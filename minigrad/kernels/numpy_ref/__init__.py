@@ -5,6 +5,7 @@
     reduction.py    sums, extrema, softmax: along dimensions
     joining.py      cat, gather, scatter, indexing
     linear.py       matrix products
+    linalg.py       decompositions of matrices
     ordering.py     orders, and what is found by them
     convolution.py  conv2d, pooling
     nn.py           losses, random numbers, optimiser steps
@@ -18,6 +19,7 @@ from minigrad.kernels.numpy_ref.convolution import *
 from minigrad.kernels.numpy_ref.elementwise import *
 from minigrad.kernels.numpy_ref.joining import *
 from minigrad.kernels.numpy_ref.layout import *
+from minigrad.kernels.numpy_ref.linalg import *
 from minigrad.kernels.numpy_ref.linear import *
 from minigrad.kernels.numpy_ref.nn import *
 from minigrad.kernels.numpy_ref.ordering import *

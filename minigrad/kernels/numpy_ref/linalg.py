@@ -1,0 +1,218 @@
+"""Decompositions of matrices, by NumPy's LAPACK. All take batches: (..., n, n).
+
+    inv, solve, cholesky    (result, info): info is 0, or k where the k-th pivot is 0, or the k-th leading minor not positive;
+                            the matrix is nan there. (LAPACK's own `info`, which numpy.linalg turns into an exception.)
+    svd, eig                ValueError where numbers are not finite
+
+The common case is one call. Only after it has failed we look which matrices of the batch it was.
+"""
+
+import numpy as np
+
+from minigrad.kernels.numpy_ref.elementwise import quiet
+
+__all__ = ["cholesky", "cofactors", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matrix_exp", "qr", "slogdet", "solve",
+           "solve_triangular", "svd", "svdvals"]
+
+BLOCK = 64      # rows of a triangular system that LAPACK solves at once; the rest is products
+
+
+@quiet
+def det(x):
+    return np.asarray(np.linalg.det(x))
+
+
+def slogdet(x):
+    sign, logarithm = np.linalg.slogdet(x)
+    return np.asarray(sign), np.asarray(logarithm)
+
+
+def inv(x):
+    try:
+        return np.linalg.inv(x), np.zeros(x.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        return one_by_one(np.linalg.inv, zero_pivot, x)
+
+
+def solve(x, y):
+    try:
+        return np.linalg.solve(x, y), np.zeros(np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), np.int32)
+    except np.linalg.LinAlgError:
+        batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        x, y = [np.broadcast_to(a, (*batch, *a.shape[-2:])) for a in (x, y)]
+        return one_by_one(np.linalg.solve, zero_pivot, x, y)
+
+
+def cholesky(x, upper):
+    if upper:       # of the upper triangle
+        z, info = cholesky(np.conj(np.swapaxes(x, -1, -2)), False)
+        return np.ascontiguousarray(np.conj(np.swapaxes(z, -1, -2))), info
+    try:
+        return lower_triangle(x), np.zeros(x.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        return one_by_one(lower_triangle, bad_minor, x)
+
+
+def lower_triangle(x):
+    """The Cholesky factor. Not every LAPACK notices nan."""
+    z = np.linalg.cholesky(x)
+    if not (np.real(np.diagonal(z, 0, -2, -1)) > 0).all():
+        raise np.linalg.LinAlgError
+    return z
+
+
+def one_by_one(function, diagnose, *operands):
+    """(results, info) of `function` on each matrix of a batch, with nan and what `diagnose` finds where it fails."""
+    batch = operands[0].shape[:-2]
+    z = np.full(operands[-1].shape, np.nan, operands[-1].dtype)
+    info = np.zeros(batch, np.int32)
+    for at in np.ndindex(batch):
+        try:
+            z[at] = function(*[a[at] for a in operands])
+        except np.linalg.LinAlgError:
+            info[at] = diagnose(operands[0][at])
+    return z, info
+
+
+@quiet
+def zero_pivot(a):
+    """The first pivot of the LU factorisation that is 0, counted from 1."""
+    a = a.copy()
+    n = a.shape[0]
+    for j in range(n):
+        at = j + np.argmax(np.abs(a[j:, j]))
+        if a[at, j] == 0:
+            return j + 1
+        a[[j, at]] = a[[at, j]]
+        a[j + 1:, j + 1:] -= np.outer(a[j + 1:, j] / a[j, j], a[j, j + 1:])
+    return n        # LAPACK has rounded otherwise
+
+
+@quiet
+def bad_minor(a):
+    """The order of the first leading minor that is not positive."""
+    a = a.copy()
+    n = a.shape[0]
+    for j in range(n):
+        pivot = a[j, j].real
+        if not pivot > 0:
+            return j + 1
+        a[j + 1:, j + 1:] -= np.outer(a[j + 1:, j], np.conj(a[j + 1:, j])) / pivot
+    return n
+
+
+@quiet
+def solve_triangular(x, y, upper, unit):
+    n = x.shape[-1]
+    x = np.triu(x) if upper else np.tril(x)
+    if unit:
+        x[..., range(n), range(n)] = 1
+    z = np.array(np.broadcast_to(y, (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:])))
+    if not upper:       # from the last row to the first it is an upper one
+        x, rows = x[..., ::-1, ::-1], z[..., ::-1, :]
+    else:
+        rows = z
+    for stop in range(n, 0, -BLOCK):
+        part = slice(max(stop - BLOCK, 0), stop)
+        rows[..., part, :] -= x[..., part, stop:] @ rows[..., stop:, :]
+        rows[..., part, :] = back_substitution(x[..., part, part], rows[..., part, :])
+    return z
+
+
+def back_substitution(x, y):
+    """The solution of x z = y for an upper triangle. LU finds nothing to eliminate and no larger pivot: it is substitution."""
+    if np.isfinite(x).all() and np.diagonal(x, 0, -2, -1).all():
+        return np.linalg.solve(x, y)
+    z = y.copy()        # divisions by 0 give inf and nan, as in BLAS
+    for i in range(x.shape[-1] - 1, -1, -1):
+        z[..., i, :] -= (x[..., i:i + 1, i + 1:] @ z[..., i + 1:, :])[..., 0, :]
+        z[..., i, :] /= x[..., i, i, None]
+    return z
+
+
+@quiet
+def cofactors(x):
+    n = x.shape[-1]
+    inverse, _ = inv(x)
+    z = np.ascontiguousarray(det(x)[..., None, None] * np.swapaxes(inverse, -1, -2))
+    if n:
+        size = np.abs(x).sum(-2).max(-1) * np.abs(inverse).sum(-2).max(-1)
+        at = ~(size < np.finfo(x.dtype).eps ** -0.5) & np.isfinite(x).all((-2, -1))
+        if at.any():        # half of the digits are gone, or there is no inverse; det x is a product of singular values
+            u, s, v = np.linalg.svd(x[at])
+            others = np.where(np.eye(n, dtype=bool), s.dtype.type(1), s[..., None, :]).prod(-1)
+            scale = (np.linalg.det(u) * np.linalg.det(v))[..., None, None]
+            z[at] = scale * (np.conj(u) * others[..., None, :] @ np.conj(v))
+    return z
+
+
+# Of the Padé approximant of degree 13 of the exponential, which is right to double precision up to the norm REACH:
+# Higham, The scaling and squaring method for the matrix exponential revisited (2005).
+PADE = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0,
+        670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0)
+REACH = 5.371920351148152
+
+
+@quiet
+def matrix_exp(x):
+    finite = np.isfinite(x).all((-2, -1))[..., None, None]
+    a = np.where(finite, x, 0).astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+    norm = np.abs(a).sum(-2).max(-1, initial=0)
+    halvings = np.ceil(np.log2(np.maximum(norm / REACH, 1))).astype(int)[..., None, None]
+    a = a / 2.0 ** halvings
+    b, one = PADE, np.eye(x.shape[-1])
+    a2 = a @ a
+    a4 = a2 @ a2
+    a6 = a4 @ a2
+    odd = a @ (a6 @ (b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * one)
+    even = a6 @ (b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * one
+    z = np.linalg.solve(even - odd, even + odd)
+    for i in range(halvings.max(initial=0)):
+        z = np.where(i < halvings, z @ z, z)
+    return np.where(finite, z, np.nan).astype(x.dtype)
+
+
+def qr(x, mode):
+    if mode == "r":
+        return np.linalg.qr(x, "r")
+    q, r = np.linalg.qr(x, mode)
+    return q, r
+
+
+def svd(x, full):
+    u, s, v = np.linalg.svd(x, full_matrices=full)
+    return u, s, v
+
+
+def svdvals(x):
+    return np.linalg.svd(x, compute_uv=False)
+
+
+def eigh(x, lower):
+    x = np.tril(x) if lower else np.triu(x)
+    if not np.isfinite(x).all():
+        at = np.isfinite(x).all((-2, -1))
+        w, v = np.full(x.shape[:-1], np.nan, x.real.dtype), np.full(x.shape, np.nan, x.dtype)
+        w[at], v[at] = np.linalg.eigh(x[at], "L" if lower else "U")
+        return w, v
+    w, v = np.linalg.eigh(x, "L" if lower else "U")
+    return w, v
+
+
+def eigvalsh(x, lower):
+    x = np.tril(x) if lower else np.triu(x)
+    return np.linalg.eigvalsh(x, "L" if lower else "U") if np.isfinite(x).all() else eigh(x, lower)[0]
+
+
+def eig(x):
+    w, v = np.linalg.eig(x)
+    return as_complex(w), as_complex(v)
+
+
+def eigvals(x):
+    return as_complex(np.linalg.eigvals(x))
+
+
+def as_complex(x):
+    """NumPy gives real numbers where all of them are."""
+    return x if x.dtype.kind == "c" else x.astype(np.complex64 if x.dtype == np.float32 else np.complex128)
