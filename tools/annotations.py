@@ -250,6 +250,31 @@ PARAMETERS = {
     "Module.__setattr__.value": "Any", "Module.forward.input": "Any", "Identity.forward.input": "Tensor",
     "prepend": "_bool", "with_kwargs": "_bool", "always_call": "_bool", "times": "_int", "modules": "Iterable[Module]",
     "Sequential.pop.key": "_int | _slice", "Sequential.insert.index": "_int", "Sequential.insert.module": "Module",
+    # attention, transformers, recurrent layers
+    **{f"{place}.{name}": "Tensor" for place in ("multi_head_attention_forward", "MultiheadAttention.forward")
+       for name in ("query", "key", "value")},
+    **dict.fromkeys((
+        "in_proj_weight", "in_proj_bias", "bias_k", "bias_v", "out_proj_bias", "q_proj_weight", "k_proj_weight", "v_proj_weight",
+        "static_k", "static_v", "key_padding_mask", "src_mask", "tgt_mask", "memory_mask", "src_key_padding_mask",
+        "tgt_key_padding_mask", "memory_key_padding_mask", "TransformerEncoder.forward.mask"), "Tensor | None"),
+    **{f"{layer}.__init__.bias": "_bool" for layer in (
+        "MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer", "RNN", "LSTM", "GRU", "RNNBase",
+        "RNNCell", "LSTMCell", "GRUCell", "RNNCellBase")},
+    **dict.fromkeys((
+        "add_zero_attn", "add_bias_kv", "need_weights", "average_attn_weights", "use_separate_proj_weight", "batch_first",
+        "norm_first", "bidirectional", "enable_nested_tensor", "mask_check", "TransformerDecoderLayer.forward.tgt_is_causal",
+        "memory_is_causal"), "_bool"),
+    **dict.fromkeys((
+        "embed_dim_to_check", "embed_dim", "num_heads", "d_model", "nhead", "dim_feedforward", "num_layers", "num_encoder_layers",
+        "num_decoder_layers", "sz", "input_size", "hidden_size", "proj_size", "num_chunks"), "_int"),
+    "kdim": "_int | None", "vdim": "_int | None", "out_proj_weight": "Tensor", "tgt": "Tensor", "memory": "Tensor",
+    **{f"{layer}.forward.src": "Tensor" for layer in ("Transformer", "TransformerEncoder", "TransformerEncoderLayer")},
+    "dropout": "_float", "layer_norm_eps": "_float", "activation": "_str | Callable[[Tensor], Tensor]",
+    "custom_encoder": "Module | None", "custom_decoder": "Module | None", "encoder_layer": "Module", "decoder_layer": "Module",
+    "TransformerEncoder.__init__.norm": "Module | None", "TransformerDecoder.__init__.norm": "Module | None",
+    "src_is_causal": "_bool | None", "tgt_is_causal": "_bool | None", "RNNBase.__init__.mode": "_str",
+    "RNNBase.forward.hx": "Tensor | tuple[Tensor, Tensor] | None", "RNNCell.forward.hx": "Tensor | None",
+    "GRUCell.forward.hx": "Tensor | None", "LSTMCell.forward.hx": "tuple[Tensor, Tensor] | None",
     # optim
     "params": "Iterable[Tensor] | Iterable[_dict[_str, Any]] | Iterable[tuple[_str, Tensor]]", "lr": "_float", "momentum": "_float",
     "dampening": "_float", "weight_decay": "_float", "nesterov": "_bool", "maximize": "_bool", "foreach": "_bool | None",
@@ -347,6 +372,9 @@ RETURNS = {
     "Node.register_hook": "RemovableHandle",
     "Node.register_prehook": "RemovableHandle",
     "Parameter.__new__": "Self", "Buffer.__new__": "Self",
+    "MultiheadAttention.forward": "tuple[Tensor, Tensor | None]", "multi_head_attention_forward": "tuple[Tensor, Tensor | None]",
+    "Transformer.generate_square_subsequent_mask": "Tensor", "RNNBase.forward": "tuple[Tensor, Any]",
+    "LSTMCell.forward": "tuple[Tensor, Tensor]",
     "Module.forward": "Any", "Module.__getattr__": "Any", "Module.__dir__": "list[_str]",
     "Module.named_modules": "Iterator[tuple[_str, Module]]", "Module.modules": "Iterator[Module]",
     "Module.named_children": "Iterator[tuple[_str, Module]]", "Module.children": "Iterator[Module]",
@@ -394,6 +422,7 @@ ATTRIBUTES = {
     "Conv2d": {"in_channels": "_int", "out_channels": "_int", "kernel_size": "tuple[_int, ...]", "stride": "tuple[_int, ...]",
                "padding": "Any", "dilation": "tuple[_int, ...]", "groups": "_int", "weight": "Parameter",
                "bias": "Parameter | None"},
+    "RNNBase": {"all_weights": "list[list[Parameter]]"},
     "Dropout": {"p": "_float", "inplace": "_bool"},
     "Optimizer": {"defaults": "_dict[_str, Any]", "state": "_dict[Tensor, _dict[_str, Any]]",
                   "param_groups": "list[_dict[_str, Any]]"},
