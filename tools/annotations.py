@@ -275,6 +275,7 @@ PARAMETERS = {
     "src_is_causal": "_bool | None", "tgt_is_causal": "_bool | None", "RNNBase.__init__.mode": "_str",
     "RNNBase.forward.hx": "Tensor | tuple[Tensor, Tensor] | None", "RNNCell.forward.hx": "Tensor | None",
     "GRUCell.forward.hx": "Tensor | None", "LSTMCell.forward.hx": "tuple[Tensor, Tensor] | None",
+    "sparsity": "_float",
     # optim
     "params": "Iterable[Tensor] | Iterable[_dict[_str, Any]] | Iterable[tuple[_str, Tensor]]", "lr": "_float", "momentum": "_float",
     "dampening": "_float", "weight_decay": "_float", "nesterov": "_bool", "maximize": "_bool", "foreach": "_bool | None",
