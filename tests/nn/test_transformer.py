@@ -286,6 +286,30 @@ def test_custom_parts(torch):
     assert outcomes[0][:-1] == outcomes[1]
 
 
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+def test_causal_masks_are_recognised(torch):
+    """The hint that a stack gives its layers is PyTorch's: found out from the mask, unless it is said."""
+    outcomes = []
+    for m in (mg, torch):
+        class Part(m.nn.TransformerEncoderLayer):
+            record = []
+
+            def forward(self, *args, is_causal, record=record, **kwargs):
+                record.append(is_causal)
+                return args[0]
+        causal = m.nn.Transformer.generate_square_subsequent_mask(3)
+        stack, x = m.nn.TransformerEncoder(Part(4, 2, 8), 1), m.ones(3, 1, 4)
+        for mask, hint in ((None, None), (causal, None), (causal, False), (causal * 0, None), (causal, True), (causal == causal[0, 1], None),
+                           (causal + 1, None), (None, False)):
+            stack(x, mask=mask, is_causal=hint)
+        outcomes.append(Part.record)
+    assert outcomes[0] == outcomes[1] == [False, True, False, False, True, True, False, False]
+    layer = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0)
+    learnt = nn.Transformer.generate_square_subsequent_mask(3).requires_grad_()
+    nn.TransformerEncoder(layer, 1)(mg.randn(3, 1, 4), mask=learnt).pow(2).sum().backward()
+    assert learnt.grad is not None
+
+
 def test_training_drops_and_copies_are_apart():
     layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.5)
     x = mg.randn(3, 2, 8)

@@ -16,6 +16,7 @@ import copy
 import math
 
 from minigrad.creation import full
+from minigrad.dtypes import bool_
 from minigrad.errors import ArgumentError, ShapeError
 from minigrad.nn import functional as F
 from minigrad.nn import init
@@ -176,9 +177,13 @@ class TransformerEncoder(Module):
         self.mask_check = mask_check
 
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
-        """The sequence `src`, all layers on. Masks as in `MultiheadAttention`; `is_causal` says that `mask` is the causal one."""
+        """The sequence `src`, all layers on.
+
+        Masks as in `MultiheadAttention`; `is_causal` says that `mask` is the causal one, which is found out if it is None.
+        """
+        is_causal = causal_hint(mask, is_causal)
         for layer in self.layers:
-            src = layer(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=bool(is_causal))
+            src = layer(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=is_causal)
         return src if self.norm is None else self.norm(src)
 
 
@@ -205,10 +210,14 @@ class TransformerDecoder(Module):
 
     def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None,
                 tgt_is_causal=None, memory_is_causal=False):
-        """The sequence `tgt`, all layers on. Masks as in `MultiheadAttention`."""
+        """The sequence `tgt`, all layers on.
+
+        Masks as in `MultiheadAttention`; `tgt_is_causal` says that `tgt_mask` is the causal one, which is found out if it is None.
+        """
+        tgt_is_causal = causal_hint(tgt_mask, tgt_is_causal)
         for layer in self.layers:
             tgt = layer(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
-                        memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=bool(tgt_is_causal),
+                        memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
                         memory_is_causal=memory_is_causal)
         return tgt if self.norm is None else self.norm(tgt)
 
@@ -285,6 +294,16 @@ class Transformer(Module):
                 [0., 0.]])
         """
         return triu(full((sz, sz), -math.inf, device=device, dtype=dtype), 1)
+
+
+def causal_hint(mask, hint):
+    """Whether `mask` is the causal one: then attention needs not add it. A mask that is learnt is none, for it has a gradient."""
+    if hint is not None or mask is None:
+        return bool(hint)
+    if mask.ndim != 2 or mask.shape[0] != mask.shape[1] or mask.requires_grad:
+        return False
+    causal = full(tuple(mask.shape), True if mask.dtype is bool_ else -math.inf, dtype=mask.dtype, device=mask.device)
+    return mask.equal(triu(causal, 1))
 
 
 def clones(layer, count):
