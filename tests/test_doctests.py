@@ -27,7 +27,8 @@ CLASSES = {"mg.Tensor": mg.Tensor, "mg.nn.Module": nn.Module, "mg.nn.Sequential"
            "mg.library.CustomOpDef": library.CustomOpDef,
            "mg.debug": mg.debug, "mg.Generator": mg.Generator, "mg.Size": mg.Size, "mg.dtype": mg.dtype, "mg.device": mg.device}
 
-NAMESPACES |= {"mg.testing": mg.testing, "mg.nn.utils": nn.utils, "mg.utils.data": mg.utils.data, "mg.optim.lr_scheduler": optim.lr_scheduler}
+NAMESPACES |= {"mg.testing": mg.testing, "mg.nn.utils": nn.utils, "mg.nn.utils.rnn": nn.utils.rnn, "mg.utils.data": mg.utils.data, "mg.optim.lr_scheduler": optim.lr_scheduler,
+               "mg.optim.swa_utils": optim.swa_utils}
 
 
 def public(namespace):

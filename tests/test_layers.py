@@ -24,7 +24,7 @@ BELOW = {
     "linalg": {"ops", "errors"},
     "nn": {"autograd", "surface", "ops", "_core", "errors"},
     "special": {"ops"},
-    "optim": {"autograd", "surface", "errors"},
+    "optim": {"nn", "autograd", "surface", "ops", "errors"},
     "func": {"utils", "autograd", "surface", "_core", "errors"},
     "distributed": {"nn", "autograd", "surface", "errors"},
     "serialization": {"surface", "errors"},

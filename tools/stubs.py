@@ -126,7 +126,7 @@ def function_lines(function, name, module, cls=None):
     if shapes is None:
         declared = signature(function, name, module, cls)
         # Equality of tensors is elementwise, and layers say what their `forward` takes.
-        note = "  # pyright: ignore" if name in ("__eq__", "__ne__", "__new__") or name == "forward" else ""
+        note = "  # pyright: ignore" if name in ("__eq__", "__ne__", "__new__") or name in ("forward", "step") else ""
         return [f"def {name}{declared}: ...{note}"]
     this = "self" if cls else "input: Tensor"
     return [line for shape in shapes for line in ("@overload", f"def {name}{shape.format(self=this)}: ...")]

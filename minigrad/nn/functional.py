@@ -4,13 +4,14 @@ Mirrors ``torch/nn/functional.py``.
 """
 
 from minigrad import ops as _ops
-from minigrad.nn import _activations, _attention, _dropout, _embedding, _losses, _normalization, _padding
+from minigrad.nn import _activations, _attention, _dropout, _embedding, _losses, _multi_head, _normalization, _padding
 from minigrad.nn._activations import *
 from minigrad.nn._activations import implicit_dim
 from minigrad.nn._attention import *
 from minigrad.nn._dropout import *
 from minigrad.nn._embedding import *
 from minigrad.nn._losses import *
+from minigrad.nn._multi_head import *
 from minigrad.nn._normalization import *
 from minigrad.nn._padding import *
 from minigrad.ops.convolution import avg_pool2d, conv2d, max_pool2d
@@ -20,7 +21,7 @@ from minigrad.ops.searching import one_hot
 
 __all__ = ["avg_pool2d", "conv2d", "cross_entropy", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss", "one_hot",
            "relu", "sigmoid", "softmax", "tanh"]
-for _part in (_activations, _attention, _dropout, _embedding, _losses, _normalization, _padding):
+for _part in (_activations, _attention, _dropout, _embedding, _losses, _multi_head, _normalization, _padding):
     __all__ += _part.__all__    # pyright: ignore[reportUnsupportedDunderAll]
 
 

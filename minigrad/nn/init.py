@@ -4,13 +4,22 @@ Mirrors ``torch/nn/init.py``. The scaled ones are from Glorot & Bengio, "Underst
 deep feedforward neural networks" (2010), and He et al., "Delving deep into rectifiers" (2015).
 """
 
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+
 import math
 import warnings
 
-from minigrad.autograd.grad_mode import no_grad
+import numpy as np
 
-__all__ = ["calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "uniform_",
-           "xavier_normal_", "xavier_uniform_", "zeros_"]
+from minigrad.autograd.grad_mode import no_grad
+from minigrad.creation import as_tensor, empty, eye
+from minigrad.dtypes import float64
+from minigrad.errors import ShapeError, TensorValueError
+from minigrad.random import floating, randperm
+
+__all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
+           "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
 
 
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
@@ -71,11 +80,131 @@ def eye_(tensor):
     tensor([[1., 0.],
             [0., 1.]])
     """
-    from minigrad.creation import eye
-    if tensor.ndim != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
+    _expect(tensor.ndim == 2, "Only tensors with 2 dimensions are supported")
     with no_grad():
         return tensor.copy_(eye(*tensor.shape, dtype=tensor.dtype))
+
+
+def dirac_(tensor, groups=1):
+    """Fill the weight of a convolution so that its outputs are its inputs: the middle of window i, i is 1, all else 0.
+
+    Args:
+        tensor (Tensor): (outputs, inputs / groups, window of 1, 2 or 3 dimensions).
+        groups (int): that of the convolution: the same for the outputs of each group. Where there are more outputs than inputs the
+            rest is 0.
+
+    Mirrors ``torch.nn.init.dirac_``.
+
+    Raises:
+        ValueError: it has not 3, 4 or 5 dimensions, or its outputs cannot be divided into as many groups.
+
+    >>> nn.init.dirac_(mg.empty(2, 2, 3))
+    tensor([[[0., 1., 0.],
+             [0., 0., 0.]],
+    <BLANKLINE>
+            [[0., 0., 0.],
+             [0., 1., 0.]]])
+    """
+    _expect(tensor.ndim in (3, 4, 5), "Only tensors with 3, 4, or 5 dimensions are supported", str(list(tensor.shape)))
+    outputs, inputs, *window = tensor.shape
+    _expect(outputs % groups == 0, "dim 0 must be divisible by groups", f"{outputs} outputs in {groups} groups")
+    own = outputs // groups
+    middle = tuple([size // 2 for size in window])
+    with no_grad():
+        tensor.zero_()
+        for group in range(groups):
+            for i in range(min(own, inputs)):
+                tensor[(group * own + i, i, *middle)] = 1
+    return tensor
+
+
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+    """Fill with numbers from a normal distribution, of which only those in [a, b] are there.
+
+    They are F⁻¹(u), with F the distribution and u uniform between F(a) and F(b): no number is drawn in vain.
+
+    Args:
+        mean, std (float): of the distribution before it is cut.
+        a, b (float): the bounds.
+
+    Mirrors ``torch.nn.init.trunc_normal_``, which draws again what lies outside.
+
+    Raises:
+        RuntimeError: a > b, or it is no floating point tensor.
+
+    >>> nn.init.trunc_normal_(mg.empty(100), std=5).abs().max() <= 2
+    tensor(True)
+    """
+    floating(tensor.dtype, "trunc_normal_")
+    if a > b:
+        raise ShapeError("MG-E302", f"trunc_normal_ expects to return a [a, b] range, but found a={a} > b={b}")
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
+                      UserWarning, stacklevel=2)
+    low, high = [math.erf((bound - mean) / (std * math.sqrt(2))) for bound in (a, b)]       # 2 F - 1
+    with no_grad():
+        u = empty(tensor.shape, dtype=float64).uniform_(low, high, generator=generator)
+        return tensor.copy_(u.erfinv_().mul_(std * math.sqrt(2)).add_(mean)).clamp_(a, b)
+
+
+def orthogonal_(tensor, gain=1, generator=None):
+    """Fill with a matrix whose rows, or whose columns if there are fewer, have length `gain` and are orthogonal to each other.
+
+    Args:
+        tensor (Tensor): (rows, ..); further dimensions count as one.
+        gain (float): a factor.
+
+    All such matrices are equally likely. Saxe et al., "Exact solutions to the nonlinear dynamics of learning in deep linear neural
+    networks", 2014; Mezzadri, "How to generate random matrices from the classical compact groups", 2007.
+    Mirrors ``torch.nn.init.orthogonal_``.
+
+    Raises:
+        ValueError: it has less than 2 dimensions.
+
+    >>> w = nn.init.orthogonal_(mg.empty(2, 5))
+    >>> mg.allclose(w @ w.T, mg.eye(2), atol=1e-6)
+    True
+    """
+    _expect(tensor.ndim >= 2, "Only tensors with 2 or more dimensions are supported", str(list(tensor.shape)))
+    if not tensor.numel():
+        return tensor
+    rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
+    shape = (rows, columns) if rows >= columns else (columns, rows)
+    drawn = normal_(empty(shape, dtype=float64), 0.0, 1.0, generator)
+    q, r = np.linalg.qr(drawn.numpy())
+    q = q * np.where(np.diag(r) < 0, -gain, gain)       # a decomposition chooses these signs: here they are as drawn
+    with no_grad():
+        return tensor.copy_(as_tensor(q if rows >= columns else q.T).reshape(tensor.shape))
+
+
+def sparse_(tensor, sparsity, std=0.01, generator=None):
+    """Fill a matrix with normal numbers, of which some in each column are 0.
+
+    Args:
+        sparsity (float): how many of a column, rounded up.
+        std (float): of the others.
+
+    Martens, "Deep learning via Hessian-free optimization", 2010. Mirrors ``torch.nn.init.sparse_``.
+
+    Raises:
+        ValueError: it is no matrix.
+
+    >>> (nn.init.sparse_(mg.empty(10, 3), sparsity=0.45) == 0).sum(0)
+    tensor([5, 5, 5])
+    """
+    _expect(tensor.ndim == 2, "Only tensors with 2 dimensions are supported", str(list(tensor.shape)))
+    rows, columns = tensor.shape
+    normal_(tensor, 0.0, std, generator)
+    with no_grad():
+        for column in range(columns):
+            tensor[randperm(rows, generator=generator)[:math.ceil(sparsity * rows)], column] = 0
+    return tensor
+
+
+def _expect(condition, what, found=None):
+    """Raise `ValueError`, as PyTorch does here, unless the condition holds."""
+    if not condition:
+        raise TensorValueError("MG-E363", what, found=found)
 
 
 def calculate_gain(nonlinearity, param=None):
@@ -87,32 +216,33 @@ def calculate_gain(nonlinearity, param=None):
     >>> nn.init.calculate_gain("relu") == 2 ** 0.5
     True
     """
-    if nonlinearity in ("linear", "conv1d", "conv2d", "conv3d", "sigmoid", "identity"):
+    if nonlinearity in ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+                        "sigmoid"):
         return 1
     if nonlinearity == "tanh":
         return 5.0 / 3
     if nonlinearity == "relu":
         return math.sqrt(2.0)
     if nonlinearity == "leaky_relu":
-        if param is not None and (isinstance(param, bool) or not isinstance(param, (int, float))):
-            raise ValueError(f"negative_slope {param} not a valid number")
+        _expect(param is None or (isinstance(param, (int, float)) and not isinstance(param, bool)),
+                f"negative_slope {param} not a valid number")
         return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
     if nonlinearity == "selu":
         return 3.0 / 4
-    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    raise TensorValueError("MG-E363", f"Unsupported nonlinearity {nonlinearity}",
+                           expected="linear, conv1d and its like, sigmoid, tanh, relu, leaky_relu or selu")
 
 
 def _calculate_fan_in_and_fan_out(tensor):
     """How many numbers go into, and come out of, one unit of a layer with this weight."""
-    if tensor.ndim < 2:
-        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    _expect(tensor.ndim >= 2, "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     window = math.prod(tensor.shape[2:])
     return tensor.shape[1] * window, tensor.shape[0] * window
 
 
 def _fan(tensor, mode):
-    if mode not in ("fan_in", "fan_out"):
-        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    mode = mode.lower()
+    _expect(mode in ("fan_in", "fan_out"), f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
     return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
 
 

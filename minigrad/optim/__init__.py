@@ -1,11 +1,19 @@
 """Optimisers. Mirrors ``torch.optim``."""
 
-from minigrad.optim import lr_scheduler
+from minigrad.optim import lr_scheduler, swa_utils
+from minigrad.optim.adadelta import Adadelta
 from minigrad.optim.adagrad import Adagrad
 from minigrad.optim.adam import Adam
+from minigrad.optim.adamax import Adamax
 from minigrad.optim.adamw import AdamW
+from minigrad.optim.asgd import ASGD
+from minigrad.optim.lbfgs import LBFGS
+from minigrad.optim.nadam import NAdam
 from minigrad.optim.optimizer import Optimizer
+from minigrad.optim.radam import RAdam
 from minigrad.optim.rmsprop import RMSprop
+from minigrad.optim.rprop import Rprop
 from minigrad.optim.sgd import SGD
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+__all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",
+           "Rprop", "lr_scheduler", "swa_utils"]

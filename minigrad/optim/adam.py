@@ -1,7 +1,7 @@
 """Adam. Mirrors ``torch/optim/adam.py``."""
 
 from minigrad.creation import zeros_like
-from minigrad.optim.optimizer import Optimizer, check, check_options
+from minigrad.optim.optimizer import Optimizer, check, check_betas, check_options
 
 __all__ = ["Adam"]
 
@@ -41,8 +41,7 @@ class Adam(Optimizer):
                  maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
         check_options(lr, weight_decay, foreach, fused, differentiable)
         check(eps >= 0, f"Invalid epsilon value: {eps}")
-        for i in (0, 1):
-            check(0 <= betas[i] < 1, f"Invalid beta parameter at index {i}: {betas[i]}")
+        check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
                                   "maximize": maximize, "foreach": foreach, "capturable": capturable,
                                   "differentiable": differentiable,

@@ -231,6 +231,23 @@ def check_options(lr, weight_decay, foreach, fused, differentiable):
                                 fix="write the step with ops: w = w - lr * g, with g from autograd.grad(..., create_graph=True)")
 
 
+def check_betas(betas):
+    """Raise unless the factors of two running means lie in [0, 1)."""
+    for i in (0, 1):
+        check(0 <= betas[i] < 1, f"Invalid beta parameter at index {i}: {betas[i]}")
+
+
+def decayed(param, grad, group):
+    """The gradient as an update uses it: the way up turned round, and the weight decay in it, or already in the parameter."""
+    grad = -grad if group["maximize"] else grad
+    decay = group["weight_decay"]
+    if decay and group.get("decoupled_weight_decay"):
+        param.mul_(1 - float(group["lr"]) * decay)
+    elif decay:
+        grad = grad + decay * param
+    return grad
+
+
 def check(condition, what):
     """Raise `ValueError` unless an option makes sense."""
     if not condition:

@@ -244,4 +244,11 @@ MISTAKES = [
     (lambda m: m.nn.init.kaiming_uniform_(m.ones(2, 2), mode="x"), ValueError,
      "Mode x not supported, please use one of ['fan_in', 'fan_out']"),
     (lambda m: m.nn.init.eye_(m.ones(2)), ValueError, "Only tensors with 2 dimensions are supported"),
+    (lambda m: m.nn.init.sparse_(m.ones(2), 0.1), ValueError, "Only tensors with 2 dimensions are supported"),
+    (lambda m: m.nn.init.orthogonal_(m.ones(2)), ValueError, "Only tensors with 2 or more dimensions are supported"),
+    (lambda m: m.nn.init.dirac_(m.ones(2)), ValueError, "Only tensors with 3, 4, or 5 dimensions are supported"),
+    (lambda m: m.nn.init.dirac_(m.ones(3, 2, 3), groups=2), ValueError, "dim 0 must be divisible by groups"),
+    (lambda m: m.nn.init.trunc_normal_(m.ones(2), 0.0, 1.0, 2.0, 1.0), RuntimeError, "expects to return a ["),
+    (lambda m: m.nn.init.trunc_normal_(m.ones(2, dtype=m.int64)), RuntimeError, "not implemented for"),
+    (lambda m: m.nn.init.calculate_gain("identity"), ValueError, "Unsupported nonlinearity identity"),
 ]

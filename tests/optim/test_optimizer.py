@@ -13,8 +13,12 @@ from minigrad import optim
 
 OPTIMIZERS = [lambda ps, **o: optim.SGD(ps, 0.1, momentum=0.9, **o), lambda ps, **o: optim.Adam(ps, 0.1, **o),
               lambda ps, **o: optim.AdamW(ps, 0.1, amsgrad=True, **o), lambda ps, **o: optim.RMSprop(ps, 0.1, momentum=0.5, **o),
-              lambda ps, **o: optim.Adagrad(ps, 0.1, **o)]
-each = pytest.mark.parametrize("make", OPTIMIZERS, ids=["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"])
+              lambda ps, **o: optim.Adagrad(ps, 0.1, **o), lambda ps, **o: optim.Adadelta(ps, 1.0, **o),
+              lambda ps, **o: optim.Adamax(ps, 0.1, **o), lambda ps, **o: optim.NAdam(ps, 0.1, **o),
+              lambda ps, **o: optim.RAdam(ps, 0.1, **o), lambda ps, weight_decay=0, **o: optim.Rprop(ps, 0.1, **o),
+              lambda ps, **o: optim.ASGD(ps, 0.1, **o)]
+each = pytest.mark.parametrize("make", OPTIMIZERS, ids=["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam",
+                                                        "RAdam", "Rprop", "ASGD"])
 
 
 def leaf(*numbers, m=mg):
@@ -64,6 +68,16 @@ MISTAKES = [
     (lambda m: m.optim.Adagrad([leaf(m=m)], lr_decay=-1), ValueError, "Invalid lr_decay value: -1"),
     (lambda m: m.optim.Adagrad([leaf(m=m)], initial_accumulator_value=-1), ValueError,
      "Invalid initial_accumulator_value value: -1"),
+    (lambda m: m.optim.Adadelta([leaf(m=m)], rho=2), ValueError, "Invalid rho value: 2"),
+    (lambda m: m.optim.Adamax([leaf(m=m)], betas=(1.0, 0.9)), ValueError, "Invalid beta parameter at index 0: 1.0"),
+    (lambda m: m.optim.NAdam([leaf(m=m)], momentum_decay=-1), ValueError, "Invalid momentum_decay value: -1"),
+    (lambda m: m.optim.RAdam([leaf(m=m)], eps=-1), ValueError, "Invalid epsilon value: -1"),
+    (lambda m: m.optim.Rprop([leaf(m=m)], etas=(1.5, 2.0)), ValueError, "Invalid eta values: 1.5, 2.0"),
+    (lambda m: m.optim.ASGD([leaf(m=m)], weight_decay=-1), ValueError, "Invalid weight_decay value: -1"),
+    (lambda m: m.optim.LBFGS([leaf(m=m)], lr=-1), ValueError, "Invalid learning rate: -1"),
+    (lambda m: m.optim.LBFGS([{"params": [leaf(m=m)]}, {"params": [leaf(m=m)]}]), ValueError,
+     "LBFGS doesn't support per-parameter options (parameter groups)"),
+    (lambda m: m.optim.LBFGS([leaf(m=m)]).step(), TypeError, "closure"),
     (lambda m: m.optim.AdamW([leaf(m=m)], weight_decay=-1), ValueError, "Invalid weight_decay value: -1"),
     (lambda m: m.optim.Adam([leaf(m=m)], lr=m.tensor(0.1), foreach=True), ValueError, "lr as a Tensor is not supported"),
     (lambda m: m.optim.SGD([leaf(m=m)], lr="a"), TypeError, "not supported between"),
@@ -88,7 +102,7 @@ def test_mistakes_are_torchs(call, error, words):
         call(torch)
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+@pytest.mark.parametrize("name", [n for n in optim.__all__ if n[0].isupper() and n != "Optimizer"])
 def test_signatures_are_torchs(name):
     torch = pytest.importorskip("torch")
     ours, theirs = [[(p.name, p.kind, p.default) for p in inspect.signature(getattr(m.optim,

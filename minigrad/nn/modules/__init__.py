@@ -1,6 +1,7 @@
 """Layers, one file per kind as in ``torch/nn/modules``."""
 
 from minigrad.nn.modules import batchnorm, distance, lists, losses, nonlinearity, normalization, padding, sparse
+from minigrad.nn.modules import attention, rnn, rnn_cells, transformer
 from minigrad.nn.modules.activation import LogSoftmax, ReLU, Sigmoid, Softmax, Tanh
 from minigrad.nn.modules.container import Sequential
 from minigrad.nn.modules.conv import Conv2d
@@ -18,9 +19,14 @@ from minigrad.nn.modules.nonlinearity import *
 from minigrad.nn.modules.normalization import *
 from minigrad.nn.modules.padding import *
 from minigrad.nn.modules.sparse import *
+from minigrad.nn.modules.attention import *
+from minigrad.nn.modules.rnn import *
+from minigrad.nn.modules.rnn_cells import *
+from minigrad.nn.modules.transformer import *
 
 __all__ = ["AlphaDropout", "AvgPool2d", "Conv2d", "CrossEntropyLoss", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
            "FeatureAlphaDropout", "Flatten", "Identity", "Linear", "LogSoftmax", "MSELoss",
            "MaxPool2d", "Module", "NLLLoss", "ReLU", "Sequential", "Sigmoid", "Softmax", "Tanh", "Unflatten"]
-for _part in (batchnorm, distance, lists, losses, nonlinearity, normalization, padding, sparse):
+for _part in (batchnorm, distance, lists, losses, nonlinearity, normalization, padding, sparse,
+              attention, rnn, rnn_cells, transformer):
     __all__ += _part.__all__    # pyright: ignore[reportAttributeAccessIssue, reportUnsupportedDunderAll]

@@ -278,6 +278,34 @@ class Tree:
             module = module._modules[name]
         return module
 
+    def set_submodule(self, target, module, strict=False):
+        """Put a module in the place that `target`, such as ``"encoder.0"``, names.
+
+        Args:
+            target (str)
+            module (Module)
+            strict (bool): there has to be a module already.
+
+        Raises:
+            ValueError: `target` is empty, or `module` is no module.
+            AttributeError: there is no such place.
+
+        >>> m = nn.Sequential(nn.Linear(2, 1), nn.ReLU())
+        >>> m.set_submodule('1', nn.Tanh()); m[1]
+        Tanh()
+        """
+        path, _, name = target.rpartition(".")
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Tree):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        parent = self.get_submodule(path)
+        if strict and name not in parent._modules:
+            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
+        if hasattr(parent, name) and name not in parent._modules:
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
     def get_parameter(self, target):
         """The parameter that `target`, such as ``"encoder.0.weight"``, names. Raises `AttributeError`.
 

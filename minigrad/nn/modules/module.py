@@ -1,29 +1,27 @@
 """The base class of all layers and models.
 
 A module is a tree of parameters, buffers and modules: how it is kept and walked over stands in ``_tree.py``, calling it and
-hooks around that in ``_hooks.py``, loading a state dict in ``_loading.py``. Here is the rest: convert a module, save it.
+hooks around that in ``_hooks.py``, saving and loading its state in ``_state.py``. Here is the rest: modes, conversions, looks.
 
 Mirrors ``torch/nn/modules/module.py``.
 """
 
-from collections import OrderedDict
-
 from minigrad._core.meta import DType
 from minigrad.autograd.grad_mode import no_grad
+from minigrad.creation import empty_like
 from minigrad.nn.modules._hooks import (
-    Hooked,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
-from minigrad.nn.modules._loading import load
+from minigrad.nn.modules._state import Stateful
 
 __all__ = ["Module", "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
            "register_module_full_backward_pre_hook"]
 
 
-class Module(Hooked):
+class Module(Stateful):
     """Base class of layers and models. Mirrors ``torch.nn.Module``.
 
     A subclass assigns parameters and further modules in ``__init__``, after ``super().__init__()``, and computes in
@@ -98,9 +96,9 @@ class Module(Hooked):
                     param.grad.detach_()
                     param.grad.zero_()
 
-    def _convert(self, fn):
+    def _convert(self, fn, recurse=True):
         """Replace the numbers of every parameter, gradient and buffer by ``fn`` of them."""
-        for module in self.modules():
+        for module in self.modules() if recurse else [self]:
             for param in module._parameters.values():
                 if param is not None:
                     with no_grad():
@@ -127,6 +125,29 @@ class Module(Hooked):
         def convert(t):
             return t.to(*args, **kwargs) if t.is_floating_point() or t.is_complex() else t
         return self._convert(convert)
+
+    def type(self, dst_type):
+        """Every parameter and buffer in a dtype.
+
+        Raises:
+            RuntimeError: there is a parameter that requires a gradient, and `dst_type` can have none.
+
+        >>> nn.Linear(2, 1).type(mg.float64).weight.dtype
+        minigrad.float64
+        """
+        return self._convert(lambda t: t.type(dst_type))
+
+    def to_empty(self, *, device, recurse=True):
+        """Every parameter and buffer anew, with memory that holds no particular numbers.
+
+        Args:
+            device: where.
+            recurse (bool): modules below too.
+
+        >>> nn.Linear(2, 1).to_empty(device="cpu").weight.shape
+        minigrad.Size([1, 2])
+        """
+        return self._convert(lambda t: empty_like(t, device=device), recurse)
 
     def float(self):
         """Floating point parameters and buffers as float32.
@@ -160,49 +181,6 @@ class Module(Hooked):
         """
         return self
 
-    # ---- state ----------------------------------------------------------------------------------------------
-
-    def state_dict(self, *, destination=None, prefix="", keep_vars=False):
-        """A dict from name to tensor with all parameters and persistent buffers.
-
-        The tensors share the memory of the module's, detached unless `keep_vars`.
-
-        >>> list(nn.Linear(2, 1).state_dict())
-        ['weight', 'bias']
-        """
-        destination = OrderedDict() if destination is None else destination
-        for name, value in (*self._parameters.items(), *self._buffers.items()):
-            if value is not None and name not in self._non_persistent_buffers_set:
-                destination[prefix + name] = value if keep_vars else value.detach()
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        return destination
-
-    def load_state_dict(self, state_dict, strict=True, assign=False):
-        """Copy parameters and buffers from a state dict.
-
-        Args:
-            state_dict (dict): from name to tensor, as `state_dict` gives it.
-            strict (bool): raise if a key is missing or unexpected.
-            assign (bool): take the tensors themselves instead of copying their numbers.
-
-        Returns:
-            A named tuple of the lists ``missing_keys`` and ``unexpected_keys``.
-
-        Raises:
-            RuntimeError: a shape differs; with `strict`, a key is missing or unexpected. It lists all of these,
-                and nothing has been loaded.
-            TypeError: `state_dict` is no mapping.
-
-        >>> a, b = nn.Linear(2, 1), nn.Linear(2, 1)
-        >>> a.load_state_dict(b.state_dict())
-        IncompatibleKeys(missing_keys=[], unexpected_keys=[])
-        >>> a.weight.tolist() == b.weight.tolist()
-        True
-        """
-        return load(self, state_dict, strict, assign)
-
     # ---- looks ------------------------------------------------------------------------------------------------
 
     def extra_repr(self):
@@ -210,10 +188,13 @@ class Module(Hooked):
         return ""
 
     def __repr__(self):
-        lines = []
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        if len(lines) < 2 and not self._modules:
+            return f"{self._get_name()}({extra})"
         for name, module in self._modules.items():
             lines.append(f"({name}): " + repr(module).replace("\n", "\n  "))
-        extra = self.extra_repr()
-        if not lines:
-            return f"{type(self).__name__}({extra})"
-        return f"{type(self).__name__}(\n  " + "\n  ".join(([extra] if extra else []) + lines) + "\n)"
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+    def _get_name(self):
+        return type(self).__name__

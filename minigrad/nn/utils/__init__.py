@@ -1,5 +1,6 @@
 """What helps around training. Mirrors ``torch.nn.utils``."""
 
+from minigrad.nn.utils import rnn as rnn
 from minigrad.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from minigrad.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
 

@@ -1,0 +1,109 @@
+"""Attention with several heads and its parameters.
+
+    in_proj_weight (3 E, E)             Wq, Wk, Wv, where all three inputs have E features
+    q_ k_ v_proj_weight                 the same apart, where key or value have another number
+    in_proj_bias (3 E)                  out_proj: Linear(E, E)
+
+Mirrors MultiheadAttention of ``torch/nn/modules/activation.py``.
+"""
+
+from minigrad.creation import empty
+from minigrad.errors import AutogradAssertionError, TensorValueError
+from minigrad.nn import functional as F
+from minigrad.nn import init
+from minigrad.nn.modules.linear import NonDynamicallyQuantizableLinear
+from minigrad.nn.modules.module import Module
+from minigrad.nn.parameter import Parameter
+
+__all__ = ["MultiheadAttention"]
+
+
+class MultiheadAttention(Module):
+    """Attention in several heads, each on its part of the features (Vaswani et al., "Attention is all you need", 2017).
+
+    Args:
+        embed_dim (int): E, the features of the query and of the output.
+        num_heads (int): H, which divides E; a head has E / H features.
+        dropout (float): how much of the weights is dropped in training.
+        bias (bool): whether the projections have biases.
+        add_bias_kv (bool): one more key and value, which are learnt.
+        add_zero_attn (bool): one more key and value, of zeros.
+        kdim, vdim (int, optional): the features of key and value; E.
+        batch_first (bool): inputs and output are (N, L, E) in place of (L, N, E).
+        device, dtype (optional): of the parameters.
+
+    The weights of the projections begin uniform as Glorot & Bengio have it, biases as 0. Mirrors ``torch.nn.MultiheadAttention``.
+
+    Raises:
+        ValueError: a size is not positive.
+        AssertionError: H does not divide E.
+
+    >>> attention = nn.MultiheadAttention(8, num_heads=2, batch_first=True)
+    >>> x = mg.ones(5, 3, 8)
+    >>> output, weights = attention(x, x, x)
+    >>> output.shape, weights.shape
+    (minigrad.Size([5, 3, 8]), minigrad.Size([5, 3, 3]))
+    """
+
+    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None,
+                 batch_first=False, device=None, dtype=None):
+        if embed_dim <= 0 or num_heads <= 0:
+            raise TensorValueError("MG-E360", f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
+                                   f"num_heads={num_heads} instead")
+        super().__init__()
+        self.embed_dim = embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+        if embed_dim % num_heads:
+            raise AutogradAssertionError("MG-E360", "embed_dim must be divisible by num_heads",
+                                         expected=f"a multiple of {num_heads}", found=str(embed_dim))
+        shapes = {"q_proj_weight": (embed_dim, embed_dim), "k_proj_weight": (embed_dim, self.kdim),
+                  "v_proj_weight": (embed_dim, self.vdim), "in_proj_weight": (3 * embed_dim, embed_dim),
+                  "in_proj_bias": (3 * embed_dim,), "bias_k": (1, 1, embed_dim), "bias_v": (1, 1, embed_dim)}
+
+        def parameter(name, wanted):
+            self.register_parameter(name, Parameter(empty(*shapes[name], device=device, dtype=dtype)) if wanted else None)
+
+        for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
+            parameter(name, not self._qkv_same_embed_dim)
+        parameter("in_proj_weight", self._qkv_same_embed_dim)
+        parameter("in_proj_bias", bias)
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
+        parameter("bias_k", add_bias_kv)
+        parameter("bias_v", add_bias_kv)
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _reset_parameters(self):
+        """Draw new parameters; but the weight of `out_proj` is drawn when that is made."""
+        for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
+            if weight is not None:
+                init.xavier_uniform_(weight)
+        for bias in (self.in_proj_bias, self.out_proj.bias):
+            if bias is not None:
+                init.zeros_(bias)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                init.xavier_normal_(bias)
+
+    def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True,
+                is_causal=False):
+        """(output, weights): see `minigrad.nn.functional.multi_head_attention_forward`.
+
+        ``need_weights=False`` is faster: the weights are None then.
+        """
+        swapped = self.batch_first and query.ndim == key.ndim == value.ndim == 3
+        if swapped:         # one tensor stays one, for that is one product
+            inputs = {id(x): x.transpose(0, 1) for x in (query, key, value)}
+            query, key, value = [inputs[id(x)] for x in (query, key, value)]
+        output, weights = F.multi_head_attention_forward(
+            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
+            self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, self.training, key_padding_mask,
+            need_weights, attn_mask, not self._qkv_same_embed_dim, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight,
+            average_attn_weights=average_attn_weights, is_causal=is_causal)
+        return output.transpose(0, 1) if swapped else output, weights

@@ -1,0 +1,270 @@
+"""Recurrent layers and cells.
+
+    layer   (T, N, I) -> (T, N, H) and the last state      all steps, several layers, both directions
+    cell    (N, I) and a state -> the state                one step
+
+The steps stand in ``nn/_recurrent.py``; here are parameters, states and checks. A parameter of layer 0 is called
+``weight_ih_l0`` (W), ``weight_hh_l0`` (U), ``bias_ih_l0``, ``bias_hh_l0``, ``weight_hr_l0`` (the projection of an LSTM), and with
+``_reverse`` behind that in the other direction.
+
+Mirrors ``torch/nn/modules/rnn.py``.
+"""
+
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# pyright: reportGeneralTypeIssues=false, reportIndexIssue=false
+# (the results of ops have no types inside the package)
+
+import math
+import numbers
+import warnings
+
+from minigrad.creation import empty, zeros
+from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
+from minigrad.nn import functional as F
+from minigrad.nn import init
+from minigrad.nn._recurrent import GATES, layer
+from minigrad.nn.modules.module import Module
+from minigrad.nn.parameter import Parameter
+from minigrad.ops import cat, stack, unbind
+
+__all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
+
+
+class RNNBase(Module):
+    """What `RNN`, `LSTM` and `GRU` share.
+
+    Args:
+        mode (str): ``"RNN_TANH"``, ``"RNN_RELU"``, ``"LSTM"`` or ``"GRU"``.
+        input_size (int): I, the features of the input.
+        hidden_size (int): H, those of the state.
+        num_layers (int): layers, each on the outputs of the one before.
+        bias (bool): whether there are biases.
+        batch_first (bool): input and output are (N, T, ..) in place of (T, N, ..); states never are.
+        dropout (float): how much of the outputs is dropped between two layers, in training.
+        bidirectional (bool): a second direction, from the last input to the first; its outputs stand behind the others.
+        proj_size (int): P, to which the h of an LSTM is projected; 0 for none.
+        device, dtype (optional): of the parameters, which begin uniform in ±1/√H.
+
+    Mirrors ``torch.nn.RNNBase``.
+
+    Raises:
+        ValueError: a size makes no sense.
+        TypeError: `hidden_size` is no integer.
+
+    >>> nn.RNNBase("GRU", 2, 3).hidden_size
+    3
+    """
+
+    def __init__(self, mode, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
+                 bidirectional=False, proj_size=0, device=None, dtype=None):
+        super().__init__()
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = dropout if isinstance(dropout, bool) else float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        check_options(self)
+        if dropout > 0 and num_layers == 1:
+            warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+                          f"greater than 1, but got dropout={dropout} and num_layers={num_layers}", UserWarning, stacklevel=3)
+        directions = 2 if bidirectional else 1
+        own, rows = proj_size or hidden_size, GATES[mode] * hidden_size
+        self._names = []            # of the parameters, for each layer and direction
+        for number in range(num_layers):
+            shapes = {"weight_ih": (rows, own * directions if number else input_size), "weight_hh": (rows, own)}
+            if bias:
+                shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+            if proj_size:
+                shapes["weight_hr"] = (proj_size, hidden_size)
+            for suffix in ("", "_reverse")[:directions]:
+                self._names.append([f"{name}_l{number}{suffix}" for name in shapes])
+                for name, shape in zip(self._names[-1], shapes.values()):
+                    setattr(self, name, Parameter(empty(*shape, device=device, dtype=dtype)))
+        self.reset_parameters()
+
+    @property
+    def all_weights(self):
+        """The parameters, in one list for each layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._names]
+
+    def flatten_parameters(self):
+        """Does nothing: parameters need not lie side by side here.
+
+        >>> nn.GRU(2, 3).flatten_parameters()
+        """
+
+    def reset_parameters(self):
+        """Draw new parameters."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def forward(self, input, hx=None):
+        """The outputs of the last layer at all steps, and the states of all layers and directions after the last step.
+
+        Args:
+            input (Tensor): (T, N, I), or (N, T, I) with `batch_first`, or (T, I) without a batch.
+            hx (Tensor): (layers · directions, N, H), without N if `input` has none; zeros. Of an LSTM a pair (h, c).
+
+        Raises:
+            ValueError: the dimensions or the dtype of `input` do not fit.
+            RuntimeError: a size does not fit, or there are no steps.
+        """
+        if input.ndim not in (2, 3):
+            raise TensorValueError("MG-E361", f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D instead")
+        batched = input.ndim == 3
+        x = input.unsqueeze(1) if not batched else input.transpose(0, 1) if self.batch_first else input
+        states = None if hx is None else [unbind(h) for h in self._states(hx, batched, x)]
+        check_input(self, x)
+        if states is None:
+            states = [[zeros(*shape[1:], dtype=x.dtype, device=x.device)] * shape[0] for shape in self._state_shapes(x)]
+        directions = 2 if self.bidirectional else 1
+        weights, last = self.all_weights, []
+        for number in range(self.num_layers):
+            if number and self.dropout and self.training:
+                x = F.dropout(x, self.dropout)
+            outputs = []
+            for direction in range(directions):
+                place = number * directions + direction
+                z, state = layer(self.mode, x, tuple([h[place] for h in states]), weights[place], direction == 1)
+                outputs.append(z)
+                last.append(state)
+            x = outputs[0] if directions == 1 else cat(outputs, -1)
+        if not batched:
+            x = x.squeeze(1)
+        elif self.batch_first:
+            x = x.transpose(0, 1)
+        ends = [stack(parts) if batched else stack(parts).squeeze(1) for parts in zip(*last)]
+        return x, tuple(ends) if self.mode == "LSTM" else ends[0]
+
+    def _states(self, hx, batched, x):
+        """hx as a tuple of tensors with three dimensions, checked."""
+        pair = self.mode == "LSTM"
+        parts = tuple(hx[:2]) if pair else (hx,)
+        if len(parts) < 2 and pair:
+            raise ShapeError("MG-E361", "lstm expects two hidden states", expected="hx=(h, c)", found=f"{len(parts)} tensors")
+        wanted = 3 if batched else 2
+        if any(h.ndim != wanted for h in parts):
+            kind = f"For {'batched 3-D' if batched else 'unbatched 2-D'} input, hx "
+            found = ", ".join(f"{h.ndim}-D" for h in parts)
+            kind += f"and cx should also be {wanted}-D but got ({found}) tensors" if pair else (
+                f"should also be {wanted}-D but got {found} tensor")
+            raise ShapeError("MG-E361", kind)
+        parts = parts if batched else tuple([h.unsqueeze(1) for h in parts])
+        for i, (h, shape) in enumerate(zip(parts, self._state_shapes(x))):
+            if tuple(h.shape) != shape:
+                raise ShapeError("MG-E361", f"Expected hidden{f'[{i}]' if pair else ''} size {shape}, got {list(h.shape)}")
+        return parts
+
+    def _state_shapes(self, x):
+        """The shapes of h and c for the input (T, N, I)."""
+        count = self.num_layers * (2 if self.bidirectional else 1)
+        sizes = (self.proj_size or self.hidden_size, *[self.hidden_size] * (self.mode == "LSTM"))
+        return [(count, x.shape[1], size) for size in sizes]
+
+    def extra_repr(self):
+        said = [f"{self.input_size}, {self.hidden_size}"]
+        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
+        return ", ".join(said + [f"{name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value])
+
+
+def check_options(module):
+    """Raise unless the sizes of a layer make sense."""
+    def expect(condition, what):
+        if not condition:
+            raise TensorValueError("MG-E361", what)
+    expect(module.mode in GATES, f"Unrecognized RNN mode: {module.mode}")
+    expect(isinstance(module.dropout, numbers.Number) and not isinstance(module.dropout, bool) and 0 <= module.dropout <= 1,
+           "dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
+    if not isinstance(module.hidden_size, int):
+        raise TensorTypeError("MG-E361", f"hidden_size should be of type int, got: {type(module.hidden_size).__name__}")
+    for name in ("input_size", "hidden_size", "num_layers"):
+        expect(getattr(module, name) > 0, f"{name} must be greater than zero")
+    expect(module.proj_size >= 0, "proj_size should be a positive integer or zero to disable projections")
+    expect(not module.proj_size or module.mode == "LSTM", "proj_size argument is only supported for LSTM, not RNN or GRU")
+    expect(module.proj_size < module.hidden_size, "proj_size has to be smaller than hidden_size")
+
+
+def check_input(module, x):
+    """Raise unless the input (T, N, I) fits the parameters."""
+    dtype = module.weight_ih_l0.dtype
+    if x.dtype is not dtype:
+        raise TensorValueError("MG-E361", f"RNN input dtype ({x.dtype}) does not match weight dtype ({dtype}).",
+                               fix=f"convert the input: input.to({dtype}), or the layer: layer.to({x.dtype})")
+    if x.shape[2] != module.input_size:
+        raise ShapeError("MG-E361", f"input.size(-1) must be equal to input_size. Expected {module.input_size}, got {x.shape[2]}")
+    if not x.shape[0]:
+        raise ShapeError("MG-E361", "Expected sequence length to be larger than 0 in RNN")
+
+
+class RNN(RNNBase):
+    """h <- tanh(W x + b + U h + b') at each step, or relu (Elman, "Finding structure in time", 1990).
+
+    Arguments as for `RNNBase`, without the mode; and
+
+    Args:
+        nonlinearity (str): ``"tanh"`` or ``"relu"``.
+
+    Mirrors ``torch.nn.RNN``.
+
+    Raises:
+        ValueError: a size makes no sense, or the nonlinearity is unknown.
+
+    >>> output, h = nn.RNN(2, 4, num_layers=3)(mg.ones(5, 1, 2))
+    >>> output.shape, h.shape
+    (minigrad.Size([5, 1, 4]), minigrad.Size([3, 1, 4]))
+    """
+
+    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False, dropout=0.0,
+                 bidirectional=False, proj_size=0, device=None, dtype=None):
+        if nonlinearity not in ("tanh", "relu"):
+            raise TensorValueError("MG-E361", f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__("RNN_" + nonlinearity.upper(), input_size, hidden_size, num_layers, bias, batch_first, dropout,
+                         bidirectional, proj_size, device, dtype)
+        self.nonlinearity = nonlinearity
+
+
+class LSTM(RNNBase):
+    """A state h, and beside it a memory c that gates write to, keep and read (Hochreiter & Schmidhuber, 1997).
+
+        i, f, o = σ(W x + b + U h + b')      g = tanh(..)      c <- f c + i g      h <- o tanh(c)
+
+    Arguments as for `RNNBase`, without the mode. In the weights i, f, g and o stand below each other. Mirrors ``torch.nn.LSTM``.
+
+    Raises:
+        ValueError: a size makes no sense.
+
+    >>> output, (h, c) = nn.LSTM(2, 4, batch_first=True, bidirectional=True)(mg.ones(1, 5, 2))
+    >>> output.shape, h.shape, c.shape
+    (minigrad.Size([1, 5, 8]), minigrad.Size([2, 1, 4]), minigrad.Size([2, 1, 4]))
+    """
+
+    def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
+                 proj_size=0, device=None, dtype=None):
+        super().__init__("LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size, device,
+                         dtype)
+
+
+class GRU(RNNBase):
+    """A state h that one gate mixes with a new one, for which another gate forgets (Cho et al., 2014).
+
+        r, z = σ(W x + b + U h + b')      n = tanh(W x + b + r (U h + b'))      h <- (1 - z) n + z h
+
+    Arguments as for `RNNBase`, without the mode. In the weights r, z and n stand below each other. Mirrors ``torch.nn.GRU``.
+
+    Raises:
+        ValueError: a size makes no sense.
+
+    >>> output, h = nn.GRU(2, 4)(mg.ones(5, 2))
+    >>> output.shape, h.shape
+    (minigrad.Size([5, 4]), minigrad.Size([1, 4]))
+    """
+
+    def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
+                 proj_size=0, device=None, dtype=None):
+        super().__init__("GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size, device,
+                         dtype)
