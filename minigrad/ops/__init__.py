@@ -12,6 +12,7 @@ from minigrad._core.given import given
 from minigrad._core.operators import use_rules
 from minigrad.ops import (
     arithmetic,
+    averaging,
     brackets,
     comparison,
     complex_numbers,
@@ -24,6 +25,7 @@ from minigrad.ops import (
     functions,
     indexing,
     inplace,
+    interpolation,
     joining,
     limits,
     losses,
@@ -31,6 +33,7 @@ from minigrad.ops import (
     matrix,
     norms,
     pointwise,
+    pooling,
     predicates,
     products,
     reduction,
@@ -50,12 +53,13 @@ from minigrad.ops import (
     summaries,
     taking,
     trigonometry,
+    unfolding,
     views,
     xlogy as xlogys,
 )
 from minigrad.ops.base import REGISTRY
 from minigrad.ops.pairs import IN_PLACE
-from minigrad.ops.convolution import conv2d
+from minigrad.ops.convolution import *
 from minigrad.ops.arithmetic import *
 from minigrad.ops.brackets import *
 from minigrad.ops.comparison import *
@@ -101,10 +105,10 @@ __all__ = [name for module in (
     joining, limits, masking, matrix, norms, pointwise, predicates, products, reduction, repeating, reshaping, rounding, running,
     scans, scattering, searching, selection, sorting, special, stacking, strided, summaries, taking, trigonometry, views,
     xlogys) for name in module.__all__]
-__all__ += ["conv2d", "log_softmax", "softmax"]
+__all__ += [*convolution.__all__, "log_softmax", "softmax"]
 
 # What PyTorch has as a function only, or `Tensor` has in its own file.
-FUNCTIONS = {"bucketize", "combinations", "conv2d", "imag", "is_complex", "is_floating_point", "linear", "numel", "real", "rsub",
+FUNCTIONS = {*convolution.__all__, "bucketize", "combinations", "imag", "is_complex", "is_floating_point", "linear", "numel", "real", "rsub",
              "std_mean", "var_mean", "view_as_complex", "view_as_real"}
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).
 METHODS = {name: globals()[name] for name in __all__

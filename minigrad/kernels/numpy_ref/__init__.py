@@ -6,7 +6,7 @@
     joining.py      cat, gather, scatter, indexing
     linear.py       matrix products
     ordering.py     orders, and what is found by them
-    convolution.py  conv2d, pooling
+    convolution.py  convolution, pooling, resampling
     nn.py           losses, random numbers, optimiser steps
     special.py      the error function, gamma and its derivatives
 
