@@ -124,7 +124,7 @@ def sources(length, count, align_corners, factor, dtype, offset=0.5):
 @lru_cache(KEPT)
 def nearest(length, count, factor, exact, dtype):
     """The number whose interval it falls into: of the left end of the result, or (exact) of its middle."""
-    source, scale = sources(length, count, False, factor, dtype, 0.5 if exact else 0)
+    source = sources(length, count, False, factor, dtype, 0.5 if exact else 0)[0]
     source = source + np.dtype(dtype).type(0.5) if exact else source
     columns = np.minimum(np.floor(source.astype(np.float32)).astype(np.int64), length - 1)
     return Taps(length, np.ones(count, np.int64), columns, np.ones(count))

@@ -108,8 +108,8 @@ __all__ = [name for module in (
 __all__ += [*convolution.__all__, "log_softmax", "softmax"]
 
 # What PyTorch has as a function only, or `Tensor` has in its own file.
-FUNCTIONS = {*convolution.__all__, "bucketize", "combinations", "imag", "is_complex", "is_floating_point", "linear", "numel", "real", "rsub",
-             "std_mean", "var_mean", "view_as_complex", "view_as_real"}
+FUNCTIONS = {*convolution.__all__, "bucketize", "combinations", "imag", "is_complex", "is_floating_point", "linear", "numel",
+             "real", "rsub", "std_mean", "var_mean", "view_as_complex", "view_as_real"}
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).
 METHODS = {name: globals()[name] for name in __all__
            if next(iter(signature(globals()[name]).parameters)) in ("input", "tensor") and name not in FUNCTIONS}

@@ -18,7 +18,8 @@ from minigrad.ops.convolution import sizes
 from minigrad.ops.functions import relu
 from minigrad.ops.pooling import not_empty, real_images, target_sizes, windows
 from minigrad.ops.reduction import mean
-from minigrad.ops.selection import abs as absolute, sign
+from minigrad.ops.selection import abs as absolute
+from minigrad.ops.selection import sign
 from minigrad.ops.views import squeeze, unsqueeze
 
 if not cython.compiled:
@@ -86,7 +87,8 @@ def avg_pool(function, n, rule, input, kernel_size, stride, padding, ceil_mode, 
     if divisor == 0:
         raise ShapeError("MG-E210", "divisor must be not zero")
     if n == 3 and any([input.shape[i - 3] < size[i] for i in range(3)]):
-        raise ShapeError("MG-E210", f"input image {list(input.shape[-3:])} smaller than kernel size {list(size)}, in {function}()")
+        raise ShapeError("MG-E210", f"input image {list(input.shape[-3:])} smaller than kernel size {list(size)}, in "
+                         f"{function}()")
     # the divisor is shared among all dimensions: it goes to the last
     weights = [None] * n if divisor is None else [*[1.0] * (n - 1), 1 / integer(divisor, "divisor_override", function)]
     return resampled(rule, input, tuple([
@@ -149,7 +151,8 @@ def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     >>> F.avg_pool2d(mg.arange(16.).view(1, 1, 4, 4), 2).flatten()
     tensor([ 2.5000,  4.5000, 10.5000, 12.5000])
     """
-    return avg_pool("avg_pool2d", 2, AvgPool2d, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return avg_pool("avg_pool2d", 2, AvgPool2d, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                    divisor_override)
 
 
 def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
@@ -163,7 +166,8 @@ def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     >>> F.avg_pool3d(mg.arange(16.).view(1, 4, 2, 2), 2).flatten()
     tensor([ 3.5000, 11.5000])
     """
-    return avg_pool("avg_pool3d", 3, AvgPool3d, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return avg_pool("avg_pool3d", 3, AvgPool3d, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                    divisor_override)
 
 
 def adaptive_avg_pool1d(input, output_size):

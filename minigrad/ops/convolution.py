@@ -77,8 +77,9 @@ def convolution(x, w, stride, padding, dilation, groups):
 
 def transposed_shape(x, w, stride, padding, dilation, output_padding, groups):
     """The shape of a transposed convolution."""
-    return (x[0], w[1] * groups, *[(x[i + 2] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (w[i + 2] - 1) + output_padding[i] + 1
-                                   for i in range(len(stride))])
+    sizes = [(x[i + 2] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (w[i + 2] - 1) + output_padding[i] + 1
+             for i in range(len(stride))]
+    return (x[0], w[1] * groups, *sizes)
 
 
 @op("convolution_input", "ConvolutionInput0")
@@ -122,8 +123,8 @@ def sizes(value, n, name, function):
         if len(value) == 1:
             value = value * n
         if len(value) != n:
-            raise ShapeError("MG-E210", f"{function}(): expected {name} to be a single integer value or a list of {n} values to match "
-                             f"the dimensions, but got {name}={list(value)}")
+            raise ShapeError("MG-E210", f"{function}(): expected {name} to be a single integer value or a list of {n} values to "
+                             f"match the dimensions, but got {name}={list(value)}")
         return tuple([integer(v, name, function) for v in value])
     return (integer(value, name, function),) * n
 
@@ -132,8 +133,8 @@ def images(function, input, n):
     """Raise unless `input` has a channel and n more dimensions, and perhaps a batch before them."""
     tensor_argument(function, input)
     if input.ndim not in (n + 1, n + 2):
-        raise ShapeError("MG-E210", f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {function}, but got input of size: "
-                         f"{list(input.shape)}")
+        raise ShapeError("MG-E210", f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {function}, but got input of "
+                         f"size: {list(input.shape)}")
 
 
 def at_least(least, value, what, function):
@@ -152,24 +153,26 @@ def operands(function, n, input, weight, bias, transposed, groups):
     channels = input.shape[-n - 1]
     wanted = weight.shape[0] if transposed else weight.shape[1] * groups
     if groups <= 0 or weight.shape[0] % groups or weight.shape[0] < groups:
-        raise ShapeError("MG-E210", f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, and divisible by "
-                         f"it, but got weight of size {list(weight.shape)} instead")
+        raise ShapeError("MG-E210", f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, and "
+                         f"divisible by it, but got weight of size {list(weight.shape)} instead")
     if channels != wanted:
         raise ShapeError("MG-E210", f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size "
                          f"{list(weight.shape)}, expected input{list(input.shape)} to have {wanted} channels, but got {channels} "
                          "channels instead")
     if input.dtype is not weight.dtype or (bias is not None and bias.dtype is not weight.dtype):
-        raise ShapeError("MG-E203", f"Input type ({input.dtype.name}) and weight type ({weight.dtype.name}) should be the same, and "
-                         f"bias too, in {function}()")
+        raise ShapeError("MG-E203", f"Input type ({input.dtype.name}) and weight type ({weight.dtype.name}) should be the same, "
+                         f"and bias too, in {function}()")
     out = weight.shape[1] * groups if transposed else weight.shape[0]
     if bias is not None and tuple(bias.shape) != (out,):
-        raise ShapeError("MG-E210", f"Given {'transposed=1, ' if transposed else ''}weight of size {list(weight.shape)}, expected bias "
-                         f"to be 1-dimensional with {out} elements, but got bias of size {list(bias.shape)} instead")
+        raise ShapeError("MG-E210", f"Given {'transposed=1, ' if transposed else ''}weight of size {list(weight.shape)}, "
+                         f"expected bias to be 1-dimensional with {out} elements, but got bias of size {list(bias.shape)} "
+                         "instead")
     if 0 in weight.shape[2:] or (transposed and 0 in weight.shape):
         raise ShapeError("MG-E210", f"kernel size should be greater than zero, but got weight of size {list(weight.shape)}, in "
                          f"{function}()")
     if 0 in input.shape[-n:]:
-        raise ShapeError("MG-E210", f"Only zero batch or zero channel inputs are supported, but got input shape: {list(input.shape)}")
+        raise ShapeError("MG-E210", "Only zero batch or zero channel inputs are supported, but got input shape: "
+                         f"{list(input.shape)}")
 
 
 def convolve(function, n, input, weight, bias, stride, padding, dilation, groups):
@@ -230,8 +233,8 @@ def spread(function, n, input, weight, bias, stride, padding, output_padding, gr
                              f"{more[i]}, stride: {stride[i]}, dilation: {dilation[i]}, in {function}()")
     shape = transposed_shape(x.shape, weight.shape, stride, padding, dilation, more, groups)
     if min(shape[2:]) <= 0:
-        raise ShapeError("MG-E350", f"Given input size per channel: ({' x '.join(map(str, x.shape[2:]))}). Calculated output size per "
-                         f"channel: ({' x '.join(map(str, shape[2:]))}). Output size is too small")
+        raise ShapeError("MG-E350", f"Given input size per channel: ({' x '.join(map(str, x.shape[2:]))}). Calculated output "
+                         f"size per channel: ({' x '.join(map(str, shape[2:]))}). Output size is too small")
     z = call(Convolution.op, (x, weight, bias, stride, padding, dilation, True, more, groups))
     return z if x.ndim == input.ndim else squeeze(z, 0)
 

@@ -114,16 +114,16 @@ def target(input, size, scale_factor, recompute):
         if not isinstance(size, (tuple, list)):
             return (integer(size, "size", "interpolate"),) * n, (None,) * n
         if len(size) != n:
-            raise TensorValueError("MG-E351", "Input and output must have the same number of spatial dimensions, but got input with "
-                                   f"spatial dimensions of {list(input.shape[2:])} and output size of {size}.")
+            raise TensorValueError("MG-E351", "Input and output must have the same number of spatial dimensions, but got input "
+                                   f"with spatial dimensions of {list(input.shape[2:])} and output size of {size}.")
         if any([not isinstance(s, int) for s in size]):
-            raise TensorTypeError("MG-E206", "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but "
-                                  f"got size with types {[type(s) for s in size]}")
+            raise TensorTypeError("MG-E206", "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, "
+                                  f"int], but got size with types {[type(s) for s in size]}")
         return tuple(size), (None,) * n
     factors = tuple(scale_factor) if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * n
     if len(factors) != n:
-        raise TensorValueError("MG-E351", "Input and scale_factor must have the same number of spatial dimensions, but got input with "
-                               f"spatial dimensions of {list(input.shape[2:])} and scale_factor of shape {factors}.")
+        raise TensorValueError("MG-E351", "Input and scale_factor must have the same number of spatial dimensions, but got input "
+                               f"with spatial dimensions of {list(input.shape[2:])} and scale_factor of shape {factors}.")
     for factor in factors:
         if isinstance(factor, bool) or not isinstance(factor, (int, float)):
             raise TensorTypeError("MG-E206", f"interpolate(): argument 'scale_factor' must be float, not {type(factor).__name__}")
@@ -139,8 +139,9 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         input (Tensor): (N, C, L), (N, C, H, W) or (N, C, D, H, W)
         size (int or sequence): of the last dimensions of the result; or
         scale_factor (float or sequence): how many times larger they are, rounded down.
-        mode (str): ``"nearest"``, ``"nearest-exact"`` (by the middle of each result, as image libraries do), ``"linear"`` (3-d
-            input), ``"bilinear"`` and ``"bicubic"`` (4-d), ``"trilinear"`` (5-d), ``"area"`` (means), ``"lanczos"`` (with antialias).
+        mode (str): ``"nearest"``, ``"nearest-exact"`` (by the middle of each result, as image libraries do), ``"area"`` (means);
+            ``"linear"`` (3-d input), ``"bilinear"`` and ``"bicubic"`` (4-d), ``"trilinear"`` (5-d); ``"lanczos"`` (4-d, with
+            antialias).
         align_corners (bool): linear and cubic modes: the outermost results lie on the outermost inputs, and not their outer edges.
         recompute_scale_factor (bool): compute coordinates with the ratio of the sizes, and not with `scale_factor`.
         antialias (bool): bilinear and bicubic: take means where the result is smaller.
@@ -158,17 +159,17 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     tensor_argument("interpolate", input)
     smooth = mode in SMOOTH or mode == "lanczos"
     if align_corners is not None and not smooth and mode in ("nearest", "nearest-exact", "area"):
-        raise TensorValueError("MG-E351", "align_corners option can only be set with the interpolating modes: linear | bilinear | "
-                               "bicubic | trilinear")
+        raise TensorValueError("MG-E351", "align_corners option can only be set with the interpolating modes: linear | bilinear "
+                               "| bicubic | trilinear")
     n = input.ndim - 2
     if n < 1:
         raise no_such_mode(input, mode)
     if mode == "lanczos" and align_corners:
         raise TensorValueError("MG-E351", "Lanczos mode does not support align_corners=True")
-    sizes, factors = target(input, size, scale_factor, recompute_scale_factor or mode == "area" and size is None)
+    sizes, factors = target(input, size, scale_factor, recompute_scale_factor or (mode == "area" and size is None))
     if antialias and not (mode in FILTERED and n == 2):
-        raise TensorValueError("MG-E351", "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor "
-                               "as input")
+        raise TensorValueError("MG-E351", "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires "
+                               "a 4-D tensor as input")
     if n > 3:
         raise no_such_mode(input, mode)
     if mode == "area":
@@ -180,7 +181,8 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     elif mode in SMOOTH and SMOOTH[mode][0] == n:
         rule = SMOOTH[mode][1]
     elif mode in SMOOTH and mode != "bicubic":
-        raise AutogradNotImplementedError("MG-E351", f"Got {input.ndim}D input, but {mode} mode needs {SMOOTH[mode][0] + 2}D input")
+        raise AutogradNotImplementedError("MG-E351", f"Got {input.ndim}D input, but {mode} mode needs {SMOOTH[mode][0] + 2}D "
+                                          "input")
     else:
         raise no_such_mode(input, mode)
     check(input, sizes, smooth)
@@ -199,18 +201,19 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
 def check(input, sizes, smooth):
     """Raise unless there is something to compute, of a dtype that there is a mean of."""
     if min(sizes) <= 0 or 0 in input.shape[2:]:
-        raise ShapeError("MG-E351", f"Input and output sizes should be greater than 0, but got input {tuple(input.shape[2:])} and output "
-                         f"{sizes}")
+        raise ShapeError("MG-E351", f"Input and output sizes should be greater than 0, but got input {tuple(input.shape[2:])} "
+                         f"and output {sizes}")
     if not input.shape[1]:
-        raise ShapeError("MG-E351", f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {list(input.shape)}")
+        raise ShapeError("MG-E351", f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes "
+                         f"{list(input.shape)}")
     if not input.dtype.is_floating_point and (smooth or input.dtype.name != "uint8"):
         raise AutogradNotImplementedError("MG-E203", f'"interpolate" not implemented for \'{input.dtype.name}\'')
 
 
 def no_such_mode(input, mode):
     return AutogradNotImplementedError(
-        "MG-E351", f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | linear | bilinear "
-        f"| bicubic | trilinear | lanczos | area | nearest-exact (got {mode})")
+        "MG-E351", f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | linear "
+        f"| bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})")
 
 
 def deprecated(name):

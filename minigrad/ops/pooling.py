@@ -114,8 +114,8 @@ def real_images(function, input, n, integers=False):
     if input.dtype.is_complex or input.dtype.name == "bool" or not (integers or input.dtype.is_floating_point):
         raise AutogradNotImplementedError("MG-E203", f'"{function}" not implemented for \'{input.dtype.name}\'')
     if 0 in input.shape[-n - 1:]:
-        raise ShapeError("MG-E210", f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
-                         f"got:{list(input.shape)}, in {function}()")
+        raise ShapeError("MG-E210", f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for "
+                         f"input, but got:{list(input.shape)}, in {function}()")
 
 
 def windows(function, input, n, kernel_size, stride, padding, dilation, ceil_mode):
@@ -125,15 +125,16 @@ def windows(function, input, n, kernel_size, stride, padding, dilation, ceil_mod
     padding, dilation = sizes(padding, n, "padding", function), sizes(dilation, n, "dilation", function)
     if min(size) <= 0 or min(stride) <= 0 or min(dilation) <= 0:
         raise ShapeError("MG-E210", f"{function}() kernel size, stride and dilation must be greater than zero, but got",
-                         found=f"{size}, {stride} and {dilation}", expected="positive numbers; kernel_size should be greater than zero")
+                         found=f"{size}, {stride} and {dilation}", expected="positive numbers")
     for i in range(n):
         if not 0 <= padding[i] <= size[i] // 2:
-            raise ShapeError("MG-E210", f"{function}() padding should be at most half of kernel size (pad should be at most half of "
-                             f"effective kernel size), and no less than 0, but got padding={padding[i]} and kernel_size={size[i]}")
+            raise ShapeError("MG-E210", f"{function}() padding should be at most half of kernel size (pad should be at most half "
+                             f"of effective kernel size), and no less than 0, but got padding={padding[i]} and "
+                             f"kernel_size={size[i]}")
     count = [taps.window_count(input.shape[i - n], size[i], stride[i], padding[i], dilation[i], ceil_mode) for i in range(n)]
     if min(count) <= 0:
-        raise ShapeError("MG-E210", f"Given input size: {list(input.shape)}. Calculated output size: {count}. Output size is too small, "
-                         f"in {function}()", expected="a window no larger than the padded input")
+        raise ShapeError("MG-E210", f"Given input size: {list(input.shape)}. Calculated output size: {count}. Output size is too "
+                         f"small, in {function}()", expected="a window no larger than the padded input")
     return size, stride, padding, dilation
 
 
@@ -150,7 +151,8 @@ def max_pool(function, n, rule, input, kernel_size, stride, padding, dilation, c
     """All of max_pool1d, max_pool2d and max_pool3d."""
     real_images(function, input, n, integers=True)
     size, stride, padding, dilation = windows(function, input, n, kernel_size, stride, padding, dilation, ceil_mode)
-    places = tuple([taps.places(input.shape[i - n], size[i], stride[i], padding[i], dilation[i], bool(ceil_mode)) for i in range(n)])
+    places = tuple([taps.places(input.shape[i - n], size[i], stride[i], padding[i], dilation[i], bool(ceil_mode))
+                    for i in range(n)])
     for i in range(n):
         if dilation[i] > 1 and places[i].max() >= input.shape[i - n]:
             raise ShapeError("MG-E210", f"{function}(): no element of a window lies in the input, only padding",
@@ -167,13 +169,13 @@ def target_sizes(function, input, n, output_size):
     if not isinstance(output_size, (tuple, list)):
         output_size = (output_size,) * n
     if len(output_size) != n:
-        raise ShapeError("MG-E210", f"{function}(): argument 'output_size' must be {n} (should contain one int per dimension), but got "
-                         f"{len(output_size)}")
+        raise ShapeError("MG-E210", f"{function}(): argument 'output_size' must be {n} (should contain one int per dimension), "
+                         f"but got {len(output_size)}")
     found = tuple([input.shape[i - n] if size is None and n > 1 else integer(size, "output_size", function)
                    for i, size in enumerate(output_size)])
     if min(found) < 0:
-        raise ShapeError("MG-E210", f"{function}: elements of output_size must be greater than or equal to 0 but received a negative "
-                         f"dimension {min(found)}")
+        raise ShapeError("MG-E210", f"{function}: elements of output_size must be greater than or equal to 0 but received a "
+                         f"negative dimension {min(found)}")
     return found
 
 
@@ -181,8 +183,8 @@ def not_empty(function, input, n):
     """Raise if there is nothing that could be covered by windows."""
     for i in range(input.ndim - n, input.ndim):
         if not input.shape[i]:
-            raise ShapeError("MG-E210", f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has "
-                             f"sizes {list(input.shape)} with dimension {i} being empty")
+            raise ShapeError("MG-E210", f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input "
+                             f"has sizes {list(input.shape)} with dimension {i} being empty")
 
 
 def adaptive_max_pool(function, n, rule, input, output_size, return_indices):
@@ -204,8 +206,8 @@ def unpooled_size(input, size, stride, padding, output_size):
     if len(output_size) == n + 2:
         output_size = output_size[2:]
     if len(output_size) != n:
-        raise TensorValueError("MG-E350", f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a length of "
-                               f"'{len(output_size)}'")
+        raise TensorValueError("MG-E350", f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a "
+                               f"length of '{len(output_size)}'")
     for i in range(n):
         if not usual[i] - stride[i] < output_size[i] < usual[i] + stride[i]:
             raise TensorValueError("MG-E350", f'invalid output_size "{tuple(output_size)}" (dim {i} must be between '
@@ -226,9 +228,9 @@ def max_unpool(function, n, rule, input, indices, kernel_size, stride, padding, 
     if indices.dtype is not INT64:
         raise ShapeError("MG-E203", f"elements in indices should be type int64 but got: {indices.dtype.name}")
     if indices.shape != input.shape:
-        raise ShapeError("MG-E204", f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
-                         f"indices tensor with shape: {list(indices.shape)}")
-    if indices.numel() and not (0 <= indices.min().item() and indices.max().item() < math.prod(plane)):
+        raise ShapeError("MG-E204", f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but "
+                         f"got indices tensor with shape: {list(indices.shape)}")
+    if indices.numel() and not (indices.min().item() >= 0 and indices.max().item() < math.prod(plane)):
         bad = indices.min().item() if indices.min().item() < 0 else indices.max().item()
         raise ShapeError("MG-E301", f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, plane))})")
     if n == 1:

@@ -120,8 +120,8 @@ def check_columns(function, x, ndims, n):
     tensor_argument(function, x)
     if x.ndim not in ndims or 0 in x.shape[-n:]:
         error = OutOfRangeError if x.ndim < n and function == "unfold" else ShapeError
-        raise error("MG-E352", f"Expected {ndims[0]}D or {ndims[1]}D (batch mode) tensor for input with possibly 0 batch size and "
-                    f"{'other ' if n == 3 else ''}non-zero dimensions for input, but got: {list(x.shape)}, in {function}()"
+        raise error("MG-E352", f"Expected {ndims[0]}D or {ndims[1]}D (batch mode) tensor for input with possibly 0 batch size "
+                    f"and {'other ' if n == 3 else ''}non-zero dimensions for input, but got: {list(x.shape)}, in {function}()"
                     + (". Dimension out of range" if error is OutOfRangeError else ""))
     if not (x.dtype.is_floating_point or x.dtype.is_complex or x.dtype.name == "bool"):
         raise AutogradNotImplementedError("MG-E203", f'"{function}" not implemented for \'{x.dtype.name}\'')
@@ -153,9 +153,9 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     size, dilation, padding, stride = pairs("unfold", kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
     count = [window_count(*each) for each in zip(input.shape[-2:], size, stride, padding, dilation)]
     if min(count) < 1:
-        raise ShapeError("MG-E352", f"Given input with spatial size {tuple(input.shape[-2:])}, kernel_size={size}, dilation={dilation}, "
-                         f"padding={padding}, calculated shape of the array of sliding blocks as {tuple(count)}, but its components "
-                         "must be at least one.")
+        raise ShapeError("MG-E352", f"Given input with spatial size {tuple(input.shape[-2:])}, kernel_size={size}, "
+                         f"dilation={dilation}, padding={padding}, calculated shape of the array of sliding blocks as "
+                         f"{tuple(count)}, but its components must be at least one.")
     return call(Im2Col.op, (input, size, dilation, padding, stride))
 
 
@@ -184,13 +184,13 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
                                                    padding=padding, stride=stride)
     rows, columns = input.shape[-2:]
     if rows % (size[0] * size[1]):
-        raise ShapeError("MG-E352", f"Expected size of input's dimension {input.ndim - 2} to be divisible by the product of kernel_size, but "
-                         f"got input.size({input.ndim - 2})={rows} and kernel_size={size}.")
+        raise ShapeError("MG-E352", f"Expected size of input's dimension {input.ndim - 2} to be divisible by the product of "
+                         f"kernel_size, but got input.size({input.ndim - 2})={rows} and kernel_size={size}.")
     count = [window_count(*each) for each in zip(plane, size, stride, padding, dilation)]
     if count[0] * count[1] != columns or min(count) < 1:
         raise ShapeError("MG-E352", f"Given output_size={plane}, kernel_size={size}, dilation={dilation}, padding={padding}, "
-                         f"stride={stride}, expected size of input's dimension {input.ndim - 1} to match the calculated number of "
-                         f"sliding blocks {count[0]} * {count[1]} = {count[0] * count[1]}, but got "
+                         f"stride={stride}, expected size of input's dimension {input.ndim - 1} to match the calculated number "
+                         f"of sliding blocks {count[0]} * {count[1]} = {count[0] * count[1]}, but got "
                          f"input.size({input.ndim - 1})={columns}.")
     shape = (*input.shape[:-2], rows // (size[0] * size[1]), *plane)
     return call(Col2Im.op, (input, shape, size, dilation, padding, stride))
@@ -206,7 +206,8 @@ def positive(function, value, name):
 def with_planes(function, input):
     tensor_argument(function, input)
     if input.ndim < 3:
-        raise ShapeError("MG-E352", f"{function} expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
+        raise ShapeError("MG-E352", f"{function} expects input to have at least 3 dimensions, but got input with {input.ndim} "
+                         "dimension(s)")
 
 
 def pixel_shuffle(input, upscale_factor):
@@ -231,8 +232,8 @@ def pixel_shuffle(input, upscale_factor):
     with_planes("pixel_shuffle", input)
     r = positive("pixel_shuffle", upscale_factor, "upscale_factor")
     if input.shape[-3] % (r * r):
-        raise ShapeError("MG-E352", "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
-                         f"but input.size(-3)={input.shape[-3]} is not divisible by {r * r}")
+        raise ShapeError("MG-E352", "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+                         f"upscale_factor, but input.size(-3)={input.shape[-3]} is not divisible by {r * r}")
     return call(PixelShuffle.op, (input, r))
 
 
@@ -278,5 +279,6 @@ def channel_shuffle(input, groups):
     if groups <= 0:
         raise ShapeError("MG-E352", f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     if input.shape[1] % groups:
-        raise ShapeError("MG-E352", f"Number of channels must be divisible by groups. Got {input.shape[1]} channels and {groups} groups.")
+        raise ShapeError("MG-E352", f"Number of channels must be divisible by groups. Got {input.shape[1]} channels and {groups} "
+                         "groups.")
     return call(ChannelShuffle.op, (input, groups))

@@ -1,6 +1,19 @@
 """Layers, one file per kind as in ``torch/nn/modules``."""
 
-from minigrad.nn.modules import batchnorm, conv, distance, fold, lists, losses, nonlinearity, normalization, padding, pooling, sparse, upsampling
+from minigrad.nn.modules import (
+    batchnorm,
+    conv,
+    distance,
+    fold,
+    lists,
+    losses,
+    nonlinearity,
+    normalization,
+    padding,
+    pooling,
+    sparse,
+    upsampling,
+)
 from minigrad.nn.modules.activation import LogSoftmax, ReLU, Sigmoid, Softmax, Tanh
 from minigrad.nn.modules.container import Sequential
 from minigrad.nn.modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout

@@ -107,7 +107,8 @@ class Conv1d(_ConvNd):
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
                  padding_mode="zeros", device=None, dtype=None):
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype)
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device,
+                         dtype)
 
     def forward(self, input):
         input, padding = self._padded(input)
@@ -140,7 +141,8 @@ class Conv2d(_ConvNd):
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
                  padding_mode="zeros", device=None, dtype=None):
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype)
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device,
+                         dtype)
 
     def forward(self, input):
         input, padding = self._padded(input)
@@ -163,7 +165,8 @@ class Conv3d(_ConvNd):
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
                  padding_mode="zeros", device=None, dtype=None):
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype)
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device,
+                         dtype)
 
     def forward(self, input):
         input, padding = self._padded(input)
@@ -191,14 +194,14 @@ class _ConvTransposeNd(_ConvNd):
         if len(output_size) == input.ndim:
             output_size = output_size[batch:]
         if len(output_size) != n:
-            raise TensorValueError("MG-E350", f"ConvTranspose{n}D: for {input.ndim}D input, output_size must have {n} or {batch + n} elements "
-                                   f"(got {len(output_size)})")
-        least = [(input.shape[batch + i] - 1) * self.stride[i] - 2 * self.padding[i] + self.dilation[i] * (self.kernel_size[i] - 1) + 1
-                 for i in range(n)]
+            raise TensorValueError("MG-E350", f"ConvTranspose{n}D: for {input.ndim}D input, output_size must have {n} or "
+                                   f"{batch + n} elements (got {len(output_size)})")
+        least = [(input.shape[batch + i] - 1) * self.stride[i] - 2 * self.padding[i]
+                 + self.dilation[i] * (self.kernel_size[i] - 1) + 1 for i in range(n)]
         most = [a + self.stride[i] - 1 for i, a in enumerate(least)]
         if any([not a <= size <= b for a, size, b in zip(least, output_size, most)]):
-            raise TensorValueError("MG-E350", f"requested an output size of {tuple(output_size)}, but valid sizes range from {least} to "
-                                   f"{most} (for an input of {tuple(input.shape[batch:])})")
+            raise TensorValueError("MG-E350", f"requested an output size of {tuple(output_size)}, but valid sizes range from "
+                                   f"{least} to {most} (for an input of {tuple(input.shape[batch:])})")
         return tuple([size - a for a, size in zip(least, output_size)])
 
 

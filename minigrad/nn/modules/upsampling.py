@@ -1,4 +1,7 @@
-"""Interpolation, and the reordering of channels, as layers. Mirrors ``torch/nn/modules/{upsampling,pixelshuffle,channelshuffle}.py``."""
+"""Interpolation, and the reordering of channels, as layers.
+
+Mirrors ``torch/nn/modules/{upsampling,pixelshuffle,channelshuffle}.py``.
+"""
 
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
