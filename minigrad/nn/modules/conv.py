@@ -1,5 +1,8 @@
 """Convolutions and transposed convolutions over 1, 2 or 3 dimensions. Mirrors ``torch/nn/modules/conv.py``."""
 
+# pyright: reportArgumentType=false
+# (the padding of a transposed convolution is never a string)
+
 import math
 
 from minigrad.creation import empty

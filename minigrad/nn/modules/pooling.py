@@ -144,8 +144,8 @@ class AvgPool1d(_AvgPoolNd):
     """
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-        super().__init__(as_tuple(kernel_size, 1), as_tuple(kernel_size if stride is None else stride, 1), as_tuple(padding, 1),
-                         ceil_mode, count_include_pad)
+        super().__init__(as_tuple(kernel_size, 1), as_tuple(kernel_size if stride is None else stride, 1),
+                         as_tuple(padding, 1), ceil_mode, count_include_pad)     # pyright: ignore[reportArgumentType]
         del self.divisor_override
 
     def forward(self, input):
