@@ -14,14 +14,18 @@ from minigrad.nn._losses import *
 from minigrad.nn._multi_head import *
 from minigrad.nn._normalization import *
 from minigrad.nn._padding import *
-from minigrad.ops.convolution import avg_pool2d, conv2d, max_pool2d
+from minigrad.ops.averaging import *
+from minigrad.ops.convolution import *
+from minigrad.ops.interpolation import *
 from minigrad.ops.losses import cross_entropy, mse_loss, nll_loss
 from minigrad.ops.matrix import linear
+from minigrad.ops.pooling import *
 from minigrad.ops.searching import one_hot
+from minigrad.ops.unfolding import *
 
-__all__ = ["avg_pool2d", "conv2d", "cross_entropy", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss", "one_hot",
-           "relu", "sigmoid", "softmax", "tanh"]
-for _part in (_activations, _attention, _dropout, _embedding, _losses, _multi_head, _normalization, _padding):
+__all__ = ["cross_entropy", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "relu", "sigmoid", "softmax", "tanh"]
+for _part in (_activations, _attention, _dropout, _embedding, _losses, _multi_head, _normalization, _padding, _ops.averaging,
+              _ops.convolution, _ops.interpolation, _ops.pooling, _ops.unfolding):
     __all__ += _part.__all__    # pyright: ignore[reportUnsupportedDunderAll]
 
 

@@ -14,6 +14,7 @@ from minigrad.ops import (
     activation,
     arithmetic,
     attention,
+    averaging,
     brackets,
     comparison,
     complex_numbers,
@@ -29,6 +30,7 @@ from minigrad.ops import (
     functions,
     indexing,
     inplace,
+    interpolation,
     inverses,
     joining,
     least_squares,
@@ -40,6 +42,7 @@ from minigrad.ops import (
     normalization,
     norms,
     pointwise,
+    pooling,
     predicates,
     products,
     pseudoinverses,
@@ -61,12 +64,13 @@ from minigrad.ops import (
     summaries,
     taking,
     trigonometry,
+    unfolding,
     views,
     xlogy as xlogys,
 )
 from minigrad.ops.base import REGISTRY
 from minigrad.ops.pairs import IN_PLACE
-from minigrad.ops.convolution import conv2d
+from minigrad.ops.convolution import *
 from minigrad.ops.arithmetic import *
 from minigrad.ops.brackets import *
 from minigrad.ops.comparison import *
@@ -114,17 +118,15 @@ from minigrad.ops.softmax import log_softmax, softmax
 
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
-    arithmetic, brackets, comparison, complex_numbers, contractions, copies, determinants,
-    diagonals, einsums, extrema, factorizations, functions, indexing, inverses, joining,
-    least_squares, limits, masking, matrix, matrix_functions, norms, pointwise, predicates,
-    products, pseudoinverses, reduction, repeating, reshaping, rounding, running, scans, scattering,
-    searching, selection, singular_values, sorting, special, stacking, strided, summaries, taking,
-    trigonometry, views, xlogys) for name in module.__all__]
-__all__ += ["conv2d", "log_softmax", "softmax"]
+    arithmetic, brackets, comparison, complex_numbers, contractions, copies, determinants, diagonals, einsums, extrema,
+    factorizations, functions, indexing, inverses, joining, least_squares, limits, masking, matrix, matrix_functions, norms,
+    pointwise, predicates, products, pseudoinverses, reduction, repeating, reshaping, rounding, running, scans, scattering,
+    searching, selection, singular_values, sorting, special, stacking, strided, summaries, taking, trigonometry, views, xlogys) for name in module.__all__]
+__all__ += [*convolution.__all__, "log_softmax", "softmax"]
 
 # What PyTorch has as a function only, or `Tensor` has in its own file.
-FUNCTIONS = {"bucketize", "combinations", "conv2d", "imag", "is_complex", "is_floating_point", "linear", "numel", "real", "rsub",
-             "std_mean", "var_mean", "view_as_complex", "view_as_real"}
+FUNCTIONS = {*convolution.__all__, "bucketize", "combinations", "imag", "is_complex", "is_floating_point", "linear", "numel",
+             "real", "rsub", "std_mean", "var_mean", "view_as_complex", "view_as_real"}
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).
 METHODS = {name: globals()[name] for name in __all__
            if next(iter(signature(globals()[name]).parameters)) in ("input", "tensor") and name not in FUNCTIONS}

@@ -61,7 +61,7 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
     """Two contexts for ``checkpoint(context_fn=...)``: of some ops the results are saved, not recomputed.
 
     Args:
-        policy_fn_or_list (callable, or list of names of ops): the ops whose results are saved, such as ``["mm", "conv2d"]``;
+        policy_fn_or_list (callable, or list of names of ops): the ops whose results are saved, such as ``["mm", "convolution"]``;
             or ``policy(ctx, op, *args, **kwargs)``, which is called in the forward after each op and returns a
             `CheckpointPolicy`, or True to save and False to recompute. `op` is an
             `Operator` (``minigrad/utils/_python_dispatch.py``): its name, which can be called.

@@ -10,6 +10,8 @@ import itertools
 
 import numpy as np
 
+from minigrad.kernels import taps
+
 LAYOUTS = ("contiguous", "transposed", "sliced", "offset", "negative", "broadcast", "readonly", "unaligned", "column-major")
 FLOATS = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")
@@ -321,33 +323,44 @@ CONVOLUTIONS = [      # input, weight, stride, padding, dilation, groups
     ((1, 2, 7, 6), (3, 2, 3, 2), (1, 1), (1, 1), (2, 2), 1), ((2, 4, 4, 4), (6, 2, 3, 3), (1, 1), (0, 0), (1, 1), 2),
     ((2, 3, 4, 4), (5, 3, 1, 1), (1, 1), (0, 0), (1, 1), 1), ((2, 4, 5, 5), (4, 1, 3, 3), (2, 2), (1, 1), (1, 1), 4),
     ((0, 2, 4, 4), (3, 2, 3, 3), (1, 1), (1, 1), (1, 1), 1), ((1, 1, 3, 3), (1, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1),
-    ((6, 8, 12, 12), (9, 8, 3, 3), (1, 1), (1, 1), (1, 1), 1)]
+    ((6, 8, 12, 12), (9, 8, 3, 3), (1, 1), (1, 1), (1, 1), 1), ((2, 4, 7), (6, 2, 3), (2,), (1,), (2,), 2),
+    ((2, 2, 4, 5, 6), (3, 2, 3, 2, 3), (1, 2, 1), (1, 0, 2), (1, 1, 2), 1), ((1, 1, 2, 2, 2), (1, 1, 1, 1, 1), (2, 1, 1), (1, 0, 0), (1, 1, 1), 1)]
 for _x, _w, _stride, _padding, _dilation, _groups in CONVOLUTIONS:
-    _out = tuple((_x[2 + i] + 2 * _padding[i] - _dilation[i] * (_w[2 + i] - 1) - 1) // _stride[i] + 1 for i in (0, 1))
+    _out = tuple((_x[2 + i] + 2 * _padding[i] - _dilation[i] * (_w[2 + i] - 1) - 1) // _stride[i] + 1 for i in range(len(_stride)))
     _g, _label, _rest = (_x[0], _w[0], *_out), f"{_x} {_w} {_stride} {_padding} {_dilation} {_groups}", (_stride, _padding,
             _dilation, _groups)
-    sample("conv2d", f"{_label} special", (_x, "special"), _w, after=lambda x, w, r=_rest: (x, w, *r))
-    sample("conv2d", _label, _x, _w, dtypes=FLOATS, after=lambda x, w, r=_rest: (x, w, *r))
-    sample("conv2d_input", _label, _g, _w, dtypes=FLOATS, after=lambda g, w, s=_x, r=_rest: (g, w, s, *r))
-    sample("conv2d_weight", _label, _g, _x, dtypes=FLOATS, after=lambda g, x, s=_w, r=_rest: (g, x, s, *r))
+    sample("conv", f"{_label} special", (_x, "special"), _w, after=lambda x, w, r=_rest: (x, w, *r))
+    sample("conv", _label, _x, _w, dtypes=FLOATS, after=lambda x, w, r=_rest: (x, w, *r))
+    sample("conv_input", _label, _g, _w, dtypes=FLOATS, after=lambda g, w, s=_x, r=_rest: (g, w, s, *r))
+    sample("conv_weight", _label, _g, _x, dtypes=FLOATS, after=lambda g, x, s=_w, r=_rest: (g, x, s, *r))
+    if len(_stride) == 2:
+        _size, _columns = _w[2:], (_x[0], _x[1] * _w[2] * _w[3], _out[0] * _out[1])
+        sample("im2col", _label, _x, dtypes=(*FLOATS, "bool"), after=lambda x, a=(_size, *_rest[:3]): (x, *a))
+        sample("col2im", _label, _columns, dtypes=FLOATS, after=lambda x, a=(_x, _size, *_rest[:3]): (x, *a))
+# a gradient of fewer windows than there would be
+sample("conv_weight", "fewer windows", (1, 1, 2), (1, 1, 6), after=lambda g, x: (g, x, (1, 1, 2), (1,), (0,), (1,), 1))
 POOLS = [((2, 2, 4, 5), (2, 2), (2, 2), (0, 0)), ((1, 2, 5, 6), (3, 3), (2, 2), (1, 1)), ((1, 1, 5, 7), (2, 3), (2, 3), (0, 1)),
-         ((0, 1, 4, 4), (2, 2), (2, 2), (0, 0)),
-         ((6, 8, 12, 12), (2, 2), (2, 2), (0, 0)), ((1, 2, 6, 6), (2, 2), (1, 1), (0, 0))]
+         ((0, 1, 4, 4), (2, 2), (2, 2), (0, 0)), ((2, 4, 4), (2, 2), (2, 2), (0, 0)), ((2, 3, 7), (3,), (2,), (1,)),
+         ((6, 8, 12, 12), (2, 2), (2, 2), (0, 0)), ((1, 2, 6, 6), (2, 2), (1, 1), (0, 0)), ((1, 2, 3, 4, 5), (2, 2, 3), (1, 2, 2), (1, 0, 1))]
 for (_x, _size, _stride, _padding), _ceil in itertools.product(POOLS, (False, True)):
-    _label = f"{_x} {_size} {_stride} {_padding} {_ceil}"
+    _n = len(_size)
+    _places = tuple(taps.places(_x[i - _n], _size[i], _stride[i], _padding[i], 1, _ceil) for i in range(_n))
     for _kind in ("any", "special"):
-        sample("max_pool2d", f"{_label} {_kind}", (_x, _kind), dtypes=FLOATS, after=lambda x, a=(_size, _stride, _padding, (1, 1),
-                _ceil): (x, *a))
-    sample("avg_pool2d", _label, _x, dtypes=FLOATS, after=lambda x, a=(_size, _stride, _padding, _ceil, False, None): (x, *a))
-    sample("avg_pool2d", f"{_label} padded", _x, after=lambda x, a=(_size, _stride, _padding, _ceil, True, None): (x, *a))
-sample("max_pool2d", "dilated", (1, 2, 6, 6), after=lambda x: (x, (2, 2), (1, 1), (0, 0), (2, 2), False))
-sample("avg_pool2d", "divisor", (1, 1, 4, 4), after=lambda x: (x, (2, 2), (2, 2), (0, 0), False, True, 3))
+        sample("max_pool", f"{_x} {_size} {_stride} {_padding} {_ceil} {_kind}", (_x, _kind), dtypes=FLOATS,
+               after=lambda x, p=_places: (x, p))
+sample("max_pool", "dilated", (1, 2, 6, 6), after=lambda x: (x, (taps.places(6, 2, 1, 0, 2, False),) * 2))
+sample("max_pool", "adaptive", (2, 5, 7), after=lambda x: (x, (taps.adaptive(5, 3, True), taps.adaptive(7, 4, True))))
+sample("max_pool", "nothing", (2, 5, 7), after=lambda x: (x, (taps.adaptive(5, 0, True), taps.adaptive(7, 4, True))))
 PLACES = np.array([[[[0, 3], [3, 8]], [[1, 1], [1, 15]]]])
-sample("max_pool2d_backward", "repeats", (1, 2, 2, 2), dtypes=FLOATS, after=lambda g: (g, PLACES, (1, 2, 4, 4)))
-sample("max_pool2d_select", "repeats", (1, 2, 4, 4), dtypes=FLOATS, after=lambda x: (x, PLACES))
-for _pad in (False, True):
-    sample("avg_pool2d_backward", f"{_pad}", (1, 2, 2, 2), dtypes=FLOATS, after=lambda g, p=_pad: (g, (1, 2, 3, 3), (2, 2), (2,
-            2), (1, 1), False, p, None))
+sample("max_pool_backward", "repeats", (1, 2, 2, 2), dtypes=FLOATS, after=lambda g: (g, PLACES, (1, 2, 4, 4), 2))
+sample("max_pool_backward", "volumes", (1, 2, 2, 2), dtypes=FLOATS, after=lambda g: (g, PLACES, (1, 2, 2, 8), 3))
+sample("max_pool_select", "repeats", (1, 2, 4, 4), dtypes=FLOATS, after=lambda x: (x, PLACES, 2))
+for _label, _taps in (("means", taps.averages(5, 3, 2, 1, True, False, None)), ("linear", taps.linear(5, 9, False, None, "float64")),
+                      ("backward", taps.linear(9, 5, True, None, "float32").adjoint()), ("none", taps.adaptive(5, 0))):
+    for _x, _dim in (((5,), 0), ((2, 5), 1), ((5, 3), 0), ((2, 5, 130), 1), ((0, 5), 1)):
+        for _kind in ("any", "special"):
+            sample("resample", f"{_label} {_x} {_kind}", (_x, _kind), dtypes=FLOATS,
+                   after=lambda x, d=_dim, t=_taps: (x, d, t.starts, t.columns, t.weights))
 sample("uniform", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), (3, 4), -1, 2, x.dtype))
 sample("normal", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), (3, 4), 1, 2, x.dtype))
 sample("bernoulli", "", (1,), dtypes=EVERY, after=lambda x: (np.random.default_rng(0), (3, 4), 0.3, x.dtype))

@@ -20,8 +20,8 @@ def test_function_signature(name, torch):
         theirs = parameters_of(getattr(torch.nn.functional, name))
     except ValueError:
         pytest.skip("PyTorch has this function in C")
-    if name == "max_pool2d":        # which torch dispatches: (*args, **kwargs)
-        theirs = parameters_of(torch.nn.functional.max_pool2d_with_indices)
+    if "max_pool" in name:          # which torch dispatches: (*args, **kwargs)
+        theirs = parameters_of(getattr(torch.nn.functional, name + "_with_indices"))
     assert parameters_of(getattr(nn.functional, name)) == theirs
 
 

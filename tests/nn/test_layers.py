@@ -150,5 +150,5 @@ def test_max_pool2d_layer_returns_indices():
 
 
 def test_padding_mode_is_refused_by_name():
-    with pytest.raises(ValueError, match="padding_mode='reflect'"):
-        nn.Conv2d(1, 1, 3, padding_mode="reflect")
+    with pytest.raises(ValueError, match="padding_mode='mirror'"):
+        nn.Conv2d(1, 1, 3, padding_mode="mirror")

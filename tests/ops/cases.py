@@ -540,6 +540,66 @@ case("avg_pool2d", lambda m, x: F(m).avg_pool2d(x, 2), (2, 2, 4, 5))
 case("avg_pool2d padded", lambda m, x: F(m).avg_pool2d(x, 3, stride=2, padding=1, count_include_pad=False), (1, 2, 5, 6))
 case("avg_pool2d ceil", lambda m, x: F(m).avg_pool2d(x, (2, 3), ceil_mode=True), (1, 2, 5, 7))
 case("avg_pool2d divisor", lambda m, x: F(m).avg_pool2d(x, 2, divisor_override=3), (1, 1, 4, 4))
+case("conv1d", lambda m, x, w, b: F(m).conv1d(x, w, b, stride=2, padding=1, dilation=2), (2, 2, 7), (3, 2, 2), (3,))
+case("conv1d unbatched", lambda m, x, w: F(m).conv1d(x, w, groups=2), (4, 5), (2, 2, 3))
+case("conv1d same", lambda m, x, w: F(m).conv1d(x, w, padding="same", dilation=3), (1, 2, 5), (1, 2, 2), name_differs=False)
+case("conv3d", lambda m, x, w, b: F(m).conv3d(x, w, b, stride=(1, 2, 1), padding=(1, 0, 1)), (1, 2, 3, 4, 3), (2, 2, 2, 3, 2), (2,))
+case("conv3d same", lambda m, x, w: F(m).conv3d(x, w, padding="same"), (1, 1, 2, 3, 2), (1, 1, 1, 3, 1), name_differs=False)
+case("conv2d no batch", lambda m, x, w, b: F(m).conv2d(x, w, b), (0, 2, 4, 4), (3, 2, 2, 2), (3,))
+case("conv_transpose1d", lambda m, x, w, b: F(m).conv_transpose1d(x, w, b, stride=2, padding=1, output_padding=1), (2, 3, 4), (3, 2, 3), (2,))
+case("conv_transpose1d groups", lambda m, x, w, b: F(m).conv_transpose1d(x, w, b, groups=2, dilation=2), (4, 3), (4, 1, 2), (2,))
+case("conv_transpose2d", lambda m, x, w, b: F(m).conv_transpose2d(x, w, b, stride=(2, 1), padding=(1, 0), output_padding=(1, 0)),
+     (1, 2, 3, 2), (2, 3, 3, 2), (3,))
+case("conv_transpose2d transposed input", lambda m, x, w: F(m).conv_transpose2d(x.transpose(2, 3), w), (1, 2, 3, 2), (2, 1, 2, 2))
+case("conv_transpose2d no batch", lambda m, x, w: F(m).conv_transpose2d(x, w), (0, 2, 3, 2), (2, 1, 2, 2))
+case("conv_transpose3d", lambda m, x, w, b: F(m).conv_transpose3d(x, w, b, stride=(1, 2, 1)), (1, 2, 2, 1, 3), (2, 1, 2, 2, 1), (1,))
+case("max_pool1d", lambda m, x: F(m).max_pool1d(x, 2, stride=1, padding=1), (2, 2, 5), numbers="apart")
+case("max_pool1d unbatched", lambda m, x: F(m).max_pool1d(x, 2, ceil_mode=True), (2, 5), numbers="apart")
+case("max_pool3d", lambda m, x: F(m).max_pool3d(x, 2, stride=(1, 2, 1), padding=(1, 0, 1)), (1, 2, 2, 3, 3), numbers="apart")
+case("max_pool3d unbatched squared", lambda m, x: F(m).max_pool3d(x, (1, 2, 2)) ** 2, (1, 2, 3, 4), numbers="apart")
+case("max_pool2d transposed input", lambda m, x: F(m).max_pool2d(x.transpose(2, 3), 2), (1, 2, 5, 4), numbers="apart")
+case("max_pool2d no batch", lambda m, x: F(m).max_pool2d(x, 2), (0, 2, 5, 4))
+case("adaptive_max_pool1d", lambda m, x: F(m).adaptive_max_pool1d(x, 3), (2, 2, 5), numbers="apart")
+case("adaptive_max_pool2d", lambda m, x: F(m).adaptive_max_pool2d(x, (2, None)) ** 2, (1, 2, 5, 3), numbers="apart")
+case("adaptive_max_pool3d", lambda m, x: F(m).adaptive_max_pool3d(x, (2, 1, 3)), (2, 3, 2, 4), numbers="apart")
+PLACES = [[[1, 2], [3, 0]]]
+case("max_unpool1d", lambda m, x: F(m).max_unpool1d(x, m.tensor(PLACES), 2) ** 2, (1, 2, 2))
+case("max_unpool2d", lambda m, x: F(m).max_unpool2d(x, m.tensor(PLACES), 2, output_size=(3, 4)), (1, 2, 2))
+case("max_unpool3d", lambda m, x: F(m).max_unpool3d(x, m.tensor([PLACES]), (1, 2, 2)), (1, 1, 2, 2))
+case("avg_pool1d", lambda m, x: F(m).avg_pool1d(x, 3, stride=2, padding=1), (2, 2, 6))
+case("avg_pool1d unbatched", lambda m, x: F(m).avg_pool1d(x, 2, ceil_mode=True, count_include_pad=False), (2, 5))
+case("avg_pool3d", lambda m, x: F(m).avg_pool3d(x, 2, stride=1, padding=(1, 0, 1), count_include_pad=False), (1, 2, 2, 3, 2))
+case("avg_pool3d divisor", lambda m, x: F(m).avg_pool3d(x, 2, divisor_override=-3) ** 2, (1, 2, 3, 4))
+case("avg_pool2d transposed input", lambda m, x: F(m).avg_pool2d(x.transpose(2, 3), 2), (1, 2, 5, 4))
+case("avg_pool2d no batch", lambda m, x: F(m).avg_pool2d(x, 2), (0, 2, 5, 4))
+case("adaptive_avg_pool1d", lambda m, x: F(m).adaptive_avg_pool1d(x, 3) ** 2, (2, 2, 5))
+case("adaptive_avg_pool2d", lambda m, x: F(m).adaptive_avg_pool2d(x, (4, 2)), (1, 2, 3, 5))
+case("adaptive_avg_pool2d to one", lambda m, x: F(m).adaptive_avg_pool2d(x, 1), (2, 3, 2))
+case("adaptive_avg_pool2d none", lambda m, x: F(m).adaptive_avg_pool2d(x, (None, 2)), (1, 2, 3, 5))
+case("adaptive_avg_pool3d", lambda m, x: F(m).adaptive_avg_pool3d(x, (2, 1, 3)), (2, 3, 2, 4))
+case("lp_pool1d", lambda m, x: F(m).lp_pool1d(x, 3, 2), (1, 2, 4), numbers="positive")
+case("lp_pool2d", lambda m, x: F(m).lp_pool2d(x, 2, (2, 1), stride=1), (1, 2, 3), numbers="positive")
+case("lp_pool3d", lambda m, x: F(m).lp_pool3d(x, 1.5, 2, ceil_mode=True), (1, 2, 3, 2), numbers="positive")
+for _name, _shape, _options in (
+        ("nearest", (1, 2, 3), {"size": 5}), ("nearest", (2, 1, 3, 2), {"scale_factor": 1.7}), ("nearest", (1, 1, 2, 3, 2), {"size": (3, 2, 5)}),
+        ("nearest-exact", (1, 2, 5), {"size": 3}), ("nearest-exact", (1, 1, 3, 2), {"scale_factor": (2, 1.5)}),
+        ("nearest-exact", (1, 1, 2, 2, 2), {"scale_factor": 2}), ("linear", (1, 2, 3), {"size": 5}),
+        ("linear", (1, 2, 3), {"size": 5, "align_corners": True}), ("linear", (0, 2, 3), {"size": 5}),
+        ("bilinear", (1, 2, 3, 4), {"scale_factor": 1.6}), ("bilinear", (1, 1, 4, 3), {"scale_factor": 1.6, "recompute_scale_factor": True}),
+        ("bilinear", (1, 1, 4, 5), {"size": (2, 7), "align_corners": True}), ("bilinear", (1, 1, 5, 2), {"size": 3, "antialias": True}),
+        ("bicubic", (1, 1, 4, 3), {"size": (3, 6)}), ("bicubic", (1, 1, 3, 4), {"size": 5, "align_corners": True}),
+        ("bicubic", (1, 1, 5, 2), {"size": (2, 3), "antialias": True}), ("trilinear", (1, 1, 2, 3, 2), {"size": 3}),
+        ("lanczos", (1, 1, 5, 2), {"size": (4, 3), "antialias": True}), ("area", (1, 1, 5, 2), {"size": (2, 3)}), ("area", (1, 2, 5), {"scale_factor": 0.5})):
+    case(f"interpolate {_name} {_shape} {_options}", lambda m, x, mode=_name, options=_options: F(m).interpolate(x, mode=mode, **options), _shape)
+case("interpolate squared", lambda m, x: F(m).interpolate(x.transpose(2, 3), (3, 5), mode="bilinear") ** 2, (1, 2, 2, 3))
+case("unfold", lambda m, x: F(m).unfold(x, (2, 3), dilation=(2, 1), padding=1, stride=(1, 2)) ** 2, (2, 2, 4, 5))
+case("unfold unbatched", lambda m, x: F(m).unfold(x, 2), (2, 3, 3))
+case("unfold no batch", lambda m, x: F(m).unfold(x, 2), (0, 2, 3, 3))
+case("fold", lambda m, x: F(m).fold(x, (4, 5), (2, 3), padding=1, stride=2) ** 2, (2, 12, 9))
+case("fold unbatched", lambda m, x: F(m).fold(x, (3, 3), 2), (8, 4))
+case("pixel_shuffle", lambda m, x: F(m).pixel_shuffle(x, 2) ** 2, (2, 8, 2, 3))
+case("pixel_unshuffle", lambda m, x: F(m).pixel_unshuffle(x.transpose(1, 2), 2) ** 2, (2, 6, 4))
+case("channel_shuffle", lambda m, x: F(m).channel_shuffle(x, 2) ** 2, (2, 6, 3))
 case("dropout off", lambda m, x: F(m).dropout(x, 0.5, training=False) * 2, (2, 3))
 case("dropout all", lambda m, x: F(m).dropout(x, 1.0), (2, 3))
 

@@ -7,7 +7,7 @@
     linear.py       matrix products
     linalg.py       decompositions of matrices
     ordering.py     orders, and what is found by them
-    convolution.py  conv2d, pooling
+    convolution.py  convolution, pooling, resampling
     nn.py           losses, random numbers, optimiser steps
     special.py      the error function, gamma and its derivatives
 

@@ -1,147 +1,139 @@
-"""Convolution and pooling over planes, as sums over windows.
+"""Convolution, pooling and resampling over 1, 2 or 3 dimensions, as sums over windows.
 
-A window is a view: of x with shape (N, C, H, W) we make one of shape (N, C, OH, OW, KH, KW) by repeating
-strides, and a convolution is then a contraction of that with the weights, a pooling a reduction of its
-last two dimensions. The gradients add back over the same windows, offset by offset.
+A window is a view: of x with shape (N, C, H, W) we make one of shape (N, C, OH, OW, KH, KW) by repeating strides, and a
+convolution is then a contraction of that with the weights. The gradients add back over the same windows, offset by
+offset. Maxima and averages go by tables of places (``kernels/taps.py``), and so have no windows that are cut off.
 """
+
+import math
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from minigrad.kernels.numpy_ref.elementwise import quiet
+from minigrad.kernels.taps import window_count
 
-__all__ = ["avg_pool2d", "avg_pool2d_backward", "conv2d", "conv2d_input", "conv2d_weight", "max_pool2d",
-           "max_pool2d_backward", "max_pool2d_select"]
+__all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col", "max_pool", "max_pool_backward", "max_pool_select",
+           "resample"]
 
 
-def pad(x, padding, value: float = 0):
-    """`x` with `padding` = (rows, columns) on each side, and ((top, bottom), (left, right)) likewise."""
-    (top, bottom), (left, right) = [(p, p) if isinstance(p, int) else p for p in padding]
-    if not (top or bottom or left or right):
+def pad(x, padding):
+    """`x` with zeros on both sides of its last dimensions."""
+    if not any(padding):
         return x
-    return np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=value)
+    return np.pad(x, [(0, 0)] * (x.ndim - len(padding)) + [(p, p) for p in padding])
 
 
-def windows(x, size, stride, dilation, count):
-    """The view (N, C, OH, OW, KH, KW) of the padded `x`, with `count` = (OH, OW) windows."""
-    n, c, h, w = x.strides
-    return as_strided(x, (*x.shape[:2], *count, *size),
-                      (n, c, h * stride[0], w * stride[1], h * dilation[0], w * dilation[1]), writeable=False)
+def windows(x, size, stride, padding, dilation):
+    """The view (..., OH, OW, KH, KW) of the padded x (..., H, W), for any number of dimensions."""
+    n, count = len(size), [window_count(*each) for each in zip(x.shape[-len(size):], size, stride, padding, dilation)]
+    x = pad(x, padding)
+    lead, last = x.strides[:-n], x.strides[-n:]
+    return as_strided(x, (*x.shape[:-n], *count, *size),
+                      (*lead, *[a * b for a, b in zip(last, stride)], *[a * b for a, b in zip(last, dilation)]), writeable=False)
 
 
-def window_count(length, size, stride, padding, dilation, ceil_mode=False):
-    """How many windows fit along one dimension."""
-    span = length + 2 * padding - dilation * (size - 1) - 1
-    count = (span + (stride - 1 if ceil_mode else 0)) // stride + 1
-    if ceil_mode and (count - 1) * stride >= length + padding:
-        count -= 1      # a window may not begin in the padding on the far side
-    return count
-
-
-@quiet
-def conv2d(x, w, stride, padding, dilation, groups):
-    count = [window_count(x.shape[2 + i], w.shape[2 + i], stride[i], padding[i], dilation[i]) for i in (0, 1)]
-    patches = windows(pad(x, padding), w.shape[2:], stride, dilation, count)
-    n, out = len(x), len(w)
-    parts = [np.tensordot(p, v, ((1, 4, 5), (1, 2, 3)))
-             for p, v in zip(np.split(patches, groups, 1), np.split(w, groups, 0))]
-    return np.ascontiguousarray(np.concatenate(parts, -1).transpose(0, 3, 1, 2)).reshape(n, out, *count)
+def add_windows(parts, shape, stride, padding, dilation):
+    """Zeros of `shape` (..., H, W) with `parts` (..., OH, OW, KH, KW) added where their windows came from."""
+    n = len(stride)
+    count, size = parts.shape[-2 * n:-n], parts.shape[-n:]
+    out = np.zeros((*shape[:-n], *[s + 2 * p for s, p in zip(shape[-n:], padding)]), parts.dtype)
+    for offset in np.ndindex(*size):
+        at = [slice(o * d, o * d + s * c, s) for o, d, s, c in zip(offset, dilation, stride, count)]
+        out[(..., *at)] += parts[(..., *offset)]
+    return np.ascontiguousarray(out[(..., *[slice(p, p + s) for p, s in zip(padding, shape[-n:])])])
 
 
 @quiet
-def conv2d_weight(g, x, w_shape, stride, padding, dilation, groups):
-    patches = windows(pad(x, padding), w_shape[2:], stride, dilation, g.shape[2:])
-    parts = [np.tensordot(h, p, ((0, 2, 3), (0, 2, 3)))
-             for h, p in zip(np.split(g, groups, 1), np.split(patches, groups, 1))]
+def conv(x, w, stride, padding, dilation, groups):
+    n = w.ndim - 2
+    patches = windows(x, w.shape[2:], stride, padding, dilation)
+    inner, outer = (1, *range(n + 2, 2 * n + 2)), tuple(range(1, n + 2))
+    parts = [np.tensordot(p, v, (inner, outer)) for p, v in zip(np.split(patches, groups, 1), np.split(w, groups, 0))]
+    return np.ascontiguousarray(np.moveaxis(np.concatenate(parts, -1), -1, 1)).reshape(len(x), len(w), *patches.shape[2:n + 2])
+
+
+@quiet
+def conv_weight(g, x, w_shape, stride, padding, dilation, groups):
+    n = len(w_shape) - 2
+    patches = windows(x, w_shape[2:], stride, padding, dilation)
+    patches = patches[(..., *[slice(c) for c in g.shape[2:]], *[slice(None)] * n)]      # g may have fewer windows than fit
+    places = (0, *range(2, n + 2))
+    parts = [np.tensordot(h, p, (places, places)) for h, p in zip(np.split(g, groups, 1), np.split(patches, groups, 1))]
     return np.concatenate(parts, 0)
 
 
 @quiet
-def conv2d_input(g, w, x_shape, stride, padding, dilation, groups):
-    n, channels, height, width = x_shape
-    out = np.zeros((n, channels, height + 2 * padding[0], width + 2 * padding[1]), g.dtype)
+def conv_input(g, w, x_shape, stride, padding, dilation, groups):
     parts = [np.tensordot(h, v, ((1,), (0,)))       # (N, OH, OW, C / groups, KH, KW)
              for h, v in zip(np.split(g, groups, 1), np.split(w, groups, 0))]
-    spread = np.concatenate(parts, 3).transpose(0, 3, 1, 2, 4, 5)
-    add_windows(out, spread, stride, dilation)
-    return crop(out, padding, height, width)
+    n = w.ndim - 2
+    return add_windows(np.moveaxis(np.concatenate(parts, n + 1), n + 1, 1), x_shape, stride, padding, dilation)
 
 
-def add_windows(out, parts, stride, dilation):
-    """Add `parts` (N, C, OH, OW, KH, KW) back to where their windows came from."""
-    oh, ow, kh, kw = parts.shape[2:]
-    for i in range(kh):
-        for j in range(kw):
-            top, left = i * dilation[0], j * dilation[1]
-            out[:, :, top:top + stride[0] * oh:stride[0], left:left + stride[1] * ow:stride[1]] += parts[..., i, j]
-
-
-def crop(x, padding, height, width):
-    return np.ascontiguousarray(x[:, :, padding[0]:padding[0] + height, padding[1]:padding[1] + width])
-
-
-def pool_padding(length, count, size, stride, padding, dilation=1):
-    """Padding on both sides; with ceil_mode the last window may reach further than `padding`."""
-    return padding, max((count - 1) * stride + dilation * (size - 1) + 1 - length - padding, 0)
-
-
-def max_pool2d(x, size, stride, padding, dilation, ceil_mode):
-    count = [window_count(x.shape[2 + i], size[i], stride[i], padding[i], dilation[i], ceil_mode) for i in (0, 1)]
-    sides = [pool_padding(x.shape[2 + i], count[i], size[i], stride[i], padding[i], dilation[i]) for i in (0, 1)]
-    lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    patches = windows(pad(x, sides, lowest), size, stride, dilation, count)
-    flat = patches.reshape(*patches.shape[:4], size[0] * size[1])
-    best = flat.argmax(-1)
-    rows = np.arange(count[0])[:, None] * stride[0] - padding[0] + best // size[1] * dilation[0]
-    columns = np.arange(count[1]) * stride[1] - padding[1] + best % size[1] * dilation[1]
-    return np.take_along_axis(flat, best[..., None], -1)[..., 0], rows * x.shape[3] + columns
+def im2col(x, size, stride, padding, dilation):
+    patches = windows(x, size, stride, padding, dilation)
+    n, channels = len(size), x.shape[-len(size) - 1]
+    lead = x.shape[:-n - 1]
+    order = [len(lead), *[len(lead) + 1 + n + i for i in range(n)], *[len(lead) + 1 + i for i in range(n)]]
+    count = patches.shape[-2 * n:-n]
+    patches = patches.transpose(*range(len(lead)), *order)
+    return patches.copy().reshape(*lead, channels * math.prod(size), math.prod(count))
 
 
 @quiet
-def max_pool2d_backward(g, index, x_shape):
-    n, c, h, w = x_shape
-    m = g.shape[2] * g.shape[3]
-    out = np.zeros((n * c, h * w), g.dtype)
-    np.add.at(out, (np.arange(n * c)[:, None], index.reshape(n * c, m)), g.reshape(n * c, m))
+def col2im(x, shape, size, stride, padding, dilation):
+    n = len(size)
+    count = [window_count(*each) for each in zip(shape[-n:], size, stride, padding, dilation)]
+    parts = x.reshape(*x.shape[:-2], shape[-n - 1], *size, *count)
+    lead = parts.ndim - 2 * n
+    parts = parts.transpose(*range(lead), *[lead + n + i for i in range(n)], *[lead + i for i in range(n)])
+    return add_windows(parts, shape, stride, padding, dilation)
+
+
+def max_pool(x, places):
+    n = len(places)
+    lead, plane = x.shape[:-n], x.shape[-n:]
+    counts, sizes = [p.shape[0] for p in places], [p.shape[1] for p in places]
+    # the place in the plane of each number of each window: (OH OW, KH KW)
+    flat = np.zeros((1, 1), np.int64)
+    for length, table in zip(plane, places):
+        flat = flat[:, None, :, None] * length + table[:, None, :]
+        flat = flat.reshape(flat.shape[0] * flat.shape[1], flat.shape[2] * flat.shape[3])
+    values = x.reshape(math.prod(lead), math.prod(plane))[:, flat]
+    if not math.prod(sizes) or not values.size:
+        return np.empty((*lead, *counts), x.dtype), np.empty((*lead, *counts), np.int64)
+    best = values.argmax(-1)
+    index = flat[np.arange(len(flat)), best]
+    return np.take_along_axis(values, best[..., None], -1).reshape(*lead, *counts), index.reshape(*lead, *counts)
+
+
+def in_planes(x, shape, n):
+    """`x` and `shape` with their last n dimensions taken together, and those before them."""
+    planes = math.prod(shape[:-n])
+    return x.reshape(planes, math.prod(x.shape[-n:])), (planes, math.prod(shape[-n:]))
+
+
+@quiet
+def max_pool_backward(g, index, x_shape, n):
+    flat, shape = in_planes(g, x_shape, n)
+    out = np.zeros(shape, g.dtype)
+    np.add.at(out, (np.arange(shape[0])[:, None], index.reshape(flat.shape)), flat)
     return out.reshape(x_shape)
 
 
-def max_pool2d_select(x, index):
-    n, c = x.shape[:2]
-    m = x.shape[2] * x.shape[3]
-    return np.take_along_axis(x.reshape(n, c, m), index.reshape(n, c, index.shape[2] * index.shape[3]), -1).reshape(index.shape)
-
-
-def divisors(height, width, count, size, stride, padding, count_include_pad, divisor):
-    """By what each window's sum is divided, of shape (OH, OW)."""
-    if divisor is not None:
-        return np.full(count, divisor)
-    extents = []
-    for length, n, k, s, p in zip((height, width), count, size, stride, padding):
-        start = np.arange(n) * s - p
-        stop = np.minimum(start + k, length + p)
-        if not count_include_pad:
-            start, stop = np.maximum(start, 0), np.minimum(stop, length)
-        extents.append(stop - start)
-    return extents[0][:, None] * extents[1]
+def max_pool_select(x, index, n):
+    flat, shape = in_planes(index, x.shape, n)
+    return np.take_along_axis(x.reshape(shape), flat, -1).reshape(index.shape)
 
 
 @quiet
-def avg_pool2d(x, size, stride, padding, ceil_mode, count_include_pad, divisor):
-    height, width = x.shape[2:]
-    count = [window_count(x.shape[2 + i], size[i], stride[i], padding[i], 1, ceil_mode) for i in (0, 1)]
-    sides = [pool_padding(x.shape[2 + i], count[i], size[i], stride[i], padding[i]) for i in (0, 1)]
-    total = windows(pad(x, sides), size, stride, (1, 1), count).sum((4, 5), dtype=x.dtype)
-    by = divisors(height, width, count, size, stride, padding, count_include_pad, divisor)
-    return total / by.astype(x.dtype)
-
-
-@quiet
-def avg_pool2d_backward(g, x_shape, size, stride, padding, ceil_mode, count_include_pad, divisor):
-    n, c, height, width = x_shape
-    count = g.shape[2:]
-    sides = [pool_padding(x_shape[2 + i], count[i], size[i], stride[i], padding[i]) for i in (0, 1)]
-    out = np.zeros((n, c, height + sum(sides[0]), width + sum(sides[1])), g.dtype)
-    share = g / divisors(height, width, count, size, stride, padding, count_include_pad, divisor).astype(g.dtype)
-    add_windows(out, np.broadcast_to(share[..., None, None], (*g.shape, *size)), stride, (1, 1))
-    return crop(out, padding, height, width)
+def resample(x, dim, starts, columns, weights):
+    counts = np.diff(starts)
+    z = np.zeros((*x.shape[:dim], len(counts), *x.shape[dim + 1:]), x.dtype)
+    weights = weights.astype(x.dtype).reshape(-1, *[1] * (x.ndim - dim - 1))
+    for t in range(counts.max(initial=0)):
+        rows = np.flatnonzero(counts > t)       # those that have a number t
+        at = starts[rows] + t
+        z[(slice(None),) * dim + (slice(None) if len(rows) == len(counts) else rows,)] += x.take(columns[at], dim) * weights[at]
+    return z

@@ -1,32 +1,134 @@
-"""Convolutions. Mirrors ``torch/nn/modules/conv.py``."""
+"""Convolutions and transposed convolutions over 1, 2 or 3 dimensions. Mirrors ``torch/nn/modules/conv.py``."""
+
+# pyright: reportArgumentType=false
+# (the padding of a transposed convolution is never a string)
 
 import math
 
 from minigrad.creation import empty
-from minigrad.errors import ShapeError
+from minigrad.errors import ShapeError, TensorValueError
 from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
 
-__all__ = ["Conv2d"]
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
+
+MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-def pair(value):
-    """A size given as one number or two, as a pair."""
-    return tuple(value) if isinstance(value, (tuple, list)) else (value, value)
+class _ConvNd(Module):
+    """What all of them have: sizes, a weight of (channels out, channels in / groups, ...) or the reverse, a bias."""
+
+    dims = 1
+    transposed = False
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias,
+                 padding_mode, device, dtype):
+        super().__init__()
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        if in_channels % groups:
+            raise ValueError("in_channels must be divisible by groups")
+        if out_channels % groups:
+            raise ValueError("out_channels must be divisible by groups")
+        if padding_mode not in MODES:
+            raise ValueError(f"padding_mode must be one of {MODES}, but got padding_mode={padding_mode!r}")
+        if isinstance(padding, str) and padding not in ("valid", "same"):
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = self._tuple(kernel_size, "kernel_size")
+        self.stride = self._tuple(stride, "stride")
+        if padding == "same" and max(self.stride) > 1:
+            raise ValueError("padding='same' is not supported for strided convolutions")
+        self.padding = padding if isinstance(padding, str) else self._tuple(padding, "padding")
+        self.dilation = self._tuple(dilation, "dilation")
+        self.output_padding = self._tuple(output_padding, "output_padding")
+        self.groups = groups
+        self.padding_mode = padding_mode
+        channels = (in_channels, out_channels // groups) if self.transposed else (out_channels, in_channels // groups)
+        self.weight = Parameter(empty(*channels, *self.kernel_size, device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(empty(out_channels, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def _tuple(self, value, name):
+        """A size given as one number or as several, as a tuple."""
+        if not isinstance(value, (tuple, list)):
+            return (value,) * self.dims
+        if len(value) == 1:
+            return tuple(value) * self.dims
+        if len(value) != self.dims:
+            raise ShapeError("MG-E210", f"{name} must be an int or {self.dims} ints, got {value!r}, for {type(self).__name__}")
+        return tuple(value)
+
+    def reset_parameters(self):
+        """Draw new parameters, uniform in ±1/√(numbers in a window)."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in = self.weight.shape[1] * math.prod(self.kernel_size)
+            bound = 1 / math.sqrt(fan_in) if fan_in else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def _padded(self, input):
+        """`input` with something else than zeros around it, and the padding that is still to be done."""
+        if self.padding_mode == "zeros":
+            return input, self.padding
+        around = []
+        for i in reversed(range(self.dims)):
+            if self.padding == "same":      # an odd one goes to the far side
+                total = self.dilation[i] * (self.kernel_size[i] - 1)
+                around += [total // 2, total - total // 2]
+            else:
+                around += [0, 0] if self.padding == "valid" else [self.padding[i], self.padding[i]]
+        return F.pad(input, around, self.padding_mode), 0
+
+    def extra_repr(self):
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        zeros, ones = (0,) * self.dims, (1,) * self.dims
+        for name, usual in (("padding", zeros), ("dilation", ones), ("output_padding", zeros), ("groups", 1)):
+            if getattr(self, name) != usual:
+                text += f", {name}={getattr(self, name)}"
+        return (text + ("" if self.bias is not None else ", bias=False")
+                + ("" if self.padding_mode == "zeros" else f", padding_mode={self.padding_mode}"))
 
 
-class Conv2d(Module):
+class Conv1d(_ConvNd):
+    """A 1-d convolution (cross-correlation) over (N, C, L). See `Conv2d`.
+
+    Mirrors ``torch.nn.Conv1d``.
+
+    Raises:
+        ValueError: the channels are not divisible by `groups`, or the padding mode is unknown.
+
+    >>> nn.Conv1d(1, 4, 3, padding=1)(mg.ones(2, 1, 8)).shape
+    minigrad.Size([2, 4, 8])
+    """
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
+                 padding_mode="zeros", device=None, dtype=None):
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device,
+                         dtype)
+
+    def forward(self, input):
+        input, padding = self._padded(input)
+        return F.conv1d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+
+class Conv2d(_ConvNd):
     """A 2-d convolution (cross-correlation) over (N, C, H, W).
 
     Args:
         in_channels, out_channels (int)
         kernel_size, stride, dilation (int or pair)
-        padding (int, pair, ``"valid"`` or ``"same"``): zeros on each side
+        padding (int, pair, ``"valid"`` or ``"same"``): how much is put on each side
         groups (int): input and output channels are divided into as many independent groups
         bias (bool): whether a number is added per output channel
-        padding_mode (str): only ``"zeros"``
+        padding_mode (str): what the padding is: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``, see
+            `minigrad.nn.functional.pad`
         device, dtype (optional): of the parameters.
 
     Mirrors ``torch.nn.Conv2d``.
@@ -38,52 +140,135 @@ class Conv2d(Module):
     minigrad.Size([2, 4, 8, 8])
     """
 
+    dims = 2
+
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
                  padding_mode="zeros", device=None, dtype=None):
-        super().__init__()
-        if groups <= 0:
-            raise ValueError("groups must be a positive integer")
-        if in_channels % groups:
-            raise ValueError("in_channels must be divisible by groups")
-        if out_channels % groups:
-            raise ValueError("out_channels must be divisible by groups")
-        if padding_mode != "zeros":
-            raise ValueError(f"padding_mode must be 'zeros', but got padding_mode={padding_mode!r}")
-        if isinstance(padding, str) and padding not in ("valid", "same"):
-            raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
-        if padding == "same" and any(s != 1 for s in pair(stride)):
-            raise ValueError("padding='same' is not supported for strided convolutions")
-        self.in_channels = in_channels
-        self.out_channels = out_channels
-        self.kernel_size = pair(kernel_size)
-        self.stride = pair(stride)
-        self.padding = padding if isinstance(padding, str) else pair(padding)
-        self.dilation = pair(dilation)
-        self.groups = groups
-        self.padding_mode = padding_mode
-        if len(self.kernel_size) != 2:
-            raise ShapeError("MG-E210", f"kernel_size must be an int or a pair of ints, got {kernel_size!r}")
-        self.weight = Parameter(empty(out_channels, in_channels // groups, *self.kernel_size, device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(empty(out_channels, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
-        self.reset_parameters()
-
-    def reset_parameters(self):
-        """Draw new parameters, uniform in ±1/√(numbers in a window)."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan_in = self.weight.shape[1] * self.kernel_size[0] * self.kernel_size[1]
-            bound = 1 / math.sqrt(fan_in) if fan_in else 0
-            init.uniform_(self.bias, -bound, bound)
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device,
+                         dtype)
 
     def forward(self, input):
-        return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+        input, padding = self._padded(input)
+        return F.conv2d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
-    def extra_repr(self):
-        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        for name, usual in (("padding", (0, 0)), ("dilation", (1, 1)), ("groups", 1)):
-            if getattr(self, name) != usual:
-                text += f", {name}={getattr(self, name)}"
-        return text + ("" if self.bias is not None else ", bias=False")
+
+class Conv3d(_ConvNd):
+    """A 3-d convolution (cross-correlation) over (N, C, D, H, W). See `Conv2d`.
+
+    Mirrors ``torch.nn.Conv3d``.
+
+    Raises:
+        ValueError: the channels are not divisible by `groups`, or the padding mode is unknown.
+
+    >>> nn.Conv3d(1, 4, 3, padding=1)(mg.ones(2, 1, 3, 4, 5)).shape
+    minigrad.Size([2, 4, 3, 4, 5])
+    """
+
+    dims = 3
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
+                 padding_mode="zeros", device=None, dtype=None):
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device,
+                         dtype)
+
+    def forward(self, input):
+        input, padding = self._padded(input)
+        return F.conv3d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+
+class _ConvTransposeNd(_ConvNd):
+    """What the transposed ones have besides: an output of several possible sizes."""
+
+    transposed = True
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True,
+                 dilation=1, padding_mode="zeros", device=None, dtype=None):
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias,
+                         padding_mode, device, dtype)
+
+    def _more(self, input, output_size):
+        """The output padding with which the result has `output_size`."""
+        if output_size is None:
+            return self.output_padding
+        n = self.dims
+        batch = input.ndim - n
+        if len(output_size) == input.ndim:
+            output_size = output_size[batch:]
+        if len(output_size) != n:
+            raise TensorValueError("MG-E350", f"ConvTranspose{n}D: for {input.ndim}D input, output_size must have {n} or "
+                                   f"{batch + n} elements (got {len(output_size)})")
+        least = [(input.shape[batch + i] - 1) * self.stride[i] - 2 * self.padding[i]
+                 + self.dilation[i] * (self.kernel_size[i] - 1) + 1 for i in range(n)]
+        most = [a + self.stride[i] - 1 for i, a in enumerate(least)]
+        if any([not a <= size <= b for a, size, b in zip(least, output_size, most)]):
+            raise TensorValueError("MG-E350", f"requested an output size of {tuple(output_size)}, but valid sizes range from "
+                                   f"{least} to {most} (for an input of {tuple(input.shape[batch:])})")
+        return tuple([size - a for a, size in zip(least, output_size)])
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """A 1-d transposed convolution over (N, C, L). See `ConvTranspose2d`.
+
+    Mirrors ``torch.nn.ConvTranspose1d``.
+
+    Raises:
+        ValueError: the channels are not divisible by `groups`, or an output size is not possible.
+
+    >>> nn.ConvTranspose1d(1, 4, 2, stride=2)(mg.ones(2, 1, 8)).shape
+    minigrad.Size([2, 4, 16])
+    """
+
+    def forward(self, input, output_size=None):
+        return F.conv_transpose1d(input, self.weight, self.bias, self.stride, self.padding, self._more(input, output_size),
+                                  self.groups, self.dilation)
+
+
+class ConvTranspose2d(_ConvTransposeNd):
+    """A 2-d transposed convolution over (N, C, H, W). See `minigrad.nn.functional.conv_transpose2d`.
+
+    Args:
+        in_channels, out_channels (int)
+        kernel_size, stride, dilation (int or pair)
+        padding (int or pair): how much of the result is cut off on each side
+        output_padding (int or pair): how much is added on the far sides. Several sizes become the same one by a
+            convolution with a stride: to get one of them back, call the layer with ``output_size=``.
+        groups (int): input and output channels are divided into as many independent groups
+        bias (bool): whether a number is added per output channel
+        padding_mode (str): only ``"zeros"``
+        device, dtype (optional): of the parameters.
+
+    Mirrors ``torch.nn.ConvTranspose2d``.
+
+    Raises:
+        ValueError: the channels are not divisible by `groups`, or an output size is not possible.
+
+    >>> nn.ConvTranspose2d(1, 4, 3, stride=2)(mg.ones(2, 1, 4, 4), output_size=(10, 9)).shape
+    minigrad.Size([2, 4, 10, 9])
+    """
+
+    dims = 2
+
+    def forward(self, input, output_size=None):
+        return F.conv_transpose2d(input, self.weight, self.bias, self.stride, self.padding, self._more(input, output_size),
+                                  self.groups, self.dilation)
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """A 3-d transposed convolution over (N, C, D, H, W). See `ConvTranspose2d`.
+
+    Mirrors ``torch.nn.ConvTranspose3d``.
+
+    Raises:
+        ValueError: the channels are not divisible by `groups`, or an output size is not possible.
+
+    >>> nn.ConvTranspose3d(1, 4, 2, stride=2)(mg.ones(2, 1, 1, 2, 3)).shape
+    minigrad.Size([2, 4, 2, 4, 6])
+    """
+
+    dims = 3
+
+    def forward(self, input, output_size=None):
+        return F.conv_transpose3d(input, self.weight, self.bias, self.stride, self.padding, self._more(input, output_size),
+                                  self.groups, self.dilation)
