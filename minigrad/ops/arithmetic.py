@@ -113,12 +113,7 @@ class DivMode(Elementwise):
     def forward(k, x, y, mode):
         if x.dtype.kind in "cb":
             raise ShapeError("MG-E203", "div() with a rounding mode is only implemented for real numbers", found=x.dtype.name)
-        with np.errstate(all="ignore"):
-            if mode == "floor":
-                return np.asarray(np.floor_divide(x, y))
-            if x.dtype.kind == "f":
-                return np.asarray(np.trunc(x / y))
-            return np.asarray(np.abs(x) // np.abs(y) * np.sign(x) * np.sign(y), x.dtype)
+        return k.floor_divide(x, y) if mode == "floor" else k.trunc_divide(x, y)
 
     def vjp_x(g):
         return zeros_like(g)
