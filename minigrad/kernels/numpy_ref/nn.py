@@ -41,7 +41,15 @@ def nll_loss_backward(g, x_shape, target, weight, total, ignore_index, reduction
     return out
 
 
+def of_parts(draw, generator, shape, a, b, dtype):
+    """Complex random numbers, of two real ones each."""
+    parts = draw(generator, (*shape, 2), a, b, np.dtype(f"f{dtype.itemsize // 2}"))
+    return parts.view(dtype).reshape(shape)
+
+
 def uniform(generator, shape, low, high, dtype):
+    if dtype.kind == "c":
+        return of_parts(uniform, generator, shape, low, high, dtype)
     if dtype.name == "float16":
         return uniform(generator, shape, low, high, np.dtype("float32")).astype(dtype)
     x = np.asarray(generator.random(shape, dtype))
@@ -51,6 +59,8 @@ def uniform(generator, shape, low, high, dtype):
 
 
 def normal(generator, shape, mean, std, dtype):
+    if dtype.kind == "c":       # std is that of the whole
+        return np.asarray(of_parts(normal, generator, shape, 0, std * 0.5 ** 0.5, dtype) + dtype.type(mean))
     if dtype.name == "float16":
         return normal(generator, shape, mean, std, np.dtype("float32")).astype(dtype)
     x = np.asarray(generator.standard_normal(shape, dtype))
