@@ -187,7 +187,7 @@ def stream(generator):
 def floating(dtype, function):
     """The dtype of random floats."""
     kind = default_dtype() if dtype is None else as_dtype(dtype)
-    if not (kind.is_floating_point or kind.is_complex and function != "bernoulli"):
+    if not (kind.is_floating_point or (kind.is_complex and function != "bernoulli")):
         raise ShapeError("MG-E203", f"{function}() is not implemented for {kind.name}; it needs a floating point dtype")
     return kind
 

@@ -6,9 +6,9 @@
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import tensor
 from minigrad.errors import AutogradAssertionError, AutogradNotImplementedError, OutOfRangeError, ShapeError
-from minigrad.nn._losses import norm
 from minigrad.ops import index_select, reshape, unsqueeze, where
 from minigrad.ops.base import tensor_argument
+from minigrad.ops.norms import vector_norm
 
 __all__ = ["embedding"]
 
@@ -73,5 +73,5 @@ def bound(weight, numbers, max_norm, norm_type):
     with no_grad():
         numbers = tensor(sorted(set(numbers.tolist())), device=weight.device).long()
         rows = index_select(weight, 0, numbers)
-        size = norm(rows, norm_type, 1, True)
+        size = vector_norm(rows, norm_type, 1, True)
         weight.index_copy_(0, numbers, where(size > max_norm, rows * (max_norm / (size + 1e-7)), rows))

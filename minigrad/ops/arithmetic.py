@@ -236,7 +236,11 @@ def scaled(function, input, other, alpha):
         raise ShapeError("MG-E203", "For non-complex input tensors, argument alpha must not be a complex number.")
     if dtype is BOOL:
         return other & bool(alpha)
-    return other if alpha == 1 else alpha * other
+    if alpha == 1:
+        return other
+    if isinstance(other, TensorBase) and other.dtype is not dtype:      # -1 times a uint8 would wrap around
+        other = other.to(dtype)
+    return alpha * other
 
 
 def sub(input, other, *, alpha=1, out=None):
@@ -327,7 +331,17 @@ def rounded(function, input, other, rounding_mode):
 
 multiply = mul
 subtract = sub
-divide = true_divide = div
+divide = div
+
+
+def true_divide(input, other, *, out=None):
+    """`div` without rounding. Mirrors ``torch.true_divide``.
+
+    >>> mg.true_divide(mg.tensor([1, 2]), 2)
+    tensor([0.5000, 1.0000])
+    """
+    return div(input, other, out=out)
+
 
 
 def pow(input, exponent, *, out=None):

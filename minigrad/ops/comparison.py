@@ -7,6 +7,7 @@ import cython
 
 from minigrad._core.promotion import operands_dtype
 from minigrad._core.tensor import TensorBase
+from minigrad.errors import AutogradNotImplementedError, TensorTypeError
 from minigrad.ops.base import BOOL, NUMBERS, Elementwise, named, op, tensor_argument, two_operands
 from minigrad.ops.out import into
 from minigrad.ops.pairs import fitting, run
@@ -257,12 +258,13 @@ def bitwise_not(input):
     """~input, elementwise: of integers bit by bit, of bools "not". Mirrors ``torch.bitwise_not``.
 
     Raises:
-        TypeError: floating point numbers, which have no bits here.
+        NotImplementedError: floating point numbers, which have no bits here.
 
     >>> mg.bitwise_not(mg.tensor([0, 5]))
     tensor([-1, -6])
     """
-    return ~tensor_argument("bitwise_not", input)
+    check_bits((tensor_argument("bitwise_not", input),), "not")
+    return ~input
 
 
 COMPARISONS = {"eq": Eq.op, "ne": Ne.op, "lt": Lt.op, "le": Le.op, "gt": Gt.op, "ge": Ge.op}
@@ -287,11 +289,13 @@ def check_bits(operands, how):
     """Raise if the operands are no integers or bools."""
     dtype = operands_dtype(operands)
     if dtype.differentiable:
-        raise NotImplementedError(f'"bitwise_{how}" not implemented for {dtype.name}')
+        raise AutogradNotImplementedError("MG-E203", f'"bitwise_{how}" not implemented for {dtype.name}',
+                                          fix="convert to integers or bools first: x.long(), x > 0")
 
 
 def invert(x):
     """~x"""
     if x.dtype.differentiable:
-        raise TypeError(f"~ (operator.invert) is only implemented on integer and Boolean-type tensors, not {x.dtype.name}")
+        raise TensorTypeError("MG-E203", "~ (operator.invert) is only implemented on integer and Boolean-type tensors, not "
+                              f"{x.dtype.name}")
     return unary(Invert.op, x)

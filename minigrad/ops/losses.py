@@ -170,15 +170,20 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     classes = 0 if input.ndim == 1 else 1
     scores = log_softmax(input, classes)
     if target.dtype.is_floating_point:
-        return cross_entropy_of_probabilities(scores, target, weight, reduction, label_smoothing, classes)
+        return cross_entropy_of_probabilities(scores, target, weight, ignore_index, reduction, label_smoothing, classes)
     loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
     if not label_smoothing:
         return loss
     return smoothed(loss, scores, target, weight, ignore_index, reduction, label_smoothing, classes)
 
 
-def cross_entropy_of_probabilities(scores, target, weight, reduction, label_smoothing, classes):
+def cross_entropy_of_probabilities(scores, target, weight, ignore_index, reduction, label_smoothing, classes):
     """`cross_entropy` where the target is a distribution per example."""
+    if ignore_index >= 0:
+        raise ShapeError("MG-E302", "ignore_index is not supported for floating point target", found=f"{ignore_index}")
+    if weight is not None and tuple(tensor_argument("cross_entropy", weight, "weight", 3).shape) != (scores.shape[classes],):
+        raise ShapeError("MG-E204", "cross_entropy: weight tensor should be defined either for all "
+                         f"{scores.shape[classes]} classes or no classes", found=f"shape {list(weight.shape)}")
     if target.ndim and target.shape[0] != scores.shape[0]:
         raise TensorValueError("MG-E204", f"Expected input batch_size ({scores.shape[0]}) to match target batch_size "
                                f"({target.shape[0]}).")
@@ -193,7 +198,7 @@ def cross_entropy_of_probabilities(scores, target, weight, reduction, label_smoo
         product = product * reshape(weight, *[n if d == classes else 1 for d in range(scores.ndim)])
     if reduction == "none":
         return -sum(product, classes)
-    return -sum(product) / (scores.numel() // n) if reduction == "mean" else -sum(product)
+    return -sum(product) / (scores.numel() / n if n else 0.0) if reduction == "mean" else -sum(product)
 
 
 def smoothed(loss, scores, target, weight, ignore_index, reduction, label_smoothing, classes):

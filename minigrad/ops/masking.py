@@ -6,6 +6,8 @@
 Mirrors ``aten/src/ATen/native/{TensorAdvancedIndexing,TriangularOps}.cpp``.
 """
 
+from math import isfinite
+
 import cython
 
 from minigrad._core.operands import broadcast_shape
@@ -118,7 +120,9 @@ def mask_argument(function, mask, position=2):
 
 
 def check_number(x, value):
-    """Raise for a complex number where `x` holds real ones."""
+    """Raise for a complex number where `x` holds real ones, and nan or inf where it holds integers."""
+    if isinstance(value, float) and not x.dtype.differentiable and x.dtype.name != "bool" and not isfinite(value):
+        raise ShapeError("MG-E203", f"value cannot be converted to type {x.dtype.name} without overflow", found=str(value))
     if isinstance(value, complex) and not x.dtype.is_complex and x.dtype.name != "bool":
         raise ShapeError("MG-E203", f"value cannot be converted to type {x.dtype.name} without overflow", found=str(value))
 

@@ -76,7 +76,9 @@ def steepest(x, z, ord, dims, keepdim):
 
 def number(function, name, value):
     """`value` as a float."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, complex):
+        raise ShapeError("MG-E206", f"{function}: Expected a non-complex scalar as {name}")
+    if not isinstance(value, (int, float)):
         raise TensorTypeError("MG-E201", f"{function}(): argument '{name}' must be Number, not {type(value).__name__}")
     return float(value)
 
@@ -109,6 +111,12 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
         raise ShapeError("MG-E203", f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
                          fix="x.float()")
     if dtype is not None:
+        if not as_dtype(dtype).differentiable:
+            raise ShapeError("MG-E203", "linalg.vector_norm: dtype should be floating point or complex, but got "
+                             f"{as_dtype(dtype).name}")
+        if as_dtype(dtype).is_complex != x.dtype.is_complex:
+            raise ShapeError("MG-E203", f"linalg.vector_norm: dtype should be {'complex' if x.dtype.is_complex else 'real'} for "
+                             f"{'complex' if x.dtype.is_complex else 'real'} inputs, but got {as_dtype(dtype).name}")
         x = x.to(as_dtype(dtype))
     dims = all_or(dim, x.ndim)
     if (power < 0 or power == INF) and any([x.shape[d] == 0 for d in dims]):

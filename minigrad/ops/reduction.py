@@ -325,7 +325,7 @@ def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=N
     flag(keepdim, "keepdim", "var")
     if correction is None:
         correction = 1 if unbiased is None else int(flag(unbiased, "unbiased", "var"))
-    elif isinstance(correction, bool) or not isinstance(correction, (int, float)):
+    elif not isinstance(correction, (int, float)):
         raise TensorTypeError("MG-E201", f"var(): argument 'correction' must be Number, not {type(correction).__name__}")
     return call(Var.op, (input, all_or(dim, input.ndim), correction, keepdim))
 
@@ -353,7 +353,7 @@ def all(input, dim=None, keepdim=False):
     (tensor(False), tensor([ True, False]))
     """
     tensor_argument("all", input)
-    return ne(input, 0) if no_dims(dim) else eq(sum(eq(input, 0), dim, keepdim), 0)
+    return truth(input, ne(input, 0) if no_dims(dim) else eq(sum(eq(input, 0), dim, keepdim), 0))
 
 
 def any(input, dim=None, keepdim=False):
@@ -368,7 +368,12 @@ def any(input, dim=None, keepdim=False):
     (tensor(True), tensor([False,  True]))
     """
     tensor_argument("any", input)
-    return ne(input, 0) if no_dims(dim) else ne(sum(ne(input, 0), dim, keepdim), 0)
+    return truth(input, ne(input, 0) if no_dims(dim) else ne(sum(ne(input, 0), dim, keepdim), 0))
+
+
+def truth(x, found):
+    """What `all` and `any` have found, in the dtype of their results: of uint8, which was a truth value once, it is uint8."""
+    return found.to(x.dtype) if x.dtype.name == "uint8" else found
 
 
 def logsumexp(input, dim, keepdim=False, *, out=None):

@@ -180,7 +180,8 @@ def sort(input, dim=-1, descending=False, stable=False):
     """
     at = sortable("sort", input, dim)
     flag(descending, "descending", "sort")
-    return sort_result(*call((SortStable if flag(stable, "stable", "sort") else Sort).op, (input, at, descending)))
+    rule = SortStable if stable is not None and flag(stable, "stable", "sort") else Sort
+    return sort_result(*call(rule.op, (input, at, descending)))
 
 
 def argsort(input, dim=-1, descending=False, stable=False):
@@ -364,10 +365,11 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", ou
 def quantile_of(name, x, q, dim, keepdim, interpolation, skip_nans):
     """Sort along the last dimension, find the places of the quantiles, and interpolate."""
     tensor_argument(name, x)
+    flag(keepdim, "keepdim", name)
     if x.dtype.name not in ("float32", "float64"):
         raise ShapeError("MG-E203", f"{name}() input tensor must be either float or double dtype", found=x.dtype.name)
     if not isinstance(q, TensorBase):
-        if isinstance(q, bool) or not isinstance(q, (int, float)):
+        if not isinstance(q, (int, float)):
             raise TensorTypeError("MG-E201", f"{name}(): argument 'q' must be Tensor or float, not {type(q).__name__}")
         if not 0 <= q <= 1:
             raise ShapeError("MG-E206", f"{name}() q must be in the range [0, 1] but got {q}")

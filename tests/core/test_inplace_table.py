@@ -21,7 +21,7 @@ def index(m, *numbers):
 
 # what is called -> the call: of the method `f`, in place or not, with y of x's shape
 CASES = {
-    "add_": lambda m, f, y: f(y, alpha=3), "sub_": lambda m, f, y: f(y), "mul_": lambda m, f, y: f(y), "div_": lambda m, f, y: f(y),
+    "add_": lambda m, f, y: f(y, alpha=3), "sub_": lambda m, f, y: f(y), "mul_": lambda m, f, y: f(y), "div_": lambda m, f, y: f(y), "true_divide_": lambda m, f, y: f(y),
     "div_ floor": lambda m, f, y: f(y, rounding_mode="floor"), "pow_": lambda m, f, y: f(y), "pow_ number": lambda m, f, y: f(3),
     "addmm_": lambda m, f, y: f(y[:, :2], y, beta=2, alpha=3), "addmm_ plain": lambda m, f, y: f(y[:, :2], y),
     "addr_": lambda m, f, y: f(y[:, 0], y[0], alpha=2),

@@ -251,6 +251,9 @@ def where(c, x, y):
 
 
 def clamp(x, low, high):
+    if x.dtype.kind in "iu":        # a limit that no number of the dtype can reach
+        least, most = int(np.iinfo(x.dtype).min), int(np.iinfo(x.dtype).max)
+        low, high = [min(max(n, least), most) if type(n) is int else n for n in (low, high)]
     if low is not None:
         x = np.maximum(x, low)
     if high is not None:
