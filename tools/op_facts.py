@@ -38,7 +38,10 @@ __all__ = ["DTYPES", "UNCHECKED", "Fact", "facts", "in_c", "kernels_named", "our
 ROOT = Path(mg.__file__).parent
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
 # Ops whose kernel is an argument: what draws their numbers.
-DRAWN = {"uniform_": ("uniform",), "normal_": ("normal",), "bernoulli_": ("bernoulli",)}
+DRAWN = {"uniform_": ("uniform",), "normal_": ("normal",), "bernoulli_": ("bernoulli",),
+         "exponential_": ("uniform", "neg", "log1p", "div"), "geometric_": ("uniform", "neg", "log1p", "div", "ceil", "cast"),
+         "log_normal_": ("normal", "exp"), "cauchy_": ("uniform", "tan", "mul", "add"),
+         "random_": ("cast",), "random_to_": ("cast",), "random_range_": ("cast",)}
 # An op that is seen no nearer to the surface than this has a vjp that no test has looked at.
 UNCHECKED = 2
 

@@ -190,12 +190,14 @@ gt = greater = comparison(Gt)
 ge = greater_equal = comparison(Ge)
 
 
-def logical_not(input):
+def logical_not(input, *, out=None):
     """Whether input is zero, elementwise. Mirrors ``torch.logical_not``.
 
     >>> mg.logical_not(mg.tensor([0., 2.]))
     tensor([ True, False])
     """
+    if out is not None:
+        return into(out, logical_not, input)
     return eq(tensor_argument("logical_not", input), 0)
 
 
@@ -218,7 +220,7 @@ logical_or = truth_of_two(LogicalOr)
 logical_xor = truth_of_two(LogicalXor)
 
 
-def bitwise_and(input, other):
+def bitwise_and(input, other, *, out=None):
     """input & other, elementwise: of integers bit by bit, of bools "and". Mirrors ``torch.bitwise_and``.
 
     Raises:
@@ -227,10 +229,12 @@ def bitwise_and(input, other):
     >>> mg.bitwise_and(mg.tensor([6, 3]), 5)
     tensor([4, 1])
     """
+    if out is not None:
+        return into(out, bitwise_and, input, other)
     return tensor_argument("bitwise_and", input) & other
 
 
-def bitwise_or(input, other):
+def bitwise_or(input, other, *, out=None):
     """input | other, elementwise: of integers bit by bit, of bools "or". Mirrors ``torch.bitwise_or``.
 
     Raises:
@@ -239,10 +243,12 @@ def bitwise_or(input, other):
     >>> mg.bitwise_or(mg.tensor([6, 3]), 5)
     tensor([7, 7])
     """
+    if out is not None:
+        return into(out, bitwise_or, input, other)
     return tensor_argument("bitwise_or", input) | other
 
 
-def bitwise_xor(input, other):
+def bitwise_xor(input, other, *, out=None):
     """input ^ other, elementwise: of integers bit by bit, of bools "exclusive or". Mirrors ``torch.bitwise_xor``.
 
     Raises:
@@ -251,10 +257,12 @@ def bitwise_xor(input, other):
     >>> mg.bitwise_xor(mg.tensor([6, 3]), 5)
     tensor([3, 6])
     """
+    if out is not None:
+        return into(out, bitwise_xor, input, other)
     return tensor_argument("bitwise_xor", input) ^ other
 
 
-def bitwise_not(input):
+def bitwise_not(input, *, out=None):
     """~input, elementwise: of integers bit by bit, of bools "not". Mirrors ``torch.bitwise_not``.
 
     Raises:
@@ -263,6 +271,8 @@ def bitwise_not(input):
     >>> mg.bitwise_not(mg.tensor([0, 5]))
     tensor([-1, -6])
     """
+    if out is not None:
+        return into(out, bitwise_not, input)
     check_bits((tensor_argument("bitwise_not", input),), "not")
     return ~input
 

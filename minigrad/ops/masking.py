@@ -16,6 +16,7 @@ from minigrad.errors import ShapeError
 from minigrad.ops.base import BOOL, NUMBERS, Elementwise, Linear, integer, op, tensor_argument, tensor_error
 from minigrad.ops.indexing import linear_together
 from minigrad.ops.joining import cat
+from minigrad.ops.out import into
 from minigrad.ops.pairs import in_place_too
 from minigrad.ops.selection import where
 from minigrad.ops.views import expand, reshape
@@ -181,7 +182,7 @@ def masked_scatter(input, mask, source):
     return MaskedScatter.op, (input, source, mask)
 
 
-def masked_select(input, mask):
+def masked_select(input, mask, *, out=None):
     """The elements of `input` where `mask` holds, as a vector: ``input[mask]``, broadcast. Mirrors ``torch.masked_select``.
 
     Raises:
@@ -190,6 +191,8 @@ def masked_select(input, mask):
     >>> mg.masked_select(mg.tensor([1., 2., 3.]), mg.tensor([True, False, True]))
     tensor([1., 3.])
     """
+    if out is not None:
+        return into(out, masked_select, input, mask)
     tensor_argument("masked_select", input)
     mask_argument("masked_select", mask)
     shape = broadcast_shape([input._meta, mask._meta])

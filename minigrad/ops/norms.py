@@ -16,6 +16,7 @@ from minigrad.ops.base import Op, dimension, flag, op, tensor_argument
 from minigrad.ops.copies import cast
 from minigrad.ops.extrema import amax, amin
 from minigrad.ops.out import into
+from minigrad.ops.pairs import IN_PLACE
 from minigrad.ops.reduction import SumDim, all_or, kept, restored
 from minigrad.ops.reduction import sum as total
 from minigrad.ops.selection import abs as absolute
@@ -240,6 +241,19 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     at = dimension(dim, input.ndim)
     size = vector_norm(input, p, tuple([d for d in range(input.ndim) if d != at]), True)
     return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
+
+
+def renorm_(self, p, dim, maxnorm):
+    """In place: `minigrad.renorm`. Mirrors ``torch.Tensor.renorm_``.
+
+    >>> mg.tensor([[3., 4.], [0., 1.]]).renorm_(2, 0, 1.)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 1.0000]])
+    """
+    return self.copy_(renorm(self.clone(), p, dim, maxnorm))     # whose formula needs the old numbers
+
+
+IN_PLACE["renorm_"] = renorm_
 
 
 def cdist(x1, x2, p=2.0, compute_mode=None):

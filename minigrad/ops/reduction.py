@@ -341,7 +341,7 @@ def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=N
     return var(input, dim, unbiased, keepdim, correction=correction).sqrt()
 
 
-def all(input, dim=None, keepdim=False):
+def all(input, dim=None, keepdim=False, *, out=None):
     """Whether every element is different from 0, of the whole or along dimensions; of none it is True.
 
     Mirrors ``torch.all``.
@@ -352,11 +352,13 @@ def all(input, dim=None, keepdim=False):
     >>> mg.all(mg.tensor([True, False])), mg.all(mg.tensor([[1, 2], [0, 3]]), 1)
     (tensor(False), tensor([ True, False]))
     """
+    if out is not None:
+        return into(out, all, input, dim, keepdim)
     tensor_argument("all", input)
     return truth(input, ne(input, 0) if no_dims(dim) else eq(sum(eq(input, 0), dim, keepdim), 0))
 
 
-def any(input, dim=None, keepdim=False):
+def any(input, dim=None, keepdim=False, *, out=None):
     """Whether some element is different from 0, of the whole or along dimensions; of none it is False.
 
     Mirrors ``torch.any``.
@@ -367,6 +369,8 @@ def any(input, dim=None, keepdim=False):
     >>> mg.any(mg.tensor([True, False])), mg.any(mg.tensor([[0, 0], [0, 3]]), 1)
     (tensor(True), tensor([False,  True]))
     """
+    if out is not None:
+        return into(out, any, input, dim, keepdim)
     tensor_argument("any", input)
     return truth(input, ne(input, 0) if no_dims(dim) else ne(sum(ne(input, 0), dim, keepdim), 0))
 

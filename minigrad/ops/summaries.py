@@ -90,7 +90,7 @@ def mean_beside(x, dim, keepdim):
 aminmax_result = namedtuple("aminmax", ("min", "max"))
 
 
-def aminmax(input, *, dim=None, keepdim=False):
+def aminmax(input, *, dim=None, keepdim=False, out=None):
     """The smallest and the largest element, of all or along a dimension: the pair (min, max). Mirrors ``torch.aminmax``.
 
     Raises:
@@ -100,6 +100,8 @@ def aminmax(input, *, dim=None, keepdim=False):
     >>> mg.aminmax(mg.tensor([3., 1., 2.]))
     aminmax(min=tensor(1.), max=tensor(3.))
     """
+    if out is not None:
+        return into(out, aminmax, input, dim=dim, keepdim=keepdim)
     dims = () if dim is None else integer(dim, "dim", "aminmax")
     return aminmax_result(amin(input, dims, keepdim), amax(input, dims, keepdim))
 

@@ -584,6 +584,13 @@ def _stale(x, y):
 for _name in ("uniform_", "normal_", "bernoulli_"):
     writing(_name, lambda m, x, f=_name: getattr(x * 1, f)() * 0 + x, (2, 3))
 
+for _name, _args in (("exponential_", (2.0,)), ("geometric_", (0.5,)), ("log_normal_", ()), ("random_", ()), ("random_ to", (5,)), ("random_ range", (2, 5))):
+    writing(_name, lambda m, x, f=_name, a=_args: getattr(x * 1, f.split()[0])(*a) * 0 + x, (2, 3))
+writing("cauchy_", lambda m, x: (x * 1).cauchy_().clamp_(0, 0) + x, (2, 3))
+
+writing("renorm_", lambda m, x: (x * 1).renorm_(2, 0, 1.0), (2, 3), name_differs=True)
+writing("fill_diagonal_", lambda m, x: (x * 1).fill_diagonal_(2.0) ** 2, (3, 2))
+
 # ---- complex numbers -------------------------------------------------------------------------------------------
 of_complex("real", lambda m, z: z.real * 2, (2, 3))
 of_complex("imag", lambda m, z: z.imag ** 2, (2, 3))
