@@ -11,7 +11,7 @@ from minigrad._core.operands import broadcast_shape
 from minigrad.errors import OutOfRangeError, ShapeError, TensorValueError
 from minigrad.ops.base import INT64, Linear, Op, op, tensor_argument
 from minigrad.ops.reduction import mean, sum
-from minigrad.ops.selection import promoted
+from minigrad.ops.selection import promoted, where
 from minigrad.ops.softmax import log_softmax
 from minigrad.ops.views import reshape, squeeze, unsqueeze
 
@@ -165,6 +165,9 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     label_smoothing = max(label_smoothing, 0.0)
     if label_smoothing > 1:
         raise ShapeError("MG-E302", f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if target.shape == input.shape and not target.dtype.is_floating_point:
+        raise ShapeError("MG-E203", f"Expected floating point type for target with class probabilities, got {target.dtype.name}",
+                         fix="classes have the shape of the input without the dimension of classes")
     if input.ndim == 0:
         raise OutOfRangeError("MG-E204", "cross_entropy(): input must have a dimension of classes: Dimension out of range")
     classes = 0 if input.ndim == 1 else 1
@@ -192,7 +195,7 @@ def cross_entropy_of_probabilities(scores, target, weight, ignore_index, reducti
                          expected=f"shape {list(scores.shape)}", found=f"shape {list(target.shape)}")
     n = scores.shape[classes]
     if label_smoothing:
-        target = target * (1 - label_smoothing) + label_smoothing / n
+        target = target * (1 - label_smoothing) + label_smoothing / max(n, 1)
     product = scores * target
     if weight is not None:
         product = product * reshape(weight, *[n if d == classes else 1 for d in range(scores.ndim)])
@@ -204,9 +207,10 @@ def cross_entropy_of_probabilities(scores, target, weight, ignore_index, reducti
 def smoothed(loss, scores, target, weight, ignore_index, reduction, label_smoothing, classes):
     """Mix `loss` with the loss against an even distribution."""
     n = scores.shape[classes]
-    kept = (target != ignore_index).to(scores.dtype)
+    counted = target != ignore_index
+    kept = counted.to(scores.dtype)
     spread = scores if weight is None else scores * reshape(weight, *[n if d == classes else 1 for d in range(scores.ndim)])
-    even = -sum(spread, classes) * kept
+    even = where(counted, -sum(spread, classes), 0.0)       # not times `kept`: nan times 0 is nan
     if reduction == "none":
         even = even / n
     elif reduction == "sum":

@@ -36,6 +36,7 @@ def nll_loss(x, target, weight, ignore_index, reduction):
 def nll_loss_backward(g, x_shape, target, weight, total, ignore_index, reduction):
     classes, each = weights_of(x_shape, target, weight, ignore_index, g.dtype)
     share = -each * g / total if reduction == "mean" else -each * g
+    share = np.where(target == ignore_index, g.dtype.type(0), share)       # even where all are ignored, and the total is 0
     out = np.zeros(x_shape, g.dtype)
     np.put_along_axis(out, classes[:, None], np.asarray(share)[:, None], 1)
     return out
