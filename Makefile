@@ -15,7 +15,7 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test parity fuzz lint types bench build wheel sizes clean
+.PHONY: help demo test parity fuzz lint types bench build wheel sizes ops clean
 
 help:                               ## What there is to make.
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -53,6 +53,9 @@ wheel: .venv/lint                   ## dist/: an sdist, and a wheel made of it.
 
 sizes: .venv/made                   ## Lines per file.
 	@$(PY) -m tools.sizes
+
+ops: .venv/test .venv/build         ## The table of all ops: derivatives, in-place forms, kernels, dtypes.
+	@$(PY) -m tools.op_table
 
 clean:                              ## Remove all that was made.
 	rm -rf .venv build dist *.egg-info demo-output minigrad/_built.json

@@ -33,7 +33,7 @@ from minigrad.tensor import install_methods as _install_methods
 
 _install_methods(_ops.METHODS)
 
-from minigrad import autograd, random
+from minigrad import _distributions, autograd, random
 from minigrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from minigrad.autograd.grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
                                          set_grad_enabled)

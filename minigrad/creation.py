@@ -164,6 +164,9 @@ def filled(function, size, value, dtype, device, requires_grad):
     """A tensor of the given size, every element being `value`."""
     shape = sizes_argument(size, function)
     kind = default_dtype() if dtype is None else as_dtype(dtype)
+    if kind is not bool_ and ((isinstance(value, complex) and not kind.is_complex) or (isinstance(value, float) and not (
+            kind.is_floating_point or kind.is_complex or math.isfinite(value)))):
+        raise ShapeError("MG-E203", f"value cannot be converted to type {kind.name} without overflow", found=repr(value))
     return made(as_device(device).backend.kernels.full(shape, value, kind.numpy), device, requires_grad)
 
 
@@ -270,6 +273,9 @@ def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False
     >>> mg.full_like(mg.tensor([1., 2.]), 3)
     tensor([3., 3.])
     """
+    if not isinstance(fill_value, (*NUMBERS, Tensor)):
+        raise TensorTypeError("MG-E201", f"full_like(): argument 'fill_value' (position 2) must be Number, not "
+                              f"{type(fill_value).__name__}")
     dtype, device = like(input, dtype, device)
     return filled("full_like", (tuple(input.shape),), fill_value, dtype, device, requires_grad)
 
@@ -310,6 +316,9 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
     """
     if end is None:
         start, end = 0, start
+    for name, x in (("start", start), ("end", end), ("step", step)):
+        if isinstance(x, Tensor) and x.numel() != 1:
+            raise TensorTypeError("MG-E201", f"arange(): argument '{name}' must be Number, not Tensor of shape {list(x.shape)}")
     start, end, step = [x.item() if isinstance(x, Tensor) else x for x in (start, end, step)]
     for name, x in (("start", start), ("end", end), ("step", step)):
         if not isinstance(x, (int, float, np.number)):
@@ -319,14 +328,24 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
     if (end - start) * step < 0:
         raise ShapeError("MG-E302", "upper bound and lower bound inconsistent with step sign",
                          found=f"arange({start}, {end}, {step})")
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise ShapeError("MG-E302", f"unsupported range: {start} -> {end}")
+    if not (math.isfinite(start) and math.isfinite(end) and step == step):
+        raise ShapeError("MG-E302", f"unsupported range: {start} -> {end}, in steps of {step}")
     whole = all(isinstance(x, (int, np.integer)) for x in (start, end, step))
     kind = (int64 if whole else default_dtype()) if dtype is None else as_dtype(dtype)
     n = -((start - end) // step) if whole else math.ceil((end - start) / step)
     exact = np.int64 if whole else np.float64
     array = np.arange(n, dtype=exact) * exact(step) + exact(start)
     return made(array.astype(kind.numpy), device, requires_grad)
+
+
+def one_number(function, x):
+    """`x`, a number or a 0-d tensor."""
+    if not isinstance(x, Tensor):
+        return x
+    if x.ndim:
+        raise ShapeError("MG-E208", f"{function} only supports 0-dimensional start and end tensors, but got one with {x.ndim} "
+                         "dimension(s).")
+    return x.item()
 
 
 @fills_out
@@ -344,6 +363,7 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     if steps < 0:
         raise ShapeError("MG-E302", "number of steps must be non-negative")
     kind = default_dtype() if dtype is None else as_dtype(dtype)
+    start, end = [one_number("linspace", x) for x in (start, end)]
     exact = np.linspace(start, end, steps, dtype=np.float64 if kind.category <= INTEGER or not kind.is_complex else np.complex128)
     return made(exact.astype(kind.numpy), device, requires_grad)
 

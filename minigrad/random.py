@@ -18,7 +18,7 @@ from minigrad.dtypes import as_device, as_dtype, int64
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops import overwriting
 from minigrad.ops.base import integer, tensor_argument
-from minigrad.ops.out import fills_out
+from minigrad.ops.out import fills_out, into
 from minigrad.tensor import Tensor, install_methods
 
 __all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "normal",
@@ -187,7 +187,7 @@ def stream(generator):
 def floating(dtype, function):
     """The dtype of random floats."""
     kind = default_dtype() if dtype is None else as_dtype(dtype)
-    if not kind.is_floating_point:
+    if not (kind.is_floating_point or (kind.is_complex and function != "bernoulli")):
         raise ShapeError("MG-E203", f"{function}() is not implemented for {kind.name}; it needs a floating point dtype")
     return kind
 
@@ -250,6 +250,7 @@ def randn_like(input, *, generator=None, dtype=None, device=None, requires_grad=
     return randn(tuple(input.shape), generator=generator, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@fills_out
 def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
     """Random numbers from a normal distribution. Mirrors ``torch.normal``.
 
@@ -279,6 +280,7 @@ def check_std(std):
         raise ShapeError("MG-E302", f"normal expects std >= 0.0, but found std {least}")
 
 
+@fills_out
 def randint(low, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
     """Random integers in [low, high); ``randint(high, size)`` begins at 0. Mirrors ``torch.randint``.
 
@@ -301,6 +303,7 @@ def randint(low, high=None, size=None, *, generator=None, dtype=None, device=Non
     return made(np.asarray(numbers).astype(kind.numpy), device, requires_grad)
 
 
+@fills_out
 def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False):
     """The integers from 0 to n - 1 in random order. Mirrors ``torch.randperm``.
 
@@ -316,7 +319,7 @@ def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False)
     return made(stream(generator).permutation(n).astype(kind.numpy), device, requires_grad)
 
 
-def bernoulli(input, *, generator=None):
+def bernoulli(input, *, generator=None, out=None):
     """1 with the probability that `input` gives, else 0, elementwise. Mirrors ``torch.bernoulli``.
 
     Raises:
@@ -325,6 +328,8 @@ def bernoulli(input, *, generator=None):
     >>> mg.bernoulli(mg.tensor([0., 1.]))
     tensor([0., 1.])
     """
+    if out is not None:
+        return into(out, bernoulli, input, generator=generator)
     floating(tensor_argument("bernoulli", input).dtype, "bernoulli")
     array = input._array
     if not ((array >= 0) & (array <= 1)).all():

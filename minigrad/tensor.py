@@ -176,15 +176,23 @@ class Tensor(Conversions):
 
     @property
     def real(self):
-        """The real part, a view; a real tensor itself."""
+        """The real part, a view; a real tensor itself. What is assigned to it is written there, as to ``x.imag``."""
         from minigrad.ops.selection import real_part
         return real_part(self)
+
+    @real.setter
+    def real(self, value):
+        self.real.copy_(value)      # pyright: ignore[reportAttributeAccessIssue]
 
     @property
     def imag(self):
         """The imaginary part of a complex tensor, a view. Raises `RuntimeError` for a real one, which has none."""
         from minigrad.ops.complex_numbers import imag
         return imag(self)
+
+    @imag.setter
+    def imag(self, value):
+        self.imag.copy_(value)      # pyright: ignore[reportAttributeAccessIssue]
 
     @property
     def is_cpu(self):

@@ -172,3 +172,14 @@ def test_bad_arguments_in_torch(call, error):
     torch = pytest.importorskip("torch")
     with pytest.raises(error):
         call(torch)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_numbers(dtype):
+    """Two real ones each; the standard deviation is that of the whole, as in PyTorch."""
+    dtype = getattr(mg, dtype)
+    x = mg.empty(20000, dtype=dtype).normal_(3 - 1j, 2)
+    assert abs(complex(x.mean()) - (3 - 1j)) < 0.1 and abs(float(x.std()) - 2) < 0.05 and abs(float(x.imag.std()) - 2 ** 0.5) < 0.05
+    y = mg.rand(2, 1000, dtype=dtype)
+    assert y.dtype is dtype and 0 <= float(y.real.min()) < 0.05 < 0.95 < float(y.imag.max()) < 1
+    assert mg.randn((), dtype=dtype).shape == () and mg.randn(0, dtype=dtype).shape == (0,)

@@ -150,6 +150,7 @@ PARAMETERS = {
     "step": "_Number", "low": "_int", "high": "_int | Sequence[_int] | None", "from_": "_float", "to": "_float", "gain": "_float",
     "a": "_float",
     "b": "_float", "val": "_float", "param": "_float | None", "mean": "_float", "std": "_float", "p": "_float", "seed": "_int",
+    "cauchy_.median": "_float", "sigma": "_float", "wrap": "_bool",
     "linspace.end": "_Number", "normal.mean": "Tensor | _float", "normal.std": "Tensor | _float", "bernoulli_.p": "_float | Tensor",
     "correction": "_int | _float | None", "unbiased": "_bool | None", "rounding_mode": "Literal['trunc', 'floor'] | None",
     # dtypes, devices, data

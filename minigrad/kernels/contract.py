@@ -59,6 +59,8 @@ CONTRACT = {
     "hypot": ("x, y", "root of x x + y y"),
     "fmod": ("x, y", "remainder with the sign of x"),
     "remainder": ("x, y", "remainder with the sign of y"),
+    "floor_divide": ("x, y", "x / y, rounded down; x an array"),
+    "trunc_divide": ("x, y", "x / y, rounded towards zero; x an array"),
     "complex": ("x, y", "x + i y"),
     "copysign": ("x, y", "x with the sign of y"),
     "heaviside": ("x, y", "0, y or 1, as x is negative, 0 or positive"),

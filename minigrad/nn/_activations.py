@@ -19,6 +19,7 @@ import warnings
 from typing import Any
 
 from minigrad._core.apply import call
+from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.ops import abs, chunk, exp, expm1, log1p, reshape, sigmoid, softmax, tanh, where
 from minigrad.ops.activation import Gelu
@@ -31,12 +32,23 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 ROOT = math.sqrt(2 / math.pi)
 
 
-def activated(name, formula, input, inplace=False):
-    """``formula(input)``; in place, its numbers are written over those of `input`, and the formula works on a copy of those."""
+def activated(name, formula, input, inplace=False, whole=False):
+    """``formula(input)``; in place, its numbers are written over those of `input`, and the formula works on a copy of those.
+    Integers are refused, unless `whole`: if there is a result for them."""
     tensor_argument(name, input)
-    if not (input.dtype.is_floating_point or input.dtype.is_complex):
+    if not whole and not (input.dtype.is_floating_point or input.dtype.is_complex):
         raise ShapeError("MG-E203", f'"{name}" not implemented for {input.dtype.name}', fix="input.float()")
     return input.copy_(formula(input.clone())) if inplace else formula(input)
+
+
+def input_holds_integers(x):
+    """Whether `x` is a tensor of integers; bools are none."""
+    return isinstance(x, TensorBase) and not x.dtype.differentiable and x.dtype.name != "bool"
+
+
+def like(x, z):
+    """`z` in the dtype of x."""
+    return z if z.dtype is x.dtype else z.to(x.dtype)
 
 
 def implicit_dim(name, dim, ndim):
@@ -162,7 +174,8 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     """
     if min_val > max_val:
         raise TensorValueError("MG-E332", "min_val cannot be greater than max_val")
-    return activated("hardtanh", lambda x: where(x <= min_val, min_val, where(x >= max_val, max_val, x)), input, inplace)
+    return activated("hardtanh", lambda x: like(x, where(x <= min_val, min_val, where(x >= max_val, max_val, x))), input, inplace,
+                     whole=input_holds_integers(input))
 
 
 def relu6(input, inplace=False):
@@ -198,7 +211,8 @@ def threshold(input, threshold, value, inplace=False):
     >>> F.threshold(mg.tensor([-1., 2.]), 0.5, 9.)
     tensor([9., 2.])
     """
-    return activated("threshold", lambda x: where(x <= threshold, value, x), input, inplace)
+    return activated("threshold", lambda x: like(x, where(x <= threshold, value, x)), input, inplace,
+                     whole=input_holds_integers(input))
 
 
 def softshrink(input, lambd=0.5):
@@ -210,7 +224,7 @@ def softshrink(input, lambd=0.5):
     >>> F.softshrink(mg.tensor([-1., 0.25, 2.]))
     tensor([-0.5000, 0.0000, 1.5000])
     """
-    if lambd < 0:
+    if isinstance(lambd, complex) or not 0 <= lambd < math.inf:
         raise ShapeError("MG-E332", "lambda must be in range [0, infinity)", found=f"{lambd}")
     return activated("softshrink", lambda x: where(x > lambd, x - lambd, where(x < -lambd, x + lambd, x * 0)), input)
 
@@ -230,7 +244,7 @@ def tanhshrink(input):
     >>> F.tanhshrink(mg.tensor([-1., 2.]))
     tensor([-0.2384, 1.0360])
     """
-    return activated("tanhshrink", lambda x: x - tanh(x), input)
+    return activated("tanhshrink", lambda x: x - tanh(x), input, whole=True)
 
 
 def softsign(input):
@@ -239,7 +253,7 @@ def softsign(input):
     >>> F.softsign(mg.tensor([-1., 3.]))
     tensor([-0.5000, 0.7500])
     """
-    return activated("softsign", lambda x: x / (abs(x) + 1), input)
+    return activated("softsign", lambda x: x / (abs(x) + 1), input, whole=True)
 
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):

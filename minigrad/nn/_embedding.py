@@ -6,10 +6,10 @@
 from minigrad._core.apply import call
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.errors import AutogradAssertionError, AutogradNotImplementedError, OutOfRangeError, ShapeError
-from minigrad.nn._losses import norm
 from minigrad.ops import bincount, contiguous, index_select, reshape, unique, unsqueeze, where
 from minigrad.ops.base import tensor_argument
 from minigrad.ops.embedding import Embedding
+from minigrad.ops.norms import vector_norm
 
 __all__ = ["embedding"]
 
@@ -80,5 +80,5 @@ def bound(weight, numbers, max_norm, norm_type):
     with no_grad():
         numbers = unique(numbers)
         rows = index_select(weight, 0, numbers)
-        size = norm(rows, norm_type, 1, True)
+        size = vector_norm(rows, norm_type, 1, True)
         weight.index_copy_(0, numbers, where(size > max_norm, rows * (max_norm / (size + 1e-7)), rows))

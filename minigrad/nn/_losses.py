@@ -17,15 +17,23 @@ Mirrors the losses of ``torch/nn/functional.py`` and ``aten/src/ATen/native/Loss
 import math
 import warnings
 
+from minigrad._core.operands import broadcast_shape
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.nn._activations import logsigmoid
-from minigrad.ops import abs, amax, amin, clamp_min, exp, expand, log, minimum, pow, sqrt, sum, where
-from minigrad.ops.base import tensor_argument
+from minigrad.ops import abs, amax, amin, clamp_min, exp, expand, log, minimum, sqrt, sum, where
+from minigrad.ops.base import flag, tensor_argument
 from minigrad.ops.losses import reduced, reduction_of
+from minigrad.ops.norms import vector_norm
+from minigrad.ops.selection import promoted
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cosine_similarity",
            "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss",
            "pairwise_distance", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss"]
+
+
+def broadcasts_to(small, large):
+    """Whether a tensor of shape `small` broadcasts to `large`."""
+    return len(small) <= len(large) and all([a in (1, b) for a, b in zip(small[::-1], large[::-1])])
 
 
 def two_tensors(name, input, target, warn=False):
@@ -37,13 +45,11 @@ def two_tensors(name, input, target, warn=False):
                       "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=3)
 
 
-def weighted(loss, weight, reduction):
-    """The loss times a weight per element; its mean is over the total weight."""
-    if weight is None:
-        return reduced(loss, reduction)
-    if reduction == "mean":
-        return sum(loss * weight) / sum(expand(weight, loss.shape))
-    return reduced(loss * weight, reduction)
+def weighted(name, loss, input, weight):
+    """The loss times a weight per element."""
+    if tensor_argument(name, weight, "weight").shape != input.shape:
+        raise TensorValueError("MG-E204", "Weights and input must have the same size.", found=f"{weight.shape} and {input.shape}")
+    return loss * weight
 
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
@@ -53,7 +59,11 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     tensor(1.5000)
     """
     two_tensors("l1_loss", input, target, warn=True)
-    return weighted(abs(input - target), weight, reduction_of(reduction, size_average, reduce))
+    loss, reduction = abs(input - target), reduction_of(reduction, size_average, reduce)
+    if weight is None:
+        return reduced(loss, reduction)
+    loss = weighted("l1_loss", loss, input, weight)     # its mean is over the total weight
+    return sum(loss) / sum(weight) if reduction == "mean" else reduced(loss, reduction)
 
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
@@ -87,7 +97,8 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     if delta <= 0:
         raise ShapeError("MG-E332", "huber_loss does not support non-positive values for delta.")
     d = abs(input - target)
-    return weighted(where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), weight, reduction)
+    loss = where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta))
+    return reduced(loss if weight is None else weighted("huber_loss", loss, input, weight), reduction)
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
@@ -141,6 +152,12 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise TensorValueError("MG-E204", f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    for name, factor in (("weight", weight), ("pos_weight", pos_weight)):
+        if factor is not None:
+            tensor_argument("binary_cross_entropy_with_logits", factor, name)
+    if weight is not None and not broadcasts_to(weight.shape, input.shape):
+        raise ShapeError("MG-E204", f"weight of shape {list(weight.shape)} doesn't broadcast to the shape of the input",
+                         expected=f"what broadcasts to {list(input.shape)}")
     factor = 1 if pos_weight is None else (pos_weight - 1) * target + 1
     loss = (1 - target) * input - factor * logsigmoid(input)
     return reduced(loss if weight is None else loss * weight, reduction)
@@ -160,6 +177,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     tensor(0.6931)
     """
     two_tensors("kl_div", input, target)
+    flag(log_target, "log_target", "kl_div")
     batch = reduction == "batchmean" and size_average is None and reduce is None
     reduction = "sum" if batch else reduction_of(reduction, size_average, reduce)
     if reduction == "mean":
@@ -168,7 +186,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     if log_target:
         loss = exp(target) * (target - input)
     else:       # y log y is 0 at 0
-        loss = where(target <= 0, 0.0, target * log(where(target <= 0, 1.0, target))) - target * input
+        loss = where(target == 0, 0.0, target * log(where(target == 0, 1.0, target))) - target * input
     loss = reduced(loss, reduction)
     return loss / input.shape[0] if batch and input.ndim else loss
 
@@ -190,7 +208,9 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     tensor(1.1931)
     """
     two_tensors("gaussian_nll_loss", input, target)
-    if isinstance(var, (int, float)):
+    if isinstance(var, bool) or not isinstance(var, (int, float)):
+        tensor_argument("gaussian_nll_loss", var, "var", 3)
+    else:
         if var < 0:
             raise TensorValueError("MG-E332", "var has negative entry/entries")
         var = input.new_full(input.shape, var)
@@ -201,7 +221,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
             raise TensorValueError("MG-E204", "var is of incorrect size", expected=f"{list(input.shape)}",
                                    found=f"{list(var.shape)}")
     if reduction not in ("none", "mean", "sum"):
-        raise TensorValueError("MG-E302", reduction + " is not valid")
+        raise TensorValueError("MG-E302", f"{reduction} is not valid")
     if var.numel() and amin(var.detach()).item() < 0:
         raise TensorValueError("MG-E332", "var has negative entry/entries")
     v = var + (clamp_min(var.detach(), eps) - var.detach())
@@ -219,6 +239,8 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
     tensor(1.)
     """
     two_tensors("poisson_nll_loss", input, target)
+    flag(full, "full", "poisson_nll_loss")
+    flag(log_input, "log_input", "poisson_nll_loss")
     reduction = reduction_of(reduction, size_average, reduce)
     loss = exp(input) - target * input if log_input else input - target * log(input + eps)
     if full:
@@ -236,20 +258,12 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """
     tensor_argument("cosine_similarity", x1, "x1")
     tensor_argument("cosine_similarity", x2, "x2", 2)
-    a, b = [x / clamp_min(norm(x, 2.0, dim, True), eps) for x in (x1, x2)]
-    return sum(a * b, dim)
-
-
-def norm(x, p, dim, keepdim):
-    """(Σ |x|ᵖ)^(1/p) along `dim`; at 0 without gradient."""
-    if p == math.inf:
-        return amax(abs(x), dim, keepdim)
-    if p == 1:
-        return sum(abs(x), dim, keepdim)
-    total = sum(x * x if p == 2 else pow(abs(x), p), dim, keepdim)
-    zero = total == 0
-    root = where(zero, 1.0, total)
-    return where(zero, 0.0, sqrt(root) if p == 2 else pow(root, 1.0 / p))
+    x1, x2 = promoted("cosine_similarity", x1, x1, x2)
+    if not x1.dtype.is_floating_point:
+        raise ShapeError("MG-E203", f"expected common dtype to be floating point, yet common dtype is {x1.dtype.name}")
+    shape = broadcast_shape([x1._meta, x2._meta])
+    a, b = [expand(x, shape) for x in (x1, x2)]
+    return sum(a / clamp_min(vector_norm(a, 2, dim, True), eps) * (b / clamp_min(vector_norm(b, 2, dim, True), eps)), dim)
 
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
@@ -260,7 +274,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """
     tensor_argument("pairwise_distance", x1, "x1")
     tensor_argument("pairwise_distance", x2, "x2", 2)
-    return norm(x1 - x2 + eps, p, -1, keepdim)
+    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
@@ -306,6 +320,9 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, s
     tensor(2.)
     """
     reduction = reduction_of(reduction, size_average, reduce)
+    for name, x in (("anchor", anchor), ("positive", positive), ("negative", negative)):
+        tensor_argument("triplet_margin_loss", x, name)
+    flag(swap, "swap", "triplet_margin_loss")
     if margin <= 0:
         raise TensorValueError("MG-E332", f"margin must be greater than 0, got {margin}")
     dims = [x.ndim for x in (anchor, positive, negative)]
@@ -330,6 +347,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     tensor(2.)
     """
     two_tensors("margin_ranking_loss", input1, input2)
+    tensor_argument("margin_ranking_loss", target, "target", 3)
     reduction = reduction_of(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
         raise ShapeError("MG-E204", "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -355,4 +373,7 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     tensor(0.6931)
     """
     two_tensors("soft_margin_loss", input, target)
+    if not broadcasts_to(target.shape, input.shape):
+        raise ShapeError("MG-E204", f"output with shape {list(input.shape)} doesn't match the broadcast shape of the target, "
+                         f"{list(target.shape)}")
     return reduced(-logsigmoid(target * input), reduction_of(reduction, size_average, reduce))

@@ -19,10 +19,10 @@ from minigrad._core.apply import call
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.dtypes import finfo
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
-from minigrad.nn._losses import norm
 from minigrad.ops import clamp_min, mean, reshape, rsqrt
 from minigrad.ops.base import tensor_argument
 from minigrad.ops.normalization import NativeLayerNorm
+from minigrad.ops.norms import vector_norm
 from minigrad.ops.out import into
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]
@@ -49,7 +49,7 @@ def normalized(name, input, normalized_shape, weight, bias=None):
         raise ShapeError("MG-E204", "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
                          "element, but got normalized_shape = []")
     for what, value in (("weight", weight), ("bias", bias)):
-        if value is not None and list(value.shape) != shape:
+        if value is not None and list(tensor_argument(name, value, what).shape) != shape:
             raise ShapeError("MG-E204", f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape "
                              f"{list(value.shape)} and normalized_shape = {shape}")
     if list(input.shape[-len(shape):]) != shape:
@@ -126,6 +126,8 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     if input.ndim < 2:
         raise ShapeError("MG-E204", f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     batch, channels = input.shape[:2]
+    if num_groups <= 0:
+        raise ShapeError("MG-E302", f"Expected num groups to be greater than 0, got {num_groups}")
     if batch * channels // num_groups * math.prod(input.shape[2:]) == 1:
         raise TensorValueError("MG-E332", f"Expected more than 1 value per channel when training, got input size "
                                f"{list(input.shape)}")
@@ -133,7 +135,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
         raise ShapeError("MG-E204", "Expected number of channels in input to be divisible by num_groups, but got input of shape "
                          f"{list(input.shape)} and num_groups={num_groups}")
     for what, value in (("weight", weight), ("bias", bias)):
-        if value is not None and tuple(value.shape) != (channels,):
+        if value is not None and tuple(tensor_argument("group_norm", value, what).shape) != (channels,):
             raise ShapeError("MG-E204", f"Expected {what} to be a vector of size equal to the number of channels in input, but got "
                              f"{what} of shape {list(value.shape)} and input of shape {list(input.shape)}")
     if input.numel() == 0:
@@ -174,6 +176,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     if training and count == 1:
         raise TensorValueError("MG-E332", f"Expected more than 1 value per channel when training, got input size {input.shape}")
     for name, value in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+        if value is not None:
+            tensor_argument("batch_norm", value, name)
         if value is None and name.startswith("running") and not training:
             raise ShapeError("MG-E332", f"{name} must be defined in evaluation mode")
         if value is not None and value.numel() != channels:
@@ -230,4 +234,4 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     tensor_argument("normalize", input)
     if out is not None:
         return into(out, normalize, input, p, dim, eps)
-    return input / clamp_min(norm(input, p, dim, True), eps)
+    return input / clamp_min(vector_norm(input, p, dim, True), eps)

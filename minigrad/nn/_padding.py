@@ -10,9 +10,9 @@ Mirrors ``aten/src/ATen/native/PadNd.cpp``.
 # (the results of ops have no types inside the package)
 
 from minigrad.creation import tensor
-from minigrad.errors import AutogradNotImplementedError, ShapeError
+from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError
 from minigrad.ops import cat, index_select, narrow
-from minigrad.ops.base import tensor_argument
+from minigrad.ops.base import integer, tensor_argument
 
 __all__ = ["pad"]
 
@@ -44,7 +44,9 @@ def pad(input, pad, mode="constant", value=None):
     tensor([[3., 2., 1., 2., 3., 2.]])
     """
     tensor_argument("pad", input)
-    pad = [int(n) for n in pad]
+    if not isinstance(pad, (tuple, list)):
+        raise TensorTypeError("MG-E206", f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
+    pad = [integer(n, "pad", "pad") for n in pad]
     if len(pad) % 2:
         raise ShapeError("MG-E204", "Padding length must be divisible by 2", found=str(pad))
     if len(pad) > 2 * input.ndim:

@@ -121,7 +121,8 @@ __all__ = [name for module in (
     arithmetic, brackets, comparison, complex_numbers, contractions, copies, determinants, diagonals, einsums, extrema,
     factorizations, functions, indexing, inverses, joining, least_squares, limits, masking, matrix, matrix_functions, norms,
     pointwise, predicates, products, pseudoinverses, reduction, repeating, reshaping, rounding, running, scans, scattering,
-    searching, selection, singular_values, sorting, special, stacking, strided, summaries, taking, trigonometry, views, xlogys) for name in module.__all__]
+    searching, selection, singular_values, sorting, special, stacking, strided, summaries, taking, trigonometry,
+    views, xlogys) for name in module.__all__]
 __all__ += [*convolution.__all__, "log_softmax", "softmax"]
 
 # What PyTorch has as a function only, or `Tensor` has in its own file.

@@ -113,12 +113,7 @@ class DivMode(Elementwise):
     def forward(k, x, y, mode):
         if x.dtype.kind in "cb":
             raise ShapeError("MG-E203", "div() with a rounding mode is only implemented for real numbers", found=x.dtype.name)
-        with np.errstate(all="ignore"):
-            if mode == "floor":
-                return np.asarray(np.floor_divide(x, y))
-            if x.dtype.kind == "f":
-                return np.asarray(np.trunc(x / y))
-            return np.asarray(np.abs(x) // np.abs(y) * np.sign(x) * np.sign(y), x.dtype)
+        return k.floor_divide(x, y) if mode == "floor" else k.trunc_divide(x, y)
 
     def vjp_x(g):
         return zeros_like(g)
@@ -241,7 +236,11 @@ def scaled(function, input, other, alpha):
         raise ShapeError("MG-E203", "For non-complex input tensors, argument alpha must not be a complex number.")
     if dtype is BOOL:
         return other & bool(alpha)
-    return other if alpha == 1 else alpha * other
+    if alpha == 1:
+        return other
+    if isinstance(other, TensorBase) and other.dtype is not dtype:      # -1 times a uint8 would wrap around
+        other = other.to(dtype)
+    return alpha * other
 
 
 def sub(input, other, *, alpha=1, out=None):
@@ -332,7 +331,17 @@ def rounded(function, input, other, rounding_mode):
 
 multiply = mul
 subtract = sub
-divide = true_divide = div
+divide = div
+
+
+def true_divide(input, other, *, out=None):
+    """`div` without rounding. Mirrors ``torch.true_divide``.
+
+    >>> mg.true_divide(mg.tensor([1, 2]), 2)
+    tensor([0.5000, 1.0000])
+    """
+    return div(input, other, out=out)
+
 
 
 def pow(input, exponent, *, out=None):

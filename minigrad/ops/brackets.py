@@ -303,6 +303,9 @@ def index_put(input, indices, values, accumulate=False):
     tensor([3., 0., 0.])
     """
     tensor_argument("index_put", values, "values", 3)
+    if not isinstance(indices, (tuple, list)):
+        raise TensorTypeError("MG-E304", f"index_put(): argument 'indices' (position 2) must be tuple of Tensors, not "
+                              f"{type(indices).__name__}", fix="x.index_put((index,), values)")
     _, found = basic(input, tuple([slice(None) if i is None else i if not isinstance(i, TensorBase) or i.ndim else unsqueeze(i, 0)
                                    for i in indices]), reading=False)
     if found is None:

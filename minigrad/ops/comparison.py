@@ -7,6 +7,7 @@ import cython
 
 from minigrad._core.promotion import operands_dtype
 from minigrad._core.tensor import TensorBase
+from minigrad.errors import AutogradNotImplementedError, TensorTypeError
 from minigrad.ops.base import BOOL, NUMBERS, Elementwise, named, op, tensor_argument, two_operands
 from minigrad.ops.out import into
 from minigrad.ops.pairs import fitting, run
@@ -189,12 +190,14 @@ gt = greater = comparison(Gt)
 ge = greater_equal = comparison(Ge)
 
 
-def logical_not(input):
+def logical_not(input, *, out=None):
     """Whether input is zero, elementwise. Mirrors ``torch.logical_not``.
 
     >>> mg.logical_not(mg.tensor([0., 2.]))
     tensor([ True, False])
     """
+    if out is not None:
+        return into(out, logical_not, input)
     return eq(tensor_argument("logical_not", input), 0)
 
 
@@ -217,7 +220,7 @@ logical_or = truth_of_two(LogicalOr)
 logical_xor = truth_of_two(LogicalXor)
 
 
-def bitwise_and(input, other):
+def bitwise_and(input, other, *, out=None):
     """input & other, elementwise: of integers bit by bit, of bools "and". Mirrors ``torch.bitwise_and``.
 
     Raises:
@@ -226,10 +229,12 @@ def bitwise_and(input, other):
     >>> mg.bitwise_and(mg.tensor([6, 3]), 5)
     tensor([4, 1])
     """
+    if out is not None:
+        return into(out, bitwise_and, input, other)
     return tensor_argument("bitwise_and", input) & other
 
 
-def bitwise_or(input, other):
+def bitwise_or(input, other, *, out=None):
     """input | other, elementwise: of integers bit by bit, of bools "or". Mirrors ``torch.bitwise_or``.
 
     Raises:
@@ -238,10 +243,12 @@ def bitwise_or(input, other):
     >>> mg.bitwise_or(mg.tensor([6, 3]), 5)
     tensor([7, 7])
     """
+    if out is not None:
+        return into(out, bitwise_or, input, other)
     return tensor_argument("bitwise_or", input) | other
 
 
-def bitwise_xor(input, other):
+def bitwise_xor(input, other, *, out=None):
     """input ^ other, elementwise: of integers bit by bit, of bools "exclusive or". Mirrors ``torch.bitwise_xor``.
 
     Raises:
@@ -250,19 +257,24 @@ def bitwise_xor(input, other):
     >>> mg.bitwise_xor(mg.tensor([6, 3]), 5)
     tensor([3, 6])
     """
+    if out is not None:
+        return into(out, bitwise_xor, input, other)
     return tensor_argument("bitwise_xor", input) ^ other
 
 
-def bitwise_not(input):
+def bitwise_not(input, *, out=None):
     """~input, elementwise: of integers bit by bit, of bools "not". Mirrors ``torch.bitwise_not``.
 
     Raises:
-        TypeError: floating point numbers, which have no bits here.
+        NotImplementedError: floating point numbers, which have no bits here.
 
     >>> mg.bitwise_not(mg.tensor([0, 5]))
     tensor([-1, -6])
     """
-    return ~tensor_argument("bitwise_not", input)
+    if out is not None:
+        return into(out, bitwise_not, input)
+    check_bits((tensor_argument("bitwise_not", input),), "not")
+    return ~input
 
 
 COMPARISONS = {"eq": Eq.op, "ne": Ne.op, "lt": Lt.op, "le": Le.op, "gt": Gt.op, "ge": Ge.op}
@@ -287,11 +299,13 @@ def check_bits(operands, how):
     """Raise if the operands are no integers or bools."""
     dtype = operands_dtype(operands)
     if dtype.differentiable:
-        raise NotImplementedError(f'"bitwise_{how}" not implemented for {dtype.name}')
+        raise AutogradNotImplementedError("MG-E203", f'"bitwise_{how}" not implemented for {dtype.name}',
+                                          fix="convert to integers or bools first: x.long(), x > 0")
 
 
 def invert(x):
     """~x"""
     if x.dtype.differentiable:
-        raise TypeError(f"~ (operator.invert) is only implemented on integer and Boolean-type tensors, not {x.dtype.name}")
+        raise TensorTypeError("MG-E203", "~ (operator.invert) is only implemented on integer and Boolean-type tensors, not "
+                              f"{x.dtype.name}")
     return unary(Invert.op, x)

@@ -9,10 +9,11 @@ Mirrors ``aten/src/ATen/native/TensorShape.cpp`` (diag_embed, block_diag) and Re
 import cython
 
 from minigrad.errors import ShapeError
-from minigrad.ops.base import INT64, Linear, Op, dimension, integer, op, tensor_argument
+from minigrad.ops.base import INT64, Linear, Op, dimension, flag, integer, op, tensor_argument
 from minigrad.ops.copies import cast, clone
-from minigrad.ops.joining import Slice, same_kind
+from minigrad.ops.joining import Slice, narrow, same_kind
 from minigrad.ops.out import into
+from minigrad.ops.pairs import IN_PLACE
 from minigrad.ops.reshaping import flatten
 from minigrad.ops.stacking import atleast_2d
 from minigrad.ops.strided import Diagonal, DiagonalBackward, diagonal
@@ -179,3 +180,32 @@ def trace(input):
     if input.ndim != 2:
         raise ShapeError("MG-E205", "trace: expected a matrix", found=f"{input.ndim}-d")
     return call(Trace.op, (input if input.dtype.differentiable else cast(input, INT64),))
+
+
+def fill_diagonal_(self, fill_value, wrap=False):
+    """Set the main diagonal to a number: the elements whose indices are all the same. Mirrors ``torch.Tensor.fill_diagonal_``.
+
+    Args:
+        wrap (bool): in a matrix that is taller than wide, begin again below the diagonal, after a row without.
+
+    Raises:
+        RuntimeError: there are fewer than two dimensions, more than two that differ in size, or self may not be written to.
+
+    >>> mg.zeros(2, 3).fill_diagonal_(5)
+    tensor([[5., 0., 0.],
+            [0., 5., 0.]])
+    """
+    if self.ndim < 2:
+        raise ShapeError("MG-E205", "dimensions must larger than 1", found=f"{self.ndim}")
+    if self.ndim > 2 and len(set(self.shape)) > 1:
+        raise ShapeError("MG-E204", "all dimensions of input must be of equal length", found=f"shape {list(self.shape)}")
+    rows, columns = self.shape[0], self.shape[1]
+    for start in range(0, rows if flag(wrap, "wrap", "fill_diagonal_") and self.ndim == 2 else 1, columns + 1):
+        part = narrow(self, 0, start, min(columns, rows - start))
+        while part.ndim > 1:
+            part = diagonal(part, 0, 0, 1)
+        part.fill_(fill_value)
+    return self
+
+
+IN_PLACE["fill_diagonal_"] = fill_diagonal_

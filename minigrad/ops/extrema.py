@@ -206,7 +206,7 @@ def extremum(name, whole, along, pairwise, result, input, dim, keepdim):
     return result(*call(along.op, (input, at, keepdim)))
 
 
-def max(input, dim=None, keepdim=False):
+def max(input, dim=None, keepdim=False, *, out=None):
     """The largest element; along a dimension, the largest ones and their positions; or of two tensors.
 
     Args:
@@ -222,10 +222,12 @@ def max(input, dim=None, keepdim=False):
     >>> mg.max(mg.tensor([[1., 5.], [4., 2.]]), 1)
     max(values=tensor([5., 4.]), indices=tensor([1, 0]))
     """
+    if out is not None:
+        return into(out, max, input, dim, keepdim)
     return extremum("max", Max, MaxDim, maximum, max_result, input, dim, keepdim)
 
 
-def min(input, dim=None, keepdim=False):
+def min(input, dim=None, keepdim=False, *, out=None):
     """The smallest element; along a dimension, the smallest ones and their positions; or of two tensors.
 
     Args:
@@ -241,6 +243,8 @@ def min(input, dim=None, keepdim=False):
     >>> mg.min(mg.tensor([3., 1., 2.]))
     tensor(1.)
     """
+    if out is not None:
+        return into(out, min, input, dim, keepdim)
     return extremum("min", Min, MinDim, minimum, min_result, input, dim, keepdim)
 
 

@@ -214,6 +214,9 @@ def scatter_add(input, dim, index, src):
 def scatter_operands(function, x, dim, index, src):
     """What ScatterAdd takes beside x: (src, dim, index), checked. Beside 0-d tensors the index is a vector."""
     tensor_argument(function, src, "src", 4)
+    if function == "scatter_add" and src.dtype is not x.dtype:
+        raise ShapeError("MG-E203", f"{function}(): Expected self.dtype to be equal to src.dtype", found=f"{x.dtype.name} and "
+                         f"{src.dtype.name}", fix="src.to(self.dtype)")
     at = dimension(dim, x.ndim)
     tensor_argument(function, index, "index", 3)
     check_fits(function, x, index, at)
@@ -259,6 +262,7 @@ def index_add(input, dim, index, source, *, alpha=1):
     >>> mg.zeros(3).index_add(0, mg.tensor([0, 0]), mg.tensor([1., 2.]))
     tensor([3., 0., 0.])
     """
+    tensor_argument("index_add", source, "source", 4)
     at, index = slices("index_add", input, dim, index, source)
     return IndexAdd.op, (input, source if alpha == 1 else alpha * source, at, index)
 
@@ -269,14 +273,23 @@ def slices(function, x, dim, index, source):
     tensor_argument(function, index, "index", 3)
     if source is not None:
         tensor_argument(function, source, "source", 4)
+        if function == "index_copy" and (index.ndim > 1 or 0 < x.ndim != source.ndim > 0):
+            raise OutOfRangeError("MG-E204", "index_copy_(): Index should have dimension 1 or 0, and source those of self",
+                                  found=f"{index.ndim}, and {source.ndim} for {x.ndim}")
         expected = (*x.shape[:at], index.numel(), *x.shape[at + 1:])
         if tuple(source.shape) != expected:
             raise ShapeError("MG-E204", f"{function}(): source has shape {list(source.shape)}, expected {list(expected)}")
     if x.ndim == 0 or index.ndim > 1:
-        raise OutOfRangeError("MG-E301", f"{function}(): self must have a dimension, and index be a vector",
+        error = ShapeError if function == "index_fill" and index.ndim > 1 else OutOfRangeError      # PyTorch's choice
+        raise error("MG-E301", f"{function}(): self must have a dimension, and index be a vector",
                               found=f"{x.ndim}-d and {index.ndim}-d")
+    if function == "index_fill" and index.dtype is not INT64:
+        raise OutOfRangeError("MG-E203", f"index_fill_(): Expected dtype int64 for index, but got {index.dtype.name}")
+    if function == "index_add" and source.dtype is not x.dtype:
+        raise ShapeError("MG-E203", f"index_add_(): self ({x.dtype.name}) and source ({source.dtype.name}) must have the same "
+                         "scalar type", fix="source.to(self.dtype)")
     size = x.shape[at]
     array = index._array
-    if function != "index_add" and array.size and -size <= array.min() < 0:      # PyTorch's choice
+    if function == "index_fill" and array.size and -size <= array.min() < 0:      # PyTorch's choice
         index = where(index < 0, index + size, index)
     return at, index_argument(function, index if index.ndim else unsqueeze(index, 0), size, at)

@@ -92,7 +92,20 @@ def div_(self, other, *, rounding_mode=None):
     """
     if rounding_mode is None:
         return write(arithmetic.Div.op, self, (operand("div_", other),))
-    return write(DivMode.op, self, arithmetic.rounded("div_", self, operand("div_", other), rounding_mode)[1:])
+    others = arithmetic.rounded("div_", self, operand("div_", other), rounding_mode)[1:]
+    if others[0].dtype.category > self.dtype.category:
+        raise ShapeError("MG-E203", f"result type {others[0].dtype.name} can't be cast to the desired output type "
+                         f"{self.dtype.name}", fix="convert first: x = x.to(...), or use the out-of-place op")
+    return fitting(write, DivMode.op, self, others)
+
+
+def true_divide_(self, other):
+    """self /= other. Mirrors ``torch.Tensor.true_divide_``.
+
+    >>> mg.tensor([3., 5.]).true_divide_(2)
+    tensor([1.5000, 2.5000])
+    """
+    return div_(self, other)
 
 
 def addmm_(self, mat1, mat2, *, beta=1, alpha=1):
@@ -142,7 +155,8 @@ def square_(self):
 
 METHODS = {
     **overwriting.METHODS, **inplace_views.METHODS, **written.METHODS,
-    "add_": add_, "sub_": sub_, "div_": div_, "pow_": pow_, "square_": square_, "clamp_": clamp_, "addmm_": addmm_,
+    "add_": add_, "sub_": sub_, "div_": div_, "true_divide_": true_divide_,
+    "pow_": pow_, "square_": square_, "clamp_": clamp_, "addmm_": addmm_,
     "mul_": binary_method(arithmetic.Mul, "mul_"),
     **{name + "_": unary_method(rule) for name, rule in [
         ("neg", arithmetic.Neg), ("exp", functions.Exp), ("log", functions.Log), ("log1p", functions.Log1p),

@@ -176,11 +176,11 @@ def select(input, dim, index):
     tensor([0, 3])
     """
     tensor_argument("select", input)
+    dim, index = integer(dim, "dim", "select"), integer(index, "index", "select")
     if input.ndim == 0:
         raise OutOfRangeError("MG-E301", "select() cannot be applied to a 0-dim tensor.")
     at = dimension(dim, input.ndim)
     size = input._meta.shape[at]
-    index = integer(index, "index", "select")
     if not -size <= index < size:
         raise OutOfRangeError("MG-E301", f"select(): index {index} out of range for tensor of size "
                               f"{list(input._meta.shape)} at dimension {at}")

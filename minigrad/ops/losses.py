@@ -13,7 +13,7 @@ from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorValueError
 from minigrad.ops.base import INT64, Linear, Op, op, tensor_argument
 from minigrad.ops.reduction import mean, sum
-from minigrad.ops.selection import promoted
+from minigrad.ops.selection import promoted, where
 from minigrad.ops.softmax import log_softmax
 from minigrad.ops.views import reshape, squeeze, unsqueeze
 
@@ -186,20 +186,28 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     label_smoothing = max(label_smoothing, 0.0)
     if label_smoothing > 1:
         raise ShapeError("MG-E302", f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if target.shape == input.shape and not target.dtype.is_floating_point:
+        raise ShapeError("MG-E203", f"Expected floating point type for target with class probabilities, got {target.dtype.name}",
+                         fix="classes have the shape of the input without the dimension of classes")
     if input.ndim == 0:
         raise OutOfRangeError("MG-E204", "cross_entropy(): input must have a dimension of classes: Dimension out of range")
     classes = 0 if input.ndim == 1 else 1
     scores = log_softmax(input, classes)
     if target.dtype.is_floating_point:
-        return cross_entropy_of_probabilities(scores, target, weight, reduction, label_smoothing, classes)
+        return cross_entropy_of_probabilities(scores, target, weight, ignore_index, reduction, label_smoothing, classes)
     loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
     if not label_smoothing:
         return loss
     return smoothed(loss, scores, target, weight, ignore_index, reduction, label_smoothing, classes)
 
 
-def cross_entropy_of_probabilities(scores, target, weight, reduction, label_smoothing, classes):
+def cross_entropy_of_probabilities(scores, target, weight, ignore_index, reduction, label_smoothing, classes):
     """`cross_entropy` where the target is a distribution per example."""
+    if ignore_index >= 0:
+        raise ShapeError("MG-E302", "ignore_index is not supported for floating point target", found=f"{ignore_index}")
+    if weight is not None and tuple(tensor_argument("cross_entropy", weight, "weight", 3).shape) != (scores.shape[classes],):
+        raise ShapeError("MG-E204", "cross_entropy: weight tensor should be defined either for all "
+                         f"{scores.shape[classes]} classes or no classes", found=f"shape {list(weight.shape)}")
     if target.ndim and target.shape[0] != scores.shape[0]:
         raise TensorValueError("MG-E204", f"Expected input batch_size ({scores.shape[0]}) to match target batch_size "
                                f"({target.shape[0]}).")
@@ -208,21 +216,22 @@ def cross_entropy_of_probabilities(scores, target, weight, reduction, label_smoo
                          expected=f"shape {list(scores.shape)}", found=f"shape {list(target.shape)}")
     n = scores.shape[classes]
     if label_smoothing:
-        target = target * (1 - label_smoothing) + label_smoothing / n
+        target = target * (1 - label_smoothing) + label_smoothing / max(n, 1)
     product = scores * target
     if weight is not None:
         product = product * reshape(weight, *[n if d == classes else 1 for d in range(scores.ndim)])
     if reduction == "none":
         return -sum(product, classes)
-    return -sum(product) / (scores.numel() // n) if reduction == "mean" else -sum(product)
+    return -sum(product) / (scores.numel() / n if n else 0.0) if reduction == "mean" else -sum(product)
 
 
 def smoothed(loss, scores, target, weight, ignore_index, reduction, label_smoothing, classes):
     """Mix `loss` with the loss against an even distribution."""
     n = scores.shape[classes]
-    kept = (target != ignore_index).to(scores.dtype)
+    counted = target != ignore_index
+    kept = counted.to(scores.dtype)
     spread = scores if weight is None else scores * reshape(weight, *[n if d == classes else 1 for d in range(scores.ndim)])
-    even = -sum(spread, classes) * kept
+    even = where(counted, -sum(spread, classes), 0.0)       # not times `kept`: nan times 0 is nan
     if reduction == "none":
         even = even / n
     elif reduction == "sum":

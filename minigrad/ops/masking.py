@@ -6,6 +6,8 @@
 Mirrors ``aten/src/ATen/native/{TensorAdvancedIndexing,TriangularOps}.cpp``.
 """
 
+from math import isfinite
+
 import cython
 
 from minigrad._core.operands import broadcast_shape
@@ -14,6 +16,7 @@ from minigrad.errors import ShapeError
 from minigrad.ops.base import BOOL, NUMBERS, Elementwise, Linear, integer, op, tensor_argument, tensor_error
 from minigrad.ops.indexing import linear_together
 from minigrad.ops.joining import cat
+from minigrad.ops.out import into
 from minigrad.ops.pairs import in_place_too
 from minigrad.ops.selection import where
 from minigrad.ops.views import expand, reshape
@@ -118,7 +121,9 @@ def mask_argument(function, mask, position=2):
 
 
 def check_number(x, value):
-    """Raise for a complex number where `x` holds real ones."""
+    """Raise for a complex number where `x` holds real ones, and nan or inf where it holds integers."""
+    if isinstance(value, float) and not x.dtype.differentiable and x.dtype.name != "bool" and not isfinite(value):
+        raise ShapeError("MG-E203", f"value cannot be converted to type {x.dtype.name} without overflow", found=str(value))
     if isinstance(value, complex) and not x.dtype.is_complex and x.dtype.name != "bool":
         raise ShapeError("MG-E203", f"value cannot be converted to type {x.dtype.name} without overflow", found=str(value))
 
@@ -177,7 +182,7 @@ def masked_scatter(input, mask, source):
     return MaskedScatter.op, (input, source, mask)
 
 
-def masked_select(input, mask):
+def masked_select(input, mask, *, out=None):
     """The elements of `input` where `mask` holds, as a vector: ``input[mask]``, broadcast. Mirrors ``torch.masked_select``.
 
     Raises:
@@ -186,6 +191,8 @@ def masked_select(input, mask):
     >>> mg.masked_select(mg.tensor([1., 2., 3.]), mg.tensor([True, False, True]))
     tensor([1., 3.])
     """
+    if out is not None:
+        return into(out, masked_select, input, mask)
     tensor_argument("masked_select", input)
     mask_argument("masked_select", mask)
     shape = broadcast_shape([input._meta, mask._meta])

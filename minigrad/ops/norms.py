@@ -17,6 +17,7 @@ from minigrad.ops.copies import cast
 from minigrad.ops.extrema import amax, amin
 from minigrad.ops.matrices import floating, matrices
 from minigrad.ops.out import into
+from minigrad.ops.pairs import IN_PLACE
 from minigrad.ops.reduction import SumDim, all_or, kept, restored
 from minigrad.ops.reduction import sum as total
 from minigrad.ops.selection import abs as absolute
@@ -78,7 +79,9 @@ def steepest(x, z, ord, dims, keepdim):
 
 def number(function, name, value):
     """`value` as a float."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, complex):
+        raise ShapeError("MG-E206", f"{function}: Expected a non-complex scalar as {name}")
+    if not isinstance(value, (int, float)):
         raise TensorTypeError("MG-E201", f"{function}(): argument '{name}' must be Number, not {type(value).__name__}")
     return float(value)
 
@@ -111,6 +114,12 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
         raise ShapeError("MG-E203", f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
                          fix="x.float()")
     if dtype is not None:
+        if not as_dtype(dtype).differentiable:
+            raise ShapeError("MG-E203", "linalg.vector_norm: dtype should be floating point or complex, but got "
+                             f"{as_dtype(dtype).name}")
+        if as_dtype(dtype).is_complex != x.dtype.is_complex:
+            raise ShapeError("MG-E203", f"linalg.vector_norm: dtype should be {'complex' if x.dtype.is_complex else 'real'} for "
+                             f"{'complex' if x.dtype.is_complex else 'real'} inputs, but got {as_dtype(dtype).name}")
         x = x.to(as_dtype(dtype))
     dims = all_or(dim, x.ndim)
     if (power < 0 or power == INF) and any([x.shape[d] == 0 for d in dims]):
@@ -258,6 +267,19 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     at = dimension(dim, input.ndim)
     size = vector_norm(input, p, tuple([d for d in range(input.ndim) if d != at]), True)
     return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
+
+
+def renorm_(self, p, dim, maxnorm):
+    """In place: `minigrad.renorm`. Mirrors ``torch.Tensor.renorm_``.
+
+    >>> mg.tensor([[3., 4.], [0., 1.]]).renorm_(2, 0, 1.)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 1.0000]])
+    """
+    return self.copy_(renorm(self.clone(), p, dim, maxnorm))     # whose formula needs the old numbers
+
+
+IN_PLACE["renorm_"] = renorm_
 
 
 def cdist(x1, x2, p=2.0, compute_mode=None):

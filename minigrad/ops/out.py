@@ -35,16 +35,18 @@ __all__ = ["fills_out", "into"]
 
 
 def into(out, function, *args, **kwargs):
-    """Write ``function(*args, **kwargs)`` to `out`, and return `out`.
+    """Write ``function(*args, **kwargs)`` to `out`, and return `out`. A function with several results takes a tuple of tensors.
 
     Raises:
-        TypeError: `out` is no tensor.
+        TypeError: `out` is no tensor, or not as many as there are results.
         RuntimeError: `out` or an argument requires a gradient; or the result is of a higher category of dtypes; or
             `out` may not be written to.
     """
     name = function.__name__
-    if not isinstance(out, TensorBase):
-        raise TensorTypeError("MG-E201", f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    several = isinstance(out, (tuple, list))
+    for target in out if several else (out,):
+        if not isinstance(target, TensorBase):
+            raise TensorTypeError("MG-E201", f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
     operands = [y for x in (out, *args) for y in (x if isinstance(x, (tuple, list)) else (x,))]
     refuse(f"{name}_out", operands, "it is an out= function")
     if current().grad_enabled:
@@ -53,9 +55,23 @@ def into(out, function, *args, **kwargs):
                 raise AutogradError("MG-E213", f"{name}(): functions with out=... arguments don't support automatic "
                                     "differentiation, but one of the arguments requires grad.",
                                     fix=f"leave out= away, z = {name}(...), or write under no_grad()")
-    check_memory(out)
-    receive(name, out, function(*args, **kwargs))
-    return out
+    for target in out if several else (out,):
+        check_memory(target)
+    result = function(*args, **kwargs)
+    if not several and isinstance(result, TensorBase):
+        receive(name, out, result)
+        return out
+    if not several or isinstance(result, TensorBase) or len(result) != len(out):
+        raise TensorTypeError("MG-E201", f"{name}(): argument 'out' must hold a tensor for each result",
+                              expected=f"{1 if isinstance(result, TensorBase) else len(result)}",
+                              found=str(len(out)) if several else type(out).__name__)
+    for target, x in zip(out, result):
+        if target.dtype is not x.dtype:
+            raise ShapeError("MG-E203", f"{name}(): Expected out tensor to have dtype {x.dtype.name}, but got {target.dtype.name} "
+                             "instead")
+    for target, x in zip(out, result):
+        receive(name, target, x)
+    return type(result)(*out) if hasattr(result, "_fields") else tuple(out)
 
 
 def receive(name, out, result):

@@ -111,6 +111,41 @@ class Bernoulli(Drawn):
     """z = 0 or 1 at random"""
 
 
+@op("exponential_", "Exponential0")
+class Exponential(Drawn):
+    """z = random numbers, exponentially distributed"""
+
+
+@op("geometric_", "Geometric0")
+class Geometric(Drawn):
+    """z = random numbers, geometrically distributed"""
+
+
+@op("log_normal_", "LogNormal0")
+class LogNormal(Drawn):
+    """z = random numbers whose logarithms are normal"""
+
+
+@op("cauchy_", "Cauchy0")
+class Cauchy(Drawn):
+    """z = random numbers, distributed after Cauchy"""
+
+
+@op("random_range_", "Random0")
+class RandomRange(Drawn):
+    """z = random integers in a range"""
+
+
+@op("random_to_", "Random1")
+class RandomTo(Drawn):
+    """z = random integers from 0 on"""
+
+
+@op("random_", "Random2")
+class Random(Drawn):
+    """z = random integers among all that the dtype can hold"""
+
+
 # ---- methods ----------------------------------------------------------------------------------------------
 
 

@@ -38,8 +38,8 @@ def in_place_too(prepare):
     def function(*args, out=None, **kwargs):
         if out is not None:
             return into(out, function, *args, **kwargs)
-        if args:
-            tensor_argument(name, args[0])
+        if args or first.name in kwargs:
+            tensor_argument(name, args[0] if args else kwargs[first.name])
         op, operands = prepare(*args, **kwargs)
         return fitting(run, op, operands)
 

@@ -6,7 +6,7 @@ Mirrors ``aten/src/ATen/native/{LinearAlgebra,Blas,PointwiseOps,Lerp}.cpp``.
 import cython
 
 from minigrad._core.tensor import TensorBase
-from minigrad.errors import ShapeError
+from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops.base import NUMBERS, Elementwise, Op, op, tensor_argument, tensor_error
 from minigrad.ops.matrix import check, inner, same_dtype
 from minigrad.ops.pairs import in_place_too
@@ -40,6 +40,9 @@ class AddedProduct(Op):
 
 def combined(k, b, product, beta, alpha):
     """The arrays b and x ∘ y put together."""
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if not isinstance(factor, NUMBERS):
+            raise TensorTypeError("MG-E201", f"argument '{name}' must be Number, not {type(factor).__name__}")
     if alpha != 1:
         product = k.mul(product, alpha)
     return product if beta == 0 else k.add(b if beta == 1 else k.mul(b, beta), product)
@@ -161,8 +164,9 @@ class LerpScalar(Elementwise):
     inputs = 2
     torch_names = {"x": "self", "y": "end", "w": "weight"}
 
-    def forward(k, x, y, w):
-        return k.add(x, k.mul(k.sub(y, x), w))
+    def forward(k, x, y, w):        # from the nearer end, so that a weight of 1 gives y exactly
+        d = k.sub(y, x)
+        return k.add(x, k.mul(d, w)) if abs(w) < 0.5 else k.sub(y, k.mul(d, 1 - w))
 
     def vjp_x(g, w):
         return g * conj(1 - w)
@@ -176,6 +180,10 @@ class Lerp(LerpScalar):
     """z = x + w (y - x)"""
 
     inputs = 3
+
+    def forward(k, x, y, w):
+        d = k.sub(y, x)
+        return k.where(k.lt(k.abs(w), 0.5), k.add(x, k.mul(d, w)), k.sub(y, k.mul(d, k.rsub(w, 1))))
 
     def vjp_w(g, x, y):
         return g * conj(y - x)

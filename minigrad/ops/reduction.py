@@ -325,7 +325,7 @@ def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=N
     flag(keepdim, "keepdim", "var")
     if correction is None:
         correction = 1 if unbiased is None else int(flag(unbiased, "unbiased", "var"))
-    elif isinstance(correction, bool) or not isinstance(correction, (int, float)):
+    elif not isinstance(correction, (int, float)):
         raise TensorTypeError("MG-E201", f"var(): argument 'correction' must be Number, not {type(correction).__name__}")
     return call(Var.op, (input, all_or(dim, input.ndim), correction, keepdim))
 
@@ -341,7 +341,7 @@ def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=N
     return var(input, dim, unbiased, keepdim, correction=correction).sqrt()
 
 
-def all(input, dim=None, keepdim=False):
+def all(input, dim=None, keepdim=False, *, out=None):
     """Whether every element is different from 0, of the whole or along dimensions; of none it is True.
 
     Mirrors ``torch.all``.
@@ -352,11 +352,13 @@ def all(input, dim=None, keepdim=False):
     >>> mg.all(mg.tensor([True, False])), mg.all(mg.tensor([[1, 2], [0, 3]]), 1)
     (tensor(False), tensor([ True, False]))
     """
+    if out is not None:
+        return into(out, all, input, dim, keepdim)
     tensor_argument("all", input)
-    return ne(input, 0) if no_dims(dim) else eq(sum(eq(input, 0), dim, keepdim), 0)
+    return truth(input, ne(input, 0) if no_dims(dim) else eq(sum(eq(input, 0), dim, keepdim), 0))
 
 
-def any(input, dim=None, keepdim=False):
+def any(input, dim=None, keepdim=False, *, out=None):
     """Whether some element is different from 0, of the whole or along dimensions; of none it is False.
 
     Mirrors ``torch.any``.
@@ -367,8 +369,15 @@ def any(input, dim=None, keepdim=False):
     >>> mg.any(mg.tensor([True, False])), mg.any(mg.tensor([[0, 0], [0, 3]]), 1)
     (tensor(True), tensor([False,  True]))
     """
+    if out is not None:
+        return into(out, any, input, dim, keepdim)
     tensor_argument("any", input)
-    return ne(input, 0) if no_dims(dim) else ne(sum(ne(input, 0), dim, keepdim), 0)
+    return truth(input, ne(input, 0) if no_dims(dim) else ne(sum(ne(input, 0), dim, keepdim), 0))
+
+
+def truth(x, found):
+    """What `all` and `any` have found, in the dtype of their results: of uint8, which was a truth value once, it is uint8."""
+    return found.to(x.dtype) if x.dtype.name == "uint8" else found
 
 
 def logsumexp(input, dim, keepdim=False, *, out=None):

@@ -12,9 +12,9 @@ Mirrors ``aten/src/ATen/native/TensorTransformations.cpp`` and Repeat.cpp.
 import cython
 
 from minigrad._core.tensor import TensorBase
-from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base import INT64, Linear, dimension, dimensions, integer, op, tensor_argument
-from minigrad.ops.copies import clone
+from minigrad.ops.copies import cast, clone
 from minigrad.ops.indexing import index_select, scatter_add
 from minigrad.ops.joining import narrow
 from minigrad.ops.reduction import sum as total
@@ -195,6 +195,8 @@ def rot90(input, k=1, dims=(0, 1)):
     """
     tensor_argument("rot90", input)
     turns = integer(k, "k", "rot90")
+    if not isinstance(dims, (tuple, list)):
+        raise TensorTypeError("MG-E206", f"rot90(): argument 'dims' must be tuple of ints, not {type(dims).__name__}")
     if len(dims) != 2:
         raise ShapeError("MG-E205", f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
@@ -256,9 +258,11 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     """
     tensor_argument("repeat_interleave", input)
     if repeats is None:
+        if dim is not None:
+            raise TensorTypeError("MG-E206", "repeat_interleave(): argument 'repeats' must be int or Tensor, not NoneType")
         if input.ndim != 1:
             raise ShapeError("MG-E205", "repeat_interleave only accept 1D vector as repeat", found=f"{input.ndim}-d")
-        return interleaved(input, output_size)
+        return cast(interleaved(input, output_size), input.dtype)
     x = flatten(input) if dim is None else input
     if x.ndim == 0:
         raise OutOfRangeError("MG-E301", f"Dimension specified as {dim} but tensor has no dimensions")

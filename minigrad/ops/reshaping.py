@@ -5,7 +5,7 @@ Mirrors ``aten/src/ATen/native/TensorShape.cpp``.
 
 import cython
 
-from minigrad.errors import ShapeError
+from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops.base import dimension, tensor_argument
 from minigrad.ops.copies import contiguous
 from minigrad.ops.views import Permute, alias, expand, inferred, reshape, transpose, view
@@ -23,6 +23,10 @@ def movedim(input, source, destination):
     minigrad.Size([3, 5, 2])
     """
     tensor_argument("movedim", input)
+    for name, dims in (("source", source), ("destination", destination)):
+        if not isinstance(dims, (int, tuple, list)):
+            raise TensorTypeError("MG-E206", f"movedim(): argument '{name}' must be int or tuple of ints, not "
+                                  f"{type(dims).__name__}")
     sources = [dimension(d, input.ndim) for d in ((source,) if isinstance(source, int) else source)]
     targets = [dimension(d, input.ndim) for d in ((destination,) if isinstance(destination, int) else destination)]
     if len(sources) != len(targets) or len(set(sources)) != len(sources) or len(set(targets)) != len(targets):

@@ -6,10 +6,11 @@
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{UnaryOps,BinaryOps}.cpp``.
 """
 
+from minigrad._core.promotion import check_dtypes, ranks_of
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
 from minigrad.ops.arithmetic import DivMode, div
-from minigrad.ops.base import NUMBERS, Elementwise, op, tensor_argument, tensor_error
+from minigrad.ops.base import NUMBERS, Elementwise, integer, op, tensor_argument, tensor_error
 from minigrad.ops.pairs import in_place_too
 from minigrad.ops.selection import promoted, zeros_like
 
@@ -70,6 +71,9 @@ class RoundDecimals(Rounded):
 class Frac(Elementwise):
     """z = x - trunc(x)"""
 
+    refuses_bool = "frac is not implemented for bool"
+    refuses_complex = "frac is not supported for complex inputs"
+
     def forward(k, x):
         return k.sub(x, k.trunc(x))
 
@@ -80,6 +84,8 @@ class Frac(Elementwise):
 @op("fmod_scalar", "Fmod0")
 class FmodScalar(Elementwise):
     """z = x - y trunc(x / y), for a number y"""
+
+    refuses_complex = "fmod is not supported for complex inputs"
 
     kernel = "fmod"
     params = ("x", "y")
@@ -102,6 +108,8 @@ class Fmod(FmodScalar):
 @op("remainder_scalar", "Remainder0")
 class RemainderScalar(Elementwise):
     """z = x - y floor(x / y), for a number y"""
+
+    refuses_complex = "remainder is not supported for complex inputs"
 
     kernel = "remainder"
     params = ("x", "y")
@@ -164,7 +172,10 @@ def round(input, *, decimals=0):
     >>> mg.tensor([0.5, 1.5, -1.2]).round()
     tensor([ 0.,  2., -1.])
     """
-    return (Round.op, (input,)) if decimals == 0 else (RoundDecimals.op, (input, decimals))
+    if integer(decimals, "decimals", "round") == 0:
+        return Round.op, (input,)
+    check_dtypes(RoundDecimals, input.dtype, ranks_of((input,)))
+    return RoundDecimals.op, (input, decimals)
 
 
 @in_place_too
@@ -174,6 +185,7 @@ def frac(input):
     >>> mg.tensor([-1.5, 2.25]).frac()
     tensor([-0.5000,  0.2500])
     """
+    check_dtypes(Frac, input.dtype, ranks_of((input,)))
     return Frac.op, (input,)
 
 
@@ -214,6 +226,8 @@ def floor_divide(input, other):
     tensor([-2.,  1.])
     """
     x, y = tensors("floor_divide", input, other)
+    if x.dtype.is_complex or x.dtype.name == "bool":
+        raise ShapeError("MG-E203", f"floor_divide is not implemented for {x.dtype.name}")
     return DivMode.op, (x, y, "floor")
 
 

@@ -87,7 +87,7 @@ def running(rule, result, x, dim):
     return result(*call(rule.op, (x, at)))
 
 
-def cummax(input, dim):
+def cummax(input, dim, *, out=None):
     """The largest elements so far along `dim`, and where they are: (values, indices). Mirrors ``torch.cummax``.
 
     Raises:
@@ -97,10 +97,12 @@ def cummax(input, dim):
     >>> mg.cummax(mg.tensor([1., 3., 2.]), 0)
     cummax(values=tensor([1., 3., 3.]), indices=tensor([0, 1, 1]))
     """
+    if out is not None:
+        return into(out, cummax, input, dim)
     return running(Cummax, cummax_result, input, dim)
 
 
-def cummin(input, dim):
+def cummin(input, dim, *, out=None):
     """The smallest elements so far along `dim`, and where they are: (values, indices). Mirrors ``torch.cummin``.
 
     Raises:
@@ -110,6 +112,8 @@ def cummin(input, dim):
     >>> mg.cummin(mg.tensor([2., 3., 1.]), 0)
     cummin(values=tensor([2., 2., 1.]), indices=tensor([0, 0, 2]))
     """
+    if out is not None:
+        return into(out, cummin, input, dim)
     return running(Cummin, cummin_result, input, dim)
 
 

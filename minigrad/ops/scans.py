@@ -7,6 +7,7 @@ Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` (cumsum, cumprod_backward).
 
 import cython
 
+from minigrad._core.promotion import as_dtype
 from minigrad.ops.base import INT64, Elementwise, Linear, dimension, op
 from minigrad.ops.joining import cat, narrow
 from minigrad.ops.pairs import in_place_too
@@ -108,4 +109,4 @@ def summed(x, dtype):
     """`x` in the dtype in which it is added up."""
     if dtype is None:
         dtype = x.dtype if x.dtype.differentiable else INT64
-    return x.to(dtype)
+    return x.to(as_dtype(dtype))

@@ -15,6 +15,7 @@ from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
 from minigrad.ops.base import NUMBERS, Linear, op, tensor_error
 from minigrad.ops.indexing import Gather, IndexSelect, linear_together, padded, scatter_operands, slices
+from minigrad.ops.masking import check_number
 from minigrad.ops.pairs import in_place_too
 
 if not cython.compiled:
@@ -185,6 +186,7 @@ def index_fill(input, dim, index, value):
     if not isinstance(value, TensorBase):
         if not isinstance(value, NUMBERS):
             raise tensor_error("index_fill", value, "value", 4)
+        check_number(input, value)
         return IndexFill.op, (input, at, index, value)
     if value.ndim:
         raise ShapeError("MG-E204", "Only supports 0-dimension value tensor but got tensor with "

@@ -17,6 +17,7 @@ from minigrad.ops.comparison import ne
 from minigrad.ops.copies import cast, contiguous
 from minigrad.ops.indexing import index_select, scatter_add
 from minigrad.ops.joining import cat, unbind
+from minigrad.ops.masking import check_number
 from minigrad.ops.out import into
 from minigrad.ops.reduction import sum as total
 from minigrad.ops.reshaping import flatten
@@ -94,6 +95,8 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     (tensor([1, 3]), tensor([1, 0, 1]), tensor([1, 2]))
     """
     tensor_argument("unique", input)
+    for name, given in (("sorted", sorted), ("return_inverse", return_inverse), ("return_counts", return_counts)):
+        flag(given, name, "unique")
     rows = as_rows("unique", input, dim)
     order = argsort(rows.new_zeros(rows.shape[0]))
     for column in range(rows.shape[1] - 1, -1, -1):     # stable sorts, the last column first: the order of words
@@ -115,6 +118,8 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     tensor([1, 2, 1])
     """
     tensor_argument("unique_consecutive", input)
+    for name, given in (("return_inverse", return_inverse), ("return_counts", return_counts)):
+        flag(given, name, "unique_consecutive")
     found, place, counts = runs(as_rows("unique_consecutive", input, dim))
     return answer(input, dim, found, place, counts, return_inverse, return_counts)
 
@@ -220,8 +225,9 @@ def histc(input, bins=100, min=0, max=0, *, out=None):
     if integer(bins, "bins", "histc") <= 0:
         raise ShapeError("MG-E206", f"torch.histc(): bins must be > 0, but got {bins}")
     for name, limit in (("min", min), ("max", max)):
-        if isinstance(limit, bool) or not isinstance(limit, NUMBERS):
+        if not isinstance(limit, NUMBERS):
             raise TensorTypeError("MG-E201", f"histc(): argument '{name}' must be Number, not {type(limit).__name__}")
+        check_number(input, limit)
     x = flatten(input.detach())
     low, high = float(min), float(max)
     if low == high and x.numel():
@@ -261,6 +267,8 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     if out is not None:
         return into(out, searchsorted, sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter)
     tensor_argument("searchsorted", sorted_sequence, "sorted_sequence")
+    flag(out_int32, "out_int32", "searchsorted")
+    flag(right, "right", "searchsorted")
     if not isinstance(input, TensorBase):
         if not isinstance(input, NUMBERS):
             raise TensorTypeError("MG-E201", f"searchsorted(): argument 'input' must be Tensor or Number, not "
@@ -324,6 +332,8 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
     >>> mg.isin(mg.tensor([1, 2, 3]), mg.tensor([2, 5]))
     tensor([False,  True, False])
     """
+    flag(assume_unique, "assume_unique", "isin")
+    flag(invert, "invert", "isin")
     like = elements if isinstance(elements, TensorBase) else tensor_argument("isin", test_elements, "test_elements", 2)
     dtype = operands_dtype((elements, test_elements))
     for y in (elements, test_elements):

@@ -162,7 +162,7 @@ def sortable(function, x, dim):
     return at
 
 
-def sort(input, dim=-1, descending=False, stable=False):
+def sort(input, dim=-1, descending=False, stable=False, *, out=None):
     """The elements of `input` in order along `dim`, and where they were: the pair (values, indices).
 
     Args:
@@ -178,9 +178,12 @@ def sort(input, dim=-1, descending=False, stable=False):
     >>> mg.sort(mg.tensor([3., 1., 2.]))
     sort(values=tensor([1., 2., 3.]), indices=tensor([1, 2, 0]))
     """
+    if out is not None:
+        return into(out, sort, input, dim, descending, stable)
     at = sortable("sort", input, dim)
     flag(descending, "descending", "sort")
-    return sort_result(*call((SortStable if flag(stable, "stable", "sort") else Sort).op, (input, at, descending)))
+    rule = SortStable if stable is not None and flag(stable, "stable", "sort") else Sort
+    return sort_result(*call(rule.op, (input, at, descending)))
 
 
 def argsort(input, dim=-1, descending=False, stable=False):
@@ -209,7 +212,7 @@ def msort(input, *, out=None):
     return sort(input, 0).values
 
 
-def topk(input, k, dim=-1, largest=True, sorted=True):
+def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
     """The `k` largest elements of `input` along `dim`, the largest first, and where they are: (values, indices).
 
     Args:
@@ -225,6 +228,8 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     >>> mg.topk(mg.tensor([3., 1., 2.]), 2)
     topk(values=tensor([3., 2.]), indices=tensor([0, 2]))
     """
+    if out is not None:
+        return into(out, topk, input, k, dim, largest, sorted)
     number = integer(k, "k", "topk")
     at = sortable("topk", input, dim)
     flag(sorted, "sorted", "topk")
@@ -247,7 +252,7 @@ def selected(rule, result, x, *arguments, dim, keepdim):
     return result(*call(rule.op, (x, *arguments, at, keepdim)))
 
 
-def kthvalue(input, k, dim=-1, keepdim=False):
+def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
     """The `k`-th smallest element of `input` along `dim`, counted from 1, and where it is: (values, indices).
 
     Mirrors ``torch.kthvalue``.
@@ -259,6 +264,8 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     >>> mg.kthvalue(mg.tensor([3., 1., 2.]), 2)
     kthvalue(values=tensor(2.), indices=tensor(2))
     """
+    if out is not None:
+        return into(out, kthvalue, input, k, dim, keepdim)
     number = integer(k, "k", "kthvalue")
     at = sortable("kthvalue", input, dim)
     if input.dtype.name == "bool":
@@ -281,7 +288,7 @@ def median_of(whole, along, result, input, dim, keepdim):
     return selected(along, result, input, dim=dim, keepdim=keepdim)
 
 
-def median(input, dim=None, keepdim=False):
+def median(input, dim=None, keepdim=False, *, out=None):
     """The median of all elements; or along `dim`, with the place where it is: (values, indices).
 
     Of an even number of elements it is the lower one of the two in the middle; with a nan among them it is nan. Mirrors
@@ -293,10 +300,12 @@ def median(input, dim=None, keepdim=False):
     >>> mg.median(mg.tensor([3., 1., 2., 9.])), mg.median(mg.tensor([[3., 1., 2.]]), 1)
     (tensor(2.), median(values=tensor([2.]), indices=tensor([2])))
     """
+    if out is not None:
+        return into(out, median, input, dim, keepdim)
     return median_of(Median, MedianDim, median_result, input, dim, keepdim)
 
 
-def nanmedian(input, dim=None, keepdim=False):
+def nanmedian(input, dim=None, keepdim=False, *, out=None):
     """`median` of the elements that are no nan. Mirrors ``torch.nanmedian``.
 
     Raises:
@@ -305,10 +314,12 @@ def nanmedian(input, dim=None, keepdim=False):
     >>> mg.nanmedian(mg.tensor([3., 1., float("nan")]))
     tensor(1.)
     """
+    if out is not None:
+        return into(out, nanmedian, input, dim, keepdim)
     return median_of(Nanmedian, NanmedianDim, nanmedian_result, input, dim, keepdim)
 
 
-def mode(input, dim=-1, keepdim=False):
+def mode(input, dim=-1, keepdim=False, *, out=None):
     """The most frequent element of `input` along `dim`, and where it is: (values, indices).
 
     Of several it is the smallest, and the place is its last one. Mirrors ``torch.mode``.
@@ -319,6 +330,8 @@ def mode(input, dim=-1, keepdim=False):
     >>> mg.mode(mg.tensor([1, 2, 2, 3]))
     mode(values=tensor(2), indices=tensor(2))
     """
+    if out is not None:
+        return into(out, mode, input, dim, keepdim)
     return selected(Mode, mode_result, input, dim=dim, keepdim=keepdim)
 
 
@@ -364,10 +377,11 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", ou
 def quantile_of(name, x, q, dim, keepdim, interpolation, skip_nans):
     """Sort along the last dimension, find the places of the quantiles, and interpolate."""
     tensor_argument(name, x)
+    flag(keepdim, "keepdim", name)
     if x.dtype.name not in ("float32", "float64"):
         raise ShapeError("MG-E203", f"{name}() input tensor must be either float or double dtype", found=x.dtype.name)
     if not isinstance(q, TensorBase):
-        if isinstance(q, bool) or not isinstance(q, (int, float)):
+        if not isinstance(q, (int, float)):
             raise TensorTypeError("MG-E201", f"{name}(): argument 'q' must be Tensor or float, not {type(q).__name__}")
         if not 0 <= q <= 1:
             raise ShapeError("MG-E206", f"{name}() q must be in the range [0, 1] but got {q}")

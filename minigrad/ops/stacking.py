@@ -14,7 +14,7 @@ import warnings
 from minigrad._core.operands import broadcast_shape
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
-from minigrad.ops.base import INT64, dimension, integer, tensor_argument
+from minigrad.ops.base import INT64, dimension, flag, integer, tensor_argument
 from minigrad.ops.indexing import index_select
 from minigrad.ops.joining import cat, narrow, same_kind, stack
 from minigrad.ops.out import into
@@ -339,6 +339,7 @@ def combinations(input, r=2, with_replacement=False):
             [2, 3]])
     """
     tensor_argument("combinations", input)
+    flag(with_replacement, "with_replacement", "combinations")
     if input.ndim != 1:
         raise ShapeError("MG-E205", f"Expect a 1D vector, but got shape {list(input.shape)}")
     r = integer(r, "r", "combinations")

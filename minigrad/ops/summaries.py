@@ -5,8 +5,9 @@ Mirrors ``aten/src/ATen/native/{ReduceOps,Integration}.cpp``.
 
 from collections import namedtuple
 
+from minigrad._core.promotion import as_dtype, default_dtype
 from minigrad._core.tensor import TensorBase
-from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base import dimension, integer, tensor_argument
 from minigrad.ops.comparison import eq, ne
 from minigrad.ops.extrema import amax, amin
@@ -57,6 +58,9 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     if not input.dtype.is_floating_point:
         raise ShapeError("MG-E203", "nanmean(): expected input to have floating point or complex dtype but got " + input.dtype.name,
                          fix="x.float()")
+    if dtype is not None and not as_dtype(dtype).differentiable:
+        raise ShapeError("MG-E203", "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or "
+                         f"complex dtype. Got: {as_dtype(dtype).name}")
     return nansum(input, dim, keepdim, dtype=dtype) / total(eq(input.detach(), input.detach()), dim, keepdim)
 
 
@@ -86,7 +90,7 @@ def mean_beside(x, dim, keepdim):
 aminmax_result = namedtuple("aminmax", ("min", "max"))
 
 
-def aminmax(input, *, dim=None, keepdim=False):
+def aminmax(input, *, dim=None, keepdim=False, out=None):
     """The smallest and the largest element, of all or along a dimension: the pair (min, max). Mirrors ``torch.aminmax``.
 
     Raises:
@@ -96,6 +100,8 @@ def aminmax(input, *, dim=None, keepdim=False):
     >>> mg.aminmax(mg.tensor([3., 1., 2.]))
     aminmax(min=tensor(1.), max=tensor(3.))
     """
+    if out is not None:
+        return into(out, aminmax, input, dim=dim, keepdim=keepdim)
     dims = () if dim is None else integer(dim, "dim", "aminmax")
     return aminmax_result(amin(input, dims, keepdim), amax(input, dims, keepdim))
 
@@ -128,7 +134,11 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
     if times < 0:
         raise ShapeError("MG-E206", f"order must be non-negative but got {times}")
     parts = [x for x in (prepend, input, append) if x is not None]
-    x = cat(parts, at) if len(parts) > 1 else input
+    for x in parts:
+        if tensor_argument("diff", x, "prepend").ndim != input.ndim:
+            raise ShapeError("MG-E204", "diff expects prepend or append to be the same dimension as input",
+                             found=f"{x.ndim} and {input.ndim}")
+    x = cat(parts, at) if len(parts) > 1 and times else input
     for _ in range(min(times, x.shape[at])):
         length = max(x.shape[at] - 1, 0)
         after, before = narrow(x, at, min(1, x.shape[at]), length), narrow(x, at, 0, length)
@@ -143,7 +153,9 @@ def strips(function, y, x, dx, dim):
     if y.dtype.name == "bool":
         raise ShapeError("MG-E203", f"{function}: received a bool input for `y`, but bool is not supported", fix="y.float()")
     if x is not None and dx is not None:
-        raise ShapeError("MG-E206", f"{function}: x and dx cannot both be given")
+        raise TensorTypeError("MG-E206", f"{function}(): x and dx cannot both be given")
+    if not y.dtype.differentiable:      # the sum of two uint8 is none
+        y = y.to(default_dtype())
     if y.ndim == 0:
         raise OutOfRangeError("MG-E301", f"{function}: Dimension specified as {dim} but tensor has no dimensions")
     length = max(y.shape[at] - 1, 0)
@@ -158,7 +170,7 @@ def strips(function, y, x, dx, dim):
                              f"{y.shape[at]}")
         x = view(diff(x), [length if d == at else 1 for d in range(y.ndim)])
     else:
-        x = diff(x, 1, at - y.ndim)
+        x = diff(x, 1, at if x.ndim > y.ndim else at - y.ndim)
     return both * x / 2, at
 
 

@@ -201,7 +201,7 @@ class Hypot(Elementwise):
 
     kernel = "hypot"
     params = ("x", "y")
-    refuses_any_bool = "hypot is not implemented for bool"
+    refuses_bool = "hypot is not implemented for bool"
     refuses_complex = "hypot is not implemented for complex numbers"
 
     def vjp_x(g, x, z):

@@ -21,7 +21,7 @@ def index(m, *numbers):
 
 # what is called -> the call: of the method `f`, in place or not, with y of x's shape
 CASES = {
-    "add_": lambda m, f, y: f(y, alpha=3), "sub_": lambda m, f, y: f(y), "mul_": lambda m, f, y: f(y), "div_": lambda m, f, y: f(y),
+    "add_": lambda m, f, y: f(y, alpha=3), "sub_": lambda m, f, y: f(y), "mul_": lambda m, f, y: f(y), "div_": lambda m, f, y: f(y), "true_divide_": lambda m, f, y: f(y),
     "div_ floor": lambda m, f, y: f(y, rounding_mode="floor"), "pow_": lambda m, f, y: f(y), "pow_ number": lambda m, f, y: f(3),
     "addmm_": lambda m, f, y: f(y[:, :2], y, beta=2, alpha=3), "addmm_ plain": lambda m, f, y: f(y[:, :2], y),
     "addr_": lambda m, f, y: f(y[:, 0], y[0], alpha=2),
@@ -56,7 +56,8 @@ ELSEWHERE = {"asin_", "acos_", "asinh_", "acosh_", "atanh_", "addmv_", "baddbmm_
              "logical_xor_",
              "bitwise_and_", "bitwise_or_", "bitwise_xor_", "bitwise_not_", "eq_", "ne_", "lt_", "le_", "gt_", "ge_",
              "t_", "transpose_", "swapaxes_", "squeeze_", "unsqueeze_", "as_strided_", "resize_", "resize_as_", "set_", "copy_", "fill_",
-             "zero_", "uniform_", "normal_", "bernoulli_", "requires_grad_", "detach_"}
+             "zero_", "uniform_", "normal_", "bernoulli_", "requires_grad_", "detach_", "exponential_", "geometric_", "log_normal_", "cauchy_",
+             "random_", "renorm_", "fill_diagonal_"}
 # what is written to, of a base of which it is x
 PLACES = {"base": lambda z: z, "view": lambda z: z[::2], "view of a view": lambda z: z[:, :][::2], "transposed": lambda z: z.t()}
 

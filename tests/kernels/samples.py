@@ -109,7 +109,9 @@ for _a, _b in PAIRS:
     for _kind in ("any", "special"):
         sample("add mul sub rsub maximum minimum", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=REAL)
         sample("eq ne lt le gt ge", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=(*REAL, "bool"))
-        sample("div relu_backward sigmoid_backward tanh_backward gelu_backward gelu_tanh_backward", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
+        sample("div relu_backward sigmoid_backward tanh_backward", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
+        sample("gelu_backward gelu_tanh_backward", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
+        sample("floor_divide trunc_divide", f"{_a} {_b} {_kind}", (_a, _kind), (_b, "positive"), dtypes=(*FLOATS, *INTEGERS))
         sample("atan2 hypot fmod remainder", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
         sample("copysign heaviside fmax fmin", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
     sample("logaddexp logaddexp2", f"{_a} {_b}", _a, _b, dtypes=FLOATS)

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 CASES = []
+COMPLEX = []        # of complex numbers
+PLAIN = []          # without a derivative
+OURS = []           # ops called by their names: PyTorch has no function for them, or no derivative
 
 
 @dataclass
@@ -26,6 +29,8 @@ class Case:
     double: bool = True         # has a second derivative worth checking
     writes: bool = False        # in place
     name_differs: bool = False  # the grad_fn has another name in PyTorch, which splits the work differently
+    derivative: bool = True     # has a first one
+    dtype: str = "float64"      # complex128: the numbers are complex
 
     def arrays(self, dtype=np.float64):
         """The inputs, the same each time."""
@@ -33,6 +38,8 @@ class Case:
         found = [numbers(self.numbers, shape, rng) for shape in self.shapes]
         if self.numbers == "apart":     # from each other too
             found = [a + 0.05 * i for i, a in enumerate(found)]
+        if self.dtype == "complex128":
+            return [a + 1j * numbers(self.numbers, a.shape, rng) for a in found]
         return [a.astype(dtype) for a in found]
 
 
@@ -61,6 +68,24 @@ def writing(name, run, *shapes, **options):
 
 def F(m):
     return m.nn.functional
+
+
+def of_complex(name, run, *shapes, **options):
+    """A case on complex numbers."""
+    COMPLEX.append(Case(name, run, shapes, dtype="complex128", **options))
+
+
+def plain(name, run, *shapes, **options):
+    """A case without a derivative."""
+    PLAIN.append(Case(name, run, shapes, derivative=False, double=False, **options))
+
+
+def ours(name, run, *shapes, **options):
+    """A case of an op that has no function, or one that PyTorch has no derivative of: `run` gets the op instead of a library."""
+    def called(m, *xs):
+        from minigrad.utils._python_dispatch import operator
+        return run(operator(name), *xs)
+    OURS.append(Case(name, called, shapes, **options))
 
 
 INDEX = [[0, 1, 1], [2, 0, 2]]
@@ -719,3 +744,67 @@ def _stale(x, y):
     v = z[:, 1:]
     z.mul_(y)
     return v
+
+
+# ---- random numbers: what was there gets no gradient ------------------------------------------------------------
+for _name in ("uniform_", "normal_", "bernoulli_"):
+    writing(_name, lambda m, x, f=_name: getattr(x * 1, f)() * 0 + x, (2, 3))
+
+for _name, _args in (("exponential_", (2.0,)), ("geometric_", (0.5,)), ("log_normal_", ()), ("random_", ()), ("random_ to", (5,)), ("random_ range", (2, 5))):
+    writing(_name, lambda m, x, f=_name, a=_args: getattr(x * 1, f.split()[0])(*a) * 0 + x, (2, 3))
+writing("cauchy_", lambda m, x: (x * 1).cauchy_().clamp_(0, 0) + x, (2, 3))
+
+writing("renorm_", lambda m, x: (x * 1).renorm_(2, 0, 1.0), (2, 3), name_differs=True)
+writing("fill_diagonal_", lambda m, x: (x * 1).fill_diagonal_(2.0) ** 2, (3, 2))
+
+# ---- complex numbers -------------------------------------------------------------------------------------------
+of_complex("real", lambda m, z: z.real * 2, (2, 3))
+of_complex("imag", lambda m, z: z.imag ** 2, (2, 3))
+of_complex("conj", lambda m, z: z.conj() * z * 2j, (2, 3), name_differs=True)
+of_complex("conj_physical", lambda m, z: m.conj_physical(z), (2, 3))
+of_complex("view_as_real", lambda m, z: m.view_as_real(z) ** 2, (2, 3))
+of_complex("view_as_complex", lambda m, z: m.view_as_complex(m.view_as_real(z) * 2), (2, 3))
+of_complex("complex", lambda m, z: m.complex(z.real, z.imag * 2), (2, 3))
+of_complex("polar", lambda m, z: m.polar(z.real.abs(), z.imag), (2, 3))     # PyTorch's gradient of negative ones has the wrong sign
+of_complex("angle", lambda m, z: m.angle(z), (2, 3))
+of_complex("abs of complex", lambda m, z: m.abs(z), (2, 3))
+of_complex("write to a part", lambda m, z: _written(m, z, lambda y: y.imag.mul_(2)), (2, 3), name_differs=True)
+of_complex("write to pairs", lambda m, z: _written(m, z, lambda y: m.view_as_real(y)[0].exp_()), (2, 3), name_differs=True)
+of_complex("conj_physical_", lambda m, z: (z * 1j).conj_physical_(), (2, 3), name_differs=True)
+
+# ---- without a derivative -----------------------------------------------------------------------------------
+for _name in ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "heaviside"):
+    plain(_name, lambda m, x, y, f=_name: getattr(m, f)(x, y), (2, 3), (3,))
+for _name in ("logical_and", "logical_or", "logical_xor", "logical_not"):
+    plain(_name + "_", lambda m, *xs, f=_name: getattr(xs[0] * (xs[0] > 0), f + "_")(*xs[1:]), *[(2, 3)] * (1 + (_name != "logical_not")))
+for _name in ("and", "or", "xor"):
+    plain("bitwise_" + _name, lambda m, x, y, f=_name: getattr(m, "bitwise_" + f)(*[x > 0, y > 0] if x.is_floating_point() else [x, y]),
+          (2, 3), (3,))
+plain("bitwise_not", lambda m, x: m.bitwise_not(x > 0 if x.is_floating_point() else x), (2, 3))
+for _name in ("isnan", "isinf", "isfinite", "signbit", "logical_not"):
+    plain(_name, lambda m, x, f=_name: getattr(m, f)(x), (2, 3))
+for _name in ("argmax", "argmin"):
+    plain(_name, lambda m, x, f=_name: getattr(m, f)(x, 1), (2, 3), numbers="apart")
+plain("heaviside_", lambda m, x, y: (x * 1).heaviside_(y), (2, 3), (3,))
+plain("floor_divide_", lambda m, x, y: (x * 1).floor_divide_(y), (2, 3), (3,), numbers="nonzero")
+
+for _name in ("asin_", "acos_", "asinh_", "atanh_", "erfinv_", "digamma_", "lgamma_"):
+    plain(_name, lambda m, x, f=_name: getattr(x * 1, f)(), (2, 3), numbers="small")
+plain("acosh_", lambda m, x: (x + 1).acosh_(), (2, 3), numbers="positive")
+plain("sgn_", lambda m, x: (x * 1).sgn_(), (2, 3))
+plain("polygamma_", lambda m, x: (x * 1).polygamma_(1), (2, 3), numbers="positive")
+plain("mvlgamma_", lambda m, x: (x + 2).mvlgamma_(2), (2, 3), numbers="positive")
+plain("addmv_", lambda m, b, x, y: (b * 1).addmv_(x, y, beta=2), (2,), (2, 3), (3,))
+plain("baddbmm_", lambda m, b, x, y: (b * 1).baddbmm_(x, y, alpha=2), (2, 2, 2), (2, 2, 3), (2, 3, 2))
+plain("scatter_reduce_", lambda m, x, y: (x * 1).scatter_reduce_(1, m.tensor(INDEX), y, "amax"), (2, 3), (2, 3))
+for _name in ("and", "or", "xor"):
+    plain(f"bitwise_{_name}_", lambda m, x, y, f=_name: getattr(x.long(), f"bitwise_{f}_")(y.long()), (2, 3), (3,))
+plain("bitwise_not_", lambda m, x: x.long().bitwise_not_(), (2, 3))
+
+# ---- what PyTorch has no function for, or no derivative ------------------------------------------------------------
+ours("max_pool2d_select", lambda f, x: f(x, x.new_tensor([[[[5, 10]]]], dtype=None)), (1, 1, 4, 4))
+ours("as_strided_parts", lambda f, z: f(z, (6, 2, 1), (2, 3), (6, 2), 1, False), (2, 3), dtype="complex128")
+ours("heaviside", lambda f, x, y: f(x, y), (2, 3), (3,))
+ours("logical_not_", lambda f, x: f(x * 1), (2, 3))
+for _name in ("logical_and_", "logical_or_", "logical_xor_"):
+    ours(_name, lambda f, x, y: f(x * 1, y), (2, 3), (3,))

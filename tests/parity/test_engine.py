@@ -11,7 +11,7 @@ import torch
 
 CORE = Path(__file__).parent.parent / "core"
 ALIKE = ("versions", "views", "inplace", "saved_errors", "inference", "allow_mutation",
-         "inplace_table", "inplace_views", "out", "setitem", "forward")
+         "inplace_table", "inplace_views", "out", "setitem", "forward", "drawn")
 for _path in [*sorted(CORE.glob("test_engine_*.py")), *[CORE / f"test_{name}.py" for name in ALIKE],
               *sorted(CORE.glob("test_function*.py"))]:
     for _name, _test in vars(importlib.import_module(f"tests.core.{_path.stem}")).items():

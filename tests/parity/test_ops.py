@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import minigrad as mg
-from tests.ops.cases import CASES
+from tests.ops.cases import CASES, COMPLEX, PLAIN
 
 
 def close(a, b, what, rtol=1e-9):
@@ -20,9 +20,9 @@ def run(m, case, arrays, make):
     """(result, first gradients, second gradients) of a case on one library."""
     xs = [make(a).requires_grad_() for a in arrays]
     z = case.run(m, *xs)
-    weights = make(np.cos(np.arange(int(np.prod(z.shape)), dtype=z.detach().numpy().dtype)).reshape(tuple(z.shape)))
+    weights = make(np.cos(np.arange(int(np.prod(z.shape)), dtype=z.detach().numpy(force=True).dtype)).reshape(tuple(z.shape)))
     grads = m.autograd.grad(z, xs, weights, create_graph=True, allow_unused=True) if z.requires_grad else [None] * len(xs)
-    total = sum((g * g).sum() for g in grads if g is not None)
+    total = sum((g * g).sum().real for g in grads if g is not None)
     if case.double and getattr(total, "requires_grad", False):
         seconds = m.autograd.grad(total, xs, allow_unused=True)
     else:
@@ -30,7 +30,7 @@ def run(m, case, arrays, make):
     return z, grads, seconds
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+@pytest.mark.parametrize("case", [*CASES, *COMPLEX], ids=lambda c: c.name)
 def test_case(case):
     ours = run(mg, case, case.arrays(), lambda a: mg.tensor(a))
     theirs = run(torch, case, case.arrays(), lambda a: torch.tensor(a))
@@ -52,3 +52,17 @@ def test_float32(case):
     if "float64" in case.run.__code__.co_names or "double" in case.run.__code__.co_names:
         pytest.skip("the case makes float64 tensors itself")
     close(case.run(mg, *[mg.tensor(a) for a in arrays]), case.run(torch, *[torch.tensor(a) for a in arrays]), "value", 2e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool], ids=lambda d: d.__name__)
+@pytest.mark.parametrize("case", PLAIN, ids=lambda c: c.name)
+def test_values_without_a_derivative(case, dtype):
+    arrays = [(np.abs(a * 3) if dtype is np.uint8 else a * 3 if dtype is np.int64 else a).astype(dtype) for a in case.arrays()]
+    try:
+        expected = case.run(torch, *[torch.tensor(a) for a in arrays])
+    except (RuntimeError, TypeError) as error:
+        with pytest.raises((RuntimeError, TypeError)) as ours:
+            case.run(mg, *[mg.tensor(a) for a in arrays])
+        assert isinstance(ours.value, TypeError) == isinstance(error, TypeError)
+        return
+    close(case.run(mg, *[mg.tensor(a) for a in arrays]), expected, "value", 1e-5 if dtype is not np.float64 else 1e-9)

@@ -26,6 +26,7 @@ __all__ = [
     "exp2",
     "expm1",
     "floor",
+    "floor_divide",
     "fmax",
     "fmin",
     "fmod",
@@ -76,6 +77,7 @@ __all__ = [
     "tanh",
     "tanh_backward",
     "trunc",
+    "trunc_divide",
     "where",
     "xlog1py",
     "xlogy",
@@ -142,6 +144,10 @@ atan2 = kernel(np.arctan2, "atan2", "angle of the point (y, x)")
 hypot = kernel(np.hypot, "hypot", "root of x x + y y")
 fmod = kernel(np.fmod, "fmod", "remainder with the sign of x")
 remainder = kernel(np.remainder, "remainder", "remainder with the sign of y")
+floor_divide = kernel(np.floor_divide, "floor_divide", "x / y, rounded down")
+trunc_divide = kernel(lambda x, y: np.trunc(x / y) if x.dtype.kind == "f" else
+                      (np.abs(x) // np.abs(y) * np.sign(x) * np.sign(y)).astype(x.dtype),
+                      "trunc_divide", "x / y, rounded towards zero")
 copysign = kernel(np.copysign, "copysign", "x with the sign of y", silent=False)
 heaviside = kernel(lambda x, y: np.where(x == 0, y, (x > 0).astype(x.dtype)), "heaviside",
                    "0, y or 1, by the sign of x", silent=False)
@@ -245,6 +251,9 @@ def where(c, x, y):
 
 
 def clamp(x, low, high):
+    if x.dtype.kind in "iu":        # a limit that no number of the dtype can reach
+        least, most = int(np.iinfo(x.dtype).min), int(np.iinfo(x.dtype).max)
+        low, high = [min(max(n, least), most) if type(n) is int else n for n in (low, high)]
     if low is not None:
         x = np.maximum(x, low)
     if high is not None:

@@ -36,12 +36,21 @@ def nll_loss(x, target, weight, ignore_index, reduction):
 def nll_loss_backward(g, x_shape, target, weight, total, ignore_index, reduction):
     classes, each = weights_of(x_shape, target, weight, ignore_index, g.dtype)
     share = -each * g / total if reduction == "mean" else -each * g
+    share = np.where(target == ignore_index, g.dtype.type(0), share)       # even where all are ignored, and the total is 0
     out = np.zeros(x_shape, g.dtype)
     np.put_along_axis(out, classes[:, None], np.asarray(share)[:, None], 1)
     return out
 
 
+def of_parts(draw, generator, shape, a, b, dtype):
+    """Complex random numbers, of two real ones each."""
+    parts = draw(generator, (*shape, 2), a, b, np.dtype(f"f{dtype.itemsize // 2}"))
+    return parts.view(dtype).reshape(shape)
+
+
 def uniform(generator, shape, low, high, dtype):
+    if dtype.kind == "c":
+        return of_parts(uniform, generator, shape, low, high, dtype)
     if dtype.name == "float16":
         return uniform(generator, shape, low, high, np.dtype("float32")).astype(dtype)
     x = np.asarray(generator.random(shape, dtype))
@@ -51,6 +60,8 @@ def uniform(generator, shape, low, high, dtype):
 
 
 def normal(generator, shape, mean, std, dtype):
+    if dtype.kind == "c":       # std is that of the whole
+        return np.asarray(of_parts(normal, generator, shape, 0, std * 0.5 ** 0.5, dtype) + dtype.type(mean))
     if dtype.name == "float16":
         return normal(generator, shape, mean, std, np.dtype("float32")).astype(dtype)
     x = np.asarray(generator.standard_normal(shape, dtype))

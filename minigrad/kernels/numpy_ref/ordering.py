@@ -63,5 +63,7 @@ def searchsorted(x, y, right):
     side = "right" if right else "left"
     if x.ndim == 1:
         return np.asarray(np.searchsorted(x, y, side), np.int64)
+    if not x.size or not y.size:
+        return np.zeros(y.shape, np.int64)
     rows = [np.searchsorted(a, b, side) for a, b in zip(x.reshape(-1, x.shape[-1]), y.reshape(-1, y.shape[-1]))]
     return np.array(rows, np.int64).reshape(y.shape)

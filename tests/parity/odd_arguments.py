@@ -1,0 +1,305 @@
+"""Random arguments, plausible and odd, for every function and method that PyTorch has too.
+
+    call_of("topk", seed)   ->  Call("topk", {"input": "matrix", "k": "5", "dim": "-3"})
+
+What a parameter can be given follows from its name. Most of the time it is something sensible, sometimes not: another number
+of dimensions, dtype or type, none of an axis, an index that is out of range. The same seed gives the same calls.
+
+Used by test_odd_arguments.py; ``python -m tests.parity.odd_arguments [calls] [names]`` shows the differences at once.
+"""
+
+import inspect
+import itertools
+import random
+import sys
+import warnings
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+import minigrad as mg
+from tests.ops.test_bad_input import OTHERS, TENSORS, builtin, plain, same, values
+
+# ---- what a parameter can be ------------------------------------------------------------------------------------
+
+MORE = {
+    "cubes": lambda m: m.arange(24.0).reshape(2, 3, 4) / 7, "thin": lambda m: m.ones(2, 0), "one": lambda m: m.ones(1),
+    "sure": lambda m: m.tensor([[0.1, 0.9], [0.5, 0.25]]), "half": lambda m: m.tensor([1.5, -2.0], dtype=m.float16),
+    "uint8": lambda m: m.tensor([[3, 200], [0, 255]], dtype=m.uint8), "true": lambda m: m.tensor(True), "whole": lambda m: m.tensor(3),
+    "mask": lambda m: m.tensor([[True, False, True], [False, True, False]]), "nans": lambda m: m.tensor([[float("nan"), 1.0], [2.0, -float("inf")]]),
+    "columns": lambda m: m.tensor([[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]).t(), "spread": lambda m: m.ones(1, 3).expand(2, 3),
+    "complexes": lambda m: m.tensor([[1 + 2j, 3 - 1j], [0j, -2j]]),
+}
+ALL = TENSORS | MORE
+TENSOR = ALL | OTHERS
+GOOD = ["matrix", "square", "row", "cubes", "sure", "columns", "cube", "pair"]
+INDICES = {"zeros": lambda m: m.zeros(3, dtype=m.int64), "zero": lambda m: m.tensor(0), "plane": lambda m: m.tensor([[0, 1, 0]]),
+           "ones": lambda m: m.tensor([1, 0]), "far": TENSORS["far"], "negative": TENSORS["negative"], "int32": TENSORS["int32"],
+           "none": lambda m: m.zeros(0, dtype=m.int64), "float": TENSORS["row"], "bool": TENSORS["bool"], "None": OTHERS["None"],
+           "2": OTHERS["2"], "int": TENSORS["int"]}
+MASKS = {"mask": MORE["mask"], "bool": TENSORS["bool"], "true": MORE["true"], "row": TENSORS["row"], "uint8": MORE["uint8"],
+         "None": OTHERS["None"], "2": OTHERS["2"]}
+LISTS = {"matrices": lambda m: [m.ones(2, 3), m.arange(6.0).reshape(2, 3)], "rows": lambda m: (m.ones(3), m.tensor([1, 2, 3])),
+         "uneven": lambda m: [m.ones(2, 3), m.ones(2, 2)], "dims": lambda m: [m.ones(3), m.ones(1, 3)], "none": lambda m: [],
+         "0-d": lambda m: [m.tensor(1.0)] * 2, "None": lambda m: None, "numbers": lambda m: [1.0, 2.0], "one": lambda m: (m.ones(1, 2),),
+         "inside": lambda m: [m.ones(2), None], "2": lambda m: 2, "tensor": lambda m: m.ones(2, 3)}
+DIM = values(0, 1, -1, 0, 1, 2, -3, 7, None, "x", 1.5, True)
+DIMS = values(0, 1, -1, (0,), (0, 1), (-1, 0), (0, 0), (), (0, 9), None, "x", 1.5, [1])
+NUMBER = values(1, 2, 0.5, 0, -1, True, 1j, None, "x", float("nan"), float("inf"))
+COUNT = values(1, 2, 0, 1, 3, -1, 9, None, "x", 1.5, True)
+FLAG = values(True, False, True, False, None, "x", 1)
+SIZE = values((2, 3), (3,), (-1,), (6,), (), (0,), (1, 2, 3), (-1, -1), None, "x", 2, (1.5,))
+DTYPE = {"float64": lambda m: m.float64, "float32": lambda m: m.float32, "int64": lambda m: m.int64, "bool": lambda m: m.bool,
+         "complex64": lambda m: m.complex64, "None": lambda m: None, "str": lambda m: "float", "int": lambda m: int}
+REDUCTION = values("mean", "sum", "none", "x", None)
+TENSOR_NAMES = ("input other y x tensor tensor1 tensor2 mat mat1 mat2 vec vec1 vec2 batch1 batch2 x1 x2 src source end exponent weight values "
+                "real imag abs angle boundaries elements test_elements sorted_sequence tensor a b target bias input1 input2 "
+                "anchor positive negative var query key running_mean running_var append prepend ext_tensor pos_weight attn_mask "
+                "threshold_ weights sorter")
+POOLS = {
+    **dict.fromkeys(TENSOR_NAMES.split(), TENSOR), "index": INDICES, "indices": INDICES, "mask": MASKS, "condition": MASKS,
+    "tensors": LISTS, "matrices": LISTS,
+    **dict.fromkeys(("dim", "dim0", "dim1", "dim2", "axis0", "axis1", "start_dim", "end_dim", "destination_"), DIM),
+    **dict.fromkeys(("dims", "shifts", "repeats", "destination", "sizes_"), DIMS),
+    **dict.fromkeys(("alpha", "beta", "value", "min", "max", "dx", "fill_value", "p", "eps", "rtol", "atol", "nan", "posinf", "neginf",
+                     "maxnorm", "negative_slope", "lambd", "threshold", "min_val", "max_val", "margin", "delta", "momentum", "scale",
+                     "label_smoothing", "d", "q", "step", "steps", "start", "low", "high", "upper", "lower", "mean", "std"), NUMBER),
+    **dict.fromkeys(("n", "k", "chunks", "offset", "diagonal", "minlength", "bins", "decimals", "order", "groups", "num_classes", "r",
+                     "correction", "m", "length", "num_groups", "ignore_index", "padding_idx", "storage_offset", "indices_or_sections",
+                     "split_size_or_sections", "kernel_size", "stride", "padding", "dilation", "divisor_override", "size_", "output_size"),
+                    COUNT),
+    **dict.fromkeys(("keepdim", "descending", "stable", "sorted", "largest", "return_inverse", "return_counts", "accumulate", "right",
+                     "out_int32", "equal_nan", "unbiased", "include_self", "assume_unique", "invert", "with_replacement", "as_tuple",
+                     "ceil_mode", "full", "log_input", "log_target", "training", "inplace", "is_causal", "swap"), FLAG),
+    **dict.fromkeys(("size", "shape", "normalized_shape", "sizes"), SIZE),
+    "dtype": DTYPE, "reduction": REDUCTION, "rounding_mode": values("floor", "trunc", None, "x", 1),
+    "side": values("left", "right", "x", None), "interpolation": values("linear", "lower", "nearest", "x", None),
+    "indexing": values("ij", "xy", "x"), "reduce": values("sum", "prod", "mean", "amax", "x", None), "unbiased": FLAG,
+    "approximate": values("none", "tanh", "x"), "pad": values((1, 1), (0, 1, 1, 0), (1,), (-1, 0), (), None, "x", (1, 2, 3, 4, 5, 6)),
+    "mode": values("constant", "reflect", "replicate", "circular", "x"), "compute_mode": values("use_mm_for_euclid_dist", "x"),
+    "equation": values("ij->ji", "i", "ij,jk", "x->y"),
+}
+# Kept away from: random results, what is no computation, what the other library spells in another way on purpose.
+SKIPPED = {
+    "Generator", "Size", "Tensor", "backward", "data_ptr", "load", "save", "manual_seed", "seed", "initial_seed",
+    "get_rng_state", "set_rng_state", "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm",
+    "normal", "bernoulli", "multinomial", "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout",
+    "feature_alpha_dropout", "empty", "empty_like", "empty_strided", "new_empty", "resize_", "resize_as_", "set_", "uniform_",
+    "normal_", "bernoulli_", "set_printoptions", "set_num_threads", "get_num_threads", "set_default_dtype",
+    "get_default_dtype", "as_subclass", "register_hook", "register_post_accumulate_grad_hook", "retain_grad", "numpy",
+    "detach_", "is_inference", "compile", "device", "dtype", "finfo", "iinfo", "from_dlpack", "from_numpy", "frombuffer",
+    "is_tensor", "is_storage", "is_grad_enabled", "set_grad_enabled", "no_grad", "enable_grad", "inference_mode",
+    "is_inference_mode_enabled", "to", "cpu", "type", "type_as", "as_strided_", "requires_grad_", "show_config", "typename",
+    "memory_format", "new_tensor", "tensor", "as_tensor", "asarray", "promote_types", "result_type", "can_cast"}
+
+
+@dataclass
+class Call:
+    """One call: of the function `name` in a place ("", "Tensor" or "F"), the labels of its arguments, the first by position."""
+
+    place: str
+    name: str
+    arguments: dict
+    positional: int
+
+    def __str__(self):
+        prefix = {"": "", "Tensor": "Tensor.", "F": "F."}[self.place]
+        labels = [v if i < self.positional else f"{k}={v}" for i, (k, v) in enumerate(self.arguments.items())]
+        return f"{prefix}{self.name}({', '.join(labels)})"
+
+    def run(self, m):
+        """(result, error) on one library; of a method in place, what was written too."""
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            args = [POOLS[k][v](m) for k, v in list(self.arguments.items())[:self.positional]]
+            kwargs = {k: POOLS[k][v](m) for k, v in list(self.arguments.items())[self.positional:]}
+            try:
+                if self.place == "Tensor":
+                    return getattr(args[0], self.name)(*args[1:], **kwargs), None
+                return getattr(m.nn.functional if self.place == "F" else m, self.name)(*args, **kwargs), None
+            except Exception as error:
+                return None, error
+
+
+def subjects():
+    """(place, name) -> our signature, of all that both libraries have."""
+    found = {}
+    for place, ours, theirs in (("", mg, torch), ("Tensor", mg.Tensor, torch.Tensor), ("F", mg.nn.functional, torch.nn.functional)):
+        for name in sorted(dir(ours)):
+            thing = getattr(ours, name)
+            if name.startswith("_") or name in SKIPPED or inspect.isclass(thing) or not callable(thing) or not hasattr(theirs, name):
+                continue
+            if place == "F" and hasattr(mg, name) and name not in ("softmax", "log_softmax"):
+                continue
+            try:
+                parameters = list(inspect.signature(thing).parameters.values())
+            except (TypeError, ValueError):
+                continue
+            if place == "Tensor" and parameters[0].name == "self":
+                parameters[0] = parameters[0].replace(name="input")
+            if all(p.name in POOLS or p.default is not p.empty or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters) and parameters:
+                several = any(p.kind is p.VAR_POSITIONAL for p in parameters)       # whose other spelling is by keyword
+                found[place, name] = [p for p in parameters if p.name in POOLS and not (several and p.kind is p.KEYWORD_ONLY)]
+    return found
+
+
+def call_of(place, name, parameters, rng):
+    """A call with random arguments."""
+    odd = rng.random() < 0.5        # half of the calls are meant to be right
+    shape = rng.choice(GOOD)
+    arguments = {}
+    positional = 0
+    for i, p in enumerate(parameters):
+        if p.default is not p.empty and p.kind is not p.VAR_POSITIONAL and rng.random() > 0.35:
+            continue
+        if positional == len(arguments) == i and p.kind is not p.KEYWORD_ONLY and (p.default is p.empty or rng.random() < 0.5):
+            positional += 1
+        pool = POOLS[p.name]
+        if pool is TENSOR:
+            choice = rng.random()
+            label = shape if choice < 0.5 else rng.choice(GOOD if choice < 0.6 else list(ALL) if choice < 0.95 or not odd else list(OTHERS))
+            if place == "Tensor" and i == 0 and label not in ALL:
+                label = shape
+        else:
+            labels = list(pool)
+            label = rng.choice(labels if odd else labels[:max(3, len(labels) // 2)])
+        arguments[p.name] = label
+    return Call(place, name, arguments, positional)
+
+
+def calls(place, name, parameters, number):
+    """`number` calls, each once, the same ones every time."""
+    rng = random.Random(f"{place}.{name}")
+    found = {}
+    for _ in range(number):
+        call = call_of(place, name, parameters, rng)
+        found.setdefault(str(call), call)
+    return found.values()
+
+
+# ---- what differs ---------------------------------------------------------------------------------------------------
+
+
+def faults(call):
+    """The classes of the errors that torch raises when some of the arguments are put right: of several faults any may be named."""
+    found = set()
+    for kept in itertools.product((True, False), repeat=len(call.arguments)):
+        arguments = {k: v if keep else next(iter(POOLS[k])) for keep, (k, v) in zip(kept, call.arguments.items())}
+        error = replace(call, arguments=arguments).run(torch)[1]
+        if error is not None:
+            found.add(builtin(error))
+    return found
+
+
+def difference(call):
+    """What minigrad does otherwise than PyTorch, or None: (kind, text)."""
+    theirs, their_error = call.run(torch)
+    ours, our_error = call.run(mg)
+    if our_error is not None and "MG-E" not in str(our_error) and type(our_error) is not TypeError and (
+            their_error is None or (not isinstance(our_error, type(their_error)) and "expected a non-empty list" not in str(our_error))):
+        return "crash", f"{type(our_error).__name__}: {str(our_error)[:120]}; torch: {their_error!r:.110}"
+    if their_error is not None:
+        if our_error is None:
+            if isinstance(their_error, NotImplementedError):
+                return None         # NumPy has more kernels
+            return "accepted", f"{plain(ours)!r:.60}, torch: {type(their_error).__name__}: {str(their_error)[:130]}"
+        if builtin(our_error) != builtin(their_error) and builtin(our_error) not in faults(call):
+            return "class", f"{our_error!r:.110}, torch: {their_error!r:.130}"
+        return None
+    if our_error is not None:
+        return "refused", f"{type(our_error).__name__}: {str(our_error)[:130]!r}, torch: {theirs!r:.70}"
+    if "half" in call.arguments.values():       # NumPy has no complex half, and PyTorch rounds sums of halves in another way
+        return None
+    if not same(plain(ours), plain(theirs)):
+        return "values", f"{plain(ours)!r:.110}, torch: {plain(theirs)!r:.110}"
+    return None
+
+
+def excused(call, kind, text, ours, theirs):
+    """Why minigrad may differ here, or None."""
+    name, given = call.name, call.arguments
+    values = set(given.values())
+    if kind == "class":
+        if "MG-E" not in str(ours):
+            return None
+        if isinstance(theirs, (AttributeError, ZeroDivisionError)):
+            return "torch stumbles where we say what is wrong"
+        if isinstance(theirs, TypeError):
+            return "we look at the values of some arguments before the types of others, or take one for which torch has another spelling"
+        return CLASSES.get(name)
+    if kind == "accepted" and "view size is not compatible" in text:
+        return "torch needs contiguous operands, and does not say so"
+    if kind == "values" and name.startswith(("pow", "float_power")) and any("complex" in v for v in values):
+        return "0 to a complex power"
+    if kind in ("accepted", "values") and values & {"nan", "inf", "nans", "half", "1j"}:
+        return "what becomes of nan and inf depends on the order of operations, and halves are rounded"
+    if kind == "refused" and "spread" in values:
+        return "a write into an expanded tensor is an error in all ops, not in most of them"
+    if "keepdim" in given and isinstance(theirs, TypeError) and ("dim" not in given or given["dim"] == "None"):
+        return "keepdim may be given without dim"
+    if isinstance(theirs, TypeError) and given.get("dim") == "None":
+        return "dim=None means all dimensions everywhere"
+    return DIFFERENT.get((kind, name)) or DIFFERENT.get((kind, name.removesuffix("_")))
+
+
+CLASSES = {
+    **dict.fromkeys(("baddbmm", "baddbmm_"), "torch names a dimension that is not there, we the number of dimensions"),
+    **dict.fromkeys(("avg_pool2d", "cross_entropy", "nll_loss", "rms_norm", "gaussian_nll_loss", "normalize", "trapezoid", "trapz",
+                     "poisson_nll_loss", "margin_ranking_loss", "quantile", "group_norm", "softshrink", "huber_loss", "mse_loss",
+                     "binary_cross_entropy", "instance_norm", "histc"), "another fault is named first"),
+    **dict.fromkeys(("index_add", "index_add_", "index_copy", "index_copy_", "index_fill_"),
+                    "torch has one class for an index that is out of range here, and another there"),
+    **dict.fromkeys(("index_fill", "index_select"), "torch asks for memory that is not there"),
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "remainder"), "the first operand has to be a tensor"),
+}
+DIFFERENT = {
+    ("refused", "addr"): "the dtypes have to agree, as in all products", ("refused", "lerp"): "the dtypes have to agree",
+    ("refused", "remainder"): "the first operand has to be a tensor", ("refused", "floor_divide"): "the first operand has to be a tensor",
+    **dict.fromkeys([("refused", n) for n in ("gather", "scatter", "scatter_add", "scatter_reduce")],
+                    "torch takes an empty index of any shape"),
+    **dict.fromkeys([("refused", n) for n in ("cummax", "cummin", "diff", "batch_norm")], "torch does not look if there is nothing to do"),
+    ("refused", "take_along_dim"): "torch reads what lies behind the tensor", ("refused", "where"): "a condition is a bool",
+    ("refused", "matrix_power"): "an inverse is another matter", ("refused", "view_as_complex"): "NumPy has no complex half",
+    **dict.fromkeys([("refused", n) for n in ("huber_loss", "smooth_l1_loss")], "bools cannot be subtracted"),
+    ("refused", "logcumsumexp"): "not for complex numbers",
+    ("refused", "histc"): "a limit is a number",
+    **dict.fromkeys([("refused", n) for n in ("trapezoid", "trapz", "cumulative_trapezoid")], "x has a dimension"),
+    ("values", "put"): "which of several wins",
+    ("refused", "index_fill"): "a 0-d tensor has no slices", ("refused", "kthvalue"): "bools have no order",
+    ("accepted", "arange"): "arange() is empty", **dict.fromkeys([("accepted", n) for n in ("flip", "permute", "tile", "broadcast_to", "reshape",
+        "squeeze", "chain_matmul", "broadcast_tensors", "tensordot", "movedim", "argsort", "sort")],
+        "our function takes what the method, or its twin, takes too"),
+    **dict.fromkeys([("accepted", n) for n in ("std", "var", "std_mean", "var_mean")], "unbiased=None is as good as none"),
+    ("accepted", "cumsum"): "in place the result is converted", ("accepted", "cumprod"): "in place the result is converted",
+    **dict.fromkeys([("accepted", n) for n in ("kron", "cross", "prelu", "huber_loss", "binary_cross_entropy", "kl_div", "cosine_similarity")],
+                    "dtypes are promoted where torch has no kernel"),
+    **dict.fromkeys([("accepted", n) for n in ("softmax", "celu", "elu", "hardtanh", "threshold", "softshrink", "addcdiv", "logit", "avg_pool2d",
+                                               "max_pool2d", "cdist", "logsumexp", "isin", "cumulative_trapezoid", "take_along_dim", "addcmul")],
+                    "more is possible"),
+    ("values", "logit"): "limits that are the wrong way round", ("values", "clamp"): "a limit that no number reaches is none",
+    ("values", "clip"): "a limit that no number reaches is none", ("values", "kthvalue"): "which of equal elements",
+    ("values", "polygamma"): "poles", ("values", "unique_consecutive"): "torch returns no counts, but something in their place",
+    ("values", "group_norm"): "rounding", ("values", "mode"): "which of equal elements",
+}
+
+
+def main(number=60, *names):
+    counts = Counter()
+    for (place, name), parameters in subjects().items():
+        if names and name not in names:
+            continue
+        for call in calls(place, name, parameters, int(number)):
+            found = difference(call)
+            counts["calls"] += 1
+            if found:
+                why = excused(call, *found, call.run(mg)[1], call.run(torch)[1])
+                counts["excused" if why else found[0]] += 1
+                if not why:
+                    print(f"{found[0]:9}{call}: {found[1]}".replace("\n", " "))
+    print(counts)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,121 @@
+"""The table of all ops: ``python -m tools.op_table [--markdown | --kernels | --json]``.
+
+    op   forward            vjp    jvp      double backward  in place  CPU kernels  dtypes
+    mul  z = x y            x, y   derived  yes              mul_      mul (C)      all
+    cat  z = the tensors …  xs     written  linear           -         cat          all
+
+A row for each entry of the registry. What it says comes from the rules and from a run of the test cases (``op_facts.py``); nothing
+is written by hand.
+
+    double backward   yes        the vjp depends on the operands; its derivative is checked by gradgradcheck
+                      linear     the vjp does not depend on them: its derivative is the op once more
+                      in formulas   an op that only the vjps of others use; gradgradcheck of those checks its own
+    CPU kernels       the kernels of ``kernels/contract.py`` that the forward may call, those with a C loop marked; the others are
+                      NumPy. A device has an op if it has these (``--kernels`` lists them, and what each kernel is used by).
+    dtypes            those the op has run with
+
+The table for the documentation is Markdown, as MyST reads it.
+"""
+
+import argparse
+import json
+import sys
+
+from minigrad.kernels.contract import CONTRACT
+from tools.op_facts import DTYPES, facts, in_c, kernels_named, our_ops
+
+__all__ = ["COLUMNS", "coverage", "every_case", "main", "markdown", "rows"]
+
+COLUMNS = ("op", "forward", "vjp", "jvp", "double backward", "in place", "CPU kernels", "dtypes")
+GROUPS = {"bool": ("bool",), "int": ("uint8", "int8", "int16", "int32", "int64"), "float": ("float16", "float32", "float64"),
+          "complex": ("complex64", "complex128")}
+
+
+def every_case():
+    """All cases of the tests, those of the table of methods in place included."""
+    from tests.core import test_inplace_table as table
+    from tests.ops import cases
+
+    def run(m, x, y, name):
+        return table.CASES[name](m, getattr(x * 1, name.split()[0]), y)
+
+    in_place = [cases.Case(name, lambda m, x, y, name=name: run(m, x, y, name), ((2, 3), (2, 3)), "positive", derivative=False)
+                for name in table.CASES]
+    return [*cases.CASES, *cases.COMPLEX, *cases.PLAIN, *cases.OURS, *in_place]
+
+
+def rows(found=None):
+    """The table, a dict of texts for each op."""
+    found = found or facts(every_case())
+    return [{"op": fact.name, "forward": fact.formula, "vjp": ", ".join(fact.vjp) or "none", "jvp": fact.jvp,
+             "double backward": fact.double, "in place": ", ".join(sorted(fact.in_place)) or "-",
+             "CPU kernels": ", ".join(f"{k} (C)" if k in in_c() else k for k in sorted(fact.kernels)) or "-",
+             "dtypes": dtypes(fact.dtypes)} for fact in found.values()]
+
+
+def dtypes(names):
+    """Dtypes in few words: those of one kind together, if all of them are there."""
+    if set(DTYPES) <= set(names):
+        return "all"
+    parts = []
+    for group, members in GROUPS.items():
+        there = [name for name in members if name in names]
+        parts += [group] if len(there) == len(members) else there
+    return ", ".join(parts)
+
+
+def coverage(available=frozenset(CONTRACT)):
+    """op name -> the kernels that a device with the kernels `available` lacks for it: empty where it has the op."""
+    return {name: kernels_named(op) - set(available) for name, op in our_ops().items()}
+
+
+def used_by(found):
+    """kernel name -> the ops whose forward may call it."""
+    return {kernel: [fact.name for fact in found.values() if kernel in fact.kernels] for kernel in CONTRACT}
+
+
+def markdown(table):
+    """The table in Markdown."""
+    def cells(texts):
+        return "| " + " | ".join(text.replace("|", r"\|") for text in texts) + " |"
+
+    lines = [cells(COLUMNS), cells(["---"] * len(COLUMNS))]
+    lines += [cells([f"`{row['op']}`", *[row[column] for column in COLUMNS[1:]]]) for row in table]
+    return "\n".join(lines) + "\n"
+
+
+def printed(columns, table, title):
+    """A table in the terminal."""
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(*columns, title=title, row_styles=("", "dim"))
+    for row in table:
+        shown.add_row(*row)
+    Console(width=None if sys.stdout.isatty() else 200, markup=False).print(shown)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m tools.op_table", description="The table of all ops.")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--markdown", action="store_true", help="for the documentation")
+    form.add_argument("--json", action="store_true", help="for programs")
+    form.add_argument("--kernels", action="store_true", help="for whoever writes a device: each kernel, and the ops that call it")
+    chosen = parser.parse_args(arguments)
+    found = facts(every_case())
+    if chosen.kernels:
+        printed(("kernel", "arguments", "C", "ops"),
+                [(k, CONTRACT[k][0], "C" if k in in_c() else "", ", ".join(ops) or "-") for k, ops in used_by(found).items()],
+                f"{len(CONTRACT)} kernels")
+        return
+    table = rows(found)
+    if chosen.json:
+        print(json.dumps(table, indent=1, ensure_ascii=False))
+    elif chosen.markdown:
+        print(markdown(table), end="")
+    else:
+        printed(COLUMNS, [[row[column] for column in COLUMNS] for row in table], f"{len(table)} ops")
+
+
+if __name__ == "__main__":
+    main()
