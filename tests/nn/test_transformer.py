@@ -388,8 +388,7 @@ def test_mistakes_are_torchs(call, error, words, torch):
 def test_errors_of_parts_that_are_missing():
     """What PyTorch says in other words, or not at all."""
     x = mg.ones(2, 1, 4)
-    for parts, words in (({"use_separate_proj_weight": True}, "q_proj_weight is None"), ({}, "in_proj_weight is None"),
-                         ({"static_k": mg.ones(3, 2, 2)}, r"expecting static_k.size\(0\) of 2, but got 3")):
+    for weight, parts, words in ((None, {"use_separate_proj_weight": True}, "q_proj_weight is None"), (None, {}, "in_proj_weight is None"),
+                                 (mg.ones(12, 4), {"static_k": mg.ones(3, 2, 2)}, r"expecting static_k.size\(0\) of 2, but got 3")):
         with pytest.raises(AssertionError, match=words):
-            F.multi_head_attention_forward(x, x, x, 4, 2, mg.ones(12, 4) if "static_k" in parts else None, None, None, None, False, 0.0,
-                                           mg.eye(4), None, **parts)
+            F.multi_head_attention_forward(x, x, x, 4, 2, weight, None, None, None, False, 0.0, mg.eye(4), None, **parts)
