@@ -1,7 +1,7 @@
 """Adagrad. Mirrors ``torch/optim/adagrad.py``."""
 
 from minigrad.creation import full_like
-from minigrad.optim.optimizer import Optimizer, check, check_options
+from minigrad.optim.optimizer import Optimizer, check, check_options, decayed
 
 __all__ = ["Adagrad"]
 
@@ -57,8 +57,6 @@ class Adagrad(Optimizer):
     def update(self, param, grad, group, state):
         rate = float(group["lr"]) / (1 + state["step"] * group["lr_decay"])
         state["step"] += 1
-        grad = -grad if group["maximize"] else grad
-        if group["weight_decay"]:
-            grad = grad + group["weight_decay"] * param
+        grad = decayed(param, grad, group)
         total = state["sum"].addcmul_(grad, grad)
         param.addcdiv_(grad, total.sqrt().add_(group["eps"]), value=-rate)

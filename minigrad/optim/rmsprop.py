@@ -1,7 +1,7 @@
 """RMSprop. Mirrors ``torch/optim/rmsprop.py``."""
 
 from minigrad.creation import zeros_like
-from minigrad.optim.optimizer import Optimizer, check, check_options
+from minigrad.optim.optimizer import Optimizer, check, check_options, decayed
 
 __all__ = ["RMSprop"]
 
@@ -54,9 +54,7 @@ class RMSprop(Optimizer):
             if group["centered"]:
                 state["grad_avg"] = zeros_like(param)
         state["step"] += 1
-        grad = -grad if group["maximize"] else grad
-        if group["weight_decay"]:
-            grad = grad + group["weight_decay"] * param
+        grad = decayed(param, grad, group)
         square = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
         if group["centered"]:
             mean = state["grad_avg"].mul_(alpha).add_(grad, alpha=1 - alpha)

@@ -5,6 +5,8 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import minigrad as mg
 from minigrad import nn
@@ -142,6 +144,23 @@ def test_masks_of_two_types_warn(torch):
         layer, x = m.nn.MultiheadAttention(4, 2), m.ones(2, 3, 4)
         with pytest.warns(UserWarning, match="Support for mismatched key_padding_mask and attn_mask is deprecated"):
             layer(x, x, x, key_padding_mask=m.ones(3, 2, dtype=m.bool), attn_mask=m.zeros(2, 2))
+
+
+@settings(max_examples=40, deadline=None)
+@given(sizes=st.tuples(*[st.integers(1, 4)] * 5), bias=st.booleans(), more=st.booleans(), zero=st.booleans(), batch_first=st.booleans(),
+       need_weights=st.booleans(), seed=st.integers(0, 99))
+def test_any_size_is_torchs(sizes, bias, more, zero, batch_first, need_weights, seed):
+    """With masks that forbid at random, but never the first key."""
+    torch = pytest.importorskip("torch")
+    length, source, batch, heads, size = sizes
+    rng = np.random.default_rng(seed)
+    mask, ignored = rng.random((length, source)) > 0.6, rng.random((batch, source)) > 0.6
+    mask[:, 0] = ignored[:, 0] = False
+    arrays = [rng.standard_normal((batch, n, heads * size) if batch_first else (n, batch, heads * size)) for n in (length, source, source)]
+    options = {"attn_mask": mask, "key_padding_mask": ignored, "need_weights": need_weights}
+    layers = [fill(m, m.nn.MultiheadAttention(heads * size, heads, bias=bias, add_bias_kv=more, add_zero_attn=zero, batch_first=batch_first,
+                                              dtype=m.float64)) for m in (mg, torch)]
+    compare(*[outcome(m, layer, arrays, options, second=False) for m, layer in zip((mg, torch), layers)])
 
 
 def test_a_mask_that_is_learnt(torch):
@@ -369,8 +388,7 @@ def test_mistakes_are_torchs(call, error, words, torch):
 def test_errors_of_parts_that_are_missing():
     """What PyTorch says in other words, or not at all."""
     x = mg.ones(2, 1, 4)
-    for given, words in (({"use_separate_proj_weight": True}, "q_proj_weight is None"), ({}, "in_proj_weight is None"),
-                         ({"static_k": mg.ones(3, 2, 2)}, r"expecting static_k.size\(0\) of 2, but got 3")):
+    for weight, parts, words in ((None, {"use_separate_proj_weight": True}, "q_proj_weight is None"), (None, {}, "in_proj_weight is None"),
+                                 (mg.ones(12, 4), {"static_k": mg.ones(3, 2, 2)}, r"expecting static_k.size\(0\) of 2, but got 3")):
         with pytest.raises(AssertionError, match=words):
-            F.multi_head_attention_forward(x, x, x, 4, 2, mg.ones(12, 4) if "static_k" in given else None, None, None, None, False, 0.0,
-                                           mg.eye(4), None, **given)
+            F.multi_head_attention_forward(x, x, x, 4, 2, weight, None, None, None, False, 0.0, mg.eye(4), None, **parts)
