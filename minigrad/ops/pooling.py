@@ -32,6 +32,7 @@ class MaxPool2d(Op):
 
     inputs = 1
     outputs = ("z", "indices")
+    torch_names = {"x": "self", "z": "result0", "indices": "result1"}
 
     def forward(k, x, places):
         return k.max_pool(x, places)
