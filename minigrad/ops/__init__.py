@@ -108,14 +108,16 @@ __all__ = [name for module in (
     joining, limits, masking, matrix, norms, pointwise, predicates, products, reduction, repeating, reshaping, rounding, running,
     scans, scattering, searching, selection, sorting, special, stacking, strided, summaries, taking, trigonometry, views,
     xlogys) for name in module.__all__]
-# Those of neural networks that PyTorch has there too.
-NETWORKS = [*convolution.__all__, "adaptive_avg_pool1d", "avg_pool1d", "channel_shuffle", "max_pool1d", "max_pool2d", "max_pool3d",
-            "pixel_shuffle", "pixel_unshuffle"]
-__all__ += [*NETWORKS, "log_softmax", "softmax"]
+__all__ += [*convolution.__all__, "log_softmax", "softmax"]
 
 # What PyTorch has as a function only, or `Tensor` has in its own file.
-FUNCTIONS = {*NETWORKS, "bucketize", "combinations", "imag", "is_complex", "is_floating_point", "linear", "numel",
+FUNCTIONS = {*convolution.__all__, "bucketize", "combinations", "imag", "is_complex", "is_floating_point", "linear", "numel",
              "real", "rsub", "std_mean", "var_mean", "view_as_complex", "view_as_real"}
+# Of those for neural networks, what PyTorch has as ``torch.f`` too.
+NETWORKS = ("adaptive_avg_pool1d", "avg_pool1d", "channel_shuffle", "max_pool1d", "max_pool2d", "max_pool3d", "pixel_shuffle",
+            "pixel_unshuffle")
+__all__ += NETWORKS
+FUNCTIONS |= {*NETWORKS}
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).
 METHODS = {name: globals()[name] for name in __all__
            if next(iter(signature(globals()[name]).parameters)) in ("input", "tensor") and name not in FUNCTIONS}
