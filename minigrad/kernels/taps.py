@@ -94,7 +94,7 @@ def averages(length, size, stride, padding, ceil_mode, count_include_pad, weight
 
 def windows_in(length, count):
     """(first, stop) of `count` windows that cover `length` numbers."""
-    i = np.arange(count)
+    i = np.arange(count, dtype=np.int64)
     return i * length // max(count, 1), -(-(i + 1) * length // max(count, 1))
 
 

@@ -70,7 +70,10 @@ from minigrad.ops import (
 )
 from minigrad.ops.base import REGISTRY
 from minigrad.ops.pairs import IN_PLACE
+from minigrad.ops.averaging import adaptive_avg_pool1d, avg_pool1d
 from minigrad.ops.convolution import *
+from minigrad.ops.pooling import max_pool1d, max_pool2d, max_pool3d
+from minigrad.ops.unfolding import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from minigrad.ops.arithmetic import *
 from minigrad.ops.brackets import *
 from minigrad.ops.comparison import *
@@ -128,6 +131,11 @@ __all__ += [*convolution.__all__, "log_softmax", "softmax"]
 # What PyTorch has as a function only, or `Tensor` has in its own file.
 FUNCTIONS = {*convolution.__all__, "bucketize", "combinations", "imag", "is_complex", "is_floating_point", "linear", "numel",
              "real", "rsub", "std_mean", "var_mean", "view_as_complex", "view_as_real"}
+# Of those for neural networks, what PyTorch has as ``torch.f`` too.
+NETWORKS = ("adaptive_avg_pool1d", "avg_pool1d", "channel_shuffle", "max_pool1d", "max_pool2d", "max_pool3d", "pixel_shuffle",
+            "pixel_unshuffle")
+__all__ += NETWORKS
+FUNCTIONS |= {*NETWORKS}
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).
 METHODS = {name: globals()[name] for name in __all__
            if next(iter(signature(globals()[name]).parameters)) in ("input", "tensor") and name not in FUNCTIONS}

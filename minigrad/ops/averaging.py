@@ -189,7 +189,7 @@ def adaptive_avg_pool2d(input, output_size):
 
     Args:
         input (Tensor): (N, C, H, W) or (C, H, W)
-        output_size (int or pair): (OH, OW); None stands for the size that there is. Window i of n over length L goes from
+        output_size (int or pair): (OH, OW); None in a pair stands for the size that there is. Window i of n over length L goes from
             ⌊i L / n⌋ to ⌈(i + 1) L / n⌉.
 
     Mirrors ``torch.nn.functional.adaptive_avg_pool2d``.

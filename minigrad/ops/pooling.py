@@ -32,6 +32,7 @@ class MaxPool2d(Op):
 
     inputs = 1
     outputs = ("z", "indices")
+    torch_names = {"x": "self", "z": "result0", "indices": "result1"}
 
     def forward(k, x, places):
         return k.max_pool(x, places)
@@ -163,11 +164,11 @@ def max_pool(function, n, rule, input, kernel_size, stride, padding, dilation, c
 def target_sizes(function, input, n, output_size):
     """`output_size` of an adaptive pooling, with None replaced by the size that there is."""
     tensor_argument(function, input)
+    if not isinstance(output_size, (tuple, list)):
+        output_size = (integer(output_size, "output_size", function, "tuple of ints"),) * n
     if input.ndim not in (n + 1, n + 2):
         wanted = "2 to 3 dimensions" if n == 1 else f"{n + 1}D or {n + 2}D tensor"
         raise ShapeError("MG-E210", f"{function}(): Expected {wanted}, but got {list(input.shape)}")
-    if not isinstance(output_size, (tuple, list)):
-        output_size = (output_size,) * n
     if len(output_size) != n:
         raise ShapeError("MG-E210", f"{function}(): argument 'output_size' must be {n} (should contain one int per dimension), "
                          f"but got {len(output_size)}")
@@ -310,7 +311,7 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
 
     Args:
         input (Tensor): (N, C, H, W) or (C, H, W)
-        output_size (int or pair): (OH, OW); None stands for the size that there is. Window i of n over length L goes from
+        output_size (int or pair): (OH, OW); None in a pair stands for the size that there is. Window i of n over length L goes from
             ⌊i L / n⌋ to ⌈(i + 1) L / n⌉.
         return_indices (bool): return also where in its plane each was found (int64).
 

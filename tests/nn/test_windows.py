@@ -212,6 +212,22 @@ def test_old_names_warn(name):
         assert getattr(F, name)(mg.ones(1, 1, 2, 2), 4).shape == (1, 1, 4, 4)
 
 
+def test_saved_values_are_called_as_in_torch(torch):
+    for m in (mg, torch):
+        x, w = m.tensor(numbers(1, 1, 4, 4), requires_grad=True), m.tensor(numbers(1, 1, 2, 2), requires_grad=True)
+        z, index = m.nn.functional.max_pool2d(x, 2, return_indices=True)
+        assert z.grad_fn._saved_result1.tolist() == index.tolist()
+        for node in (m.nn.functional.conv2d(x, w).grad_fn, m.nn.functional.conv_transpose2d(x, w).grad_fn):
+            assert node.name() == "ConvolutionBackward0"
+            assert node._saved_input is x and node._saved_weight is w
+
+
+def test_a_sum_over_no_channels_is_the_bias():
+    """(PyTorch returns as many channels as came in: none.)"""
+    z = F.conv1d(mg.ones(1, 0, 3), mg.ones(2, 0, 2), mg.tensor([1.0, 2.0]))
+    assert z.tolist() == [[[1, 1], [2, 2]]]
+
+
 def test_pooling_layers_return_indices(torch):
     for m in (mg, torch):
         x = m.tensor([[[1.0, 5.0, 2.0, 0.0]]])

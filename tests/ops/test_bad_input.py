@@ -175,6 +175,19 @@ calls("max_pool2d options", lambda m, s, p, d: m.nn.functional.max_pool2d(m.ones
 calls("avg_pool2d options", lambda m, s, p, d: m.nn.functional.avg_pool2d(m.ones(1, 1, 5, 5), 2, s, p, divisor_override=d), WINDOW,
       WINDOW,
       values(None, 1, 3, 0))
+calls("conv_transpose2d", lambda m, x, w: m.nn.functional.conv_transpose2d(x, w), PLANES, WEIGHTS)
+calls("conv_transpose2d options", lambda m, s, p, o, g: m.nn.functional.conv_transpose2d(m.ones(1, 2, 4, 4), m.ones(2, 1, 2, 2), None, s, p, o, g),
+      values(1, 0, (1, 2), "x", 1.5), values(0, 1, -1, "same", (1, 0, 1), 9), values(0, 1, -1, 1.5), values(2, 1, 0, -1, 3))
+IMAGES = {key: make for key, make in PLANES.items() if key not in ("two", "five")}
+calls("adaptive_avg_pool2d", lambda m, x, k: m.nn.functional.adaptive_avg_pool2d(x, k), IMAGES, WINDOW)
+calls("adaptive_max_pool2d", lambda m, x, k: m.nn.functional.adaptive_max_pool2d(x, k), PLANES, WINDOW)
+calls("unfold image", lambda m, x, k: m.nn.functional.unfold(x, k), PLANES, WINDOW)
+calls("unfold image options", lambda m, d, p, s: m.nn.functional.unfold(m.ones(1, 1, 5, 5), 2, d, p, s), WINDOW, WINDOW, WINDOW)
+calls("interpolate", lambda m, x, k, mode: m.nn.functional.interpolate(x, k, mode=mode), PLANES, WINDOW,
+      values("nearest", "linear", "bilinear", "area", "x"))
+calls("interpolate factor", lambda m, x, f: m.nn.functional.interpolate(x, scale_factor=f), PLANES, values(2, 0.5, 0, -1, (2, 1.5), (2,), "x", None))
+calls("pixel_shuffle", lambda m, x, r: m.nn.functional.pixel_shuffle(x, r), PLANES, values(1, 2, 0, -1, 1.5, None, "x"))
+calls("channel_shuffle", lambda m, x, n: m.nn.functional.channel_shuffle(x, n), PLANES, values(1, 2, 0, -1, 1.5, None, "x"))
 calls("dropout", lambda m, x, p: m.nn.functional.dropout(x, p, False), OPERANDS, values(0.5, 0, 1, -0.1, 1.5, None, "x"))
 calls("dropout all", lambda m, x: m.nn.functional.dropout(x, 1.0), TENSORS)
 
@@ -267,7 +280,9 @@ def excused(name, combination, ours, our_error, theirs, their_error):
     if name in ("conv2d", "softmax dtype", "log_softmax dtype") and combination[0] in ("no batch", "no rows"):
         return "torch looks at the dtype only if there is something to compute"
     if name == "avg_pool2d" and "whole" in combination:
-        return "torch divides integers by integers"
+        return "torch divides integers by integers, we take no mean of them"
+    if name in ("adaptive_avg_pool2d", "interpolate") and combination[:2] == ("whole", "0"):
+        return "torch looks at the dtype only if there is something to compute"
     if name == "avg_pool2d" and "two" in combination:
         return "torch looks for the channels first"
     if name == "Tensor.__format__":
