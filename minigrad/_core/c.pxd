@@ -28,6 +28,23 @@ cdef extern from *:
         return PyArray_ISNBO(d->byteorder) ? d->type_num : -1;
     }
 
+    /* A number that arrays of one shape and type of elements have in common, and few others. */
+    static inline Py_ssize_t mg_shape_key(PyObject *array) {
+        PyArrayObject_fields *a = (PyArrayObject_fields *)array;
+        Py_ssize_t key = a->descr->type_num + 37 * a->nd;
+        for (int i = 0; i < a->nd; i++) key = key * 31 + a->dimensions[i];
+        return key;
+    }
+
+    /* Whether an array of NumPy's has this shape, a tuple of ints. */
+    static inline int mg_has_shape(PyObject *array, PyObject *shape) {
+        PyArrayObject_fields *a = (PyArrayObject_fields *)array;
+        if (a->nd != PyTuple_GET_SIZE(shape)) return 0;
+        for (int i = 0; i < a->nd; i++)
+            if (a->dimensions[i] != PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i))) return 0;
+        return 1;
+    }
+
     /* Whether an array of NumPy's may be written to and lies in memory without gaps, row by row. */
     static inline int mg_row_by_row(PyObject *array) {
         return PyArray_CHKFLAGS((PyArrayObject *)array, NPY_ARRAY_CARRAY);
@@ -49,6 +66,8 @@ cdef extern from *:
     Py_ssize_t references "mg_references"(object o)
     unsigned long long thread_id "mg_thread_id"()
     int type_number "mg_type_number"(object array)
+    Py_ssize_t shape_key "mg_shape_key"(object array)
+    bint has_shape "mg_has_shape"(object array, tuple shape)
     bint row_by_row "mg_row_by_row"(object array)
     void inherit_arithmetic "mg_inherit_arithmetic"(type sub, type base)
     object allocate "mg_allocate"(type base, object cls, object empty)

@@ -7,8 +7,8 @@ answer to each, only slower.
 import sys
 import threading
 
-__all__ = ["allocate", "check_signals", "inherit_arithmetic", "references", "row_by_row", "thread_id", "type_number",
-           "values"]
+__all__ = ["allocate", "check_signals", "has_shape", "inherit_arithmetic", "references", "row_by_row", "shape_key", "thread_id",
+           "type_number", "values"]
 
 
 def thread_id():
@@ -45,6 +45,16 @@ def values(d):
 def type_number(array):
     """NumPy's number for the type of an array's elements; -1 if their bytes are swapped."""
     return array.dtype.num if array.dtype.isnative else -1
+
+
+def shape_key(array):
+    """A number that arrays of one shape and type of elements have in common, and few others."""
+    return hash((array.shape, array.dtype.num))
+
+
+def has_shape(array, shape):
+    """Whether `array` has this shape."""
+    return array.shape == shape
 
 
 def row_by_row(array):

@@ -1,4 +1,4 @@
-from minigrad._core.c cimport type_number
+from minigrad._core.c cimport has_shape, shape_key, type_number
 
 cdef class DType:
     cdef readonly str name
@@ -17,6 +17,7 @@ cdef class Backend:
     cdef readonly list table
     cdef readonly object recycle
     cdef readonly list metas
+    cdef readonly list recent
 
 cdef class Device:
     cdef readonly str type

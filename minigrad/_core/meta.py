@@ -19,7 +19,7 @@ import cython
 import numpy as np
 
 if not cython.compiled:
-    from minigrad._core.c import type_number
+    from minigrad._core.c import has_shape, shape_key, type_number
 
 __all__ = ["BOOL", "COMPLEX", "CPU", "DTYPES", "FLOAT", "INTEGER", "Backend", "DType", "Device", "Meta", "Size",
            "dtype_of", "dtype_of_numpy", "make_meta",
@@ -31,6 +31,7 @@ BOOL, INTEGER, FLOAT, COMPLEX = range(4)
 # More shapes than this in one table and we start it afresh: a program with ever new shapes must not
 # grow without bound, and a lost record costs one comparison by value.
 MOST_SHAPES = 4096
+RECENT = cython.declare(cython.Py_ssize_t, 256)     # a power of two
 
 
 class Size(tuple):
@@ -179,6 +180,7 @@ class Backend:
         self.table = []
         self.recycle = None         # called with an array that no tensor needs any more, or None
         self.metas = [{} for _ in DTYPES]
+        self.recent = [None] * RECENT       # see meta_of
 
     def use(self, kernels):
         """Run on `kernels` (see ``kernels/contract.py``) from now on; return those used until now."""
@@ -259,8 +261,23 @@ def make_meta(shape, dtype, device):
 
 
 def meta_of(array, device):
-    """The record that describes `array`, which lives on `device`."""
-    return make_meta(array.shape, dtype_of(array), device)
+    """The record that describes `array`, which lives on `device`.
+
+    A few that were asked for of late stand in a list, where they are found without making a tuple of the shape.
+    """
+    if type(array) is not ndarray:
+        return make_meta(array.shape, dtype_of(array), device)
+    dtype: DType = dtype_of(array)
+    recent: list = device.backend.recent
+    at: cython.Py_ssize_t = shape_key(array) & (RECENT - 1)
+    found = recent[at]
+    if found is not None:
+        meta = cython.cast(Meta, found)
+        if meta.dtype is dtype and meta.device is device and has_shape(array, meta.shape):
+            return meta
+    made: Meta = make_meta(array.shape, dtype, device)
+    recent[at] = made
+    return made
 
 
 CPU = Device("cpu", None, Backend("cpu"))

@@ -63,7 +63,7 @@ def full(shape, value, dtype):
     return z
 
 
-def copy(x):
+cpdef ndarray copy(ndarray x):
     cdef ndarray a = <ndarray>x, z
     cdef int type_ = typenum(a)
     if size(a) > SMALL or not (type_ == NPY_FLOAT32 or type_ == NPY_FLOAT64) or not has_flags(a, PLAIN):

@@ -2,6 +2,7 @@
 """Sums, softmax and layer normalisation over contiguous memory. The loops over rows are in rows.h."""
 
 from minigrad.kernels.cpu.common cimport *
+from minigrad.kernels.cpu.layout cimport copy
 from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels import numpy_ref
 
@@ -61,6 +62,9 @@ def sum(x, reduced, keepdim):
     cdef ndarray a, z
     cdef npy_intp d[64]
     cdef Py_ssize_t outer = 1, n = 1, inner = 1
+    if kind < 0 and type(x) is ndarray and 0 < size(<ndarray>x) <= SMALL:     # a copy costs less than NumPy's preparations
+        x = copy(x)
+        kind = easy(x)
     if kind < 0 or n_reduced == 0:
         return numpy_ref.sum(x, reduced, keepdim)
     a = <ndarray>x

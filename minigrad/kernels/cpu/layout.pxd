@@ -1,0 +1,3 @@
+from numpy cimport ndarray
+
+cpdef ndarray copy(ndarray x)
