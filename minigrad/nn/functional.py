@@ -4,10 +4,11 @@ Mirrors ``torch/nn/functional.py``.
 """
 
 from minigrad import ops as _ops
-from minigrad.nn import _activations, _attention, _dropout, _embedding, _losses, _normalization, _padding
+from minigrad.nn import _activations, _attention, _class_losses, _dropout, _embedding, _losses, _normalization, _padding
 from minigrad.nn._activations import *
 from minigrad.nn._activations import implicit_dim
 from minigrad.nn._attention import *
+from minigrad.nn._class_losses import *
 from minigrad.nn._dropout import *
 from minigrad.nn._embedding import *
 from minigrad.nn._losses import *
@@ -20,7 +21,7 @@ from minigrad.ops.searching import one_hot
 
 __all__ = ["avg_pool2d", "conv2d", "cross_entropy", "linear", "log_softmax", "max_pool2d", "mse_loss", "nll_loss", "one_hot",
            "relu", "sigmoid", "softmax", "tanh"]
-for _part in (_activations, _attention, _dropout, _embedding, _losses, _normalization, _padding):
+for _part in (_activations, _attention, _class_losses, _dropout, _embedding, _losses, _normalization, _padding):
     __all__ += _part.__all__    # pyright: ignore[reportUnsupportedDunderAll]
 
 

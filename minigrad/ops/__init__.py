@@ -15,6 +15,7 @@ from minigrad.ops import (
     brackets,
     comparison,
     complex_numbers,
+    composed,
     contractions,
     convolution,
     copies,
@@ -60,6 +61,7 @@ from minigrad.ops.arithmetic import *
 from minigrad.ops.brackets import *
 from minigrad.ops.comparison import *
 from minigrad.ops.complex_numbers import *
+from minigrad.ops.composed import *
 from minigrad.ops.contractions import *
 from minigrad.ops.copies import *
 from minigrad.ops.diagonals import *
@@ -97,15 +99,15 @@ from minigrad.ops.softmax import log_softmax, softmax
 
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
-    arithmetic, brackets, comparison, complex_numbers, contractions, copies, diagonals, einsums, extrema, functions, indexing,
-    joining, limits, masking, matrix, norms, pointwise, predicates, products, reduction, repeating, reshaping, rounding, running,
-    scans, scattering, searching, selection, sorting, special, stacking, strided, summaries, taking, trigonometry, views,
-    xlogys) for name in module.__all__]
+    arithmetic, brackets, comparison, complex_numbers, composed, contractions, copies, diagonals, einsums, extrema, functions,
+    indexing, joining, limits, masking, matrix, norms, pointwise, predicates, products, reduction, repeating, reshaping,
+    rounding, running, scans, scattering, searching, selection, sorting, special, stacking, strided, summaries, taking,
+    trigonometry, views, xlogys) for name in module.__all__]
 __all__ += ["conv2d", "log_softmax", "softmax"]
 
 # What PyTorch has as a function only, or `Tensor` has in its own file.
 FUNCTIONS = {"bucketize", "combinations", "conv2d", "imag", "is_complex", "is_floating_point", "linear", "numel", "real", "rsub",
-             "std_mean", "var_mean", "view_as_complex", "view_as_real"}
+             "std_mean", "var_mean", "vander", "view_as_complex", "view_as_real"}
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).
 METHODS = {name: globals()[name] for name in __all__
            if next(iter(signature(globals()[name]).parameters)) in ("input", "tensor") and name not in FUNCTIONS}

@@ -16,7 +16,7 @@ from minigrad.ops.views import as_shape
 if not cython.compiled:
     from minigrad._core.apply import call
 
-__all__ = ["cat", "chunk", "concat", "narrow", "select", "split", "stack", "unbind"]
+__all__ = ["cat", "chunk", "concat", "concatenate", "narrow", "select", "split", "stack", "unbind"]
 
 
 @op("select")
@@ -344,7 +344,7 @@ def cat(tensors, dim=0, *, out=None):
                                  f"got size {shape[d]} for tensor number {i} in the list.")
     return call(Cat.op, (kept, at))
 
-concat = cat
+concat = concatenate = cat
 
 
 def stack(tensors, dim=0, *, out=None):
