@@ -6,10 +6,11 @@ Mirrors the losses of ``torch/nn/functional.py`` and ``aten/src/ATen/native/Loss
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
 
-from minigrad.errors import ShapeError, TensorValueError
+from minigrad.errors import OutOfRangeError, ShapeError, TensorValueError
 from minigrad.nn._activations import logsigmoid
 from minigrad.nn._losses import two_tensors
-from minigrad.ops import clamp_min, mean, sum
+from minigrad.ops import clamp_min, sum
+from minigrad.ops.base import tensor_argument
 from minigrad.ops.losses import reduced, reduction_of
 
 __all__ = ["multi_margin_loss", "multilabel_soft_margin_loss"]
@@ -20,13 +21,19 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 
     Mirrors ``torch.nn.functional.multilabel_soft_margin_loss``.
 
+    Raises:
+        IndexError: `input` is 0-d.
+
     >>> F.multilabel_soft_margin_loss(mg.tensor([[0., 0.]]), mg.tensor([[1., 0.]]))
     tensor(0.6931)
     """
     two_tensors("multilabel_soft_margin_loss", input, target)
     reduction = reduction_of(reduction, size_average, reduce)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
-    return reduced(mean(loss if weight is None else loss * weight, -1), reduction)
+    if input.ndim == 0:
+        raise OutOfRangeError("MG-E301", "multilabel_soft_margin_loss(): Dimension specified as -1 but tensor has no dimensions")
+    classes = input.ndim - 1
+    return reduced(sum(loss if weight is None else loss * weight, classes) / input.shape[classes], reduction)
 
 
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
@@ -51,6 +58,8 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     reduction = reduction_of(reduction, size_average, reduce)
     if p not in (1, 2):
         raise TensorValueError("MG-E302", "only p == 1 and p == 2 supported", found=f"{p}")
+    if weight is not None and tensor_argument("multi_margin_loss", weight, "weight").ndim != 1:
+        raise TensorValueError("MG-E204", "weight must be one-dimensional", found=f"{weight.ndim}-d")
     if input.ndim not in (1, 2) or target.numel() != (input.shape[0] if input.ndim == 2 else 1):
         raise ShapeError("MG-E204", "inconsistent target size", expected="a class for each example",
                          found=f"shapes {list(input.shape)} and {list(target.shape)}")

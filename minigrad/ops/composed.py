@@ -49,7 +49,7 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """A copy of `input` with `src` in ``input[..., start:end:step, ...]``. Mirrors ``torch.slice_scatter``.
 
     Raises:
-        RuntimeError: `src` has not the shape of the slice.
+        RuntimeError: `src` has not the shape of the slice, or `step` is not positive.
         IndexError: there is no such dimension.
 
     >>> mg.slice_scatter(mg.zeros(4), mg.tensor([1., 2.]), start=1, end=4, step=2)
@@ -57,6 +57,8 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """
     x = clone(tensor_argument("slice_scatter", input))
     at = dimension(dim, x.ndim)
+    if integer(step, "step", "slice_scatter") <= 0:
+        raise ShapeError("MG-E303", f"slice step must be positive, got {step}")
     return written("slice_scatter", x, x[(slice(None),) * at + (slice(start, end, step),)], src)
 
 
@@ -79,13 +81,15 @@ def adjoint(input):
     """The matrices of `input` transposed and conjugated; ``x.mH`` and, of one matrix, ``x.H``. Mirrors ``torch.adjoint``.
 
     Raises:
-        RuntimeError: there are fewer than two dimensions.
+        RuntimeError: there is only one dimension.
 
     >>> mg.adjoint(mg.tensor([[1 + 2j, 3j]]))
     tensor([[1.-2.j],
             [0.-3.j]])
     """
-    if tensor_argument("adjoint", input).ndim < 2:
+    if tensor_argument("adjoint", input).ndim == 0:
+        return input.conj()
+    if input.ndim < 2:
         raise ShapeError("MG-E205", "tensor.adjoint() is only supported on matrices or batches of matrices. Got "
                          f"{input.ndim}-D tensor.")
     return transpose(input, -2, -1).conj()
