@@ -8,26 +8,32 @@ They have no rule of their own, and need none.
 Mirrors ``aten/src/ATen/native/{Correlation,TensorShape,LinearAlgebra}.cpp``.
 """
 
+import cython
+
 from minigrad.errors import ShapeError
-from minigrad.ops.base import dimension, integer, tensor_argument
-from minigrad.ops.copies import clone
+from minigrad.ops.base import BOOL, INT64, dimension, integer, tensor_argument
+from minigrad.ops.copies import cast
 from minigrad.ops.joining import narrow, select
 from minigrad.ops.matrix import bmm
 from minigrad.ops.out import into
 from minigrad.ops.reduction import sum
-from minigrad.ops.strided import diagonal
+from minigrad.ops.scattering import index_copy
+from minigrad.ops.selection import where
+from minigrad.ops.strided import DiagonalBackward, diagonal
 from minigrad.ops.views import as_shape, reshape, transpose, unsqueeze
+
+if not cython.compiled:
+    from minigrad._core.apply import call
 
 __all__ = ["addbmm", "adjoint", "corrcoef", "cov", "diagonal_scatter", "select_scatter", "slice_scatter", "sum_to_size", "vander"]
 
 
-def written(function, x, view, src):
-    """Write `src` to `view`, a view on the clone of an argument. Returns that clone, `x`."""
+def fitting(function, x, view, src):
+    """`src` in the dtype of x. Raises unless it has the shape of `view`, the part of x that it replaces."""
     if tensor_argument(function, src, "src", 2).shape != view.shape:
         raise ShapeError("MG-E204", "expected src to have a size equal to the slice of self. src size = "
                          f"{list(src.shape)}, slice size = {list(view.shape)}, in {function}()")
-    view.copy_(src)
-    return x
+    return cast(src, x.dtype)
 
 
 def select_scatter(input, src, dim, index):
@@ -41,8 +47,10 @@ def select_scatter(input, src, dim, index):
     tensor([[0., 0.],
             [1., 2.]])
     """
-    x = clone(tensor_argument("select_scatter", input))
-    return written("select_scatter", x, select(x, dim, index), src)
+    part = select(tensor_argument("select_scatter", input), dim, index)
+    at = dimension(dim, input.ndim)
+    place = input.new_tensor([index % input.shape[at]], dtype=INT64)
+    return index_copy(input, at, place, unsqueeze(fitting("select_scatter", input, part, src), at))
 
 
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
@@ -55,11 +63,12 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     >>> mg.slice_scatter(mg.zeros(4), mg.tensor([1., 2.]), start=1, end=4, step=2)
     tensor([0., 1., 0., 2.])
     """
-    x = clone(tensor_argument("slice_scatter", input))
-    at = dimension(dim, x.ndim)
+    at = dimension(dim, tensor_argument("slice_scatter", input).ndim)
     if integer(step, "step", "slice_scatter") <= 0:
         raise ShapeError("MG-E303", f"slice step must be positive, got {step}")
-    return written("slice_scatter", x, x[(slice(None),) * at + (slice(start, end, step),)], src)
+    part = input[(slice(None),) * at + (slice(start, end, step),)]
+    places = list(range(input.shape[at]))[slice(start, end, step)]
+    return index_copy(input, at, input.new_tensor(places, dtype=INT64), fitting("slice_scatter", input, part, src))
 
 
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
@@ -73,8 +82,10 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     tensor([[1., 0.],
             [0., 2.]])
     """
-    x = clone(tensor_argument("diagonal_scatter", input))
-    return written("diagonal_scatter", x, diagonal(x, offset, dim1, dim2), src)
+    part = diagonal(tensor_argument("diagonal_scatter", input), offset, dim1, dim2)
+    at = (tuple(input.shape), offset, dimension(dim1, input.ndim), dimension(dim2, input.ndim))
+    there = call(DiagonalBackward.op, (part.new_ones(part.shape, dtype=BOOL), *at))
+    return where(there, call(DiagonalBackward.op, (fitting("diagonal_scatter", input, part, src), *at)), input)
 
 
 def adjoint(input):
