@@ -84,7 +84,8 @@ def test_layer_alone(case):
 
 def test_every_layer_has_a_case():
     used = {type(m).__name__ for _, make, _ in LAYERS for m in make(mg).modules()}
-    assert set(NAMES) - used == {"Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList"}    # test_lists.py
+    assert set(NAMES) - used == {"Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList",    # test_lists.py
+                                 "MultiMarginLoss"}     # tests/ops/test_composed.py: in PyTorch it has no forward mode
 
 
 # ---- what only some layers do ------------------------------------------------------------------------------
