@@ -23,9 +23,9 @@ from minigrad._core.meta import Device, Size
 from minigrad._core.meta import DType as dtype
 from minigrad._tensor_str import set_printoptions
 from minigrad._version import __version__
-from minigrad.dtypes import (bool_, cdouble, cfloat, complex64, complex128, device, double, finfo, float16, float32, float64,
-                             get_default_dtype, half, iinfo, int8, int16, int32, int64, long, promote_types, set_default_dtype,
-                             short, uint8)
+from minigrad.dtypes import (bool_, can_cast, cdouble, cfloat, complex64, complex128, device, double, finfo, float16, float32,
+                             float64, get_default_dtype, half, iinfo, int8, int16, int32, int64, long, promote_types,
+                             result_type, set_default_dtype, short, uint8)
 from minigrad.errors import explain
 from minigrad.ops import *
 from minigrad.tensor import Tensor
@@ -41,6 +41,8 @@ from minigrad._debug import debug
 from minigrad.creation import *
 from minigrad.random import (Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, normal, rand,
                              rand_like, randint, randn, randn_like, randperm, seed, set_rng_state)
+from minigrad._distributions import multinomial, randint_like
+from minigrad._grids import *
 from minigrad import linalg, nn, optim, special, utils
 from minigrad._config import get_num_threads, set_num_threads, show_config
 from minigrad.serialization import load, save

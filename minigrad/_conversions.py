@@ -180,6 +180,35 @@ class Conversions(Variable):
 
     # ---- to Python ------------------------------------------------------------------------------------------
 
+    @property
+    def mH(self):
+        """The last two dimensions swapped, and conjugated: of a batch of matrices their adjoints."""
+        return self.adjoint()
+
+    @property
+    def H(self):
+        """A matrix transposed and conjugated. Raises `RuntimeError` for a tensor that is no matrix."""
+        if self.ndim not in (0, 2):
+            raise ShapeError("MG-E209", f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.",
+                             fix="x.mH, for batches of matrices")
+        return self.adjoint() if self.ndim else self.conj()
+
+    def is_same_size(self, other):
+        """Whether `other` has the same shape. Mirrors ``torch.Tensor.is_same_size``.
+
+        >>> mg.zeros(2, 3).is_same_size(mg.ones(2, 3))
+        True
+        """
+        return self.shape == tensor_argument("is_same_size", other, "other").shape
+
+    def is_signed(self):
+        """Whether the dtype has negative numbers. Mirrors ``torch.Tensor.is_signed``.
+
+        >>> mg.zeros(2).is_signed(), mg.zeros(2).byte().is_signed()
+        (True, False)
+        """
+        return self.dtype.name not in ("bool", "uint8")
+
     def item(self):
         """The only element, as a Python number.
 

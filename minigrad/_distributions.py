@@ -1,4 +1,4 @@
-"""Methods that overwrite a tensor with random numbers of a distribution: ``x.exponential_()`` and its like.
+"""Random numbers of other distributions: methods that overwrite a tensor, such as ``x.exponential_()``, and `multinomial`.
 
     u uniform in [0, 1)     exponential  -log(1 - u) / λ        geometric  ⌈log(1 - u) / log(1 - p)⌉
                             cauchy       median + σ tan(π (u - ½))
@@ -14,13 +14,15 @@ import math
 import numpy as np
 
 from minigrad._core.inplace import write
+from minigrad.dtypes import float64, int64
 from minigrad.errors import ShapeError
-from minigrad.ops import overwriting
-from minigrad.ops.base import integer
-from minigrad.random import stream
+from minigrad.ops import overwriting, searchsorted
+from minigrad.ops.base import integer, tensor_argument
+from minigrad.ops.out import into
+from minigrad.random import rand, randint, stream
 from minigrad.tensor import install_methods
 
-__all__ = []
+__all__ = ["multinomial", "randint_like"]
 
 # The integers up to here are numbers of the dtype: `random_` without arguments draws from them.
 WHOLE = {"float16": 2 ** 11, "float32": 2 ** 24, "float64": 2 ** 53, "bool": 1}
@@ -132,10 +134,76 @@ def random_(self, from_=None, to=None, *, generator=None, **old):
     return write(rule.op, self, (lambda k, shape, dtype: k.cast(np.asarray(numbers.integers(low, high, shape)), dtype),))
 
 
+def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
+    """Indices drawn with the probabilities that are proportional to `input`, a vector, or to each of its rows.
+
+    Args:
+        input (Tensor): weights, not negative, (n) or (m, n). They need not add up to 1.
+        num_samples (int): how many are drawn for each row.
+        replacement (bool): an index may come again.
+
+    There is no derivative. Mirrors ``torch.multinomial``.
+
+    Raises:
+        RuntimeError: a weight is negative or not finite, all of a row are 0, the dtype is no floating point one, or more than n are
+            drawn without replacement.
+
+    >>> mg.multinomial(mg.tensor([0., 1., 0.]), 4, replacement=True)
+    tensor([1, 1, 1, 1])
+    """
+    if out is not None:
+        return into(out, multinomial, input, num_samples, replacement, generator=generator)
+    weights = check_weights(tensor_argument("multinomial", input).detach(), integer(num_samples, "num_samples", "multinomial"),
+                            replacement)
+    if not weights.numel():
+        return weights.new_zeros((*weights.shape[:-1], num_samples), dtype=int64)
+    if replacement:         # where uniform numbers fall among the running sums; what has weight 0 has no width
+        sums = weights.cumsum(-1)
+        at = rand((*weights.shape[:-1], num_samples), generator=generator, dtype=float64) * sums[..., -1:]
+        return searchsorted(sums, at, right=True)
+    # Of exponential waiting times at the rates w, each is the first with probability w (Efraimidis and Spirakis, 2006).
+    times = weights.new_empty(weights.shape).exponential_(generator=generator)
+    return (weights / times).topk(num_samples, -1).indices
+
+
+def check_weights(weights, num_samples, replacement):
+    """Weights as float64, checked."""
+    if not weights.dtype.is_floating_point:
+        raise ShapeError("MG-E203", f"multinomial only supports floating-point dtypes for input, got: {weights.dtype.name}")
+    if weights.ndim not in (1, 2):
+        raise ShapeError("MG-E205", "prob_dist must be 1 or 2 dim", found=f"{weights.ndim}-d")
+    if num_samples <= 0:
+        raise ShapeError("MG-E302", f"cannot sample n_sample <= 0 samples, got {num_samples}")
+    if not replacement and num_samples > weights.shape[-1]:
+        raise ShapeError("MG-E302", "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
+                         found=f"{num_samples} of {weights.shape[-1]}")
+    weights = weights.double()
+    if weights.numel():
+        if not bool((weights.isfinite() & (weights >= 0)).all()):
+            raise ShapeError("MG-E302", "probability tensor contains either `inf`, `nan` or element < 0")
+        if not bool((weights.sum(-1) > 0).all()):
+            raise ShapeError("MG-E302", "invalid multinomial distribution (sum of probabilities <= 0)")
+    return weights
+
+
+def randint_like(input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False):
+    """Random integers in [low, high), or [0, low), in the shape and dtype of `input`. Mirrors ``torch.randint_like``.
+
+    Raises:
+        RuntimeError: the range is empty.
+
+    >>> mg.randint_like(mg.zeros(2), 1)
+    tensor([0., 0.])
+    """
+    kind = tensor_argument("randint_like", input).dtype if dtype is None else dtype
+    low, high = (0, low) if high is None else (low, high)
+    return randint(low, high, tuple(input.shape), generator=generator, dtype=kind, device=device, requires_grad=requires_grad)
+
+
 def limit(dtype):
     """The largest integer that `random_` draws for a dtype."""
     return WHOLE.get(dtype.name) or int(np.iinfo(dtype.numpy).max)
 
 
 install_methods({"exponential_": exponential_, "geometric_": geometric_, "log_normal_": log_normal_, "cauchy_": cauchy_,
-                 "random_": random_})
+                 "random_": random_, "multinomial": multinomial})

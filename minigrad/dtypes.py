@@ -3,11 +3,12 @@
 import numpy as np
 
 from minigrad._core.meta import CPU, Device, named_dtype
-from minigrad._core.promotion import as_dtype, default_dtype, promote
+from minigrad._core.promotion import as_dtype, default_dtype, operands_dtype, promote
 from minigrad._core.promotion import set_default_dtype as _set_default_dtype
 from minigrad.errors import AutogradTypeError, ShapeError
 
-__all__ = ["as_device", "as_dtype", "finfo", "get_default_dtype", "iinfo", "promote_types", "set_default_dtype"]
+__all__ = ["as_device", "as_dtype", "can_cast", "finfo", "get_default_dtype", "iinfo", "promote_types", "result_type",
+           "set_default_dtype"]
 
 float16 = half = named_dtype("float16")
 float32 = named_dtype("float32")
@@ -82,6 +83,25 @@ def promote_types(type1, type2):
     minigrad.float16
     """
     return promote(as_dtype(type1), as_dtype(type2))
+
+
+def result_type(tensor1, tensor2):
+    """The dtype in which an op on the two, tensors or numbers, computes. Mirrors ``torch.result_type``.
+
+    >>> mg.result_type(mg.tensor([1, 2]), 1.0)
+    minigrad.float32
+    """
+    return operands_dtype((tensor1, tensor2))
+
+
+def can_cast(from_, to):
+    """Whether a dtype can be converted to another in place: not to one of a lower kind. Mirrors ``torch.can_cast``.
+
+    >>> mg.can_cast(mg.float64, mg.float32), mg.can_cast(mg.float32, mg.int64)
+    (True, False)
+    """
+    from_, to = as_dtype(from_), as_dtype(to)
+    return from_.category <= to.category
 
 
 def finfo(type=None):

@@ -104,6 +104,7 @@ class Tensor(Conversions):
         return self._meta.numel
 
     nelement = numel
+    ndimension = dim
 
     def stride(self, dim=None):
         """How many elements apart neighbours along each dimension (or one) lie in memory.

@@ -25,8 +25,9 @@ from minigrad.ops import abs, chunk, exp, expm1, log1p, reshape, sigmoid, softma
 from minigrad.ops.activation import Gelu
 from minigrad.ops.base import dimension, tensor_argument
 
-__all__ = ["celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "mish",
-           "prelu", "relu6", "selu", "silu", "softmin", "softplus", "softshrink", "softsign", "tanhshrink", "threshold"]
+__all__ = ["celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu",
+           "logsigmoid", "mish", "prelu", "relu6", "selu", "silu", "softmin", "softplus", "softshrink", "softsign",
+           "tanhshrink", "threshold"]
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 ROOT = math.sqrt(2 / math.pi)
@@ -315,3 +316,25 @@ def prelu(input, weight):
     shape = [1, weight.numel()] + [1] * (input.ndim - 2) if input.ndim > 1 else [1] * input.ndim
     w = reshape(weight, shape)
     return activated("prelu", lambda x: where(x > 0, x, w * x), input)
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    """Samples of a softmax with a gradient: softmax((x + noise) / τ), the noise after Gumbel (Jang et al., 2017).
+
+    Args:
+        logits (Tensor): logarithms of weights.
+        tau (float): the temperature; the smaller, the nearer to one-hot.
+        hard (bool): one-hot, with the gradient of the soft sample.
+
+    `eps` has no effect any more. Mirrors ``torch.nn.functional.gumbel_softmax``.
+
+    >>> F.gumbel_softmax(mg.tensor([[1., 2.]]), hard=True).sum()
+    tensor(1.)
+    """
+    tensor_argument("gumbel_softmax", logits, "logits")
+    noise = -logits.new_empty(logits.shape).exponential_().log()
+    soft = softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    at = soft.detach().max(dim, keepdim=True).indices
+    return soft.new_zeros(soft.shape).scatter(dim, at, 1.0) - soft.detach() + soft

@@ -4,10 +4,21 @@ Mirrors ``torch/nn/functional.py``.
 """
 
 from minigrad import ops as _ops
-from minigrad.nn import _activations, _attention, _dropout, _embedding, _losses, _multi_head, _normalization, _padding
+from minigrad.nn import (
+    _activations,
+    _attention,
+    _class_losses,
+    _dropout,
+    _embedding,
+    _losses,
+    _multi_head,
+    _normalization,
+    _padding,
+)
 from minigrad.nn._activations import *
 from minigrad.nn._activations import implicit_dim
 from minigrad.nn._attention import *
+from minigrad.nn._class_losses import *
 from minigrad.nn._dropout import *
 from minigrad.nn._embedding import *
 from minigrad.nn._losses import *
@@ -24,8 +35,8 @@ from minigrad.ops.searching import one_hot
 from minigrad.ops.unfolding import *
 
 __all__ = ["cross_entropy", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "relu", "sigmoid", "softmax", "tanh"]
-for _part in (_activations, _attention, _dropout, _embedding, _losses, _multi_head, _normalization, _padding, _ops.averaging,
-              _ops.convolution, _ops.interpolation, _ops.pooling, _ops.unfolding):
+for _part in (_activations, _attention, _class_losses, _dropout, _embedding, _losses, _multi_head, _normalization, _padding,
+              _ops.averaging, _ops.convolution, _ops.interpolation, _ops.pooling, _ops.unfolding):
     __all__ += _part.__all__    # pyright: ignore[reportUnsupportedDunderAll]
 
 

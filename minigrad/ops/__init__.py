@@ -18,6 +18,7 @@ from minigrad.ops import (
     brackets,
     comparison,
     complex_numbers,
+    composed,
     contractions,
     convolution,
     copies,
@@ -78,6 +79,7 @@ from minigrad.ops.arithmetic import *
 from minigrad.ops.brackets import *
 from minigrad.ops.comparison import *
 from minigrad.ops.complex_numbers import *
+from minigrad.ops.composed import *
 from minigrad.ops.contractions import *
 from minigrad.ops.copies import *
 from minigrad.ops.determinants import *
@@ -121,8 +123,8 @@ from minigrad.ops.softmax import log_softmax, softmax
 
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
-    arithmetic, brackets, comparison, complex_numbers, contractions, copies, determinants, diagonals, einsums, extrema,
-    factorizations, functions, indexing, inverses, joining, least_squares, limits, masking, matrix, matrix_functions, norms,
+    arithmetic, brackets, comparison, complex_numbers, composed, contractions, copies, determinants, diagonals, einsums,
+    extrema, factorizations, functions, indexing, inverses, joining, least_squares, limits, masking, matrix, matrix_functions, norms,
     pointwise, predicates, products, pseudoinverses, reduction, repeating, reshaping, rounding, running, scans, scattering,
     searching, selection, singular_values, sorting, special, stacking, strided, summaries, taking, trigonometry,
     views, xlogys) for name in module.__all__]
@@ -130,7 +132,7 @@ __all__ += [*convolution.__all__, "log_softmax", "softmax"]
 
 # What PyTorch has as a function only, or `Tensor` has in its own file.
 FUNCTIONS = {*convolution.__all__, "bucketize", "combinations", "imag", "is_complex", "is_floating_point", "linear", "numel",
-             "real", "rsub", "std_mean", "var_mean", "view_as_complex", "view_as_real"}
+             "real", "rsub", "std_mean", "vander", "var_mean", "view_as_complex", "view_as_real"}
 # Of those for neural networks, what PyTorch has as ``torch.f`` too.
 NETWORKS = ("adaptive_avg_pool1d", "avg_pool1d", "channel_shuffle", "max_pool1d", "max_pool2d", "max_pool3d", "pixel_shuffle",
             "pixel_unshuffle")

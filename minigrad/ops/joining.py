@@ -18,7 +18,7 @@ if not cython.compiled:
     from minigrad._core.apply import call
     from minigrad.ops.base import dimension, tensor_argument
 
-__all__ = ["cat", "chunk", "concat", "narrow", "select", "split", "stack", "unbind"]
+__all__ = ["cat", "chunk", "concat", "concatenate", "narrow", "select", "split", "stack", "unbind"]
 
 
 @op("select")
@@ -357,7 +357,7 @@ def check_sizes(first, shape, at, i):
             raise ShapeError("MG-E204", f"Sizes of tensors must match except in dimension {at}. Expected size {first[d]} but "
                              f"got size {shape[d]} for tensor number {i} in the list.")
 
-concat = cat
+concat = concatenate = cat
 
 
 def stack(tensors, dim=0, *, out=None):

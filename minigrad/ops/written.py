@@ -33,7 +33,7 @@ class Written(Elementwise):
 def written(rule, name, node_name, **fields):
     """The op that writes what `rule` makes of its operands. It is entered in the registry as `name`."""
     kernel = {"kernel": rule.kernel, "params": rule.params} if rule.kernel else {"forward": rule.forward}
-    return op(name, node_name)(type(node_name, (Written,), {"__doc__": rule.__doc__, **kernel, **fields}))
+    return op(name, node_name)(type(node_name, (Written,), {"__doc__": rule.__doc__, "__module__": __name__, **kernel, **fields}))
 
 
 def comparison_method(rule):

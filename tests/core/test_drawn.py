@@ -136,7 +136,7 @@ def test_out_of_several_results(m, name):
     assert outs[0].tolist() == expected.values.tolist() and outs[1].tolist() == expected.indices.tolist()
     assert outs[0]._version == outs[1]._version == 1
     for bad in ((m.empty(0).double(), m.empty(0, dtype=m.int64)), (m.empty(0), m.empty(0))):
-        with pytest.raises(RuntimeError, match=r"Expected|expected|same type"):
+        with pytest.raises(RuntimeError, match=r"xpected|type"):
             SEVERAL[name](m, x, out=bad)
     for bad in ((m.empty(0),), m.empty(0)):
         with pytest.raises(TypeError):

@@ -122,6 +122,7 @@ LAYERS = [
         ("CosineEmbeddingLoss", {}, (PART - 0.5, PART[::-1] - 0.4, np.array([1, -1]))),
         ("CosineEmbeddingLoss", {"margin": 0.3}, (PART[0] - 0.5, PART[1], np.array(-1))),
         ("SoftMarginLoss", {}, (PART * 3, np.array([[1, -1, 1], [-1, 1, -1]]))),
+        ("MultiLabelSoftMarginLoss", {}, (PART * 3, np.array([[1, 0, 1], [0, 1, 0]]))),
         ("HingeEmbeddingLoss", {}, (PART * 3, np.array([[1, -1, 1], [-1, 1, -1]]))))
       for kwargs in ({**options, "reduction": reduction},)],
     ("KLDivLoss batch", lambda m: m.nn.KLDivLoss(reduction="batchmean"), (numbers(2, 3), np.abs(numbers(2, 3)))),

@@ -746,6 +746,21 @@ def _stale(x, y):
     return v
 
 
+# ---- made of other ops -------------------------------------------------------------------------------------------
+case("cov", lambda m, x: m.cov(x), (3, 4), name_differs=True)
+case("cov weights", lambda m, x: m.cov(x, fweights=m.tensor([1, 2, 1]), aweights=m.tensor([0.5, 1.0, 2.0], dtype=m.float64)), (2, 3), name_differs=True)
+case("cov vector", lambda m, x: x.cov(correction=0), (4,), name_differs=True)
+case("corrcoef", lambda m, x: m.corrcoef(x) ** 2 * 0.5, (2, 4))
+case("addbmm", lambda m, b, x, y: m.addbmm(b, x, y, beta=2, alpha=3), (2, 4), (3, 2, 5), (3, 5, 4), name_differs=True)
+case("select_scatter", lambda m, x, y: m.select_scatter(x, y, 1, -1) ** 2, (2, 3), (2,))
+case("slice_scatter", lambda m, x, y: x.slice_scatter(y, 1, 0, 3, 2) ** 2, (2, 3), (2, 2))
+case("diagonal_scatter", lambda m, x, y: m.diagonal_scatter(x, y, 1) ** 2, (3, 4), (3,))
+case("adjoint", lambda m, x: m.adjoint(x) * x.mH, (2, 3, 2))
+case("sum_to_size", lambda m, x: x.sum_to_size(1, 3) ** 2, (2, 4, 3))
+OURS.append(Case("vander", lambda m, x: m.vander(x, 4), ((3,),)))       # PyTorch's overwrites what its backward needs
+OURS.append(Case("multi_margin_loss", lambda m, x: F(m).multi_margin_loss(x, m.tensor([2, 0])), ((2, 3),), "apart"))   # no jvp there
+case("multilabel_soft_margin_loss", lambda m, x, y: F(m).multilabel_soft_margin_loss(x, y), (2, 3), (2, 3), name_differs=True)
+
 # ---- random numbers: what was there gets no gradient ------------------------------------------------------------
 for _name in ("uniform_", "normal_", "bernoulli_"):
     writing(_name, lambda m, x, f=_name: getattr(x * 1, f)() * 0 + x, (2, 3))

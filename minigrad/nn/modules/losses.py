@@ -5,7 +5,8 @@ from minigrad.nn import functional as F
 from minigrad.nn.modules.loss import _Loss  # pyright: ignore[reportAttributeAccessIssue]
 
 __all__ = ["BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss",
-           "KLDivLoss", "L1Loss", "MarginRankingLoss", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss"]
+           "KLDivLoss", "L1Loss", "MarginRankingLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "PoissonNLLLoss",
+           "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss"]
 
 
 class L1Loss(_Loss):
@@ -229,3 +230,43 @@ class SoftMarginLoss(_Loss):
 
     def forward(self, input, target):
         return F.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiLabelSoftMarginLoss(_Loss):
+    """One binary cross entropy per class. See `minigrad.nn.functional.multilabel_soft_margin_loss`.
+
+    Mirrors ``torch.nn.MultiLabelSoftMarginLoss``.
+
+    >>> nn.MultiLabelSoftMarginLoss()(mg.tensor([[0., 0.]]), mg.tensor([[1., 0.]]))
+    tensor(0.6931)
+    """
+
+    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+
+    def forward(self, input, target):
+        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class MultiMarginLoss(_Loss):
+    """The right class is to win by a margin. See `minigrad.nn.functional.multi_margin_loss`.
+
+    Mirrors ``torch.nn.MultiMarginLoss``.
+
+    Raises:
+        ValueError: `p` is neither 1 nor 2.
+
+    >>> nn.MultiMarginLoss()(mg.tensor([[0.5, 0.25]]), mg.tensor([0]))
+    tensor(0.3750)
+    """
+
+    def __init__(self, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise TensorValueError("MG-E302", "only p == 1 and p == 2 supported", found=f"{p}")
+        self.register_buffer("weight", weight)
+        self.p, self.margin = p, margin
+
+    def forward(self, input, target):
+        return F.multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction)

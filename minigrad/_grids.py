@@ -1,0 +1,82 @@
+"""Indices of triangles, powers at equal distances, and the shape that several shapes have in common.
+
+Mirrors ``aten/src/ATen/native/{TensorFactories,RangeFactories}.cpp`` and ``torch/functional.py``.
+"""
+
+import numpy as np
+
+from minigrad._core.meta import Size
+from minigrad._core.promotion import default_dtype
+from minigrad.creation import linspace, made, sizes_argument
+from minigrad.dtypes import as_dtype, float64, int64
+from minigrad.errors import ShapeError
+from minigrad.ops.base import integer
+from minigrad.ops.out import fills_out
+
+__all__ = ["broadcast_shapes", "logspace", "tril_indices", "triu_indices"]
+
+
+def triangle(function, row, col, offset, dtype, device, keep):
+    """The indices of a row by col matrix that `keep`, given those of rows and columns, says are in its triangle."""
+    rows, columns = sizes_argument((row, col), function)
+    i, j = np.indices((rows, columns))
+    kind = int64 if dtype is None else as_dtype(dtype)
+    return made(np.stack(np.nonzero(keep(i, j - integer(offset, "offset", function)))).astype(kind.numpy), device, False)
+
+
+def tril_indices(row, col, offset=0, *, dtype=None, device=None):
+    """The indices of what lies on and below a diagonal of a row by col matrix, as two rows. Mirrors ``torch.tril_indices``.
+
+    Raises:
+        RuntimeError: a size is negative.
+
+    >>> mg.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
+    return triangle("tril_indices", row, col, offset, dtype, device, lambda i, j: j <= i)
+
+
+def triu_indices(row, col, offset=0, *, dtype=None, device=None):
+    """The indices of what lies on and above a diagonal of a row by col matrix, as two rows. Mirrors ``torch.triu_indices``.
+
+    Raises:
+        RuntimeError: a size is negative.
+
+    >>> mg.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
+    return triangle("triu_indices", row, col, offset, dtype, device, lambda i, j: j >= i)
+
+
+@fills_out
+def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False):
+    """`steps` powers of `base`, from base^start to base^end. Mirrors ``torch.logspace``.
+
+    Raises:
+        RuntimeError: `steps` is negative.
+
+    >>> mg.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    kind = default_dtype() if dtype is None else as_dtype(dtype)
+    exponents = linspace(start, end, steps, dtype=kind if kind.is_complex else float64)._array
+    return made(np.power(base, exponents).astype(kind.numpy), device, requires_grad)
+
+
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes are broadcast to. Mirrors ``torch.broadcast_shapes``.
+
+    Raises:
+        RuntimeError: they do not go together, or a size is negative.
+
+    >>> mg.broadcast_shapes((3, 1), (4,), ())
+    minigrad.Size([3, 4])
+    """
+    shapes = [sizes_argument((shape,), "broadcast_shapes") for shape in shapes]
+    try:
+        return Size(np.broadcast_shapes(*shapes))
+    except ValueError:
+        raise ShapeError("MG-E204", "Shape mismatch: objects cannot be broadcast to a single shape",
+                         found=", ".join(map(str, shapes))) from None
