@@ -207,7 +207,7 @@ def in_c():
     """The kernels of the contract that have a C loop for the CPU: read from the sources, so that the interpreted mode knows too."""
     found = set()
     for file in (ROOT / "kernels" / "cpu").glob("*.pyx"):
-        found |= set(re.findall(r"^(?:cp)?def (\w+)\(", file.read_text("utf-8"), re.MULTILINE)) & set(CONTRACT)
+        found |= set(re.findall(r"^(?:def|cpdef(?: \w+)?) (\w+)\(", file.read_text("utf-8"), re.MULTILINE)) & set(CONTRACT)
     return frozenset(found)
 
 

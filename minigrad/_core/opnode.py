@@ -195,7 +195,8 @@ class OpNode(Node):
         k: cython.int
         values = [self.value(k, history) for k in range(plan.saved)]
         if plan.single:
-            results[0] = plan.formulas[0](grad, *values)
+            if plan.active & wanted & 1:
+                results[0] = plan.formulas[0](grad, *values)
             return None
         if plan.joint is not None:
             needs = tuple([node is not None and (i > 62 or (wanted >> i) & 1 != 0)
