@@ -124,8 +124,8 @@ from minigrad.ops.softmax import log_softmax, softmax
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
     arithmetic, brackets, comparison, complex_numbers, composed, contractions, copies, determinants, diagonals, einsums,
-    extrema, factorizations, functions, indexing, inverses, joining, least_squares, limits, masking, matrix, matrix_functions, norms,
-    pointwise, predicates, products, pseudoinverses, reduction, repeating, reshaping, rounding, running, scans, scattering,
+    extrema, factorizations, functions, indexing, inverses, joining, least_squares, limits, masking, matrix, matrix_functions,
+    norms, pointwise, predicates, products, pseudoinverses, reduction, repeating, reshaping, rounding, running, scans, scattering,
     searching, selection, singular_values, sorting, special, stacking, strided, summaries, taking, trigonometry,
     views, xlogys) for name in module.__all__]
 __all__ += [*convolution.__all__, "log_softmax", "softmax"]

@@ -13,7 +13,7 @@ import cython
 
 from minigrad.errors import AutogradNotImplementedError, ShapeError
 from minigrad.kernels import taps
-from minigrad.ops.base import Linear, integer, op
+from minigrad.ops.base import Linear, flag, integer, op
 from minigrad.ops.convolution import sizes
 from minigrad.ops.functions import relu
 from minigrad.ops.pooling import not_empty, real_images, target_sizes, windows
@@ -84,6 +84,7 @@ def avg_pool(function, n, rule, input, kernel_size, stride, padding, ceil_mode, 
     """All of avg_pool1d, avg_pool2d and avg_pool3d."""
     real_images(function, input, n)
     size, stride, padding, _ = windows(function, input, n, kernel_size, stride, padding, 1, ceil_mode)
+    flag(count_include_pad, "count_include_pad", function)
     if divisor == 0:
         raise ShapeError("MG-E210", "divisor must be not zero")
     if n == 3 and any([input.shape[i - 3] < size[i] for i in range(3)]):
@@ -92,7 +93,7 @@ def avg_pool(function, n, rule, input, kernel_size, stride, padding, ceil_mode, 
     # the divisor is shared among all dimensions: it goes to the last
     weights = [None] * n if divisor is None else [*[1.0] * (n - 1), 1 / integer(divisor, "divisor_override", function)]
     return resampled(rule, input, tuple([
-        taps.averages(input.shape[i - n], size[i], stride[i], padding[i], bool(ceil_mode), bool(count_include_pad), weights[i])
+        taps.averages(input.shape[i - n], size[i], stride[i], padding[i], ceil_mode, count_include_pad, weights[i])
         for i in range(n)]))
 
 
@@ -196,6 +197,7 @@ def adaptive_avg_pool2d(input, output_size):
 
     Raises:
         RuntimeError: the sizes do not fit.
+        ValueError: there is no channel dimension before those of a sequence `output_size`.
 
     >>> F.adaptive_avg_pool2d(mg.arange(12.).view(1, 3, 4), (1, 2))
     tensor([[[4.5000, 6.5000]]])
@@ -210,6 +212,7 @@ def adaptive_avg_pool3d(input, output_size):
 
     Raises:
         RuntimeError: the sizes do not fit.
+        ValueError: there is no channel dimension before those of a sequence `output_size`.
 
     >>> F.adaptive_avg_pool3d(mg.arange(16.).view(1, 4, 2, 2), (2, 1, 1)).flatten()
     tensor([ 3.5000, 11.5000])

@@ -162,15 +162,13 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         raise TensorValueError("MG-E351", "align_corners option can only be set with the interpolating modes: linear | bilinear "
                                "| bicubic | trilinear")
     n = input.ndim - 2
-    if n < 1:
-        raise no_such_mode(input, mode)
     if mode == "lanczos" and align_corners:
         raise TensorValueError("MG-E351", "Lanczos mode does not support align_corners=True")
     sizes, factors = target(input, size, scale_factor, recompute_scale_factor or (mode == "area" and size is None))
     if antialias and not (mode in FILTERED and n == 2):
         raise TensorValueError("MG-E351", "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires "
                                "a 4-D tensor as input")
-    if n > 3:
+    if not 1 <= n <= 3:
         raise no_such_mode(input, mode)
     if mode == "area":
         return AREA[n](input, sizes if n > 1 else sizes[0])

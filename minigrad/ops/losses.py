@@ -180,9 +180,11 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     >>> F.cross_entropy(mg.tensor([[2., 0.], [0., 2.]]), mg.tensor([0, 0]))
     tensor(1.1269)
     """
+    reduction = reduction_of(reduction, size_average, reduce)
+    if weight is None and label_smoothing == 0 and classes_of_rows(input, target):
+        return checked_nll_loss(log_softmax(input, 1), target, None, ignore_index, reduction)
     tensor_argument("cross_entropy", input)
     tensor_argument("cross_entropy", target, "target", 2)
-    reduction = reduction_of(reduction, size_average, reduce)
     label_smoothing = max(label_smoothing, 0.0)
     if label_smoothing > 1:
         raise ShapeError("MG-E302", f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")

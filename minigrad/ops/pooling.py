@@ -15,7 +15,7 @@ import cython
 
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.kernels import taps
-from minigrad.ops.base import INT64, Linear, Op, integer, op, tensor_argument
+from minigrad.ops.base import INT64, Linear, Op, flag, integer, op, tensor_argument
 from minigrad.ops.convolution import images, sizes
 from minigrad.ops.views import squeeze, unsqueeze
 
@@ -124,6 +124,7 @@ def windows(function, input, n, kernel_size, stride, padding, dilation, ceil_mod
     size = sizes(kernel_size, n, "kernel_size", function)
     stride = size if stride is None or stride == [] or stride == () else sizes(stride, n, "stride", function)
     padding, dilation = sizes(padding, n, "padding", function), sizes(dilation, n, "dilation", function)
+    flag(ceil_mode, "ceil_mode", function)
     if min(size) <= 0 or min(stride) <= 0 or min(dilation) <= 0:
         raise ShapeError("MG-E210", f"{function}() kernel size, stride and dilation must be greater than zero, but got",
                          found=f"{size}, {stride} and {dilation}", expected="positive numbers")
@@ -152,7 +153,7 @@ def max_pool(function, n, rule, input, kernel_size, stride, padding, dilation, c
     """All of max_pool1d, max_pool2d and max_pool3d."""
     real_images(function, input, n, integers=True)
     size, stride, padding, dilation = windows(function, input, n, kernel_size, stride, padding, dilation, ceil_mode)
-    places = tuple([taps.places(input.shape[i - n], size[i], stride[i], padding[i], dilation[i], bool(ceil_mode))
+    places = tuple([taps.places(input.shape[i - n], size[i], stride[i], padding[i], dilation[i], ceil_mode)
                     for i in range(n)])
     for i in range(n):
         if dilation[i] > 1 and places[i].max() >= input.shape[i - n]:
@@ -166,6 +167,9 @@ def target_sizes(function, input, n, output_size):
     tensor_argument(function, input)
     if not isinstance(output_size, (tuple, list)):
         output_size = (integer(output_size, "output_size", function, "tuple of ints"),) * n
+    elif n > 1 and len(output_size) >= input.ndim:
+        raise TensorValueError("MG-E210", f"{function}(): Input dimension should be at least {len(output_size) + 1}, but got "
+                               f"{list(input.shape)}")
     if input.ndim not in (n + 1, n + 2):
         wanted = "2 to 3 dimensions" if n == 1 else f"{n + 1}D or {n + 2}D tensor"
         raise ShapeError("MG-E210", f"{function}(): Expected {wanted}, but got {list(input.shape)}")
@@ -319,6 +323,7 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
 
     Raises:
         RuntimeError: the sizes do not fit.
+        ValueError: there is no channel dimension before those of a sequence `output_size`.
 
     >>> F.adaptive_max_pool2d(mg.arange(12.).view(1, 3, 4), (1, 2))
     tensor([[[ 9., 11.]]])
@@ -333,6 +338,7 @@ def adaptive_max_pool3d(input, output_size, return_indices=False):
 
     Raises:
         RuntimeError: the sizes do not fit.
+        ValueError: there is no channel dimension before those of a sequence `output_size`.
 
     >>> F.adaptive_max_pool3d(mg.arange(16.).view(1, 4, 2, 2), (2, 1, 1)).flatten()
     tensor([ 7., 15.])

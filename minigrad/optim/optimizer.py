@@ -144,12 +144,13 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        name = type(self).__name__ + ".step"
         with no_grad():
             for group in self.param_groups:
                 for param in group["params"]:
                     grad = param.grad
                     if grad is not None:
-                        param.bump(type(self).__name__ + ".step")
+                        param.bump(name)
                         self.update(param, grad, group, self.state[param])
         return loss
 

@@ -31,7 +31,7 @@ def cat(xs, int dim):
     cdef char *q
     for y in xs:
         x = <ndarray>y
-        if typenum(x) != typenum(first) or ndim(x) != n or not has_flags(x, cnp.NPY_ARRAY_ALIGNED | cnp.NPY_ARRAY_NOTSWAPPED):
+        if typenum(x) != typenum(first) or ndim(x) != n or not has_flags(x, cnp.NPY_ARRAY_ALIGNED):
             return numpy_ref.cat(xs, dim)
         dense = dense and is_contiguous(x)
         length += dims(x)[dim]

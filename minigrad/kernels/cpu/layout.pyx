@@ -19,7 +19,7 @@ cdef object FLOAT32 = np.dtype("float32"), FLOAT64 = np.dtype("float64")
 
 cdef enum:
     MOST_DIMS = 64
-    PLAIN = cnp.NPY_ARRAY_ALIGNED | cnp.NPY_ARRAY_NOTSWAPPED
+    PLAIN = cnp.NPY_ARRAY_ALIGNED       # no tensor holds an array of swapped bytes
 
 
 def owns(x):

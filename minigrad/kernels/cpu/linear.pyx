@@ -2,22 +2,58 @@
 """Matrix products. BLAS does the work; what is spared here is NumPy's ufunc machinery around it."""
 
 from minigrad.kernels.cpu.common cimport *
+from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
+
+cdef extern from "products.h" nogil:
+    void small_product_f32 "mg_small_product_f32"(const float *, Py_ssize_t, Py_ssize_t, const float *, Py_ssize_t, Py_ssize_t,
+                                                  float *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+    void small_product_f64 "mg_small_product_f64"(const double *, Py_ssize_t, Py_ssize_t, const double *, Py_ssize_t, Py_ssize_t,
+                                                  double *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+
+cdef enum:
+    FEW = 8192      # multiplications up to which BLAS does not pay, where one of the two is a vector
+    PLAIN = cnp.NPY_ARRAY_ALIGNED       # no tensor holds an array of swapped bytes
 
 cdef inline bint both_matrices(object x, object y):
     return type(x) is ndarray and type(y) is ndarray and ndim(<ndarray>x) == 2 and ndim(<ndarray>y) == 2
 
 
+cdef object product(ndarray x, ndarray y):
+    """x y, for two matrices: by loops of our own where x is a row, or the product an outer one, and both are small."""
+    cdef npy_intp m = dims(x)[0], k = dims(x)[1], n = dims(y)[1], item = cnp.PyArray_ITEMSIZE(x)
+    cdef npy_intp x_row, x_column, y_row, y_column
+    cdef npy_intp shape[2]
+    cdef int kind = typenum(x)
+    cdef ndarray z
+    if (m != 1 and k != 1) or m * k * n > FEW or m * k * n == 0 or dims(y)[0] != k or not (kind == NPY_FLOAT32 or kind == NPY_FLOAT64) \
+            or typenum(y) != kind or not has_flags(x, PLAIN) or not has_flags(y, PLAIN):
+        return matrix_product(x, y)
+    x_row, x_column = strides(x)[0] // item, strides(x)[1] // item if k > 1 else 1
+    y_row, y_column = strides(y)[0] // item if k > 1 else 1, strides(y)[1] // item if n > 1 else 1
+    if n == 1 and y_row == 1 and x_column == 1:
+        y_column = 0        # inner products, not sums of rows of one number
+    elif y_column != 1 and not (y_row == 1 and x_column == 1):
+        return matrix_product(x, y)
+    shape[0], shape[1] = m, n
+    z = fresh(2, shape, kind)
+    if kind == NPY_FLOAT32:
+        small_product_f32(<float *>data(x), x_row, x_column, <float *>data(y), y_row, y_column, <float *>data(z), m, k, n)
+    else:
+        small_product_f64(<double *>data(x), x_row, x_column, <double *>data(y), y_row, y_column, <double *>data(z), m, k, n)
+    return z
+
+
 def matmul(x, y):
-    return matrix_product(x, y) if both_matrices(x, y) else numpy_ref.matmul(x, y)
+    return product(<ndarray>x, <ndarray>y) if both_matrices(x, y) else numpy_ref.matmul(x, y)
 
 
 def addmm(b, x, y):
     if not both_matrices(x, y):
         return numpy_ref.addmm(b, x, y)
-    cdef ndarray z = matrix_product(x, y)
+    cdef ndarray z = product(<ndarray>x, <ndarray>y)
     cdef ndarray row
     cdef Py_ssize_t i, k, n
     cdef float *p
