@@ -6,13 +6,15 @@ one down to a smaller shape. The ops put those functions here when they are impo
 them up when it needs one. None of them is on the hot path.
 """
 
+from typing import Any
+
 __all__ = ["Given", "given"]
 
 
 class Given:
     """Functions of tensors that the ops supply."""
 
-    backward = None     # backward(tensor, ...): autograd.backward, behind Tensor.backward
+    backward: Any = None        # backward(tensor, ...): autograd.backward, behind Tensor.backward
     clone = None        # clone(tensor) -> tensor
     sum_to = None       # sum_to(tensor, shape) -> tensor
     cast = None         # cast(tensor, dtype) -> tensor

@@ -5,7 +5,7 @@
 Mirrors ``torch.nn.functional.scaled_dot_product_attention`` and ``aten/src/ATen/native/transformers/attention.cpp``.
 """
 
-# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# pyright: reportOperatorIssue=false, reportIndexIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
 
 import math
