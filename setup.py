@@ -54,7 +54,8 @@ def extensions():
             include_dirs=[numpy.get_include(), "minigrad/kernels/cpu"],
             depends=sorted(map(str, Path("minigrad/kernels/cpu").glob("*.h"))) if path.suffix == ".pyx" else [],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
-            extra_compile_args=[] if windows else ["-O3", "-fno-math-errno", "-fno-trapping-math", "-Wno-array-bounds",
+            # -g0: Python's own flags ask for debug information, which takes as long as all else
+            extra_compile_args=[] if windows else ["-O3", "-g0", "-fno-math-errno", "-fno-trapping-math", "-Wno-array-bounds",
                                                    *(openmp if path.suffix == ".pyx" else [])],
             extra_link_args=openmp if path.suffix == ".pyx" else [])
         for path in sorted(sources)
