@@ -221,9 +221,7 @@ def call_one(op: Primitive, args: tuple, state: State) -> object:
         array = op.forward(kernels, x._array, *[array_in(a) for a in args[1:]])
     if type(array) is tuple or type(array) is list:
         return finish(op, state, args, args[:1], array, x._meta.device)
-    out = wrap(array, meta_of(array, x._meta.device))
-    if op.view:
-        look_at(out, x, DEFAULT)
+    out = finish_one(op, array, x._meta.device, None, args, DEFAULT)
     if state.grad_enabled and op.differentiable and out._meta.dtype.differentiable:
         edge = edge_of(x)
         if edge is not None:

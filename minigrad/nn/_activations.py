@@ -30,7 +30,6 @@ __all__ = ["celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsi
            "tanhshrink", "threshold"]
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-ROOT = math.sqrt(2 / math.pi)
 
 
 def activated(name, formula, input, inplace=False, whole=False):

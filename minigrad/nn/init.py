@@ -10,12 +10,12 @@ deep feedforward neural networks" (2010), and He et al., "Delving deep into rect
 import math
 import warnings
 
-import numpy as np
-
 from minigrad.autograd.grad_mode import no_grad
-from minigrad.creation import as_tensor, empty, eye
+from minigrad.creation import empty, eye
 from minigrad.dtypes import float64
 from minigrad.errors import ShapeError, TensorValueError
+from minigrad.ops import diagonal, where
+from minigrad.ops.factorizations import linalg_qr
 from minigrad.random import floating, randperm
 
 __all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
@@ -171,10 +171,10 @@ def orthogonal_(tensor, gain=1, generator=None):
     rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
     shape = (rows, columns) if rows >= columns else (columns, rows)
     drawn = normal_(empty(shape, dtype=float64), 0.0, 1.0, generator)
-    q, r = np.linalg.qr(drawn.numpy())
-    q = q * np.where(np.diag(r) < 0, -gain, gain)       # a decomposition chooses these signs: here they are as drawn
     with no_grad():
-        return tensor.copy_(as_tensor(q if rows >= columns else q.T).reshape(tensor.shape))
+        q, r = linalg_qr(drawn)
+        q = q * where(diagonal(r) < 0, -gain, gain)     # a decomposition chooses these signs: here they are as drawn
+        return tensor.copy_((q if rows >= columns else q.T).reshape(tensor.shape))
 
 
 def sparse_(tensor, sparsity, std=0.01, generator=None):

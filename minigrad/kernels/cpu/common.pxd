@@ -10,6 +10,7 @@ cdef extern from "numpy/arrayobject.h":
     npy_intp *dims "PyArray_DIMS"(ndarray) noexcept nogil
     npy_intp *strides "PyArray_STRIDES"(ndarray) noexcept nogil
     char *data "PyArray_BYTES"(ndarray) noexcept nogil
+    int copy_into "PyArray_CopyInto"(ndarray, ndarray) except -1
     object empty "PyArray_EMPTY"(int, npy_intp *, int, int)
     object zeros "PyArray_ZEROS"(int, npy_intp *, int, int)
     object matrix_product "PyArray_MatrixProduct"(object, object)
@@ -40,6 +41,11 @@ cdef inline int easy(object x) noexcept:
         return -1
     t = typenum(<ndarray>x)
     return 0 if t == NPY_FLOAT32 else 1 if t == NPY_FLOAT64 else -1
+
+
+# Whether it is an array of float32 or float64, however it lies in memory.
+cdef inline bint is_real(object x) noexcept:
+    return type(x) is ndarray and (typenum(<ndarray>x) == NPY_FLOAT32 or typenum(<ndarray>x) == NPY_FLOAT64)
 
 
 cdef inline int item_size(int kind) noexcept nogil:
@@ -101,7 +107,7 @@ cdef extern from *:
     #define MINIGRAD_WALK
     #define MG_WALK(T)                                                                             \
         for (npy_intp i = 0; i < length; i++) *(T *)(to + i * to_step) = *(const T *)(from + i * from_step)
-    static void mg_walk(int nd, const npy_intp *dims, char *to, const npy_intp *to_steps, const char *from,
+    static inline void mg_walk(int nd, const npy_intp *dims, char *to, const npy_intp *to_steps, const char *from,
                         const npy_intp *from_steps, int item) {
         if (nd > 1) {
             for (npy_intp i = 0; i < dims[0]; i++)
@@ -119,3 +125,4 @@ cdef extern from *:
 
 cdef enum:
     SMALL = 2048        # elements up to which that is so
+    MOST_DIMS = 64

@@ -14,13 +14,6 @@ ctypedef fused real:
     double
 
 
-cdef extern from "numpy/arrayobject.h":
-    int copy_into "PyArray_CopyInto"(ndarray, ndarray) except -1
-
-cdef enum:
-    MOST_DIMS = 64
-
-
 def cat(xs, int dim):
     cdef ndarray first = <ndarray>xs[0], x, z
     cdef npy_intp d[MOST_DIMS]

@@ -12,14 +12,8 @@ from minigrad.kernels import numpy_ref
 
 cnp.import_array()
 
-cdef extern from "numpy/arrayobject.h":
-    int copy_into "PyArray_CopyInto"(ndarray, ndarray) except -1
-
 cdef object FLOAT32 = np.dtype("float32"), FLOAT64 = np.dtype("float64")
 
-cdef enum:
-    MOST_DIMS = 64
-    PLAIN = cnp.NPY_ARRAY_ALIGNED       # no tensor holds an array of swapped bytes
 
 
 def owns(x):
@@ -66,7 +60,7 @@ def full(shape, value, dtype):
 cpdef ndarray copy(ndarray x):
     cdef ndarray a = <ndarray>x, z
     cdef int type_ = typenum(a)
-    if size(a) > SMALL or not (type_ == NPY_FLOAT32 or type_ == NPY_FLOAT64) or not has_flags(a, PLAIN):
+    if size(a) > SMALL or not is_real(a) or not has_flags(a, cnp.NPY_ARRAY_ALIGNED):
         return cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
     z = fresh(ndim(a), dims(a), type_)
     walk(ndim(a), dims(a), data(z), strides(z), data(a), strides(a), cnp.PyArray_ITEMSIZE(a))
@@ -85,7 +79,7 @@ cdef int overwrite(ndarray a, ndarray b) except -1:
         if has_flags(a, cnp.NPY_ARRAY_CARRAY) and has_flags(b, cnp.NPY_ARRAY_CARRAY_RO):
             memmove(data(a), data(b), size(a) * cnp.PyArray_ITEMSIZE(a))
             return 0
-        if size(a) <= SMALL and has_flags(a, PLAIN | cnp.NPY_ARRAY_WRITEABLE) and has_flags(b, PLAIN) and apart(a, b):
+        if size(a) <= SMALL and has_flags(a, cnp.NPY_ARRAY_ALIGNED | cnp.NPY_ARRAY_WRITEABLE) and has_flags(b, cnp.NPY_ARRAY_ALIGNED) and apart(a, b):
             walk(ndim(a), dims(a), data(a), strides(a), data(b), strides(b), cnp.PyArray_ITEMSIZE(a))
             return 0
     return copy_into(a, b)
@@ -248,7 +242,7 @@ def into_slice(y, shape, int dim, npy_intp start, npy_intp stop, npy_intp step):
     cdef ndarray z
     for i in range(n):
         d[i] = shape[i]
-    if type_ == NPY_FLOAT32 or type_ == NPY_FLOAT64:
+    if is_real(y):
         z = fresh(n, d, type_)
         memset(data(z), 0, size(z) * cnp.PyArray_ITEMSIZE(z))
     else:

@@ -15,7 +15,6 @@ cdef extern from "products.h" nogil:
 
 cdef enum:
     FEW = 8192      # multiplications up to which BLAS does not pay, where one of the two is a vector
-    PLAIN = cnp.NPY_ARRAY_ALIGNED       # no tensor holds an array of swapped bytes
 
 cdef inline bint both_matrices(object x, object y):
     return type(x) is ndarray and type(y) is ndarray and ndim(<ndarray>x) == 2 and ndim(<ndarray>y) == 2
@@ -28,8 +27,8 @@ cdef object product(ndarray x, ndarray y):
     cdef npy_intp shape[2]
     cdef int kind = typenum(x)
     cdef ndarray z
-    if (m != 1 and k != 1) or m * k * n > FEW or m * k * n == 0 or dims(y)[0] != k or not (kind == NPY_FLOAT32 or kind == NPY_FLOAT64) \
-            or typenum(y) != kind or not has_flags(x, PLAIN) or not has_flags(y, PLAIN):
+    if (m != 1 and k != 1) or m * k * n > FEW or m * k * n == 0 or dims(y)[0] != k or not is_real(x) \
+            or typenum(y) != kind or not has_flags(x, cnp.NPY_ARRAY_ALIGNED) or not has_flags(y, cnp.NPY_ARRAY_ALIGNED):
         return matrix_product(x, y)
     x_row, x_column = strides(x)[0] // item, strides(x)[1] // item if k > 1 else 1
     y_row, y_column = strides(y)[0] // item if k > 1 else 1, strides(y)[1] // item if n > 1 else 1

@@ -62,7 +62,7 @@ def sum(x, reduced, keepdim):
     cdef ndarray a, z
     cdef npy_intp d[64]
     cdef Py_ssize_t outer = 1, n = 1, inner = 1
-    if kind < 0 and type(x) is ndarray and 0 < size(<ndarray>x) <= SMALL:     # a copy costs less than NumPy's preparations
+    if kind < 0 and is_real(x) and 0 < size(<ndarray>x) <= SMALL:     # a copy costs less than NumPy's preparations
         x = copy(x)
         kind = easy(x)
     if kind < 0 or n_reduced == 0:
@@ -107,10 +107,11 @@ cdef bint last_dim(object x, int dim):
 def softmax(x, int dim):
     if not last_dim(x, dim):
         return numpy_ref.softmax(x, dim)
-    return softmax_of(<ndarray>x, fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x)), 1, 0)
+    return softmax_of(<ndarray>x, 1, 0)
 
 
-cdef object softmax_of(ndarray x, ndarray z, double scale, Py_ssize_t queries):
+cdef object softmax_of(ndarray x, double scale, Py_ssize_t queries):
+    cdef ndarray z = fresh(ndim(x), dims(x), typenum(x))
     cdef Py_ssize_t n = dims(x)[ndim(x) - 1], rows = size(x) // n
     cdef int type_ = typenum(x)
     cdef char *p = data(x)
@@ -127,7 +128,7 @@ def attention_weights(x, double scale, causal):
     if ndim(<ndarray>x) < 2 or not last_dim(x, ndim(<ndarray>x) - 1) or scale <= 0:
         return numpy_ref.attention_weights(x, scale, causal)
     cdef ndarray a = <ndarray>x
-    return softmax_of(a, fresh(ndim(a), dims(a), typenum(a)), scale, dims(a)[ndim(a) - 2] if causal else 0)
+    return softmax_of(a, scale, dims(a)[ndim(a) - 2] if causal else 0)
 
 
 def log_softmax(x, int dim):
