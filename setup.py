@@ -13,6 +13,7 @@ import os
 import shlex
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
@@ -26,16 +27,28 @@ INTERPRETED = {"__init__", "c", "given", "private"}
 DIRECTIVES = {"language_level": 3, "cdivision": True}
 
 
-def compiles(flag):
-    """Whether the compiler takes `flag`."""
+def compiles(flag="", include=""):
+    """Whether there is a compiler that takes `flag` and finds the header `include`."""
+    compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "probe.c")
-        source.write_text("int main(void) { return 0; }\n")
+        source.write_text(f"{include and f'#include <{include}>'}\nint main(void) {{ return 0; }}\n")
+        command = [*shlex.split(compiler), *shlex.split(flag), str(source), "-o", str(Path(folder, "probe"))]
         try:
-            return subprocess.run([*shlex.split(os.environ.get("CC", "cc")), flag, str(source), "-o", str(Path(folder, "probe"))],
-                                  capture_output=True, check=False).returncode == 0
+            return subprocess.run(command, capture_output=True, check=False).returncode == 0
         except OSError:
             return False
+
+
+def lacking():
+    """What is not here that extensions need, or nothing. It takes a moment to see, and Cython's part of the work a minute."""
+    if sys.platform == "win32":
+        return ""       # setuptools finds MSVC
+    if not compiles():
+        return "no C compiler works here (CC, or cc)"
+    if not compiles(f"-I{shlex.quote(sysconfig.get_path('include'))}", "Python.h"):
+        return "the C compiler does not find Python.h, which a package such as python3-dev brings"
+    return ""
 
 
 def extensions():
@@ -47,7 +60,7 @@ def extensions():
     windows = sys.platform == "win32"
     sources = [path for folder in ("_core", "ops") for path in Path("minigrad", folder).glob("*.py")
                if path.stem not in INTERPRETED]
-    sources += Path("minigrad/kernels/cpu").glob("*.pyx")
+    sources += [*Path("minigrad/kernels/cpu").glob("*.pyx"), *Path("minigrad/nn/modules").glob("*.pyx")]
     found = [
         Extension(
             ".".join(path.with_suffix("").parts), [str(path)],
@@ -55,13 +68,14 @@ def extensions():
             depends=sorted(map(str, Path("minigrad/kernels/cpu").glob("*.h"))) if path.suffix == ".pyx" else [],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
             # -g0: Python's own flags ask for debug information, which takes as long as all else
-            extra_compile_args=[] if windows else ["-O3", "-g0", "-fno-math-errno", "-fno-trapping-math", "-Wno-array-bounds",
-                                                   *(openmp if path.suffix == ".pyx" else [])],
+            extra_compile_args=[] if windows else [
+                "-O3", "-g0", "-fno-math-errno", "-fno-trapping-math", "-Wno-array-bounds",
+                *(openmp if path.suffix == ".pyx" else [])],
             extra_link_args=openmp if path.suffix == ".pyx" else [])
         for path in sorted(sources)
     ]
     built = cythonize(found, build_dir="build/cython", compiler_directives=DIRECTIVES, annotate="MINIGRAD_ANNOTATE" in os.environ,
-                      nthreads=0, quiet=True)
+                      nthreads=(os.cpu_count() or 1) if sys.platform == "linux" else 0, quiet=True)
     for extension in built:     # cythonize() makes new objects and drops what was set on the old
         extension.optional = MODE != "require"
     return built
@@ -84,7 +98,6 @@ class BuildExtensions(build_ext):
             print(f"minigrad: {len(missing)} of {len(self.extensions)} extension modules did not compile; minigrad will run "
                   "interpreted, slower but complete. See `python -m minigrad.doctor`.", file=sys.stderr)
 
-
     def note_sources(self):
         """Write down what each module was built from, so that an edit since then is noticed (minigrad/_pure.py)."""
         spec = importlib.util.spec_from_file_location("_pure", "minigrad/_pure.py")
@@ -104,6 +117,22 @@ def write_stubs():
         raise RuntimeError("the type stubs could not be written (tools/stubs.py)")
 
 
-if {"build_ext", "build_py", "build", "bdist_wheel", "editable_wheel", "sdist"} & set(sys.argv):
+def chosen():
+    """The extensions that this build makes: see MINIGRAD_BUILD above."""
+    if MODE == "0" or not BUILDING & set(sys.argv):     # pip asks for the name and the version alone before it builds
+        return []
+    reason = lacking()
+    if reason and MODE == "require":
+        raise SystemExit(f"MINIGRAD_BUILD=require, but {reason}.")
+    if reason:
+        print(f"minigrad: {reason}; minigrad will run interpreted, slower but complete. See `python -m minigrad.doctor`.",
+              file=sys.stderr)
+        return []
+    return extensions()
+
+
+BUILDING = {"build_ext", "build_py", "build", "bdist_wheel", "editable_wheel", "sdist", "install", "develop"}
+modules = chosen()
+if BUILDING & set(sys.argv):
     write_stubs()
-setup(ext_modules=[] if MODE == "0" else extensions(), cmdclass={"build_ext": BuildExtensions})
+setup(ext_modules=modules, cmdclass={"build_ext": BuildExtensions})

@@ -22,6 +22,7 @@ BELOW = {
     "_debug": {"_record", "_holders", "autograd", "surface", "_core", "errors"},
     "autograd": {"surface", "ops", "_core", "errors"},
     "linalg": {"ops", "errors"},
+    "cuda": {"kernels", "surface", "_core", "errors"},
     "nn": {"autograd", "surface", "ops", "_core", "errors"},
     "special": {"ops"},
     "optim": {"nn", "autograd", "surface", "ops", "errors"},
@@ -35,6 +36,8 @@ TOP = {"__init__", "doctor", "demo", "utils", "viz", "testing", "grading", "libr
 
 # Imports that point upward, inside a function, so that they run when all is loaded. Each has its reason.
 UPWARD = {
+    ("_conversions.py", "cuda"),    # pinned memory, which there is for a GPU's sake alone
+    ("_record.py", "viz"),      # what a notebook shows for a record is its step-through
 }
 
 

@@ -27,7 +27,8 @@ def python(code, **variables):
 
 @pytest.mark.parametrize("file", [
     "py.typed", "errors.md", "_core/README.md", "ops/README.md", "kernels/README.md", "_core/engine.py", "_core/engine.pxd",
-    "kernels/cpu/elementwise.pyx", "kernels/cpu/loops.h", "tensor.pyi"])
+    "kernels/cpu/elementwise.pyx", "kernels/cpu/loops.h", "tensor.pyi", "viz/style.css",
+    "viz/dark.css", "viz/step.js", "viz/diff.js", "viz/draw.js"])
 def test_ships(file):
     assert (PACKAGE / file).exists()
 
@@ -56,7 +57,7 @@ def test_import_leaves_out_what_few_need():
     assert python("""
 import json, sys
 import minigrad
-print(json.dumps([name for name in sys.modules if name.startswith(("minigrad.distributed", "minigrad.demo"))]))
+print(json.dumps([name for name in sys.modules if name.startswith(("minigrad.distributed", "minigrad.demo", "minigrad.viz"))]))
 """) == []
 
 

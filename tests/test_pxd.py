@@ -21,10 +21,14 @@ FIELD = re.compile(r"cdef\s+(?:public\s+|readonly\s+)?(?P<type>[\w ]+?(?:\[\d+\]
 
 def declared(path):
     """(functions, classes) of a .pxd: name -> argument names; class -> (fields, methods, base)."""
-    functions, classes, inside = {}, {}, None
+    functions, classes, inside, foreign = {}, {}, None, False
     for line in path.read_text().splitlines():
         line = line.split("#")[0].rstrip()
         text = line.strip()
+        foreign = text.startswith("cdef extern") or (foreign and (line.startswith("    ") or not text))
+        if foreign:     # what C declares
+            inside = None
+            continue
         opened = re.match(r"cdef class (\w+)(?:\((\w+)\))?:", text)
         if opened:
             inside = opened[1]

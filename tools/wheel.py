@@ -16,7 +16,7 @@ def missing(archive):
     else:
         with tarfile.open(archive) as file:
             held = {name.partition("/")[2] for name in file.getnames()}
-    suffixes = {".py", ".pyx", ".pxd", ".h", ".md", ".typed", ".pyi"}
+    suffixes = {".py", ".pyx", ".pxd", ".h", ".md", ".typed", ".pyi", ".css", ".js"}
     wanted = {p.relative_to(ROOT).as_posix() for p in (ROOT / "minigrad").rglob("*") if p.suffix in suffixes}
     if archive.endswith(".whl"):
         compiled = {p.relative_to(ROOT).as_posix() for p in (ROOT / "minigrad").rglob("*.pyx")}
@@ -24,12 +24,13 @@ def missing(archive):
                      p.stem not in ("__init__", "c")}
         built = {name.partition(".")[0] for name in held if name.endswith((".so", ".pyd"))}
         wanted |= {name for name in compiled if name.partition(".")[0] not in built}
-        extra = {name for name in held if name.startswith(("tests/", "tools/", "benchmarks/")) or name.endswith(".c")}
+        elsewhere = ("tests/", "tools/", "benchmarks/", "docs/", "tutorials/", "build/")
+        extra = {name for name in held if name.startswith(elsewhere) or name.endswith(".c")}
     else:
-        folders = ("tests", "tools", "benchmarks")
+        folders = ("tests", "tools", "benchmarks", "docs", "tutorials")
         wanted |= {p.relative_to(ROOT).as_posix() for folder in folders for p in (ROOT / folder).rglob("*.py")}
         wanted |= {"README.md", "CHANGELOG.md", "LICENSE", "Makefile", "pyproject.toml", "setup.py"}
-        extra = {name for name in held if name.endswith((".so", ".c", ".pyc"))}
+        extra = {name for name in held if name.endswith((".so", ".c", ".pyc")) or name.startswith("build/")}
     return sorted(wanted - held), sorted(extra)
 
 

@@ -31,7 +31,7 @@ import cython
 from minigrad._core.given import given
 from minigrad._core.meta import Meta
 from minigrad._core.node import Node
-from minigrad._core.tensor import TensorBase
+from minigrad._core.tensor import AutogradMeta, TensorBase
 from minigrad._core.watch import Watch
 from minigrad._core.watch import watch as _switches
 from minigrad.errors import AutogradError
@@ -53,25 +53,20 @@ LAST = 0xFFFFFFFFFFFFFFFF
 IN_PLACE, STOLEN, COPIED = cython.declare(cython.int, 0), cython.declare(cython.int, 1), cython.declare(cython.int, 2)
 HOW = ("in place", "stolen", "copied")
 watch = cython.declare(Watch, _switches)
-_making = RLock()     # two threads that use a leaf at once must get one node, and so one lock
+new_reference = cython.declare(object, weakref.ref)
+# Interpreted, two threads that use a leaf at once might make two nodes. See Note [Two threads, one table of hooks].
+_making = RLock()
 if hasattr(os, "register_at_fork"):     # as in dependencies.py
     os.register_at_fork(after_in_child=_making._at_fork_reinit)
 
 
 @cython.cclass
 class AccumulateGrad(Node):
-    """Adds the gradient that reaches it to ``variable.grad``."""
+    """Adds the gradient that reaches it to ``variable.grad``. `new_accumulator` makes it."""
 
-    def __init__(self, variable: TensorBase):
+    def __init__(self):
         start(self)
-        self.variable = variable
-        self.meta = gradient_meta(variable)
-        self.sequence = LAST
-        self.hooked = variable._extra is not None and bool(variable._extra.hooks)
-        # two threads may run backward into one leaf; and a finalizer that runs one while we accumulate must not wait
-        self.lock = RLock()
-        if watch.births:
-            note_creation(self, current())
+        self.lock = RLock()     # compiled, nothing of this runs, and `lock` is None
 
     def apply(self, grad, wanted, results):
         """Accumulate. There are no results: nothing lies behind a leaf."""
@@ -98,27 +93,22 @@ class AccumulateGrad(Node):
         leaf = self.variable
         extra = leaf._extra
         how: cython.int = IN_PLACE
-        self.lock.acquire()
-        try:
-            if extra.grad is not None:
-                add_in_place(extra.grad, new)
-            else:
-                how = STOLEN
-                forward: cython.bint = current().forward        # then it keeps its tangent
-                mine = stolen(new, leaf) if exclusive and not forward else None
-                if mine is None:
-                    how = COPIED
-                    if forward:
-                        mine = given.clone(new)
-                    else:
-                        mine = wrap(leaf._meta.backend.kernels.copy_with_layout(new._array, leaf._array), new._meta)
-                if extra.grad is None:
-                    extra.grad = mine
+        mine = new
+        if extra.grad is None:
+            how = STOLEN
+            forward: cython.bint = current().forward        # then it keeps its tangent
+            mine = stolen(new, leaf) if exclusive and not forward else None
+            if mine is None:
+                how = COPIED
+                if forward:
+                    mine = given.clone(new)
                 else:
-                    how = IN_PLACE
-                    add_in_place(extra.grad, mine)      # making the copy collected garbage, and that ran a backward
-        finally:
-            self.lock.release()
+                    mine = wrap(leaf._meta.backend.kernels.copy_with_layout(new._array, leaf._array), new._meta)
+            if not replaced(self, None, mine):
+                how = IN_PLACE      # another thread was faster, or making the copy collected garbage, and that ran a backward
+        if how == IN_PLACE:
+            with adding(self):
+                add_in_place(extra.grad, mine)
         if watch.recording:
             watch.note("accumulate", self, {"gradient": new, "grad": extra.grad, "how": HOW[how]})
 
@@ -132,12 +122,42 @@ class AccumulateGrad(Node):
         while True:
             old = extra.grad
             total = given.clone(new) if old is None else old + new
-            with self.lock:
-                if extra.grad is old:
-                    extra.grad = total
-                    break
+            if replaced(self, old, total):
+                break
         if watch.recording:
             watch.note("accumulate", self, {"gradient": new, "grad": total, "how": "cloned" if old is None else "out of place"})
+
+
+@cython.cfunc
+def replaced(node: AccumulateGrad, old, new) -> cython.bint:
+    """Make `new` the gradient, unless somebody else has put something in the place of `old` meanwhile."""
+    if cython.compiled:     # See Note [Two threads, one table of hooks]
+        return put(node.variable._extra, old, new)
+    else:
+        with adding(node):
+            return put(node.variable._extra, old, new)
+
+
+@cython.cfunc
+def put(extra: AutogradMeta, old, new) -> cython.bint:
+    if extra.grad is not old:
+        return False
+    extra.grad = new
+    return True
+
+
+@cython.cfunc
+def adding(node: AccumulateGrad) -> object:
+    """The lock of `node`: two threads may run backward into one leaf, and a kernel lets others run while it adds.
+
+    Reentrant, because a finalizer may run a backward while we add. It is made when first wanted, which in a training step it
+    is not: a lock for each leaf cost 1,200 instructions.
+    """
+    if node.lock is None:
+        lock = RLock()
+        if node.lock is None:       # making it may have run something else
+            node.lock = lock
+    return node.lock
 
 
 def gradient_meta(leaf):
@@ -223,12 +243,29 @@ def accumulator(leaf):
         node = extra.accumulator()
         if node is not None:
             return node
-    with _making:
-        extra = leaf.extras()
-        node = None if extra.accumulator is None else extra.accumulator()
-        if node is None:
-            node = AccumulateGrad(leaf)
-            extra.accumulator = weakref.ref(node)
+    if cython.compiled:     # See Note [Two threads, one table of hooks]
+        return new_accumulator(leaf)
+    else:
+        with _making:
+            return new_accumulator(leaf)
+
+
+@cython.cfunc
+def new_accumulator(leaf: TensorBase) -> AccumulateGrad:
+    """A node for `leaf`, or the one that another thread has made meanwhile."""
+    node: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad) if cython.compiled else AccumulateGrad()
+    extra = leaf.extras()
+    node.variable = leaf
+    node.meta = gradient_meta(leaf)
+    node.sequence = LAST
+    node.hooked = bool(extra.hooks)
+    reference = new_reference(node)
+    other = None if extra.accumulator is None else extra.accumulator()
+    if other is not None:
+        return other
+    extra.accumulator = reference
+    if watch.births:
+        note_creation(node, current())
     return node
 
 

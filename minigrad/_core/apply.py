@@ -197,7 +197,10 @@ def call(op, args):
     if not state.ordinary and state.interceptors:
         return intercepted(op, state, args, tensors[:inputs])
     if op.variadic:
-        array = op.forward(first._meta.backend.kernels, arrays, *args[1:])
+        if op.kernel >= 0 and len(args) == 2:
+            array = first._meta.backend.table[op.kernel](arrays, args[1])
+        else:
+            array = op.forward(first._meta.backend.kernels, arrays, *args[1:])
         return finish(op, state, args, tensors, array, first._meta.device)
     array = op.forward(first._meta.backend.kernels, *arrays)
     return finish(op, state, args, tensors[:inputs], array, first._meta.device)
@@ -209,14 +212,14 @@ def call_one(op: Primitive, args: tuple, state: State) -> object:
     x = cython.cast(TensorBase, args[0])
     kernels = x._meta.backend.kernels
     n: cython.Py_ssize_t = len(args)
-    if n == 1:
+    if op.kernel >= 0:
+        array = by_kernel(x._meta.backend.table[op.kernel], x._array, args)
+    elif n == 1:
         array = op.forward(kernels, x._array)
     elif n == 2:
         array = op.forward(kernels, x._array, array_in(args[1]))
     elif n == 3:
         array = op.forward(kernels, x._array, array_in(args[1]), array_in(args[2]))
-    elif n == 5:        # slice
-        array = op.forward(kernels, x._array, array_in(args[1]), array_in(args[2]), array_in(args[3]), array_in(args[4]))
     else:
         array = op.forward(kernels, x._array, *[array_in(a) for a in args[1:]])
     if type(array) is tuple or type(array) is list:
@@ -229,6 +232,23 @@ def call_one(op: Primitive, args: tuple, state: State) -> object:
         elif x._view:
             remember(op, state, args, args[:1], out, None)
     return out
+
+
+@cython.cfunc
+def by_kernel(kernel, array, args: tuple) -> object:
+    """Call the one kernel that an op is, on the array of its tensor and its other arguments."""
+    n: cython.Py_ssize_t = len(args)
+    if n == 1:
+        return kernel(array)
+    if n == 2:
+        return kernel(array, args[1])
+    if n == 3:
+        return kernel(array, args[1], args[2])
+    if n == 5:      # a slice, and next its backward; a star in their place makes two tuples, which takes 60 ns
+        return kernel(array, args[1], args[2], args[3], args[4])
+    if n == 6:
+        return kernel(array, args[1], args[2], args[3], args[4], args[5])
+    return kernel(array, *args[1:])
 
 
 def array_in(argument):
@@ -365,27 +385,26 @@ def remember(op: Primitive, state: State, args: tuple, tensors: tuple, out: Tens
     required: cython.bint = False
     numbered: cython.bint = False
     i: cython.Py_ssize_t
-    edges = []
-    numbers = []
+    edges: list = []
     for i in range(len(tensors)):
         x = tensors[i]
         edge = None
-        number = 0
         if isinstance(x, TensorBase):
             edge = edge_of(x)
             if edge is not None:
-                number = cython.cast(TensorBase, x)._output_number
-                numbered |= number != 0
+                numbered |= cython.cast(TensorBase, x)._output_number != 0
                 mask = ALL if op.variadic else mask | (1 << i)
             elif cython.cast(TensorBase, x)._view and base_requires_grad(x):
                 required = True
         edges.append(edge)
-        numbers.append(number)
     if mask == 0 and not required:
         return None
     if outs is None and not out._meta.dtype.differentiable:
         return None
-    record_many(op, state, mask, tuple(edges), tuple(numbers) if numbered else None, out, outs, args)
+    numbers = None
+    if numbered:
+        numbers = tuple([0 if edge is None else cython.cast(TensorBase, x)._output_number for x, edge in zip(tensors, edges)])
+    record_many(op, state, mask, tuple(edges), numbers, out, outs, args)
     return None
 
 

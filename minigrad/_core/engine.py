@@ -46,10 +46,12 @@ from minigrad._core.watch import watch as _switches
 from minigrad.errors import AutogradError
 
 if not cython.compiled:
+    from minigrad._core.accumulate import edge_of
     from minigrad._core.anomaly import report
     from minigrad._core.node import start
     from minigrad._core.ready import pop_ready, push_ready
     from minigrad._core.state import current
+    from minigrad._core.tensor import wrap
     from minigrad._core.validation import fitted
 
 NEEDED = 1          # as in dependencies.py
@@ -109,6 +111,24 @@ def execute(roots, grads, keep_graph, create_graph, inputs=None, accumulate=True
     else:
         on_another_stack(task, state, roots, grads)
     return task.captured
+
+
+def execute_from_number(tensor, keep_graph):
+    """`execute` for what nearly always is asked for: all leaves behind one tensor that is one real number.
+
+    Returns False, and has run nothing, if `tensor` is something else, of which the caller knows more.
+    """
+    if not isinstance(tensor, TensorBase):
+        return False
+    root = cython.cast(TensorBase, tensor)
+    node = edge_of(root)
+    meta = root._meta
+    if root._node is None or meta.numel != 1 or not meta.dtype.is_floating_point:
+        return False
+    one = wrap(meta.backend.kernels.full(meta.shape, 1, meta.dtype.numpy), meta)
+    one._inference = current().inference
+    execute([(node, root._output_number)], [one], keep_graph, False)
+    return True
 
 
 def run_task(task: GraphTask, state: State, roots, grads):
@@ -190,7 +210,7 @@ def fitted_root(grad, node: Node, number: cython.int, index: cython.int) -> obje
     if grad is None:
         return None
     meta = node.output_meta(number)
-    return grad if cython.cast(TensorBase, grad)._meta is meta else fitted(grad, meta, "The caller", index)
+    return grad if cython.cast(TensorBase, grad)._meta is meta else fitted(grad, meta, None, index)
 
 
 # ---- what runs inside a task may ask --------------------------------------------------------------------

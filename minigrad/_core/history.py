@@ -3,6 +3,7 @@
     written       the writes to a storage that were noted: (version, op, file, line)
     happened      the table of an error: where a tensor was saved, and every write since
     purpose       what a node saved a value for: the formulas that name it
+    log_of        what stands for a storage where that must not be kept alive
 
 What was noted while nobody watched (``watch.py``) is unknown, and the table says so.
 
@@ -11,10 +12,15 @@ Read next: ``saved.py``, which raises the error.
 
 import linecache
 import os
+import re
+from collections import deque
 
 from minigrad._core.primitive import Plan
+from minigrad._core.tensor import TensorBase
+from minigrad._core.version import LOGGED
 
 SHOWN = 20      # lines of the table of an error, at most
+CELL = re.compile(r"ipykernel_\d+[/\\]|<ipython-input-|^cell \d+$")     # a notebook's cell, whose name changes from run to run
 
 
 def written(tensor):
@@ -23,6 +29,28 @@ def written(tensor):
     if counter is None or counter.log is None:
         return []
     return [(version, in_place(name), file, line) for version, name, file, line in list(counter.log)]
+
+
+def counter_of(tensor: TensorBase):
+    """The version counter of the storage of `tensor`; None while it is this tensor's alone and nobody has written to it."""
+    return tensor._counter
+
+
+def log_of(counter):
+    """The log of a version counter, made now if there is none. Unlike the counter it can be referred to weakly."""
+    if counter.log is None:
+        counter.log = deque(maxlen=LOGGED)
+    return counter.log
+
+
+def node_of(tensor: TensorBase):
+    """The node that `tensor` came out of, as far as is known: nothing is made, and the history of no view made anew."""
+    return tensor._node
+
+
+def grad_of(tensor: TensorBase):
+    """The ``.grad`` of a tensor, without the warning that a tensor which keeps none deserves."""
+    return None if tensor._extra is None else tensor._extra.grad
 
 
 def in_place(name):
@@ -35,8 +63,13 @@ def in_place(name):
 def place(file, line):
     """A place in the user's program, with the source line if it can be had."""
     source = linecache.getline(file, line).strip()
-    file = file.removeprefix(os.getcwd() + os.sep)
+    file = file_name(file) if CELL.search(file) else file.removeprefix(os.getcwd() + os.sep)
     return f"{file}:{line}" + (f"   {source}" if source else "")
+
+
+def file_name(file):
+    """The name of a file without its folder, which is another one on another machine; ``cell`` for that of a notebook's cell."""
+    return "cell" if CELL.search(file) else os.path.basename(file)
 
 
 def saved_at(node):

@@ -81,7 +81,7 @@ def check_memory(target: TensorBase):
 
 def check_overlap(target: TensorBase, operand: TensorBase):
     """Raise if `operand` lies partly in the memory of `target`: not there at all, or number by number, is right."""
-    if operand is target or operand._array is target._array or not np.may_share_memory(operand._array, target._array):
+    if operand is target or operand._array is target._array or not shares_memory(operand._array, target._array):
         return
     strides, shape, steps, offset = target._meta.backend.kernels.geometry(operand._array, target._array)
     if shape == target._meta.shape and steps == strides and offset == 0:
@@ -91,6 +91,14 @@ def check_overlap(target: TensorBase, operand: TensorBase):
             "MG-E122", "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
             "memory location.", tensor=describe(target._meta), found=f"an operand {describe(operand._meta)} in the same memory",
             fix="clone() the tensors before performing the operation")
+
+
+@cython.cfunc
+def shares_memory(x, y) -> cython.bint:
+    """Whether two arrays may lie in the same memory. One of a GPU is described by an array that says where it lies."""
+    if type(x) is not ndarray or type(y) is not ndarray:
+        x, y = getattr(x, "layout", x), getattr(y, "layout", y)
+    return np.may_share_memory(x, y)
 
 
 @cython.cfunc

@@ -263,10 +263,13 @@ def make_meta(shape, dtype, device):
 def meta_of(array, device):
     """The record that describes `array`, which lives on `device`.
 
-    A few that were asked for of late stand in a list, where they are found without making a tuple of the shape.
+    An array of another device than the CPU knows where it lies. A few that were asked for of late stand in a list, where they
+    are found without making a tuple of the shape.
     """
     if type(array) is not ndarray:
-        return make_meta(array.shape, dtype_of(array), device)
+        return make_meta(array.shape, dtype_of(array), array.device)
+    if device is not _cpu:      # of an op whose result is on the CPU
+        return meta_of(array, _cpu)
     dtype: DType = dtype_of(array)
     recent: list = device.backend.recent
     at: cython.Py_ssize_t = shape_key(array) & (RECENT - 1)
@@ -281,3 +284,4 @@ def meta_of(array, device):
 
 
 CPU = Device("cpu", None, Backend("cpu"))
+_cpu = cython.declare(Device, CPU)

@@ -18,10 +18,11 @@ import cython
 from minigrad._core.accumulate import LAST as _LAST
 from minigrad._core.accumulate import AccumulateGrad
 from minigrad._core.function_node import PyNode
+from minigrad._core.history import saved_at
 from minigrad._core.kept import sequence_of
 from minigrad._core.node import Node
 from minigrad._core.task import GraphTask
-from minigrad._core.trace import summary
+from minigrad._core.trace import place_of, summary
 from minigrad._core.watch import watch
 
 if not cython.compiled:
@@ -79,7 +80,9 @@ class RecordedTask(GraphTask):
                 "node": node, "waits": self.waits(node, 0), "needed": not self.selective or self.needed(node) != 0,
                 "made": made.get(node.sequence),
                 "next": [[following, node.input_number(i) if following is not None else 0]
-                         for i, following in enumerate(node.next_nodes())]})
+                         for i, following in enumerate(node.next_nodes())],
+                "saved": saved_by(node), "at": place_of(saved_at(node)),
+                "leaf": cython.cast(AccumulateGrad, node).variable if isinstance(node, AccumulateGrad) else None})
         watch.note("count", root, {"nodes": counts})
         buffer = self.buffer(root)
         for number, grad in enumerate(buffer if isinstance(buffer, list) else [buffer]):
@@ -197,6 +200,12 @@ class RecordedTask(GraphTask):
         scratch = self.scratch(node)
         scratch.dependencies -= less
         return scratch.dependencies
+
+
+def saved_by(node):
+    """What `node` has saved, as it says itself: told without numbers, so that it may be much."""
+    return [{"name": name, "value": value, "saved": version, "now": None if version is None else current_version(value)}
+            for _, _, name, value, version in kept(node, False)]
 
 
 @cython.cfunc

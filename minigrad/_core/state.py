@@ -88,11 +88,11 @@ def set_dual_level(entered):
 def borrow(state):
     """Make `state`, whose thread waits meanwhile, that of the calling thread; with None, give it back."""
     global _cached_thread
-    _cached_thread = NOBODY
     if state is None:
         del _local.state
     else:
         _local.state = state
+    _cached_thread = NOBODY     # last: whatever the lines above may run asks for the State too
 
 
 def current():
@@ -101,8 +101,11 @@ def current():
     if not cython.compiled:
         return _look_up()
     if thread_id() != _cached_thread:
+        # The old State may die here, which runs code and so may let another thread in, between whose two assignments
+        # and ours nothing may come: so we hold it until both are made, and return our own.
         state = _look_up()
-        _cached_thread = NOBODY     # dropping the old State may run code, and that may switch threads
+        old = _cached  # noqa: F841
         _cached = state
         _cached_thread = thread_id()
+        return state
     return _cached

@@ -23,6 +23,7 @@ Read next: ``node.py``.
 """
 
 import cython
+import numpy as np
 
 from minigrad._core.version import VersionCounter
 
@@ -144,6 +145,16 @@ def exclusive(tensor):
     """Whether nobody but `tensor` holds its array, and no other tensor its storage."""
     array = tensor._array       # counted: the tensor's reference and this one
     return tensor._counter is None and references(array) == 2
+
+
+def owner_of(array):
+    """The array in whose memory a view lies: itself, if it is none. (NumPy's own strided views hold it by an object in between.)"""
+    base = array
+    while base is not None:
+        if isinstance(base, np.ndarray):
+            array = base
+        base = getattr(base, "base", None)
+    return array
 
 
 def alias(source):

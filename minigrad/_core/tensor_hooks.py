@@ -12,7 +12,7 @@ import cython
 
 from minigrad._core.accumulate import AccumulateGrad
 from minigrad._core.given import given
-from minigrad._core.node import NodeExtra
+from minigrad._core.node import Node, NodeExtra
 from minigrad._core.tensor import AutogradMeta, TensorBase
 from minigrad._core.watch import watch
 
@@ -55,3 +55,19 @@ def retain(tensor, grad) -> object:
     if watch.recording:
         watch.note("retain", current().node, {"grad": extra.grad})
     return None
+
+
+def hooks_of(node: Node):
+    """The hooks around a node, in the order in which they run: pairs (kind, function); no function for retain_grad."""
+    leaf: AutogradMeta = cython.cast(AccumulateGrad, node).variable._extra if isinstance(node, AccumulateGrad) else None
+    extra: NodeExtra = node.extra
+    found = [] if leaf is None else [("tensor hook", hook) for hook in (leaf.hooks or {}).values()]
+    if extra is not None:
+        for _, hooks in extra.tensor_hooks:
+            found += [("tensor hook", hook) for hook in hooks.values()]
+        found += [("retain_grad", None) for _ in extra.retains or ()]
+        found += [("pre-hook", hook) for hook in (extra.pre_hooks or {}).values()]
+        found += [("post-hook", hook) for hook in (extra.post_hooks or {}).values()]
+    if leaf is not None:
+        found += [("post-accumulate hook", hook) for hook in (leaf.post_accumulate_hooks or {}).values()]
+    return found

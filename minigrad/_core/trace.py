@@ -9,6 +9,7 @@ a tensor, a function, or what JSON knows, and lists of these; `Recorder.plain` t
 numbers:
 
     node         its name, n1, n2, ... in order of first appearance
+    storage      its name, s1, s2, ...: tensors whose writes are counted together have one
     tensor       a summary: dtype, shape, and the numbers if they are few
     function     its name
 
@@ -21,16 +22,18 @@ Mirrors nothing: PyTorch's engine cannot be watched. Read next: ``recorded.py``,
 """
 
 import itertools
+import linecache
 import threading
 import weakref
 
 import numpy as np
 
-from minigrad._core.history import in_place
+from minigrad._core.history import counter_of, file_name, grad_of, in_place, log_of, node_of
 from minigrad._core.node import Node
 from minigrad._core.state import current
-from minigrad._core.tensor import TensorBase
-from minigrad._core.watch import watch
+from minigrad._core.tensor import TensorBase, owner_of
+from minigrad._core.version import VersionCounter
+from minigrad._core.watch import here, watch
 
 FEW = 8         # so many numbers of a tensor are noted one by one
 _switching = threading.Lock()
@@ -42,7 +45,11 @@ class Recorder:
     def __init__(self):
         self.events = []
         self.ops = {}           # name of a node -> what it is: MulBackward0
+        self.storages = {}      # name of a storage -> {"bytes": its size, where a tensor on it was seen}
+        self.called = {}        # name of a node or storage -> what the program calls it
         self._names = {}        # id of a node -> (weak reference to it, name)
+        self._memory = {}       # id of the log of a version counter, or of the one tensor on a storage -> (weak reference, name)
+        self._alone = {}        # of these the tensors
         self._tasks = {}        # number of a task -> its number here
         self._threads = weakref.WeakKeyDictionary()     # thread -> its number here; the idents of threads are used again
         self._numbers = itertools.count(1)
@@ -57,6 +64,14 @@ class Recorder:
             depth, task = depth + 1, task.outer
         with self._lock:
             name = None if node is None else self.name(node)
+            if kind in ("made", "write"):
+                data = {**data, "at": place_of(here())}
+            elif kind == "count":
+                data = {"nodes": [self.counted(item) for item in data["nodes"]]}
+            elif kind == "accumulate":
+                data = {**data, "storage": self.storage(data["grad"])}
+            elif kind == "unpack" and "saved" in data:
+                data = {**data, "storage": self.storage(data["value"])}
             data = {key: self.plain(value) for key, value in data.items()}
             number = None if state.task is None else self._tasks.setdefault(state.task.id, len(self._tasks) + 1)
             thread = self._threads.get(threading.current_thread())
@@ -85,12 +100,80 @@ class Recorder:
             self._names[id(node)] = weakref.ref(node), name
         return name
 
+    def storage(self, memory):
+        """The name of the storage of a tensor, or of that whose writes a version counter counts.
+
+        A storage is known by the log of its counter. While it has none it is one tensor's alone, and known by that.
+        """
+        tensor = memory if isinstance(memory, TensorBase) else None
+        counter = memory if tensor is None else counter_of(tensor)
+        key = tensor if counter is None else log_of(counter)
+        name = self.known(key)
+        if name is None and counter is not None:
+            self.settle()
+            name = self.known(key)
+        if name is None:
+            name = f"s{len(self.storages) + 1}"
+            self.storages[name] = {"bytes": None}
+            self._memory[id(key)] = weakref.ref(key), name
+            if counter is None:
+                self._alone[id(key)] = self._memory[id(key)]
+        if tensor is not None:
+            self.storages[name]["bytes"] = size_of(tensor)
+        return name
+
+    def known(self, key):
+        """The name of the storage that `key` stands for, or None."""
+        ref, name = self._memory.get(id(key), (None, None))
+        return name if ref is not None and ref() is key else None
+
+    def settle(self):
+        """Know by their counters the storages that have got one since we named them, and forget those that are gone."""
+        for key, (ref, name) in list(self._alone.items()):
+            tensor = ref()
+            if tensor is None:
+                del self._alone[key]
+            elif counter_of(tensor) is not None:
+                log = log_of(counter_of(tensor))
+                self._memory[id(log)] = weakref.ref(log), name
+                del self._alone[key]
+
+    def counted(self, item):
+        """What is told of a node that will run: with what it has saved, and, of a leaf's, that leaf."""
+        told = {key: value for key, value in item.items() if value is not None or key == "made"}
+        told["saved"] = [
+            {"name": entry["name"], "packed": type(entry["value"]).__name__} if entry["saved"] is None else
+            {"name": entry["name"], **looks(entry["value"]), "storage": self.storage(entry["value"]), "saved": entry["saved"],
+             "now": entry["now"]} for entry in item["saved"]]
+        if item["leaf"] is not None:
+            counter = counter_of(item["leaf"])
+            version = 0 if counter is None else counter.value
+            told["leaf"] = {**looks(item["leaf"]), "storage": self.storage(item["leaf"]), "now": version}
+        return told
+
+    def call(self, names):
+        """Note what the program calls the tensors that have occurred: a dict of tensors. Of several names the first is taken."""
+        with self._lock:
+            self.settle()
+            for name, tensor in names.items():
+                for thing, called in ((tensor, name), (grad_of(tensor), f"{name}.grad")):
+                    if thing is not None:
+                        counter = counter_of(thing)
+                        self.called.setdefault(self.known(thing if counter is None else log_of(counter)), called)
+                node = node_of(tensor)
+                ref, known = self._names.get(id(node), (None, None))
+                if node is not None and ref is not None and ref() is node:
+                    self.called.setdefault(known, name)
+            self.called.pop(None, None)
+
     def plain(self, value):
         """`value` as names, numbers and texts."""
         if isinstance(value, Node):
             return self.name(value)
         if isinstance(value, TensorBase):
             return summary(value)
+        if isinstance(value, VersionCounter):
+            return self.storage(value)
         if isinstance(value, (list, tuple)):
             return [self.plain(item) for item in value]
         if isinstance(value, dict):
@@ -117,7 +200,7 @@ def summary(tensor):
     if not isinstance(tensor, TensorBase):
         return {"type": type(tensor).__name__}
     array = tensor._array
-    told = {"dtype": tensor._meta.dtype.name, "shape": list(tensor._meta.shape)}
+    told = looks(tensor)
     if tensor._meta.numel <= FEW:
         told["numbers"] = numbers(array.tolist())
     elif tensor._meta.dtype.is_complex:
@@ -127,6 +210,24 @@ def summary(tensor):
         with np.errstate(all="ignore"):     # infinities and NaNs are what one looks for
             told["min"], told["max"], told["mean"] = [number(float(x)) for x in (wide.min(), wide.max(), wide.mean())]
     return told
+
+
+def looks(tensor):
+    """The dtype and shape of a tensor."""
+    return {"dtype": tensor._meta.dtype.name, "shape": list(tensor._meta.shape)}
+
+
+def size_of(tensor):
+    """The bytes of the storage that `tensor` lies in."""
+    return owner_of(tensor._array).nbytes
+
+
+def place_of(found):
+    """A file and line as the record tells them: without the folder, which is another one on another machine; None for None."""
+    if found is None:
+        return None
+    file, line = found
+    return {"file": file_name(file), "line": line, "source": linecache.getline(file, line).strip()}
 
 
 def numbers(values):

@@ -32,7 +32,7 @@ def validated(grad, following, number, node, index):
         return grad
     if found.dtype.is_complex and meta.dtype is not None and not meta.dtype.is_complex and mixes(node):
         grad = given.real(grad)
-    return fitted(grad, meta, f"Function {node.name()}", index)
+    return fitted(grad, meta, node, index)
 
 
 @cython.cfunc
@@ -41,13 +41,13 @@ def mixes(node: Node) -> cython.bint:
     return node.plan is not None and node.metas is None and node.meta.dtype.is_complex
 
 
-def fitted(grad, meta, who, index):
-    """`grad` as `meta` describes it; `who` made it, and it is result `index` of that."""
+def fitted(grad, meta, node, index):
+    """`grad` as `meta` describes it; `node` made it, or, if that is None, the caller. It is number `index` of that."""
     found: Meta = cython.cast(TensorBase, grad)._meta
     if found.shape != meta.shape:
         if not is_expandable(meta.shape, found.shape):
             raise AutogradError(
-                "MG-E106", f"{who} returned an invalid gradient at index {index} - got {list(found.shape)} but "
+                "MG-E106", f"{maker(node)} returned an invalid gradient at index {index} - got {list(found.shape)} but "
                 f"expected shape compatible with {list(meta.shape)}",
                 expected=describe(meta), found=describe(found),
                 fix="the gradient of a tensor has the shape of that tensor")
@@ -55,17 +55,33 @@ def fitted(grad, meta, who, index):
     if found.dtype is not meta.dtype and meta.dtype is not None:
         if not found.dtype.is_floating_point and found.dtype.is_complex != meta.dtype.is_complex:
             raise AutogradError(
-                "MG-E106", f"{who} returned an invalid gradient at index {index} - expected dtype {meta.dtype.name} "
+                "MG-E106", f"{maker(node)} returned an invalid gradient at index {index} - expected dtype {meta.dtype.name} "
                 f"but got {found.dtype.name}",
                 fix="the gradient of a real tensor is real: take .real" if found.dtype.is_complex else None)
         grad = given.cast(grad, meta.dtype)
     if found.device is not meta.device and found.device != meta.device:
         raise AutogradError(
-            "MG-E106", f"{who} returned an invalid gradient at index {index} - expected device {meta.device} but "
+            "MG-E106", f"{maker(node)} returned an invalid gradient at index {index} - expected device {meta.device} but "
             f"got {found.device}")
     return grad
 
 
-def is_expandable(small, large):
+@cython.cfunc
+def maker(node: Node | None) -> str:
+    """What an error calls the one that made a gradient."""
+    return "The caller" if node is None else f"Function {node.name()}"
+
+
+@cython.cfunc
+def is_expandable(small: tuple, large: tuple) -> cython.bint:
     """Whether a tensor of shape `small` can be broadcast to shape `large`."""
-    return len(small) <= len(large) and all(size in (1, target) for size, target in zip(reversed(small), reversed(large)))
+    lead: cython.Py_ssize_t = len(large) - len(small)
+    i: cython.Py_ssize_t
+    if lead < 0:
+        return False
+    for i in range(len(small)):
+        size: cython.longlong = small[i]
+        target: cython.longlong = large[lead + i]
+        if size != 1 and size != target:
+            return False
+    return True

@@ -16,6 +16,7 @@ import weakref
 from collections import OrderedDict, deque
 
 import cython
+import numpy as np
 
 from minigrad._core.handle import add_hook, registering
 from minigrad._core.meta import CPU, DType, Meta
@@ -373,12 +374,12 @@ class Variable(Operators):
 @cython.cfunc
 def hang_hook(tensor: TensorBase, hook) -> object:
     """Hang `hook` onto `tensor`, where its node finds it."""
+    node = edge_of(tensor)      # before we look at its hooks: a stale view gets its history anew, and they stay on the old node
     extra: AutogradMeta = tensor.extras()
     first: cython.bint = extra.hooks is None
     hooks = OrderedDict() if first else extra.hooks
     handle = add_hook(hooks, hook)
     extra.hooks = hooks
-    node = edge_of(tensor)
     if first and tensor._node is not None:
         node.extras().tensor_hooks.append((tensor._output_number, hooks))
     if node is not None:
@@ -398,6 +399,8 @@ def hang_post_accumulate_hook(leaf: TensorBase, hook) -> object:
 
 def new_tensor(cls, array, requires_grad=False, device=CPU):
     """A leaf of class `cls` around `array`: how every tensor that is not the result of an op comes to be."""
+    if device is not CPU and isinstance(array, np.ndarray):
+        array = device.backend.kernels.from_host(array, True)
     tensor = cython.cast(TensorBase, make(cls, array, meta_of(array, device)))
     tensor._inference = current().inference
     if requires_grad:

@@ -62,7 +62,7 @@ def announce(counter: VersionCounter, name) -> object:
     if keeper is not None:
         keeper.before_write(counter)
     if watch.recording:
-        watch.note("write", None, {"op": name, "version": counter.value + 1})
+        watch.note("write", None, {"storage": counter, "op": name, "version": counter.value + 1})
     if watch.places:
         if counter.log is None:
             counter.log = deque(maxlen=LOGGED)

@@ -92,8 +92,10 @@ class Level:
             if node is None or node in walked or node in self.inside:
                 continue
             walked.add(node)
-            if isinstance(node, AccumulateGrad) and id(node.variable) not in _ended:
-                return True
+            if isinstance(node, AccumulateGrad):
+                leaf = node.variable        # pyright: ignore[reportAttributeAccessIssue]
+                if id(leaf) not in _ended:
+                    return True
             waiting += [following for following, _ in node.next_functions]
         self.inside |= walked
         return False

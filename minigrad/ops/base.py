@@ -70,7 +70,7 @@ class Op:
     inputs = None           # how many of forward's first arguments are tensors; None: as many as have a vjp
     variadic = False        # the first argument is a tuple of tensors
     outputs = ("z",)        # how formulas call the results
-    kernel = None           # name of the kernel that is the whole forward
+    kernel = None           # name of the kernel that is the whole forward; `params` then names its arguments
     commutative = False     # two operands whose order does not matter
     floats_only = False     # integers are converted to the default dtype
     refuses_bool = None     # message of the error for operands that are all bool
@@ -148,6 +148,7 @@ def op(name, node_name=None):
         backward = f"{stem[:-1]}Backward{stem[-1]}" if stem[-1].isdigit() else stem
         forward = getattr(rule, "forward", None)
         params = names_of(forward)[1:] if forward else tuple(rule.params)
+        forward = forward or one_kernel(rule.kernel)
         formulas = tuple([formula_of(rule, "vjp_" + name) for name in params])
         inputs = rule.inputs if rule.inputs is not None else len([f for f in formulas if f is not None])
         joint = formula_of(rule, "vjp", skip=2)
@@ -158,6 +159,13 @@ def op(name, node_name=None):
         REGISTRY[name] = rule.op
         return rule
     return register
+
+
+def one_kernel(name):
+    """The forward of an op that is this kernel."""
+    def forward(k, *args):
+        return getattr(k, name)(*args)
+    return forward
 
 
 def names_of(function):

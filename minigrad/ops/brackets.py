@@ -35,7 +35,7 @@ if not cython.compiled:
 
 __all__ = ["index_put"]
 
-MOST = sys.maxsize // 2
+MOST = cython.declare(cython.Py_ssize_t, sys.maxsize // 2)
 
 
 # ---- reading ----------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def basic(x, index, reading=True):
 
 
 @cython.cfunc
-def sliced(x, dim: cython.int, item, alone: cython.bint) -> object:
+def sliced(x, dim: cython.int, item: slice, alone: cython.bint) -> object:
     """``x[..., start:stop:step, ...]``; a full slice changes nothing, and is an op only if it stands alone."""
     size: cython.Py_ssize_t = cython.cast(TensorBase, x)._meta.shape[dim]
     step: cython.Py_ssize_t = bound(item.step, 1)
@@ -123,7 +123,12 @@ def bound(v, default: cython.Py_ssize_t) -> cython.Py_ssize_t:
     if v is None:
         return default
     v = operator.index(v) if type(v) is not int else v
-    return max(-MOST, min(MOST, v))
+    number: cython.Py_ssize_t
+    try:
+        number = v
+    except OverflowError:       # compiled alone
+        return MOST if v > 0 else -MOST
+    return max(-MOST, min(MOST, number))
 
 
 @cython.cfunc
@@ -174,7 +179,7 @@ def positions(mask, x, dim):
         if x.shape[dim + i] != size:
             raise OutOfRangeError("MG-E301", f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of "
                                   f"the indexed tensor {list(x.shape)} at index {dim + i}")
-    return [x.new_tensor(p, dtype=INT64) for p in np.nonzero(mask._array)]
+    return [x.new_tensor(p, dtype=INT64) for p in np.nonzero(mask._meta.backend.kernels.to_host(mask._array))]
 
 
 def in_range(x, advanced):
@@ -185,7 +190,10 @@ def in_range(x, advanced):
         if index is None:
             found.append(None)
             continue
-        array = index._array
+        if index.device is not x.device and index.device.type != "cpu":
+            raise ShapeError("MG-E202", "indices should be either on cpu or on the same device as the indexed tensor "
+                             f"({x.device})", found=str(index.device), fix="x[index.to(x.device)]")
+        array = index._meta.backend.kernels.to_host(index._array)
         size = x.shape[dim]
         if array.size:
             low, high = array.min(), array.max()
@@ -194,6 +202,8 @@ def in_range(x, advanced):
                                       f"size {size}")
             if low < 0:
                 index = x.new_tensor(np.where(array < 0, array + size, array), dtype=INT64)
+        if index.device is not x.device:        # a GPU is also indexed from the CPU
+            index = x.new_tensor(array, dtype=INT64)
         found.append(cast(index, INT64))
     try:
         np.broadcast_shapes(*[i.shape for i in found if i is not None])

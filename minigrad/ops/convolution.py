@@ -36,7 +36,9 @@ class Convolution(Op):
             z = k.conv_input(x, w, shape, stride, padding, dilation, groups)
         else:
             z = k.conv(x, w, stride, padding, dilation, groups)
-        return z if b is None else k.add(z, k.view(b, (1, b.shape[0], *[1] * len(stride))))
+        if b is not None:
+            k.add_(z, k.view(b, (1, b.shape[0], *[1] * len(stride))))
+        return z
 
     def vjp_x(g, w, x_shape, stride, padding, dilation, transposed, groups):
         if not transposed:
@@ -52,7 +54,8 @@ class Convolution(Op):
         return call(ConvolutionWeight.op, (first, second, w_shape, stride, padding, dilation, groups))
 
     def vjp_b(g):
-        return call(SumDim.op, (g, (0, *range(2, g.ndim)), False))
+        planes = call(SumDim.op, (g, tuple(range(2, g.ndim)), False))     # in two steps: these dimensions lie side by side
+        return call(SumDim.op, (planes, (0,), False))
 
     def jvp(ts, x, w, b, stride, padding, dilation, transposed, output_padding, groups):
         tx, tw, tb = ts

@@ -39,6 +39,19 @@ class Cast(Linear):
         return g.real if g.dtype.is_complex and not source.is_complex else g
 
 
+@op("to_device", "ToCopy0")
+class Move(Linear):
+    """z = x on another device"""
+
+    inputs = 1
+
+    def forward(k, x, target, source, wait):
+        return target.backend.kernels.from_host(k.to_host(x), wait)
+
+    def vjp_x(g, source):
+        return move(g, source)
+
+
 def clone(input, *, memory_format=None):
     """A copy of `input` in memory of its own, through which gradients flow. Mirrors ``torch.clone``.
 
@@ -63,6 +76,11 @@ def contiguous(input):
     """
     tensor_argument("contiguous", input)
     return input if input._meta.backend.kernels.contiguous(input._array) else call(Clone.op, (input, False))
+
+
+def move(input, device, wait=True):
+    """`input` on `device`: itself if it is there already. Without `wait`, pinned memory may be read later than this returns."""
+    return input if input.device is device else call(Move.op, (input, device, input.device, wait))
 
 
 def cast(input, dtype):

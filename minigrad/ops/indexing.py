@@ -148,7 +148,7 @@ def index_argument(function, index, size, dim, what="index"):
     tensor_argument(function, index, "index", 3)
     if index.dtype.name not in ("int64", "int32"):
         raise ShapeError("MG-E203", f"{function}(): Expected dtype int32/int64 for index, but got {index.dtype.name}")
-    array = index._array
+    array = index._meta.backend.kernels.to_host(index._array)
     if array.size and (array.min() < 0 or array.max() >= size):
         bad = array[(array < 0) | (array >= size)].flat[0]
         error = OutOfRangeError if function.startswith("index") else ShapeError     # PyTorch's choice
@@ -289,7 +289,7 @@ def slices(function, x, dim, index, source):
         raise ShapeError("MG-E203", f"index_add_(): self ({x.dtype.name}) and source ({source.dtype.name}) must have the same "
                          "scalar type", fix="source.to(self.dtype)")
     size = x.shape[at]
-    array = index._array
+    array = index._meta.backend.kernels.to_host(index._array)
     if function == "index_fill" and array.size and -size <= array.min() < 0:      # PyTorch's choice
         index = where(index < 0, index + size, index)
     return at, index_argument(function, index if index.ndim else unsqueeze(index, 0), size, at)

@@ -25,8 +25,8 @@ __all__ = ["cat", "chunk", "concat", "concatenate", "narrow", "select", "split",
 class Select(View):
     """z = x[..., index, ...]"""
 
-    def forward(k, x, dim, index):
-        return k.select(x, dim, index)
+    kernel = "select"
+    params = ("x", "dim", "index")
 
     def vjp_x(g, x_shape, dim, index):
         return call(SelectBackward.op, (g, x_shape, dim, index))
@@ -49,10 +49,9 @@ class SelectBackward(Linear):
 class Slice(View):
     """z = x[..., start:stop:step, ...]"""
 
+    kernel = "slice"
+    params = ("x", "dim", "start", "stop", "step")
     torch_names = {"x": "self", "stop": "end"}
-
-    def forward(k, x, dim, start, stop, step):
-        return k.slice(x, dim, start, stop, step)
 
     def vjp_x(g, x_shape, dim, start, stop, step):
         return call(SliceBackward.op, (g, x_shape, dim, start, stop, step))
@@ -63,9 +62,8 @@ class SliceBackward(Linear):
     """z = zeros, but x in a slice"""
 
     inputs = 1
-
-    def forward(k, x, shape, dim, start, stop, step):
-        return k.into_slice(x, shape, dim, start, stop, step)
+    kernel = "into_slice"
+    params = ("x", "shape", "dim", "start", "stop", "step")
 
     def vjp_x(g, dim, start, stop, step):
         return call(Slice.op, (g, dim, start, stop, step))
@@ -130,16 +128,18 @@ class Cat(Op):
     """z = the tensors one after the other along dim"""
 
     variadic = True
-
-    def forward(k, xs, dim):
-        return k.cat(xs, dim)
+    kernel = "cat"
+    params = ("xs", "dim")
 
     def vjp(g, needs, xs_shape, dim):
-        at = 0
+        i: cython.Py_ssize_t
+        start: cython.Py_ssize_t
+        stop: cython.Py_ssize_t = 0
         grads = []
-        for shape, needed in zip(xs_shape, needs):
-            grads.append(call(Slice.op, (g, dim, at, at + shape[dim], 1)) if needed else None)
-            at += shape[dim]
+        for i in range(len(needs)):
+            start = stop
+            stop += xs_shape[i][dim]
+            grads.append(call(Slice.op, (g, dim, start, stop, 1)) if needs[i] else None)
         return grads
 
     def jvp(ts, xs, dim):
@@ -152,9 +152,8 @@ class Stack(Op):
     """z = the tensors along a new dimension"""
 
     variadic = True
-
-    def forward(k, xs, dim):
-        return k.stack(xs, dim)
+    kernel = "stack"
+    params = ("xs", "dim")
 
     def vjp(g, needs, dim):
         return [call(Select.op, (g, dim, i)) if needed else None for i, needed in enumerate(needs)]
@@ -288,20 +287,23 @@ def unbind(input, dim=0):
     return call(Unbind.op, (input, at)) if input._meta.shape[at] else ()
 
 
-def same_kind(function, tensors):
+@cython.ccall
+def same_kind(function, tensors) -> tuple:
     """The tensors as a tuple, cast to one dtype. Raises for what is no sequence of tensors."""
-    if isinstance(tensors, TensorBase) or not hasattr(tensors, "__iter__"):
+    if type(tensors) is not list and type(tensors) is not tuple and (
+            isinstance(tensors, TensorBase) or not hasattr(tensors, "__iter__")):
         raise TensorTypeError("MG-E201", f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
                               f"{type(tensors).__name__}")
-    found = tuple(tensors)
+    found: tuple = tuple(tensors)
     if not found:
         raise ArgumentError("MG-E302", f"{function} expects a non-empty TensorList")
-    first = found[0]
+    i: cython.Py_ssize_t
     mixed: cython.bint = False
-    for i, x in enumerate(found):
+    for i in range(len(found)):
+        x = found[i]
         if not isinstance(x, TensorBase):
             raise TensorTypeError("MG-E201", f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
-        mixed |= cython.cast(TensorBase, x)._meta.dtype is not cython.cast(TensorBase, first)._meta.dtype
+        mixed |= cython.cast(TensorBase, x)._meta.dtype is not cython.cast(TensorBase, found[0])._meta.dtype
     if mixed:
         dtype = operands_dtype(found)
         found = tuple([cast(x, dtype) for x in found])
@@ -326,19 +328,21 @@ def cat(tensors, dim=0, *, out=None):
     """
     if out is not None:
         return into(out, cat, tensors, dim)
-    if hasattr(tensors, "__len__") and not isinstance(tensors, TensorBase) and len(tensors) == 0:
+    sized = type(tensors) is list or type(tensors) is tuple or (hasattr(tensors, "__len__") and not isinstance(tensors, TensorBase))
+    if sized and len(tensors) == 0:
         raise ValueError("cat(): expected a non-empty list of Tensors")
-    found = same_kind("cat", tensors)
-    kept = []
-    i: cython.int
+    found: tuple = same_kind("cat", tensors)
+    kept: tuple = found
+    i: cython.Py_ssize_t
     x: TensorBase
+    skipped: cython.bint = False
     for i in range(len(found)):
         x = found[i]
         if x._meta.ndim == 0:
             raise ShapeError("MG-E205", f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-        if x._meta.ndim > 1 or x._meta.numel > 0:       # an empty vector fits everywhere
-            kept.append(x)
-    kept = tuple(kept) or found
+        skipped |= x._meta.ndim == 1 and x._meta.numel == 0         # an empty vector fits everywhere
+    if skipped:
+        kept = tuple([y for y in found if y.ndim > 1 or y.numel()]) or found
     first: Meta = cython.cast(TensorBase, kept[0])._meta
     at: cython.int = dimension(dim, first.ndim)
     for i in range(len(kept)):

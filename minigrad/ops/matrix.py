@@ -24,21 +24,40 @@ from minigrad.ops.views import SqueezeDimOfResult, UnsafeView, expand, reshape, 
 
 if not cython.compiled:
     from minigrad._core.apply import call
+    from minigrad._core.meta import meta_of
+    from minigrad._core.state import current
+    from minigrad._core.tensor import plain, wrap
     from minigrad.ops.base import conj
 
 __all__ = ["addmm", "bmm", "dot", "linear", "matmul", "mm", "mv"]
 
 
+@cython.cfunc
+def product(x: TensorBase, x_turned: cython.bint, y: TensorBase, y_turned: cython.bint) -> object:
+    """The product of two matrices, each as it is or transposed, for the gradients.
+
+    When nothing is recorded the transposed ones need be no tensors: that is a third of what a gradient costs for small matrices.
+    """
+    state = current()
+    if state.ordinary and not state.grad_enabled and plain(x) and plain(y):
+        kernels = x._meta.backend.kernels
+        a = kernels.permute(x._array, (1, 0)) if x_turned else x._array
+        b = kernels.permute(y._array, (1, 0)) if y_turned else y._array
+        array = kernels.matmul(a, b)
+        return wrap(array, meta_of(array, x._meta.device))
+    return call(Mm.op, (t(x) if x_turned else x, t(y) if y_turned else y))
+
+
 def gradient_of_first(g, y, by_columns):
     """dx = g yᴴ for z = x y"""
     y = conj(y)
-    return t(call(Mm.op, (y, t(g)))) if by_columns else call(Mm.op, (g, t(y)))
+    return t(product(y, False, g, True)) if by_columns else product(g, False, y, True)
 
 
 def gradient_of_second(g, x, by_columns):
     """dy = xᴴ g for z = x y"""
     x = conj(x)
-    return t(call(Mm.op, (t(g), x))) if by_columns else call(Mm.op, (t(x), g))
+    return t(product(g, True, x, False)) if by_columns else product(x, True, g, False)
 
 
 @op("mm")

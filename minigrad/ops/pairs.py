@@ -18,7 +18,7 @@ import cython
 from minigrad._core.inplace import write
 from minigrad._core.operands import broadcast_shape
 from minigrad._core.tensor import TensorBase
-from minigrad.ops.base import named, tensor_argument
+from minigrad.ops.base import Elementwise, named, tensor_argument
 from minigrad.ops.out import into
 
 if not cython.compiled:
@@ -57,8 +57,8 @@ def in_place_too(prepare):
 
 
 def run(op, operands):
-    """Run an op. One that is a single kernel promotes its operands, and takes numbers."""
-    if op.kernel < 0:
+    """Run an op. An elementwise one that is a single kernel promotes its operands, and takes numbers."""
+    if op.kernel < 0 or not issubclass(op.rule, Elementwise):
         return call(op, operands)
     return unary(op, operands[0]) if len(operands) == 1 else binary(op, operands[0], operands[1])
 

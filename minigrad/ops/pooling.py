@@ -13,7 +13,7 @@ import math
 
 import cython
 
-from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
+from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.kernels import taps
 from minigrad.ops.base import INT64, Linear, Op, flag, integer, op, tensor_argument
 from minigrad.ops.convolution import images, sizes
@@ -208,6 +208,10 @@ def unpooled_size(input, size, stride, padding, output_size):
     usual = [(input.shape[i - n] - 1) * stride[i] + size[i] - 2 * padding[i] for i in range(n)]
     if output_size is None:
         return usual
+    if not isinstance(output_size, (tuple, list)):
+        raise TensorTypeError("MG-E206", f"max_unpool{n}d(): argument 'output_size' must be tuple of ints, not "
+                              f"{type(output_size).__name__}")
+    output_size = [integer(length, "output_size", f"max_unpool{n}d") for length in output_size]
     if len(output_size) == n + 2:
         output_size = output_size[2:]
     if len(output_size) != n:

@@ -65,8 +65,8 @@ class SumRule(Linear):
 
     inputs = 1
 
-    def forward(k, x, dims, keepdim):
-        return k.sum(x, dims, keepdim)
+    kernel = "sum"
+    params = ("x", "dims", "keepdim")
 
     def vjp_x(g, x_shape, dims, keepdim):
         return restored(g, x_shape, dims, keepdim)
@@ -407,9 +407,11 @@ def sum_to(x, shape):
     wide: tuple = cython.cast(TensorBase, x)._meta.shape
     lead: cython.Py_ssize_t = len(wide) - len(shape)
     d: cython.Py_ssize_t
-    dims = [d for d in range(lead)]
-    for d in range(lead, len(wide)):
-        if shape[d - lead] == 1 and wide[d] != 1:
+    size: cython.Py_ssize_t
+    dims: list = []
+    for d in range(len(wide)):
+        size = shape[d - lead] if d >= lead else 1
+        if d < lead or (size == 1 and cython.cast(cython.Py_ssize_t, wide[d]) != 1):
             dims.append(d)
     if len(dims) == lead:
         return call(SumDim.op, (x, tuple(dims), False)) if dims else x

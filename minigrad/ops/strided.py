@@ -28,9 +28,8 @@ class AsStrided(View):
     """z = a part of x, by the strides it would have in x's memory"""
 
     inputs = 1
-
-    def forward(k, x, base_strides, shape, strides, offset):
-        return k.as_strided(x, base_strides, shape, strides, offset)
+    kernel = "as_strided"
+    params = ("x", "base_strides", "shape", "strides", "offset")
 
     def vjp_x(g, x_shape, base_strides, shape, strides, offset):
         return call(AsStridedAdd.op, (g, x_shape, base_strides, shape, strides, offset))
@@ -41,9 +40,8 @@ class AsStridedAdd(Linear):
     """z = zeros with x added in a part of it: the adjoint of as_strided"""
 
     inputs = 1
-
-    def forward(k, x, base_shape, base_strides, shape, strides, offset):
-        return k.as_strided_add(x, base_shape, base_strides, shape, strides, offset)
+    kernel = "as_strided_add"
+    params = ("x", "base_shape", "base_strides", "shape", "strides", "offset")
 
     def vjp_x(g, base_strides, shape, strides, offset):
         return part(g, base_strides, shape, strides, offset)
@@ -87,9 +85,8 @@ class Diagonal(View):
     """z = the diagonal of x along two dimensions, as the last one"""
 
     inputs = 1
-
-    def forward(k, x, offset, dim1, dim2):
-        return k.diagonal(x, offset, dim1, dim2)
+    kernel = "diagonal"
+    params = ("x", "offset", "dim1", "dim2")
 
     def vjp_x(g, x_shape, offset, dim1, dim2):
         return call(DiagonalBackward.op, (g, x_shape, offset, dim1, dim2))

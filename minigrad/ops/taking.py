@@ -150,7 +150,7 @@ def flat_index(function, x, index):
     n = x.numel()
     if index.numel() and n == 0:
         raise OutOfRangeError("MG-E301", f"{function}(): tried to take from an empty tensor")
-    array = index._array
+    array = index._meta.backend.kernels.to_host(index._array)
     if array.size and (array.min() < -n or array.max() >= n):
         bad = array[(array < -n) | (array >= n)].flat[0]
         raise OutOfRangeError("MG-E301", f"{function}(): out of range: tried to access index {bad} on a tensor of {n} elements.")

@@ -12,6 +12,7 @@ import cython
 from minigrad._core.tensor import TensorBase
 from minigrad._core.variable import as_class
 from minigrad.errors import ShapeError
+from minigrad.kernels.contract import NUMBER
 from minigrad.ops.base import Linear, View, dimensions, integer, op
 from minigrad.ops.copies import Clone
 
@@ -20,6 +21,9 @@ if not cython.compiled:
     from minigrad.ops.base import dimension, tensor_argument
 
 __all__ = ["expand", "permute", "reshape", "squeeze", "t", "transpose", "unsqueeze", "view"]
+
+CONTIGUOUS = cython.declare(cython.int, NUMBER["contiguous"])
+VIEW = cython.declare(cython.int, NUMBER["view"])
 
 
 @op("view", "View0")
@@ -36,18 +40,18 @@ class ViewOp(View):
         return z
 
     def vjp_x(g, x_shape):
-        return reshape(g, x_shape)
+        return reshaped(g, x_shape)
 
 
 @op("_unsafe_view", "UnsafeView0")
 class UnsafeView(Linear):
     """`view` of a tensor that nobody else can see: not registered as a view"""
 
-    def forward(k, x, shape):
-        return k.view(x, shape)
+    kernel = "view"
+    params = ("x", "shape")
 
     def vjp_x(g, x_shape):
-        return reshape(g, x_shape)
+        return reshaped(g, x_shape)
 
 
 @op("alias")
@@ -65,8 +69,8 @@ class Alias(View):
 class Transpose(View):
     """z = x with two dimensions swapped"""
 
-    def forward(k, x, dim0, dim1):
-        return k.transpose(x, dim0, dim1)
+    kernel = "transpose"
+    params = ("x", "dim0", "dim1")
 
     def vjp_x(g, dim0, dim1):
         return transpose(g, dim0, dim1)
@@ -87,8 +91,8 @@ class T(View):
 class Permute(View):
     """z = x with its dimensions reordered"""
 
-    def forward(k, x, dims):
-        return k.permute(x, dims)
+    kernel = "permute"
+    params = ("x", "dims")
 
     def vjp_x(g, dims):
         return call(Permute.op, (g, adjoint_order(dims)))
@@ -98,8 +102,8 @@ class Permute(View):
 class Expand(View):
     """z = x with dimensions of size 1 repeated"""
 
-    def forward(k, x, size):
-        return k.expand(x, size)
+    kernel = "expand"
+    params = ("x", "size")
 
     def vjp_x(g):           # the engine sums it down to the shape of x, as for any broadcasting
         return g
@@ -109,8 +113,8 @@ class Expand(View):
 class Unsqueeze(View):
     """z = x with a new dimension of size 1"""
 
-    def forward(k, x, dim):
-        return k.unsqueeze(x, dim)
+    kernel = "unsqueeze"
+    params = ("x", "dim")
 
     def vjp_x(g, dim):
         return squeeze(g, dim)
@@ -130,7 +134,7 @@ class Squeeze(View):
     forward = squeeze_forward
 
     def vjp_x(g, x_shape):
-        return reshape(g, x_shape)
+        return reshaped(g, x_shape)
 
 
 @op("squeeze_dim", "Squeeze1")
@@ -140,7 +144,7 @@ class SqueezeDim(View):
     forward = squeeze_forward
 
     def vjp_x(g, x_shape):
-        return reshape(g, x_shape)
+        return reshaped(g, x_shape)
 
 
 @op("squeeze_dim_of_result", "Squeeze4")
@@ -151,7 +155,7 @@ class SqueezeDimOfResult(View):
     view = False
 
     def vjp_x(g, x_shape):
-        return reshape(g, x_shape)
+        return reshaped(g, x_shape)
 
 
 @op("squeeze_dims", "Squeeze2")
@@ -161,9 +165,10 @@ class SqueezeDims(View):
     forward = squeeze_forward
 
     def vjp_x(g, x_shape):
-        return reshape(g, x_shape)
+        return reshaped(g, x_shape)
 
 
+@cython.ccall
 def as_shape(sizes, function="view"):
     """Sizes given as ``(2, 3)``, ``((2, 3),)`` or a `Size`, as a tuple of ints."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
@@ -248,11 +253,18 @@ def reshape(input, *sizes, shape=None):
             [4, 5]])
     """
     tensor_argument("reshape", input)
-    sizes = inferred(as_shape(sizes if shape is None else (shape,), "reshape"), input._meta.numel)
-    kernels = input._meta.backend.kernels
-    if not kernels.contiguous(input._array) and kernels.view(input._array, sizes) is None:
-        return call(UnsafeView.op, (call(Clone.op, (input, False)), sizes))
-    return call(ViewOp.op, (input, sizes))
+    return reshaped(input, inferred(as_shape(sizes if shape is None else (shape,), "reshape"),
+                                    cython.cast(TensorBase, input)._meta.numel))
+
+
+@cython.cfunc
+def reshaped(x, shape: tuple) -> object:
+    """`reshape` to a shape that is known to fit."""
+    tensor = cython.cast(TensorBase, x)
+    table: list = tensor._meta.backend.table
+    if table[CONTIGUOUS](tensor._array) or table[VIEW](tensor._array, shape) is not None:
+        return call(ViewOp.op, (x, shape))
+    return call(UnsafeView.op, (call(Clone.op, (x, False)), shape))
 
 
 def transpose(input, dim0, dim1):
@@ -338,26 +350,30 @@ def expand(input, *sizes, size=None):
     """
     tensor_argument("expand", input)
     shape = as_shape(sizes if size is None else (size,), "expand")
-    old = input._meta.shape
-    lead = len(shape) - len(old)
+    old: tuple = cython.cast(TensorBase, input)._meta.shape
+    lead: cython.Py_ssize_t = len(shape) - len(old)
+    i: cython.Py_ssize_t
+    n: cython.Py_ssize_t
     if lead < 0:
         raise ShapeError("MG-E206", f"expand(input, sizes={list(shape)}): the number of sizes provided ({len(shape)}) must be "
                          f"greater or equal to the number of dimensions in the tensor ({len(old)})")
-    full = []
-    for i, size in enumerate(shape):
-        if size == -1:
+    kept: cython.bint = False
+    for i in range(len(shape)):
+        n = shape[i]
+        if n == -1:
             if i < lead:
                 raise ShapeError("MG-E206", f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
                                  f"dimension {i}")
-            size = old[i - lead]
-        if size < 0:
-            raise ShapeError("MG-E206", f"expand: invalid size {size}")
-        if i >= lead and old[i - lead] not in (1, size):
+            kept = True
+        elif n < 0:
+            raise ShapeError("MG-E206", f"expand: invalid size {n}")
+        elif i >= lead and n != cython.cast(cython.Py_ssize_t, old[i - lead]) != 1:
             raise ShapeError(
-                "MG-E204", f"The expanded size of the tensor ({size}) must match the existing size ({old[i - lead]}) at "
+                "MG-E204", f"The expanded size of the tensor ({n}) must match the existing size ({old[i - lead]}) at "
                 f"non-singleton dimension {i}.  Target sizes: {list(shape)}.  Tensor sizes: {list(old)}")
-        full.append(size)
-    return call(Expand.op, (input, tuple(full)))
+    if kept:
+        shape = tuple([size if size != -1 else old[i - lead] for i, size in enumerate(shape)])
+    return call(Expand.op, (input, shape))
 
 
 def unsqueeze(input, dim):

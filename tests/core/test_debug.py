@@ -425,3 +425,10 @@ def test_holders_of_a_long_graph():
 def test_holders_of_no_graph():
     with raises(TypeError, "debug.holders() expects a tensor or a node"):
         mg.debug.holders(3)
+
+
+def test_an_expanded_tensor_is_counted_once():
+    x = mg.ones(1, requires_grad=True)
+    y = x.expand(1000).exp() * x.expand(1000)
+    found = mg.debug.saved(y)
+    assert found.nbytes == 4000 + 4       # what exp gave, and the one number

@@ -123,6 +123,40 @@ def test_accumulation_from_many_graphs(m, size, rounds, runs):
         assert value(x.grad.min()) == value(x.grad.max()) == 4 * runs
 
 
+def test_grad_mode_while_the_state_of_another_thread_dies(m):
+    """engine/W-02: what a thread leaves behind may let others run when it is dropped, in the middle of an op's first step."""
+    dying, entered, over = threading.Event(), threading.Event(), threading.Event()
+
+    class Slow:
+        def __call__(self, x):
+            return x
+
+        def __del__(self):
+            dying.set()
+            entered.wait(5)
+
+    def leave_hooks():
+        m.autograd.graph.saved_tensors_hooks(Slow(), lambda x: x).__enter__()
+        m.zeros(2) * 1
+
+    def stay_without_gradients():
+        dying.wait(5)
+        with m.no_grad():
+            assert not (x * 1).requires_grad
+            entered.set()
+            over.wait(5)
+
+    x = leaf(m, 1., 2.)
+    other = threading.Thread(target=stay_without_gradients)
+    other.start()
+    first = threading.Thread(target=leave_hooks)
+    first.start()
+    first.join()
+    assert [(x * 1).requires_grad for _ in range(3)] == [True] * 3
+    over.set()
+    other.join()
+
+
 @ours
 def test_a_leaf_is_locked_while_it_is_added_to(m):
     """engine/W-04, engine/G-10: a gradient whose addition takes its time, and lets others run, is added to by one at a time."""

@@ -424,6 +424,95 @@ def test_callbacks():
     assert r.events[-1].why == "nothing is ready; 1 callback to call"
 
 
+# ---- storages, places, names ------------------------------------------------------------------------------------
+
+
+def test_storages():
+    """Tensors whose writes are counted together have one name, also where the counter comes after the name."""
+    x = leaf(mg, 1., 2.)
+    with record(x=x) as r:
+        y = x * 1
+        z = y.exp()                     # saves its result, with a counter; mul saves nothing
+        w = y * y                       # saves y, without one
+        w.sum().backward(retain_graph=True)
+        y.detach().mul_(2)              # makes the counter of y's storage
+        with pytest.raises(RuntimeError):
+            (w.sum() + z.sum()).backward()
+    saved = {n["node"]: [(s["name"], s["storage"], s["saved"], s["now"]) for s in n["saved"]]
+             for e in r.events if e.kind == "count" for n in e.data["nodes"]}
+    write, = [e.data for e in r.events if e.kind == "write" and e.data["op"] == "mul_"]
+    mul = next(node for node, op in r.nodes.items() if op == "MulBackward0" and len(saved.get(node, ())) == 2)
+    assert saved[mul] == [("other", write["storage"], 0, 1), ("self", write["storage"], 0, 1)]
+    failed = [e for e in r.events if e.kind == "unpack"][-1]
+    assert (failed.data["storage"], failed.data["saved"], failed.data["now"]) == (write["storage"], 0, 1)
+    assert set(r.storages) == {f"s{i}" for i in range(1, len(r.storages) + 1)} and r.storages[write["storage"]] == 8
+    assert "x" in r.names.values() and check(r)["names"] == r.names
+
+
+def test_two_storages():
+    """What `.data` gives has a counter of its own; a view's storage is that of its base, and as large."""
+    x = leaf(mg, *range(8))
+    with record(x=x) as r:
+        part = (x * 1)[2:4]
+        part.exp().sum().backward()
+        x.data.zero_()
+        with mg.no_grad():
+            x.add_(1)
+    storage = next(n["leaf"]["storage"] for e in r.events if e.kind == "count" for n in e.data["nodes"] if "leaf" in n)
+    writes = [(e.data["op"], e.data["storage"] == storage) for e in r.events if e.kind == "write"]
+    assert writes[-2:] == [("zero_", False), ("add_", True)] and r.names[storage] == "x"
+    check(r)
+
+
+def test_places():
+    """A node, and a write, say where in the program they come from: without folders, so that every machine says the same."""
+    x = leaf(mg, 1.)
+    with record() as r:
+        y = x.exp()                     # here
+        y.mul_(2)
+    made = [e.data["at"] for e in r.events if e.kind == "made" and e.op == "ExpBackward0"]
+    assert made == [{"file": "test_record.py", "line": made[0]["line"], "source": "y = x.exp()                     # here"}]
+    assert [e.data["at"]["source"] for e in r.events if e.kind == "write"] == ["y.mul_(2)"]
+
+
+def test_places_of_what_was_made_before():
+    """As far as `debug` has noted them."""
+    x = leaf(mg, 1.)
+    with mg.debug():
+        y = x.exp()
+    z = y.sin()
+    with record() as r:
+        z.backward()
+    told = {n["node"]: n.get("at") for n in next(e for e in r.events if e.kind == "count").data["nodes"]}
+    assert told["n1"] is None and told["n2"]["source"] == "y = x.exp()"
+
+
+def test_names_of_a_module():
+    """At the top level the names of variables are known; in a function those that are given."""
+    program = ("import minigrad as mg\nx = mg.ones(2, requires_grad=True)\nwith mg.debug.record() as r:\n    y = x.exp()\n"
+               "    y.sum().backward()\n")
+    variables = {}
+    exec(compile(program, "<program>", "exec"), variables)
+    names = variables["r"].names
+    assert sorted(names.values()) == ["x", "x.grad", "y", "y"]
+    assert sorted(key[0] for key, name in names.items() if name == "y") == ["n", "s"]
+    with record() as r:
+        variables["x"].exp().sum().backward()
+    assert r.names == {}
+    with pytest.raises(TypeError, match="MG-E177"):
+        record(x=1)
+
+
+def test_packed_values_and_packing_tensors():
+    x = leaf(mg, 1., 2.)
+    with record() as r:
+        with mg.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), mg.tensor):
+            y = x.exp()
+        y.sum().backward()
+    kept = [s for e in r.events if e.kind == "count" for n in e.data["nodes"] for s in n["saved"]]
+    assert kept == [{"name": "result", "packed": "list"}]
+
+
 # ---- numbers ------------------------------------------------------------------------------------------------
 
 
@@ -620,7 +709,7 @@ def test_nested_records():
         y.backward()
     inner, = inside
     assert inner.nodes == {"n1": "MulBackward0", "n2": "MulBackward0", "n3": "AccumulateGrad"}
-    assert inner.events[0].data == {"by": "n2"} and inner.order == ["n1", "n3"]
+    assert inner.events[0].data["by"] == "n2" and inner.order == ["n1", "n3"]
     assert {e.depth for e in inner.events if e.kind == "begin"} == {1} and outer.nodes["n1"] == "MulBackward0"
     check(inner)
     check(outer)

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+import minigrad
 from tests.core.engine_tools import leaf, ours, raises, value
 
 DIRECT = "is being modified inplace"
@@ -576,3 +577,16 @@ def test_write_to_the_real_part(m, write, expected):
     write(base, w)
     (base * base.conj()).real.sum().backward()
     assert x.grad.tolist() == expected and value(w.grad) in (None, 24)
+
+
+def test_a_hook_on_a_stale_view_is_called():
+    """[better] PyTorch hangs it onto the node that the view had before the write."""
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    base = x * 1
+    view = base[:1]
+    called = []
+    view.register_hook(lambda g: called.append("first"))
+    base.mul_(2)
+    view.register_hook(lambda g: called.append("second"))
+    view.sum().backward()
+    assert called == ["second"]

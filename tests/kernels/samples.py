@@ -95,9 +95,11 @@ for _names, _dtypes, _kinds in [
         ("signbit", REAL, ("any", "special")), ("erf erfc sinc gelu gelu_tanh", FLOATS, ("any", "special")), ("lgamma digamma", FLOATS, ("any",)),
         ("erfinv", FLOATS, ("any",)),
         ("log2 log10 acosh", FLOATS, ("positive", "special")), ("asin acos atanh", FLOATS, ("any",)),
-        ("copy", EVERY, ("any",)), ("contiguous owns", EVERY, ("any",))]:
+        ("copy to_host", EVERY, ("any",)), ("contiguous owns", EVERY, ("any",))]:
     for _shape, _kind in itertools.product(SHAPES, _kinds):
         sample(_names, f"{_shape} {_kind}", (_shape, _kind), dtypes=_dtypes)
+for _shape in SHAPES:
+    sample("from_host", f"{_shape}", _shape, dtypes=EVERY, after=lambda x: (x, True))
 for _name in ("exp", "sin", "cos", "tanh", "sigmoid", "sqrt"):
     DTYPES[_name] = (*FLOATS, "float16")
 
@@ -325,7 +327,9 @@ CONVOLUTIONS = [      # input, weight, stride, padding, dilation, groups
     ((1, 2, 7, 6), (3, 2, 3, 2), (1, 1), (1, 1), (2, 2), 1), ((2, 4, 4, 4), (6, 2, 3, 3), (1, 1), (0, 0), (1, 1), 2),
     ((2, 3, 4, 4), (5, 3, 1, 1), (1, 1), (0, 0), (1, 1), 1), ((2, 4, 5, 5), (4, 1, 3, 3), (2, 2), (1, 1), (1, 1), 4),
     ((0, 2, 4, 4), (3, 2, 3, 3), (1, 1), (1, 1), (1, 1), 1), ((1, 1, 3, 3), (1, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1),
-    ((6, 8, 12, 12), (9, 8, 3, 3), (1, 1), (1, 1), (1, 1), 1), ((2, 4, 7), (6, 2, 3), (2,), (1,), (2,), 2),
+    ((6, 8, 12, 12), (9, 8, 3, 3), (1, 1), (1, 1), (1, 1), 1), ((3, 1, 28, 28), (6, 1, 5, 5), (1, 1), (2, 2), (1, 1), 1),
+    ((2, 4, 9, 41), (14, 2, 3, 4), (2, 2), (1, 3), (1, 2), 2), ((2, 3, 5, 23), (3, 1, 2, 3), (1, 3), (0, 1), (2, 1), 3),
+    ((1, 2, 3, 4, 20), (7, 2, 2, 2, 3), (1, 1, 1), (1, 0, 3), (2, 1, 2), 1), ((2, 2, 34), (5, 2, 5), (1,), (9,), (2,), 1), ((2, 4, 7), (6, 2, 3), (2,), (1,), (2,), 2),
     ((2, 2, 4, 5, 6), (3, 2, 3, 2, 3), (1, 2, 1), (1, 0, 2), (1, 1, 2), 1), ((1, 1, 2, 2, 2), (1, 1, 1, 1, 1), (2, 1, 1), (1, 0, 0), (1, 1, 1), 1)]
 for _x, _w, _stride, _padding, _dilation, _groups in CONVOLUTIONS:
     _out = tuple((_x[2 + i] + 2 * _padding[i] - _dilation[i] * (_w[2 + i] - 1) - 1) // _stride[i] + 1 for i in range(len(_stride)))
@@ -334,6 +338,8 @@ for _x, _w, _stride, _padding, _dilation, _groups in CONVOLUTIONS:
     sample("conv", f"{_label} special", (_x, "special"), _w, after=lambda x, w, r=_rest: (x, w, *r))
     sample("conv", _label, _x, _w, dtypes=FLOATS, after=lambda x, w, r=_rest: (x, w, *r))
     sample("conv_input", _label, _g, _w, dtypes=FLOATS, after=lambda g, w, s=_x, r=_rest: (g, w, s, *r))
+    sample("conv_input", f"{_label} special", _g, (_w, "special"), after=lambda g, w, s=_x, r=_rest: (g, w, s, *r))
+    sample("conv_weight", f"{_label} special", _g, (_x, "special"), after=lambda g, x, s=_w, r=_rest: (g, x, s, *r))
     sample("conv_weight", _label, _g, _x, dtypes=FLOATS, after=lambda g, x, s=_w, r=_rest: (g, x, s, *r))
     if len(_stride) == 2:
         _size, _columns = _w[2:], (_x[0], _x[1] * _w[2] * _w[3], _out[0] * _out[1])
@@ -343,7 +349,7 @@ for _x, _w, _stride, _padding, _dilation, _groups in CONVOLUTIONS:
 sample("conv_weight", "fewer windows", (1, 1, 2), (1, 1, 6), after=lambda g, x: (g, x, (1, 1, 2), (1,), (0,), (1,), 1))
 POOLS = [((2, 2, 4, 5), (2, 2), (2, 2), (0, 0)), ((1, 2, 5, 6), (3, 3), (2, 2), (1, 1)), ((1, 1, 5, 7), (2, 3), (2, 3), (0, 1)),
          ((0, 1, 4, 4), (2, 2), (2, 2), (0, 0)), ((2, 4, 4), (2, 2), (2, 2), (0, 0)), ((2, 3, 7), (3,), (2,), (1,)),
-         ((6, 8, 12, 12), (2, 2), (2, 2), (0, 0)), ((1, 2, 6, 6), (2, 2), (1, 1), (0, 0)), ((1, 2, 3, 4, 5), (2, 2, 3), (1, 2, 2), (1, 0, 1))]
+         ((6, 8, 12, 12), (2, 2), (2, 2), (0, 0)), ((1, 2, 70, 64), (2, 3), (1, 1), (1, 1)), ((1, 2, 6, 6), (2, 2), (1, 1), (0, 0)), ((1, 2, 3, 4, 5), (2, 2, 3), (1, 2, 2), (1, 0, 1))]
 for (_x, _size, _stride, _padding), _ceil in itertools.product(POOLS, (False, True)):
     _n = len(_size)
     _places = tuple(taps.places(_x[i - _n], _size[i], _stride[i], _padding[i], 1, _ceil) for i in range(_n))

@@ -15,7 +15,7 @@ COMPILED = [name for name in CONTRACT if kernels.CPU.origin[name] != numpy_ref._
 VIEWS = {"view", "permute", "transpose", "expand", "unsqueeze", "select", "slice", "diagonal", "as_strided", "real", "imag",
          "view_as_real", "view_as_complex"}
 NO_ARRAY = {"geometry", "owns", "obeys_layout", "contiguous", "by_columns", "accumulate", "class_outside", "number"}
-MAY_RETURN_ITS_ARGUMENT = VIEWS | {"cast", "resize"}
+MAY_RETURN_ITS_ARGUMENT = VIEWS | {"cast", "resize", "to_host", "from_host"}
 
 
 # ---- the contract itself -----------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ SKIPPED = {
     "get_default_dtype", "as_subclass", "register_hook", "register_post_accumulate_grad_hook", "retain_grad", "numpy",
     "detach_", "is_inference", "compile", "device", "dtype", "finfo", "iinfo", "from_dlpack", "from_numpy", "frombuffer",
     "is_tensor", "is_storage", "is_grad_enabled", "set_grad_enabled", "no_grad", "enable_grad", "inference_mode",
-    "is_inference_mode_enabled", "to", "cpu", "type", "type_as", "as_strided_", "requires_grad_", "show_config", "typename",
+    "is_inference_mode_enabled", "to", "cpu", "cuda", "pin_memory", "is_pinned", "type", "type_as", "as_strided_", "requires_grad_", "show_config", "typename",
     "memory_format", "new_tensor", "tensor", "as_tensor", "asarray", "promote_types", "result_type", "can_cast"}
 
 

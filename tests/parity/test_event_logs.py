@@ -27,6 +27,7 @@ BETTER = {
     **dict.fromkeys(("forward_accumulated", "forward_hooks_see_duals"), "torch drops the tangent of a gradient that it need not copy"),
     "forward_out": "torch writes to out= before it says that it may not",
     "forward_resize_": "torch leaves a tensor with a tangent of another size",
+    "retaining_view_of_a_written_base": "torch hangs the second hook onto the node that the view had before the write; it is not called",
     "function whose backward returns complex": "torch asks for a report of its message; ours says what is wrong with the gradient",
 }
 

@@ -8,7 +8,8 @@
     layout.pyx        gradients and layout, views
     reduction.pyx     sums, softmax, layer normalisation, whose loops are in rows.h
     joining.pyx       adding slices where an index says
-    convolution.pyx   convolution and pooling as matrix products
+    convolution.pyx   convolution, by the loops of convolution.h and tiles.h or as matrix products
+    pooling.pyx       maxima over windows, and resampling
     loss.pyx          the loss of a classifier
     optim.pyx         the steps of optimisers, whose loops are in steps.h
 
@@ -20,7 +21,7 @@ that match or broadcast simply) and otherwise calls its twin of the same name in
 from importlib import import_module
 
 SOURCES = []
-for _name in ("pool", "elementwise", "layout", "reduction", "joining", "linear", "convolution", "loss", "optim"):
+for _name in ("pool", "elementwise", "layout", "reduction", "joining", "linear", "convolution", "pooling", "loss", "optim"):
     try:
         SOURCES.append(import_module(f"minigrad.kernels.cpu.{_name}"))
     except ImportError:

@@ -68,38 +68,6 @@ cdef inline npy_intp row_of(ndarray x, ndarray y) noexcept:
     return size(y)
 
 
-cdef extern from *:
-    """
-    #ifndef MINIGRAD_STRIDED
-    #define MINIGRAD_STRIDED
-    /* A view on the memory of x: `shape` and `steps` (in bytes) from address `start`. */
-    static PyObject *mg_strided(PyArrayObject *x, int nd, npy_intp *shape, npy_intp *steps, char *start) {
-        PyArray_Descr *descr = PyArray_DESCR(x);
-        int flags = PyArray_FLAGS(x) & NPY_ARRAY_WRITEABLE;
-        PyObject *view;
-        Py_INCREF(descr);                   /* NewFromDescr steals this reference, SetBaseObject the next */
-        view = PyArray_NewFromDescr(&PyArray_Type, descr, nd, shape, steps, start, flags, NULL);
-        if (view == NULL) return NULL;
-        Py_INCREF(x);
-        if (PyArray_SetBaseObject((PyArrayObject *)view, (PyObject *)x) < 0) { Py_DECREF(view); return NULL; }
-        return view;
-    }
-    #endif
-    """
-    ndarray strided "mg_strided"(ndarray x, int nd, npy_intp *shape, npy_intp *steps, char *start)
-
-
-# The matrix of `rows` x `columns` numbers that lies contiguous in x from address `start`.
-cdef inline ndarray matrix_in(ndarray x, npy_intp rows, npy_intp columns, char *start):
-    cdef npy_intp shape[2]
-    cdef npy_intp steps[2]
-    shape[0] = rows
-    shape[1] = columns
-    steps[1] = cnp.PyArray_ITEMSIZE(x)
-    steps[0] = columns * steps[1]
-    return strided(x, 2, shape, steps, start)
-
-
 # Copy an array of `n` dimensions number by number, for arrays that are too small for NumPy's preparations to pay.
 cdef extern from *:
     """

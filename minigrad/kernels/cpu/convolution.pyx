@@ -1,7 +1,9 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""Convolution as matrix products, pooling and resampling, over 1, 2 or 3 dimensions.
+"""Convolution over 1, 2 or 3 dimensions, in one of two ways.
 
-For one image, `im2col` lays the patch under every window out as a column; then
+Most go through `direct`, which keeps sums in registers and needs no columns (convolution.h). It wants rows of several windows,
+not millions of weights, and for the gradient of the input strides of 1. The rest is matrix products. For one image, `im2col`
+lays the patch under every window out as a column; then
 
     z       = W columns             (O, K) (K, L)       K = C KD KH KW numbers in a patch, L = OD OH OW windows
     grad W  = sum over images of  G columns'
@@ -14,6 +16,8 @@ hundred kilobytes on. An image always has depth, height and width here: of one n
 from libc.string cimport memset
 
 from minigrad.kernels.cpu.common cimport *
+from minigrad.kernels.cpu.pool cimport fresh, matrix_in
+from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 from minigrad.kernels.taps import window_count
 
@@ -24,14 +28,25 @@ ctypedef fused real:
     double
 
 
-cdef struct Geometry:
-    Py_ssize_t channels                 # of one group
-    Py_ssize_t size[3]                  # of the images: depth, height, width; and so on
-    Py_ssize_t kernel[3]
-    Py_ssize_t stride[3]
-    Py_ssize_t pad[3]
-    Py_ssize_t dilation[3]
-    Py_ssize_t out[3]
+cdef extern from "convolution.h" nogil:
+    ctypedef struct Geometry "mg_geometry":
+        Py_ssize_t channels
+        Py_ssize_t size[3]
+        Py_ssize_t kernel[3]
+        Py_ssize_t stride[3]
+        Py_ssize_t pad[3]
+        Py_ssize_t dilation[3]
+        Py_ssize_t out[3]
+    int conv_f32 "mg_conv_f32"(const float *, const float *, float *, const Geometry *, Py_ssize_t, Py_ssize_t, Py_ssize_t, bint,
+                               int)
+    int conv_f64 "mg_conv_f64"(const double *, const double *, double *, const Geometry *, Py_ssize_t, Py_ssize_t, Py_ssize_t, bint,
+                               int)
+    int conv_weight_f32 "mg_conv_weight_f32"(const float *, const float *, float *, const Geometry *, Py_ssize_t, Py_ssize_t,
+                                             Py_ssize_t, int)
+    bint finite_f32 "mg_finite_f32"(const float *, Py_ssize_t)
+    bint finite_f64 "mg_finite_f64"(const double *, Py_ssize_t)
+    int conv_weight_f64 "mg_conv_weight_f64"(const double *, const double *, double *, const Geometry *, Py_ssize_t, Py_ssize_t,
+                                             Py_ssize_t, int)
 
 
 cdef Geometry geometry(Py_ssize_t channels, size, kernel, stride, padding, dilation, out):
@@ -126,14 +141,18 @@ cdef void col2im(real *x, const real *columns, Geometry g) noexcept nogil:
                             columns += g.out[2]
 
 
+cdef enum:
+    MANY = 1 << 20      # weights from which BLAS, which goes through them in blocks, is faster
+
+
 cdef enum Contraction:
     RESULT          # z += w x
     INPUT           # x += w z
     WEIGHT          # w += x z
 
 
-cdef void direct(real *x, real *w, real *z, Geometry g, Contraction which) noexcept nogil:
-    """One channel with itself, without columns: as matrices these would have one row. Two to three times as fast."""
+cdef void channel(real *x, real *w, real *z, Geometry g, Contraction which) noexcept nogil:
+    """One channel with itself, where `direct` does not serve: as matrices these would have one row. Two to three times as fast."""
     cdef Py_ssize_t h, i, j, oz, oy, ox, y, depth, left, first, last, step = g.stride[2]
     cdef real *row
     cdef real *out
@@ -179,9 +198,9 @@ cdef void depthwise(int kind, ndarray x, ndarray w, ndarray z, Geometry g, Py_ss
     for k in range(dims(x)[0] * channels):
         c = k % channels
         if kind == 0:
-            direct(<float *>data(x) + k * area, <float *>data(w) + c * patch, <float *>data(z) + k * places, g, which)
+            channel(<float *>data(x) + k * area, <float *>data(w) + c * patch, <float *>data(z) + k * places, g, which)
         else:
-            direct(<double *>data(x) + k * area, <double *>data(w) + c * patch, <double *>data(z) + k * places, g, which)
+            channel(<double *>data(x) + k * area, <double *>data(w) + c * patch, <double *>data(z) + k * places, g, which)
 
 
 cdef void fill_columns(int kind, char *x, char *columns, Geometry g) noexcept:
@@ -209,10 +228,42 @@ cdef ndarray shaped(int kind, shape, bint zero):
     """An array of a shape given as a tuple: zeros, or uninitialised."""
     cdef npy_intp d[32]
     cdef int i, n = len(shape)
+    cdef ndarray z
     for i in range(n):
         d[i] = shape[i]
-    return zeros(n, d, NPY_FLOAT32 if kind == 0 else NPY_FLOAT64, 0) if zero else \
-        empty(n, d, NPY_FLOAT32 if kind == 0 else NPY_FLOAT64, 0)
+    z = fresh(n, d, NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
+    if zero:
+        memset(data(z), 0, size(z) * item_size(kind))
+    return z
+
+
+cdef bint finite(ndarray x, int kind) noexcept:
+    """Whether there is no nan and no infinity in x: 0 times these is not 0."""
+    return finite_f32(<float *>data(x), size(x)) if kind == 0 else finite_f64(<double *>data(x), size(x))
+
+
+cdef bint direct(ndarray x, ndarray w, ndarray z, int kind, const Geometry *g, Py_ssize_t groups, Py_ssize_t outputs,
+                 Contraction which) except -1:
+    """The contraction without columns, and True; or False, and nothing done, where that does not pay."""
+    cdef Py_ssize_t images = dims(x)[0]
+    cdef int failed
+    if g.out[2] * item_size(kind) <= 16 or size(w) // groups > MANY or size(x) == 0 or size(w) == 0 or size(z) == 0:
+        return False
+    cdef char *p = data(x)
+    cdef char *q = data(w)
+    cdef char *r = data(z)
+    with nogil:
+        if which == WEIGHT and kind == 0:
+            failed = conv_weight_f32(<float *>r, <float *>p, <float *>q, g, images, groups, outputs, threads)
+        elif which == WEIGHT:
+            failed = conv_weight_f64(<double *>r, <double *>p, <double *>q, g, images, groups, outputs, threads)
+        elif kind == 0:
+            failed = conv_f32(<float *>p, <float *>q, <float *>r, g, images, groups, outputs, which == INPUT, threads)
+        else:
+            failed = conv_f64(<double *>p, <double *>q, <double *>r, g, images, groups, outputs, which == INPUT, threads)
+    if failed:
+        raise MemoryError
+    return True
 
 
 def conv(x, w, stride, padding, dilation, int groups):
@@ -228,11 +279,13 @@ def conv(x, w, stride, padding, dilation, int groups):
     shape[0], shape[1] = n, out
     for i in range(ndim(a) - 2):
         shape[2 + i] = g.out[5 - ndim(a) + i]
+    z = fresh(ndim(a), shape, typenum(a))
+    if direct(a, b, z, kind, &g, groups, share, RESULT):
+        return z
     if per == 1 and share == 1:
-        z = zeros(ndim(a), shape, typenum(a), 0)
+        memset(data(z), 0, size(z) * width)
         depthwise(kind, a, b, z, g, groups, RESULT)
         return z
-    z = empty(ndim(a), shape, typenum(a), 0)
     columns = new(kind, patch, places)
     weights = [matrix_in(b, share, patch, data(b) + part * share * patch * width) for part in range(groups)]
     for k in range(n):
@@ -254,6 +307,10 @@ def conv_weight(g_, x, w_shape, stride, padding, dilation, int groups):
     cdef Py_ssize_t k, part, i, share = out // groups, at
     width = item_size(kind)
     z = shaped(kind, w_shape, True)
+    if direct(a, z, grad, kind, &g, groups, share, WEIGHT):
+        if finite(z, kind):
+            return z
+        memset(data(z), 0, size(z) * width)     # again: 0 times what lies beside a row is nan if that is infinite
     if per == 1 and share == 1:
         depthwise(kind, a, z, grad, g, groups, WEIGHT)
         return z
@@ -275,17 +332,33 @@ def conv_weight(g_, x, w_shape, stride, padding, dilation, int groups):
     return z
 
 
+cdef Geometry turned(Geometry g, Py_ssize_t outputs) noexcept:
+    """Of the convolution that gives the gradient of the input, of strides 1, from that of the `outputs`."""
+    cdef Geometry t = g
+    cdef int i
+    t.channels = outputs
+    for i in range(3):
+        t.size[i], t.out[i] = g.out[i], g.size[i]
+        t.pad[i] = (g.kernel[i] - 1) * g.dilation[i] - g.pad[i]
+    return t
+
+
 def conv_input(g_, w, x_shape, stride, padding, dilation, int groups):
     cdef int kind = easy(w), width
     if kind < 0 or easy(g_) != kind:
         return numpy_ref.conv_input(g_, w, x_shape, stride, padding, dilation, groups)
     cdef ndarray b = <ndarray>w, grad = <ndarray>g_, z, columns
     cdef Py_ssize_t n = x_shape[0], out = dims(b)[0], per = dims(b)[1]
-    cdef Geometry g = geometry(per, x_shape[2:], w.shape[2:], stride, padding, dilation, g_.shape[2:])
+    cdef Geometry g = geometry(per, x_shape[2:], w.shape[2:], stride, padding, dilation, g_.shape[2:]), back
     cdef Py_ssize_t patch = per * product(g.kernel), places = product(g.out), area = product(g.size)
     cdef Py_ssize_t k, part, share = out // groups
     width = item_size(kind)
-    z = shaped(kind, x_shape, True)
+    z = shaped(kind, x_shape, False)
+    back = turned(g, share)
+    if g.stride[0] == g.stride[1] == g.stride[2] == 1 and finite(b, kind) \
+            and direct(grad, b, z, kind, &back, groups, per, INPUT):
+        return z
+    memset(data(z), 0, size(z) * width)
     if per == 1 and share == 1:
         depthwise(kind, z, b, grad, g, groups, INPUT)
         return z
@@ -296,145 +369,4 @@ def conv_input(g_, w, x_shape, stride, padding, dilation, int groups):
             matrix_product_into(weights[part], matrix_in(grad, share, places,
                                 data(grad) + (k * groups + part) * share * places * width), columns)
             add_columns(kind, data(z) + (k * groups + part) * per * area * width, data(columns), g)
-    return z
-
-
-cdef void max_planes(const real *x, real *z, cnp.int64_t *index, Py_ssize_t planes, Geometry g, cnp.int64_t **places) noexcept nogil:
-    cdef Py_ssize_t p, oz, oy, ox, h, i, j, at, best, better
-    cdef Py_ssize_t *size = g.kernel
-    cdef const cnp.int64_t *columns
-    cdef real top, value
-    cdef bint few = product(size) <= 9
-    for p in range(planes):
-        for oz in range(g.out[0]):
-            for oy in range(g.out[1]):
-                for ox in range(g.out[2]):
-                    columns = places[2] + ox * size[2]
-                    best = (places[0][oz * size[0]] * g.size[1] + places[1][oy * size[1]]) * g.size[2] + columns[0]
-                    top = x[best]
-                    for h in range(size[0]):
-                        for i in range(size[1]):
-                            at = (places[0][oz * size[0] + h] * g.size[1] + places[1][oy * size[1] + i]) * g.size[2]
-                            for j in range(size[2]):
-                                value = x[at + columns[j]]
-                                better = (value > top) | ((value != value) & (top == top))      # the first nan stays
-                                if few:     # a branch would be guessed wrong half of the time, at 5 ns each
-                                    best ^= (best ^ (at + columns[j])) & -better
-                                    top = x[best]
-                                elif better:
-                                    top = value
-                                    best = at + columns[j]
-                    z[0] = top
-                    index[0] = best
-                    z += 1
-                    index += 1
-        x += product(g.size)
-
-
-def max_pool(x, places):
-    cdef int kind = easy(x), n = len(places), i, missing = 3 - n
-    cdef cnp.int64_t zero = 0
-    cdef cnp.int64_t *tables[3]
-    cdef Geometry g
-    if kind < 0:
-        return numpy_ref.max_pool(x, places)
-    cdef ndarray a = <ndarray>x, z, index
-    cdef npy_intp shape[32]
-    cdef Py_ssize_t planes = 1
-    for i in range(3):
-        g.size[i] = g.out[i] = g.kernel[i] = 1
-        tables[i] = &zero
-    for i in range(ndim(a) - n):
-        shape[i] = dims(a)[i]
-        planes *= shape[i]
-    for i in range(n):
-        table = places[i]
-        g.size[missing + i] = dims(a)[ndim(a) - n + i]
-        shape[ndim(a) - n + i] = g.out[missing + i] = dims(<ndarray>table)[0]
-        g.kernel[missing + i] = dims(<ndarray>table)[1]
-        tables[missing + i] = <cnp.int64_t *>data(<ndarray>table)
-    z = empty(ndim(a), shape, typenum(a), 0)
-    index = empty(ndim(a), shape, cnp.NPY_INT64, 0)
-    if kind == 0:
-        max_planes(<float *>data(a), <float *>data(z), <cnp.int64_t *>data(index), planes, g, tables)
-    else:
-        max_planes(<double *>data(a), <double *>data(z), <cnp.int64_t *>data(index), planes, g, tables)
-    return z, index
-
-
-cdef void add_at(const real *g, const cnp.int64_t *index, real *out, Py_ssize_t planes, Py_ssize_t places,
-                 Py_ssize_t area) noexcept nogil:
-    cdef Py_ssize_t p, i
-    for p in range(planes):
-        for i in range(places):
-            out[index[i]] += g[i]
-        g += places
-        index += places
-        out += area
-
-
-def max_pool_backward(g, index, x_shape, int n):
-    cdef int kind = easy(g), i
-    if kind < 0 or type(index) is not ndarray or not is_contiguous(<ndarray>index):
-        return numpy_ref.max_pool_backward(g, index, x_shape, n)
-    cdef ndarray grad = <ndarray>g, place = <ndarray>index, z = shaped(kind, x_shape, True)
-    cdef Py_ssize_t planes = 1, places = 1, area = 1
-    for i in range(ndim(z)):
-        if i < ndim(z) - n:
-            planes *= dims(z)[i]
-        else:
-            area *= dims(z)[i]
-            places *= dims(grad)[i]
-    if kind == 0:
-        add_at(<float *>data(grad), <cnp.int64_t *>data(place), <float *>data(z), planes, places, area)
-    else:
-        add_at(<double *>data(grad), <cnp.int64_t *>data(place), <double *>data(z), planes, places, area)
-    return z
-
-
-cdef void tap(const real *x, real *z, Py_ssize_t outer, Py_ssize_t length, Py_ssize_t count, Py_ssize_t inner,
-              const cnp.int64_t *starts, const cnp.int64_t *columns, const double *weights) noexcept nogil:
-    cdef Py_ssize_t o, i, r, t
-    cdef const real *row
-    cdef real w, total
-    for o in range(outer):
-        for i in range(count):
-            if inner == 1:
-                total = 0
-                for t in range(starts[i], starts[i + 1]):
-                    total += <real>weights[t] * x[columns[t]]
-                z[0] = total
-            else:
-                for r in range(inner):
-                    z[r] = 0
-                for t in range(starts[i], starts[i + 1]):
-                    row = x + columns[t] * inner
-                    w = <real>weights[t]
-                    for r in range(inner):
-                        z[r] += w * row[r]
-            z += inner
-        x += length * inner
-
-
-def resample(x, int dim, starts, columns, weights):
-    cdef int kind = easy(x), i
-    if kind < 0:
-        return numpy_ref.resample(x, dim, starts, columns, weights)
-    cdef ndarray a = <ndarray>x, first = <ndarray>starts, places = <ndarray>columns, factors = <ndarray>weights, z
-    cdef npy_intp shape[32]
-    cdef Py_ssize_t outer = 1, inner = 1
-    for i in range(ndim(a)):
-        shape[i] = dims(a)[i]
-        if i < dim:
-            outer *= shape[i]
-        elif i > dim:
-            inner *= shape[i]
-    shape[dim] = dims(first)[0] - 1
-    z = empty(ndim(a), shape, typenum(a), 0)
-    if kind == 0:
-        tap(<float *>data(a), <float *>data(z), outer, dims(a)[dim], shape[dim], inner, <cnp.int64_t *>data(first),
-            <cnp.int64_t *>data(places), <double *>data(factors))
-    else:
-        tap(<double *>data(a), <double *>data(z), outer, dims(a)[dim], shape[dim], inner, <cnp.int64_t *>data(first),
-            <cnp.int64_t *>data(places), <double *>data(factors))
     return z

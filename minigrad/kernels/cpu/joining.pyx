@@ -4,7 +4,7 @@
 from libc.string cimport memcpy
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.pool cimport fresh, strided
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()

@@ -7,7 +7,7 @@ import numpy as np
 from libc.string cimport memmove, memset
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.pool cimport fresh, strided
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
@@ -231,7 +231,7 @@ cdef ndarray slice_of(ndarray a, int dim, npy_intp start, npy_intp stop, npy_int
     for i in range(ndim(a)):
         d[i] = dims(a)[i]
         s[i] = strides(a)[i]
-    d[dim] = (stop - start + step - 1) // step if stop > start else 0
+    d[dim] = length_of(start, stop, step)
     s[dim] *= step
     return strided(a, ndim(a), d, s, data(a) + start * strides(a)[dim])
 
@@ -239,16 +239,28 @@ cdef ndarray slice_of(ndarray a, int dim, npy_intp start, npy_intp stop, npy_int
 def into_slice(y, shape, int dim, npy_intp start, npy_intp stop, npy_intp step):
     cdef npy_intp d[MOST_DIMS]
     cdef int i, n = len(shape), type_ = typenum(<ndarray>y)
-    cdef ndarray z
+    cdef ndarray z, a = <ndarray>y
     for i in range(n):
         d[i] = shape[i]
-    if is_real(y):
-        z = fresh(n, d, type_)
-        memset(data(z), 0, size(z) * cnp.PyArray_ITEMSIZE(z))
-    else:
+    if not is_real(y):
         z = <ndarray>zeros(n, d, type_, 0)
-    overwrite(slice_of(z, dim, start, stop, step), <ndarray>y)
+        overwrite(slice_of(z, dim, start, stop, step), a)
+        return z
+    z = fresh(n, d, type_)
+    memset(data(z), 0, size(z) * cnp.PyArray_ITEMSIZE(z))
+    d[dim] = length_of(start, stop, step)
+    if size(a) <= SMALL and ndim(a) == n and same_dims(dims(a), d, n) and has_flags(a, cnp.NPY_ARRAY_ALIGNED):
+        for i in range(n):      # d: now the steps from one element of the slice to the next
+            d[i] = strides(z)[i]
+        d[dim] *= step
+        walk(n, dims(a), data(z) + start * strides(z)[dim], d, data(a), strides(a), cnp.PyArray_ITEMSIZE(a))
+    else:
+        overwrite(slice_of(z, dim, start, stop, step), a)
     return z
+
+
+cdef inline npy_intp length_of(npy_intp start, npy_intp stop, npy_intp step) noexcept:
+    return (stop - start + step - 1) // step if stop > start else 0
 
 
 def cast(x, dtype):

@@ -1,3 +1,18 @@
+cimport numpy as cnp
 from numpy cimport ndarray, npy_intp
 
+from minigrad.kernels.cpu.common cimport MOST_DIMS
+
 cdef ndarray fresh(int nd, npy_intp *dims, int kind)
+cdef ndarray strided(ndarray x, int nd, npy_intp *dims, npy_intp *steps, char *start)
+
+
+# The matrix of `rows` x `columns` numbers that lies contiguous in x from address `start`.
+cdef inline ndarray matrix_in(ndarray x, npy_intp rows, npy_intp columns, char *start):
+    cdef npy_intp shape[2]
+    cdef npy_intp steps[2]
+    shape[0] = rows
+    shape[1] = columns
+    steps[1] = cnp.PyArray_ITEMSIZE(x)
+    steps[0] = columns * steps[1]
+    return strided(x, 2, shape, steps, start)

@@ -91,7 +91,7 @@ def sum(x, reduced, keepdim):
             k += 1
     if inner > 1 and n > 4096:
         return numpy_ref.sum(x, reduced, keepdim)       # a running sum of so many floats loses digits
-    z = empty(k, d, typenum(a), 0)
+    z = fresh(k, d, typenum(a))
     if kind == 0:
         sum_block(<float *>data(a), <float *>data(z), outer, n, inner)
     else:

@@ -23,6 +23,10 @@ class Tree:
         set_attribute("_non_persistent_buffers_set", set())
         set_attribute("_modules", {})
 
+    def __setstate__(self, state):
+        # without this, `copy` and `pickle` would ask a subclass's __getattr__ for it, on a module that has nothing yet
+        self.__dict__.update(state)
+
     # ---- attributes -------------------------------------------------------------------------------------
 
     def __setattr__(self, name, value):

@@ -21,6 +21,13 @@ __all__ = ["Module", "register_module_forward_hook", "register_module_forward_pr
            "register_module_full_backward_pre_hook"]
 
 
+try:
+    from minigrad.nn.modules._quick import quicken  # pyright: ignore[reportMissingImports]
+except ModuleNotFoundError:     # interpreted: there is no quicker way
+    def quicken(cls):
+        """Do nothing."""
+
+
 class Module(Stateful):
     """Base class of layers and models. Mirrors ``torch.nn.Module``.
 
@@ -39,6 +46,10 @@ class Module(Stateful):
     """
 
     training = True
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        quicken(cls)
 
     def __init__(self):
         super().__init__()

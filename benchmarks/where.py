@@ -1,0 +1,85 @@
+"""Where the instructions of a small operation go: ``python -m benchmarks.where`` makes a table of ``tutorials/16_two_speeds.py``.
+
+A chain of 200 ops on eight numbers, forward, backward and freed, runs 20 times under valgrind, which counts the instructions of
+each function of C. Here they are sorted by what a function is for, which its name and its file tell. Counts need no quiet machine.
+
+It needs Linux, valgrind, and minigrad compiled. Half a minute.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from benchmarks.two_speeds import OPS, ROOT, engine_run
+
+__all__ = ["PLACES", "place"]
+
+RUNS = 20
+CALLS = "Python: the `for` loop, operators, calls through Python"
+# In this order: the first pattern that is found in the name or the file of a function says where it belongs.
+PLACES = [
+    ("multiply and add", r"mg_\w+_f32"),
+    (CALLS, r":__Pyx_"),        # Cython's helpers: of one name in many files, so that valgrind cannot tell whose they are
+    ("around the loops of C", r"kernels/cpu"),
+    ("make and free tensors, arrays, nodes", r"dealloc|_Dealloc|tp_new|tp_clear|tp_traverse|typeobject|gcmodule|pycore_object"
+                                             r"|malloc|weakref|memset|_int_free|cfree"),
+    ("find the operation, and check its operands", r"_core/(apply|operators)"),
+    ("the engine: count, take, deliver", r"_core/(task|dependencies|engine|ready|accumulate)"),
+    ("record a node, call it, let go of what it saved", r"_core/(opnode|node|saved)"),
+    ("the formulas of the rules, and the rest of minigrad", r"minigrad/"),
+    (CALLS, r"Python-|libpython|bin/python"),
+    ("NumPy and the rest", ""),
+]
+
+
+def place(function):
+    """Where a function belongs, given as callgrind_annotate writes it.
+
+    >>> place("???:__pyx_f_..._deliver [/.../minigrad/_core/task.cpython-311-x86_64-linux-gnu.so]")
+    'the engine: count, take, deliver'
+    """
+    return next(name for name, pattern in PLACES if re.search(pattern, function))
+
+
+def measured():
+    """The program under valgrind, which counts between the two calls."""
+    run = engine_run(8)
+    for _ in range(10):
+        run()
+    for switch in ("on", "off"):
+        subprocess.run(["callgrind_control", "-i", switch, str(os.getpid())], stdout=subprocess.DEVNULL, check=True)
+        if switch == "on":
+            for _ in range(RUNS):
+                run()
+
+
+def main():
+    lacking = [name for name in ("valgrind", "callgrind_control", "callgrind_annotate") if shutil.which(name) is None]
+    if lacking:
+        print(f"{' and '.join(lacking)} is needed: valgrind", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "counts")
+        environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "MINIGRAD_PURE": "0"}
+        subprocess.run(["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={out}", sys.executable,
+                        "-c", "from benchmarks.where import measured; measured()"], cwd=ROOT, env=environment, check=True)
+        told = subprocess.run(["callgrind_annotate", "--threshold=100", str(out)], capture_output=True, text=True,
+                              check=True).stdout
+    counts: Counter[str] = Counter()
+    for count, function in re.findall(r"^ *([\d,]+) \( *[\d.]+%\)  (.*)$", told, re.MULTILINE):
+        if "PROGRAM TOTALS" not in function:
+            counts[place(function)] += int(count.replace(",", ""))
+    print("| what for | instructions for one operation | |\n|---|--:|--:|")
+    for name, count in counts.most_common():
+        print(f"| {name} | {count / RUNS / OPS:,.0f} | {count / counts.total():.0%} |")
+    print(f"| together | {counts.total() / RUNS / OPS:,.0f} | |")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

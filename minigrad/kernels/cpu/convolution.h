@@ -1,0 +1,194 @@
+/* Convolution without columns.
+
+   A vector is a few windows side by side in a row. A tap is a channel and a place in the kernel. If the image is lined up so
+   that what neighbouring windows need for a tap lies side by side too, then for a tile of some outputs and some vectors
+
+       z[output][vector] = Σ over taps of  weight[tap][output] * image[from[vector] + shift[tap]]
+
+   all sums stay in registers, and one load of the image serves all outputs of the tile. To line up is to copy with the
+   padding, and with a line of its own for each remainder of a column by the stride:
+
+       row, stride 2, padding 1     a b c d e     ->     . b d .   a c e .
+
+   A column matrix would hold each number once per place in the kernel; this holds it once, and stays in the cache. The
+   gradient of the input is the same with the kernel turned round. That of the weights swaps roles (tiles.h):
+
+       grad weight[output][tap] = Σ over vectors of  grad[output][vector] * image[from[vector] + shift[tap]]
+
+   Here: where everything lies, `mg_plan`, and which width of vector is used. The loops are in tiles.h. */
+#ifndef MINIGRAD_CONVOLUTION_H
+#define MINIGRAD_CONVOLUTION_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "simd.h"
+
+/* Depth, height and width; 1 where there are fewer dimensions. A negative padding cuts off. */
+typedef struct {
+    mg_size channels;               /* of one group */
+    mg_size size[3], kernel[3], stride[3], pad[3], dilation[3];
+    mg_size out[3];                 /* numbers of windows */
+} mg_geometry;
+
+typedef struct {
+    mg_size span[2];                /* depth and height of the padded image, as far as windows reach */
+    mg_size line;                   /* numbers of a row with the same remainder */
+    mg_size image;                  /* numbers of a lined up image, and as many more as a vector may read too far: whole vectors */
+    mg_size area, places, taps;     /* numbers of an image's channel, windows, taps */
+    mg_size chunks, vectors;        /* vectors of a row, of an image */
+    mg_size filled;                 /* windows of a vector that are in its row, at most all of them */
+    mg_size *from, *to, *shift;     /* of vectors: where it begins in the image, and in z; of taps */
+} mg_plan;
+
+/* The last vector of a row ends where the row does, and so overlaps the one before. */
+static mg_size mg_start(mg_size chunk, mg_size lanes, mg_size width) {
+    return width <= lanes ? 0 : (chunk + 1) * lanes > width ? width - lanes : chunk * lanes;
+}
+
+/* 0, or -1: there is no memory. The caller frees `from`. */
+static int mg_make_plan(mg_plan *p, const mg_geometry *g, mg_size lanes) {
+    mg_size span[3], v = 0, t = 0;
+    for (int i = 0; i < 3; i++) span[i] = (g->out[i] - 1) * g->stride[i] + (g->kernel[i] - 1) * g->dilation[i] + 1;
+    const mg_size step = g->stride[2], line = (span[2] + step - 1) / step, row = line * step;
+    p->span[0] = span[0], p->span[1] = span[1], p->line = line;
+    p->image = (g->channels * span[0] * span[1] * row / lanes + 2) * lanes;
+    p->area = g->size[0] * g->size[1] * g->size[2];
+    p->places = g->out[0] * g->out[1] * g->out[2];
+    p->taps = g->channels * g->kernel[0] * g->kernel[1] * g->kernel[2];
+    p->chunks = (g->out[2] + lanes - 1) / lanes;
+    p->vectors = g->out[0] * g->out[1] * p->chunks;
+    p->filled = g->out[2] < lanes ? g->out[2] : lanes;
+    p->from = (mg_size *)malloc((2 * p->vectors + p->taps + 1) * sizeof(mg_size));
+    if (!p->from) return -1;
+    p->to = p->from + p->vectors, p->shift = p->to + p->vectors;
+    for (mg_size z = 0; z < g->out[0]; z++)
+        for (mg_size y = 0; y < g->out[1]; y++)
+            for (mg_size c = 0; c < p->chunks; c++, v++) {
+                const mg_size start = mg_start(c, lanes, g->out[2]);
+                p->from[v] = (z * g->stride[0] * span[1] + y * g->stride[1]) * row + start;
+                p->to[v] = (z * g->out[1] + y) * g->out[2] + start;
+            }
+    for (mg_size c = 0; c < g->channels; c++)
+        for (mg_size h = 0; h < g->kernel[0]; h++)
+            for (mg_size i = 0; i < g->kernel[1]; i++)
+                for (mg_size j = 0; j < g->kernel[2]; j++, t++) {
+                    const mg_size x = j * g->dilation[2];
+                    p->shift[t] = ((c * span[0] + h * g->dilation[0]) * span[1] + i * g->dilation[1]) * row
+                                  + x % step * line + x / step;
+                }
+    return 0;
+}
+
+#define MG_ROWS 6                   /* outputs of a tile; with the vectors of one they fill the registers */
+#define MG_CACHED (256 << 10)       /* bytes of images whose weight gradients are summed before any is stored */
+#define MG_WORTH_THREADS (1 << 23)  /* multiplications from which work is divided among threads */
+
+/* The first output of block b, where n outputs are divided into blocks of nearly equal size, none above MG_ROWS. */
+static mg_size mg_first(mg_size b, mg_size n) { return b * n / ((n + MG_ROWS - 1) / MG_ROWS); }
+
+#if defined(__GNUC__)
+#define MG_VECTOR(T, bytes) T __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias))
+#define MG_INLINE inline __attribute__((always_inline))
+#else                               /* a vector of one number */
+#define MG_VECTOR(T, bytes) T
+#define MG_INLINE inline
+#endif
+#define MG_JOIN_(a, b) a##b
+#define MG_JOIN(a, b) MG_JOIN_(a, b)
+
+/* MG_BYTES of a vector, MG_VECS of them in a tile. */
+#define MG_TARGET
+#define MG_BYTES 16
+#if defined(__x86_64__)
+#define MG_VECS 2                   /* 16 registers; elsewhere there are 32 */
+#else
+#define MG_VECS 4
+#endif
+#define T float
+#define MG_INT int32_t
+#define MG_NAME(name) MG_JOIN(name, _f32_16)
+#include "tiles.h"
+#define T double
+#define MG_INT int64_t
+#define MG_NAME(name) MG_JOIN(name, _f64_16)
+#include "tiles.h"
+#undef MG_TARGET
+#undef MG_BYTES
+#undef MG_VECS
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define MG_WIDER
+#define MG_TARGET __attribute__((target("avx2,fma")))
+#define MG_BYTES 32
+#define MG_VECS 2
+#define T float
+#define MG_INT int32_t
+#define MG_NAME(name) MG_JOIN(name, _f32_32)
+#include "tiles.h"
+#define T double
+#define MG_INT int64_t
+#define MG_NAME(name) MG_JOIN(name, _f64_32)
+#include "tiles.h"
+#undef MG_TARGET
+#undef MG_BYTES
+#undef MG_VECS
+
+#define MG_TARGET __attribute__((target("avx512f")))
+#define MG_BYTES 64
+#define MG_VECS 4
+#define T float
+#define MG_INT int32_t
+#define MG_NAME(name) MG_JOIN(name, _f32_64)
+#include "tiles.h"
+#define T double
+#define MG_INT int64_t
+#define MG_NAME(name) MG_JOIN(name, _f64_64)
+#include "tiles.h"
+#undef MG_TARGET
+#undef MG_BYTES
+#undef MG_VECS
+#endif
+
+/* The widest vector that the machine has and a row of so many bytes fills by more than half; at least 16 bytes. */
+static int mg_vector_bytes(mg_size row) {
+#ifdef MG_WIDER
+    if (row > 32 && __builtin_cpu_supports("avx512f")) return 64;
+    if (row > 16 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 32;
+#endif
+    return 16;
+}
+
+#ifdef MG_WIDER
+#define MG_CHOOSE(name, row, ...)                                                                  \
+    switch (mg_vector_bytes(row)) {                                                                \
+    case 64: return name##_64(__VA_ARGS__);                                                        \
+    case 32: return name##_32(__VA_ARGS__);                                                        \
+    default: return name##_16(__VA_ARGS__);                                                        \
+    }
+#else
+#define MG_CHOOSE(name, row, ...) return name##_16(__VA_ARGS__);
+#endif
+
+#define MG_ENTRIES(T, suffix)                                                                      \
+    MG_SIMD static int mg_finite_##suffix(const T *x, mg_size n) {                                 \
+        int bad = 0;                                                                               \
+        for (mg_size i = 0; i < n; i++) bad |= !(x[i] - x[i] == 0);                                \
+        return !bad;                                                                               \
+    }                                                                                              \
+    static int mg_conv_##suffix(const T *x, const T *w, T *z, const mg_geometry *g, mg_size images, mg_size groups, \
+                                mg_size outputs, int turned, int threads) {                        \
+        MG_CHOOSE(mg_conv_##suffix, g->out[2] * (mg_size)sizeof(T), x, w, z, g, images, groups, outputs, turned, threads) \
+    }                                                                                              \
+    static int mg_conv_weight_##suffix(const T *grad, const T *x, T *z, const mg_geometry *g, mg_size images, mg_size groups, \
+                                       mg_size outputs, int threads) {                             \
+        MG_CHOOSE(mg_conv_weight_##suffix, g->out[2] * (mg_size)sizeof(T), grad, x, z, g, images, groups, outputs, threads) \
+    }
+MG_ENTRIES(float, f32)
+MG_ENTRIES(double, f64)
+
+#endif
