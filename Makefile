@@ -5,7 +5,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(she
 	'import sys; (3, 11) <= sys.version_info < (3, 14) and print("$(p)")' 2>/dev/null)))
 PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check $(PIP_ARGS)
-SOURCES := $(wildcard minigrad/*.py minigrad/*/*.py minigrad/*/*/*.py minigrad/*/*.p?? minigrad/*/*/*.p?? \
+SOURCES := $(wildcard minigrad/*.py minigrad/*/*.py minigrad/*/*/*.py minigrad/*/*.p[xy][dx] minigrad/*/*/*.p[xy][dx] \
 	minigrad/kernels/cpu/*.h tools/*.py) setup.py
 # Tests outside tests/parity that ask PyTorch too.
 PARITY = tests/parity $(shell grep -rl --include='test_*.py' 'importorskip("torch")' tests)
@@ -15,10 +15,10 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test parity fuzz lint types bench build wheel sizes ops clean
+.PHONY: help demo test test-cuda parity fuzz lint types bench build wheel sizes ops docs docs-serve docs-check clean
 
 help:                               ## What there is to make.
-	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 demo: .venv/demo .venv/build        ## Train a network on handwritten digits.
 	$(PY) -m minigrad.demo
@@ -26,6 +26,10 @@ demo: .venv/demo .venv/build        ## Train a network on handwritten digits.
 test: .venv/test .venv/build        ## Run the tests, compiled and interpreted.
 	MINIGRAD_PURE=0 MINIGRAD_EXPECT=compiled $(PYTEST) tests
 	MINIGRAD_PURE=1 $(PYTEST) tests
+
+test-cuda: .venv/test .venv/simulator .venv/build   ## Run the tests of the GPU's kernels: on a GPU, or else on numba's simulator.
+	@if $(PY) -c 'import minigrad as mg; raise SystemExit(not mg.cuda.is_available())'; then $(PYTEST) tests/cuda; else \
+		NUMBA_ENABLE_CUDASIM=1 $(PYTEST) tests/cuda; fi
 
 parity: .venv/test .venv/parity .venv/build   ## Compare with PyTorch 2.13.0, which this installs: all tests that ask it.
 	MINIGRAD_PURE=0 MINIGRAD_EXPECT=compiled $(PYTEST) $(PARITY)
@@ -57,6 +61,15 @@ sizes: .venv/made                   ## Lines per file.
 ops: .venv/test .venv/build         ## The table of all ops: derivatives, in-place forms, kernels, dtypes.
 	@$(PY) -m tools.op_table
 
+docs: .venv/docs                    ## The documentation, in build/docs/html. Needs no network once .venv/docs is there.
+	MINIGRAD_PURE=1 $(PY) -m tools.docs
+
+docs-serve: .venv/docs              ## The same, and show it in a browser.
+	MINIGRAD_PURE=1 $(PY) -m tools.docs --serve
+
+docs-check: .venv/test .venv/browser .venv/build      ## Look at what `make docs` built with a browser. Needs chromium.
+	MINIGRAD_BROWSER=1 $(PYTEST) tests/docs/test_browser.py tests/viz/test_browser.py
+
 clean:                              ## Remove all that was made.
 	rm -rf .venv build dist *.egg-info demo-output minigrad/_built.json
 	find minigrad \( -name '*.so' -o -name '*.pyi' \) -delete
@@ -76,6 +89,6 @@ clean:                              ## Remove all that was made.
 	MINIGRAD_BUILD=require $(PY) setup.py --quiet build_ext --inplace
 	touch $@
 
-.venv/demo .venv/test .venv/parity .venv/lint .venv/bench: .venv/%: .venv/made pyproject.toml setup.py
+.venv/demo .venv/test .venv/parity .venv/lint .venv/docs .venv/browser .venv/simulator .venv/bench: .venv/%: .venv/made pyproject.toml setup.py
 	MINIGRAD_BUILD=0 $(PIP) --no-build-isolation -e ".[$*]"
 	touch $@

@@ -6,6 +6,7 @@
     r.events            the same as a list of `Event`
     r.to_json()         the same for other programs: record.schema.json
     r.to_dot()          the graph, with the gradients on its edges and the order of the nodes, for Graphviz
+    mg.viz.step(r)      a page to step through it, which is what a notebook shows for a record
 
 Each event is told in words from its data here, and only here, so that no two of these can disagree.
 
@@ -13,11 +14,11 @@ Read next: ``_core/trace.py``, which takes the events down; ``_core/recorded.py`
 """
 
 import functools
-import json
+import sys
 import textwrap
-from importlib import resources
 from typing import Any, NamedTuple
 
+from minigrad._core.tensor import TensorBase
 from minigrad._core.trace import Recorder
 from minigrad._core.watch import watch
 from minigrad.errors import AutogradError
@@ -64,8 +65,9 @@ class Event(NamedTuple):
 class Record:
     """Context manager: take down what the engine does, in all threads. Made by `mg.debug.record`, where its docs are."""
 
-    def __init__(self):
+    def __init__(self, names):
         self._recorder = Recorder()
+        self._given = names
 
     def __enter__(self):
         if self._recorder in watch.recorders:
@@ -76,6 +78,11 @@ class Record:
 
     def __exit__(self, *exc_info):
         self._recorder.stop()
+        frame = sys._getframe(1)
+        here = frame.f_globals if frame.f_code.co_name == "<module>" else {}
+        found = {name: value for name, value in list(here.items()) if isinstance(value, TensorBase) and not name.startswith("_")}
+        self._recorder.call({**self._given, **found})
+        self._given = {}
 
     @property
     def events(self):
@@ -88,6 +95,16 @@ class Record:
     def nodes(self):
         """What the names stand for: a dict such as ``{"n1": "SumBackward0"}``."""
         return dict(self._recorder.ops)
+
+    @property
+    def names(self):
+        """What the program calls the nodes and storages: a dict such as ``{"n2": "y", "s1": "x"}``."""
+        return dict(self._recorder.called)
+
+    @property
+    def storages(self):
+        """The storages that occur, and the bytes of each: a dict such as ``{"s1": 8}``; None where no tensor on it was seen."""
+        return {name: told["bytes"] for name, told in self._recorder.storages.items()}
 
     @property
     def order(self):
@@ -113,14 +130,22 @@ class Record:
         Args:
             indent (int, optional): spaces per level; None for one line.
         """
+        import json  # here, as few programs write a record: with what finds the schema, a tenth of importing minigrad
         events = [{key: value for key, value in event._asdict().items() if key != "op"} for event in self.events]
-        return json.dumps({"version": 1, "nodes": self.nodes, "order": self.order, "events": events}, indent=indent,
-                          allow_nan=False)
+        told = {"version": 1, "nodes": self.nodes, "storages": self.storages, "names": self.names, "order": self.order,
+                "events": events}
+        return json.dumps(told, indent=indent, allow_nan=False)
+
+    def _repr_html_(self):
+        from minigrad import viz  # which stands above, and is seldom asked for
+        return viz.step(self)._repr_html_()
 
     @staticmethod
     @functools.cache
     def schema():
         """The JSON schema of `to_json`, a dict. Also in the file ``minigrad/record.schema.json``."""
+        import json
+        from importlib import resources
         return json.loads(resources.files("minigrad").joinpath("record.schema.json").read_text(encoding="utf-8"))
 
     def to_dot(self):
@@ -240,7 +265,8 @@ def hooked(data):
     before = several(data["before"])
     if "after" not in data:
         return f"{data['function']}: {before}", f"{data['hook']}; it did not return"
-    changed = "replaced" if data["replaced"] else "left as it was" if data["after"] == data["before"] else "changed in place"
+    changed = "replaced" if data["replaced"] else "left as it was" if data["after"] == data["before"] else \
+        ".grad dropped" if data["after"] == [None] else "changed in place"
     return f"{data['function']}: {before}" + ("" if changed == "left as it was" else f" -> {several(data['after'])}"), \
         f"{data['hook']}: {changed}"
 

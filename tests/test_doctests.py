@@ -18,7 +18,7 @@ from minigrad.utils import _python_dispatch, _pytree
 
 NAMESPACES = {"mg": mg, "mg.nn": nn, "mg.nn.functional": functional, "mg.nn.init": init, "mg.optim": optim, "mg.autograd": autograd,
               "mg.autograd.graph": graph, "mg.autograd.functional": derivatives, "mg.func": mg.func, "mg.random": mg.random,
-              "mg.utils.checkpoint": mg.utils.checkpoint, "mg.utils.hooks": mg.utils.hooks,
+              "mg.utils.checkpoint": mg.utils.checkpoint, "mg.utils.hooks": mg.utils.hooks, "mg.utils.source": mg.utils.source,
               "mg.utils._python_dispatch": _python_dispatch, "mg.utils._pytree": _pytree,
               "mg.distributed.pipelining._backward": _backward, "mg.library": library}
 CLASSES = {"mg.Tensor": mg.Tensor, "mg.nn.Module": nn.Module, "mg.nn.Sequential": nn.Sequential,
@@ -28,7 +28,7 @@ CLASSES = {"mg.Tensor": mg.Tensor, "mg.nn.Module": nn.Module, "mg.nn.Sequential"
            "mg.debug": mg.debug, "mg.Generator": mg.Generator, "mg.Size": mg.Size, "mg.dtype": mg.dtype, "mg.device": mg.device}
 
 NAMESPACES |= {"mg.testing": mg.testing, "mg.nn.utils": nn.utils, "mg.nn.utils.rnn": nn.utils.rnn, "mg.utils.data": mg.utils.data, "mg.optim.lr_scheduler": optim.lr_scheduler,
-               "mg.optim.swa_utils": optim.swa_utils}
+               "mg.optim.swa_utils": optim.swa_utils, "mg.viz": mg.viz}
 
 
 def public(namespace):

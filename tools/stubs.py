@@ -22,6 +22,7 @@ import minigrad.func
 import minigrad.library
 import minigrad.nn.modules
 import minigrad.testing
+import minigrad.viz
 from minigrad._core.handle import RemovableHandle
 from minigrad._core.meta import Device, DType, Size
 from minigrad._core.node import Node

@@ -45,7 +45,7 @@ class SelectiveCheckpointContext:
 
     Attributes:
         is_recompute (bool): False: policies are asked in the forward.
-        op_output (Tensor or tuple of Tensors): the result.
+        op_output (Tensor or tuple): the result.
 
     >>> from minigrad.utils.checkpoint import SelectiveCheckpointContext
     >>> SelectiveCheckpointContext(is_recompute=False, op_output=mg.ones(2)).op_output.shape

@@ -7,11 +7,11 @@
 The mechanism is in ``_core/intercept.py``. Mirrors ``torch/utils/_python_dispatch.py``.
 """
 
-from minigrad._core.apply import binary, call, unary
 from minigrad._core.inplace import write
 from minigrad._core.primitive import Primitive
 from minigrad._core.state import current
 from minigrad.ops.base import REGISTRY
+from minigrad.ops.pairs import run
 
 __all__ = ["Operator", "TorchDispatchMode", "operator"]
 
@@ -42,9 +42,7 @@ class Operator(str):
         """Run the op."""
         if self.in_place:
             return write(self.primitive, args[0], args[1:])
-        if self.primitive.kernel < 0:
-            return call(self.primitive, args)
-        return unary(self.primitive, *args) if len(args) == 1 else binary(self.primitive, *args)
+        return run(self.primitive, args)
 
     def __repr__(self):
         return f"<operator {self}>"

@@ -1,0 +1,172 @@
+"""How Sphinx builds the site: ``make docs``. tools/docs gathers the pages first; here is how they look, run and link.
+
+Built interpreted (MINIGRAD_PURE=1), so that signatures and sources show. Nothing is fetched: MathJax lies in build/docs/static, and
+the inventories of other sites are made of links.txt.
+"""
+
+import copy
+import os
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BUILD = ROOT / "build/docs"
+sys.path.insert(0, str(ROOT))
+if os.environ.get("MINIGRAD_PURE") != "1":
+    raise SystemExit("the site is built interpreted, where signatures and sources show: make docs")
+
+from docutils import nodes  # noqa: E402
+from myst_nb.core import render  # noqa: E402
+from sphinx import addnodes  # noqa: E402
+from sphinx.util.docutils import SphinxRole  # noqa: E402
+
+import minigrad as mg  # noqa: E402
+from tools.docs.inventories import SITES  # noqa: E402
+
+project = "minigrad"
+version = release = mg.__version__
+copyright = "the minigrad authors, MIT license"
+language = "en"
+html_title = "minigrad"
+html_theme = "furo"
+html_static_path = ["_static", str(BUILD / "static")]
+html_css_files = ["minigrad.css"]
+html_js_files = ["minigrad.js"]
+html_favicon = "_static/favicon.svg"
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {"navigation_with_keys": True}
+pygments_style, pygments_dark_style = "default", "github-dark"
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx.ext.intersphinx",
+              "sphinx.ext.mathjax", "sphinx_design", "sphinx_copybutton"]
+exclude_patterns = ["_made"]
+mathjax_path = "mathjax/tex-svg.js"
+# What the CDN's default would ask for is not there: no other component is loaded.
+mathjax3_config = {"loader": {"load": []}, "options": {"enableMenu": False}}
+
+# Tutorials are scripts in jupytext's percent format; pages with code are Markdown. Both are run, and an error fails the build.
+nb_custom_formats = {".py": ["jupytext.reads", {"fmt": "py:percent"}]}
+nb_execution_mode = "force"
+nb_execution_timeout = 120
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+nb_code_prompt_show, nb_code_prompt_hide = "Show the solution", "Hide the solution"     # cells with the tag hide-cell
+nb_ipywidgets_js = {}
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline", "attrs_block"]
+myst_heading_anchors = 3
+myst_url_schemes = ["http", "https"]
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+napoleon_use_param = False      # types are words here ("Tensor or sequence of them"), and no names to be looked up
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+viewcode_line_numbers = True
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+intersphinx_mapping = {site: (url, str(BUILD / f"inventories/{site}.inv")) for site, url in SITES.items()}
+nitpicky = True
+default_role = "name"
+
+
+class Name(SphinxRole):
+    """`x`: code, and a link where something of minigrad is called that; in a docstring most such names are parameters."""
+
+    def run(self):
+        literal = nodes.literal(self.rawtext, self.text, classes=["xref", "py"])
+        target = re.sub(r"^mg\.", "minigrad.", self.text.removesuffix("()"))
+        if not target.replace(".", "").replace("_", "").isalnum():
+            return [literal], []
+        context = {key: self.env.ref_context.get(key) for key in ("py:module", "py:class")}
+        wrapped = addnodes.pending_xref(self.rawtext, refdomain="py", reftype="obj", reftarget=target, refexplicit=True,
+                                        refwarn=False, by_name=True, **context)
+        wrapped += literal
+        return [wrapped], []
+
+
+def leave(app, env, node, contnode):
+    """A name in backticks that nothing is called is no mistake; an error class may be named without its module."""
+    if node.get("by_name"):
+        return contnode
+    if node.get("reftype") in ("exc", "class"):
+        target = node["reftarget"]
+        python = env.get_domain("py")
+        found = sorted([n for n in python.objects if n.endswith(f".{target}")], key=len)
+        if found:
+            return python.resolve_xref(env, node["refdoc"], app.builder, node["reftype"], found[0], node, contnode)
+    return None
+
+
+def prepare(app, what, name, obj, options, lines):
+    """Docstrings are written for the terminal: |x| is an absolute value, ** a power, what is indented a formula as it stands."""
+    section = blank = literal = False
+    done = []
+    for line in lines:
+        if line.strip():
+            indented = line.startswith("    ")
+            if not indented:
+                section, literal = re.fullmatch(r"[A-Z][a-z]+:", line) is not None, line.endswith("::")
+            elif blank and not section and not literal:
+                done += ["::", ""]
+                literal = True
+            if not literal and not line.lstrip().startswith((">>>", "...")):
+                parts = re.split(r"(``.*?``|`.*?`)", line)
+                line = "".join([p if p.startswith("`") else p.replace("|", r"\|").replace("**", r"\*\*") for p in parts])
+        blank = not line.strip()
+        done.append(line)
+    lines[:] = done
+
+
+def whole_sentences(app, what, name, obj, options, lines):
+    """Napoleon takes what stands before a colon in the docstring of an attribute for its type; ours are sentences."""
+    kinds = [i for i, line in enumerate(lines) if line.startswith(":type: ")]
+    if what in ("property", "attribute") and kinds:
+        lines[0] = f"{lines.pop(kinds[0]).removeprefix(':type: ')}: {lines[0]}"
+
+
+def joined(outputs):
+    """What a cell has printed, in one piece. A kernel sends it in several when it is slow, also in the middle of a line;
+    myst-nb puts each piece on a line of its own."""
+    done = []
+    for output in outputs or []:
+        earlier = [o for o in done if o["output_type"] == "stream" and o.get("name") == output.get("name")]
+        if output["output_type"] == "stream" and earlier:
+            earlier[0]["text"] += output["text"]
+        else:
+            done.append(copy.copy(output))     # the notebook to be downloaded keeps its own
+    return coalesce(done)
+
+
+coalesce = render.coalesce_streams
+render.coalesce_streams = joined
+
+
+def mark_errors(app, doctree):
+    """The message of an expected error looks like one, and its long lines are broken: it is there to be read."""
+    for block in doctree.findall(nodes.literal_block):
+        if re.search(r"^[\w.]+(Error|Exception): ", block.astext(), re.MULTILINE):
+            block["classes"].append("raised")
+
+
+def level_of_captions(app, pagename, templatename, context, doctree):
+    """Sphinx calls the captions of the navigation headings, and does not say of which level."""
+    tree = context.get("furo_navigation_tree")
+    if isinstance(tree, str):
+        context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+
+
+def setup(app):
+    for cls in (mg.dtype, mg.device):       # what they are called in the program, instead of where they are written
+        cls.__name__ = cls.__qualname__ = cls.__name__.lower()
+        cls.__module__ = "minigrad"
+    app.add_role("name", Name())
+    app.connect("doctree-read", mark_errors)
+    app.connect("html-page-context", level_of_captions, priority=900)
+    app.connect("missing-reference", leave, priority=900)
+    app.connect("autodoc-process-docstring", prepare, priority=100)
+    app.connect("autodoc-process-docstring", whole_sentences, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

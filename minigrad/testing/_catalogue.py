@@ -1,0 +1,93 @@
+"""The examples of the catalogue of errors, run statement by statement: for its test, and for the pages that show it.
+
+    run("MG-E101")  ->  "A node keeps the tensors that its formula needs ...",      prose, as it is
+                        [Step("x = mg.tensor(...)"), ..., Step("y.backward()", error), ...]     a block of code that has been run
+
+A statement marked ``# raises`` should raise; the others should run. Nobody is told here when they do not: a `Step` says what
+happened, and who called compares it with `Step.marked`.
+"""
+
+import ast
+import contextlib
+import io
+import re
+import textwrap
+import warnings
+from typing import Any, NamedTuple
+
+from minigrad.errors import MinigradError, catalogue
+from minigrad.library import _custom_ops
+from minigrad.ops import base
+
+__all__ = ["Step", "run"]
+
+MARK = re.compile(r"#\s*raises\b")
+
+
+class Step(NamedTuple):
+    """One statement of an example, and what came of it.
+
+    source      its lines, with comments and blank lines before it
+    marked      whether ``# raises`` is on one of them
+    error       what it raised, or None
+    value       what it evaluates to, if it is an expression
+    printed     what it printed; warnings, which say where files lie, are left out
+    """
+
+    source: str
+    marked: bool
+    error: BaseException | None
+    value: Any
+    printed: str
+
+
+def run(code):
+    """The text behind `code`, in order: a str for prose, a list of `Step` for a block of code. All blocks share their names."""
+    import minigrad as mg
+
+    names: dict[str, Any] = {"mg": mg, "__name__": "__main__"}
+    tables = base.REGISTRY, _custom_ops.REGISTRY        # examples may define ops, and say which warnings they want to see
+    before = [dict(table) for table in tables]
+    try:
+        with warnings.catch_warnings():
+            return [list(steps(textwrap.dedent(part), code, names)) if part.startswith("    ") else part
+                    for part in parts(catalogue()[code][1])]
+    finally:
+        for table, entries in zip(tables, before):
+            table.clear()
+            table.update(entries)
+
+
+def parts(text):
+    """Prose and blocks of code, in turns: a block is what is indented by four."""
+    found: list[list[str]] = []
+    code = None
+    for line in text.splitlines():
+        if line.strip():
+            if line.startswith("    ") is not code:
+                code = line.startswith("    ")
+                found.append([])
+        if found:
+            found[-1].append(line)
+    return ["\n".join(lines).rstrip() for lines in found]
+
+
+def steps(source, code, names):
+    """Run a block, a statement at a time."""
+    lines = source.splitlines()
+    done = 0
+    for statement in ast.parse(source).body:
+        last = statement.end_lineno or statement.lineno
+        text = "\n".join(lines[done:last])
+        done = last
+        said = io.StringIO()
+        value = error = None
+        try:
+            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
+                if isinstance(statement, ast.Expr):
+                    value = eval(compile(ast.Expression(statement.value), code, "eval"), names)
+                else:
+                    exec(compile(ast.Module([statement], []), code, "exec"), names)
+        except Exception as caught:
+            error = caught.with_traceback(None) if isinstance(caught, MinigradError) else caught
+        yield Step(text, bool(MARK.search(text)), error, value, said.getvalue())

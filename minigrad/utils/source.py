@@ -1,0 +1,65 @@
+"""Minigrad's own source, for a text that shows what it speaks of: the very lines that run, or were compiled.
+
+    mg.utils.source.source_of("_core/node.py", "Node.connect")
+
+In a notebook, or on a page made of one, the lines are shown in colour. PyTorch has nothing like it; `inspect.getsource` does the
+same for what is interpreted, and cannot for what is compiled.
+"""
+
+__all__ = ["Source", "source_of"]
+
+
+class Source:
+    """Some lines of a file, as `source_of` gives them: ``text``, ``path`` and the number of the first ``line``.
+
+    >>> lines = mg.utils.source.source_of("_version.py")
+    >>> lines.path, lines.line
+    ('minigrad/_version.py', 1)
+    """
+
+    def __init__(self, path, line, text):
+        self.path, self.line, self.text = path, line, text
+
+    def __repr__(self):
+        return f"# {self.path}, line {self.line}\n{self.text}"
+
+    def _repr_markdown_(self):
+        return f"*`{self.path}`, line {self.line}*\n\n```python\n{self.text}\n```"
+
+
+def source_of(path, name=None):
+    """The source of something in minigrad.
+
+    Args:
+        path (str): the file, as seen from the package: ``"_core/node.py"``.
+        name (str, optional): a function or class in it, or a method: ``"Node.connect"``. The whole file without it.
+
+    Returns:
+        Source: prints as the lines, with the file and the number of the first one above.
+
+    Raises:
+        FileNotFoundError: minigrad has no such file.
+        KeyError: the file defines nothing of this name.
+
+    >>> mg.utils.source.source_of("_core/node.py", "Node.input_number")
+    # minigrad/_core/node.py, line ...
+    def input_number(self, edge):
+        return 0 if self.input_numbers is None else self.input_numbers[edge]
+    """
+    import ast
+    import textwrap
+    from pathlib import Path
+
+    text = (Path(__file__).parents[1] / path).read_text("utf-8")
+    where = f"minigrad/{path}"
+    if name is None:
+        return Source(where, 1, text.rstrip())
+    node = ast.parse(text)
+    for part in name.split("."):
+        found = [item for item in node.body if isinstance(item, (ast.FunctionDef, ast.ClassDef)) and item.name == part]
+        if not found:
+            raise KeyError(f"{where} defines no {name}")
+        node = found[0]
+    first = min([node.lineno, *[item.lineno for item in node.decorator_list]])
+    lines = text.splitlines()[first - 1:node.end_lineno]
+    return Source(where, first, textwrap.dedent("\n".join(lines)))

@@ -1,0 +1,173 @@
+"""Two records side by side: what the engine did otherwise.
+
+    steps of a, steps of b ──> pairs      (3, 3, "=")  (4, 4, "≠")  (5, None, "−")  (None, 5, "+")
+
+Two steps are a pair if they are of one kind, at one node, in one backward: what lies between the same beginning and the same
+end is aligned so by `difflib`. Nodes are numbered as they appear, so one more in one record shifts all names behind it; which
+node of b is which of a is found first, by `difflib` again, from the ops in order. Two steps are the same if they are told in
+the same words; the numbers of steps in these do not count. The page has a step-through of each record, and one slider for both,
+which moves along the pairs.
+"""
+
+import difflib
+import os
+import re
+
+from minigrad._record import Event, Record
+from minigrad.viz._page import escape, fragment, page, script, style, tag, told
+from minigrad.viz._step import button, folded, stepped
+
+__all__ = ["Diff"]
+
+ALIGNED = 2000      # steps between the common beginning and end that difflib is given: its cost grows faster than their number
+NUMBER = re.compile(r"step \d+")
+NODE = re.compile(r"\bn\d+\b")
+MARKS = {"=": "the same", "≠": "differs", "−": "only left", "+": "only right"}
+
+Pair = tuple[int | None, int | None, str]
+
+
+class Diff:
+    """Two records side by side. Made by `viz.diff`, where its docs are.
+
+    pairs       (step of a, step of b, mark): the steps from 1, None where one has none; the mark is one of = ≠ − +
+
+    >>> x = mg.tensor(1., requires_grad=True)
+    >>> with mg.debug.record() as r:
+    ...     y = x.exp()
+    >>> mg.viz.diff(r, r).pairs
+    [(1, 1, '='), (2, 2, '=')]
+    """
+
+    def __init__(self, a: Record, b: Record, labels: tuple[str, str], most: int):
+        self._labels = labels
+        self._events = a.events, b.events
+        self.pairs = aligned(*self._events)
+        shown = [pair for pair in self.pairs if (pair[0] or 0) <= most and (pair[1] or 0) <= most]
+        sides = [tag("div", tag("p", escape(label), cls="mg-label-line") + stepped(record, 1, most, "{}"), cls="mg-side")
+                 for label, record in zip(labels, (a, b))]
+        count = self.count()
+        inner = (style() + tag("p", tag("strong", count), cls="mg-more", role="status") + bar(len(shown))
+                 + tag("div", "".join(sides), cls="mg-sides") + self._listing(shown)
+                 + told([[i, j] if mark == "=" else [i, j, 1] for i, j, mark in shown]) + script("step.js") + script("diff.js"))
+        self._html = fragment("mg-diff", f"Two records side by side: {count}", inner, tabindex="0")
+
+    def count(self) -> str:
+        """How many steps differ, in words."""
+        number = len([pair for pair in self.pairs if pair[2] != "="])
+        return f"{number} of {len(self.pairs)} steps differ" if number else f"all {len(self.pairs)} steps are the same"
+
+    def _listing(self, shown):
+        """The pairs as a table."""
+        rows = []
+        for i, j, mark in shown:
+            cells = [tag("td", told_step(events, k)) for events, k in zip(self._events, (i, j))]
+            sign = tag("th", mark, scope="row", title=MARKS[mark], aria_label=MARKS[mark])
+            rows.append(tag("tr", sign + "".join(cells), data_mark=mark))
+        heads = "".join([tag("th", escape(label), scope="col") for label in ("mark", *self._labels)])
+        table = tag("table", tag("thead", tag("tr", heads)) + tag("tbody", "".join(rows)))
+        return folded(f"All {len(shown)} pairs of steps", table)
+
+    def __repr__(self) -> str:
+        lines, same = [f"− {self._labels[0]}", f"+ {self._labels[1]}", self.count()], 0
+        for i, j, mark in [*self.pairs, (None, None, "")]:
+            if mark == "=":
+                same += 1
+                continue
+            if same:
+                lines.append(f"  ... {same} the same")
+                same = 0
+            lines += [f"{sign} {words(events[k - 1])}" for sign, events, k in zip("−+", self._events, (i, j)) if k is not None]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a page of its own, for a browser."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(page("minigrad: two records", self._html))
+
+
+def words(event: Event) -> str:
+    """A step on one line."""
+    node = f" {event.node} {event.op}" if event.node else ""
+    return f"{event.step:>4}  {event.kind}{node}: {event.what}" + (f" ({event.why})" if event.why else "")
+
+
+def told_step(events, step):
+    """A step in a cell of the table."""
+    if step is None:
+        return ""
+    event = events[step - 1]
+    node = " " + tag("code", escape(f"{event.node} {event.op}")) if event.node else ""
+    return (f"{step} " + tag("span", event.kind, cls="mg-kind", data_kind=event.kind) + node
+            + tag("code", escape(event.what), cls="mg-what") + tag("span", escape(event.why), cls="mg-why"))
+
+
+def bar(number):
+    """Buttons and slider of both sides."""
+    slider = tag("input", type="range", min="1", max=str(max(number, 1)), value="1", aria_label="pair of steps")
+    slider = slider.removesuffix("</input>")
+    return tag("div", button("dback", "back one step, both", tag("span", "◀ back")) + button("dforth", "forward one step, both",
+               tag("span", "forward ▶")) + button("dbefore", "to the difference before", tag("span", "◀ difference"))
+               + button("dnext", "to the next difference", tag("span", "difference ▶")) + slider, cls="mg-bar mg-js")
+
+
+# ---- alignment ----------------------------------------------------------------------------------------------
+
+
+def namesakes(a, b):
+    """What the nodes of b are called in a: a name of a, or one that is none."""
+    left, right = [list({e.node: e.op for e in events if e.node}.items()) for events in (a, b)]
+    if left == right or max(len(left), len(right)) > ALIGNED:
+        return {}
+    names = {name: f"{name} of b" for name, _ in right}
+    matcher = difflib.SequenceMatcher(None, [op for _, op in left], [op for _, op in right], autojunk=False)
+    for i, j, number in matcher.get_matching_blocks():
+        names.update({right[j + k][0]: left[i + k][0] for k in range(number)})
+    return names
+
+
+def compared(events, names):
+    """Of each step what makes it one of a pair, and what makes the pair the same; nodes go by their `names`."""
+    def named(text):
+        return NODE.sub(lambda found: names.get(found[0], found[0]), text) if names else text
+
+    return [((e.task, e.kind, names.get(e.node, e.node), e.op), named(e.what), named(NUMBER.sub("", e.why))) for e in events]
+
+
+def aligned(a: list[Event], b: list[Event]) -> list[Pair]:
+    """Pairs of steps."""
+    names = namesakes(a, b)
+    left, right = compared(a, {}), compared(b, names)
+    first, shorter = 0, min(len(left), len(right))
+    while first < shorter and left[first] == right[first]:
+        first += 1
+    last = 0
+    while last < shorter - first and left[-1 - last] == right[-1 - last]:
+        last += 1
+    pairs: list[Pair] = [(i, i, "=") for i in range(1, first + 1)]
+    pairs += middle(left[first:len(left) - last], right[first:len(right) - last], first)
+    return pairs + [(len(left) - k, len(right) - k, "=") for k in range(last - 1, -1, -1)]
+
+
+def middle(left, right, first):
+    """Pairs of steps between the same beginning and the same end; `first` steps are before them."""
+    if max(len(left), len(right)) > ALIGNED:
+        found = [("replace", 0, len(left), 0, len(right))]
+    else:
+        found = difflib.SequenceMatcher(None, [x[0] for x in left], [x[0] for x in right], autojunk=False).get_opcodes()
+    pairs: list[Pair] = []
+    for _, i, i_end, j, j_end in found:
+        while i < i_end or j < j_end:
+            if i < i_end and j < j_end and left[i][0] == right[j][0]:
+                pairs.append((first + i + 1, first + j + 1, "=" if left[i] == right[j] else "≠"))
+                i, j = i + 1, j + 1
+            elif i < i_end:
+                pairs.append((first + i + 1, None, "−"))
+                i += 1
+            else:
+                pairs.append((None, first + j + 1, "+"))
+                j += 1
+    return pairs

@@ -1,0 +1,198 @@
+"""The picture of a graph as it is now: nodes, leaves, what is saved, hooks, views and their bases.
+
+    leaf       round            AccumulateGrad, with the name of the tensor
+    op         a box            what it has saved, and its hooks, are listed in it
+    view op    a leaning box    its result shares the memory of its operand
+    Function   cut corners
+    tensor     a folded corner  a view, with a dashed arrow to what it is a view of
+
+Small graphs are laid out by us (``_layout.py``), large ones by Graphviz where pygraphviz is installed.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from minigrad._core.accumulate import AccumulateGrad, accumulator
+from minigrad._core.function_node import PyNode
+from minigrad._core.kept import current_version, kept
+from minigrad._core.tensor_hooks import hooks_of
+from minigrad._debug import table
+from minigrad.autograd.graph import Node
+from minigrad.ops.base import REGISTRY
+from minigrad.tensor import Tensor
+from minigrad.viz._graphviz import draw, graphviz_layout, suited
+from minigrad.viz._page import fragment, page, script, style, tag
+from minigrad.viz._picture import Arrow, Box, Line, laid_out, svg
+
+__all__ = ["Drawing"]
+
+LISTED = 6          # saved values and hooks that are listed in a box
+VIEWS = {op.node_name for op in REGISTRY.values() if op.view}
+
+
+class Drawing:
+    """A picture of a graph. Made by `viz.draw`, where its docs are.
+
+    nodes       name -> op
+    edges       (name, number of the edge, name)
+
+    >>> x = mg.tensor(1., requires_grad=True)
+    >>> drawing = mg.viz.draw(x * x)
+    >>> drawing.nodes
+    {'n1': 'MulBackward0', 'n2': 'AccumulateGrad'}
+    >>> drawing.edges
+    [('n1', 0, 'n2'), ('n1', 1, 'n2')]
+    """
+
+    def __init__(self, roots: list[Any], names: Mapping[str, Tensor]):
+        self.nodes: dict[str, str] = {}
+        self.edges: list[tuple[str, int, str]] = []
+        self._boxes: list[Box] = []
+        self._arrows: list[Arrow] = []
+        self._rows: list[tuple[str, ...]] = []
+        self._called: dict[int, str] = {}       # id of a tensor -> its name
+        self._outputs: dict[Node, list[str]] = {}       # node -> the names of what came out of it
+        for name, tensor in names.items():
+            self._called.setdefault(id(tensor), name)
+            if tensor.grad_fn is not None:
+                self._outputs.setdefault(tensor.grad_fn, []).append(name)
+        self._known = {node: f"n{i}" for i, node in enumerate(reached([node_of(root) for root in roots]), 1)}
+        for node, name in self._known.items():
+            self._node(node, name)
+        tensors = {id(tensor): tensor for tensor in [*roots, *names.values()] if isinstance(tensor, Tensor)}
+        self._views([tensor for tensor in tensors.values() if tensor._base is not None])
+        del self._known, self._outputs      # a picture keeps nothing alive
+        self._html: str | None = None
+
+    def _node(self, node, name):
+        """The box, the arrows and the row of a node."""
+        self.nodes[name] = node.name()
+        leads = []
+        for i, (following, _) in enumerate(node.next_functions):
+            if following is not None:
+                leads.append(self._known[following])
+                self.edges.append((name, i, leads[-1]))
+                self._arrows.append(Arrow(name, leads[-1]))
+        leaf = node.variable if is_leaf(node) else None
+        called = ", ".join(self._outputs.get(node, ())) if leaf is None else self._called.get(id(leaf), "")
+        looks = ", ".join([looks_of(meta) for meta in node._input_metadata if meta is not None]) if leaf is None else looks_of(leaf)
+        result = f"{called}: {looks}" if called else looks
+        saved = [told(name, value, version, self._called) for _, _, name, value, version in kept(node, False)]
+        hooks = [kind if hook is None else f"{kind} {name_of(hook)}" for kind, hook in hooks_of(node)]
+        notes = [f"saved {value}" for value in saved] + hooks
+        more = [f"and {len(notes) - LISTED} more"] if len(notes) > LISTED else []
+        lines = [Line(f"{name} {node.name()}", "mg-name"), Line(result), *[Line(note, "mg-note") for note in notes[:LISTED] + more]]
+        kind = "leaf" if leaf is not None else "function" if isinstance(node, PyNode) else "view" if node.name() in VIEWS else "op"
+        self._boxes.append(Box(name, lines, kind, title="; ".join([node.name(), result, *notes])))
+        self._rows.append((name, node.name(), result, ", ".join(leads), ", ".join(saved), ", ".join(hooks)))
+
+    def _views(self, views):
+        """Boxes for tensors that are views, with arrows to their bases."""
+        boxes: dict[int, str] = {}
+
+        def box(tensor):
+            if id(tensor) in boxes:
+                return boxes[id(tensor)]
+            name = boxes[id(tensor)] = f"t{len(boxes) + 1}"
+            called = self._called.get(id(tensor), "a view" if tensor._base is not None else "its base")
+            lines = [Line(called, "mg-name"), Line(looks_of(tensor)), Line(f"version {tensor._version}")]
+            self._boxes.append(Box(name, lines, "tensor"))
+            node = node_of(tensor)
+            if node is not None and node in self._known:
+                self._arrows.append(Arrow(name, self._known[node], kind="mg-dotted", label="" if is_leaf(node) else "grad_fn"))
+            return name
+        for view in views:
+            name, base = box(view), box(view._base)
+            self._arrows.append(Arrow(name, base, kind="mg-dashed", label="view of"))
+            what = [f"{self._called.get(id(tensor), 'its base')}: {looks_of(tensor)}" for tensor in (view, view._base)]
+            self._rows.append((name, "a view", what[0], f"view of {what[1]}", "", ""))
+
+    def svg(self) -> str:
+        """The picture as an SVG element, without the style that gives it its colours."""
+        lay_out = graphviz_layout if suited(self._boxes, self._arrows) else laid_out
+        layout = lay_out(self._boxes, self._arrows)
+        return svg(self._boxes, self._arrows, layout, f"a graph of {len(self.nodes)} nodes; the gradients go downward")
+
+    def _repr_html_(self) -> str:
+        if self._html is None:
+            picture = tag("div", self.svg(), cls="mg-scroll mg-drawing", tabindex="0", role="group", aria_label="graph")
+            after = script("draw.js") if self._boxes else ""
+            self._html = fragment("mg-draw", f"A graph of {len(self.nodes)} nodes", style() + picture + after)
+        return self._html
+
+    def __repr__(self) -> str:
+        if not self._rows:
+            return "no graph"
+        rows = [("node", "op", "result", "leads to", "saved", "hooks"), *self._rows]
+        filled = [i for i in range(len(rows[0])) if any([row[i] for row in rows[1:]])]
+        return "\n".join(table([tuple([row[i] for i in filled]) for row in rows]))
+
+    def save(self, path: str | os.PathLike[str], format: str | None = None, title: str = "") -> None:
+        """Write the picture into a file.
+
+        Args:
+            path (str or PathLike): where to.
+            format (str, optional): ``"html"`` and ``"svg"`` are drawn by minigrad; ``"png"``, ``"pdf"`` and whatever else Graphviz
+                knows by Graphviz, which the package pygraphviz brings. None for what the name ends in.
+            title (str): what stands below the picture, if Graphviz draws it.
+
+        Raises:
+            ImportError: Graphviz is to draw it, and pygraphviz is not installed.
+        """
+        form = os.fspath(path).rpartition(".")[2] if format is None else format
+        if form not in ("html", "svg"):
+            draw(self._boxes, self._arrows, path, form, title)
+            return
+        text = page("minigrad: a graph", self._repr_html_())
+        if form == "svg":
+            head, _, rest = self.svg().partition(">")
+            text = head.replace("mg-graph", "mg-graph mg-viz mg-draw").replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
+            text += f">{style()}{rest}\n"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def reached(roots: list[Any]) -> list[Any]:
+    """All nodes behind some, and these themselves: what was made last comes first, and leaves come last, in the order of edges."""
+    found = dict.fromkeys([node for node in roots if node is not None])
+    stack = list(reversed(found))
+    while stack:
+        for following, _ in stack.pop().next_functions:
+            if following is not None and following not in found:
+                found[following] = None
+                stack.append(following)
+    inner = sorted([node for node in found if not is_leaf(node)], key=lambda node: -node._sequence_nr())
+    return inner + [node for node in found if is_leaf(node)]
+
+
+def node_of(root: Tensor | Node) -> Node | None:
+    """The node at which a backward from a tensor begins; a node stands for itself."""
+    if not isinstance(root, Tensor):
+        return root
+    leaf: Any = accumulator(root) if root.grad_fn is None else None
+    return root.grad_fn or leaf
+
+
+def is_leaf(node: Node) -> bool:
+    """Whether a node accumulates the gradient of a leaf."""
+    return isinstance(node, AccumulateGrad)
+
+
+def looks_of(tensor) -> str:
+    """The dtype and shape of a tensor, or of what a node expects."""
+    return f"{tensor.dtype} {list(tensor.shape)}".removeprefix("minigrad.")
+
+
+def name_of(function):
+    """What a function is called."""
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def told(name, value, version, called):
+    """A saved value in few words."""
+    if version is None:
+        return f"{name}: packed, {type(value).__name__}"
+    now = current_version(value)
+    known = f" = {called[id(value)]}" if id(value) in called else ""
+    return f"{name}{known} {list(value.shape)}" + ("" if now == version else f", saved at version {version}, now {now}")

@@ -1,0 +1,213 @@
+"""Where the nodes of a small graph go: in rows, so that every edge leads downward, and few edges cross.
+
+    ranks       a node's row is below those of all that lead to it: the longest way from a root
+    chains      an edge over several rows gets a bend in each of them, so that it goes around the nodes there
+    order       within the rows: each node is drawn to the mean place of its neighbours, row by row, down and up
+    places      the x of each row: as near to the neighbours' as the widths allow, which is a regression (`spaced`)
+
+Everything is a loop over rows and edges, a fixed number of times: the cost is linear in the graph but for the sorting, and
+no depth of graph is too deep. The same graph gets the same numbers on every machine.
+
+The method is that of Sugiyama, Tagawa and Toda (1981), and of Graphviz. Read next: ``_picture.py``, which draws it.
+"""
+
+from collections import deque
+from itertools import pairwise
+from typing import NamedTuple
+
+__all__ = ["Layout", "layered"]
+
+SWEEPS = 8          # passes over all rows, for the order and again for the places
+APART = 22.0        # between two nodes of a row
+BEND = 10.0         # the width that an edge takes in a row that it goes through
+BETWEEN = 44.0      # between two rows
+MARGIN = 10.0
+BENDS = 12          # bends per node and edge, at most on average: further long edges are drawn straight
+
+Point = tuple[float, float]
+
+
+class Layout(NamedTuple):
+    """Where everything is: the centre of each node, the points that each edge goes through, and the size of the whole.
+
+    The points of `curved` edges are those of Bézier curves, whose last one is the tip of the arrow.
+    """
+
+    places: dict[str, Point]
+    edges: list[list[Point]]
+    width: float
+    height: float
+    curved: bool = False
+
+
+def layered(sizes: dict[str, Point], edges: list[tuple[str, str]]) -> Layout:
+    """Lay out a graph without cycles.
+
+    Args:
+        sizes: name of each node -> (width, height).
+        edges: pairs of names; there may be several between the same two.
+
+    >>> from minigrad.viz._layout import layered
+    >>> layered({"a": (40, 20), "b": (40, 20), "c": (40, 20)}, [("a", "b"), ("a", "c")]).places
+    {'a': (61.0, 20.0), 'b': (30.0, 84.0), 'c': (92.0, 84.0)}
+    """
+    rank = ranks(sizes, edges)
+    rows, widths, chains = chained(sizes, edges, rank)
+    up: dict[str, list[str]] = {name: [] for row in rows for name in row}
+    down: dict[str, list[str]] = {name: [] for name in up}
+    for chain in chains:
+        for a, b in pairwise(chain):
+            down[a].append(b)
+            up[b].append(a)
+    rows = ordered(rows, up, down)
+    x = placed(rows, widths, up, down)
+    return drawn(sizes, edges, rows, widths, chains, x)
+
+
+def ranks(sizes, edges):
+    """The row of each node."""
+    following = {name: [] for name in sizes}
+    waits = dict.fromkeys(sizes, 0)
+    for a, b in edges:
+        following[a].append(b)
+        waits[b] += 1
+    ready = deque([name for name in sizes if not waits[name]])
+    rank = dict.fromkeys(sizes, 0)
+    while ready:
+        a = ready.popleft()
+        for b in following[a]:
+            rank[b] = max(rank[b], rank[a] + 1)
+            waits[b] -= 1
+            if not waits[b]:
+                ready.append(b)
+    return rank
+
+
+def chained(sizes, edges, rank):
+    """Rows of names, bends included, their widths, and the names that each edge goes through."""
+    rows: list[list[str]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
+    for name in sizes:
+        rows[rank[name]].append(name)
+    widths = {name: width for name, (width, _) in sizes.items()}
+    left = BENDS * (len(sizes) + len(edges))
+    chains = []
+    for number, (a, b) in enumerate(edges):
+        chain = [a]
+        if rank[b] - rank[a] - 1 <= left:
+            for row in range(rank[a] + 1, rank[b]):
+                bend = f"{number}/{row}"
+                widths[bend] = BEND
+                rows[row].append(bend)
+                chain.append(bend)
+            left -= max(rank[b] - rank[a] - 1, 0)
+        chains.append([*chain, b])
+    return rows, widths, chains
+
+
+def ordered(rows, up, down):
+    """The rows, reordered such that fewer edges cross: the best order that the sweeps come by."""
+    best, least = rows, crossings(rows, down)
+    for sweep in range(SWEEPS):
+        if not least:
+            break
+        rows = [list(row) for row in rows]
+        downward = sweep % 2 == 0
+        place = {name: i for row in rows for i, name in enumerate(row)}
+        for row in rows if downward else reversed(rows):
+            beside = up if downward else down
+            row.sort(key=lambda name: mean([place[other] for other in beside[name]], place[name]))
+            place.update({name: i for i, name in enumerate(row)})
+        found = crossings(rows, down)
+        if found < least:
+            best, least = rows, found
+    return best
+
+
+def mean(values, otherwise):
+    return sum(values) / len(values) if values else otherwise
+
+
+def crossings(rows, down):
+    """How many edges cross, between each two rows: the pairs in the wrong order, counted in a tree of sums."""
+    total = 0
+    for row, below in pairwise(rows):
+        place = {name: i for i, name in enumerate(below, 1)}
+        tree, seen = [0] * (len(below) + 1), 0
+        for name in row:
+            ends = [place[other] for other in down[name] if other in place]
+            for i in ends:
+                total += seen
+                while i > 0:
+                    total -= tree[i]
+                    i -= i & -i
+            for i in ends:
+                seen += 1
+                while i < len(tree):
+                    tree[i] += 1
+                    i += i & -i
+    return total
+
+
+def placed(rows, widths, up, down):
+    """The x of each name."""
+    x: dict[str, float] = {}
+    for row in rows:
+        x.update(zip(row, spaced([0.0] * len(row), [widths[name] for name in row])))
+    for sweep in range(SWEEPS):
+        downward = sweep % 2 == 0
+        beside = up if downward else down
+        for row in rows if downward else reversed(rows):
+            wanted = [mean([x[other] for other in beside[name]], x[name]) for name in row]
+            x.update(zip(row, spaced(wanted, [widths[name] for name in row])))
+    return x
+
+
+def spaced(wanted, widths):
+    """Places as near as possible to those that are `wanted`, in the same order, with room for the `widths`.
+
+    Least squares under ``x[i + 1] - x[i] >= gap``: with the gaps subtracted a regression that may not fall, which is solved
+    by joining neighbours that are in each other's way into blocks and giving each block its mean.
+
+    >>> from minigrad.viz._layout import spaced
+    >>> spaced([0.0, 0.0, 100.0], [20, 20, 20])
+    [-21.0, 21.0, 100.0]
+    """
+    offset, offsets = 0.0, []
+    for i, width in enumerate(widths):
+        if i:
+            offset += (widths[i - 1] + width) / 2 + APART
+        offsets.append(offset)
+    blocks: list[tuple[float, int]] = []        # (sum, number) of each block
+    for want, offset in zip(wanted, offsets):
+        total, number = want - offset, 1
+        while blocks and blocks[-1][0] * number >= total * blocks[-1][1]:
+            more, others = blocks.pop()
+            total, number = total + more, number + others
+        blocks.append((total, number))
+    free = [total / number for total, number in blocks for _ in range(number)]
+    return [z + offset for z, offset in zip(free, offsets)]
+
+
+def drawn(sizes, edges, rows, widths, chains, x):
+    """The numbers of the picture: rows below each other, edges from the lower side of a node to the upper side of the next."""
+    y, below = {}, MARGIN
+    for row in rows:
+        height = max([sizes[name][1] for name in row if name in sizes], default=0.0)
+        y.update(dict.fromkeys(row, below + height / 2))
+        below += height + BETWEEN
+    shift = MARGIN - min([x[name] - widths[name] / 2 for name in x], default=0.0)
+    width = shift + max([x[name] + widths[name] / 2 for name in x], default=0.0) + MARGIN
+    place = {name: (round(x[name] + shift, 1), round(y[name], 1)) for name in x}
+    leaving: dict[str, list[int]] = {name: [] for name in sizes}
+    arriving: dict[str, list[int]] = {name: [] for name in sizes}
+    for i, (a, b) in enumerate(edges):
+        leaving[a].append(i)
+        arriving[b].append(i)
+    paths = [[place[name] for name in chain] for chain in chains]
+    for name, (wide, high) in sizes.items():
+        for side, end, near, sign in ((leaving[name], 0, 1, 1), (arriving[name], -1, -2, -1)):
+            side.sort(key=lambda i: (paths[i][near][0], i))
+            for k, i in enumerate(side):
+                port = place[name][0] + wide * 0.6 * ((k + 0.5) / len(side) - 0.5)
+                paths[i][end] = round(port, 1), round(place[name][1] + sign * high / 2, 1)
+    return Layout({name: place[name] for name in sizes}, paths, round(width, 1), round(max(below - BETWEEN, 0) + MARGIN, 1))

@@ -1,0 +1,147 @@
+// The script of a step-through. It is in every page's fragment, and starts those that have not been started.
+(() => {
+  const all = (e, s) => [...e.querySelectorAll(s)];
+  const make = (tag, text, cls) => Object.assign(document.createElement(tag), { textContent: text, className: cls || "" });
+
+  function start(root) {
+    root.dataset.on = "";
+    const one = s => root.querySelector(s);
+    const shots = JSON.parse(one("script[type='application/json']").textContent);
+    const lines = all(root, ".mg-list li"), card = one(".mg-card"), slider = one("input"), play = one("[data-do=play]");
+    const predict = one("[data-do=predict]"), score = one(".mg-score"), last = shots.length - 1;
+    const texts = new Map(), states = new Map();
+    for (const [map, name] of [[texts, "t"], [states, "c"]])
+      for (const e of all(root, `[data-${name}]`)) map.set(e.dataset[name], [...(map.get(e.dataset[name]) || []), e]);
+    let now = -1, timer = 0, asked = null, right = 0, total = 0, hits = [];
+
+    function set(key, value, hit) {
+      for (const e of texts.get(key) || []) {
+        if (e.dataset.q !== undefined) e.replaceChildren(...value.split(" ").filter(x => x).map(x => make("span", x)));
+        else e.textContent = value;
+        if (hit) hits.push(e);
+      }
+      for (const e of states.get(key) || []) e.dataset.v = value;
+      if (key === "kept.n") for (const e of all(root, "meter")) e.value = value || 0;
+    }
+    function clear() {
+      for (const key of [...texts.keys(), ...states.keys(), "kept.n"]) set(key, "");
+      now = -1;
+    }
+    function show(k) {
+      for (const e of hits) e.classList.remove("mg-hit");
+      hits = [];
+      if (k < now) clear();
+      for (let i = now + 1; i <= k; i++) for (const key in shots[i][0]) set(key, shots[i][0][key], i === k);
+      for (const e of hits) e.classList.add("mg-hit");
+      if (lines[now]) lines[now].removeAttribute("aria-current");
+      now = k;
+      lines[k].setAttribute("aria-current", "step");
+      near(lines[k]);
+      slider.value = k + 1;
+      slider.setAttribute("aria-valuetext", `step ${k + 1}: ${lines[k].textContent}`);
+      for (const e of all(root, "[data-back]")) e.disabled = k <= 0;
+      for (const e of all(root, "[data-forth]")) e.disabled = k >= last;
+      for (const e of all(root, ".mg-here")) e.classList.remove("mg-here");
+      for (const e of all(root, `[data-n="${lines[k].dataset.at}"]`)) {
+        e.classList.add("mg-here");
+        near(e);
+      }
+    }
+    // Scroll a panel, and only that, so that `e` can be seen in it.
+    function near(e) {
+      const box = e.closest(".mg-scroll");
+      if (!box) return;
+      const a = e.getBoundingClientRect(), b = box.getBoundingClientRect();
+      if (a.top < b.top + 36 || a.bottom > b.bottom) box.scrollTop += a.top - b.top - b.height / 3;
+      if (a.left < b.left || a.right > b.right) box.scrollLeft += a.left - b.left - b.width / 3;
+    }
+    function tell(...before) {
+      asked = null;
+      delete root.dataset.ask;
+      const line = lines[now].cloneNode(true);
+      card.replaceChildren(...before, make("span", `Step ${now + 1} of ${root.dataset.total}`, "mg-count"), ...line.childNodes);
+    }
+    function go(k) {
+      show(Math.max(0, Math.min(last, k)));
+      tell();
+    }
+    function forth() {
+      if (now >= last) return stop();
+      if (asked) return;
+      if (predict.getAttribute("aria-pressed") === "true" && shots[now + 1][1]) ask(...shots[now + 1][1]);
+      else go(now + 1);
+    }
+    function ask(question, options, answer, why) {
+      stop();
+      const buttons = options.map((option, i) => {
+        const b = make("button", option);
+        b.type = "button";
+        b.onclick = () => reply(i);
+        return b;
+      });
+      function reply(i) {
+        total++;
+        right += i === answer;
+        score.textContent = `${right} of ${total} right`;
+        show(now + 1);
+        tell(make("p", i === answer ? `✓ Right: ${options[answer]}. ${why}` : `✗ No: ${options[answer]}. ${why}`,
+                  i === answer ? "mg-right" : "mg-wrong"));
+        root.focus();
+      }
+      asked = { reply, options };
+      root.dataset.ask = "";      // what would tell the answer is hidden
+      card.replaceChildren(make("p", question, "mg-ask"), ...buttons);
+    }
+    // To the next turn of a node, or back to the one before.
+    function turn(by) {
+      let k = now + by;
+      while (k > 0 && k < last && lines[k].dataset.kind !== "dequeue") k += by;
+      go(k);
+    }
+    function stop() {
+      clearInterval(timer);
+      timer = 0;
+      play.setAttribute("aria-pressed", "false");
+    }
+    const act = {
+      first: () => go(0), back: () => go(now - 1), forth, last: () => go(last), next: () => turn(1), before: () => turn(-1),
+      play() {
+        if (timer) return stop();
+        if (now >= last) go(0);
+        play.setAttribute("aria-pressed", "true");
+        timer = setInterval(forth, 1200);
+      },
+      predict() {
+        const on = predict.getAttribute("aria-pressed") !== "true";
+        predict.setAttribute("aria-pressed", on);
+        score.textContent = on ? "0 of 0 right" : "";
+        right = total = 0;
+        tell();
+      },
+    };
+    const keys = { ArrowRight: "forth", ArrowLeft: "back", ArrowDown: "next", ArrowUp: "before", Home: "first", End: "last", " ": "play", p: "predict" };
+    root.addEventListener("click", e => {
+      const button = e.target.closest("[data-do]"), line = e.target.closest(".mg-list li"), node = e.target.closest("[data-n]");
+      if (button) {
+        if (button !== play) stop();
+        act[button.dataset.do]();
+      } else if (line) go(lines.indexOf(line));
+      else if (node && asked) asked.options.forEach((o, i) => { if (asked && o.split(" ")[0] === node.dataset.n) asked.reply(i); });
+    });
+    slider.addEventListener("input", () => { stop(); go(slider.value - 1); });
+    root.addEventListener("keydown", e => {
+      const inside = e.target.closest("button, input, summary, .mg-scroll"), what = keys[e.key];
+      if (e.ctrlKey || e.altKey || e.metaKey) return;
+      if (asked && e.key >= "1" && e.key <= asked.options.length) asked.reply(e.key - 1);
+      else if (!what || (inside && (e.key === " " || e.target !== e.target.closest("button")))) return;
+      else { if (what !== "play") stop(); act[what](); }
+      e.preventDefault();
+      e.stopPropagation();
+    });
+    one(".mg-list").open = false;
+    clear();
+    go(0);
+    root.mg = { go, last };
+  }
+  for (const root of all(document, ".mg-step:not([data-on])")) if (root.querySelector(".mg-bar")) start(root);
+})();

@@ -1,0 +1,143 @@
+"""The built site in a browser: nothing is fetched from elsewhere, nothing sticks out, the steps can be walked, axe-core finds no fault.
+
+``make docs-check`` runs it, after ``make docs``. It needs Chromium: ``apt install chromium``.
+"""
+
+import functools
+import http.server
+import os
+import shutil
+import threading
+
+import pytest
+
+from tests.docs.conftest import HTML, ROOT, why_no_site
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(os.environ.get("MINIGRAD_BROWSER") != "1", reason="make docs-check runs it")
+PAGES = ["index.html", "start.html", "tutorials/01_derivative_to_graph.html", "errors/index.html", "errors/MG-E102.html",
+         "errors/modified-by-an-inplace-operation.html", "reference/tensor.html", "reference/ops.html",
+         "projects/digits_cnn.html", "projects/char_gpt.html", "map.html", "features.html"]
+TUTORIALS = [path.stem for path in sorted((ROOT / "tutorials").glob("[0-9]*.py"))]
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="module")
+def site():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(HTML))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright import sync_api
+    assert not why_no_site(), why_no_site()
+    assert CHROMIUM, "the pages are looked at in Chromium: apt install chromium"
+    with sync_api.sync_playwright() as p:
+        running = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+def watched(page, site):
+    """A list that fills with what the console calls an error, with exceptions, and with requests that leave the site."""
+    wrong = []
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith((site, "data:", "blob:")) else wrong.append(request.url))
+    return wrong
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages(site, browser, width, scheme):
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    for name in PAGES:
+        page = context.new_page()
+        wrong = watched(page, site)
+        page.goto(site + name, wait_until="load")
+        out = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert out <= 0, f"{name} is {out} pixels wider than a screen of {width}"
+        assert not wrong, f"{name}: {wrong}"
+        page.close()
+    context.close()
+
+
+def test_formulas_are_set(site, browser):
+    page = browser.new_page()
+    page.goto(site + "tutorials/01_derivative_to_graph.html")
+    page.wait_for_selector("mjx-container svg")
+    page.close()
+
+
+def test_search_finds_inplace(site, browser):
+    page = browser.new_page()
+    page.goto(site + "search.html?q=inplace")
+    page.wait_for_selector("#search-results li a")
+    assert "modified by an inplace operation" in page.inner_text("#search-results li >> nth=0")
+    page.close()
+
+
+def test_a_solution_is_folded_away(site, browser):
+    page = browser.new_page()
+    page.goto(site + "tutorials/01_derivative_to_graph.html")
+    folded = page.locator("details:has(summary:has-text('Show the solution'))").first
+    code = folded.locator("pre").first
+    assert not code.is_visible()
+    folded.locator("summary").click()
+    assert code.is_visible()
+    page.close()
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_a_tutorial_is_walked(site, browser, name):
+    """Forth and back by buttons and keys, to the end, and with two predictions, on the page as it is published."""
+    page = browser.new_page()
+    wrong = watched(page, site)
+    page.goto(f"{site}tutorials/{name}.html")
+    steps = page.locator(".mg-step").first
+    steps.scroll_into_view_if_needed()
+
+    def at():
+        return int(steps.locator(".mg-count").inner_text().split()[1])
+    assert at() == 1
+    steps.locator("[data-do=forth]").click()
+    assert at() == 2
+    steps.locator("[data-do=back]").click()
+    assert at() == 1
+    steps.focus()
+    page.keyboard.press("ArrowRight")
+    assert at() == 2
+    page.keyboard.press("End")
+    assert at() == int(steps.locator(".mg-count").inner_text().split()[3])
+    page.keyboard.press("Home")
+    steps.locator("[data-do=predict]").click()
+    asked = 0
+    while asked < 2 and not steps.locator("[data-do=forth]").is_disabled():
+        steps.locator("[data-do=forth]").click()
+        if steps.locator(".mg-ask").count():
+            asked += 1
+            page.keyboard.press("1")
+            assert steps.locator(".mg-right, .mg-wrong").count()
+    assert asked and steps.locator(".mg-score").inner_text().endswith(f"of {asked} right")
+    assert not wrong
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["index", "tutorials/02_the_engine", "errors/modified-by-an-inplace-operation", "errors/MG-E102",
+                                  "reference/tensor"])
+def test_axe_finds_no_serious_fault(site, browser, name, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+    page = browser.new_page(color_scheme=scheme)
+    page.goto(f"{site}{name}.html", wait_until="load")
+    found = Axe().run(page).response["violations"]
+    assert [f"{v['id']}: {v['help']}: {v['nodes'][0]['html'][:200]} {v['nodes'][0].get('failureSummary', '')[:300]}"
+            for v in found if v["impact"] in ("serious", "critical")] == []
+    page.close()

@@ -1,0 +1,67 @@
+"""The built site, where there is one (`make docs`): search, downloads, and no request that leaves it."""
+
+import json
+import re
+
+import pytest
+
+from minigrad.errors import catalogue
+from tests.docs.conftest import HTML, ROOT, why_no_site
+from tools.docs import tutorials
+
+pytestmark = pytest.mark.skipif(why_no_site() != "", reason=why_no_site())
+
+
+@pytest.fixture(scope="module")
+def index():
+    text = (HTML / "searchindex.js").read_text("utf-8")
+    return json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
+
+
+@pytest.mark.parametrize("word, page", [
+    ("inplac", "errors/modified-by-an-inplace-operation"), ("retain_graph", "errors/backward-a-second-time"),
+    ("leaf", "errors/leaf-in-place"), ("squar", "notes/add-an-op")])
+def test_search_finds(index, word, page):
+    """The index has the stem of a word, for the words of a text and of titles apart."""
+    found = [index[part].get(word, []) for part in ("terms", "titleterms")]
+    numbers = {n for places in found for n in (places if isinstance(places, list) else [places])}
+    assert page in {index["docnames"][n] for n in numbers}, word
+
+
+def test_each_code_has_a_page():
+    assert {path.stem for path in (HTML / "errors").glob("MG-E*.html")} == set(catalogue())
+
+
+def test_nothing_is_loaded_from_elsewhere():
+    """Links may lead elsewhere; what a page loads by itself may not."""
+    for path in HTML.rglob("*.html"):
+        text = path.read_text("utf-8")
+        loaded = re.findall(r'<(?:script|img|iframe|source)[^>]*\bsrc="([^"]+)"', text)
+        loaded += re.findall(r'<link[^>]*rel="(?:stylesheet|preload|icon)"[^>]*href="([^"]+)"', text)
+        assert not [url for url in loaded if url.startswith(("http:", "https:", "//"))], path
+
+
+def test_each_step_shows_its_line():
+    """Also where the line is in another cell than the step-through."""
+    for path in (HTML / "tutorials").glob("*.html"):
+        assert "its text cannot be read" not in path.read_text("utf-8"), path
+
+
+def test_no_path_of_the_machine_that_built_it():
+    for path in HTML.rglob("*.html"):
+        assert str(ROOT) not in path.read_text("utf-8"), path
+
+
+def test_size():
+    assert sum([path.stat().st_size for path in HTML.rglob("*") if path.is_file()]) < 60e6
+
+
+@pytest.mark.parametrize("script", [*tutorials.scripts(), *tutorials.projects()], ids=lambda path: path.stem)
+def test_the_executed_notebook_can_be_downloaded(script):
+    folder = HTML / script.parent.name
+    page = (folder / f"{script.stem}.html").read_text("utf-8")
+    links = re.findall(r'href="(\.\./_downloads/[^"]+)"', page)
+    notebook = next((folder / link) for link in links if link.endswith(f"{script.stem}.ipynb"))
+    cells = json.loads(notebook.read_text("utf-8"))["cells"]
+    assert [cell for cell in cells if cell["cell_type"] == "code" and cell["outputs"]]
+    assert any(link.endswith(f"{script.stem}.py") for link in links)

@@ -1,0 +1,48 @@
+"""source_of: the same lines in both modes, whatever Cython has made of them."""
+
+import ast
+
+import pytest
+
+import minigrad as mg
+from minigrad.utils.source import source_of
+
+
+def test_a_method():
+    lines = source_of("_core/node.py", "Node.input_number")
+    assert lines.path == "minigrad/_core/node.py"
+    assert lines.text.startswith("def input_number(self, edge):\n    return 0 if")
+    assert repr(lines) == f"# minigrad/_core/node.py, line {lines.line}\n{lines.text}"
+    with open(mg.__file__.replace("__init__.py", "_core/node.py"), encoding="utf-8") as file:
+        assert file.read().splitlines()[lines.line - 1].strip() == "def input_number(self, edge):"
+
+
+def test_a_class_with_its_decorators():
+    lines = source_of("ops/arithmetic.py", "Mul")
+    assert lines.text.startswith('@op("mul")\nclass Mul(Elementwise):')
+    ast.parse(lines.text)
+
+
+def test_a_decorated_method():
+    assert source_of("_core/node.py", "Node.next_functions").text.startswith("@property\ndef next_functions(self):")
+
+
+def test_a_whole_file():
+    lines = source_of("_version.py")
+    assert lines.line == 1 and mg.__version__ in lines.text
+
+
+def test_in_a_notebook():
+    lines = source_of("_core/ready.py", "push_ready")
+    assert lines._repr_markdown_() == f"*`minigrad/_core/ready.py`, line {lines.line}*\n\n```python\n{lines.text}\n```"
+
+
+@pytest.mark.parametrize("name", ["nothing", "Node.nothing", "Node.apply.nothing", "LAST"])
+def test_no_such_name(name):
+    with pytest.raises(KeyError, match=f"minigrad/_core/node.py defines no {name}"):
+        source_of("_core/node.py", name)
+
+
+def test_no_such_file():
+    with pytest.raises(FileNotFoundError):
+        source_of("_core/nothing.py", "x")

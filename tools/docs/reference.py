@@ -1,0 +1,257 @@
+"""The reference: a page for each namespace, or part of one, in reStructuredText, which is what the docstrings are written in.
+
+`PAGES` says which names stand where and in what order of subjects. Whatever a namespace offers and no page has is an error of the
+build, so nothing can be forgotten. A thing is documented where it is offered first; under its other names there is a line that
+points there.
+"""
+
+import functools
+import importlib
+import inspect
+import re
+import types
+from typing import NamedTuple
+
+import minigrad as mg
+from tools.docs.stage import ROOT
+
+__all__ = ["PAGES", "Page", "names", "offered", "write"]
+
+
+class Page(NamedTuple):
+    """One page: of a namespace, either all of it, or what `modules` define (their names as in minigrad/)."""
+
+    name: str
+    title: str
+    namespace: str
+    modules: tuple = ()
+    text: str = ""
+
+
+def ops(*names):
+    return tuple([f"ops.{name}" for name in names])
+
+
+MG = "minigrad"
+PAGES = [
+    Page("tensor", "Tensor", "minigrad", ("tensor", "_core.meta"),
+         "A tensor is numbers, a place in the graph, and a version. Most functions of `minigrad` are methods too; in-place "
+         "methods end in an underscore."),
+    Page("creation", "Making tensors", MG, ("creation", "_grids", "dtypes", "_tensor_str"),
+         "Of numbers, of arrays, or filled with something."),
+    Page("random", "Random numbers", MG, ("random", "_distributions")),
+    Page("minigrad.random", "minigrad.random", "minigrad.random"),
+    Page("modes", "Grad modes, configuration, files, help", MG,
+         ("autograd.grad_mode", "autograd.anomaly_mode", "_config", "serialization", "_debug", "errors", "_version")),
+    Page("arithmetic", "Arithmetic", MG, ops("arithmetic", "pointwise", "rounding", "selection", "limits"),
+         "One number at a time, broadcast."),
+    Page("elementary", "Exponentials, angles, special functions", MG,
+         ops("functions", "trigonometry", "special", "xlogy", "softmax")),
+    Page("comparison", "Comparison and predicates", MG, ops("comparison", "predicates")),
+    Page("complex", "Complex numbers", MG, ops("complex_numbers")),
+    Page("reduction", "Sums, means, extrema", MG, ops("reduction", "extrema", "summaries", "running", "scans", "norms")),
+    Page("shapes", "Shapes and views", MG, ops("views", "reshaping", "strided", "diagonals", "copies", "unfolding")),
+    Page("joining", "Joining, repeating, arranging", MG, ops("joining", "stacking", "repeating", "composed")),
+    Page("indexing", "Indexing, sorting, searching", MG,
+         ops("indexing", "scattering", "taking", "masking", "brackets", "sorting", "searching")),
+    Page("products", "Products of matrices", MG, ops("matrix", "products", "contractions", "einsum")),
+    Page("decompositions", "Decompositions of matrices", MG,
+         ops("factorizations", "inverses", "determinants", "matrix_functions", "pseudoinverses", "singular_values", "spectra",
+             "least_squares", "tensor_systems", "matrices")),
+    Page("windows", "Convolution and pooling", MG, ops("convolution", "pooling", "averaging")),
+    Page("linalg", "minigrad.linalg", "minigrad.linalg"),
+    Page("special", "minigrad.special", "minigrad.special"),
+    Page("autograd", "minigrad.autograd", "minigrad.autograd", (), "The calls that run the engine."),
+    Page("autograd.gradcheck", "minigrad.autograd.gradcheck", "minigrad.autograd.gradcheck", (),
+         "Finite differences say whether a derivative is right."),
+    Page("autograd.function", "minigrad.autograd.function", "minigrad.autograd.function", (), "Operations of your own."),
+    Page("autograd.graph", "minigrad.autograd.graph", "minigrad.autograd.graph", (),
+         "The graph as a program sees it: nodes, edges, hooks, saved tensors."),
+    Page("autograd.forward_ad", "minigrad.autograd.forward_ad", "minigrad.autograd.forward_ad", (), "Forward mode."),
+    Page("autograd.functional", "minigrad.autograd.functional", "minigrad.autograd.functional", (), "Jacobians and Hessians."),
+    Page("func", "minigrad.func", "minigrad.func", (), "Transforms of functions, which compose."),
+    Page("cuda", "minigrad.cuda", "minigrad.cuda", (), "Tensors on a GPU. In work: not every op runs there yet, and those that do "
+         "not say so."),
+    Page("nn", "minigrad.nn", "minigrad.nn", (), "Modules."),
+    Page("nn.functional", "minigrad.nn.functional", "minigrad.nn.functional"),
+    Page("nn.init", "minigrad.nn.init", "minigrad.nn.init"),
+    Page("nn.utils", "minigrad.nn.utils", "minigrad.nn.utils"),
+    Page("nn.utils.rnn", "minigrad.nn.utils.rnn", "minigrad.nn.utils.rnn"),
+    Page("optim", "minigrad.optim", "minigrad.optim"),
+    Page("optim.lr_scheduler", "minigrad.optim.lr_scheduler", "minigrad.optim.lr_scheduler"),
+    Page("optim.swa_utils", "minigrad.optim.swa_utils", "minigrad.optim.swa_utils"),
+    Page("utils.checkpoint", "minigrad.utils.checkpoint", "minigrad.utils.checkpoint", (), "Less memory, for a second forward."),
+    Page("utils.data", "minigrad.utils.data", "minigrad.utils.data"),
+    Page("utils.hooks", "minigrad.utils.hooks", "minigrad.utils.hooks"),
+    Page("utils.source", "minigrad.utils.source", "minigrad.utils.source"),
+    Page("utils.python_dispatch", "minigrad.utils._python_dispatch", "minigrad.utils._python_dispatch", (),
+         "Modes that see every op."),
+    Page("utils.pytree", "minigrad.utils._pytree", "minigrad.utils._pytree"),
+    Page("library", "minigrad.library", "minigrad.library", (), "Operators of your own, of any function."),
+    Page("testing", "minigrad.testing", "minigrad.testing"),
+    Page("pipelining", "minigrad.distributed.pipelining._backward", "minigrad.distributed.pipelining._backward", (),
+         "The backward of a pipeline stage, in one part or two."),
+    Page("errors", "minigrad.errors", "minigrad.errors", (), "The classes of errors. What each code means: :doc:`/errors/codes`."),
+]
+if (ROOT / "minigrad/viz").exists():
+    PAGES.insert(-4, Page("viz", "minigrad.viz", "minigrad.viz", (), "Pictures of graphs, and backward step by step."))
+
+
+def offered(namespace):
+    """The public names of a module, submodules left out."""
+    module = importlib.import_module(namespace)
+    listed = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]
+    late = getattr(module, "_LATE", set())
+    return sorted([n for n in listed if n not in late and not isinstance(getattr(module, n), types.ModuleType)
+                   and belongs(module, n)], key=lambda n: (n.lower(), n))
+
+
+def belongs(module, name):
+    """Without ``__all__`` a module offers what minigrad has made, not what it has imported from elsewhere."""
+    thing = getattr(module, name)
+    return hasattr(module, "__all__") or module is mg or (getattr(thing, "__module__", None) or "").startswith("minigrad")
+
+
+def defining():
+    """Name -> the module, as in `Page.modules`, that defines what ``minigrad.<name>`` is."""
+    found = {}
+    modules = {module for page in PAGES for module in page.modules}
+    for module in modules:
+        loaded = importlib.import_module(f"minigrad.{module}")
+        for name in [*getattr(loaded, "__all__", ()), *vars(loaded)]:
+            thing = getattr(loaded, name)
+            own = getattr(thing, "__module__", None)
+            if name in getattr(loaded, "__all__", ()) or own == f"minigrad.{module}":
+                found.setdefault(name, module)
+    for name in offered(MG):
+        thing = getattr(mg, name)
+        if isinstance(thing, (mg.dtype, str)):
+            found[name] = "dtypes"
+        elif name in ("Device", "Size", "dtype"):
+            found[name] = "_core.meta"
+        elif isinstance(thing, mg.Generator):
+            found[name] = "random"
+    return found
+
+
+def names(page, known=None):
+    """The names on a page."""
+    if not page.modules:
+        return offered(page.namespace)
+    known = known or defining()
+    found = [n for n in offered(page.namespace) if known.get(n) in page.modules]
+    return sorted(found, key=lambda n: n != "Tensor")       # on its page the tensor comes first
+
+
+# ---- a page in reStructuredText --------------------------------------------------------------------------
+
+
+def write(pages):
+    known, first = defining(), {}
+    lost = [n for n in offered(MG) if n not in known]
+    assert not lost, f"on no page of the reference: {lost}"
+    for page in PAGES:
+        lines = [page.title, "=" * len(page.title), "", text_of(page), "", f".. py:currentmodule:: {page.namespace}", ""]
+        above, _, last = page.namespace.rpartition(".")
+        if not page.modules and not callable(getattr(importlib.import_module(above), last)):     # gradcheck is both, as in PyTorch
+            lines[-1:] = [f".. py:module:: {page.namespace}", ""]
+        elif page is PAGES[0]:
+            lines[-1:] = [".. py:module:: minigrad", ""]
+        for name in names(page, known):
+            lines += entry(page.namespace, name, first)
+        pages.write(f"reference/{page.name}.rst", "\n".join(lines) + "\n")
+    pages.write("reference/index.md", index())
+
+
+def text_of(page):
+    """What stands under the title: of a whole namespace the first line of its docstring, if the page has no words of its own."""
+    first = (inspect.getdoc(importlib.import_module(page.namespace)) or "").partition("\n")[0]
+    return page.text or ("" if page.modules else first)
+
+
+def entry(namespace, name, first):
+    """What stands for one name."""
+    thing = getattr(importlib.import_module(namespace), name)
+    full = f"{namespace}.{name}"
+    if not callable(thing) or isinstance(thing, mg.dtype):
+        return data(full, name, thing)
+    seen = first.setdefault(id(thing), full)
+    if seen != full:
+        kind = "class" if inspect.isclass(thing) else "function"
+        return [f".. py:{kind}:: {name}{'' if kind == 'class' else signature(thing)}", "", f"   The same as `{seen}`.", ""]
+    if inspect.isclass(thing):
+        return [f".. autoclass:: {full}", "", *members(full, thing, first)]
+    return [f".. autofunction:: {full}", ""]
+
+
+def data(full, name, thing):
+    if isinstance(thing, mg.dtype):
+        text = f"Numbers of {thing.itemsize * 8} bits." if thing.name == name else f"The same as `minigrad.{thing.name}`."
+    else:
+        text = f"A {type(thing).__name__}."
+    return [f".. py:data:: {name}", "", f"   {text}", ""]
+
+
+def members(full, cls, first):
+    """The documented methods and attributes of a class, without those that a base class on one of the pages has already."""
+    lines = []
+    bases = [c for c in cls.__mro__[1:] if c in classes()]
+    for name in sorted([n for n in dir(cls) if not n.startswith("_")]):
+        owner = next((c for c in cls.__mro__ if name in vars(c)), None)
+        if owner is None or not owner.__module__.startswith("minigrad") or any(owner in base.__mro__ for base in bases):
+            continue
+        thing = inspect.getattr_static(cls, name)
+        raw = thing.__func__ if isinstance(thing, (staticmethod, classmethod)) else thing
+        if not inspect.getdoc(raw):
+            continue
+        if isinstance(raw, property):
+            lines += [f"   .. autoproperty:: {full}.{name}", ""]
+        elif inspect.isdatadescriptor(raw) or not callable(raw):
+            lines += [f"   .. autoattribute:: {full}.{name}", "      :no-value:", ""]
+        else:
+            lines += method(full, name, cls, raw, first)
+    return lines
+
+
+@functools.cache
+def classes():
+    """All classes on the pages."""
+    things = [getattr(importlib.import_module(page.namespace), name) for page in PAGES for name in offered(page.namespace)]
+    return {thing for thing in things if inspect.isclass(thing)}
+
+
+def method(full, name, cls, raw, first):
+    """A method; where a function of minigrad is one, or it is another's other name, a line that points there."""
+    if cls is not mg.Tensor:
+        return [f"   .. automethod:: {full}.{name}", ""]
+    seen = first.setdefault(id(raw), f"{full}.{name}")
+    if getattr(mg, name, None) is raw:
+        said = f"`minigrad.{name}` as a method."
+    elif seen != f"{full}.{name}":
+        said = f"The same as `{seen}`."
+    else:
+        return [f"   .. automethod:: {full}.{name}", ""]
+    return [f"   .. py:method:: {name}{signature(raw, drop=True)}", "", f"      {said}", ""]
+
+
+def signature(thing, drop=False):
+    """The parameters, as text; without the first one for a method."""
+    try:
+        parameters = list(inspect.signature(thing).parameters.values())
+    except (TypeError, ValueError):
+        return "(...)"
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in parameters[drop:]]
+    return re.sub(r"<([^>]*?) at 0x[0-9a-f]+>", r"<\1>", str(inspect.Signature(plain)))
+
+
+def index():
+    tensors = [p.name for p in PAGES if p.namespace == MG or p.name in ("minigrad.random", "linalg", "special", "cuda")]
+    derivatives = ("autograd", "func", "library", "viz", "utils.checkpoint", "utils.python")
+    autograd = [p.name for p in PAGES if p.name.startswith(derivatives)]
+    rest = [p.name for p in PAGES if p.name not in tensors and p.name not in autograd]
+    parts = [("Tensors and operations", [*tensors, "ops"]), ("Derivatives", autograd), ("Networks, training, helpers", rest)]
+    text = ["# Reference\n", "Names, signatures and module paths are PyTorch's. Nearly every entry has an example, which is run by "
+            "the tests, and a link to its source.\n"]
+    for title, found in parts:
+        text.append(f"## {title}\n\n```{{toctree}}\n:maxdepth: 1\n\n" + "\n".join(found) + "\n```\n")
+    return "\n".join(text)

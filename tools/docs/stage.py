@@ -1,0 +1,117 @@
+"""Gather the pages of the site in build/docs/source. A page that has not changed keeps its time, and Sphinx leaves it alone.
+
+Read next: errors.py, reference.py, notes.py, tutorials.py: what is made, by kind.
+"""
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+__all__ = ["DOCS", "HTML", "ROOT", "SOURCE", "Stage", "stage"]
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+SOURCE = ROOT / "build/docs/source"
+HTML = ROOT / "build/docs/html"
+# Where a README of the sources stands on the site. Links in it that lead elsewhere become plain text.
+READMES = {"minigrad/_core/README.md": "notes/graph.md", "minigrad/ops/README.md": "notes/rules.md",
+           "minigrad/kernels/README.md": "notes/kernels.md"}
+
+
+class Stage:
+    """The folder of pages, as it is being filled."""
+
+    def __init__(self, folder=SOURCE):
+        self.folder = folder
+        self.written = set()
+
+    def write(self, name, text):
+        """Put a page there, unless it is there already."""
+        path = self.folder / name
+        assert path not in self.written, f"two pages called {name}"
+        self.written.add(path)
+        data = text if isinstance(text, bytes) else text.encode()
+        if not path.exists() or path.read_bytes() != data:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+    def sweep(self):
+        """Take away what an earlier build has left."""
+        for path in self.folder.rglob("*"):
+            if path.is_file() and path not in self.written:
+                path.unlink()
+
+
+def stage(folder=SOURCE):
+    """Fill `folder` with all pages."""
+    from tools.docs import errors, inventories, notes, reference, tutorials
+
+    pages = Stage(folder)
+    for path in sorted(DOCS.rglob("*.md")):
+        pages.write(path.relative_to(DOCS).as_posix(), path.read_text("utf-8"))
+    for name, place in READMES.items():
+        pages.write(place, readme((ROOT / name).read_text("utf-8")))
+    pages.write("changelog.md", readme((ROOT / "CHANGELOG.md").read_text("utf-8")))
+    pages.write("_made/benchmarks.md", benchmarks())
+    pages.write("reference/ops.md", op_table())
+    for part in (errors, reference, notes, tutorials):
+        part.write(pages)
+    mathjax(pages)
+    pages.sweep()
+    inventories.write(folder.parent / "inventories")
+
+
+def readme(text):
+    """A README as a page: links between READMEs are kept, others, into the sources, become plain text."""
+    def link(match):
+        name, target = match.groups()
+        if target.startswith("http"):
+            return match[0]
+        return name
+    return re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", link, text)
+
+
+def benchmarks():
+    """How speed is measured, as benchmarks/README.md says it, and the results that are kept beside it."""
+    text = (ROOT / "benchmarks/README.md").read_text("utf-8").partition("\n")[2]
+    table = (ROOT / "benchmarks/results/cpu.md").read_text("utf-8")
+    return f"{readme(text)}\n## Results\n\n{table}"
+
+
+def op_table():
+    """The page of all ops. Its table comes of a run of the tests' cases, so it is kept until a source changes."""
+    kept = SOURCE.parent / "ops.md"
+    sources = [path for folder in ("minigrad", "tests/ops", "tools") for path in sorted((ROOT / folder).rglob("*.py"))]
+    stamp = hashlib.sha256(b"".join([path.read_bytes() for path in sources])).hexdigest()
+    if not kept.exists() or not kept.read_text("utf-8").startswith(stamp):
+        table = subprocess.run([sys.executable, "-m", "tools.op_table", "--markdown"], cwd=ROOT, capture_output=True, text=True,
+                               check=True).stdout
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(f"{stamp}\n{table}", "utf-8")
+    table = kept.read_text("utf-8").partition("\n")[2]
+    return f"{TABLE}\n{table}"
+
+
+TABLE = """# Table of all ops
+
+Made from the rules and from a run of their test cases; nothing here is written by hand. *vjp* names the inputs that have a
+derivative. *double backward* is `yes` where the formula depends on the operands, so that its derivative is checked too, `linear`
+where it does not. (C) marks a kernel with a loop in C. `make ops` prints the same table.
+"""
+
+
+def mathjax(pages):
+    """MathJax from the wheel that carries it: one file, which needs no other."""
+    import importlib.util
+
+    spec = importlib.util.find_spec("sphinx-mathjax-offline")
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit("the documentation needs sphinx-mathjax-offline, which carries MathJax: pip install -e '.[docs]'")
+    held = Path(spec.submodule_search_locations[0]) / "static/mathjax/tex-svg.js"
+    target = pages.folder.parent / "static/mathjax/tex-svg.js"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.exists():
+        shutil.copyfile(held, target)

@@ -1,0 +1,838 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # The engine: who waits for whom
+#
+# **The question.** There is a graph of nodes and edges, and a gradient at its end. In which order do the nodes have to run, and
+# what must a node have before it may?
+#
+# You need: *node*, *edge* and *graph*, from [tutorial 1](01_derivative_to_graph.py). You get: three engines that are easy to write
+# and wrong, each with the program that shows it; the one that is right, in some twenty lines; and the four files of minigrad in
+# which it lives.
+#
+# Our example has one value that is used twice:
+#
+# $$ h = x^2, \qquad y = h\,\sin h \qquad\text{at } x = 2. $$
+
+# %%
+import itertools
+import math
+import threading
+
+import minigrad as mg
+
+x = mg.tensor(2.0, requires_grad=True)
+h = x * x
+y = h.sin() * h
+mg.viz.draw(y)
+
+# %% [markdown]
+# Two paths lead from $y$ to $h$: one through the sine, one directly. Two more lead from $h$ to $x$, since $h$ is `x * x`. What
+# should come out is
+#
+# $$ \frac{\mathrm dy}{\mathrm dx} = 2x\,(h\cos h + \sin h) . $$
+
+# %%
+exact = 2 * 2 * (4 * math.cos(4) + math.sin(4))
+print(f"dy/dx = {exact:.4f}")
+
+# %% [markdown]
+# ## What an engine is given
+#
+# An engine knows nothing about products and sines. It has a node, it can *call* it, and it can follow the edges. So let us put
+# everything else behind one function, `call`. It takes a node and the gradient of its result, and gives the gradients of its
+# inputs, one per edge. The node of a leaf is called like any other. It notes down what it gets, and has no edges.
+
+# %%
+grads = {}          # leaf -> its gradient
+ran = []            # the nodes that were called, in order
+
+
+def accumulate(node, g):
+    grads[node.variable] = grads.get(node.variable, 0.0) + g
+    return ()
+
+
+FORMULAS = {
+    "AddBackward0": lambda node, g: (g, g),
+    "MulBackward0": lambda node, g: (g * node._saved_other.item(),
+                                     g * node._saved_self.item()),
+    "SinBackward0": lambda node, g: (g * math.cos(node._saved_self.item()),),
+    "AccumulateGrad": accumulate,
+}
+
+
+def call(node, g):
+    ran.append(node)
+    return FORMULAS[node.name()](node, g)
+
+
+def edges(node, parts):
+    """The nodes behind the edges, each with the gradient that goes there."""
+    pairs = zip(node.next_functions, parts)
+    return [(following, part) for (following, _), part in pairs if following]
+
+
+def run(engine, y):
+    """What an engine finds for x, and how often it has called a node."""
+    grads.clear()
+    ran.clear()
+    engine(y.grad_fn, 1.0)
+    return f"dy/dx = {grads[x]:8.4f}   {len(ran)} calls"
+
+
+# %% [markdown]
+# ## Wrong engine 1: follow each path
+#
+# A node has a gradient for each of its edges. Take each along its edge, and do the same there.
+
+# %%
+def each_path(node, g):
+    for following, part in edges(node, call(node, g)):
+        each_path(following, part)
+
+
+print(run(each_path, y))
+
+# %% [markdown]
+# The number is right. Formulas are linear in what arrives: called twice, on two parts of a gradient, a node gives two parts of the
+# result. But look at the calls. There are four nodes here.
+
+# %%
+print(*[node.name() for node in ran], sep="\n")
+
+# %% [markdown]
+# The node of $h$ was called twice, since two paths lead to it, and that of $x$ four times. Now repeat the pattern: a *ladder*, in
+# which each rung uses the one below twice.
+
+# %%
+def ladder(x, rungs):
+    for _ in range(rungs):
+        x = x.sin() * x
+    return x
+
+
+for rungs in (1, 2, 4, 8, 12):
+    z = ladder(x, rungs)
+    run(each_path, z)
+    print(f"{rungs:3} rungs   {len(set(ran)):3} nodes   {len(ran):6,} calls")
+
+# %% [markdown]
+# Each rung has two nodes, and doubles the calls. Sixty rungs would be more than $10^{18}$ of them. Networks look like this: in a
+# residual block, `x = x + f(x)`, the input goes two ways.
+#
+# There are two more faults. A chain needs as many nested calls as it has nodes, and Python's stack ends at about a thousand:
+
+# %%
+chain = x
+for _ in range(5000):
+    chain = chain + 1.0
+with mg.testing.expect_error(RecursionError, quiet=True):
+    run(each_path, chain)
+
+# %% [markdown]
+# And whoever looks at a gradient on the way sees pieces of it. A function that is called with a gradient on its way is a **hook**
+# ([tutorial 12](12_hooks.py)). Suppose one wants the gradient of $h$ clipped to the range
+# from $-1$ to $1$. Two pieces arrive:
+
+# %%
+def clip(g):
+    return max(-1.0, min(1.0, g))
+
+
+through_the_sine, directly = 4 * math.cos(4), math.sin(4)
+print(f"each clipped:       {clip(through_the_sine) + clip(directly):.4f}")
+print(f"their sum, clipped: {clip(through_the_sine + directly):.4f}")
+
+# %% [markdown]
+# A hook has to see the sum. So a node has to run **once**, on **all** that reaches it.
+#
+# ## Wrong engine 2: depth first, each node once
+#
+# Then let us visit each node once. We keep what has arrived at a node in a table, and the nodes that are still to be visited on a
+# stack. (A stack of our own: that also mends the deep chain.)
+
+# %%
+def depth_first(root, g, take=-1):
+    arrived, done, waiting = {root: g}, set(), [root]
+    while waiting:
+        node = waiting.pop(take)
+        if node not in done:
+            done.add(node)
+            for following, part in edges(node, call(node, arrived[node])):
+                arrived[following] = arrived.get(following, 0.0) + part
+                waiting.append(following)
+
+
+print(run(depth_first, y))
+
+# %% [markdown]
+# Four calls for four nodes, and a wrong number. In which order did they run?
+
+# %%
+print([node.name() for node in ran])
+
+# %% [markdown]
+# The product $h\,\sin h$ came first. It put the sine on the stack, then the node of $h$, so $h$ came off first. It ran on what had
+# arrived by then, which was $\sin h$. Then the sine ran, and brought the other part. Too late: $h$ was done.
+
+# %%
+print(f"without the part through the sine: {2 * 2 * math.sin(4):.4f}")
+
+# %% [markdown]
+# **Predict.** Will the engine be right about `h * h.sin()`? It is the same product, written the other way round. And if we take
+# nodes from the other end of the list, breadth first?
+#
+# <details><summary>Answer</summary>
+#
+# It is right there: the edge to $h$ is now the first one, so the sine lies on top of the stack and runs before $h$. Breadth first
+# it is the other way round. Each order has a program on which it is right, and one on which it is wrong.
+#
+# </details>
+
+# %%
+def breadth_first(root, g):
+    depth_first(root, g, take=0)
+
+
+programs = {"h.sin() * h": h.sin() * h, "h * h.sin()": h * h.sin()}
+for order in (depth_first, breadth_first):
+    for text, value in programs.items():
+        print(f"{order.__name__:<13}  {text}   {run(order, value)}")
+
+# %% [markdown]
+# This is the worst kind of fault: small tests pass. And no cleverer choice of the next node helps, as long as it is made by
+# looking at the nodes close by. Whether $h$ is complete depends on edges that may come from anywhere in the graph. **One has to
+# know all edges before the first node runs.**
+#
+# ## Wrong engine 3: gradients kept on the nodes
+#
+# So walk over the graph first, and bring the nodes into a good order: a node after all those that lead to it. The numbers of the
+# nodes give one, because what uses a value is made later than the value. Leaves go to the end.
+
+# %%
+def ordered(root):
+    """All nodes behind `root`, those made last first."""
+    nodes, to_do = {root}, [root]
+    while to_do:
+        for following, _ in to_do.pop().next_functions:
+            if following is not None and following not in nodes:
+                nodes.add(following)
+                to_do.append(following)
+
+    def number(node):
+        return node._sequence_nr() if node.next_functions else -1
+
+    return sorted(nodes, key=number, reverse=True)
+
+
+# %% [markdown]
+# And where does a node's gradient lie while it grows? On the node, why not. (`metadata` is a dict that every node has for notes of
+# ours.)
+
+# %%
+def kept_on_nodes(root, g):
+    root.metadata["grad"] = g
+    for node in ordered(root):
+        for following, part in edges(node, call(node, node.metadata["grad"])):
+            before = following.metadata.get("grad", 0.0)
+            following.metadata["grad"] = before + part
+
+
+print(run(kept_on_nodes, y))
+
+# %% [markdown]
+# Right, and every node was called once. This is how micrograd does it, and many an engine written in an afternoon. Run it once
+# more:
+
+# %%
+print(run(kept_on_nodes, y))
+
+# %% [markdown]
+# The first run has left its gradients on the nodes, and the second has added to them. The remedy seems plain: clear them before.
+# Here is the engine with that line. It is a generator now, which pauses before each node, so that we can do something in between.
+
+# %%
+def cleared(root, g):
+    nodes = ordered(root)
+    for node in nodes:
+        node.metadata["grad"] = 0.0
+    root.metadata["grad"] = g
+    for node in nodes:
+        yield node
+        for following, part in edges(node, call(node, node.metadata["grad"])):
+            following.metadata["grad"] += part
+
+
+def finish(steps):
+    for _ in steps:
+        pass
+
+
+def twice(engine):
+    finish(engine(y.grad_fn, 1.0))
+    finish(engine(y.grad_fn, 1.0))
+
+
+def added(test, engine, wanted):
+    """What the runs of a test have added to the gradient of x."""
+    grads.clear()
+    test(engine)
+    verdict = "right" if abs(grads[x] - wanted) < 1e-4 else "wrong"
+    print(f"{test.__name__:<9} {grads[x]:9.4f}, should be {wanted:9.4f}: {verdict}")
+
+
+added(twice, cleared, 2 * exact)
+
+# %% [markdown]
+# Now let two runs overlap. A second result is computed from the same $h$, and each has a run of its own. There are two ways to
+# overlap. They may *take turns*, as two threads do. Or one may happen *inside* the other: a hook is called while a backward is
+# running, and calls backward itself.
+
+# %%
+z = h.sin() + h
+both = exact + 2 * 2 * (math.cos(4) + 1)
+
+
+def in_turns(engine):
+    one, other = engine(y.grad_fn, 1.0), engine(z.grad_fn, 1.0)
+    finish(itertools.zip_longest(one, other))
+
+
+def nested(engine):
+    for node in engine(y.grad_fn, 1.0):
+        if node is h.grad_fn:
+            finish(engine(z.grad_fn, 1.0))
+
+
+added(in_turns, cleared, both)
+added(nested, cleared, both)
+
+# %% [markdown]
+# Both are wrong, and in the second one the fault is easy to follow. When the outer run comes to $h$, all that it has collected
+# lies on the node. The inner run clears it, for itself.
+#
+# A gradient on its way belongs to the *run*, and not to the graph. The graph can have many runs, also at once. minigrad and
+# PyTorch call a run a **task**.
+#
+# ## The right engine
+#
+# We have all parts now. Before the first node runs, walk over all edges once, and count for each node how many lead to it: those
+# are the gradients that it **waits for**. Then run. What arrives is added up in the node's **input buffer**, and counted off. At
+# zero the gradient is complete, and the node is **ready**. All three tables belong to the run.
+
+# %%
+def count(root):
+    waits, to_do = {root: 0}, [root]
+    while to_do:
+        for following, _ in to_do.pop().next_functions:
+            if following is not None:
+                if following not in waits:
+                    waits[following] = 0
+                    to_do.append(following)
+                waits[following] += 1
+    return waits
+
+
+def engine(root, g):
+    waits, buffers, ready = count(root), {root: g}, [root]
+    while ready:
+        node = max(ready, key=lambda n: n._sequence_nr())
+        ready.remove(node)
+        yield node
+        for following, part in edges(node, call(node, buffers.pop(node))):
+            buffers[following] = buffers.get(following, 0.0) + part
+            waits[following] -= 1
+            if waits[following] == 0:
+                ready.append(following)
+
+
+# %% [markdown]
+# **Predict.** For how many gradients do the nodes of $h$ and of $x$ wait?
+#
+# <details><summary>Answer</summary>
+#
+# Two and two. Edges are counted, not nodes: both edges of `x * x` lead to the node of $x$.
+#
+# </details>
+
+# %%
+for node, number in count(y.grad_fn).items():
+    print(number, "for", "y" if node is y.grad_fn else node.name())
+
+# %% [markdown]
+# All that has gone wrong above:
+
+# %%
+def right(root, g):
+    finish(engine(root, g))
+
+
+programs |= {"a chain of 5,000": chain, "a ladder of 12": ladder(x, 12)}
+for text, value in programs.items():
+    print(f"{text:<16}   {run(right, value)}")
+added(twice, engine, 2 * exact)
+added(in_turns, engine, both)
+added(nested, engine, both)
+
+# %% [markdown]
+# ## What it costs
+#
+# The first walk looks at every edge once, the second calls every node once and sends one gradient along every edge. That is linear
+# in the size of the graph, however many paths there are. Here are minigrad's own runs, counted by its record:
+
+# %%
+def own_run(rungs):
+    z = ladder(x, rungs)
+    with mg.debug.record() as r:
+        z.backward()
+    sent = [event for event in r.events
+            if event.kind == "receive" and event.data["from"] is not None]
+    return len(r.order), len(sent)
+
+
+for rungs in (1, 12, 60, 1000):
+    nodes, sent = own_run(rungs)
+    print(f"{rungs:4} rungs, 2**{rungs:<4} paths: "
+          f"{nodes:5,} nodes ran, {sent:5,} gradients were sent")
+
+# %% [markdown]
+# ## Step by step
+#
+# Watch the two tables: how many gradients each node still waits for, and what is in its buffer. When does the node of $h$ become
+# ready?
+
+# %%
+x.grad = None
+with mg.debug():        # have each operation note its line
+    h = x * x
+    y = h.sin() * h
+with mg.debug.record() as r:
+    y.backward()
+mg.viz.step(r)
+
+# %% [markdown]
+# The same as a table, for the events that we have spoken of:
+
+# %%
+for event in r.events:
+    if event.kind in ("count", "receive", "enqueue", "dequeue"):
+        why = f"   ({event.why})" if event.kind != "count" else ""
+        print(f"{event.step:2} {event.kind:<8}",
+              f"{event.node} {event.op:<15} {event.what}{why}")
+
+# %% [markdown]
+# ## Which of the ready nodes?
+#
+# Often several are ready. As each is complete, any of them may run: the result is the same. minigrad and PyTorch take the one that
+# was **made last**. Then the backward undoes the forward in reverse, and what was saved last is freed first.
+
+# %%
+p, q = x.sin(), x.exp()
+z = p * q
+with mg.debug.record() as r:
+    z.backward()
+print([r.nodes[name] for name in r.order])
+
+# %% [markdown]
+# The number that decides is `_sequence_nr()`. One may change it, for an experiment. The order changes, and no gradient does:
+
+# %%
+p, q = x.sin(), x.exp()
+z = p * q
+p.grad_fn._set_sequence_nr(q.grad_fn._sequence_nr() + 1)
+with mg.debug.record() as r:
+    z.backward()
+print([r.nodes[name] for name in r.order])
+
+# %% [markdown]
+# Nodes of leaves are an exception. They carry the largest number that there is, so that they run at once when they are ready: a
+# gradient that is complete goes into `.grad`, and its buffer is free.
+
+# %%
+print(x.sin().grad_fn.next_functions[0][0]._sequence_nr() == 2 ** 64 - 1)
+
+# %%
+w, b = mg.tensor(3.0, requires_grad=True), mg.tensor(5.0, requires_grad=True)
+z = (x * w).sin() + b
+with mg.debug.record(w=w, b=b) as r:
+    z.backward()
+for event in r.events:
+    if event.kind == "dequeue":
+        print(f"{event.node} {event.op:<15} {event.why}")
+
+# %% [markdown]
+# ### Why count, when the nodes are numbered?
+#
+# To run them by number was enough in the engine that kept gradients on nodes, and in tutorial 1. The number is given when
+# the node is made; but *every thread counts for itself*. Let another thread compute the sine:
+
+# %%
+x.grad = None
+h = x * x
+box = []
+thread = threading.Thread(target=lambda: box.append(h.sin()))
+thread.start()
+thread.join()
+y = box[0] * h
+made = {"h": h, "the sine": box[0], "y": y}
+print("by the numbers, made first to last:",
+      sorted(made, key=lambda name: made[name].grad_fn._sequence_nr()))
+
+# %% [markdown]
+# By the numbers, the sine was made before the $h$ that it is the sine of. An engine that goes by them runs $h$ too early, and
+# loses what the sine has to say. One that has counted does not:
+
+# %%
+def by_number(root, g):
+    finish(cleared(root, g))
+
+
+print("by number:  ", run(by_number, y))
+print("by counting:", run(right, y))
+y.backward()
+print(f"minigrad:    dy/dx = {x.grad.item():8.4f}")
+
+# %% [markdown]
+# So the counts decide *whether* a node may run, and the numbers only which of the ready ones comes first.
+#
+# ## Buffers with several slots
+#
+# Our buffer held one number. An operation may have several results, and then its node has to be called on several gradients: the
+# buffer has a **slot** for each. That is what the second half of an edge is for.
+
+# %%
+first, second, third = mg.tensor([5.0, 7.0, 9.0], requires_grad=True).unbind()
+with mg.debug.record() as r:
+    (first * second).backward()
+for event in r.events:
+    if event.op == "UnbindBackward0" and event.kind in ("receive", "dequeue"):
+        print(f"{event.kind:<8} {event.what:<16} {event.why}")
+
+# %% [markdown]
+# Nothing used the third result, so its slot stays empty. A node has to cope with that: here the gradient of what was not used is
+# zero.
+#
+# ## A backward within a backward
+#
+# A hook may call backward, and one kind of [checkpointing](11_checkpointing.py) does. That is a second task, which runs to its end
+# before the call returns. The two must not disturb each other: this is `nested` from above, on the real engine.
+
+# %%
+x.grad = None
+h = x * x
+y, z = h.sin() * h, h.sin() + h
+
+
+def inner(g):
+    if inner.wanted:
+        inner.wanted = False
+        z.backward(retain_graph=True)
+
+
+inner.wanted = True
+h.register_hook(inner)
+with mg.debug.record() as r:
+    y.backward()
+print(f"x.grad = {x.grad.item():.4f}, should be {both:.4f}")
+for event in r.events:
+    if event.kind in ("begin", "dequeue", "end"):
+        indent = "    " * event.depth
+        print(f"task {event.task}  {indent}{event.kind:<7} {event.node} {event.op}")
+
+# %% [markdown]
+# (Why `retain_graph=True`? The inner backward goes over a part that the outer one still needs: [tutorial
+# 4](04_retain_graph.py).)
+#
+# Each nesting takes some of the stack. After sixty of them the next gets a new thread, for the sake of its fresh stack, and the
+# calling thread waits for it. PyTorch does the same.
+#
+# ## The source
+#
+# Four files: `_core/engine.py` begins and ends a task, `dependencies.py` counts, `task.py` runs, `ready.py` says which node is
+# next.
+#
+# The first walk is our `count`, with a stack kept by hand. Instead of in a dict, the count lies in a field of the node, stamped
+# with the number of the task; why, we shall see.
+
+# %%
+mg.utils.source.source_of("_core/dependencies.py", "Dependencies.count")
+
+# %% [markdown]
+# The loop of the second walk. `ready` is for the frequent case that a single node is ready, which then needs no heap. `hooked`
+# nodes take a longer way, `run_watched`, with the same three steps in it.
+
+# %%
+mg.utils.source.source_of("_core/task.py", "GraphTask.run")
+
+# %% [markdown]
+# What a node has computed is delivered edge by edge. Note that a gradient of None counts off as well. A formula may say that there
+# is nothing to send; whoever waits for it must not wait for ever.
+
+# %%
+mg.utils.source.source_of("_core/task.py", "GraphTask.deliver")
+
+# %% [markdown]
+# The ready queue is a heap: our `max(ready)` looks at all ready nodes, and a heap at a few. Putting a node in:
+
+# %%
+mg.utils.source.source_of("_core/ready.py", "sift_up")
+
+# %% [markdown]
+# Last, the stamp. A dict per task, as ours, is a look-up per edge on the hottest path that there is. So the notes do lie on the
+# node, as in wrong engine 3. But they carry the number of the task, and one that finds the stamp of another *living* task keeps
+# its notes apart, in a dict of its own. That is what `twice`, `in_turns` and `nested` ask for.
+
+# %%
+mg.utils.source.source_of("_core/dependencies.py", "Dependencies.claim")
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# The order is the same, and so are the rules. Besides, a node can be called from Python there, so an engine like ours needs no
+# table of formulas:
+#
+# ```python
+# >>> import torch
+# >>> x = torch.tensor(2.0, requires_grad=True)
+# >>> h = x * x
+# >>> y = h.sin() * h
+# >>> nodes = [y.grad_fn, y.grad_fn.next_functions[0][0], h.grad_fn]
+# >>> nodes[0]._sequence_nr() > nodes[1]._sequence_nr() > nodes[2]._sequence_nr()
+# True
+# >>> with torch.no_grad():
+# ...     nodes[0](torch.tensor(1.0))
+# (tensor(4.), tensor(-0.7568))
+# >>> def engine(root, g):
+# ...     waits, to_do, buffers, ready = {root: 0}, [root], {root: g}, [root]
+# ...     while to_do:
+# ...         for following, _ in to_do.pop().next_functions:
+# ...             if following is not None:
+# ...                 if following not in waits:
+# ...                     waits[following] = 0
+# ...                     to_do.append(following)
+# ...                 waits[following] += 1
+# ...     while ready:
+# ...         node = max(ready, key=lambda n: n._sequence_nr())
+# ...         ready.remove(node)
+# ...         parts = node(buffers.pop(node))
+# ...         parts = parts if isinstance(parts, tuple) else (parts,)
+# ...         for (following, _), part in zip(node.next_functions, parts):
+# ...             if following is not None:
+# ...                 buffers[following] = buffers.get(following, 0.0) + part
+# ...                 waits[following] -= 1
+# ...                 if waits[following] == 0:
+# ...                     ready.append(following)
+# ...
+# >>> with torch.no_grad():
+# ...     engine(y.grad_fn, torch.tensor(1.0))
+# >>> x.grad
+# tensor(-13.4855)
+# >>> y.backward()
+# >>> x.grad
+# tensor(-26.9710)
+#
+# ```
+#
+# | | minigrad | PyTorch, in `torch/csrc/autograd` |
+# |---|---|---|
+# | one run | `minigrad/_core/task.py`, `GraphTask` | [`graph_task.h`][graph_task.h], `struct GraphTask` |
+# | counting | `minigrad/_core/dependencies.py`, `Dependencies.count` | [`engine.cpp`][engine.cpp], `compute_dependencies` |
+# | the loop | `minigrad/_core/task.py`, `GraphTask.run` | the same file, `thread_main` |
+# | one node, its results delivered | `minigrad/_core/task.py`, `run_watched`, `deliver` | the same file, `evaluate_function` |
+# | input buffers | `minigrad/_core/task.py`, `GraphTask.receive` | [`input_buffer.h`][input_buffer.h], `struct InputBuffer` |
+# | the ready queue | `minigrad/_core/ready.py` | [`engine.h`][engine.h], `struct ReadyQueue` |
+# | a backward within a backward | `minigrad/_core/engine.py`, `on_another_stack` | the same file, `MAX_DEPTH` |
+#
+# [graph_task.h]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/graph_task.h
+# [engine.cpp]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/engine.cpp
+# [input_buffer.h]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/input_buffer.h
+# [engine.h]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/engine.h
+#
+# PyTorch keeps the counts and the buffers in dicts of the task, `dependencies_` and `not_ready_`, and it has a queue and a thread
+# for each GPU.
+#
+# ## What goes wrong
+#
+# **A hook fails in the middle.** The engine stops there. What has been done by then is not undone: leaves that had their turn have
+# their gradient, the others do not.
+
+# %%
+a, b = mg.tensor(2.0, requires_grad=True), mg.tensor(3.0, requires_grad=True)
+s = a.exp()
+
+
+def refuse(g):
+    raise ValueError("not today")
+
+
+s.register_hook(refuse)
+with mg.testing.expect_error(ValueError):
+    (s + b).backward()
+print("a:", a.grad, "  b:", b.grad)
+
+# %% [markdown]
+# So after an error that you catch, clear the gradients before you go on.
+#
+# **A question is asked at the wrong time.** Callbacks for the end of a task, and questions about which nodes it will run, belong
+# to a task. Outside of one there is nobody to answer:
+
+# %%
+with mg.testing.expect_error(RuntimeError, code="MG-E125"):
+    mg.autograd.Variable._execution_engine.queue_callback(lambda: None)
+
+# %% [markdown]
+# **A gradient is asked for where no edge leads.** With `autograd.grad` the engine runs only what lies on a path to the inputs. If
+# there is none, it says so, instead of giving a zero that might be a mistake:
+
+# %%
+with mg.testing.expect_error(RuntimeError, code="MG-E109"):
+    mg.autograd.grad(a * 3.0, b)
+
+# %% [markdown]
+# **A program relies on the order.** Nothing is raised here, and that is the trouble. Two hooks on nodes that do not lead to each
+# other run in the order of the numbers; a line moved in the forward, or a thread, turns it round. Only edges are a promise.
+#
+# ## Exercises
+#
+# Each has a check that runs: fill in what is missing, then call the check with it, as in `check_order(predicted)`. Solutions are
+# folded away below.
+#
+# **1. Predict.** In which order do the nodes run? Write their names without `Backward0`, and `leaf` for the node of a leaf: the
+# first answer begins with `Mul`. Mind what Python computes first.
+
+# %%
+PROGRAMS = ["a.exp() * b.sin()", "b.sin() * a.exp().cos()", "(a * b).sin() + a"]
+predicted = ["", "", ""]        # your names go here, with spaces between them
+
+
+# %%
+def check_order(predicted):
+    names = {"a": mg.tensor(2.0, requires_grad=True),
+             "b": mg.tensor(3.0, requires_grad=True)}
+    assert len(predicted) == 3, "three answers, one for each program"
+    for text, told in zip(PROGRAMS, predicted):
+        y = eval(text, names)
+        with mg.debug.record() as r:
+            y.backward()
+        ops = [r.nodes[name].removesuffix("Backward0") for name in r.order]
+        right = " ".join(ops).replace("AccumulateGrad", "leaf")
+        assert told == right, f"{text}: not {told!r}. Step through it with mg.viz.step"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+check_order([
+    "Mul Sin leaf Exp leaf",        # the sine was made last; a leaf runs at once
+    "Mul Cos Exp leaf Sin leaf",    # the sine was made first, so it runs last
+    "Add Sin Mul leaf leaf",        # a waits for its second gradient
+])
+
+# %% [markdown]
+# **2. Count the paths.** Write `paths(tensor)`: along how many paths does a gradient get from a tensor to the leaves? Do not walk
+# along them; the ladder has $2^{60}$. Hint: the engine adds up gradients. What if it added something else?
+
+# %%
+def paths(tensor):
+    """Your lines go here."""
+
+
+# %%
+def check_paths(paths):
+    def check(text, tensor, right):
+        got = paths(tensor)
+        assert got == right, f"{text}: {got} instead of {right}"
+
+    x = mg.tensor(1.0, requires_grad=True)
+    h = x * x
+    check("x * 2", x * 2, 1)
+    check("x * x", h, 2)
+    check("h.sin() * h", h.sin() * h, 4)
+    check("a ladder of 60", ladder(x, 60), 2 ** 60)
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def paths_solution(tensor):
+    root, total = tensor.grad_fn, 0
+    waits, arrived, ready = count(root), {root: 1}, [root]
+    while ready:
+        node = ready.pop()
+        here = arrived.pop(node)        # so many paths lead to this node
+        if not node.next_functions:
+            total += here
+        for following, _ in node.next_functions:
+            if following is not None:
+                arrived[following] = arrived.get(following, 0) + here
+                waits[following] -= 1
+                if waits[following] == 0:
+                    ready.append(following)
+    return total
+
+
+check_paths(paths_solution)
+
+# %% [markdown]
+# **3. Only what is needed.** `mg.autograd.grad(y, leaf)` runs a node only if a path leads from it to that leaf. Write
+# `needed(tensor, leaf)`: how many nodes is that, the leaf's own left out? (That one is not called: what reaches it *is* the
+# result.) Each node has to be decided once, and the ladder is in the check again. The function may not call itself.
+
+# %%
+def needed(tensor, leaf):
+    """Your lines go here."""
+
+
+# %%
+def check_needed(needed):
+    def wanted(tensor, leaf):
+        with mg.debug.record() as r:
+            mg.autograd.grad(tensor, leaf, retain_graph=True)
+        return len(r.order)
+
+    a = mg.tensor(2.0, requires_grad=True)
+    b = mg.tensor(3.0, requires_grad=True)
+    s = a.sin()
+    for text in ("s * b", "s + (b * 2.0).sin()", "s * ladder(b, 60)",
+                 "ladder(s * b, 30)"):
+        tensor = eval(text, {"s": s, "b": b, "ladder": ladder})
+        for name, leaf in (("a", a), ("b", b)):
+            got, right = needed(tensor, leaf), wanted(tensor, leaf)
+            assert got == right, f"{text}, to {name}: {got} instead of {right}"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def needed_solution(tensor, leaf):
+    found = set()
+    # Edges lead to nodes that were made earlier. So, from the earliest on, all that a
+    # node leads to is decided.
+    for node in reversed(ordered(tensor.grad_fn)):
+        leads = any(following in found for following, _ in node.next_functions)
+        if leads or (node.name() == "AccumulateGrad" and node.variable is leaf):
+            found.add(node)
+    return len(found) - 1
+
+
+check_needed(needed_solution)
+
+# %% [markdown]
+# ## What to remember
+#
+# * A node runs **once**, when **all** that will reach it has arrived. To know when, count the edges before the first node runs.
+# * Contributions are added in the node's **input buffer**, which has a slot for each result of its operation.
+# * Among the nodes that are **ready**, the one made last runs first; leaves before all others. Counts are the law, numbers a
+#   preference.
+# * Counts and buffers belong to the run, the **task**: a graph may have several at once.
+# * Two walks, each over every edge once. The cost does not depend on the number of paths.
+#
+# **Next:** [leaves](03_leaves.py), where gradients end.

@@ -1,0 +1,738 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Leaves, and where gradients end
+#
+# **The question.** A backward hands gradients from node to node. Where do they stay? Why does one tensor have a `.grad`
+# afterwards, and the next one None? And why does a training loop that looks right sometimes train nothing?
+#
+# You need: *node*, *edge* and *graph*, from [tutorial 1](01_derivative_to_graph.py), and what an optimizer does in a training
+# loop. You get: the node that stands at the end of every path, what exactly it does to `.grad`, and four ways to lose a
+# parameter.
+#
+# Our example is a product of a parameter and some data, with a loss behind it:
+
+# %%
+import copy
+import functools
+import gc
+import warnings
+import weakref
+
+import minigrad as mg
+
+w = mg.tensor([1.0, 2.0], requires_grad=True)
+x = mg.tensor([3.0, 4.0])
+h = w * x
+loss = (h * h).sum()
+loss.backward()
+print("w.grad:", w.grad.tolist())
+
+# %% [markdown]
+# Three tensors took part besides the loss. Which of them have a gradient now?
+
+# %%
+print("   requires_grad   is_leaf   .grad")
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    for name, tensor in (("w", w), ("x", x), ("h", h)):
+        print(f"{name}  {tensor.requires_grad!s:<15} {tensor.is_leaf!s:<9} {tensor.grad}")
+print(len(said), "warning:", str(said[0].message).split(". ")[0])
+
+# %% [markdown]
+# `x` did not ask for one. `h` has one in the mathematical sense, and the backward did compute it, on its way to `w`. But it is
+# not there. Asking for it gives a warning, and None.
+#
+# ## What is a leaf?
+#
+# A **leaf** is a tensor without a `grad_fn`: nobody recorded how it was computed. There are two kinds. Some require a gradient,
+# because you said so. The others do not.
+
+# %%
+with mg.no_grad():
+    unrecorded = w * 2
+
+print(f"{'':<32} requires_grad   is_leaf   grad_fn")
+for what, tensor in [
+    ("made with requires_grad=True", mg.tensor([1.0], requires_grad=True)),
+    ("a parameter of a module", mg.nn.Linear(2, 1).weight),
+    ("made without", mg.tensor([1.0])),
+    ("computed from such", mg.tensor([1.0]) * 2),
+    ("computed under no_grad", unrecorded),
+    ("detached", (w * 2).detach()),
+    ("an index, from argmax", w.argmax()),
+    ("computed from a leaf that does", w * 2),
+]:
+    node = None if tensor.grad_fn is None else tensor.grad_fn.name()
+    print(f"{what:<32} {tensor.requires_grad!s:<15} {tensor.is_leaf!s:<9} {node}")
+
+# %% [markdown]
+# Read the last line again: it is the only one that is no leaf. "Leaf" says where a tensor stands in a graph, at its end. A
+# tensor that stands in no graph is one as well.
+#
+# So what gets a `.grad` is a *leaf that requires a gradient*. Why those, and not every tensor? Because of memory. For a leaf
+# you do something with the gradient later, such as a step of training. That of an intermediate result is needed once, by the
+# node that made it. If all were kept, they would take as much memory as all results of the forward.
+#
+# `requires_grad_()` turns a leaf of the second kind into one of the first. It counts from then on: what was computed earlier
+# has no record of it.
+
+# %%
+v = mg.tensor([1.0, 2.0])
+before = v * 2
+v.requires_grad_()
+after = v * 2
+print("before:", before.requires_grad, "  after:", after.requires_grad)
+
+# %% [markdown]
+# It can be switched off on a leaf, too. A result cannot be told to forget: whoever else uses it would lose the path as well.
+
+# %%
+with mg.testing.expect_error(RuntimeError, code="MG-E113"):
+    after.requires_grad_(False)
+
+# %% [markdown]
+# ## The node of a leaf
+#
+# A leaf has no `grad_fn`. But an edge has to lead to *some* node. So a leaf that requires a gradient gets a node with another
+# purpose, an **AccumulateGrad**. In pictures it is round:
+
+# %%
+h = w * x
+loss = (h * h).sum()
+mg.viz.draw(loss)
+
+# %% [markdown]
+# It holds the leaf, as its `variable`, because its task is to change the leaf's `.grad`. No edge leads on from it:
+
+# %%
+node = h.grad_fn.next_functions[0][0]
+print(node.name(), node.variable is w, node.next_functions)
+
+# %% [markdown]
+# There is **one per leaf**. Every operation that uses the leaf finds the same one, in this graph or in another:
+
+# %%
+elsewhere = (w + 1).exp() * w
+print(elsewhere.grad_fn.next_functions[1][0] is node)
+print(mg.autograd.graph.get_gradient_edge(w).node is node)
+
+# %% [markdown]
+# That is what makes contributions meet. If `w` is used five times, five edges lead to one node, and the engine lets it run
+# once, with the sum.
+#
+# How is it found? The leaf holds it, but *weakly*: the reference does not keep it alive. The node holds the leaf. If both
+# references were strong, a leaf and its node would keep each other alive for ever, as far as counting references goes. So a
+# node lives as long as some graph leads to it. When the last one is gone, it goes, and the next operation makes a new one.
+
+# %%
+gc.collect()
+leaf = mg.tensor([1.0, 2.0], requires_grad=True)
+first, second = leaf * 2, leaf * 3
+there = weakref.ref(first.grad_fn.next_functions[0][0])
+del first
+print("one of two graphs is left, the node lives:", there() is not None)
+del second
+print("no graph is left, the node lives:         ", there() is not None)
+
+# %% [markdown]
+# ## What it does
+#
+# An AccumulateGrad has one task: add what arrives to `.grad`. If there is no `.grad` yet, there is nothing to add to. That
+# makes two cases, and each has a second form. The record tells which one it was:
+
+# %%
+def how(action):
+    """Run it, and say what each AccumulateGrad did."""
+    with mg.debug.record() as r:
+        action()
+    return [(event.data["how"], event.why)
+            for event in r.events if event.kind == "accumulate"]
+
+
+w.grad = None
+print("first: ", *how(lambda: (w * 3).sum().backward()))
+print("second:", *how(lambda: (w * 3).sum().backward()))
+
+# %% [markdown]
+# **Stolen.** The product has made a tensor for its result `[3, 3]`. The engine is about to drop it. Nobody else knows it.
+# Copying it would be a waste, so it *becomes* `.grad`. The numbers are not touched.
+#
+# **In place.** There is a `.grad` already. The new numbers are added into its memory. It stays the same object, and its
+# *version* goes up, the number of writes to its memory ([tutorial 9](09_version_counters.py)):
+
+# %%
+w.grad = None
+(w * 3).sum().backward()
+grad = w.grad
+print("version", grad._version, grad.tolist())
+(w * 3).sum().backward()
+print("version", grad._version, grad.tolist(), "  the same object:", w.grad is grad)
+
+# %% [markdown]
+# **Copied.** Stealing is right only if nobody else can see the tensor. A gradient that a hook has put aside, or that you passed
+# in yourself, or that is still on its way to another leaf, is copied. Otherwise the next addition in place would change *their*
+# numbers:
+
+# %%
+w.grad, mine = None, mg.ones(2)
+print(*how(lambda: w.backward(mine)))
+w.backward(mine)
+print("w.grad:", w.grad.tolist(), "  mine:", mine.tolist())
+
+# %% [markdown]
+# **Predict.** In `(w + u).sin().sum()` both leaves receive the same gradient, $\cos(w + u)$. What becomes of it at the first
+# leaf, and what at the second? And in `(w + u).sum()`?
+#
+# <details><summary>Answer</summary>
+#
+# At the first it is copied: it is also on its way to the second. At the second it is stolen, since by then nobody else has it.
+# The gradient of a bare sum is a one that is *expanded*: two elements, one number in memory. Nothing can be added to that in
+# place. Both leaves get a copy.
+#
+# </details>
+
+# %%
+u = mg.tensor([5.0, 6.0], requires_grad=True)
+w.grad = None
+print([kind for kind, _ in how(lambda: (w + u).sin().sum().backward())])
+w.grad = u.grad = None
+print([kind for kind, _ in how(lambda: (w + u).sum().backward())])
+
+# %% [markdown]
+# Who counts as "somebody else"? minigrad asks Python: how many references does the tensor have, and how many its array? One of
+# each is to be expected. One more is somebody else. The layout has to fit, too. `.grad` shall lie in memory as its leaf does,
+# for an optimizer walks over both together; the gradient that comes through a transpose does not.
+
+# %%
+matrix = mg.ones(2, 3).requires_grad_()
+print([kind for kind, _ in how(lambda: (matrix.t() * 2).sin().sum().backward())])
+print("strides:", matrix.stride(), matrix.grad.stride())
+
+# %% [markdown]
+# **Out of place.** With `create_graph=True` the gradient itself has a graph, so that it can be differentiated again
+# ([tutorial 5](05_double_backward.py)). If
+# somebody has used `.grad` already, a write would change what was saved there. So a new tensor is made, which remembers how it
+# was computed:
+
+# %%
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")     # about a cycle: w -> .grad -> its graph -> w
+    w.grad = None
+    print("first: ", *how(lambda: (w * w).sum().backward(create_graph=True)))
+    grad = w.grad
+    print("second:", *how(lambda: (w * w).sum().backward(create_graph=True)))
+print(f"a new object: {w.grad is not grad}   the old one: {grad.tolist()}")
+print(f"it has a graph: {w.grad.requires_grad}")
+w.grad = grad = None
+
+# %% [markdown]
+# ## Step by step
+#
+# Two backwards into one leaf. Look at the table of gradients that have arrived, and at the version of the storage that `.grad`
+# lies in. With *predict* you are asked what comes next.
+
+# %%
+w.grad = None
+with mg.debug.record() as r:
+    (w * x).sum().backward()
+    (w * w).sum().backward()
+mg.viz.step(r)
+
+# %% [markdown]
+# The same as a table, at the leaf only. The first column is the number of the backward. In the second backward two
+# contributions arrive, and the node runs once:
+
+# %%
+for event in r.events:
+    if event.op == "AccumulateGrad" and event.kind in ("receive", "accumulate"):
+        print(f"{event.task} {event.kind:<10} {event.what:<22} {event.why}")
+
+# %% [markdown]
+# ## The source
+#
+# This is how the node of a leaf is found, or made. The lock is there because two threads may use a leaf for the first time at
+# once, and must get one node:
+
+# %%
+mg.utils.source.source_of("_core/accumulate.py", "accumulator")
+
+# %% [markdown]
+# And this is stealing, copying and adding in place. (`forward` is about another mode of differentiation; take it for False.)
+
+# %%
+mg.utils.source.source_of("_core/accumulate.py", "AccumulateGrad.accumulate")
+
+# %% [markdown]
+# ## Backwards add up
+#
+# `.grad` is a *sum over all backwards* since it was last None or zero. That is no accident of the implementation. It lets
+# several losses, or several parts of a batch, contribute to one step. The price: somebody has to say when a new sum begins.
+
+# %%
+model = mg.nn.Linear(2, 1)
+with mg.no_grad():
+    model.weight.copy_(mg.tensor([[0.5, -0.5]]))
+    model.bias.zero_()
+data = mg.arange(12.0).reshape(6, 2) / 10
+target = mg.tensor([[1.0], [0.0], [1.0], [0.0], [1.0], [1.0]])
+
+
+def gradients(clear):
+    """The gradient of the weights after each of three backwards of the same loss."""
+    model.zero_grad()
+    found = []
+    for _ in range(3):
+        if clear:
+            model.zero_grad()
+        (model(data) - target).square().mean().backward()
+        found.append([round(number, 4) for number in model.weight.grad[0].tolist()])
+    return found
+
+
+print("with zero_grad:   ", gradients(clear=True))
+print("without zero_grad:", gradients(clear=False))
+
+# %% [markdown]
+# The second line is what a forgotten `zero_grad()` does. Nothing fails. Each step also goes along all gradients that were there
+# before.
+#
+# ### None or zeros?
+#
+# `zero_grad()` sets `.grad` to None. `zero_grad(set_to_none=False)` writes zeros into it. Where every parameter takes part in
+# every loss, the numbers that follow are the same. Three things differ.
+#
+# *Memory and work.* None frees the memory until the next backward, whose result is then stolen. Zeros keep it, have to be
+# written, and are then added to:
+
+# %%
+for set_to_none in (True, False):
+    (w * 3).sum().backward()
+    mg.optim.SGD([w], lr=0.1).zero_grad(set_to_none=set_to_none)
+    print(f"set_to_none={set_to_none!s:<5}  .grad: {w.grad}")
+    (next_one,) = how(lambda: (w * 3).sum().backward())
+    print("what becomes of the next gradient:", next_one[0])
+w.grad = None
+
+# %% [markdown]
+# Side by side. On the right there is a write, and the gradient is added where on the left it is taken:
+
+# %%
+def next_backward(set_to_none):
+    """The record of a backward after zero_grad."""
+    (w * 3).sum().backward()
+    mg.optim.SGD([w], lr=0.1).zero_grad(set_to_none=set_to_none)
+    with mg.debug.record() as r:
+        (w * 3).sum().backward()
+    w.grad = None
+    return r
+
+
+mg.viz.diff(next_backward(True), next_backward(False), labels=("None", "zeros"))
+
+# %% [markdown]
+# *What an optimizer does.* It skips a parameter whose `.grad` is None. One whose `.grad` is zero takes a step of length zero,
+# and if the optimizer has a weight decay or a momentum, the step is not of length zero:
+
+# %%
+for set_to_none in (True, False):
+    used, unused = [mg.tensor([1.0], requires_grad=True) for _ in range(2)]
+    optimizer = mg.optim.SGD([used, unused], lr=0.1, weight_decay=0.5)
+    (used + unused).sum().backward()
+    optimizer.zero_grad(set_to_none=set_to_none)
+    used.sum().backward()               # a loss in which `unused` has no part
+    optimizer.step()
+    print(f"set_to_none={set_to_none!s:<5}  unused is now {unused.item():.4f}")
+
+# %% [markdown]
+# *What others see.* Writing zeros changes the tensor that everybody holds who has asked for `.grad` before. None leaves it to
+# them.
+#
+# ## Gradients of a large batch, in small parts
+#
+# A batch of 6 does not fit into memory; three of 2 do. The gradient of a sum is the sum of the gradients, and `.grad` is a sum.
+# So run a backward for each part, and step once:
+
+# %%
+def large():
+    model.zero_grad()
+    (model(data) - target).square().mean().backward()
+    return model.weight.grad.clone()
+
+
+def in_parts(size):
+    model.zero_grad()
+    for begin in range(0, len(data), size):
+        part, wanted = data[begin:begin + size], target[begin:begin + size]
+        loss = (model(part) - wanted).square().mean()
+        (loss * len(part) / len(data)).backward()   # a mean of weighted means
+    return model.weight.grad.clone()
+
+
+print("at once:    ", [f"{number:.5f}" for number in large()[0].tolist()])
+print("by two:     ", [f"{number:.5f}" for number in in_parts(2)[0].tolist()])
+print("four, two:  ", [f"{number:.5f}" for number in in_parts(4)[0].tolist()])
+
+# %% [markdown]
+# Mind the factor. A loss that is a *mean* has to be weighted by the share of the part in the batch; without it the gradient
+# would be three times as long. With parts of equal size that is the well-known `loss / steps`. With a shorter last part it is
+# not. A loss that is a *sum* needs no factor.
+#
+# The results agree up to rounding, because the order of additions differs. A layer that looks at the whole batch, such as batch
+# norm, sees the part instead, and then they do not agree.
+#
+# And this is what was gained: the graph of a part is gone before the next one is built.
+
+# %%
+for rows in (6000, 2000):
+    loss = model(mg.zeros(rows, 2)).tanh().square().mean()
+    print(f"{rows} rows: {mg.debug.saved(loss).nbytes:7,} bytes saved for the backward")
+
+# %% [markdown]
+# ## The gradient of a result
+#
+# Sometimes one wants to look at `h.grad` after all. Say so before the backward:
+
+# %%
+w.grad = None
+h = w * x
+h.retain_grad()
+h.square().sum().backward()
+print("h.grad:", h.grad.tolist(), "  h is a leaf:", h.is_leaf)
+
+# %% [markdown]
+# `retain_grad()` leaves a note at the node of `h`: when the gradient is complete, it is put into `h.grad`. It does not make `h`
+# a leaf, and adds no node. On a leaf it does nothing. There are two more ways, `autograd.grad` and a hook ([tutorial
+# 12](12_hooks.py)):
+
+# %%
+h = w * x
+print("autograd.grad:", mg.autograd.grad(h.square().sum(), h)[0].tolist())
+seen = []
+h = w * x
+h.register_hook(seen.append)
+h.square().sum().backward()
+print("a hook:       ", seen[0].tolist())
+
+# %% [markdown]
+# **Predict.** `y = h.sum()`, with `h.retain_grad()`, and `y.backward(retain_graph=True)` twice. What is in `h.grad`, and is it
+# the same object as after the first backward?
+#
+# <details><summary>Answer</summary>
+#
+# The sum of both, in a new tensor. What is kept for a result is added out of place: the first gradient is the one that went on
+# to `h`'s node, and others may hold it.
+#
+# </details>
+
+# %%
+h = w * x
+h.retain_grad()
+y = h.sum()
+y.backward(retain_graph=True)
+grad = h.grad
+y.backward()
+print(h.grad.tolist(), grad.tolist(), h.grad is grad)
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# The classes have the same names and do the same, down to the cases:
+#
+# ```python
+# >>> import torch
+# >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+# >>> y, z = w * 3, w + 1
+# >>> node = y.grad_fn.next_functions[0][0]
+# >>> node.name(), node.variable is w, node.next_functions
+# ('torch::autograd::AccumulateGrad', True, ())
+# >>> z.grad_fn.next_functions[0][0] is node
+# True
+# >>> y.sum().backward()
+# >>> grad = w.grad
+# >>> grad._version, grad
+# (0, tensor([3., 3.]))
+# >>> z.sum().backward()
+# >>> grad._version, grad, w.grad is grad
+# (1, tensor([4., 4.]), True)
+# >>> w.grad = None
+# >>> mine = torch.ones(2)
+# >>> w.backward(mine)
+# >>> w.grad.data_ptr() == mine.data_ptr()
+# False
+#
+# ```
+#
+# | | minigrad | PyTorch |
+# |---|---|---|
+# | the node, and its cases | `minigrad/_core/accumulate.py`, `AccumulateGrad` | [`accumulate_grad.h`][a], `accumulateGrad` |
+# | finding it | `minigrad/_core/accumulate.py`, `accumulator` | [`variable.cpp`][b], `impl::grad_accumulator` |
+# | a leaf's `.grad` | `minigrad/_core/tensor.py`, `AutogradMeta.grad` | [`variable.h`][c], `AutogradMeta::grad_` |
+# | the gradient of a result | `minigrad/_core/tensor_hooks.py`, `retain` | [`variable.cpp`][b], `VariableHooks::retain_grad` |
+# | None or zeros | `minigrad/optim/optimizer.py`, `zero_grad` | [`torch/optim/optimizer.py`][d], `zero_grad` |
+#
+# [a]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/accumulate_grad.h
+# [b]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/variable.cpp
+# [c]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/variable.h
+# [d]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/optim/optimizer.py
+#
+# "Nobody else" is a question to a reference count there too, that of the gradient. The copy under `create_graph=True` is a node
+# of its own there, `CopyBackwards`; here it is an ordinary clone.
+#
+# ## What goes wrong
+#
+# **The step is recorded.** This is a step of gradient descent as a book writes it:
+
+# %%
+w = mg.tensor([1.0, 2.0], requires_grad=True)
+(w * w).sum().backward()
+w = w - 0.1 * w.grad
+print(w)
+
+# %% [markdown]
+# The numbers are right. But `w` is now the name of another tensor: the result of a subtraction, with the old leaf behind it.
+# The next backward walks through the subtraction and adds to the `.grad` of the *old* leaf, which has no name any more. The new
+# `w` has none:
+
+# %%
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    (w * w).sum().backward()
+    with mg.testing.expect_error(TypeError):
+        w = w - 0.1 * w.grad
+
+# %% [markdown]
+# The picture shows what happened:
+
+# %%
+mg.viz.draw((w * w).sum(), names={"w": w})
+
+# %% [markdown]
+# **The step is refused.** Writing into a leaf is an operation like any other. If it were recorded, the leaf would be a result:
+
+# %%
+w = mg.tensor([1.0, 2.0], requires_grad=True)
+(w * w).sum().backward()
+with mg.testing.expect_error(RuntimeError, code="MG-E121"):
+    w -= 0.1 * w.grad
+
+# %% [markdown]
+# Both are mended by the same line. The step is not a part of what shall be differentiated, so it stands under `no_grad()`
+# ([tutorial 6](06_grad_modes.py)).
+# Then write *into* the leaf, instead of giving its name to another:
+
+# %%
+with mg.no_grad():
+    w -= 0.1 * w.grad
+w.grad = None
+print(w, "  a leaf:", w.is_leaf)
+
+# %% [markdown]
+# **The parameter was moved after the optimizer was made.** An optimizer holds tensors, not names. If there is something to
+# convert, `to()` makes a new tensor. That one is a result, and the optimizer steps the leaf behind it. The loss reads the
+# result, which nobody computes anew:
+
+# %%
+w = mg.tensor([1.0, 2.0], requires_grad=True)
+held = w
+optimizer = mg.optim.SGD([w], lr=0.1)
+w = w.to(mg.float64)
+for _ in range(3):
+    optimizer.zero_grad()
+    loss = (w * w).sum()
+    loss.backward()
+    optimizer.step()
+    print(f"loss {loss.item()}   the optimizer holds {held}")
+
+# %% [markdown]
+# No error, no warning. The loss does not move, while the gradients flow. (They are those at the old place, three times the
+# same.)
+#
+# Convert first, then call `requires_grad_()`, then make the optimizer. A *module* may be converted at any time: `Module.to`
+# keeps its Parameters, and exchanges what is in them. A gradient that is there is converted along.
+
+# %%
+layer = mg.nn.Linear(2, 1)
+held = layer.weight
+layer.to(mg.float64)
+print(layer.weight is held, held.dtype, held.is_leaf)
+
+# %% [markdown]
+# **The optimizer holds a copy.** `copy.deepcopy`, `clone().detach()`, and a model that was loaded anew have tensors of their
+# own. The gradients arrive at those of the loss, and the optimizer looks at others, whose `.grad` stays None. It skips them.
+
+# %%
+w = mg.tensor([1.0, 2.0], requires_grad=True)
+optimizer = mg.optim.SGD([copy.deepcopy(w)], lr=0.1)
+(w * w).sum().backward()
+optimizer.step()
+(held,) = optimizer.param_groups[0]["params"]
+print(f"after a step: {w.tolist()}   the .grad of what the optimizer holds: {held.grad}")
+
+# %% [markdown]
+# **The optimizer was given a result.** This one is noticed. `mg.randn(2, requires_grad=True) * 0.01` looks like a parameter
+# with small numbers. The leaf is the tensor before the product.
+
+# %%
+with mg.testing.expect_error(ValueError, code="MG-E402"):
+    mg.optim.SGD([mg.randn(2, requires_grad=True) * 0.01], lr=0.1)
+
+# %% [markdown]
+# **A gradient was put aside, and changed.** `.grad` is added to in place. A list of gradients is a list of one tensor, as long
+# as nobody sets `.grad` to None in between:
+
+# %%
+w = mg.tensor([1.0, 2.0], requires_grad=True)
+history = []
+for k in (1.0, 2.0, 3.0):
+    (w * k).sum().backward()
+    history.append(w.grad)
+print("put aside:", [grad[0].item() for grad in history])
+
+w.grad, history = None, []
+for k in (1.0, 2.0, 3.0):
+    (w * k).sum().backward()
+    history.append(w.grad.clone())
+print("cloned:   ", [grad[0].item() for grad in history])
+
+# %% [markdown]
+# More about a missing gradient: {doc}`/errors/grad-is-none`. More about writes to leaves: {doc}`/errors/leaf-in-place`.
+#
+# ## Exercises
+#
+# Each has a check that runs: fill in what is missing, then call the check with it, as in `check_how(predicted)`. Solutions are
+# folded away below.
+#
+# **1. Predict.** Each program begins with a new leaf `w` of two numbers, without a gradient. What becomes of what arrives: is it
+# `"stolen"`, `"copied"` or added `"in place"`?
+
+# %%
+PROGRAMS = ["(w * w).sum().backward()",
+            "w.sum().backward()",
+            "w.register_hook(seen.append); (w * 3).sum().backward()",
+            "w.grad = mg.zeros(2); (w * 3).sum().backward()",
+            "(w + w).exp().sum().backward()"]
+predicted = ["", "", "", "", ""]        # your words go here
+
+
+# %%
+def check_how(predicted):
+    assert len(predicted) == len(PROGRAMS), "five words, one for each program"
+    for text, told in zip(PROGRAMS, predicted):
+        leaf = mg.tensor([1.0, 2.0], requires_grad=True)
+        names = {"mg": mg, "w": leaf, "seen": []}
+        ((kind, why),) = how(functools.partial(exec, text, names))
+        assert told == kind, f"{text}: not {told!r}. The record says: {why}"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+check_how(["stolen",        # the engine has made the sum of the two itself
+           "copied",        # it is expanded: two elements, one number in memory
+           "copied",        # `seen` holds it too
+           "in place",      # zeros are a gradient
+           "stolen"])       # the same sum again
+
+# %% [markdown]
+# **2. Words in parts.** A loss over texts is often a mean over *words*: all losses of all words, divided by the number of words
+# in the batch. Texts have different lengths, and the parts different numbers of words. Write `backward_in_parts(w, texts)`. It
+# runs one backward per text; afterwards `w.grad` is the gradient of the mean over all words. The loss of a word `t` is
+# `(w * t - 1).square()`.
+
+# %%
+def backward_in_parts(w, texts):
+    """Your lines go here."""
+
+
+# %%
+def check_parts(backward_in_parts):
+    words = ([0.5, 1.0, 1.5], [2.0], [0.1, 0.2, 0.3, 0.4, 0.7])
+    texts = [mg.tensor(text) for text in words]
+    w = mg.tensor(0.3, requires_grad=True)
+    (w * mg.cat(texts) - 1).square().mean().backward()
+    wanted, w.grad = w.grad.item(), None
+    with mg.debug.record() as r:
+        backward_in_parts(w, texts)
+    assert w.grad is not None, "no backward has reached w"
+    assert abs(w.grad.item() - wanted) < 1e-6, f"{w.grad.item()} instead of {wanted}"
+    backwards = [event for event in r.events if event.kind == "begin"]
+    assert len(backwards) == len(texts), "one backward per text"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def backward_in_parts_solution(w, texts):
+    words = sum(len(text) for text in texts)
+    for text in texts:
+        # the sum of the part, divided by what belongs to the whole
+        ((w * text - 1).square().sum() / words).backward()
+
+
+check_parts(backward_in_parts_solution)
+
+# %% [markdown]
+# **3. Strays.** Write `strays(optimizer, loss)`: the parameters of the optimizer that a backward from `loss` would not reach.
+# It is the function to call when a model does not train. Hint: AccumulateGrad nodes have a `variable`, and tensors are compared
+# with `is`.
+
+# %%
+def strays(optimizer, loss):
+    """Your lines go here."""
+
+
+# %%
+def check_strays(strays):
+    a, b, c = [mg.tensor([1.0, 2.0], requires_grad=True) for _ in range(3)]
+    optimizer = mg.optim.SGD([{"params": [a, b]}, {"params": [c]}], lr=0.1)
+    names = {id(a): "a", id(b): "b", id(c): "c"}
+    copied = copy.deepcopy(a)
+    for text, loss, wanted in (("a * b.detach() + c", a * b.detach() + c, [b]),
+                               ("a * b * c", a * b * c, []),
+                               ("a copy of a, times b", copied * b, [a, c]),
+                               ("a.double()", a.double(), [b, c])):
+        found = strays(optimizer, loss.sum())
+        told = [names.get(id(tensor), "another tensor") for tensor in found]
+        right = [names[id(tensor)] for tensor in wanted]
+        assert told == right, f"{text}: {told} instead of {right}"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def strays_solution(optimizer, loss):
+    reached, seen, to_do = [], set(), [loss.grad_fn]
+    while to_do:
+        node = to_do.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            to_do += [following for following, _ in node.next_functions]
+            if node.name() == "AccumulateGrad":
+                reached.append(node.variable)
+    held = [tensor for group in optimizer.param_groups for tensor in group["params"]]
+    return [tensor for tensor in held if not any(tensor is other for other in reached)]
+
+
+check_strays(strays_solution)
+
+# %% [markdown]
+# ## What to remember
+#
+# * A **leaf** is a tensor without a `grad_fn`. Those that require a gradient get a `.grad`; results do not, unless
+#   `retain_grad()` was called.
+# * At the end of every path stands an **AccumulateGrad**, one per leaf, found through a weak reference.
+# * The first gradient is **stolen**, or copied if somebody else sees it. Later ones are **added in place**. Under
+#   `create_graph=True` all is out of place.
+# * `.grad` is a sum over backwards. `zero_grad()` begins a new one. This is also how a large batch is computed in parts.
+# * A parameter is a tensor, not a name. Whatever gives the name to another tensor (`w = w - ...`, `w = w.to(...)`) leaves the
+#   optimizer with the old one.
+#
+# **Next:** [the second backward](04_retain_graph.py), and what the first one has thrown away.

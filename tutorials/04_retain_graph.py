@@ -1,0 +1,637 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Backward a second time: retain_graph
+#
+# **The question.** Why may `backward` be called only once? What has the first call thrown away, when exactly, and when should it
+# not?
+#
+# You need: [tutorial 1](01_derivative_to_graph.py), and of [tutorial 2](02_the_engine.py) that nodes run one after the other. You
+# get: what a graph keeps in memory, measured; the four ways to one of PyTorch's best known errors; and for each what to do instead
+# of `retain_graph=True`.
+
+# %%
+import weakref
+
+import minigrad as mg
+
+w = mg.tensor([1.0, 2.0], requires_grad=True)
+loss = (w.exp() * w).sum()
+loss.backward()
+with mg.testing.expect_error(RuntimeError, code="MG-E101"):
+    loss.backward()
+
+# %% [markdown]
+# The message says what happened: a node *has let go of what it saved*. So first, what does a node save?
+#
+# ## What a graph keeps
+#
+# A node has a formula, and the formula needs values of the forward pass. The derivative of $e^w$ is $e^w$, so the node of `exp`
+# keeps its result. That of a product keeps both factors. That of a sum needs only a shape. ([Tutorial 7](07_saved_tensors.py) goes
+# through all of them.)
+
+# %%
+loss = (w.exp() * w).sum()
+mg.viz.draw(loss)
+
+# %%
+mg.debug.saved(loss)
+
+# %% [markdown]
+# Three tensors are saved, but only two pieces of memory: what `exp` has computed is needed twice, and is there once. Nothing is
+# copied. To save a tensor is to hold a reference to it, and that is enough to keep it alive: our program has no name for $e^w$.
+#
+# In a network these are the *activations* of all layers, and they are often the largest thing in memory.
+#
+# ## When it is let go
+#
+# Here is what happens to them in a backward:
+
+# %%
+def releases(r):
+    for event in r.events:
+        if event.kind in ("dequeue", "release", "end"):
+            what = event.what if event.kind == "release" else ""
+            row = f"{event.step:3}  {event.kind:<8} {event.node} {event.op:<15} {what}"
+            print(row.rstrip())
+
+
+with mg.debug.record() as r:
+    loss.backward()
+releases(r)
+
+# %% [markdown]
+# Not at the end: **right after each node has run**, and before the next one does. A node runs once in a task, so nobody will ask
+# it again. Nobody in *this* task, that is.
+
+# %%
+mg.debug.saved(loss)
+
+# %% [markdown]
+# The values are gone, really: a weak reference to a saved tensor, which does not keep it alive, now leads nowhere.
+
+# %%
+constant = mg.tensor([10.0, 20.0])
+there = weakref.ref(constant)
+loss = (w * constant).sum()
+del constant
+print("before:", there() is not None)
+loss.backward()
+print("after: ", there() is not None)
+
+# %% [markdown]
+# But the graph is still there. Nodes and edges live as long as somebody holds the result. It is only that the nodes cannot compute
+# any more. So "the graph is freed", as one often reads, is not quite it. **The values go, the graph stays.**
+
+# %%
+product = loss.grad_fn.next_functions[0][0]
+print(product.name(), product.next_functions[0][0].name())
+
+# %% [markdown]
+# ## Measured
+#
+# Eight layers, each with a result of one megabyte. We look, before each node runs, at how much the graph still keeps. (A *prehook*
+# is called just before its node: [tutorial 12](12_hooks.py).)
+
+# %%
+def chain():
+    x = mg.ones(250_000, requires_grad=True)
+    for _ in range(8):
+        x = x.tanh()
+    return x.sum()
+
+
+def megabytes(loss):
+    return mg.debug.saved(loss).nbytes // 1_000_000
+
+
+def kept_while_running(retain_graph):
+    loss, seen = chain(), []
+    node = loss.grad_fn
+    while node.next_functions:
+        node.register_prehook(lambda grads: seen.append(megabytes(loss)))
+        node = node.next_functions[0][0]
+    loss.backward(retain_graph=retain_graph)
+    return [*seen, megabytes(loss)]
+
+
+print("megabytes, without:  ", *kept_while_running(retain_graph=False))
+print("with retain_graph:   ", *kept_while_running(retain_graph=True))
+
+# %% [markdown]
+# Without `retain_graph` the memory goes back while the backward advances, and what the backward needs itself can be taken from it.
+# With it all stays until the loss itself is gone: as a rule when the variable is assigned again, in the next iteration, *after*
+# the next forward has been computed. Then there are two of them for a while.
+#
+# ## Step by step, with and without
+#
+# The same graph twice. `retain_graph=True` changes one thing: the steps called `release` are missing.
+
+# %%
+def recorded(retain_graph):
+    w = mg.tensor([1.0, 2.0], requires_grad=True)
+    with mg.debug():        # have each operation note its line
+        loss = (w.exp() * w).sum()
+    with mg.debug.record(w=w, loss=loss) as r:
+        loss.backward(retain_graph=retain_graph)
+    return r
+
+
+freed, kept = recorded(retain_graph=False), recorded(retain_graph=True)
+mg.viz.step(freed)
+
+# %%
+mg.viz.diff(freed, kept, labels=("without", "with retain_graph"))
+
+# %%
+kinds = {event.kind for event in kept.events}
+print(len(freed.events), "steps and", len(kept.events))
+print("only without:", [f"{e.kind} {e.op}" for e in freed.events if e.kind not in kinds])
+
+# %% [markdown]
+# ## Not every graph minds
+#
+# **Predict.** Which of these can be walked over twice? `(w + 1).sum()`, `(w * 2).sum()`, `w.exp().sum()`, `w.relu().sum()`,
+# `w.reshape(1, 2).sum()`, `(w - w).mean()`.
+#
+# <details><summary>Answer</summary>
+#
+# The first and the last two. Their formulas need no tensor: a node that has saved nothing has nothing to lose. `relu` keeps its
+# result, since its derivative depends on the sign. `w * 2` keeps the 2. That would cost nothing to keep; it is let go all the
+# same, as in PyTorch.
+#
+# </details>
+
+# %%
+def survives(loss):
+    loss.backward()
+    try:
+        loss.backward()
+    except RuntimeError:
+        return False
+    return True
+
+
+for text in ("(w + 1).sum()", "(w * 2).sum()", "w.exp().sum()", "w.relu().sum()",
+             "w.reshape(1, 2).sum()", "(w - w).mean()"):
+    print(f"{text:<22} {'twice' if survives(eval(text)) else 'once'}")
+
+# %% [markdown]
+# That explains a puzzle. A program with a second backward in it can run for months, and fail on the day on which somebody puts a
+# product into it.
+#
+# ## Four ways to the error
+#
+# **One: the same loss twice.** The first cell of this page. Nearly always the second call was not meant: there is one in a
+# function and one after it.
+#
+# **Two: a state that is carried over iterations.** The loss is new each time. But it hangs from a state of the iteration before,
+# and so the new graph leads into the old one, whose values are gone.
+
+# %%
+inputs = mg.tensor([[0.5, -0.3], [0.1, 0.9], [-0.7, 0.2], [0.4, 0.4]])
+
+
+def step(w, state, x):
+    return (w * state + x).tanh()
+
+
+state = mg.zeros(2)
+with mg.testing.expect_error(RuntimeError, code="MG-E101"):
+    for i, x in enumerate(inputs):
+        print("iteration", i)
+        state = step(w, state, x)
+        state.sum().backward()
+
+# %% [markdown]
+# It comes in many forms: the hidden state of a recurrent network, a running mean of the loss, or something that is computed from a
+# parameter once, *before* the loop.
+#
+# **Three: two losses share a part.**
+
+# %%
+hidden = w.exp()
+first, second = (hidden * 3).sum(), (hidden * hidden).sum()
+first.backward()
+with mg.testing.expect_error(RuntimeError, code="MG-E101"):
+    second.backward()
+
+# %% [markdown]
+# **Four: somebody looks.** Nobody calls backward; saved values are read after they were let go.
+
+# %%
+hidden = w.exp()
+hidden.sum().backward()
+with mg.testing.expect_error(RuntimeError, code="MG-E101"):
+    print(hidden.grad_fn._saved_result)
+
+# %% [markdown]
+# The message names the node that had nothing left. Ask *where in the program the operation of that node was called*: before the
+# loop, in an earlier iteration, before both losses?
+#
+# ## retain_graph is half a measure
+#
+# With `retain_graph=True` each of the four goes away. For the second it is the advice that one finds everywhere. So let us count
+# what it does there:
+
+# %%
+def train(policy):
+    w = mg.tensor([1.0, 2.0], requires_grad=True)
+    state, nodes, total = mg.zeros(2), [], 0.0
+    for x in inputs:
+        if policy == "detach":
+            state = state.detach()
+        state = step(w, state, x)
+        total = total + state.sum()
+        if policy != "one backward":
+            with mg.debug.record() as r:
+                state.sum().backward(retain_graph=policy == "retain_graph")
+            nodes.append(len(r.order))
+    if policy == "one backward":
+        with mg.debug.record() as r:
+            total.backward()
+        nodes.append(len(r.order))
+    return nodes, w.grad.tolist()
+
+
+for policy in ("retain_graph", "one backward", "detach"):
+    nodes, gradient = train(policy)
+    terms = "+".join(map(str, nodes))
+    numbers = ", ".join([f"{number:.4f}" for number in gradient])
+    print(f"{policy:<13} nodes run: {terms:<10} = {sum(nodes)}   gradient: {numbers}")
+
+# %% [markdown]
+# With `retain_graph` each backward goes back to the very first iteration. The thousandth would go back over a thousand. The memory
+# grows in the same way. The gradient is right. But the second line gives the same: add the losses, and call backward once, when
+# the sequence ends. Every node runs once.
+#
+# The third line says to each iteration that the past is a constant. `detach` gives the same numbers without the history, so the
+# graph ends there ([tutorial 6](06_grad_modes.py)): this is **truncated backpropagation through time**. The cost is the same in
+# each iteration. Its gradient is another one: the influence of $w$ through earlier states is left out. That is a decision about
+# what to learn. Usually it is the one that was meant.
+#
+# And with an optimizer in the loop, `retain_graph` leads to the next error. The old nodes have saved $w$, which has changed since:
+
+# %%
+v = mg.tensor([1.0, 2.0], requires_grad=True)
+optimizer = mg.optim.SGD([v], lr=0.1)
+state = mg.zeros(2)
+with mg.testing.expect_error(RuntimeError, code="MG-E102"):
+    for x in inputs:
+        state = step(v, state, x)
+        state.sum().backward(retain_graph=True)
+        optimizer.step()
+
+# %% [markdown]
+# That error is a favour ([tutorial 9](09_version_counters.py)). The gradient of the loss at the old $w$, computed with values of
+# the new one, would be of no function at all.
+#
+# ## Losses that share a part: add them
+#
+# Gradients add, so the gradient of a sum of losses is the sum of their gradients. One backward on the sum walks over the shared
+# part once:
+
+# %%
+def two_losses(together):
+    w = mg.tensor([1.0, 2.0], requires_grad=True)
+    hidden = w.sin().exp().tanh()
+    first, second = (hidden * 3).sum(), (hidden * hidden).sum()
+    with mg.debug.record() as r:
+        if together:
+            (first + second).backward()
+        else:
+            first.backward(retain_graph=True)
+            second.backward()
+    return len(r.order), w.grad
+
+
+print("one after the other:", *two_losses(together=False))
+print("added:              ", *two_losses(together=True))
+
+# %% [markdown]
+# ## Where it is right
+#
+# If you need gradients of several results **apart**, there have to be several backwards over one forward. Then the graph is kept
+# in all but the last. The rows of a Jacobian are of this kind, and so is a comparison of what two losses want:
+
+# %%
+hidden = w.exp()
+first, second = (hidden * 3).sum(), (hidden * hidden).sum()
+(of_first,) = mg.autograd.grad(first, w, retain_graph=True)
+(of_second,) = mg.autograd.grad(second, w)
+print(of_first, of_second)
+print(mg.debug.saved(second))
+
+# %% [markdown]
+# The last one lets go, and so nothing is left behind.
+#
+# `create_graph=True` keeps the graph too, unless you say otherwise: the gradient will be differentiated, and that goes over the
+# same nodes ([tutorial 5](05_double_backward.py)).
+#
+# ## In two halves
+#
+# A node lets go when it has *run*. `autograd.grad` runs only what lies between the results and the inputs that it is asked for. So
+# it leaves the rest as it was, and one can go on from there:
+
+# %%
+w.grad = None
+hidden = w.exp()
+loss = (hidden * hidden).sum()
+(at_hidden,) = mg.autograd.grad(loss, hidden)   # the upper half has let go
+print(mg.debug.saved(hidden))
+hidden.backward(at_hidden)                      # and now the lower one
+print(w.grad)
+
+# %% [markdown]
+# No node has run twice, so there was nothing to retain. This is how to look at a gradient on the way, or to change it; and how a
+# model is split between two machines.
+#
+# ## A step of a GAN
+#
+# Two networks, two losses, one shared part: this is where many meet the error. The generator makes something from noise. The
+# discriminator scores it. The discriminator's loss wants the score low, that of the generator wants it high.
+
+# %%
+softplus = mg.nn.functional.softplus
+noise, real = mg.tensor([0.5, -1.0]), mg.tensor([2.0, 1.0])
+
+
+def networks():
+    g = mg.tensor([0.3, 0.7], requires_grad=True)
+    d = mg.tensor([0.2, -0.4], requires_grad=True)
+    return g, d
+
+
+def loss_of_discriminator(d, fake):
+    return softplus(-(d * real).sum()) + softplus((d * fake).sum())
+
+
+def loss_of_generator(d, fake):
+    return softplus(-(d * fake).sum())
+
+
+g, d = networks()
+fake = (g * noise).tanh()
+loss_of_discriminator(d, fake).backward()
+with mg.testing.expect_error(RuntimeError, code="MG-E101"):
+    loss_of_generator(d, fake).backward()
+print("the generator's gradient:", g.grad)
+
+# %% [markdown]
+# The error is only the symptom. Look at the last line: the first backward went on through `fake` into the generator, where nothing
+# was wanted of it. It even has the wrong sign there, since it pulls the score down. `retain_graph=True` would silence the error
+# and leave that. What was meant is that the discriminator takes `fake` as it is:
+
+# %%
+g, d = networks()
+improve_g, improve_d = mg.optim.SGD([g], lr=0.1), mg.optim.SGD([d], lr=0.1)
+fake = (g * noise).tanh()
+
+with mg.debug.record() as of_d:
+    loss_of_discriminator(d, fake.detach()).backward()
+print("after the discriminator's backward:", d.grad, g.grad)
+improve_d.step()
+
+with mg.debug.record() as of_g:
+    loss_of_generator(d, fake).backward()
+improve_g.step()
+improve_d.zero_grad()       # the generator's backward has added to d.grad
+improve_g.zero_grad()
+for whose, r in (("discriminator", of_d), ("generator", of_g)):
+    into_g = "TanhBackward0" in r.nodes.values()
+    print(f"the {whose}'s: {len(r.order)} nodes, into the generator: {into_g}")
+
+# %% [markdown]
+# `fake` was computed once. `detach` does not copy it; it is the same memory, without the history. The generator's loss is computed
+# *after* the discriminator's step, since it has to see the new `d`. Computed before, it would have saved the old one, and end in
+# MG-E102 as above.
+#
+# ## The source
+#
+# A node lets go in `release`. `HOLDS_TENSOR` says that it has saved a tensor, `saves_operand` that it has saved something that
+# could have been one, such as the 2 of `w * 2`.
+
+# %%
+mg.utils.source.source_of("_core/opnode.py", "OpNode.release")
+
+# %% [markdown]
+# Who calls it is the engine: `if not keep: node.release()`, in the loop that [tutorial 2](02_the_engine.py) shows.
+# `keep` is all that `retain_graph` does.
+#
+# When the node is called once more, or asked for a value, `freed` is set:
+
+# %%
+mg.utils.source.source_of("_core/saved.py", "spent")
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# The rules are the same, for each operation of this page:
+#
+# ```python
+# >>> import torch
+# >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+# >>> loss = (w.exp() * w).sum()
+# >>> product = loss.grad_fn.next_functions[0][0]
+# >>> product._saved_self
+# tensor([2.7183, 7.3891], grad_fn=<ExpBackward0>)
+# >>> loss.backward(retain_graph=True)
+# >>> loss.backward()
+# >>> w.grad
+# tensor([10.8731, 44.3343])
+# >>> product._saved_self
+# Traceback (most recent call last):
+#     ...
+# RuntimeError: Trying to backward through the graph a second time (or directly access saved tensors after they have ...
+# >>> [node.name() for node, _ in product.next_functions]
+# ['ExpBackward0', 'torch::autograd::AccumulateGrad']
+# >>> loss = (w + 1).sum()
+# >>> loss.backward()
+# >>> loss.backward()
+#
+# ```
+#
+# | | minigrad | PyTorch |
+# |---|---|---|
+# | what a node has saved | `minigrad/_core/saved.py`, `SavedTensor` | [`saved_variable.h`][saved_variable.h] |
+# | letting go | `minigrad/_core/opnode.py`, `OpNode.release` | `release_variables`, in generated code |
+# | who calls it | `minigrad/_core/task.py`, `GraphTask.run` | [`engine.cpp`][engine.cpp], `evaluate_function` |
+# | the error | `minigrad/_core/saved.py`, `spent` | [`saved_variable.cpp`][saved_variable.cpp], `unpack` |
+# | `retain_graph` | `minigrad/autograd/__init__.py`, `backward` | [`torch/autograd/__init__.py`][autograd], `backward` |
+#
+# [saved_variable.h]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/saved_variable.h
+# [saved_variable.cpp]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/saved_variable.cpp
+# [engine.cpp]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/engine.cpp
+# [autograd]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/autograd/__init__.py
+#
+# PyTorch's message does not name the node.
+#
+# ## What goes wrong
+#
+# **The second backward fails, and is not undone.** It begins like any other, and fails at the first node that has nothing left.
+# Leaves that had their turn before have a second gradient by then:
+
+# %%
+w.grad = None
+b = mg.tensor([1.0, 1.0], requires_grad=True)
+loss = (w * w).sum() + b.sum()
+loss.backward()
+with mg.testing.expect_error(RuntimeError, code="MG-E101"):
+    loss.backward()
+print("w:", w.grad, "  b:", b.grad)
+
+# %% [markdown]
+# `b` has its gradient twice, `w` once. Whoever catches this error has to clear all gradients.
+#
+# **A graph that nobody wanted to keep.** There is no error. With `retain_graph=True` in every iteration, whatever holds a loss
+# holds the activations of that iteration. Collect the losses for a plot, and all of them stay:
+
+# %%
+def epoch(retain_graph):
+    losses = []
+    for _ in range(5):
+        loss = chain()
+        loss.backward(retain_graph=retain_graph)
+        losses.append(loss)         # loss.item() is what a plot needs
+    return sum(megabytes(loss) for loss in losses)
+
+
+print("megabytes, without: ", epoch(retain_graph=False))
+print("with retain_graph:  ", epoch(retain_graph=True))
+
+# %% [markdown]
+# `mg.debug.holders(loss)` names who holds a graph. More on this: {doc}`/errors/memory-grows`. More on the error:
+# {doc}`/errors/backward-a-second-time`.
+#
+# ## Exercises
+#
+# Each has a check that runs: fill in what is missing, then call the check with it, as in `check_works(predicted)`. Solutions are
+# folded away below.
+#
+# **1. Predict.** Which of these work, and which end in the error of this page?
+
+# %%
+PROGRAMS = ["h = w.exp(); (h * 2).sum().backward(); (h * 3).sum().backward()",
+            "h = w + 1;   (h * 2).sum().backward(); (h * 3).sum().backward()",
+            "h = w.exp(); y = (h * h).sum(); y.backward(); h.sum().backward()",
+            "h = w.exp(); y = (h * h).sum(); grad(y, h);   h.sum().backward()",
+            "y = (w * w).sum(); grad(y, w, create_graph=True); y.backward()"]
+predicted = [None, None, None, None, None]      # True where it works, False where not
+
+
+# %%
+def check_works(predicted):
+    assert len(predicted) == len(PROGRAMS), "five answers, one for each program"
+    for text, told in zip(PROGRAMS, predicted):
+        leaf = mg.tensor([1.0, 2.0], requires_grad=True)
+        works, why = True, "no node is asked for what it has let go"
+        try:
+            exec(text, {"w": leaf, "grad": mg.autograd.grad})
+        except RuntimeError as error:
+            works, why = False, str(error).splitlines()[0]
+        assert told is works, f"{text}\nnot {told}: {why}"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+check_works([False,     # both go through the node of exp, which has saved its result
+             True,      # both go through that of w + 1, which has saved nothing
+             False,     # the first has gone on to w, through exp
+             True,      # the first has stopped at h: exp has not run yet
+             True])     # create_graph keeps the graph
+
+# %% [markdown]
+# **2. Row by row.** Write `rows(y, x)`: the Jacobian of a vector `y`, as a list of gradients, one per element. Afterwards the
+# graph must not keep anything.
+
+# %%
+def rows(y, x):
+    """Your lines go here."""
+
+
+# %%
+def check_rows(rows):
+    x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x.exp() * x[0]
+    found = mg.stack(rows(y, x))
+    wanted = mg.autograd.functional.jacobian(lambda x: x.exp() * x[0], x)
+    assert mg.allclose(found, wanted), f"{found} instead of {wanted}"
+    assert not mg.debug.saved(y), "the graph still keeps something"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def rows_solution(y, x):
+    last = len(y) - 1
+    return [mg.autograd.grad(y[i], x, retain_graph=i < last)[0] for i in range(len(y))]
+
+
+check_rows(rows_solution)
+
+# %% [markdown]
+# **3. Truncate every k steps.** Write `truncated(w, inputs, k)`. It goes through the inputs with `step`, from a state of zeros,
+# with the loss `state.sum()` at each. After every `k` inputs it calls backward once, for the losses since the last time, and cuts
+# the past off. (Their number is a multiple of `k`.) The gradients gather in `w.grad`.
+
+# %%
+def truncated(w, inputs, k):
+    """Your lines go here."""
+
+
+# %%
+def check_truncated(truncated):
+    def run(k):
+        w = mg.tensor([1.0, 2.0], requires_grad=True)
+        with mg.debug.record() as r:
+            truncated(w, inputs, k)
+        assert w.grad is not None, "no gradient"
+        backwards = [event for event in r.events if event.kind == "begin"]
+        assert len(backwards) == 4 // k, f"{len(backwards)} backwards for k = {k}"
+        return w.grad
+
+    for k, policy in ((1, "detach"), (4, "one backward")):
+        right = mg.tensor(train(policy)[1])
+        assert mg.allclose(run(k), right), f"another gradient, for k = {k}"
+    by_hand = mg.tensor([1.0, 2.0], requires_grad=True)
+    state = mg.zeros(2)
+    for x, y in ((inputs[0], inputs[1]), (inputs[2], inputs[3])):
+        middle = step(by_hand, state.detach(), x)
+        state = step(by_hand, middle, y)
+        (middle.sum() + state.sum()).backward()
+    assert mg.allclose(run(2), by_hand.grad), "another gradient, for k = 2"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def truncated_solution(w, inputs, k):
+    state, losses = mg.zeros(2), []
+    for i, x in enumerate(inputs, 1):
+        state = step(w, state, x)
+        losses.append(state.sum())
+        if i % k == 0:
+            sum(losses).backward()
+            state, losses = state.detach(), []
+
+
+check_truncated(truncated_solution)
+
+# %% [markdown]
+# ## What to remember
+#
+# * A node keeps the tensors that its formula needs, and lets go of them **right after it has run**. The graph itself stays.
+# * A second backward fails at the first node that has saved something. One that has saved nothing does not mind.
+# * Four causes: the same loss twice, a state carried over, a shared part, a look at what is gone.
+# * Four cures: one call; `detach`, or one backward at the end; add the losses; look before.
+# * `retain_graph=True` is for gradients of one forward that are needed *apart*: in all calls but the last.
+#
+# **Next:** [the backward of a backward](05_double_backward.py), for which a graph is kept on purpose.

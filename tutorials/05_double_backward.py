@@ -1,0 +1,781 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # create_graph and double backward
+#
+# **The question.** A gradient is computed by a program too: by the backward. Can that program be differentiated? What has to be
+# kept for it, and what does it cost?
+#
+# You need: [tutorial 1](01_derivative_to_graph.py), of [tutorial 2](02_the_engine.py) that nodes run one after the other, and of
+# [tutorial 4](04_retain_graph.py) what `retain_graph` keeps. You get: second derivatives, products with a Hessian, Newton's
+# method, a penalty on a gradient; and the places where a second derivative is an error, or zero, or wrong without a word.
+#
+# Our example is one whose derivatives everybody knows:
+#
+# $$ y = x^3, \qquad y' = 3x^2, \qquad y'' = 6x, \qquad y''' = 6 \qquad\text{at } x = 5\colon\quad 125,\ 75,\ 30,\ 6. $$
+
+# %%
+import gc
+import itertools
+import math
+import textwrap
+import warnings
+import weakref
+
+import minigrad as mg
+
+x = mg.tensor(5.0, requires_grad=True)
+y = x * x * x
+(g,) = mg.autograd.grad(y, x, create_graph=True)
+(h,) = mg.autograd.grad(g, x, create_graph=True)
+(third,) = mg.autograd.grad(h, x)
+print(*[v.item() for v in (y, g, h, third)])
+
+# %% [markdown]
+# `autograd.grad(y, x)` runs a backward and returns the gradient; it leaves `x.grad` alone. With `create_graph=True` the
+# gradient is a result like any other: it has a graph of its own, and `grad` can be applied to it. This is how it looks:
+
+# %%
+(g,) = mg.autograd.grad(x * x * x, x, create_graph=True)
+mg.viz.draw(g)
+
+# %% [markdown]
+# It is a sum of three products, one for each place where $x$ stands in $x \cdot x \cdot x$. (The two `MulBackward0` in which
+# `x` is not named are products with the 1 that a backward begins with.)
+#
+# ## A tape that is walked again
+#
+# The tape of [tutorial 1](01_derivative_to_graph.py) could not do this. It held *slopes*, which were numbers; the walk
+# multiplied numbers, and numbers leave no trace. Two changes are enough. What an operation notes down is no longer a slope,
+# but a **formula** that takes the gradient of the result and gives the gradient of an input. And the formula computes with
+# the same objects that the program computes with:
+
+# %%
+numbers = itertools.count()
+
+
+class Var:
+    """A number that leaves a trace: of each input, the formula of its gradient."""
+
+    def __init__(self, value, *inputs):
+        self.value, self.inputs, self.number = value, inputs, next(numbers)
+
+    def __add__(self, other):
+        value = self.value + other.value
+        return Var(value, (self, lambda g: g), (other, lambda g: g))
+
+    def __mul__(self, other):
+        value = self.value * other.value
+        return Var(value, (self, lambda g: g * other), (other, lambda g: g * self))
+
+    def sin(self):
+        return Var(math.sin(self.value), (self, lambda g: g * self.cos()))
+
+    def cos(self):
+        return Var(math.cos(self.value), (self, lambda g: g * self.sin() * Var(-1.0)))
+
+
+# %% [markdown]
+# The walk is that of tutorial 1. It returns what has arrived at `x`:
+
+# %%
+def grad(y, x):
+    """The derivative of y, which is a Var."""
+    arrived = {y: Var(1.0)}
+    while arrived:
+        result = max(arrived, key=lambda v: v.number)       # the latest first
+        g = arrived.pop(result)
+        if result is x:
+            return g
+        for v, formula in result.inputs:
+            new = formula(g)
+            arrived[v] = arrived[v] + new if v in arrived else new
+    return Var(0.0)
+
+
+# %% [markdown]
+# Look at `g * other`: both are `Var`, so this line *is recorded*. So is the `+` where contributions meet. While the walk goes
+# over one graph it builds another, and what it returns is the end of that one.
+
+# %%
+a = Var(5.0)
+derivatives = [a * a * a]
+for _ in range(4):
+    derivatives.append(grad(derivatives[-1], a))
+print([v.value for v in derivatives])
+
+b = Var(1.0)
+derivatives = [b.sin()]
+for _ in range(3):
+    derivatives.append(grad(derivatives[-1], b))
+print([round(v.value, 4) for v in derivatives])
+
+# %% [markdown]
+# Nothing in `grad` is about second derivatives. It computes a first derivative, of a program that may itself contain one. The
+# price is also in sight: the walk records always, whether anybody wants to walk again or not. So there has to be a switch.
+#
+# ## The same in the engine
+#
+# Formulas of minigrad are written on tensors. `cos` here is the `mg.cos` that you would call, and `*` the product of two
+# tensors:
+
+# %%
+mg.utils.source.source_of("ops/functions.py", "Sin")
+
+# %% [markdown]
+# Whether they are recorded is a matter of grad mode, the flag that `no_grad()` switches off ([tutorial 6](06_grad_modes.py)). A
+# backward sets it to what `create_graph` says, whatever it was before, and puts it back in the end. So there is one backward
+# and not two. A hook ([tutorial 12](12_hooks.py)), which is called from the middle of it, can look at the flag:
+
+# %%
+def report(gradient):
+    print("grad mode:", mg.is_grad_enabled(), "  a history:", gradient.requires_grad)
+
+
+y = x * x
+handle = x.register_hook(report)
+mg.autograd.grad(y, x, retain_graph=True)
+with mg.no_grad():
+    mg.autograd.grad(y, x, create_graph=True)
+handle.remove()
+
+# %% [markdown]
+# The second call stands under `no_grad()`, and it does not matter.
+#
+# ## Step by step
+#
+# Here is the backward of $x \cdot x \cdot x$ with `create_graph=True`. Besides the steps that you know there are new ones,
+# `made`: an op that runs *inside* of a node leaves a node behind. Watch the two sums at the end: they are `AddBackward0` nodes.
+
+# %%
+with mg.debug():        # have each operation note its line
+    y = x * x * x
+with mg.debug.record() as r:
+    (g,) = mg.autograd.grad(y, x, create_graph=True)
+mg.viz.step(r)
+
+# %%
+for event in r.events:
+    if event.kind in ("made", "compute", "receive", "result"):
+        told = f"{event.what}; {event.why}".rstrip("; ")
+        print(f"{event.step:2} {event.kind:<8} {event.node} {event.op:<14}  {told}")
+
+# %% [markdown]
+# The same without `create_graph`, side by side. Three things differ: nothing is made, saved tensors are released at once, and
+# where gradients meet they are added in place, into memory that nobody else can see. Under `create_graph` they must not be: the
+# sum is a result with two inputs, and somebody may need both.
+
+# %%
+with mg.debug():
+    y = x * x * x
+with mg.debug.record() as plain:
+    mg.autograd.grad(y, x)
+mg.viz.diff(plain, r, labels=("without create_graph", "with create_graph"))
+
+# %%
+for name, record in (("without", plain), ("with", r)):
+    kinds = [event.kind for event in record.events]
+    added = [event.data["how"] for event in record.events
+             if event.kind == "receive" and event.op == "AccumulateGrad"]
+    print(f"{name:<8}made: {kinds.count('made')}   released: {kinds.count('release')}"
+          f"   added: {', '.join(added)}")
+
+# %% [markdown]
+# ## The graph of a gradient
+#
+# From here on, `grad` is minigrad's. To see how the two graphs hang together, take an exponential function. Its node saves its
+# *result*:
+
+# %%
+grad = mg.autograd.grad
+y = x.exp()
+(g,) = grad(y, x, create_graph=True)
+mg.viz.draw(y, g)
+
+# %% [markdown]
+# The gradient is $1 \cdot e^x$. Its graph has one node of its own, and then goes on *into the graph of the function*: the
+# formula took the saved result, and that is `y`, with its history. It is the very same node:
+
+# %%
+print(g.grad_fn.next_functions[1][0] is y.grad_fn)
+
+# %% [markdown]
+# That is why a formula gets what was saved *with its history*. It reads $x$, or $e^x$, and what it makes of them leads back to
+# $x$.
+#
+# **Predict.** $y = 2x$. What does `grad(y, x, create_graph=True)` give, and what is its `grad_fn`?
+#
+# <details><summary>Answer</summary>
+#
+# The number 2, without a `grad_fn`. The formula is $g \cdot 2$. It reads no $x$, and $g$, which is the 1 that the walk begins
+# with, is a constant. Nothing that requires a gradient went in, so nothing was recorded, grad mode or not.
+#
+# </details>
+
+# %%
+(g,) = grad(2 * x, x, create_graph=True)
+print(g.item(), g.grad_fn, g.requires_grad)
+
+# %% [markdown]
+# ## What is kept alive
+#
+# `retain_graph`, if it is not given, is what `create_graph` is. The reason is in the picture: the graph of the gradient needs
+# the graph of the function, saved tensors and all. Freed at once, it could not be walked:
+
+# %%
+y = x.exp()
+(g,) = grad(y, x, create_graph=True, retain_graph=False)
+with mg.testing.expect_error(RuntimeError, code="MG-E101"):
+    grad(g, x)
+
+# %% [markdown]
+# (Not every pair of graphs is like that. The gradient of `x ** 3` saves all that it needs itself, and could be walked. The
+# default does not look so closely.)
+#
+# So with `create_graph=True` nothing is freed, and more is added. For a thousand numbers of four bytes:
+
+# %%
+v, seed = mg.ones(1000, requires_grad=True), mg.ones(1000)
+y = (v * v).tanh()
+print(f"the function has saved       {mg.debug.saved(y).nbytes:6,} bytes")
+(g,) = grad(y, v, seed, create_graph=True)
+print(f"with its gradient            {mg.debug.saved(g).nbytes:6,} bytes")
+(hv,) = grad(g, v, seed)
+print(f"after the second backward    {mg.debug.saved(g).nbytes:6,} bytes")
+
+# %% [markdown]
+# The last call was an ordinary one. It has freed all that it walked over, and here that was both graphs. For another walk, from
+# `y` or from `g`, it would have needed `retain_graph=True`.
+#
+# ### The cycle of `backward(create_graph=True)`
+#
+# `backward` puts the gradient into `.grad`. With `create_graph=True` the gradient has a graph; the graph ends at the leaf; and
+# the leaf holds its gradient. That is a circle, and minigrad warns of it once, as PyTorch does:
+
+# %%
+p = mg.tensor(5.0, requires_grad=True)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    (p * p * p).backward(create_graph=True)
+for warning in caught:
+    print(textwrap.fill(str(warning.message), 88))
+mg.viz.draw(p.grad)
+
+# %% [markdown]
+# The picture ends at `p`, and `p.grad` is what it begins with. Python frees most objects by counting references, and in a
+# circle no count falls to zero. What is left is the garbage collector, which we switch off to see it:
+
+# %%
+def with_backward():
+    p = mg.tensor(5.0, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (p * p * p).backward(create_graph=True)
+    return weakref.ref(p)
+
+
+def with_grad():
+    p = mg.tensor(5.0, requires_grad=True)
+    grad(p * p * p, p, create_graph=True)
+    return weakref.ref(p)
+
+
+gc.collect()
+gc.disable()
+print("autograd.grad: freed at once:", with_grad()() is None)
+leaf = with_backward()
+print("backward:      freed at once:", leaf() is None, end="")
+gc.collect()
+print("   by the garbage collector:", leaf() is None)
+gc.enable()
+
+# %% [markdown]
+# In PyTorch the circle goes through C++, and Python's garbage collector does not see it: `gc.collect()` brings nothing back (a
+# test of it stands below). So use `autograd.grad` when you create a graph; or set `.grad` to None when you are done.
+#
+# ## Uses
+#
+# ### A product with the Hessian
+#
+# A function of $n$ variables has $n^2$ second derivatives, its **Hessian** $H$. Nobody wants all of them for $n$ = a million.
+# What many methods need is a product $Hv$ with a vector, and that costs one more walk, since
+#
+# $$ H v = \nabla\bigl(\nabla f \cdot v\bigr) \qquad\text{for a constant } v. $$
+
+# %%
+def f(x):
+    return (x ** 3).sum() + x[0] * x[1] * x[2]
+
+
+point = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+v = mg.tensor([1.0, 0.0, -1.0])
+(g,) = grad(f(point), point, create_graph=True)
+(hv,) = grad((g * v).sum(), point)
+print("Hv        ", hv.tolist())
+
+H = mg.autograd.functional.hessian(f, point.detach())
+print("by all of H", (H @ v).tolist())
+print(H)
+
+# %% [markdown]
+# `grad(g, point, grad_outputs=v)` is the same without writing the product out. Mind what the familiar `grad(g.sum(), point)`
+# is: the product with $v = (1, 1, 1)$, the sums of the rows. It is the diagonal of $H$ only where nothing couples the
+# variables.
+#
+# ### Newton's method
+#
+# To find where a derivative is zero, step by $-f'/f''$. For $f(t) = e^t - 2t$ that is at $t = \ln 2$:
+
+# %%
+t = mg.tensor(2.0, dtype=mg.float64, requires_grad=True)
+for step in range(5):
+    (slope,) = grad(t.exp() - 2 * t, t, create_graph=True)
+    (curvature,) = grad(slope, t)
+    with mg.no_grad():
+        t -= slope / curvature
+    error = abs(t.item() - math.log(2))
+    print(f"step {step + 1}   t = {t.item():.8f}   error {error:.0e}")
+
+# %% [markdown]
+# In the end the number of right digits doubles from step to step, which is what the second derivative buys. The update stands
+# under `no_grad()` because it is no part of the function.
+#
+# ### A penalty on a gradient
+#
+# Here the first derivative is part of a *loss*, and the second one is taken with respect to something else. A function $c$ with
+# parameters $w$ is to have slopes of length 1 at given points $x$; so we punish other lengths, and ask how the punishment
+# changes with $w$:
+
+# %%
+double = {"dtype": mg.float64, "requires_grad": True}
+w = mg.tensor([[0.5], [-0.8]], **double)
+points = mg.tensor([[1.0, 2.0], [0.0, 0.5], [-1.0, 1.0]], **double)
+
+
+def penalty(w):
+    (slope,) = grad((points @ w).tanh().sum(), points, create_graph=True)
+    return (((slope ** 2).sum(1).sqrt() - 1) ** 2).mean()
+
+
+(by_grad,) = grad(penalty(w), w)
+h = 1e-3
+nudges = mg.tensor([[[h], [0.0]], [[0.0], [h]]], dtype=mg.float64)
+by_nudging = [((penalty(w + d) - penalty(w - d)) / (2 * h)).item() for d in nudges]
+for name, values in (("grad   ", by_grad.flatten().tolist()), ("nudging", by_nudging)):
+    print(name, [f"{number:.3f}" for number in values])
+
+# %% [markdown]
+# The sum over the points is harmless: no point has a part in the output of another, so row $i$ of `slope` is the slope at point
+# $i$.
+#
+# ## Higher orders
+#
+# Each gradient is again a function with a graph. How large do the graphs become?
+
+# %%
+def count_nodes(tensor):
+    seen, to_do = {tensor.grad_fn}, [tensor.grad_fn]
+    while to_do:
+        for node, _ in to_do.pop().next_functions:
+            if node is not None and node not in seen:
+                seen.add(node)
+                to_do.append(node)
+    return len(seen)
+
+
+def sizes(f, orders):
+    x = mg.tensor(2.0, requires_grad=True)
+    y, found = f(x), []
+    for _ in range(orders + 1):
+        found.append(count_nodes(y))
+        (y,) = grad(y, x, create_graph=True)
+    return found
+
+
+print("sin x        ", sizes(lambda x: x.sin(), 7))
+print("sin(exp x)   ", sizes(lambda x: x.exp().sin(), 7))
+
+# %% [markdown]
+# The derivatives of a sine stay as small as it is: one formula, one factor. In the other case each order is nearly three times
+# as large as the one before. A derivative of a product is two products; the engine adds them up as the chain rule says, and
+# simplifies nothing: factors of 1 stay, terms that are equal are computed each by itself. So a second derivative costs a small
+# multiple of a first one. For a tenth one take another method, such as arithmetic with power series.
+#
+# ## Kinks
+#
+# `relu` is $0$ to the left and $x$ to the right. Its slope is 0 or 1, which is constant nearly everywhere:
+
+# %%
+z = mg.tensor([-1.0, 0.0, 2.0], requires_grad=True)
+(g,) = grad(z.relu().sum(), z, create_graph=True)
+print(g)
+print(grad(g.sum(), z)[0])
+
+# %% [markdown]
+# The second derivative is 0, at the kink as well. That is a convention: there is no second derivative at a kink, and no first
+# one either. (A physicist would put an infinite spike there.) The node is there, and its formula gives zeros:
+
+# %%
+mg.utils.source.source_of("ops/functions.py", "ReluBackward")
+
+# %% [markdown]
+# So a network of `relu` and linear layers is flat between its kinks, and the Hessian with respect to its *inputs* is zero. A
+# gradient penalty still works on it, since the slope depends on the weights. Newton's method in the inputs does not. Where
+# curvature is wanted, take `tanh`, `softplus` or `gelu`.
+#
+# There are two other ways in which a second derivative can be zero, and they do not look like that. In $y = w z$ the slope with
+# respect to $z$ is $w$. It has a graph, and the graph does not lead to $z$:
+
+# %%
+w, z = mg.tensor(3.0, requires_grad=True), mg.tensor(2.0, requires_grad=True)
+(g,) = grad(w * z, z, create_graph=True)
+print(g)
+
+# %%
+with mg.testing.expect_error(RuntimeError, code="MG-E109"):
+    grad(g, z, retain_graph=True)
+
+# %%
+print("but", grad(g, z, materialize_grads=True)[0])
+
+# %% [markdown]
+# And in $y = 2z$ it has no graph at all, as we saw. A program that is to work for every function has to ask for both:
+# `materialize_grads=True` for the one, `g.requires_grad` for the other. (Exercise 2 is about it.)
+#
+# ## A Function of your own
+#
+# A `Function` is an operation whose backward you write ([tutorial 14](14_function.py)). It is run by the same engine in the
+# same mode. So it can be differentiated, if all that it computes with has a history: the gradient that it is given, and what
+# it reads from `ctx.saved_tensors`. A value that `forward` left on `ctx` has none, since nothing is recorded inside of
+# `forward`.
+
+# %%
+class Cube(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x ** 3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors        # the very x, with its history
+        return g * 3 * x * x
+
+
+class WrongCube(Cube):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.slope = 3 * x * x           # a number from nowhere
+        return x ** 3
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.slope
+
+
+def second(f, x):
+    (first,) = grad(f(x), x, create_graph=True)
+    return grad(first, x)[0].item()
+
+
+one = mg.tensor(1.0, requires_grad=True)
+print("right", second(lambda x: Cube.apply(x) ** 2, one))
+print("wrong", second(lambda x: WrongCube.apply(x) ** 2, one))
+
+# %% [markdown]
+# The function is $x^6$, its second derivative at 1 is 30. Of $2 f f'' + 2 f'^2$, with $f$ the cube, the wrong one has lost the
+# first term, and says nothing. `gradgradcheck` finds it:
+
+# %%
+several = mg.tensor([0.5, 1.5], **double)
+print("first derivative, wrong one: ", mg.autograd.gradcheck(WrongCube.apply, several))
+print("second derivative, right one:", mg.autograd.gradgradcheck(Cube.apply, several))
+with mg.testing.expect_error(RuntimeError, code="MG-E260", quiet=True) as caught:
+    mg.autograd.gradgradcheck(WrongCube.apply, several)
+print("second derivative, wrong one:", type(caught.value).__name__)
+
+# %% [markdown]
+# A backward that cannot be differentiated, because it computes with plain numbers or NumPy, should say so. Then the second
+# derivative is an error and not a guess:
+
+# %%
+class Once(Cube):
+    @staticmethod
+    @mg.autograd.function.once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return mg.tensor(g.item() * 3 * x.item() ** 2)
+
+
+with mg.testing.expect_error(RuntimeError, code="MG-E147"):
+    second(lambda x: Once.apply(x) ** 2, one)
+
+# %% [markdown]
+# More about this: {doc}`/errors/function-second-derivative`.
+#
+# ## The source
+#
+# This is the function that runs one backward. Look for `create_graph`; the rest is for errors, and for backwards inside of
+# backwards.
+
+# %%
+mg.utils.source.source_of("_core/engine.py", "run_task")
+
+# %% [markdown]
+# Where gradients meet, the engine adds. In place it does so only if nobody else has the first one, and never under
+# `create_graph`:
+
+# %%
+mg.utils.source.source_of("_core/task.py", "summed")
+
+# %% [markdown]
+# And this is what a leaf does with a gradient while grad mode is on. The new `.grad` is a new tensor, a clone or a sum with a
+# graph of its own. The old one is not touched, since somebody may have computed with it:
+
+# %%
+mg.utils.source.source_of("_core/accumulate.py", "AccumulateGrad.accumulate_with_history")
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# ```python
+# >>> import torch
+# >>> grad = torch.autograd.grad
+# >>> x = torch.tensor(5.0, requires_grad=True)
+# >>> g, = grad(x * x * x, x, create_graph=True)
+# >>> h, = grad(g, x, create_graph=True)
+# >>> g, h, grad(h, x)[0]
+# (tensor(75., grad_fn=<AddBackward0>), tensor(30., grad_fn=<AddBackward0>), tensor(6.))
+# >>> y = x.exp()
+# >>> g, = grad(y, x, create_graph=True)
+# >>> g.grad_fn.next_functions[1][0] is y.grad_fn
+# True
+# >>> grad(2 * x, x, create_graph=True)
+# (tensor(2.),)
+# >>> import gc, warnings, weakref
+# >>> warnings.simplefilter("ignore")
+# >>> def after_backward():
+# ...     p = torch.tensor(5.0, requires_grad=True)
+# ...     (p * p * p).backward(create_graph=True)
+# ...     return weakref.ref(p)
+# ...
+# >>> leaf, _ = after_backward(), gc.collect()
+# >>> leaf() is None                  # the circle is still there
+# False
+# >>> leaf().grad = None
+# >>> leaf() is None
+# True
+#
+# ```
+#
+# | | minigrad | PyTorch |
+# |---|---|---|
+# | `retain_graph` follows `create_graph` | `minigrad/autograd/__init__.py`, `grad` | [`torch/autograd/__init__.py`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/autograd/__init__.py), `grad` |
+# | grad mode of a backward | `minigrad/_core/engine.py`, `run_task` | [`graph_task.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/graph_task.h), `grad_mode` of `GraphTask` |
+# | adding gradients that meet | `minigrad/_core/task.py`, `summed` | [`input_buffer.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/input_buffer.h), `InputBuffer` |
+# | a `.grad` with a history | `minigrad/_core/accumulate.py`, `accumulate_with_history` | [`accumulate_grad.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/accumulate_grad.h), `accumulateGrad`, case 3 |
+# | the node that raises | `minigrad/_core/delayed_error.py` | [`basic_ops.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/basic_ops.h), `DelayedError` |
+#
+# Values are the same in both, graphs nearly so. Some formulas are written differently, so a graph may have some nodes more or
+# less. For instance, the third derivative of `x ** 3` still has a graph in PyTorch, and the fourth is 0; here the third one is
+# a constant, and asking for the fourth is the first error below. And what `once_differentiable` leaves behind is found here on
+# any path; of the last example above PyTorch's `grad` says that the input was not used.
+#
+# ## What goes wrong
+#
+# **`create_graph` was forgotten.** The gradient is a number without a past. This is what the error always looks like, and it
+# does not name the call in which the flag is missing:
+
+# %%
+(g,) = grad(x ** 3, x)
+with mg.testing.expect_error(RuntimeError, code="MG-E110"):
+    grad(g, x)
+
+# %% [markdown]
+# The same error comes where a first derivative is constant, as that of `2 * x` is, with the flag or without.
+#
+# **First and second derivative in one `.grad`.** Every backward adds to `.grad`. What is this number?
+
+# %%
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    (x ** 3).backward(create_graph=True)
+x.grad.backward()
+print(x.grad.item())
+x.grad = None
+
+# %% [markdown]
+# It is 75 + 30, which means nothing. `autograd.grad` returns the two one by one.
+#
+# **The history was cut on the way, and nobody says so.** This penalty is meant to act on `w`. But `detach()`, or `item()`, or a
+# second `mg.tensor(...)`, makes a constant of the slope; the rest of the loss has a graph, so there is no error:
+
+# %%
+w = mg.tensor(2.0, requires_grad=True)
+for cut in (lambda slope: slope, lambda slope: slope.detach()):
+    (slope,) = grad((w * x / 5).tanh(), x, create_graph=True)
+    loss = w * 0.1 + (cut(slope) - 1) ** 2
+    print(f"loss {loss.item():.4f}   gradient {grad(loss, w)[0].item():.4f}")
+
+# %% [markdown]
+# The loss is the same, the gradient is not. If you are in doubt, look at the picture: what is not in `mg.viz.draw(loss)` has no
+# part in the gradient.
+#
+# **Memory grows.** With `create_graph=True` nothing is freed while the gradient lives. A list of such gradients, for a report,
+# keeps every graph: {doc}`/errors/memory-grows`.
+#
+# ## Exercises
+#
+# Each has a check that runs: fill in what is missing, then call the check with it, as in `check_second(predicted)`. Solutions
+# are folded away below.
+#
+# **1. Predict.** What is the second derivative with respect to $x$ at $x = 2$, with $w = 3$ and `create_graph=True`? A number,
+# `"MG-E109"` where the graph does not lead to $x$, or `"MG-E110"` where there is no graph.
+
+# %%
+PROGRAMS = ["(w * x) ** 2", "w * x", "x * x.detach()", "x.relu()", "x.exp() * 0"]
+predicted = [None, None, None, None, None]      # your answers go here
+
+
+# %%
+def check_second(predicted):
+    assert len(predicted) == len(PROGRAMS), "five answers, one for each program"
+    for text, told in zip(PROGRAMS, predicted):
+        x = mg.tensor(2.0, requires_grad=True)
+        names = {"x": x, "w": mg.tensor(3.0, requires_grad=True)}
+        (g,) = grad(eval(text, names), x, create_graph=True)
+        try:
+            right = grad(g, x)[0].item()
+        except RuntimeError as error:
+            right = error.code
+        assert told == right, f"{text}: not {told}. Its first derivative is {g!r}"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+check_second([18.0,         # 9 x^2, twice differentiated
+              "MG-E109",    # the first one is w, and does not lead to x
+              "MG-E110",    # the first one is a constant, the value of x.detach()
+              0.0,          # there is a node, and its formula gives zeros
+              0.0])         # 0 times e^x has a graph that leads to x
+
+# %% [markdown]
+# **2. The n-th derivative.** Write `derivative(f, x, n)`, which gives $f^{(n)}(x)$ for a scalar tensor x, also where it is
+# zero: because the graph ends, or because it does not lead to x.
+
+# %%
+def derivative(f, x, n):
+    """Your lines go here."""
+
+
+# %%
+def check_derivative(derivative):
+    x = mg.tensor(2.0, dtype=mg.float64, requires_grad=True)
+    c = mg.tensor(3.0, dtype=mg.float64, requires_grad=True)
+    for text, n, wanted in (("x.sin()", 3, -math.cos(2)), ("x ** 4", 0, 16),
+                            ("x * x * x", 2, 12), ("x * x * x", 5, 0),
+                            ("c * x", 2, 0), ("x.relu()", 2, 0)):
+        f = eval(f"lambda x: {text}", {"c": c})
+        try:
+            got = derivative(f, x, n)
+        except RuntimeError as error:
+            got = error.code
+        right = isinstance(got, mg.Tensor) and abs(got.item() - wanted) < 1e-12
+        assert right, f"derivative {n} of {text}: {got} instead of {wanted}"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def derivative_solution(f, x, n):
+    y = f(x)
+    for _ in range(n):
+        if not y.requires_grad:
+            return mg.zeros_like(x)
+        (y,) = grad(y, x, create_graph=True, materialize_grads=True)
+    return y
+
+
+check_derivative(derivative_solution)
+
+# %% [markdown]
+# **3. Repair a Function.** This one computes $\ln(1 + e^x)$. Its first derivative is right, its second is not. Mend it, and
+# keep what it is good at: forward computes $e^x$ once, and backward does not compute it again.
+
+# %%
+class Softplus(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.e = x.exp()
+        return (1 + ctx.e).log()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.e / (1 + ctx.e)
+
+
+# %%
+def check_softplus(cls):
+    x = mg.tensor([-1.0, 0.3, 2.0], dtype=mg.float64, requires_grad=True)
+    assert mg.autograd.gradcheck(cls.apply, x)
+    assert mg.autograd.gradgradcheck(cls.apply, x)
+    print("right")
+
+
+with mg.testing.expect_error(RuntimeError, quiet=True):
+    check_softplus(Softplus)
+
+
+# %% tags=["hide-cell"]
+class Mended(mg.autograd.Function):
+    """e^x is a second output, so it has a history, and gets a gradient."""
+
+    @staticmethod
+    def forward(ctx, x):
+        e = x.exp()
+        ctx.save_for_backward(e)
+        return (1 + e).log(), e
+
+    @staticmethod
+    def backward(ctx, g, g_e):
+        (e,) = ctx.saved_tensors
+        return g * e / (1 + e) + g_e * e
+
+
+class First:
+    """What the check calls; the second output is for the backward alone."""
+
+    @staticmethod
+    def apply(x):
+        return Mended.apply(x)[0]
+
+
+check_softplus(First)
+
+# %% [markdown]
+# There is a shorter way here, since the slope can be had from the result: $e^x/(1 + e^x) = 1 - e^{-y}$. Save $y$, which is an
+# output already. That is what one would do for this function; the second output is what one can always do.
+#
+# ## What to remember
+#
+# * Formulas are written on tensors. With `create_graph=True` the backward runs with grad mode on, and so leaves a graph. That
+#   is all.
+# * The graph of a gradient leads on into the graph of the function, through what was saved. So `retain_graph` follows
+#   `create_graph`.
+# * Take `autograd.grad`. `backward(create_graph=True)` makes a circle through `.grad`, and mixes orders in it.
+# * A product with the Hessian costs one more walk: $Hv = \nabla(\nabla f \cdot v)$. Each further order costs a multiple of the
+#   one before.
+# * A second derivative can be zero (`relu`), unconnected (MG-E109), or without a graph (MG-E110).
+# * It can be wrong without a word where values have lost their history: `detach`, `item`, attributes on `ctx`. `gradgradcheck`
+#   finds the last kind.
+#
+# **Next:** [the grad modes](06_grad_modes.py), and other ways to leave something out of the graph.

@@ -1,0 +1,734 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Packing: what a graph keeps, kept smaller or elsewhere
+#
+# **The question.** Between the forward and the backward a graph keeps tensors that nobody looks at. Can they be smaller in the
+# meantime, or lie somewhere else?
+#
+# You need: [tutorial 7](07_saved_tensors.py). You get: the two functions through which everything that is saved can be made to
+# pass; half precision and a disk as places to keep it; what each of them costs, measured; and why the obvious way of doing it needs
+# *more* memory than doing nothing.
+#
+# Our example is a network of eight layers, $h_{i+1} = \tanh(h_i W_i)$, on 4,096 rows of 64 numbers. Each $h_i$ takes $4096 \cdot 64
+# \cdot 4$ bytes: one mebibyte.
+
+# %%
+import contextlib
+import gc
+import itertools
+import os
+import tempfile
+import threading
+import tracemalloc
+import weakref
+
+import minigrad as mg
+
+hooks = mg.autograd.graph.saved_tensors_hooks
+
+mg.manual_seed(0)
+x = mg.randn(4096, 64)
+weights = [(mg.randn(64, 64) / 8).requires_grad_() for _ in range(8)]
+
+
+def net(x, weights):
+    for w in weights:
+        x = (x @ w).tanh()
+    return x.square().mean()
+
+
+mg.viz.draw(net(x, weights[:2]))
+
+# %% [markdown]
+# Two more functions. One gives the gradients, when the forward runs inside of some context. One measures how much memory the
+# forward has left behind: Python's `tracemalloc` counts what has been allocated since it was started. (A first run without counting
+# is for what is made only once.)
+
+# %%
+def gradients(context, data=x):
+    with context:
+        loss = net(data, weights)
+    return mg.autograd.grad(loss, weights)
+
+
+def mebibytes(context):
+    gradients(context)
+    tracemalloc.start()
+    with context:
+        loss = net(x, weights)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    mg.autograd.grad(loss, weights)
+    return f"{kept / 2 ** 20:4.1f} MiB"
+
+
+exact = gradients(contextlib.nullcontext())
+print("as it is:", mebibytes(contextlib.nullcontext()))
+
+# %% [markdown]
+# That is what tutorial 7 foretells: of each layer `tanh` keeps its result, and the next product keeps the same tensor once
+# more. Eight results, 8 MiB. (The data and the weights were there before.)
+#
+# ## Not the program, only what it keeps
+#
+# A `float16` number takes two bytes in the place of four. One could run the whole program with such numbers. But then each step of
+# the forward is rounded, and so is each step of the backward. Let us see what that does, on 64 of the rows:
+
+# %%
+def error(found, wanted):
+    """The largest relative error of a gradient."""
+    pairs = zip(found, wanted)
+    return max((f.float() - w).norm().item() / w.norm().item() for f, w in pairs)
+
+
+some = x[:64]
+wanted = gradients(contextlib.nullcontext(), some)
+low = net(some.half(), [w.half() for w in weights])
+right = net(some, weights).item()
+print(f"the loss is off by {abs(low.item() - right) / right:.0e}")
+print(f"the gradients are off by {error(mg.autograd.grad(low, weights), wanted):.0e}")
+
+# %% [markdown]
+# We want something else: the *same* forward, the *same* backward, and smaller tensors only in between.
+#
+# ## Two functions
+#
+# `saved_tensors_hooks(pack, unpack)` is a context. For every tensor that an operation inside of it saves, `pack` is called. What it
+# returns is kept, whatever it is, and the tensor is not. When the backward needs the tensor, `unpack` is called with what was kept,
+# and has to make a tensor of it. Here is a pair that only talks:
+
+# %%
+def pack(t):
+    how = "a leaf" if t.is_leaf else f"of {t.grad_fn.name()}"
+    print(f"  pack   {how:<16}  gradients are on: {mg.is_grad_enabled()}")
+    return t.detach()
+
+
+def unpack(t):
+    print("  unpack")
+    return t
+
+
+a = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+b = mg.tensor([0.5, 0.2, 0.1], requires_grad=True)
+print("forward")
+with hooks(pack, unpack):
+    y = (a * b).exp().sum()
+print("backward")
+y.backward()
+
+# %% [markdown]
+# `pack` is called once for each tensor that is saved: the two factors of the product, and the result of the exponential. The sum
+# saves no tensor. What is given is the tensor as the program knows it: leaves are leaves, and a result has its node already. No
+# graph is recorded inside.
+#
+# `unpack` is called as often, and after the context has been left. The hooks belong to what was saved in it.
+#
+# **Predict.** How many calls of `pack` do these four lines make? And how many of `unpack`?
+#
+# ```python
+# with hooks(pack, unpack):
+#     s = (a * a + 1.0).sum()
+# s.backward(retain_graph=True)
+# s.backward()
+# ```
+#
+# <details><summary>Answer</summary>
+#
+# Two, and four. The product saves both its factors, though they are the same tensor. Packing is done once, unpacking in each
+# backward.
+#
+# </details>
+
+# %%
+calls = []
+with hooks(lambda t: (calls.append("pack"), t.detach())[1],
+           lambda t: (calls.append("unpack"), t)[1]):
+    s = (a * a + 1.0).sum()
+s.backward(retain_graph=True)
+s.backward()
+print(calls.count("pack"), calls.count("unpack"))
+
+# %% [markdown]
+# ### Values in, the same place in the graph
+#
+# What `unpack` returns gives the *values*. The place in the graph, what the tensor was computed from, is remembered beside what was
+# packed. So a second derivative works through a packed tensor:
+
+# %%
+with hooks(lambda t: t.tolist(), lambda numbers: mg.tensor(numbers)):
+    s = (a ** 3).sum()
+first, = mg.autograd.grad(s, a, create_graph=True)
+second, = mg.autograd.grad(first.sum(), a)
+print(first.tolist(), second.tolist())
+
+# %% [markdown]
+# $3a^2$ and $6a$. We have kept Python lists, which know nothing of a graph.
+#
+# And whatever `unpack` computes is not differentiated. Here it doubles the values. The sine then computes with $2a$, as if it
+# had been given that, and no factor 2 comes from the doubling:
+
+# %%
+with hooks(lambda t: t.detach(), lambda t: t * 2.0):
+    s = a.sin().sum()
+got, = mg.autograd.grad(s, a)
+print(mg.equal(got, (2.0 * a).cos()))
+
+# %% [markdown]
+# That was a wrong gradient, and nobody has complained. What is unpacked has to be what was packed, as nearly as one can bear.
+#
+# ## Half precision
+#
+# The pair is short. And the error? On the same 64 rows:
+
+# %%
+def half(t):
+    return t.half()
+
+
+def whole(t):
+    return t.float()
+
+
+found = gradients(hooks(half, whole), some)
+print(f"the gradients are off by {error(found, wanted):.0e}")
+
+# %% [markdown]
+# Each number that is kept is rounded once, to 11 binary digits. Nothing is computed with so few, and the loss is what it was. Now
+# the memory.
+#
+# **Predict.** It was 8 MiB. How much is it with numbers of half the size?
+#
+# <details><summary>Answer</summary>
+#
+# Not 4. A little more than 8. Go on reading.
+#
+# </details>
+
+# %%
+print("as it is:", mebibytes(contextlib.nullcontext()))
+print("halved:  ", mebibytes(hooks(half, whole)))
+
+# %% [markdown]
+# Two things have gone wrong, and both come from what tutorial 7 has shown.
+#
+# *Shared tensors are packed twice.* `tanh` keeps its result and the next product keeps its input. That was one memory. Now each of
+# the two has a copy of its own, of half the size.
+#
+# *Leaves are packed as well.* The data and the weights are there anyway. A copy of them is no saving; it comes on top.
+#
+# So a hook has to look at what it is given. Ours shall leave leaves alone, and views of leaves, such as the `weight.t()` of a
+# linear layer. Integers, such as indices, cannot be halved. And it shall pack a tensor only once. To recognize a tensor it keeps a
+# weak reference to it, and the version: if somebody has written to the tensor since, it has to be packed anew.
+
+# %%
+class Box:
+    """What a tensor was made into. (A list or a string cannot be referred to weakly.)"""
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Packing(hooks):
+    """Pack tensors that were computed, each once. Leaves stay as they are."""
+
+    def __init__(self, pack, unpack):
+        # id of a tensor -> a weak reference to it, its version, a weak one to its box
+        self.boxes = {}
+
+        def pack_once(t):
+            owner = t if t._base is None else t._base
+            if owner.is_leaf or not t.is_floating_point():
+                return t.detach()
+            look, version, box = self.boxes.get(id(t), (lambda: None, 0, lambda: None))
+            if look() is t and version == t._version and box() is not None:
+                return box()
+            new = Box(pack(t))
+            self.boxes[id(t)] = weakref.ref(t), t._version, weakref.ref(new)
+            return new
+
+        def unpack_box(kept):
+            return unpack(kept.value) if isinstance(kept, Box) else kept
+
+        super().__init__(pack_once, unpack_box)
+
+
+# %% [markdown]
+# The box is held by the nodes, and by nobody else: when they have let go, it goes too.
+
+# %%
+print("as it is:    ", mebibytes(contextlib.nullcontext()))
+print("halved:      ", mebibytes(hooks(half, whole)))
+print("halved, once:", mebibytes(Packing(half, whole)))
+for context in (hooks(half, whole), Packing(half, whole)):
+    print(f"off by {error(gradients(context), exact):.0e}")
+
+# %% [markdown]
+# Half of it, as it should be. The gradients are better as well, since the data and the weights are no longer rounded.
+#
+# ## On disk
+#
+# What `pack` returns need not hold any numbers. The name of a file will do. The file has to go when it is needed no more; for this
+# we let it go together with an object of ours. `weakref.finalize` calls a function when that object is freed.
+
+# %%
+folder = tempfile.TemporaryDirectory()
+numbers = itertools.count()
+
+
+class File:
+    """A tensor in a file, which is removed with this object."""
+
+    def __init__(self, t):
+        self.path = os.path.join(folder.name, f"{next(numbers)}.pt")
+        mg.save(t.detach(), self.path)
+        weakref.finalize(self, os.remove, self.path)
+
+
+def from_file(file):
+    return mg.load(file.path)
+
+
+print("on disk:", mebibytes(Packing(File, from_file)))
+print("off by less than 1e-6:", error(gradients(Packing(File, from_file)), exact) < 1e-6)
+
+# %% [markdown]
+# Nothing is rounded.
+#
+# **Predict.** How many files are in the folder after the forward, and how many after the backward?
+#
+# <details><summary>Answer</summary>
+#
+# Eight, one for each result of a `tanh`; then none. A node lets go of what it has saved when it has run; a file that two nodes have
+# kept goes with the second one.
+#
+# </details>
+
+# %%
+with Packing(File, from_file):
+    loss = net(x, weights)
+print(len(os.listdir(folder.name)), "files")
+loss.backward()
+print(len(os.listdir(folder.name)), "files")
+
+# %% [markdown]
+# ## In the memory of the host
+#
+# The usual reason for packing is an accelerator, whose memory is small, beside a machine whose memory is large. `save_on_cpu` is a
+# pair for that: it copies to the host, and back when the tensor is needed. Here it is, whole:
+
+# %%
+mg.utils.source.source_of("autograd/graph.py", "save_on_cpu")
+
+# %% [markdown]
+# On a tensor that lies in the memory of the host already, `to("cpu")` does nothing. So there is nothing to gain here, and nothing
+# is copied. With `pin_memory=True` there always is a copy, for an accelerator copies faster to memory that is *pinned*, kept from
+# being moved. minigrad has no such memory, and only copies. With that we are back at both our mistakes, in full precision:
+
+# %%
+on_cpu = mg.autograd.graph.save_on_cpu
+print("save_on_cpu():               ", mebibytes(on_cpu()))
+print("save_on_cpu(pin_memory=True):", mebibytes(on_cpu(pin_memory=True)))
+
+# %% [markdown]
+# Mind this with an accelerator, too: a tensor that two nodes have saved is carried over twice, and parameters are carried over
+# though they stay.
+#
+# ## Which hooks are asked
+#
+# Contexts can be nested. Only the **innermost** pair is asked; they are not chained.
+
+# %%
+def talking(name):
+    return hooks(lambda t: (print("packed by the", name), t.detach())[1], lambda t: t)
+
+
+with talking("outer"):
+    u = a.exp()
+    with talking("inner"):
+        v = a.exp()
+
+# %% [markdown]
+# A single saved tensor can be given a pair of its own, after the forward. It is packed at once. The name of the place begins with
+# `_raw_saved_`:
+
+# %%
+y = a.exp()
+place = y.grad_fn._raw_saved_result
+place.register_hooks(lambda t: (print("packed:", t.dtype), t.half())[1],
+                     lambda t: (print("kept:  ", t.dtype), t.float())[1])
+y.sum().backward()
+
+# %% [markdown]
+# And whoever relies on tensors being kept as they are can forbid all of this. The text is the error that others will get:
+
+# %%
+with mg.autograd.graph.disable_saved_tensors_hooks("not inside of this"):
+    with mg.testing.expect_error(RuntimeError):
+        with Packing(half, whole):
+            pass
+
+# %% [markdown]
+# Hooks belong to the thread that has entered them. Another thread's operations are not packed:
+
+# %%
+with talking("main thread"):
+    other = threading.Thread(target=a.exp)
+    other.start()
+    other.join()
+    u = a.sin()
+
+# %% [markdown]
+# ## Step by step
+#
+# A small network, with and without packing. Where is `pack` called? And what does an `unpack` say about versions?
+
+# %%
+def small(context):
+    with mg.debug.record(a=a, b=b) as r:
+        with context:
+            s = (a * b).tanh().sum()
+        mg.autograd.grad(s, (a, b))
+    return r
+
+
+plain = small(contextlib.nullcontext())
+packed = small(hooks(half, whole))
+mg.viz.step(packed)
+
+# %% [markdown]
+# The two beside each other:
+
+# %%
+mg.viz.diff(plain, packed, labels=("as it is", "packed"))
+
+# %% [markdown]
+# As tables, for the events that we have spoken of:
+
+# %%
+for r in (plain, packed):
+    for event in r.events:
+        if event.kind in ("pack", "unpack"):
+            place = f"{event.kind} {event.op.removesuffix('Backward0')}"
+            print(f"{event.step:>2} {place:<11} {event.what:<33} {event.why}")
+    print()
+
+# %% [markdown]
+# Without hooks minigrad compares versions ([tutorial 9](09_version_counters.py)). With hooks it does not: it does not know what the
+# hooks have kept.
+#
+# ## The source
+#
+# This is what happens when something is saved. Gradients are turned off; `pack` is called; the version tells whether it has written
+# to its argument. Then the place in the graph is noted: for an input, the node that its gradient goes to.
+
+# %%
+mg.utils.source.source_of("_core/packed.py", "packed")
+
+# %% [markdown]
+# And back. The values come from the hook, the rest from the notes. `wrap` makes a new tensor on the same numbers; so whatever graph
+# `unpack` has built stays behind.
+
+# %%
+mg.utils.source.source_of("_core/packed.py", "PackedTensor.value")
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# Names and rules are the same:
+#
+# ```python
+# >>> import torch
+# >>> hooks = torch.autograd.graph.saved_tensors_hooks
+# >>> a = torch.tensor([1., 2., 3.], requires_grad=True)
+# >>> calls = []
+# >>> with hooks(lambda t: (calls.append("pack"), t.detach())[1], lambda t: (calls.append("unpack"), t)[1]):
+# ...     s = (a * a + 1.0).sum()
+# >>> s.backward(retain_graph=True)
+# >>> s.backward()
+# >>> calls.count("pack"), calls.count("unpack")
+# (2, 4)
+# >>> with hooks(lambda t: t.detach(), lambda t: t * 2.0):
+# ...     s = a.sin().sum()
+# >>> got, = torch.autograd.grad(s, a)
+# >>> torch.allclose(got, (2.0 * a).cos())
+# True
+# >>> h = a.exp()
+# >>> h.grad_fn._raw_saved_result.register_hooks(lambda t: t.half(), lambda t: t.float())
+# >>> h.grad_fn._saved_result.dtype
+# torch.float32
+# >>> with torch.autograd.graph.disable_saved_tensors_hooks("not inside of this"):
+# ...     with torch.autograd.graph.save_on_cpu():
+# ...         pass
+# Traceback (most recent call last):
+# RuntimeError: not inside of this
+#
+# ```
+#
+# | | minigrad | PyTorch |
+# |---|---|---|
+# | the contexts | `minigrad/autograd/graph.py` | [`torch/autograd/graph.py`][graph] |
+# | calling them | `minigrad/_core/packed.py` | [`python_saved_variable_hooks.cpp`][hooks] |
+# | the place in the graph | the same | [`saved_variable.cpp`][saved], `SavedVariable` |
+#
+# [graph]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/autograd/graph.py
+# [hooks]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/python_saved_variable_hooks.cpp
+# [saved]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/saved_variable.cpp
+#
+# In PyTorch a number that a tensor is multiplied by is saved as a tensor; no hook is called for it either.
+#
+# ## What goes wrong
+#
+# **A pack hook writes to its tensor.** What it is given is no copy: the program goes on with it, and others may have saved it.
+
+# %%
+with mg.testing.expect_error(RuntimeError, code="MG-E127"):
+    with hooks(lambda t: t.mul_(0.5), lambda t: t * 2.0):
+        y = (a * 1.0).sin()
+
+# %% [markdown]
+# **An unpack hook returns no tensor.** This shows when the backward needs it, which may be far from the mistake:
+
+# %%
+with hooks(lambda t: t.tolist(), lambda numbers: numbers):
+    y = a.sin()
+with mg.testing.expect_error(TypeError, code="MG-E126"):
+    y.sum().backward()
+
+# %% [markdown]
+# **Hooks where there are hooks.** A place takes one pair. And a place where nothing lies takes none:
+
+# %%
+with hooks(half, whole):
+    y = a.sin()
+with mg.testing.expect_error(RuntimeError, code="MG-E128"):
+    y.grad_fn._raw_saved_self.register_hooks(half, whole)
+
+# %% [markdown]
+# The rest raises nothing.
+#
+# **A write goes unnoticed.** There is no comparison of versions. If what was packed shares its memory with the tensor, as
+# `t.detach()` does, the backward computes with what was written:
+
+# %%
+with hooks(lambda t: t.detach(), lambda t: t):
+    y = a.exp()
+y += 100.0
+print([f"{g:.0f}" for g in mg.autograd.grad(y.sum(), a)[0].tolist()], "instead of",
+      [f"{g:.0f}" for g in a.exp().tolist()])
+
+# %% [markdown]
+# **A number is too large.** The largest number of half precision is 65,504. What lies above becomes infinite:
+
+# %%
+with hooks(half, whole):
+    y = mg.tensor([12.0], requires_grad=True).exp()
+print(f"{y.item():.0f}", y.grad_fn._saved_result.item())
+
+# %% [markdown]
+# **A shape is wrong.** It is not compared. The formula of the sine is a product, a single number fits everywhere, and so it is used
+# three times:
+
+# %%
+with hooks(lambda t: t.detach(), lambda t: t[:1]):
+    y = a.sin()
+print([f"{g:.4f}" for g in mg.autograd.grad(y.sum(), a)[0].tolist()], "instead of",
+      [f"{g:.4f}" for g in a.cos().tolist()])
+
+# %% [markdown]
+# **What is random is drawn anew.** Dropout multiplies by a mask of zeros and ones. Why keep the mask, if it can be drawn again?
+# Because it would be another one. The gradient then goes through numbers that were dropped:
+
+# %%
+def mask_of(shape):
+    return (mg.rand(shape) < 0.5).float()
+
+
+ones = mg.ones(8, requires_grad=True)
+with hooks(lambda t: t.shape, mask_of):
+    y = ones * mask_of(8)
+print("result:  ", y.int().tolist())
+print("gradient:", mg.autograd.grad(y.sum(), ones)[0].int().tolist())
+
+# %% [markdown]
+# Keep what the mask was drawn from. Here `pack` gives the seed.
+
+# %%
+def seeded(seed):
+    mg.manual_seed(seed)
+    return mask_of(8)
+
+
+with hooks(lambda t: 5, seeded):
+    y = ones * seeded(5)
+print("result:  ", y.int().tolist())
+print("gradient:", mg.autograd.grad(y.sum(), ones)[0].int().tolist())
+
+# %% [markdown]
+# **A pack hook returns its very argument.** If that is a result, its node now holds it, and it holds its node: a cycle, which only
+# Python's garbage collector frees. Return `t.detach()`.
+
+# %%
+gc.disable()
+for kept in (lambda t: t, lambda t: t.detach()):
+    with hooks(kept, lambda t: t):
+        y = a.exp()
+    look = weakref.ref(y)
+    del y
+    print("still there:", look() is not None)
+gc.enable()
+
+# %% [markdown]
+# ## Exercises
+#
+# Each has a check that runs: fill in what is missing, then call the check with it, as in `check_calls(predicted)`. Solutions are
+# folded away below.
+#
+# **1. Predict.** How often is `pack` called in each of these? $x$ requires a gradient, $c$ does not.
+
+# %%
+PROGRAMS = ["x * c", "x * 2.0 + c", "x.exp() * x", "(x + c).sin().tanh()", "c.exp() * c"]
+predicted = [None, None, None, None, None]      # your numbers go here
+
+
+# %%
+def check_calls(predicted):
+    packed = []
+
+    def count(t):
+        packed.append(t.shape)
+        return t.detach()
+
+    assert len(predicted) == len(PROGRAMS), "five numbers, one for each program"
+    for text, told in zip(PROGRAMS, predicted):
+        packed.clear()
+        with hooks(count, lambda t: t):
+            y = eval(text, {"x": mg.ones(3, requires_grad=True), "c": mg.ones(3)})
+        seen = mg.debug.saved(y) if y.requires_grad else "there is no graph"
+        assert told == len(packed), f"{text}: not {told}. What is kept:\n{seen}"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+check_calls([1,     # c, for the gradient of x
+             0,     # a number is no tensor, and a sum keeps nothing
+             3,     # exp keeps its result; the product keeps both factors
+             2,     # the sine keeps its input, tanh its result
+             0])    # no gradient is wanted, so there is no node
+
+# %% [markdown]
+# **2. One byte.** Write `to_bytes(t)`, which gives an `int8` tensor and a number, and `from_bytes(pair)`, which gives a tensor
+# back. The largest number of `t` by size shall become 127 or -127, and the others in proportion, rounded. Mind a tensor of zeros.
+# The function `one_byte` gives both.
+
+# %%
+def one_byte():
+    """Your lines go here. Return the two functions."""
+
+
+# %%
+def check_one_byte(one_byte):
+    to_bytes, from_bytes = one_byte()
+    mg.manual_seed(1)
+    large, few = mg.randn(10, 10) * 1000.0, mg.tensor([-3.0, 1.0])
+    for t in (mg.randn(100), large, few, mg.zeros(5)):
+        kept, scale = to_bytes(t)
+        assert kept.dtype is mg.int8, f"{kept.dtype} is kept"
+        back = from_bytes((kept, scale))
+        step = t.abs().max().item() / 127
+        assert back.shape == t.shape, f"{list(back.shape)} instead of {list(t.shape)}"
+        assert back.dtype is t.dtype, f"{back.dtype} comes back"
+        assert (back - t).abs().max().item() <= 0.51 * step, "not the nearest"
+    off = error(gradients(Packing(to_bytes, from_bytes)), exact)
+    assert off < 0.05, f"the gradients are off by {off}"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def one_byte_solution():
+    def to_bytes(t):
+        scale = t.abs().max().item() / 127 or 1.0
+        return (t / scale).round().to(mg.int8), scale
+
+    def from_bytes(pair):
+        kept, scale = pair
+        return kept.float() * scale
+
+    return to_bytes, from_bytes
+
+
+check_one_byte(one_byte_solution)
+
+# %%
+print(mebibytes(Packing(*one_byte_solution())))
+print(f"off by {error(gradients(Packing(*one_byte_solution())), exact):.0e}")
+
+# %% [markdown]
+# **3. The version, after all.** Write `checked()`, a context in which tensors are kept as they are, without a copy, and a write to
+# one that is needed raises a `RuntimeError` in the backward. Hint: `t.detach()` shares the memory of `t`, and its version.
+
+# %%
+def checked():
+    """Your lines go here."""
+
+
+# %%
+def check_checked(checked):
+    a = mg.tensor([1.0, 2.0], requires_grad=True)
+    with checked():
+        y, z, unused = a.exp(), a.sin(), a.exp()
+    assert y.grad_fn._saved_result.data_ptr() == y.data_ptr(), "it was copied"
+    z *= 2.0            # the sine does not need it
+    unused *= 2.0       # and this node does not run
+    grad, = mg.autograd.grad((y + z).sum(), a)
+    assert mg.allclose(grad, a.exp() + 2.0 * a.cos()), "another gradient"
+    with checked():
+        y = a.exp()
+    y *= 2.0
+    try:
+        y.sum().backward()
+    except RuntimeError:
+        print("right")
+    else:
+        raise AssertionError("a write to what the exponential needs was not noticed")
+
+
+# %% tags=["hide-cell"]
+def checked_solution():
+    def pack(t):
+        return t.detach(), t._version
+
+    def unpack(kept):
+        t, version = kept
+        if t._version != version:
+            raise RuntimeError(f"saved at version {version}, now at {t._version}")
+        return t
+
+    return hooks(pack, unpack)
+
+
+check_checked(checked_solution)
+
+# %% [markdown]
+# ## What to remember
+#
+# * Inside `saved_tensors_hooks(pack, unpack)` a node keeps what `pack` returns; `unpack` makes a tensor of it, in each backward.
+# * Hooks give values. The place in the graph is remembered beside them, and what the hooks compute is not differentiated.
+# * `pack` is called once per tensor **and use**, and for leaves too. Pack what was computed, and only once; otherwise the memory
+#   grows.
+# * Half precision rounds what is kept, not the forward. A disk rounds nothing. `save_on_cpu` is for an accelerator.
+# * The innermost pair is asked. Versions and shapes are not compared: what is unpacked wrong makes a wrong gradient.
+#
+# **Next:** [version counters](09_version_counters.py), by which a node notices that what it keeps was overwritten. Or go on about
+# memory: [checkpointing](11_checkpointing.py) keeps less, and computes the rest again.

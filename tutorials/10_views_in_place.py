@@ -1,0 +1,767 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Views and in-place writes: CopySlices
+#
+# **The question.** Two tensors look at the same memory. A program writes through one of them, and the numbers of the other
+# change too. How does the other one's gradient come to know of that?
+#
+# You need: [tutorial 1](01_derivative_to_graph.py), and what a version counter is ([tutorial 9](09_version_counters.py)). You get: what a view is, in
+# a few numbers; the node that stands for "a part of me was overwritten", worked out by hand; why a view's history is made anew
+# only when somebody asks; and the list of views that may not be written to, each with its reason.
+#
+# Our example has four numbers. A middle part of them is multiplied in place, through a view. $L$ is the loss.
+#
+# $$ \begin{aligned} a &= (x_0, x_1, x_2, x_3) \\ (a_1, a_2) &\leftarrow (w_0\,a_1,\ w_1\,a_2) \\
+#    L &= 5\,a_0 + 6\,a_1 + 7\,a_2 + 8\,a_3 \end{aligned} $$
+
+# %%
+import itertools
+
+import minigrad as mg
+
+c = mg.tensor([5.0, 6.0, 7.0, 8.0])
+
+
+def start():
+    """x and w, which are leaves, and a, which is not."""
+    x = mg.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    w = mg.tensor([10.0, 20.0], requires_grad=True)
+    return x, w, x * 1
+
+
+x, w, a = start()
+v = a[1:3]
+v.mul_(w)
+print(a.tolist())
+
+# %% [markdown]
+# The program has written to `v`, and `a` has changed.
+#
+# ## What a view is
+#
+# A tensor is a piece of memory and a way of reading it: a shape, for each dimension a **stride**, and an **offset**. The stride
+# says how many numbers further the next element lies. The offset says where the first one is. Here is all of it:
+
+# %%
+def read(memory, shape, stride, offset):
+    """The elements of a tensor, as nested lists."""
+    if not shape:
+        return memory[offset]
+    return [read(memory, shape[1:], stride[1:], offset + i * stride[0])
+            for i in range(shape[0])]
+
+
+# %% [markdown]
+# A **view** reads the memory of another tensor in another way. Nothing is copied, so it costs next to nothing to make one:
+
+# %%
+numbers = mg.tensor([1.0, 2.0, 3.0, 4.0])
+square = numbers.view(2, 2)
+views = {"numbers[1:3]": numbers[1:3], "numbers[::2]": numbers[::2],
+         "numbers[3]": numbers[3], "square": square,
+         "square.t()": square.t(), "square[:, 1]": square[:, 1]}
+for text, view in views.items():
+    shape, stride, offset = tuple(view.shape), view.stride(), view.storage_offset()
+    assert read(numbers.tolist(), shape, stride, offset) == view.tolist()
+    where = f"shape {shape!s:<7} stride {stride!s:<7} offset {offset}"
+    print(f"{text:<13} {where}   {view.tolist()}")
+
+# %% [markdown]
+# Not everything that looks like a part of a tensor is a view of it. A list of positions, or a mask, can name elements that no
+# stride leads to. So such an index makes a copy, always, even where a slice would have done. Write to `numbers`, and see who
+# notices:
+
+# %%
+others = {"numbers[[1, 2]]": numbers[[1, 2]],
+          "numbers[numbers > 1]": numbers[numbers > 1],
+          "numbers * 1": numbers * 1, "numbers.clone()": numbers.clone(),
+          "square.t().reshape(4)": square.t().reshape(4),
+          "numbers.detach()": numbers.detach()}
+seen_before = {text: tensor.tolist() for text, tensor in (views | others).items()}
+numbers.mul_(10)
+for text, tensor in (views | others).items():
+    sees = "sees the write" if tensor.tolist() != seen_before[text] else "is a copy"
+    print(f"{text:<22} {sees:<15} {'a view' if tensor._is_view() else ''}")
+
+# %% [markdown]
+# `reshape` is a view if strides can say it, and else a copy; `view` refuses to copy. And `detach()` shares the memory, but it is
+# not a view to autograd. It was made in order to have no history, so it must not get one.
+#
+# What a view is a view *of* is its **base**. A view of a view has the same base as the first one: the tensor at the root. There
+# are no chains.
+
+# %%
+square = a.view(2, 2)
+column = square[:, 1]
+print(square._base is a, column._base is a)
+
+# %% [markdown]
+# ## A write replaces a history
+#
+# First a write without any view. The numbers of `b` are overwritten, so its `grad_fn` no longer tells how they came about. It gets
+# a new one, the node of the product, whose edge leads to the old one:
+
+# %%
+b = x * 1
+old = b.grad_fn
+b.mul_(5)
+print(b.grad_fn is old, b.grad_fn.name(), b.grad_fn.next_functions[0][0] is old)
+
+# %% [markdown]
+# The tensor is the same object. Its **history** is another: the code calls this *rebase*. So a history belongs to a tensor only
+# for a while. What was computed from `b` before the write goes on pointing to the old node, and rightly.
+#
+# **Predict.** What is the gradient of `x`?
+#
+#     b = x * 1
+#     d = b + 0
+#     b.mul_(5)
+#     (b + d).sum().backward()
+#
+# <details><summary>Answer</summary>
+#
+# It is 6 everywhere: 5 through the new history of `b`, and 1 through `d`, which was computed when `b` was still `x`.
+#
+# </details>
+
+# %%
+b = x * 1
+d = b + 0
+b.mul_(5)
+(b + d).sum().backward()
+print(x.grad.tolist())
+
+# %% [markdown]
+# ## The wrong idea: only the view changes
+#
+# Now a write through a view. The obvious thing is to do for `v` what we did for `b`: a new node for `v`, and nothing else. Then
+# `a` keeps its history, which says `x * 1`. What becomes of `a` then, we can see: writes through the back door `.data` leave all
+# histories as they are.
+
+# %%
+x, w, a = start()
+v = a[1:3]
+v.data.mul_(w.data)
+loss = (a * c).sum()
+loss.backward()
+print("loss:", loss.item(), "  x:", x.grad.tolist(), "  w:", w.grad)
+
+# %% [markdown]
+# The loss is right, since the memory is. The gradient of `x` is wrong where it was multiplied, and `w` gets none at all, though
+# the loss plainly depends on it. There was no error. The write has to change the history of `a` as well.
+#
+# ## What is right, by hand
+#
+# To see what the history of `a` should be, write the same program without a write. Call what `a` is afterwards $a'$:
+#
+# $$ a' = (a_0,\; w_0\,a_1,\; w_1\,a_2,\; a_3) . $$
+#
+# So a write through a view is an operation **on the base**: *replace this part by what the operation makes of it*. Now back
+# through it. What arrives is $g = \partial L/\partial a' = (5, 6, 7, 8)$.
+#
+# | | |
+# |---|---|
+# | outside of the view, $a'$ is $a$ | $\bar a_0 = g_0 = 5, \quad \bar a_3 = g_3 = 8$ |
+# | inside, the part of $g$ that the view sees goes through the product | $\bar a_1 = w_0\,g_1 = 60, \quad \bar a_2 = w_1\,g_2 = 140$ |
+# | and on to the other factor | $\bar w_0 = a_1\,g_1 = 12, \quad \bar w_1 = a_2\,g_2 = 21$ |
+#
+# In the last line stand the *old* $a_1 = 2$ and $a_2 = 3$. They have been overwritten, so somebody has to keep a copy.
+#
+# Only the formula in the middle is peculiar to products. With another one in its place we have a recipe for any operation:
+# **take** the part out, send it **through** the formula of the operation, **put** it back.
+
+# %%
+def copy_slices(g, part, formula):
+    """The gradients of the old base and of the other operands."""
+    through, *rest = formula(g[part])           # take, through
+    whole = list(g)
+    whole[part] = through                       # put
+    return whole, *rest
+
+
+def product(g):
+    """The formula of v.mul_(w) at our numbers: for the old v, and for w."""
+    old_v, w = [2.0, 3.0], [10.0, 20.0]
+    return [p * q for p, q in zip(g, w)], [p * q for p, q in zip(g, old_v)]
+
+
+to_base, to_w = copy_slices([5.0, 6.0, 7.0, 8.0], slice(1, 3), product)
+print("to the base:", to_base, "  to w:", to_w)
+
+# %% [markdown]
+# And what minigrad says:
+
+# %%
+x, w, a = start()
+v = a[1:3]
+v.mul_(w)
+(a * c).sum().backward()
+print("x:", x.grad.tolist(), "  w:", w.grad.tolist())
+
+# %% [markdown]
+# ## CopySlices
+#
+# That recipe is a node. It is called `CopySlices`, and the write has made it the history of `a`:
+
+# %%
+x, w, a = start()
+v = a[1:3]
+v.mul_(w)
+for node, number in a.grad_fn.next_functions:
+    print(a.grad_fn.name(), "->", node.name(), number)
+
+# %% [markdown]
+# Its first edge leads to what the history of `a` was before: the product `x * 1`. The second leads to `w`. And where is the node
+# of `v.mul_(w)`? It sits *inside* the `CopySlices`, which calls it as we called `product`. In the graph it does not appear:
+
+# %%
+mg.viz.draw(v, names={"x": x, "w": w, "a": a, "v": v})
+
+# %% [markdown]
+# Look at the top. `v` has a new history as well: one node, `AsStridedBackward0`, that takes `v` out of the present `a`. Gradients
+# that come through `v` go through the `CopySlices` too, since the numbers of `v` have been multiplied. We come to it below.
+#
+# **Predict.** In place of `v.mul_(w)`, let the program say `a[1:3] = w`. What are the gradients of `x` and `w`?
+#
+# <details><summary>Answer</summary>
+#
+# What was in the middle is lost for good, so nothing flows there: `[5, 0, 0, 8]`. What was put in its place was `w`, which gets
+# what was taken out: `[6, 7]`. It is the same node with another formula inside.
+#
+# </details>
+
+# %%
+x, w, a = start()
+a[1:3] = w
+(a * c).sum().backward()
+print(a.grad_fn.name(), x.grad.tolist(), w.grad.tolist())
+
+# %% [markdown]
+# ### Views of views, and one write after the other
+#
+# A part may be taken in several steps. The base is the same, and the strides say where the part lies in it. So there is one
+# `CopySlices`, however many views led to the place:
+
+# %%
+def chain(tensor):
+    """The names of the nodes along the first edges."""
+    names, node = [], tensor.grad_fn
+    while node is not None:
+        names.append(node.name())
+        node = node.next_functions[0][0] if node.next_functions else None
+    return names
+
+
+x, w, a = start()
+a.view(2, 2)[:, 1].mul_(w)
+print(a.tolist(), chain(a))
+
+# %% [markdown]
+# Each write makes the next base of the present one. Two writes that overlap are two nodes, the later one first. The number that
+# was written twice is multiplied twice:
+
+# %%
+x, w, a = start()
+a[0:2].mul_(2)
+a[1:3].mul_(3)
+(a * c).sum().backward()
+print(chain(a))
+print(x.grad.tolist(), "=", [5 * 2, 6 * 2 * 3, 7 * 3, 8])
+
+# %% [markdown]
+# **Predict.** `a[1:3] *= w` is one line. How many nodes called `CopySlices` does it make?
+#
+# <details><summary>Answer</summary>
+#
+# Two. Python makes three steps of it: `v = a[1:3]`, then `v *= w`, then `a[1:3] = v`. The last one copies numbers onto themselves.
+# The gradient is right all the same. `a[1:3].mul_(w)` makes one.
+#
+# </details>
+
+# %%
+x, w, a = start()
+a[1:3] *= w
+(a * c).sum().backward()
+print(chain(a))
+print(x.grad.tolist(), w.grad.tolist())
+
+# %% [markdown]
+# ## The other views
+#
+# The write went through `v`. Another view, `u`, overlaps with it, and was made before. Its numbers have changed too. What about
+# its history?
+
+# %%
+x, w, a = start()
+v, u = a[1:3], a[2:4]
+before = u.grad_fn
+v.mul_(w)
+print(before.name(), "->", chain(u))
+
+# %%
+u.sum().backward()
+print("x:", x.grad.tolist(), "  w:", w.grad.tolist())
+
+# %% [markdown]
+# Right: $u = (w_1 x_2,\ x_3)$. But who told `u`? Nobody. For that `a` would need a list of all its views, and would have to go
+# through it at each write. Look at what is made, and when:
+
+# %%
+x, w, a = start()
+v, u = a[1:3], a[2:4]
+with mg.debug.record() as r:
+    v.mul_(w)
+    written = len(r.events)
+    u.grad_fn
+for event in r.events:
+    if event.kind in ("made", "write"):
+        when = "at the write:" if event.step <= written else "when asked:  "
+        print(when, event.kind, event.op or event.what)
+
+# %% [markdown]
+# The write makes the node of the product, the `CopySlices`, and the new history of `v` itself. (And the end of the edge that
+# leads to `w`, which is used here for the first time.) The history of `u` is made when the program *asks* for `u.grad_fn`. Until
+# then `u` is **stale**: it remembers the version at which its history was made, and the version of the memory has moved on. This
+# is a view that does the same, by hand:
+
+# %%
+class Lazy:
+    """A view that makes its history anew when it is asked, if it has to."""
+
+    def __init__(self, base, shape, stride, offset):
+        self.base, self.where = base, (shape, stride, offset)
+        self.version, self.made = None, 0
+
+    @property
+    def grad_fn(self):
+        if self.version != self.base._version:          # stale, or never made
+            self.version = self.base._version
+            self.node = mg.as_strided(self.base, *self.where).grad_fn
+            self.made += 1
+        return self.node
+
+
+x, w, a = start()
+lazy = Lazy(a, (2,), (1,), 2)
+print(lazy.grad_fn is lazy.grad_fn, lazy.made)
+for _ in range(10):
+    a[1:3].mul_(w)
+print(chain(lazy)[:3], lazy.made)
+
+# %% [markdown]
+# Ten writes, and the history was made once more, not ten times. That is why versions serve here as well: the check is one
+# comparison of numbers, and who is never asked never pays.
+#
+# The same happens if the write goes to the base itself. And it happens if the base had no history at all when the view was made:
+
+# %%
+buffer = mg.zeros(4)
+part = buffer[1:3]
+print(part.requires_grad, part.grad_fn)
+buffer.copy_(x)
+print(part.tolist(), part.requires_grad, chain(part))
+
+# %% [markdown]
+# ## Step by step
+#
+# The whole of it, forward and backward. In the forward, watch `a` get another history at the write. In the backward, watch the
+# gradient enter `CopySlices` as `[5, 6, 7, 8]`, and look at what leaves it along each of the two edges.
+
+# %%
+x, w, a = start()
+with mg.debug.record() as multiplied:
+    a = x * 1
+    v = a[1:3]
+    v.mul_(w)
+    (a * c).sum().backward()
+mg.viz.step(multiplied)
+
+# %%
+for event in multiplied.events:
+    if event.op == "CopySlices" and event.kind in ("receive", "compute"):
+        print(f"{event.kind:<8} {event.what}")
+
+# %% [markdown]
+# Beside it the same program with `v.copy_(w)` in place of `v.mul_(w)`. What backward walks over is the same graph, node by node.
+# What differs is the node inside of `CopySlices`, which is made just before the write: it has saved nothing, and nothing comes
+# back from it for the middle.
+
+# %%
+x.grad = w.grad = None
+with mg.debug.record() as copied:
+    a = x * 1
+    v = a[1:3]
+    v.copy_(w)
+    (a * c).sum().backward()
+mg.viz.diff(multiplied, copied, labels=("v.mul_(w)", "v.copy_(w)"))
+
+# %% [markdown]
+# ## The source
+#
+# A write: the numbers that a formula will need are saved, then the version goes up and the memory changes, then comes the new
+# history.
+
+# %%
+mg.utils.source.source_of("_core/inplace.py", "overwrite")
+
+# %% [markdown]
+# The copy of our old $a_1, a_2$ is made by `save_inputs`, and only if the formula asks for the old numbers. Then whose history
+# changes:
+
+# %%
+mg.utils.source.source_of("_core/views.py", "rebase")
+
+# %% [markdown]
+# Take, through, put. `geometry` says where the view lies in its base, `inner` is the node of the operation. `found` gets one
+# gradient per operand, and the one at `position` is that of what was overwritten. (A gradient that is to be differentiated again
+# goes through a twin of this method, made of operations that are recorded.)
+
+# %%
+mg.utils.source.source_of("_core/views.py", "CopySlices.unrecorded")
+
+# %% [markdown]
+# Last, what happens when a view is asked for its history. `renew` is the line with `as_strided` in our `Lazy`:
+
+# %%
+mg.utils.source.source_of("_core/views.py", "refresh")
+
+# %% [markdown]
+# ## Why have it at all?
+#
+# The same program could be written without a write, and then none of this would be needed. There are two reasons to have it. One
+# is how people write:
+
+# %%
+writes = {"a[0] = 9.0": (0, 9.0), "a[1:3] = w": (slice(1, 3), w),
+          "a[a > 2] = 0.0": (None, 0.0), "a[[0, 2]] = w": ([0, 2], w)}
+for text, (key, value) in writes.items():
+    a = x * 1
+    a[a > 2 if key is None else key] = value
+    print(f"{text:<15} {a.grad_fn.name():<18} {a.tolist()}")
+
+# %% [markdown]
+# Note the last two. A mask or a list of positions is no view, as we saw, so they are written by an operation on `a` itself. Its
+# history is replaced without a `CopySlices`. Through a view there is one again: `a[1:3][mask] = 0`.
+#
+# The other reason is memory. In the forward, the write touches the part, and no more. Without it a new `a` has to be made for a
+# change of one number.
+#
+# But the backward is not that frugal. Each `CopySlices` makes a new gradient for the *whole* base. So a table that is filled row
+# by row costs a whole table per row:
+
+# %%
+def count_numbers(tensor):
+    """How many numbers the writes behind a tensor pass on to its old history."""
+    node, total = tensor.grad_fn.next_functions[0][0], 0
+    while node is not None:         # the earliest write has no old history to pass to
+        total += tensor.numel()
+        node = node.next_functions[0][0]
+    return total
+
+
+for n in (10, 20, 40):
+    rows = [(x * i).sin() for i in range(n)]
+    table = mg.zeros(n, 4)
+    for i, row in enumerate(rows):
+        table[i] = row
+    assert mg.equal(table, mg.stack(rows))
+    passed = count_numbers(table)
+    print(f"{n:3} rows: {table.numel():4} numbers in the table, {passed:5} passed back")
+
+# %% [markdown]
+# Twice the rows, four times the work. `mg.stack(rows)` makes the same table with one node. A few writes are fine. A loop of them
+# is better written as a list and a `stack`.
+#
+# ## The same in PyTorch
+#
+# Names and values are the same:
+#
+# ```python
+# >>> import torch
+# >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+# >>> w = torch.tensor([10.0, 20.0], requires_grad=True)
+# >>> a = x * 1
+# >>> v, u = a[1:3], a[2:4]
+# >>> u.grad_fn.name()
+# 'SliceBackward0'
+# >>> v.mul_(w)
+# tensor([20., 60.], grad_fn=<AsStridedBackward0>)
+# >>> a
+# tensor([ 1., 20., 60.,  4.], grad_fn=<CopySlices>)
+# >>> [(node.name(), number) for node, number in a.grad_fn.next_functions]
+# [('MulBackward0', 0), ('torch::autograd::AccumulateGrad', 0)]
+# >>> u.grad_fn.name(), u.grad_fn.next_functions[0][0] is a.grad_fn
+# ('AsStridedBackward0', True)
+# >>> (a * torch.tensor([5.0, 6.0, 7.0, 8.0])).sum().backward()
+# >>> x.grad, w.grad
+# (tensor([  5.,  60., 140.,   8.]), tensor([12., 21.]))
+# >>> first, second = (x * 1).chunk(2)
+# >>> try:
+# ...     first.mul_(2)
+# ... except RuntimeError as error:
+# ...     print(str(error)[:58])
+# Output 0 of Split is a view and is being modified inplace.
+#
+# ```
+#
+# | | minigrad | PyTorch, in `torch/csrc/autograd` |
+# |---|---|---|
+# | what a view remembers: base, version, how it was made | `minigrad/_core/tensor.py`, `AutogradMeta` | [`variable.h`][variable.h], `struct DifferentiableViewMeta` |
+# | the new history of base or tensor | `minigrad/_core/views.py`, `rebase` | [`variable.cpp`][variable.cpp], `rebase_history` |
+# | the history of a stale view | the same file, `refresh` | the same file, `VariableHooks::grad_fn` |
+# | take, through, put | the same file, `CopySlices` | [`functions/tensor.cpp`][tensor.cpp], `CopySlices` |
+# | may it be written to? | `minigrad/_core/inplace.py`, `check_inplace` | [`VariableTypeUtils.h`][VariableTypeUtils.h], `check_inplace` |
+# | how a view was made | `minigrad/_core/views.py`, `check_creation` | `variable.h`, `enum class CreationMeta` |
+#
+# [variable.h]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/variable.h
+# [variable.cpp]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/variable.cpp
+# [tensor.cpp]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/tensor.cpp
+# [VariableTypeUtils.h]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/VariableTypeUtils.h
+#
+# In PyTorch the node of `CopySlices` has a namespace in its `name()`, `torch::autograd::CopySlices`.
+#
+# ## What goes wrong
+#
+# **The base is a leaf.** A leaf has no history that could be replaced, and its gradient is that of the value which it has. A write
+# to a part of it is a write to it:
+
+# %%
+with mg.testing.expect_error(RuntimeError, code="MG-E121"):
+    x[0] = 0.0
+
+# %% [markdown]
+# Do it under `no_grad()` if it is to be an adjustment of the leaf, such as an optimizer makes ([tutorial 3](03_leaves.py)). Else write to a
+# copy: that is why all our programs begin with `a = x * 1`. `x.clone()` says it better.
+#
+# **One operation made several views.** `unbind`, `split` and `chunk` have one node for all their results. The history of one of
+# these cannot be replaced on its own:
+
+# %%
+x, w, a = start()
+first, second = a.chunk(2)
+with mg.testing.expect_error(RuntimeError, code="MG-E120"):
+    first.mul_(2)
+
+# %% [markdown]
+# Slices do not have this fault: `a[0:2].mul_(2)`. The error has a second form. Here the write is a good one, and a view that was
+# made before becomes unusable. The error comes where the view is *used*:
+
+# %%
+a[3] = 0.0
+with mg.testing.expect_error(RuntimeError, code="MG-E120"):
+    second.sum()
+
+# %% [markdown]
+# **The view was made under `no_grad`.** Was the write to be recorded, or not? The two modes say different things, so nobody
+# guesses:
+
+# %%
+with mg.no_grad():
+    v = a[1:3]
+with mg.testing.expect_error(RuntimeError, code="MG-E120"):
+    v.mul_(2)
+
+# %% [markdown]
+# **A custom Function made the view** ([tutorial 14](14_function.py)). Its backward is the user's. A new history made from the strides would go
+# around it:
+
+# %%
+class Fold(mg.autograd.Function):
+    """A view, with a backward of its own."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.view(2, 2)
+
+    @staticmethod
+    def backward(ctx, g):
+        return 100 * g.reshape(4)
+
+
+folded = Fold.apply(a)
+with mg.testing.expect_error(RuntimeError, code="MG-E120"):
+    folded.mul_(2)
+
+# %% [markdown]
+# A `clone()` of the result may be written to.
+#
+# **Several elements are one number.** `expand` repeats a number by a stride of 0. Which of them should the memory hold?
+
+# %%
+repeated = mg.zeros(1).expand(3)
+print(repeated.stride())
+with mg.testing.expect_error(RuntimeError, code="MG-E122"):
+    repeated.add_(mg.tensor([1.0, 2.0, 3.0]))
+
+# %% [markdown]
+# **A saved part, and a write elsewhere.** This loop writes each number once, and reads none that is written later. It fails all
+# the same:
+
+# %%
+def running_product(x):
+    out = mg.zeros(4)
+    out[0] = x[0]
+    for i in range(1, 4):
+        out[i] = out[i - 1] * x[i]
+    return out
+
+
+y = running_product(x)
+with mg.testing.expect_error(RuntimeError, code="MG-E102"):
+    y.sum().backward()
+
+# %% [markdown]
+# The product saves `out[i - 1]`, which is a view. Its memory is the memory of `out`, with one counter for all of it, and the next
+# write counts. Autograd does not look at which numbers changed. [Tutorial 9](09_version_counters.py) says why.
+#
+# **Nothing happens, and nobody says so.** An index that copies is easily taken for a view. Then the write goes to a copy that is
+# thrown away:
+
+# %%
+x, w, a = start()
+a[[1, 2]].mul_(w)
+print("after a[[1, 2]].mul_(w):  ", a.tolist())
+v = a[1:3]
+v = v * w
+print("after v = v * w:          ", a.tolist())
+
+# %% [markdown]
+# The second is the same mistake in another dress: `v = v * w` makes a new tensor, and calls it `v`.
+#
+# **A hook that is no longer called** ([tutorial 12](12_hooks.py)). A hook on a view is put at its node. After a write the view has another
+# node, and the hook stays behind with the old one:
+
+# %%
+a = x * 1
+v = a[1:3]
+v.register_hook(lambda g: print("the hook sees", g.tolist()))
+v.mul_(2)
+(v * 3).sum().backward()
+print("done")
+
+# %% [markdown]
+# Register it after the write.
+#
+# ## Exercises
+#
+# Each has a check that runs. Solutions are folded away below it.
+#
+# **1. Where a view looks.** Write `positions(view)`: the places in memory of its elements, in the order in which they are read.
+# Use its shape, `stride()` and `storage_offset()`, and none of its numbers.
+
+# %%
+def positions(view):
+    """Your lines go here: a list of whole numbers."""
+
+
+# %%
+def check_positions(positions):
+    base = mg.arange(24.0)          # each number is its own place
+    cube = base.view(2, 3, 4)
+    for view in (base[5:9], base[1::3], cube[1], cube[:, 1, ::2], cube.permute(2, 0, 1),
+                 cube[1, 2, 3], cube[:, :, 1].t()[1:], base[:1].expand(3)):
+        expected = view.reshape(-1).tolist()
+        assert positions(view) == expected, f"{positions(view)} instead of {expected}"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def positions_solution(view):
+    ranges = [range(n) for n in view.shape]
+    return [view.storage_offset() + sum(i * s for i, s in zip(index, view.stride()))
+            for index in itertools.product(*ranges)]
+
+
+check_positions(positions_solution)
+
+# %% [markdown]
+# **2. Writes, backwards.** A program starts with `a = x * 1` and makes some writes: `("mul", part, factor)` stands for
+# `a[part].mul_(factor)`, and `("fill", part, value)` for `a[part].fill_(value)`. A part is a slice. Write `gradient(g, writes)`:
+# the gradient of `x`, as a list, if `g` is that of the final `a`. Use plain lists.
+
+# %%
+def gradient(g, writes):
+    """Your lines go here."""
+
+
+# %%
+def check_gradient(gradient):
+    middle, even, end = slice(1, 3), slice(0, 4, 2), slice(2, 4)
+    for writes in ([("mul", middle, 10.0)], [("fill", even, 7.0)],
+                   [("mul", middle, 2.0), ("mul", even, 3.0), ("mul", end, 5.0)],
+                   [("mul", even, 3.0), ("fill", end, 1.0), ("mul", end, 9.0)]):
+        x, _, a = start()
+        for name, part, number in writes:
+            getattr(a[part], name + "_")(number)
+        (a * c).sum().backward()
+        got = gradient(c.tolist(), writes)
+        assert got == x.grad.tolist(), f"{got} instead of {x.grad.tolist()} for {writes}"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def gradient_solution(g, writes):
+    whole = list(g)
+    for name, part, number in reversed(writes):         # the last write is the first node
+        factor = number if name == "mul" else 0.0       # after a fill nothing flows there
+        whole[part] = [factor * entry for entry in whole[part]]
+    return whole
+
+
+check_gradient(gradient_solution)
+
+# %% [markdown]
+# **3. Mend the loop.** Write `mended(x)`: the numbers of `running_product(x)`, with a gradient, and with no `CopySlices` in its
+# graph.
+
+# %%
+def mended(x):
+    """Your lines go here."""
+
+
+# %%
+def check_mended(mended):
+    x = mg.tensor([2.0, 3.0, 4.0, 5.0], requires_grad=True)
+    y = mended(x)
+    assert y.tolist() == [2.0, 6.0, 24.0, 120.0], y
+    assert "CopySlices" not in mg.viz.draw(y).nodes.values(), "there is a write in it"
+    (y * c).sum().backward()
+    assert x.grad.tolist() == [587.0, 388.0, 282.0, 192.0], x.grad
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def mended_solution(x):
+    out = [x[0]]
+    for i in range(1, len(x)):
+        out.append(out[-1] * x[i])
+    return mg.stack(out)
+
+
+check_mended(mended_solution)
+
+# %% [markdown]
+# ## What to remember
+#
+# * A **view** is another way of reading the memory of its **base**: shape, strides, offset. The base is always the tensor at the
+#   root.
+# * A write gives a tensor a new history. A write through a view is an operation on the base, and gives *the base* a new one.
+# * `CopySlices` is that history: **take** the part out of the gradient, send it **through** the formula, **put** it back.
+# * The other views are told nothing. A view whose version is not that of the memory is **stale**, and makes its history anew when
+#   it is asked.
+# * Refused: views of leaves, views of which one operation made several, those made under `no_grad` or by a custom Function, and
+#   memory that lies on itself.
+# * Few writes are cheap. For many, make a list and `stack` it.
+#
+# **Next:** [tutorial 11](11_checkpointing.py). What is saved need not be kept: it can be computed again.

@@ -1,0 +1,776 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Checkpointing: compute again what was not kept
+#
+# **The question.** A network of many layers keeps something of each layer until the backward. Could it keep less, and compute the
+# rest again when it is needed?
+#
+# You need: [tutorial 1](01_derivative_to_graph.py) and [tutorial 2](02_the_engine.py); hooks on saved tensors ([tutorial 8](08_packing.py)) are used here, and
+# explained in a line. You get: how much memory can be traded for how much time; a checkpoint of twenty lines, made of two hooks;
+# another one, made of a Function; and the ways in which a program that runs twice can go wrong.
+#
+# Our example is a chain of 64 layers. A real layer would have weights. Ours is a sine, and it counts how often it runs:
+
+# %%
+import math
+import random
+import warnings
+from collections import Counter
+from itertools import count
+
+import minigrad as mg
+from minigrad.autograd.graph import saved_tensors_hooks
+from minigrad.utils._python_dispatch import TorchDispatchMode
+from minigrad.utils.checkpoint import (
+    checkpoint,
+    checkpoint_sequential,
+    create_selective_checkpoint_contexts,
+    set_checkpoint_early_stop,
+)
+
+ran = Counter()
+
+
+def layer(h):
+    h = h.sin()
+    ran["layer"] += 1
+    return h
+
+
+def layers(n):
+    """n layers, one after the other."""
+    def run(h):
+        for _ in range(n):
+            h = layer(h)
+        return h
+    return run
+
+
+x = mg.linspace(0.5, 1.5, 1000).requires_grad_()
+y = layers(64)(x)
+print(ran["layer"], "layers have run")
+
+# %% [markdown]
+# The derivative of a sine is the cosine of its *input*. So the node of each layer keeps the input of that layer:
+
+# %%
+saved = mg.debug.saved(y)
+print(len(saved), "tensors,", saved.nbytes, "bytes")
+
+# %% [markdown]
+# These are 64 tensors of 1000 numbers, four bytes each. All of them are there when the backward begins. When a large network is
+# trained, tensors like these are often most of what fills the memory.
+#
+# ## A meter
+#
+# We want to know how many tensors are kept *at most*, at any time. For that we need a look at each one that is saved, and
+# **hooks on saved tensors** give it. They are two functions. The first is called with the tensor, and what it returns is kept by
+# the node in the tensor's place. The second gets that, when the tensor is needed, and has to return the tensor. Our first function
+# puts the tensor into a box, and the second takes it out. Boxes are counted; two boxes of the same memory count once.
+
+# %%
+class Box:
+    """A tensor that is kept for the backward, and counted while it is."""
+
+    held = Counter()        # address -> how many boxes
+    peak = 0
+
+    def __init__(self, tensor):
+        self.tensor = tensor.detach()
+        Box.held[self.tensor.data_ptr()] += 1
+        Box.peak = max(Box.peak, len(Box.held))
+
+    def __del__(self):
+        address = self.tensor.data_ptr()
+        Box.held[address] -= 1
+        if not Box.held[address]:
+            del Box.held[address]
+
+    def take(self):
+        return self.tensor
+
+
+def measured(f):
+    """Of f and its backward: the tensors kept at most, the layers run, the gradient."""
+    x.grad, Box.peak, ran["layer"] = None, 0, 0
+    with saved_tensors_hooks(Box, Box.take):
+        f(x).sum().backward()
+    return Box.peak, ran["layer"], x.grad
+
+
+# %%
+peak, runs, right = measured(layers(64))
+print(f"{peak} tensors at most, {runs} layers run")
+
+# %% [markdown]
+# ## The two ends
+#
+# To keep everything is one end. What is the other? Keep nothing but `x`. Whenever the input of a layer is needed, begin at `x`,
+# and run all layers before it. Here for a single number, without a graph:
+
+# %%
+def frugal(h0, n):
+    """The derivative of n sines, with one number kept; and the layers run."""
+    runs, g = 0, 1.0
+    for i in reversed(range(n)):
+        h = h0
+        for _ in range(i):
+            h = math.sin(h)
+        runs += i
+        g *= math.cos(h)
+    return g, runs + n          # n for the forward
+
+
+g, runs = frugal(0.5, 64)
+print(f"{g:.6f}, {runs} layers run;  right is {right[0].item():.6f}")
+
+# %% [markdown]
+# One tensor instead of 64. But 2080 layers instead of 64: the work grows with the square of $n$.
+#
+# ## The middle: segments
+#
+# Cut the chain into $k$ **segments** of $n/k$ layers. In the forward, keep the input of each segment, and nothing from within. In
+# the backward, the last segment comes first. Run it again from its input, and this time keep everything. Go backward through it.
+# Throw it away, and do the same with the segment before.
+#
+# What has to be in memory at once? The inputs of $k$ segments, and the inside of *one* of them:
+#
+# $$ k + \frac nk - 1 . $$
+#
+# (The $-1$: the first layer's input is the segment's input, so it is there already.) And each layer runs twice. Above it ran 32
+# times, on average.
+#
+# Here is one segment. In the first run each saved tensor is thrown away, and the node keeps a number, its place in the order. The
+# first node that asks for its tensor makes the function run again. What that run saves, in the same order, are the tensors.
+
+# %%
+def by_hand(f, x):
+    """f(x), of which nothing is kept but f and x."""
+    places, box, again = count(), Box(x), {}
+
+    def pack(tensor):
+        return next(places)
+
+    def unpack(place):
+        if not again:
+            with saved_tensors_hooks(keep, Box.take), mg.enable_grad():
+                f(box.tensor.requires_grad_())
+        return again.pop(place).tensor
+
+    def keep(tensor):
+        again[len(again)] = Box(tensor)
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+def in_segments(n, k, make=by_hand):
+    def run(h):
+        for _ in range(k):
+            h = make(layers(n // k), h)
+        return h
+    return run
+
+
+# %% [markdown]
+# The backward knows nothing of this. It walks over the same graph, and asks each node for what it has saved.
+
+# %%
+for k in (1, 2, 4, 8, 16, 32, 64):
+    peak, runs, g = measured(in_segments(64, k))
+    assert mg.equal(g, right)
+    size = f"{peak:2} tensors, {4000 * peak:6} bytes at most"
+    print(f"{k:2} segments   {size}   {runs} layers run   {'#' * (peak // 3)}")
+
+# %% [markdown]
+# Without checkpoints it was 64 tensors, and 64 layers run. Both ends are as bad as that. A single segment is run again as a
+# whole, and is then in memory as a whole. With 64 segments the inputs of the segments are all that there is. The best is in the
+# middle, where both parts are equal: $k = n/k$, so $k = \sqrt n$. Then $2\sqrt n - 1$ tensors are kept.
+#
+# | $n$ | kept without | kept with $\sqrt n$ segments |
+# |---|---|---|
+# | 64 | 64 | 15 |
+# | 400 | 400 | 39 |
+# | 10,000 | 10,000 | 199 |
+#
+# The price is one more forward. A backward costs about two forwards, so a step takes some four parts instead of three. That is a
+# rule of thumb, and depends on the layers.
+#
+# **Predict.** A chain of 100 layers is cut into 4 segments. How many tensors are kept at most? How many with 10?
+#
+# <details><summary>Answer</summary>
+#
+# $4 + 25 - 1 = 28$, and $10 + 10 - 1 = 19$.
+#
+# </details>
+
+# %%
+print([measured(in_segments(100, k))[0] for k in (4, 10)])
+
+# %% [markdown]
+# ## checkpoint
+#
+# `checkpoint(f, x, use_reentrant=False)` does what `by_hand` does. (What *reentrant* means comes below. Always give the argument.)
+
+# %%
+def real(f, x):
+    return checkpoint(f, x, use_reentrant=False)
+
+
+x.grad, ran["layer"] = None, 0
+with saved_tensors_hooks(Box, Box.take):
+    y = in_segments(64, 8, real)(x)
+print("forward: ", ran["layer"], "layers run,", len(Box.held), "tensors kept")
+y.sum().backward()
+print("backward:", ran["layer"], "layers run,", "right:", mg.equal(x.grad, right))
+
+# %% [markdown]
+# `checkpoint_sequential` cuts a list of functions into segments. It leaves the last one alone: its backward comes at once, so
+# nothing would be gained by running it again.
+
+# %%
+x.grad, ran["layer"] = None, 0
+y = checkpoint_sequential([layer] * 64, 8, x, use_reentrant=False)
+y.sum().backward()
+print(ran["layer"], "layers run, right:", mg.equal(x.grad, right))
+
+# %% [markdown]
+# The graph is the one without a checkpoint, node by node. Only, each node keeps a `Holder`, which says where its tensor can be
+# had, and there are no bytes in it:
+
+# %%
+u = mg.tensor([0.5, 1.0], requires_grad=True)
+plain, checked = layers(2)(u), real(layers(2), u)
+mg.debug.saved(checked)
+
+# %%
+mg.viz.draw(checked, names={"u": u, "checked": checked})
+
+# %% [markdown]
+# ### It stops early
+#
+# Look at `in_segments` above. 64 layers in the forward, and 120 in the end, not 128. In each of the 8 segments one layer did not
+# run again: the last. What is needed is its *input*, which was saved; what it computes from it, nobody asks for. So the run is
+# broken off as soon as the last tensor is there. One can forbid it:
+
+# %%
+for early in (True, False):
+    ran["layer"] = 0
+    with set_checkpoint_early_stop(early):
+        y = in_segments(64, 8, real)(x)
+    y.sum().backward()
+    print(f"early stop {early!s:<6} {ran['layer']} layers run")
+
+# %% [markdown]
+# How does one leave somebody else's function in the middle? By an exception, which the hook raises that has received the last
+# tensor. It is caught around the function.
+#
+# ### Randomness is repeated
+#
+# Dropout sets a random half of the numbers to zero. If the second run drew other numbers, it would drop others, and the gradient
+# would belong to a function that was never computed. Our `by_hand` has that fault:
+
+# %%
+def dropped(h):
+    return mg.nn.functional.dropout(h, 0.5).sin()
+
+
+def same_places(make):
+    """Whether the gradient is zero exactly where the forward has dropped a number."""
+    mg.manual_seed(0)
+    ones = mg.ones(1000, requires_grad=True)
+    y = make(dropped, ones)
+    y.sum().backward()
+    return mg.equal(y == 0, ones.grad == 0)
+
+
+print("by hand:   ", same_places(by_hand))
+print("checkpoint:", same_places(real))
+
+# %% [markdown]
+# `checkpoint` notes the state of the random numbers before the first run, sets it for the second, and puts it back afterwards.
+# With `preserve_rng_state=False` it does not. That saves a little time, and is right if nothing in the function is random:
+
+# %%
+def other_numbers(f, x):
+    return checkpoint(f, x, use_reentrant=False, preserve_rng_state=False)
+
+
+print(same_places(other_numbers))
+
+# %% [markdown]
+# **Predict.** That was a wrong gradient. Was there an error?
+#
+# <details><summary>Answer</summary>
+#
+# No. As many tensors were saved as in the first run, of the same shapes. Nobody has kept the old numbers, so nobody can compare.
+#
+# </details>
+#
+# ## Step by step
+#
+# Two layers and a sum, checkpointed. In the forward each `pack` puts a Holder in the place of a tensor. In the backward look for
+# the first `unpack`: while that node runs, new nodes are made. That is the second run of the function. The next `unpack` makes
+# none.
+
+# %%
+u.grad = None
+with mg.debug.record() as recorded:
+    checked = real(layers(2), u)
+    checked.sum().backward()
+mg.viz.step(recorded)
+
+# %%
+for event in recorded.events:
+    if event.kind in ("made", "pack", "unpack"):
+        what = f"{event.op:<13} {event.what:<27}"
+        print(f"{event.step:2} {event.kind:<7} {what} {event.why}")
+
+# %% [markdown]
+# Beside it the same without a checkpoint. What is more on the left is the second run; what is otherwise is what the nodes keep:
+
+# %%
+u.grad = None
+with mg.debug.record() as unchecked:
+    plain = layers(2)(u)
+    plain.sum().backward()
+mg.viz.diff(recorded, unchecked, labels=("checkpoint", "without"))
+
+# %% [markdown]
+# ## The other kind: reentrant
+#
+# PyTorch had `checkpoint` before it had hooks on saved tensors. The older way is to hide the segment behind a single node: a
+# Function ([tutorial 14](14_function.py)), whose forward runs `f` without recording anything, and whose backward runs it again with recording,
+# and then calls *backward itself*.
+
+# %%
+class Rerun(mg.autograd.Function):
+    """A checkpoint of one argument."""
+
+    @staticmethod
+    def forward(ctx, f, x):         # in here nothing is recorded
+        ctx.f = f
+        ctx.save_for_backward(x)
+        return f(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        x = x.detach().requires_grad_()
+        with mg.enable_grad():
+            y = ctx.f(x)
+        y.backward(g)
+        return None, x.grad
+
+
+for make in (Rerun.apply, lambda f, x: checkpoint(f, x, use_reentrant=True)):
+    peak, runs, g = measured(in_segments(64, 8, make))
+    print(f"{peak} tensors at most, {runs} layers run, right: {mg.equal(g, right)}")
+
+# %% [markdown]
+# The engine is entered again while it runs ([tutorial 2](02_the_engine.py)): hence the name. The memory is the same. There are 8 layers
+# more, since nothing stops early. (The meter sees inside here. The second run saves its tensors in the ordinary way, in boxes.)
+#
+# There is one node per segment, whatever is in it:
+
+# %%
+hidden = checkpoint(layers(2), u, use_reentrant=True)
+print(hidden.grad_fn.name(), "->", hidden.grad_fn.next_functions[0][0].name())
+
+# %% [markdown]
+# And from this all differences follow:
+#
+# | | `use_reentrant=False` | `use_reentrant=True` |
+# |---|---|---|
+# | the graph | as without a checkpoint | one node |
+# | the first run | records | does not |
+# | the second run | stops early | runs to the end |
+# | `autograd.grad`, `inputs=` | yes | an error |
+# | an argument that requires a gradient | not needed | needed, else no gradients |
+# | keyword arguments for `f` | yes | an error |
+#
+# Weights that `f` uses from outside get their gradient in the inner backward, which fills their `.grad`. The outer engine cannot
+# know of them, since they are behind no edge. So it cannot *return* such a gradient, or leave it out:
+
+# %%
+with mg.testing.expect_error(RuntimeError, code="MG-E169"):
+    mg.autograd.grad(hidden.sum(), u)
+g, = mg.autograd.grad(real(layers(2), u).sum(), u)
+print([round(number, 4) for number in g.tolist()])
+
+# %% [markdown]
+# The Function is given tensors in a row, so there is no place for keyword arguments either:
+
+# %%
+with mg.testing.expect_error(ValueError, code="MG-E163"):
+    checkpoint(lambda h, factor: (h * factor).sin(), u, factor=2.0, use_reentrant=True)
+
+# %% [markdown]
+# ## Keep some, compute the others again
+#
+# A matrix product is expensive, a sine is cheap, and their results take the same memory. So it may pay to keep the products and
+# compute the rest again. That is **selective checkpointing**: for each operation a policy says whether its result is kept.
+#
+# To see which operations really run, we put a *mode* around the program, which is called for each:
+
+# %%
+class Operations(TorchDispatchMode):
+    """Counts the operations that are run within."""
+
+    def __init__(self):
+        self.count = Counter()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.count[str(func)] += 1
+        return func(*args, **(kwargs or {}))
+
+
+def block(h, w):
+    return ((h @ w).sin() @ w).sin()
+
+
+def operations(**how):
+    """What runs in the forward and the second run of a block."""
+    h, w = mg.ones(3, 3, requires_grad=True), mg.eye(3).requires_grad_()
+    with Operations() as seen:
+        y = checkpoint(block, h, w, use_reentrant=False, early_stop=False, **how)
+        first = Counter(seen.count)
+        y.grad_fn._saved_self       # asks for a tensor
+    return dict(first), dict(seen.count - first)
+
+
+# %% [markdown]
+# To ask a node for what it has saved is enough to start the second run. So we do that in place of a backward, whose operations
+# would be counted too.
+
+# %%
+def keep_products():
+    return create_selective_checkpoint_contexts(["mm"])
+
+
+print("all again:    ", *operations())
+print("products kept:", *operations(context_fn=keep_products))
+
+# %% [markdown]
+# The price is memory again: here the two products are kept. In place of a list, the policy may be a function that is asked about
+# each operation; the third exercise is one.
+#
+# ## The source
+#
+# A checkpointed call is a `Frame`. Its `pack` is ours, with a `Holder` for the place, and a description of the tensor besides:
+
+# %%
+mg.utils.source.source_of("utils/_checkpoint_frames.py", "Frame.pack")
+
+# %% [markdown]
+# Our `unpack`. The tensors belong to a *run*, and there is one run for each backward, so that a second backward over a kept graph
+# computes them once more:
+
+# %%
+mg.utils.source.source_of("utils/_checkpoint_frames.py", "Frame.value")
+
+# %% [markdown]
+# The second run, with the random numbers of the first one. `Stop` is the exception that breaks it off:
+
+# %%
+mg.utils.source.source_of("utils/_checkpoint_frames.py", "Frame.run_again")
+
+# %% [markdown]
+# Here it is raised. This is the hook of the second run:
+
+# %%
+mg.utils.source.source_of("utils/_checkpoint_frames.py", "Run.__call__")
+
+# %% [markdown]
+# And the other kind, our `Rerun`:
+
+# %%
+mg.utils.source.source_of("utils/_checkpoint_reentrant.py", "CheckpointFunction.backward")
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# ```python
+# >>> import torch
+# >>> from torch.utils.checkpoint import checkpoint
+# >>> runs = []
+# >>> def layers(h):
+# ...     for _ in range(8):
+# ...         h = h.sin()
+# ...         runs.append(1)
+# ...     return h
+# >>> x = torch.linspace(0.5, 1.5, 1000, requires_grad=True)
+# >>> plain = torch.autograd.grad(layers(x).sum(), x)[0]
+# >>> runs.clear()
+# >>> y = checkpoint(layers, x, use_reentrant=False)
+# >>> y.grad_fn.name(), len(runs)
+# ('SinBackward0', 8)
+# >>> y.sum().backward()
+# >>> torch.equal(x.grad, plain), len(runs)
+# (True, 15)
+# >>> runs.clear()
+# >>> hidden = checkpoint(layers, x, use_reentrant=True)
+# >>> hidden.sum().backward()
+# >>> hidden.grad_fn.name(), len(runs)
+# ('CheckpointFunctionBackward', 16)
+#
+# ```
+#
+# | | minigrad, in `minigrad/utils` | PyTorch, in [`torch/utils/checkpoint.py`][checkpoint.py] |
+# |---|---|---|
+# | the two kinds | `checkpoint.py`, `checkpoint` | `checkpoint` |
+# | one call, and what it has to keep | `_checkpoint_frames.py`, `Frame` | `_CheckpointFrame` |
+# | the place of a tensor | the same file, `Holder` | `_Holder` |
+# | the hooks of the first run | the same file, `Frame.pack`, `Frame.value` | `_checkpoint_hook` |
+# | the hook of the second run | the same file, `Run` | `_recomputation_hook` |
+# | breaking it off | the same file, `Stop` | `_StopRecomputationError` |
+# | reentrant | `_checkpoint_reentrant.py`, `CheckpointFunction` | `CheckpointFunction` |
+# | selective | `_checkpoint_selective.py` | `create_selective_checkpoint_contexts` |
+#
+# [checkpoint.py]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/utils/checkpoint.py
+#
+# The policy of a selective checkpoint is given operators in PyTorch, such as `torch.ops.aten.mm.default`, where it is given names
+# here.
+#
+# ## What goes wrong
+#
+# **The function does not do the same again.** Here it looks at a list that it has changed itself. The second run saves fewer
+# tensors than the first:
+
+# %%
+calls = []
+
+
+def moody(h):
+    calls.append(1)
+    return h.sin().exp() if len(calls) == 1 else h.sin()
+
+
+y = checkpoint(moody, u, use_reentrant=False)
+with mg.testing.expect_error(RuntimeError, code="MG-E160"):
+    y.sum().backward()
+
+# %% [markdown]
+# If there are as many, but of other shapes, that is noticed too:
+
+# %%
+scale = [mg.ones(2)]
+y = checkpoint(lambda h: (h * scale[0]).sin(), u, use_reentrant=False)
+scale[0] = mg.ones(3, 2)
+with mg.testing.expect_error(RuntimeError, code="MG-E161"):
+    y.sum().backward()
+
+# %% [markdown]
+# **The same, without an error.** Of the right shape, and with other numbers, it goes unnoticed. So what may change should be an
+# *argument* that is a tensor: a write to it is noticed, as we shall see. Random numbers from elsewhere, such as Python's, are not
+# repeated either:
+
+# %%
+random.seed(1)
+t = mg.tensor(1.0, requires_grad=True)
+y = checkpoint(lambda h: (h * random.random()).sin(), t, use_reentrant=False)
+y.backward()
+factor = math.asin(y.item())
+print(f"is {t.grad.item():.4f}, should be {factor * math.cos(factor):.4f}")
+
+# %% [markdown]
+# **An argument is written to.** The second run needs the arguments as they were. They are kept as saved tensors are, with their
+# version ([tutorial 9](09_version_counters.py)). So a write is noticed, wherever it was made:
+
+# %%
+h = u * 1
+y = checkpoint(layers(2), h, use_reentrant=False)
+h += 1
+with mg.testing.expect_error(RuntimeError, code="MG-E102"):
+    y.sum().backward()
+
+# %% [markdown]
+# The function itself may be the one that writes. It, too, spoils its own second run:
+
+# %%
+def doubles(h):
+    h *= 2
+    return h.sin()
+
+
+y = checkpoint(doubles, u * 1, use_reentrant=False)
+with mg.testing.expect_error(RuntimeError, code="MG-E102"):
+    y.sum().backward()
+
+# %% [markdown]
+# Without a checkpoint both programs are right or wrong by other rules. `doubles` is fine there.
+#
+# **`use_reentrant` is not given.** Then it is True, with a warning, for the sake of old programs. (PyTorch's warning announces an
+# error for version 2.9. In 2.13 it still warns.)
+
+# %%
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    y = checkpoint(layers(2), u)
+print(y.grad_fn.name())
+print(str(warned[0].message).partition(". ")[0])
+
+# %% [markdown]
+# **Nothing that goes in requires a gradient.** The first layer of a network is given data, and only its *weights* require one. A
+# reentrant checkpoint sees its arguments, and not the weights. Its Function has nothing to differentiate, so there is no node, and
+# the weights get nothing:
+
+# %%
+weight, data = mg.tensor(3.0, requires_grad=True), mg.tensor([0.5, 1.0])
+for reentrant in (True, False):
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        y = checkpoint(lambda h: (h * weight).sin(), data, use_reentrant=reentrant)
+    print(f"use_reentrant={reentrant!s:<6} requires a gradient: {y.requires_grad}")
+    print(*[f"    {warning.message}" for warning in warned], sep="")
+
+# %% [markdown]
+# Where other parts of the network require a gradient, the training goes on without an error, and this part of it stays as it is.
+#
+# **What the function does besides, it does twice.** As far as the second run goes, it prints twice, counts twice, and a batch
+# norm that keeps running means updates them twice:
+
+# %%
+norm = mg.nn.BatchNorm1d(2)
+rows = mg.tensor([[1.0, 2.0], [3.0, 6.0]], requires_grad=True)
+checkpoint(norm, rows, use_reentrant=False).sum().backward()
+print("batches seen:", norm.num_batches_tracked.item())
+
+# %% [markdown]
+# ## Exercises
+#
+# Each has a check that runs. Solutions are folded away below it.
+#
+# **1. Checkpoints within checkpoints.** Write `halves(n, h)`: it runs `n` layers (a power of two) on `h`. Of its two halves only
+# the first is checkpointed, and inside each half the same rule holds again. The forward is to leave behind no more than
+# $\log_2 n + 1$ tensors. Use `real`.
+
+# %%
+def halves(n, h):
+    """Your lines go here."""
+
+
+# %%
+def check_halves(halves):
+    for n in (2, 8, 64):
+        x.grad, ran["layer"] = None, 0
+        expected, = mg.autograd.grad(layers(n)(x).sum(), x)
+        ran["layer"] = 0
+        with saved_tensors_hooks(Box, Box.take):
+            y = halves(n, x)
+        assert ran["layer"] == n, f"{ran['layer']} layers have run in the forward"
+        levels = int(math.log2(n))
+        assert len(Box.held) <= levels + 1, f"{len(Box.held)} tensors kept for {n} layers"
+        y.sum().backward()
+        assert mg.equal(x.grad, expected), f"a wrong gradient for {n} layers"
+        assert ran["layer"] <= n * (levels + 1), f"{ran['layer']} layers run for {n}"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def halves_solution(n, h):
+    if n == 1:
+        return layer(h)
+    h = real(lambda h: halves_solution(n // 2, h), h)
+    return halves_solution(n // 2, h)
+
+
+check_halves(halves_solution)
+
+# %% [markdown]
+# **2. Randomness, by hand.** Write `repeated(f, x)`: like `by_hand`, and with the same random numbers in the second run. After
+# the backward the random numbers have to go on as if there had been no second run. `mg.get_rng_state()` and
+# `mg.set_rng_state(state)` are what you need. You may call `by_hand`.
+
+# %%
+def repeated(f, x):
+    """Your lines go here."""
+
+
+# %%
+def check_repeated(repeated):
+    assert same_places(repeated), "other numbers were dropped"
+    after = mg.rand(3)
+    same_places(real)
+    assert mg.equal(mg.rand(3), after), "the second run has used up random numbers"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def repeated_solution(f, x):
+    state, first = mg.get_rng_state(), [True]
+
+    def run(h):
+        if first:
+            first.clear()
+            return f(h)
+        outside = mg.get_rng_state()
+        mg.set_rng_state(state)
+        try:
+            return f(h)
+        finally:
+            mg.set_rng_state(outside)
+
+    return by_hand(run, x)
+
+
+check_repeated(repeated_solution)
+
+# %% [markdown]
+# **3. A policy.** Write `policy(ctx, op, *args)`: True for an operation whose result is to be kept. `str(op)` is the name of the
+# operation, and `args` is what it was called with. Keep products of matrices (`mm`), but only those whose result has at most ten
+# numbers.
+
+# %%
+def policy(ctx, op, *args):
+    """Your lines go here."""
+
+
+# %%
+def check_policy(policy):
+    def again(rows):
+        h, w = mg.ones(rows, 3, requires_grad=True), mg.eye(3).requires_grad_()
+        contexts = lambda: create_selective_checkpoint_contexts(policy)     # noqa: E731
+        with Operations() as seen:
+            y = checkpoint(block, h, w, use_reentrant=False, early_stop=False,
+                           context_fn=contexts)
+            first = Counter(seen.count)
+            y.grad_fn._saved_self
+        return dict(seen.count - first)
+
+    assert again(3) == {"sin": 2}, f"{again(3)} were run again for 3 rows"
+    assert again(4) == {"mm": 2, "sin": 2}, f"{again(4)} were run again for 4 rows"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def policy_solution(ctx, op, *args):
+    return str(op) == "mm" and args[0].shape[0] * args[1].shape[1] <= 10
+
+
+check_policy(policy_solution)
+
+# %% [markdown]
+# ## What to remember
+#
+# * A checkpoint keeps the input of a segment, and runs the segment again in the backward.
+# * $k$ segments of $n$ layers keep $k + n/k - 1$ tensors at most: with $\sqrt n$ segments about $2\sqrt n$. The price is one more
+#   forward.
+# * `use_reentrant=False`: hooks on saved tensors. The graph stays; a node that asks for its tensor starts the second run, which
+#   stops early. Take this one.
+# * `use_reentrant=True`: a Function. One node, and a backward within the backward.
+# * The function runs twice. So it has to do the same both times, whatever has happened in between, and do nothing that must happen
+#   once.
+#
+# **Next:** [tutorial 12](12_hooks.py), functions of ours that see the gradients while the backward runs.

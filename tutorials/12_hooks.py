@@ -1,0 +1,799 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Tensor hooks and node hooks: the order
+#
+# **The question.** `backward()` is one call, and all gradients in between are gone when it returns. How does a program of ours get
+# to see them on the way, or change them? And if several of our functions wait for the same gradient: who comes first?
+#
+# You need: [tutorial 1](01_derivative_to_graph.py); of [tutorial 2](02_the_engine.py) that a node waits for all its gradients; and what an
+# `AccumulateGrad` is ([tutorial 3](03_leaves.py)). You get: the complete order, found by a program that logs it, and three tools made of it:
+# a log of gradient norms, clipping, and an alarm for gradients that explode.
+#
+# Our example uses one value twice:
+#
+# $$ h = 3x, \qquad y = 2h + 5h \qquad\text{at } x = 2. $$
+#
+# So $\partial y/\partial h = 2 + 5 = 7$ and $\partial y/\partial x = 21$.
+
+# %%
+import minigrad as mg
+
+x = mg.tensor(2.0, requires_grad=True)
+h = x * 3
+y = h * 2 + h * 5
+
+# %% [markdown]
+# ## A hook on a tensor
+#
+# A **hook** is a function of ours that the engine calls. The simplest kind hangs on a tensor. It is called with the gradient of
+# that tensor, when the backward has computed it:
+
+# %%
+h.register_hook(lambda g: print("gradient of h:", g.item()))
+x.register_hook(lambda g: print("gradient of x:", g.item()))
+mg.viz.draw(y)
+
+# %% [markdown]
+# The picture shows where they are. `h` was computed, so it has a node, and its hook hangs there. `x` is a leaf. Its hook is listed
+# with its `AccumulateGrad`.
+#
+# **Predict.** Two edges lead to the node of `h`. They bring 2 and 5. What does its hook print, and how often?
+#
+# <details><summary>Answer</summary>
+#
+# Once, with 7. The engine waits at a node until all that will arrive has arrived, and calls the hook then. So a hook never sees a
+# part of a gradient, and need not know how often its tensor was used.
+#
+# </details>
+
+# %%
+y.backward()
+
+# %% [markdown]
+# ### It may replace the gradient
+#
+# If a hook returns None, as `print` does, nothing changes. If it returns a tensor, then that takes the gradient's place, for all
+# that comes after: here for the node of `h`, and so for `x`.
+
+# %%
+x = mg.tensor(2.0, requires_grad=True)
+h = x * 3
+y = h * 2 + h * 5
+h.register_hook(lambda g: g * 10)
+h.register_hook(lambda g: print("the second hook gets", g.item()))
+y.backward()
+x.grad
+
+# %% [markdown]
+# Several hooks on one tensor are called in the order in which they were registered. Each gets what the one before has left.
+#
+# ### It must not write to it
+#
+# The tensor that a hook gets need not belong to its tensor alone. The derivative of a sum is 1 for both operands, so the node of a
+# sum sends *one* tensor along both of its edges. Whoever writes to it writes to the gradient of somebody else. What should come
+# out here is $3 + 5 \cdot 10 = 53$:
+
+# %%
+def tenfold(p, q, change):
+    """The gradient of x through p + q, if `change` is a hook on q."""
+    q.register_hook(change)
+    x.grad = None
+    (p + q).backward()
+    return x.grad.item()
+
+
+print("returned: ", tenfold(x * 3, x * 5, lambda g: g * 10))
+print("written:  ", tenfold(x * 3, x * 5, lambda g: g.mul_(10)))
+
+# %% [markdown]
+# 80 is $3 \cdot 10 + 5 \cdot 10$. The product `x * 5` was made later, so its node ran first, and its hook multiplied the gradient
+# of the other product too. There was no error. On an `x * 3` made later than `x * 5` the result would have been right, by luck.
+# So: return a new tensor.
+#
+# ### On a leaf
+#
+# A hook on a leaf gets the gradient *of this backward*, before it is added to `.grad`. There is another kind of hook for
+# afterwards. It is for leaves only, and it is called with the leaf itself:
+
+# %%
+w = mg.tensor(1.0, requires_grad=True)
+w.register_hook(lambda g: print(f"arrives: {g.item()}   .grad is {w.grad}"))
+w.register_post_accumulate_grad_hook(
+    lambda leaf: print(f"   afterwards .grad is {leaf.grad}"))
+(w * 4).backward()
+(w * 6).backward()
+
+# %% [markdown]
+# A *post-accumulate hook* may change `.grad`, use it, or set it to None. It must return None. With it an optimizer can take its
+# step inside of the backward, one parameter at a time: [tutorial 13](13_accumulation_hooks.py) is about that.
+#
+# ### retain_grad
+#
+# The `.grad` of a computed tensor stays None, unless it was asked for by `retain_grad()`. That is done at the same place, right
+# after the hooks of the tensor, also if it was asked for before them:
+
+# %%
+h = x * 3
+h.retain_grad()
+h.register_hook(lambda g: g * 10)
+(h * 2 + h * 5).backward()
+h.grad
+
+# %% [markdown]
+# ## Hooks on a node
+#
+# Nodes can have hooks as well. A node stands for an operation, so it has two sides, and there are two kinds:
+#
+# * `node.register_prehook(f)` calls `f(grad_outputs)` before the formula of the node runs. The argument is a tuple: the gradients
+#   of what the operation has *put out*. It is what comes *in*, in a backward.
+# * `node.register_hook(f)` calls `f(grad_inputs, grad_outputs)` after it. The first is what the formula has computed: a tuple with
+#   one gradient per edge.
+#
+# Both may return None, or a tuple of the same length that replaces the first argument.
+
+# %%
+x = mg.tensor(2.0, requires_grad=True)
+h = x * 3
+y = h * 2 + h * 5
+h.grad_fn.register_prehook(lambda grad_outputs: print("before:", grad_outputs))
+h.grad_fn.register_hook(lambda grad_inputs, grad_outputs: print("after: ", grad_inputs))
+y.backward()
+
+# %% [markdown]
+# The node of `x * 3` has two edges. The second leads nowhere, since 3 wants no derivative: None.
+#
+# When is which kind right? A tensor hook is about a *value*: what is the gradient here? A node hook is about an *operation*. It
+# sees what goes in beside what comes out, for all inputs at once. With it one can say "this operation made a nan out of numbers".
+#
+# ## The complete order
+#
+# Five things so far may happen around a node: tensor hooks, `retain_grad`, pre-hooks, post-hooks, post-accumulate hooks. In which
+# order? Let us ask the engine. This hangs all of them on `h` and on `x`, *in the wrong order on purpose*, and notes each call,
+# with what `.grad` was at that time:
+
+# %%
+log = []
+
+
+def text(value):
+    """A gradient, or a tuple of them, in few letters."""
+    if isinstance(value, tuple):
+        return "(" + ", ".join([text(v) for v in value]) + ")"
+    return "None" if value is None else f"{value.item():g}"
+
+
+def listener(moment):
+    def hook(*arguments):
+        given = ", ".join([text(a) for a in arguments])
+        log.append((moment, given, text(h.grad), text(x.grad)))
+    hook.__name__ = "listener"
+    return hook
+
+
+# %%
+def everywhere():
+    """Hang every kind of hook on h and x; the last to be called first."""
+    accumulator = h.grad_fn.next_functions[0][0]
+    accumulator.register_hook(listener("x  post-hook of its node"))
+    x.register_post_accumulate_grad_hook(listener("x  post-accumulate hook"))
+    accumulator.register_prehook(listener("x  pre-hook of its node"))
+    x.register_hook(listener("x  tensor hook, first"))
+    x.register_hook(listener("x  tensor hook, second"))
+    h.grad_fn.register_hook(listener("h  post-hook of its node"))
+    h.grad_fn.register_prehook(listener("h  pre-hook of its node"))
+    h.retain_grad()
+    h.register_hook(listener("h  tensor hook, first"))
+    h.register_hook(listener("h  tensor hook, second"))
+
+
+x = mg.tensor(2.0, requires_grad=True)
+h = x * 3
+y = h * 2 + h * 5
+everywhere()
+y.backward()
+
+print(f"{'called':<27}{'with':<18}{'h.grad':<9}x.grad")
+for moment, arguments, of_h, of_x in log:
+    print(f"{moment:<27}{arguments:<18}{of_h:<9}{of_x}")
+
+# %% [markdown]
+# Read the columns on the right as well. `h.grad` is there from the pre-hook of its node on: `retain_grad` came between. `x.grad`
+# is there from the post-accumulate hook on. (That one is called with the leaf, which is 2.) So:
+#
+# | | a computed tensor and its node | a leaf and its AccumulateGrad |
+# |---|---|---|
+# | 1 | tensor hooks, as registered | tensor hooks, as registered |
+# | 2 | `retain_grad`: `.grad` is set | |
+# | 3 | pre-hooks of the node | pre-hooks of the node |
+# | 4 | the formula | the gradient is added to `.grad` |
+# | 5 | | post-accumulate hooks |
+# | 6 | post-hooks of the node | post-hooks of the node |
+#
+# The order of registration counts within a cell. Between the cells it does not.
+#
+# **Predict.** Every stage of `h` now multiplies: its tensor hook by 10, the pre-hook by 100, the post-hook by 1000. The gradient
+# that arrives is 7. What are `h.grad` and `x.grad`?
+#
+# <details><summary>Answer</summary>
+#
+# `h.grad` is 70: after the tensor hooks, before the pre-hooks. `x.grad` is 7 · 10 · 100 · 3 · 1000 = 21,000,000, with the 3 from
+# the formula: each stage works on what the one before has left.
+#
+# </details>
+
+# %%
+x = mg.tensor(2.0, requires_grad=True)
+h = x * 3
+y = h * 2 + h * 5
+h.grad_fn.register_hook(lambda grad_inputs, grad_outputs: (grad_inputs[0] * 1000, None))
+h.grad_fn.register_prehook(lambda grad_outputs: (grad_outputs[0] * 100,))
+h.register_hook(lambda g: g * 10)
+h.retain_grad()
+y.backward()
+print(f"h.grad = {h.grad.item():,.0f}   x.grad = {x.grad.item():,.0f}")
+
+# %% [markdown]
+# ## Step by step
+#
+# Here is the engine with hooks of several kinds at work. Step to the turn of `h`, and look at its gradient before and after each
+# hook. Between the two hooks `retain_grad` takes its copy:
+
+# %%
+def ten_times(g):
+    return g * 10
+
+
+def look(grads):
+    pass
+
+
+x = mg.tensor(2.0, requires_grad=True)
+with mg.debug.record() as hooked:
+    h = x * 3
+    y = h * 2 + h * 5
+    handle = h.register_hook(ten_times)
+    h.retain_grad()
+    h.grad_fn.register_prehook(look)
+    y.backward()
+mg.viz.step(hooked)
+
+# %%
+for event in hooked.events:
+    if event.kind in ("hook", "retain", "compute", "accumulate"):
+        print(f"{event.step:3} {event.kind:<10} {event.node} {event.op:<14} {event.what}")
+
+# %% [markdown]
+# ### A hook removed
+#
+# Registering a hook gives a **handle**. `handle.remove()` takes the hook away again. Here is the same program with this line put
+# in, and the two runs side by side. Where do they part?
+
+# %%
+x = mg.tensor(2.0, requires_grad=True)
+with mg.debug.record() as plain:
+    h = x * 3
+    y = h * 2 + h * 5
+    handle = h.register_hook(ten_times)
+    h.retain_grad()
+    h.grad_fn.register_prehook(look)
+    handle.remove()
+    y.backward()
+mg.viz.diff(hooked, plain, labels=("with the hook", "without it"))
+
+# %% [markdown]
+# Everything up to the turn of `h` is the same. From there on all numbers differ by the factor.
+#
+# A handle is also a context manager, for a hook that is wanted in one block only:
+
+# %%
+with x.register_hook(lambda g: print("in the block: ", g.item())):
+    (x * 3).backward()
+(x * 3).backward()                  # prints nothing
+
+# %% [markdown]
+# ## Which hooks are called at all
+#
+# `backward()` runs every node. `backward(inputs=...)` and `grad(...)` run only what leads to the inputs, and `grad` does not even
+# run the nodes of the inputs: what reaches them *is* the result. What does that mean for hooks?
+
+# %%
+KINDS = ("tensor hook", "pre-hook", "post-hook", "post-accumulate hook")
+
+
+def called(name, run):
+    """Which kinds of hooks on h, or on x, are called by `run(y, h, x)`."""
+    global h, x
+    x = mg.tensor(2.0, requires_grad=True)
+    h = x * 3
+    log.clear()
+    everywhere()
+    run(h * 2 + h * 5, h, x)
+    moments = [moment for moment, *_ in log]
+    found = [kind for kind in KINDS
+             if any([m.startswith(f"{name}  {kind}") for m in moments])]
+    return ", ".join(found) or "none"
+
+
+for what, run in {
+    "y.backward()": lambda y, h, x: y.backward(),
+    "y.backward(inputs=[h])": lambda y, h, x: y.backward(inputs=[h]),
+    "grad(y, x)": lambda y, h, x: mg.autograd.grad(y, x),
+    "grad(y, h)": lambda y, h, x: mg.autograd.grad(y, h),
+}.items():
+    print(f"{what:<24}h: {called('h', run)}")
+    print(f"{'':<24}x: {called('x', run)}")
+
+# %% [markdown]
+# Two rules explain all of it.
+#
+# 1. Tensor hooks are called when the *gradient of the tensor is computed*, whatever it is computed for.
+# 2. Hooks of a node, and post-accumulate hooks, are called when the *node runs*.
+#
+# What `grad` returns for `h` has passed the hooks of `h`. There is one exception. If the node of `h` has to run as well, since
+# another input lies behind it, then the result is taken *before* the hooks. PyTorch does so, and minigrad does as PyTorch:
+
+# %%
+x = mg.tensor(2.0, requires_grad=True)
+h = x * 3
+h.register_hook(lambda g: g * 10)
+print("grad of h alone:  ", mg.autograd.grad(h * 2 + h * 5, h))
+print("grad of h and x:  ", mg.autograd.grad(h * 2 + h * 5, (h, x)))
+
+# %% [markdown]
+# ## Where a hook lives
+#
+# The hooks of a computed tensor are kept on its node. That has three consequences.
+#
+# ### A new forward has new nodes
+#
+# A hook on an intermediate result is called as often as backward goes through *that* graph. The next forward makes new tensors,
+# with new nodes and without hooks. A parameter stays the same tensor, so its hooks stay. That is why they are kept on the leaf,
+# and not on its node: an `AccumulateGrad` lives only as long as a graph that uses it. What hangs on the node goes with it:
+
+# %%
+w = mg.tensor(1.0, requires_grad=True)
+w.register_hook(lambda g: print("hook on the leaf"))
+y = w * 3
+y.grad_fn.next_functions[0][0].register_prehook(lambda grads: print("hook on its node"))
+y.backward()
+del y
+print("the next graph:")
+(w * 3).backward()
+
+# %% [markdown]
+# ### Writing in place gives a tensor another node
+#
+# After `h.mul_(4)` the object `h` is the same, but it stands for another value, and has a new node. The old node is the next one
+# behind it ([tutorial 10](10_views_in_place.py)). Hooks are about a value. So those that were there stay with the old node:
+
+# %%
+x = mg.tensor(2.0, requires_grad=True)
+h = x * 3
+h.retain_grad()
+h.register_hook(lambda g: print("registered before the write:", g.item()))
+h.mul_(4)
+h.register_hook(lambda g: print("registered after the write: ", g.item()))
+y = h * 2
+mg.viz.draw(y)
+
+# %%
+y.backward()
+print("h.grad:", h.grad.item())
+
+# %% [markdown]
+# Both are right. The gradient of the value after the write is 2, that of the value before is $4 \cdot 2$. `retain_grad` is another
+# matter: it belongs to the tensor, moves with it, and tells about the last value.
+#
+# ### Views
+#
+# A view is a tensor with a node of its own. So a hook on a view sees the gradient that comes through the view, and a hook on the
+# base sees the whole:
+
+# %%
+x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+base = x * 1
+view = base[:2]
+view.register_hook(lambda g: print("view:", g.tolist()))
+base.register_hook(lambda g: print("base:", g.tolist()))
+((view * 10).sum() + base.sum()).backward()
+
+# %% [markdown]
+# Now write to the base. The view shows other numbers afterwards, so its old node is no longer true, and it gets a new one when it
+# is next used. Its hook stays on the old node, and nothing leads there any more:
+
+# %%
+base = x * 1
+view = base[:2]
+view.register_hook(lambda g: print("the old view:", g.tolist()))
+base.register_hook(lambda g: print("base, before the write:", g.tolist()))
+base.mul_(10)
+new_view = base[:2]
+new_view.register_hook(lambda g: print("the new view:", g.tolist()))
+(view * new_view).sum().backward()
+
+# %% [markdown]
+# Both views show the same numbers, and a gradient came through both. But the hook of the old one was not called. Make the view,
+# and register its hook, after the last write in place.
+#
+# ## What hooks are good for
+#
+# ### A log of gradient norms
+#
+# A network of 12 layers, each a product with a matrix and a `tanh`. How large is the gradient at each layer?
+
+# %%
+mg.manual_seed(0)
+layers = [(mg.randn(8, 8) * 1.2).requires_grad_() for _ in range(12)]
+
+
+def forward(matrices, seen=None):
+    h = mg.ones(8) * 0.1
+    for i, matrix in enumerate(matrices):
+        h = mg.tanh(matrix @ h)
+        if seen is not None:
+            h.register_hook(lambda g, i=i: seen.append((i, g.norm().item())))
+    return h.sum()
+
+
+norms = []
+forward(layers, norms).backward()
+for i, norm in norms:
+    print(f"layer {i:2}   {norm:8.1f}   {'#' * round(norm ** 0.5)}")
+
+# %% [markdown]
+# The last layer comes first, since a backward goes from the end to the beginning. On its way the gradient has grown by a factor of
+# about fifty.
+#
+# Mind the `i=i`. A lambda looks names up when it is called. Without this all of them would tell of layer 11. And mind `.item()`: a
+# plain number is kept, and no tensor.
+#
+# ### Clipping
+#
+# A hook that returns a shorter gradient clips it. `clip_grad_norm_` works on `.grad` when the backward is over. A hook works in
+# between, so what lies before it gets the clipped one:
+
+# %%
+def clip(limit):
+    def hook(g):
+        norm = g.norm().item()
+        return g * (limit / norm) if norm > limit else None
+    return hook
+
+
+def clipped_forward(matrices, seen, limit):
+    h = mg.ones(8) * 0.1
+    for i, matrix in enumerate(matrices):
+        h = mg.tanh(matrix @ h)
+        h.register_hook(clip(limit))
+        h.register_hook(lambda g, i=i: seen.append((i, g.norm().item())))
+    return h.sum()
+
+
+norms = []
+clipped_forward(layers, norms, limit=5.0).backward()
+print([f"{norm:.1f}" for _, norm in norms])
+
+# %% [markdown]
+# ### An alarm
+#
+# A hook may raise. The error comes out of `backward()`, and no node runs after it. This one says where a gradient became too
+# large, at the first place where that happened:
+
+# %%
+class Exploding(ArithmeticError):
+    pass
+
+
+def alarm(name, limit):
+    def hook(g):
+        norm = g.norm().item()
+        if not norm <= limit:           # written so that nan is caught too
+            raise Exploding(f"gradient of {name}: norm {norm:.1f}, more than {limit}")
+    return hook
+
+
+def watched_forward(matrices, limit):
+    h = mg.ones(8) * 0.1
+    for i, matrix in enumerate(matrices):
+        h = mg.tanh(matrix @ h)
+        h.register_hook(alarm(f"layer {i}", limit))
+    return h.sum()
+
+
+with mg.testing.expect_error(Exploding):
+    watched_forward(layers, limit=20.0).backward()
+
+# %% [markdown]
+# ## The source
+#
+# The table above is one method of the engine. In a plain backward a node comes here only if its flag `hooked` is set, so nodes
+# without hooks pay nothing for all this. `calling` notes something for the record; `finish` has the post-hooks.
+
+# %%
+mg.utils.source.source_of("_core/task.py", "GraphTask.run_watched")
+
+# %% [markdown]
+# Steps 1 and 2 are here, for leaves and for the others:
+
+# %%
+mg.utils.source.source_of("_core/tensor_hooks.py", "run_hooks_on_tensors")
+
+# %% [markdown]
+# And this is how a tensor is passed through its hooks. `values` is a snapshot, so a hook may remove itself while it runs.
+
+# %%
+mg.utils.source.source_of("_core/hooks.py", "run_tensor_hooks")
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# All kinds of hooks have the same names there, and are called in the same order:
+#
+# ```python
+# >>> import torch
+# >>> x = torch.tensor(2.0, requires_grad=True)
+# >>> h = x * 3
+# >>> y = h * 2 + h * 5
+# >>> node = h.grad_fn
+# >>> _ = node.register_hook(lambda inputs, outputs: print("post-hook  ", inputs))
+# >>> _ = node.register_prehook(lambda outputs: print("pre-hook   ", outputs, h.grad))
+# >>> _ = h.register_hook(lambda g: print("tensor hook", g, h.grad))
+# >>> _ = x.register_post_accumulate_grad_hook(lambda leaf: print("afterwards ", leaf.grad))
+# >>> h.retain_grad()
+# >>> y.backward()
+# tensor hook tensor(7.) None
+# pre-hook    (tensor(7.),) tensor(7.)
+# post-hook   (tensor(21.), None)
+# afterwards  tensor(21.)
+#
+# ```
+#
+# | | minigrad, in `minigrad/_core` | PyTorch, in `torch/csrc/autograd` |
+# |---|---|---|
+# | all steps around a node | `task.py`, `GraphTask.run_watched` | [`engine.cpp`][engine.cpp], `Engine::evaluate_function` |
+# | tensor hooks, then retain_grad | `tensor_hooks.py` | the same file, `call_tensor_pre_hooks` |
+# | what a hook may return | `hooks.py`, `check_value` | [`python_hook.cpp`][python_hook.cpp] |
+# | post-accumulate hooks | `accumulate.py` | [`functions/accumulate_grad.h`][accumulate_grad.h] |
+# | handles | `handle.py` | [`torch/utils/hooks.py`][hooks.py], `RemovableHandle` |
+#
+# [engine.cpp]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/engine.cpp
+# [python_hook.cpp]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/python_hook.cpp
+# [accumulate_grad.h]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/accumulate_grad.h
+# [hooks.py]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/utils/hooks.py
+#
+# The kinds of hooks a node has, and why, are told in a comment in PyTorch's
+# [`node.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/node.h), above `tensor_pre_hooks_`.
+#
+# ## What goes wrong
+#
+# **It returns something by accident.** A lambda returns the value of its expression. This one was meant to look:
+
+# %%
+v = mg.tensor([1.0, 2.0], requires_grad=True)
+y = v * 3
+y.register_hook(lambda g: g.norm())
+with mg.testing.expect_error(RuntimeError, code="MG-E111"):
+    y.sum().backward()
+
+# %% [markdown]
+# If the tensor had been a single number, the shape would have been right, and the gradient silently replaced by its norm.
+#
+# **A node hook returns a tensor.** It gets tuples, and has to return a tuple:
+
+# %%
+y = v * 3
+y.grad_fn.register_prehook(lambda grad_outputs: grad_outputs[0] * 2)
+with mg.testing.expect_error(TypeError, code="MG-E111"):
+    y.sum().backward()
+
+# %% [markdown]
+# **There is no gradient to wait for,** or no `.grad`. These are refused when the hook is registered:
+
+# %%
+with mg.testing.expect_error(RuntimeError, code="MG-E111"):
+    mg.ones(2).register_hook(print)
+with mg.testing.expect_error(RuntimeError, code="MG-E111"):
+    (v * 3).register_post_accumulate_grad_hook(print)
+
+# %% [markdown]
+# **It is registered once per iteration.** On a computed tensor that is right, since each forward makes a new one. On a parameter
+# the hooks pile up, and there is no error:
+
+# %%
+v = mg.tensor([1.0, 2.0], requires_grad=True)
+calls = []
+for iteration in range(3):
+    v.register_hook(lambda g, iteration=iteration: calls.append(iteration))
+    (v * 3).sum().backward()
+print(calls)
+
+# %% [markdown]
+# **It is called with None.** A gradient can be undefined: a Function of ours ([tutorial 14](14_function.py)) may say so, and hooks are called
+# all the same. The alarm from above would fail there, with an AttributeError.
+
+# %%
+class Stop(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        return None
+
+
+h = mg.tensor(2.0, requires_grad=True) * 3
+h.register_hook(lambda g: print("gets", g))
+Stop.apply(h).backward()
+
+# %% [markdown]
+# More cases, with what to do about them: {doc}`/errors/hooks`. A hook that holds the tensor on which it hangs keeps a graph alive:
+# {doc}`/errors/memory-grows`.
+#
+# ## Exercises
+#
+# Each has a check that runs. Solutions are folded away below it.
+#
+# **1. Turn a gradient round.** Write `reverse(x)`. Its result equals `x`, and what flows back through it is multiplied by -1.
+# Other uses of `x` are not affected, and it takes tensors that require no gradient too. (Networks that are to *unlearn* a
+# distinction have such a layer.)
+
+# %%
+def reverse(x):
+    """Your lines go here."""
+
+
+# %%
+def check_reverse(reverse):
+    x = mg.tensor([1.0, 2.0], requires_grad=True)
+    y = reverse(x)
+    assert y.tolist() == [1.0, 2.0], f"the result is {y.tolist()}, and not x"
+    (y * 3).sum().backward()
+    assert x.grad.tolist() == [-3.0, -3.0], f"{x.grad.tolist()} instead of [-3, -3]"
+    x.grad = None
+    (reverse(x) * 3 + x * 5).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0], "another use of x was affected"
+    assert reverse(mg.ones(2)).tolist() == [1.0, 1.0], "wrong without a gradient"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def reverse_solution(x):
+    y = x.clone()       # a value of its own: a hook on x would see the other uses as well
+    if y.requires_grad:
+        y.register_hook(lambda g: -g)
+    return y
+
+
+check_reverse(reverse_solution)
+
+# %% [markdown]
+# **2. A log that cleans up.** Write a context manager `grad_norms(**tensors)`. What it gives is a dict, from the name of each
+# tensor to the norm of its gradient in the backward that runs in the block. After the block no hook is left, also if the block
+# ended with an error.
+
+# %%
+def grad_norms(**tensors):
+    """Your lines go here."""
+
+
+# %%
+def check_grad_norms(grad_norms):
+    x = mg.tensor([3.0, 4.0], requires_grad=True)
+    h = x * 2
+    y = (h * h).sum()
+    with grad_norms(x=x, h=h) as norms:
+        y.backward(retain_graph=True)
+    assert norms == {"h": 20.0, "x": 40.0}, norms
+    norms.clear()
+    y.backward(retain_graph=True)
+    assert norms == {}, "there are hooks left"
+    try:
+        with grad_norms(x=x) as norms:
+            raise KeyError
+    except KeyError:
+        pass
+    y.backward()
+    assert norms == {}, "there are hooks left after an error"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+class grad_norms_solution:
+    def __init__(self, **tensors):
+        self.tensors, self.handles = tensors, []
+
+    def __enter__(self):
+        norms = {}
+
+        def note(name):
+            def hook(g):
+                norms[name] = g.norm().item()
+            return hook
+        self.handles += [tensor.register_hook(note(name))
+                         for name, tensor in self.tensors.items()]
+        return norms
+
+    def __exit__(self, *exc_info):
+        for handle in self.handles:
+            handle.remove()
+
+
+check_grad_norms(grad_norms_solution)
+
+# %% [markdown]
+# **3. Who made the nan?** Write `blame(y)`. It hangs hooks on all nodes behind `y`. A backward then raises `ArithmeticError` with
+# the name of the first node that made a nan although none went in. Which kind of hook sees both? (`mg.autograd.detect_anomaly`
+# does this, and tells the line of the program as well.)
+
+# %%
+def blame(y):
+    """Your lines go here."""
+
+
+# %%
+def check_blame(blame):
+    x = mg.tensor([0.0, 4.0], requires_grad=True)
+    # the slope of sqrt at 0 is infinite; times 0 it is nan
+    y = (x.sqrt() * mg.tensor([0.0, 1.0]) * 2).sum()
+    blame(y)
+    try:
+        y.backward()
+    except ArithmeticError as error:
+        assert "SqrtBackward0" in str(error), error
+    else:
+        raise AssertionError("nobody was blamed")
+    good = (x + 1).sqrt().sum()
+    blame(good)
+    good.backward()
+    print("right")
+
+
+# %% tags=["hide-cell"]
+def blame_solution(y):
+    def has_nan(grads):
+        return any([g is not None and g.isnan().any().item() for g in grads])
+
+    def watch(node):
+        def hook(grad_inputs, grad_outputs):
+            if has_nan(grad_inputs) and not has_nan(grad_outputs):
+                raise ArithmeticError(f"{node.name()} made a nan")
+        node.register_hook(hook)
+
+    seen, to_do = {y.grad_fn}, [y.grad_fn]
+    while to_do:
+        node = to_do.pop()
+        watch(node)
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                to_do.append(following)
+
+
+check_blame(blame_solution)
+
+# %% [markdown]
+# ## What to remember
+#
+# * A **tensor hook** gets the gradient of its tensor, once and complete. It may return another one. It must not write to it.
+# * A **node hook** sees a tuple: `register_prehook` what comes in, `register_hook` what goes out beside it. It runs when the node
+#   runs.
+# * The order: tensor hooks, `retain_grad`, pre-hooks, the formula (on a leaf: the accumulation, then post-accumulate hooks),
+#   post-hooks. Each sees what the one before has left.
+# * Hooks of a computed tensor are kept on its node, and stay there when a write in place gives the tensor another one. Hooks of a
+#   leaf are kept on the leaf.
+# * Keep the handle, and remove what you no longer need.
+#
+# **Next:** [tutorial 13](13_accumulation_hooks.py), about the hooks of leaves: one for the moment when `.grad` is complete, one for several
+# leaves.

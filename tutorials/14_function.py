@@ -1,0 +1,1008 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Function, and the five ways it goes wrong
+#
+# **The question.** We have an operation, and we know its derivative better than the chain rule does. How do we put it into the
+# graph? And what does the engine believe without checking it?
+#
+# You need: [tutorial 1](01_derivative_to_graph.py); what a saved tensor is ([tutorial 7](07_saved_tensors.py)), and its version
+# ([tutorial 9](09_version_counters.py)). You get: an operation of your own with first and second derivatives and forward mode; five mistakes
+# that are easily made, each run and mended; and the habit of checking.
+#
+# Our example is the *softplus*, which is close to 0 for negative $x$, close to $x$ for positive, and smooth between:
+#
+# $$ f(x) = \ln(1 + e^x), \quad f'(x) = \sigma(x), $$
+#
+# where $\sigma(x) = 1/(1 + e^{-x})$ is the *sigmoid*.
+#
+# The derivative is harmless: it lies between 0 and 1. But write the formula down and look:
+
+# %%
+import gc
+import textwrap
+import weakref
+
+import minigrad as mg
+
+x = mg.tensor([-2.0, 0.0, 100.0], requires_grad=True)
+y = (1 + x.exp()).log()
+y.sum().backward()
+print("value:   ", [f"{v:.4f}" for v in y.tolist()])
+print("gradient:", [f"{v:.4f}" for v in x.grad.tolist()])
+
+# %% [markdown]
+# $e^{100}$ is more than a float32 can hold. It becomes infinite, and the chain rule multiplies that infinity by the slope of the
+# logarithm there, which is 0. Each step is right and the product is nan. The chain rule sees one step at a time. We see the whole.
+#
+# ## Two methods
+#
+# A `Function` is a class with two static methods. `forward` computes the result. `backward` gets the gradient of the result, and
+# returns that of the input. `ctx` is where the one leaves things for the other.
+
+# %%
+class Softplus(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp(min=0) + (-x.abs()).exp().log1p()    # no large exponents
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * mg.sigmoid(x)
+
+
+x.grad = None
+y = Softplus.apply(x)
+loss = y.sum()
+loss.backward(retain_graph=True)
+print("value:   ", [f"{v:.4f}" for v in y.tolist()])
+print("gradient:", [f"{v:.4f}" for v in x.grad.tolist()])
+
+# %% [markdown]
+# We never call `forward` ourselves. `apply` does, and puts the result into the graph. Six operations ran inside, and the graph has
+# one node for them, the box with the cut corners:
+
+# %%
+mg.viz.draw(loss)
+
+# %% [markdown]
+# ### ctx is the node
+#
+# The class `Softplus` has no instances. What `apply` makes is an instance of another class, made for it together with `Softplus`.
+# It is the node, and it is what our methods get as `ctx`:
+
+# %%
+node = y.grad_fn
+print("name: ", node.name())
+print("class:", [cls.__name__ for cls in type(node).__mro__[:3]])
+print("edges:", [following.name() for following, _ in node.next_functions])
+print("saved:", node.saved_tensors[0] is x)
+
+# %% [markdown]
+# A `PyNode` is the kind of node that calls methods of ours. A saved input comes back as the very tensor that was given. Remember
+# this: its history comes with it.
+#
+# ### forward is not recorded
+#
+# `forward` runs with gradients disabled. How it computes leaves no trace, so it may use NumPy, loops, or writes in place into its
+# own tensors. That is the gain. It is also the price: nobody but us knows the derivative now.
+
+# %%
+class Spy(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x * 2
+        print("inside:  is recorded", mg.is_grad_enabled(),
+              " y requires grad", y.requires_grad)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+y = Spy.apply(x)
+print("outside: is recorded", mg.is_grad_enabled(), "  y requires grad", y.requires_grad)
+
+# %% [markdown]
+# ## Arguments that are no tensors, and setup_context
+#
+# The general softplus has a number $\beta$ that says how sharp the bend is: $f(x) = \ln(1 + e^{\beta x})/\beta$, with $f'(x) =
+# \sigma(\beta x)$. `forward` may have any arguments. What is no tensor can be noted on `ctx` as it is.
+#
+# This time we split the work in three. If there is a `setup_context`, then `forward` gets no `ctx`, and is an ordinary function.
+# `setup_context` is called after it, with all arguments and the result:
+
+# %%
+class Softplus(mg.autograd.Function):
+    @staticmethod
+    def forward(x, beta=1.0):
+        return x.clamp(min=0) + (-(beta * x).abs()).exp().log1p() / beta
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, ctx.beta = inputs
+        ctx.save_for_backward(x)
+        ctx.save_for_forward(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * mg.sigmoid(ctx.beta * x), None
+
+    @staticmethod
+    def jvp(ctx, t, _):
+        (x,) = ctx.saved_tensors
+        return t * mg.sigmoid(ctx.beta * x)
+
+
+y = Softplus.apply(x, 2.0)
+print("beta:", y.grad_fn.beta, "  needs a gradient:", y.grad_fn.needs_input_grad)
+
+# %% [markdown]
+# `backward` returns *one value per argument* of `forward`. For what is no tensor that is None. `ctx.needs_input_grad` says which
+# of the arguments want a gradient.
+#
+# `apply` looks for tensors directly among its arguments, and nowhere else. Tensors in a list are constants to it. There is no
+# error, and no graph:
+
+# %%
+class Total(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, tensors):
+        return tensors[0] + tensors[1]
+
+
+print(Total.apply([x, x]).requires_grad)
+
+# %% [markdown]
+# The remedy is `forward(ctx, *tensors)`.
+#
+# ### jvp, for forward mode
+#
+# The method `jvp` is for the other direction, forward mode ([tutorial 15](15_forward_mode.py)): it gets the tangents of the arguments, which
+# say how fast each of them moves, and returns that of the result.
+# It finds what `save_for_forward` was given. It runs during `apply`, so nothing is kept. Without it, forward mode through the
+# Function is an error, and backward mode works all the same.
+
+# %%
+with mg.autograd.forward_ad.dual_level():
+    dual = mg.autograd.forward_ad.make_dual(mg.tensor([0.0, 1.0]), mg.tensor([1.0, 10.0]))
+    print(mg.autograd.forward_ad.unpack_dual(Softplus.apply(dual, 2.0)).tangent)
+
+# %% [markdown]
+# ## Several results
+#
+# If `forward` returns a tuple, then `backward` gets one gradient per entry. Some results have no derivative, such as the place of
+# the largest element. Results of an integer dtype are taken to have none. Others are marked:
+
+# %%
+class Largest(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.place = int(x.argmax())
+        ctx.shape = x.shape
+        place = mg.tensor(float(ctx.place))
+        ctx.mark_non_differentiable(place)
+        return x[ctx.place].clone(), place
+
+    @staticmethod
+    def backward(ctx, g, of_place):
+        print("backward gets", g, "and", of_place)
+        out = mg.zeros(ctx.shape)
+        out[ctx.place] = g
+        return out
+
+
+x = mg.tensor([3.0, 9.0, 4.0], requires_grad=True)
+value, place = Largest.apply(x)
+print(value.requires_grad, place.requires_grad)
+value.backward()
+x.grad
+
+# %% [markdown]
+# **Predict.** `Both` returns the sine and the cosine. The loss uses the sine alone. What does `backward` get as the second
+# gradient?
+#
+# <details><summary>Answer</summary>
+#
+# Zeros. The gradient of the cosine is *undefined*: nothing came from there. `apply` turns that into zeros, so that the formula
+# works as it is. That is called *materializing*, and `ctx.set_materialize_grads(False)` switches it off. Way 5 below is about
+# that.
+#
+# </details>
+
+# %%
+class Both(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        s, c = x.sin(), x.cos()
+        ctx.save_for_backward(s, c)
+        return s, c
+
+    @staticmethod
+    def backward(ctx, of_s, of_c):
+        print("backward gets", of_s, "and", of_c)
+        s, c = ctx.saved_tensors
+        return of_s * c - of_c * s
+
+
+sine, cosine = Both.apply(mg.tensor(0.0, requires_grad=True))
+sine.backward()
+
+# %% [markdown]
+# ## Step by step
+#
+# To the engine this is a node like any other. Look at what it has saved, at the moment when it is read, and when it is let go:
+
+# %%
+x = mg.tensor(1.0, requires_grad=True)
+with mg.debug.record() as r:
+    y = Softplus.apply(x, 2.0)
+    z = y * y
+    z.backward()
+mg.viz.step(r)
+
+# %%
+for event in r.events:
+    if event.op == "SoftplusBackward":
+        print(f"{event.step:3}  {event.kind:<8}  {event.what}")
+
+# %% [markdown]
+# ## Check it
+#
+# Nothing above compares `forward` with `backward`. The engine cannot: it runs what we wrote. `gradcheck` can. It nudges every
+# input and compares. It needs float64, since a nudge in float32 is mostly rounding ([tutorial 15](15_forward_mode.py) measures it).
+# `gradgradcheck` does the same for the second derivative.
+
+# %%
+t = mg.tensor([-1.0, 0.5, 2.0], dtype=mg.float64, requires_grad=True)
+print(mg.autograd.gradcheck(lambda t: Softplus.apply(t, 2.0), t, check_forward_ad=True))
+print(mg.autograd.gradgradcheck(lambda t: Softplus.apply(t, 2.0), t))
+
+# %% [markdown]
+# ## Way 1: a tensor kept on ctx as an attribute
+#
+# `ctx.y = y` is shorter than `save_for_backward`, and seems to do the same. For the exponential function the result is its own
+# derivative:
+
+# %%
+class ExpWrong(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.y = x.exp()
+        return ctx.y
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.y
+
+
+class Exp(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * y
+
+
+# %% [markdown]
+# **It may be stale.** Somebody writes to the result after the call. The gradient should be $e^x$, that is 1 and 2.7183. With the
+# attribute the overwritten numbers are used, and nobody notices. What was *saved* is checked: its version has changed.
+
+# %%
+x = mg.tensor([0.0, 1.0], requires_grad=True)
+y = ExpWrong.apply(x)
+y.mul_(0.5)
+(y * 2).sum().backward()            # the 0.5 and the 2 cancel
+print("wrong:", [f"{v:.4f}" for v in x.grad.tolist()])
+
+y = Exp.apply(x)
+y.mul_(0.5)
+with mg.testing.expect_error(RuntimeError, code="MG-E102"):
+    (y * 2).sum().backward()
+
+# %% [markdown]
+# **It may keep itself alive.** The result refers to its node, which is `ctx`, which refers to the result. That is a cycle. Python
+# frees what nobody refers to at once, but a cycle only when its garbage collector comes round. With large tensors the memory may
+# be full before. `save_for_backward` knows a result when it sees one, and keeps it without its history:
+
+# %%
+def survives(function):
+    """Whether a node outlives its result: until a garbage collection, and after it."""
+    x = mg.tensor([0.0, 1.0], requires_grad=True)
+    y = function.apply(x)
+    node = weakref.ref(y.grad_fn)
+    gc.collect()
+    gc.disable()
+    del y
+    before = node() is not None
+    gc.enable()
+    gc.collect()
+    return before, node() is not None
+
+
+print("as an attribute:  ", survives(ExpWrong))
+print("save_for_backward:", survives(Exp))
+
+# %% [markdown]
+# **It is not let go.** After a backward the engine frees what was saved. It does not know of attributes. Compare the records of
+# the two: what does the one have that the other has not?
+
+# %%
+def recorded(function):
+    class Same(function):       # both under one name: the records differ in what is done
+        pass
+
+    x.grad = None
+    with mg.debug.record() as r:
+        Same.apply(x).sum().backward()
+    return r
+
+
+saved, attribute = recorded(Exp), recorded(ExpWrong)
+mg.viz.diff(saved, attribute, labels=("save_for_backward", "an attribute"))
+
+# %%
+for r in (saved, attribute):
+    print([event.kind for event in r.events if event.op == "SameBackward"])
+
+# %% [markdown]
+# `unpack`, with the check of the version, and `release`. So: tensors that are inputs or results go through `save_for_backward`;
+# numbers, shapes and flags may be attributes.
+#
+# ## Way 2: the wrong number of gradients, or the wrong shape
+#
+# One value per argument, and the shape of each is that of its argument. The first is counted:
+
+# %%
+class ScaleWrong(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.factor = factor
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.factor               # and for factor?
+
+
+x = mg.tensor([1.0, 2.0], requires_grad=True)
+with mg.testing.expect_error(RuntimeError, code="MG-E144"):
+    ScaleWrong.apply(x, 3).sum().backward()
+
+# %% [markdown]
+# Mended, with a None for the number:
+
+# %%
+class Scale(ScaleWrong):
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.factor, None
+
+
+Scale.apply(x, 3).sum().backward()
+x.grad
+
+# %% [markdown]
+# The shape is checked too. The gradient of a mean is the same number for all elements, but one number is not enough:
+
+# %%
+class MeanWrong(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.shape = x.shape
+        return x.mean()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g / ctx.shape.numel()
+
+
+class Mean(MeanWrong):
+    @staticmethod
+    def backward(ctx, g):
+        return (g / ctx.shape.numel()).expand(ctx.shape)
+
+
+with mg.testing.expect_error(RuntimeError, code="MG-E106"):
+    MeanWrong.apply(x).backward()
+x.grad = None
+Mean.apply(x).backward()
+x.grad
+
+# %% [markdown]
+# **Predict.** And if the gradient is too *large*? Here a bias of shape (2,) is added to each row of a (3, 2) matrix, and
+# `backward` returns `g` for both.
+#
+# <details><summary>Answer</summary>
+#
+# It is right. The bias was used in three rows, so its gradient is the sum over the rows. The engine sees that (3, 2) is what
+# becomes of (2,) by broadcasting, and sums. (Do it yourself all the same, if you know the shapes: it is one line, and it says what
+# is meant.)
+#
+# </details>
+
+# %%
+class AddBias(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, bias):
+        return x + bias
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, g
+
+
+bias = mg.zeros(2, requires_grad=True)
+AddBias.apply(mg.ones(3, 2), bias).sum().backward()
+bias.grad
+
+# %% [markdown]
+# No check of count or shape can see that two gradients of one shape have been exchanged. `gradcheck` can, and guesses the cause:
+
+# %%
+class SubWrong(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        return x - y
+
+    @staticmethod
+    def backward(ctx, g):
+        return -g, g
+
+
+p = mg.tensor([1.0, 2.0], dtype=mg.float64, requires_grad=True)
+q = mg.tensor([5.0, 7.0], dtype=mg.float64, requires_grad=True)
+with mg.testing.expect_error(RuntimeError, code="MG-E260"):
+    mg.autograd.gradcheck(SubWrong.apply, (p, q))
+
+# %% [markdown]
+# ## Way 3: in place, and not saying so
+#
+# `forward` may write to its input. But the input has a history of its own, and somebody may have saved its old value. So it has to
+# be said, with `mark_dirty`. This one does not:
+
+# %%
+class DoubleWrong(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+class Double(DoubleWrong):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+
+for function in (DoubleWrong, Double):
+    w = mg.tensor([1.0, 2.0], requires_grad=True)
+    h = w * 1
+    y = function.apply(h)
+    h.sum().backward()
+    print(f"{function.__name__:<12} h {h.tolist()}  {h.grad_fn.name():<15} "
+          f"w.grad {w.grad.tolist()}  y is h: {y is h}")
+
+# %% [markdown]
+# Both have doubled `h`. In the first case `h` still has the node from before, and a gradient that goes through `h` misses the
+# factor 2. In the second `h` is the result.
+#
+# Marking has conditions, and they are checked. The input must be returned, and it must not be a leaf that wants a gradient:
+
+# %%
+w = mg.tensor([1.0, 2.0], requires_grad=True)
+with mg.testing.expect_error(RuntimeError, code="MG-E121"):
+    Double.apply(w)
+print(w)
+
+# %% [markdown]
+# Look at the numbers. This is found out when `forward` has run, so the write has happened.
+#
+# `mark_dirty` also counts the version up. That matters if the write goes past the counter, by `.data` or through NumPy. The square
+# of `h` needs the old `h`, and after this write its gradient cannot be right:
+
+# %%
+class DoubleHidden(DoubleWrong):
+    @staticmethod
+    def forward(ctx, x):
+        x.data.mul_(2)
+        return x
+
+
+class DoubleData(DoubleWrong):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        x.data.mul_(2)
+        return x
+
+
+def square_and(function):
+    w = mg.tensor([1.0, 2.0], requires_grad=True)
+    h = w * 1
+    square = h * h
+    function.apply(h)
+    square.sum().backward()
+    return w.grad.tolist()
+
+
+print("instead of [2.0, 4.0]:", square_and(DoubleHidden))
+with mg.testing.expect_error(RuntimeError, code="MG-E102"):
+    square_and(DoubleData)
+
+# %% [markdown]
+# **Returning an input as it is.** An identity with another gradient is a popular Function. What comes out is not the input, but a
+# view of it ([tutorial 10](10_views_in_place.py)): the input keeps its history, and the view has ours. Writing to that view is refused, since
+# nobody could say what the history is then:
+
+# %%
+class Fivefold(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 5
+
+
+h = w * 1
+y = Fivefold.apply(h)
+print("the same object:", y is h, "  a view:", y._is_view())
+with mg.testing.expect_error(RuntimeError, code="MG-E120"):
+    y.add_(1)
+
+# %% [markdown]
+# A tensor of its own can be written to:
+
+# %%
+class FivefoldMended(Fivefold):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+
+FivefoldMended.apply(h).add_(1)
+
+# %% [markdown]
+# ## Way 4: a backward that is wrong the second time
+#
+# A second derivative differentiates `backward` ([tutorial 5](05_double_backward.py)). That works if everything it computes with has a
+# history: the gradients that it gets, and saved inputs and results. The slope of the softplus could as well be computed in
+# `forward`, once. But there nothing is recorded:
+
+# %%
+class SoftplusOnce(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(mg.sigmoid(x))        # neither an input nor a result
+        return x.clamp(min=0) + (-x.abs()).exp().log1p()
+
+    @staticmethod
+    def backward(ctx, g):
+        (slope,) = ctx.saved_tensors
+        return g * slope
+
+
+def second(f):
+    """The second derivative of the sum of f."""
+    x = mg.tensor([0.5, 1.5], dtype=mg.float64, requires_grad=True)
+    (first,) = mg.autograd.grad(f(x).sum(), x, create_graph=True)
+    return [round(v, 4) for v in mg.autograd.grad(first.sum(), x)[0].tolist()]
+
+
+# %% [markdown]
+# The first derivative is right; `gradcheck` is content. For the second there are two cases. With luck nothing at all has a
+# history, and that is an error:
+
+# %%
+print(mg.autograd.gradcheck(SoftplusOnce.apply, t))
+with mg.testing.expect_error(RuntimeError, code="MG-E110"):
+    second(SoftplusOnce.apply)
+
+# %% [markdown]
+# Without luck some of it has one. For $f^2$ the first derivative is $2 f f'$, and the second is $2 f'^2 + 2 f f''$. The factor
+# $2f$ has a history, $f'$ has none. The second term is missing, and a number comes out:
+
+# %%
+print("an intermediate saved:", second(lambda x: SoftplusOnce.apply(x) ** 2))
+print("the input saved:      ", second(lambda x: Softplus.apply(x) ** 2))
+print("by the chain rule:    ", second(lambda x: (1 + x.exp()).log() ** 2))
+
+# %% [markdown]
+# `gradgradcheck` finds it:
+
+# %%
+with mg.testing.expect_error(RuntimeError, code="MG-E260", quiet=True) as caught:
+    mg.autograd.gradgradcheck(SoftplusOnce.apply, t)
+cause = next(line for line in str(caught.value).splitlines() if "cause:" in line)
+print(textwrap.fill(cause.strip(), 84, subsequent_indent="          "))
+
+# %% [markdown]
+# There are three ways to mend it.
+#
+# * Save the input, and compute the slope in `backward`. That is `Softplus` above.
+# * If the intermediate was expensive, return it as a second result, and give it a derivative as well. A result has a history.
+# * If there is to be no second derivative, say so. With `once_differentiable` asking for it is an error, and not a guess. That is
+#   what a `backward` written in NumPy needs. (More about this: {doc}`/errors/function-second-derivative`.)
+
+# %%
+class SoftplusHonest(SoftplusOnce):
+    @staticmethod
+    @mg.autograd.function.once_differentiable
+    def backward(ctx, g):
+        (slope,) = ctx.saved_tensors
+        return mg.from_numpy(g.numpy() * slope.numpy())
+
+
+with mg.testing.expect_error(RuntimeError, code="MG-E147"):
+    second(lambda x: SoftplusHonest.apply(x) ** 2)
+
+# %% [markdown]
+# ## Way 5: believing too much about what comes in
+#
+# `backward` is called with gradients that somebody else has made. Three beliefs about them are wrong.
+#
+# **"There is one."** With `set_materialize_grads(False)` a gradient that did not come is None. That saves the zeros, and the
+# products with them. But then the formula has to ask:
+
+# %%
+class BothWrong(Both):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return Both.forward(ctx, x)
+
+
+class BothMended(BothWrong):
+    @staticmethod
+    def backward(ctx, of_s, of_c):
+        s, c = ctx.saved_tensors
+        found = None
+        if of_s is not None:
+            found = of_s * c
+        if of_c is not None:
+            found = -of_c * s if found is None else found - of_c * s
+        return found
+
+
+x = mg.tensor(0.0, requires_grad=True)
+with mg.testing.expect_error(TypeError):
+    BothWrong.apply(x)[0].backward()
+BothMended.apply(x)[0].backward()
+x.grad
+
+# %% [markdown]
+# **"It is mine."** It may be the gradient of somebody else as well. The node of a sum sends one tensor to both operands. This
+# `backward` doubles it in place, and so the gradient of the other operand too. What should come out is $3 + 2 = 5$; what does is
+# $3 \cdot 2 + 2$:
+
+# %%
+class TwiceWrong(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.mul_(2)
+
+
+class Twice(TwiceWrong):
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+for function in (TwiceWrong, Twice):
+    x = mg.tensor(1.0, requires_grad=True)
+    (x * 3 + function.apply(x)).backward()
+    print(f"{function.__name__:<11}", x.grad.item())
+
+# %% [markdown]
+# Nor does it lie in memory as the result does. The gradient of a sum is *one* number that is looked at through a (2, 3) window.
+# Its strides are 0. Code that goes to the memory itself, in C or with `g.numpy()`, wants `g.contiguous()` first. And a write is
+# refused here:
+
+# %%
+class Look(TwiceWrong):
+    @staticmethod
+    def backward(ctx, g):
+        print("shape", tuple(g.shape), " strides", g.stride(),
+              " contiguous", g.is_contiguous())
+        return g.mul_(2)
+
+
+with mg.testing.expect_error(RuntimeError, code="MG-E122"):
+    Look.apply(mg.ones(2, 3, requires_grad=True)).sum().backward()
+
+# %% [markdown]
+# **"All of it is wanted."** A product of two matrices has two gradients, each another product. If one operand is data, its
+# gradient is thrown away. There is no error; it is only slow. `ctx.needs_input_grad` says what is wanted:
+
+# %%
+class MatMul(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a @ b
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        of_a = of_b = None
+        if ctx.needs_input_grad[0]:
+            of_a = g @ b.T
+        if ctx.needs_input_grad[1]:
+            of_b = a.T @ g
+        print("computed:", [name for name, found in (("a", of_a), ("b", of_b))
+                            if found is not None])
+        return of_a, of_b
+
+
+data, weight = mg.ones(4, 3), mg.ones(3, 2, requires_grad=True)
+MatMul.apply(data, weight).sum().backward()
+
+# %% [markdown]
+# It tells what *could* be wanted, by what required a gradient in the forward. It does not know what this very backward asks for:
+
+# %%
+data = mg.ones(4, 3, requires_grad=True)
+gradient = mg.autograd.grad(MatMul.apply(data, weight).sum(), weight)
+
+# %% [markdown]
+# ## The source
+#
+# This is how the engine runs the node of a Function. `grads_in` makes zeros of what is undefined, and `grads_out` counts and
+# checks:
+
+# %%
+mg.utils.source.source_of("_core/function_node.py", "PyNode.apply")
+
+# %%
+mg.utils.source.source_of("_core/function_node.py", "PyNode.grads_in")
+
+# %% [markdown]
+# And this is what becomes of a tensor that `forward` returned: `x` is result number `number`; `given_in` says whether it is one of
+# the arguments, `modified` whether it was marked as dirty. Way 3 is decided here.
+
+# %%
+mg.utils.source.source_of("_core/function_outputs.py", "with_node")
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# A Function is written the same way there. All classes above run with `torch` for `mg`.
+#
+# ```python
+# >>> import torch
+# >>> class Exp(torch.autograd.Function):
+# ...     @staticmethod
+# ...     def forward(ctx, x):
+# ...         y = x.exp()
+# ...         ctx.save_for_backward(y)
+# ...         return y
+# ...     @staticmethod
+# ...     def backward(ctx, g):
+# ...         (y,) = ctx.saved_tensors
+# ...         return g * y
+# >>> x = torch.tensor([0.0, 1.0], requires_grad=True)
+# >>> y = Exp.apply(x)
+# >>> y.grad_fn.name(), y.grad_fn.needs_input_grad
+# ('ExpBackward', (True,))
+# >>> [cls.__name__ for cls in type(y.grad_fn).__mro__[:2]]
+# ['ExpBackward', 'BackwardCFunction']
+# >>> _ = y.mul_(0.5)
+# >>> (y * 2).sum().backward()
+# Traceback (most recent call last):
+# RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: ...
+#
+# ```
+#
+# | | in `minigrad` | PyTorch (`.cpp`: in `torch/csrc/autograd`) |
+# |---|---|---|
+# | the class, and its metaclass | `autograd/function.py` | [`torch/autograd/function.py`][function.py] |
+# | `apply` | `_core/function_apply.py` | [`python_function.cpp`][python_function.cpp], `THPFunction_apply` |
+# | the node | `_core/function_node.py`, `PyNode` | the same file, `PyNode::apply` |
+# | results, views, `mark_dirty` | `_core/function_outputs.py` | [`custom_function.cpp`][custom_function.cpp], `_wrap_outputs` |
+#
+# [function.py]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/autograd/function.py
+# [python_function.cpp]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/python_function.cpp
+# [custom_function.cpp]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/custom_function.cpp
+#
+# One thing differs. What `once_differentiable` returns has no path to the inputs there: `backward` raises the error that we saw,
+# while `grad` says that the input was not used. (And `gradcheck` names no cause there.)
+#
+# ## What goes wrong
+#
+# The five ways, at a glance:
+#
+# | way | what one meets |
+# |---|---|
+# | 1. a tensor kept on ctx as an attribute | no check of its version, and memory that is not let go |
+# | 2. the wrong number of gradients, or the wrong shape | an error of the engine; nothing, if two gradients of one shape are exchanged |
+# | 3. in place, and not saying so | a write that the graph knows nothing of |
+# | 4. a backward that is wrong the second time | a second derivative that lacks terms |
+# | 5. believing too much about what comes in | None where a tensor was expected; strides of 0; work that nobody wants |
+#
+# ## Exercises
+#
+# Each has a check that runs. Solutions are folded away below it.
+#
+# **1. The length of a vector.** Write `Hypot`, with $r = \sqrt{x^2 + y^2}$ for two tensors. The derivatives are $x/r$ and $y/r$.
+# Save what makes the second derivative right, and do not take the root twice.
+
+# %%
+class Hypot(mg.autograd.Function):
+    """Your lines go here."""
+
+
+# %%
+def check_hypot(cls):
+    x = mg.tensor([3.0, 5.0], dtype=mg.float64, requires_grad=True)
+    y = mg.tensor([4.0, 12.0], dtype=mg.float64, requires_grad=True)
+    r = cls.apply(x, y)
+    assert r.tolist() == [5.0, 13.0], f"of (3, 4) and (5, 12): {r.tolist()}"
+    assert mg.autograd.gradcheck(cls.apply, (x, y))
+    assert mg.autograd.gradgradcheck(cls.apply, (x, y))
+    saved = [id(tensor) for tensor in r.grad_fn.saved_tensors]
+    assert id(x) in saved and id(y) in saved, "x and y are not saved"
+    assert len(saved) == 3, "r is not saved, so the root is taken twice"
+    node = weakref.ref(r.grad_fn)
+    gc.collect()
+    gc.disable()
+    del r
+    gone = node() is None
+    gc.enable()
+    assert gone, "the result keeps itself alive"
+    print("right")
+
+
+# %% tags=["hide-cell"]
+class HypotSolution(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        r = (x * x + y * y).sqrt()
+        ctx.save_for_backward(x, y, r)
+        return r
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y, r = ctx.saved_tensors
+        return g * x / r, g * y / r
+
+
+check_hypot(HypotSolution)
+
+# %% [markdown]
+# **2. Four faults.** This is to be $x \cdot f$ with a number $f$, clamped to at most `limit`. Where the result was clamped the
+# derivative is 0. Find all four faults, and write `Mended`.
+
+# %%
+class Broken(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor, limit):
+        x.mul_(factor)
+        ctx.x, ctx.factor, ctx.limit = x, factor, limit
+        return x.clamp(max=limit)
+
+    @staticmethod
+    def backward(ctx, g):
+        g[ctx.x > ctx.limit] = 0
+        return g * ctx.factor
+
+
+# %%
+def check_mended(cls):
+    x = mg.tensor([1.0, 2.0, 5.0], dtype=mg.float64, requires_grad=True)
+    found = cls.apply(x, 3.0, 10.0).tolist()
+    assert found == [3.0, 6.0, 10.0], f"the result is {found}"
+    assert x.tolist() == [1.0, 2.0, 5.0], "x was written to"
+    assert mg.autograd.gradcheck(lambda x: cls.apply(x, 3.0, 10.0), x)
+    cls.apply(x, 3.0, 10.0).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0, 0.0], f"the gradient is {x.grad.tolist()}"
+    h = x * 1
+    y = cls.apply(h, 3.0, 10.0)
+    h.zero_()
+    with mg.testing.expect_error(RuntimeError, code="MG-E102", quiet=True):
+        y.sum().backward()          # a stale h must be noticed
+    print("right")
+
+
+# %% tags=["hide-cell"]
+class MendedSolution(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor, limit):
+        ctx.save_for_backward(x)                        # was: an attribute
+        ctx.factor, ctx.limit = factor, limit
+        return (x * factor).clamp(max=limit)            # was: written to in place
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        inside = (x * ctx.factor <= ctx.limit).to(g.dtype)
+        # was: g written to; one gradient for three arguments
+        return g * inside * ctx.factor, None, None
+
+
+check_mended(MendedSolution)
+
+# %% [markdown]
+# **3. A relu in place.** Write `Relu_`: it sets the negative elements of its input to 0 *in place*, and returns it. It saves one
+# tensor. Which one is there to be saved, when the input is overwritten?
+
+# %%
+class Relu_(mg.autograd.Function):
+    """Your lines go here."""
+
+
+# %%
+def check_relu(cls):
+    w = mg.tensor([-1.0, 2.0, 3.0], requires_grad=True)
+    h = w * 2
+    y = cls.apply(h)
+    assert y is h, "the result is to be the input itself"
+    assert h.tolist() == [0.0, 4.0, 6.0], f"the result is {h.tolist()}"
+    name = h.grad_fn.name()
+    assert name == cls.__name__ + "Backward", f"{name}: the write was not announced"
+    (h * h).sum().backward()
+    assert w.grad.tolist() == [0.0, 16.0, 24.0], f"the gradient is {w.grad.tolist()}"
+    with mg.testing.expect_error(RuntimeError, code="MG-E121", quiet=True):
+        cls.apply(w)
+    print("right")
+
+
+# %% tags=["hide-cell"]
+class ReluSolution(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        x.clamp_(min=0)
+        ctx.save_for_backward(x)        # the result: where it is positive, the input was
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * (y > 0).to(g.dtype)
+
+
+check_relu(ReluSolution)
+
+# %% [markdown]
+# ## What to remember
+#
+# * A `Function` is one node. `forward` is not recorded; `backward` is the only thing that is known about its derivative. `ctx` is
+#   the node.
+# * Inputs and results go through `save_for_backward`. It checks versions, makes no cycles, and lets go in time.
+# * `backward` returns one value per argument, None for what is no tensor. The engine checks the count and the shape, and believes
+#   the rest.
+# * Whoever writes to an input says so with `mark_dirty`, and returns it.
+# * For a second derivative everything in `backward` needs a history. Otherwise mark it `once_differentiable`.
+# * The gradient that comes in may be missing, shared, or have strides of 0. Ask `needs_input_grad` what is wanted.
+# * Run `gradcheck` and `gradgradcheck`, in float64, before you believe yourself.
+#
+# **Next:** [tutorial 15](15_forward_mode.py), the other direction, and how the checkers work.
