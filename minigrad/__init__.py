@@ -43,7 +43,7 @@ from minigrad.random import (Generator, bernoulli, default_generator, get_rng_st
                              rand_like, randint, randn, randn_like, randperm, seed, set_rng_state)
 from minigrad._distributions import multinomial, randint_like
 from minigrad._grids import *
-from minigrad import linalg, nn, optim, special, utils
+from minigrad import cuda, linalg, nn, optim, special, utils
 from minigrad._config import get_num_threads, set_num_threads, show_config
 from minigrad.serialization import load, save
 
@@ -62,7 +62,7 @@ def __getattr__(name):
     raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
 
 
-_LATE = {"func", "library", "testing"}
+_LATE = {"func", "library", "testing", "viz"}
 
 _stale = _pure.stale()
 if _stale:

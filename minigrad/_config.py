@@ -93,9 +93,17 @@ def facts():
         ("NumPy", np.__version__),
         ("Cython", version_of("cython") or "not installed"),
         ("threads", f"{get_num_threads()} of {available_cpus()} processors, " + ("OpenMP" if openmp else "no OpenMP")),
-        ("CUDA", "not available: this version computes on the CPU"),
+        ("CUDA", cuda()),
         ("found", ", ".join(extras) or "none of the optional packages"),
     ]
+
+
+def cuda():
+    """Whether a GPU can be used, without asking the driver: that would take a second."""
+    if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
+        return f"numba-cuda {version_of('numba-cuda') or 'not installed'}, on its simulator"
+    found = version_of("numba-cuda")
+    return f"numba-cuda {found}; mg.cuda.is_available() says whether there is a GPU" if found else "not installed: minigrad[cuda]"
 
 
 def problems():

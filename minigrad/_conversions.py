@@ -44,6 +44,8 @@ class Conversions(Variable):
 
         Args:
             args: a dtype, a device, another tensor to be like, or a device and a dtype.
+            non_blocking (bool): do not wait for a copy from pinned memory to a GPU. Do not write to this tensor before it
+                has been made (``mg.cuda.synchronize()``).
             copy (bool): make a copy even so.
 
         Mirrors ``torch.Tensor.to``.
@@ -60,10 +62,10 @@ class Conversions(Variable):
                 device = arg
             else:
                 dtype = arg
-        if device is not None:
-            as_device(device)
-        from minigrad.ops.copies import cast, clone
+        from minigrad.ops.copies import cast, clone, move
         out = self if dtype is None else cast(self, as_dtype(dtype))
+        if device is not None:
+            out = move(out, as_device(device), not non_blocking)
         return clone(self) if copy and out is self else out
 
     def type(self, dtype=None):
@@ -177,6 +179,46 @@ class Conversions(Variable):
         tensor([1.])
         """
         return self.to(device="cpu")
+
+    def cuda(self, device=None, non_blocking=False):
+        """This tensor in the memory of a GPU; itself if it is there.
+
+        Args:
+            device (optional): which one; the current one by default.
+
+        Raises:
+            RuntimeError: there is no GPU that minigrad can use.
+
+        Mirrors ``torch.Tensor.cuda``.
+
+        >>> x = mg.zeros(2)
+        >>> x = x.cuda() if mg.cuda.is_available() else x
+        """
+        return self.to(device="cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device,
+                       non_blocking=non_blocking)
+
+    def pin_memory(self):
+        """A copy in memory that the system does not move, from which a GPU reads by itself; this tensor, if it lies there.
+
+        Raises:
+            RuntimeError: this tensor is not on the CPU, or there is no GPU.
+
+        Mirrors ``torch.Tensor.pin_memory``.
+
+        >>> x = mg.zeros(2)
+        >>> x = x.pin_memory() if mg.cuda.is_available() else x
+        """
+        from minigrad.cuda import _pinned
+        return _pinned(self)
+
+    def is_pinned(self):
+        """Whether this tensor lies in pinned memory. Mirrors ``torch.Tensor.is_pinned``.
+
+        >>> mg.zeros(2).is_pinned()
+        False
+        """
+        from minigrad.cuda import _is_pinned
+        return _is_pinned(self)
 
     # ---- to Python ------------------------------------------------------------------------------------------
 
@@ -301,6 +343,9 @@ class Conversions(Variable):
         if self.requires_grad and not force and current().grad_enabled:
             raise AutogradError("MG-E115", "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
                                 fix="x.detach().numpy(): the array is outside the graph, and writes to it go unnoticed")
+        if self.device.type != "cpu":
+            raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+                            "host memory first.")
         return self._array.view()
 
     def __array__(self, dtype=None, copy=None):

@@ -22,7 +22,7 @@ __all__ = ["as_array", "check_array"]
 def as_array(data, dtype, copy):
     """`data` as an array of a dtype that tensors have; of `dtype`, if that is not None."""
     if isinstance(data, TensorBase):
-        array = data._array
+        array = data._meta.backend.kernels.to_host(data._array)
     elif isinstance(data, (np.ndarray, np.generic)) or (hasattr(data, "__array__") and not isinstance(data, type)):
         array = check_array(np.asarray(data))
     elif isinstance(data, (float, int, complex)):
@@ -113,7 +113,8 @@ def leaves(data):
 
 def unwrapped(data):
     """A nested list with arrays in place of tensors."""
-    return [x._array if isinstance(x, TensorBase) else unwrapped(x) if isinstance(x, (list, tuple)) else x for x in data]
+    return [x._meta.backend.kernels.to_host(x._array) if isinstance(x, TensorBase)
+            else unwrapped(x) if isinstance(x, (list, tuple)) else x for x in data]
 
 
 def sizes_of(data):

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from minigrad._core.history import place, purpose, saved_at, written
 from minigrad._core.kept import current_version, kept
 from minigrad._core.node import Node
+from minigrad._core.tensor import owner_of
 from minigrad._core.watch import watch
 from minigrad._holders import Holder, found
 from minigrad._record import Event, Record
@@ -104,9 +105,7 @@ class SavedTensors(list):
         found = {}
         for saved in self:
             if isinstance(saved.value, Tensor):
-                memory = saved.value._array
-                while getattr(memory, "base", None) is not None and hasattr(memory.base, "nbytes"):
-                    memory = memory.base
+                memory = owner_of(saved.value._array)
                 owner = saved.value if saved.value._base is None else saved.value._base
                 leaf = owner.requires_grad and owner.is_leaf        # of a view we do not ask: that may make its history anew
                 found[id(memory)] = memory.nbytes, leaf or found.get(id(memory), (0, False))[1]
@@ -291,8 +290,12 @@ class debug(BareMode):
             [value for owner in nodes for value in kept(owner, False)]).nbytes))
 
     @staticmethod
-    def record():
+    def record(**names):
         """Take down what the engine does: what ran, in which order, and why next.
+
+        Args:
+            **names (Tensor): what to call tensors in pictures: ``record(x=x, w=w)``. In a notebook, and at the top level of a
+                script, the names of all variables are known without.
 
         Returns:
             Record: a context manager. Every backward that begins inside it, in whatever thread, is taken down, step by step, and
@@ -302,7 +305,12 @@ class debug(BareMode):
             * ``r.events`` is the same as a list of `Event` (step, kind, node, op, task, depth, thread, data, what, why);
             * ``r.order`` names the nodes in the order in which they ran, and ``r.nodes`` says what each is;
             * ``r.to_json()`` is all of it as JSON, for which ``r.schema()`` is the schema;
-            * ``r.to_dot()`` draws the graph for Graphviz, with the gradients on the edges.
+            * ``r.to_dot()`` draws the graph for Graphviz, with the gradients on the edges;
+            * ``mg.viz.step(r)`` is a page to step through it, which a notebook shows for `r` itself.
+
+        Raises:
+            TypeError: one of `names` is no tensor.
+            RuntimeError: the record is entered a second time while it is being taken.
 
         Nodes are called n1, n2, ... in the order in which they appear. How to read the table: each backward begins with what
         its nodes wait for (`count`). Then a node is taken out of the queue (`dequeue`), with the gradient that has gathered in
@@ -345,4 +353,7 @@ class debug(BareMode):
         >>> r.order
         ['n1', 'n2', 'n3']
         """
-        return Record()
+        for name, tensor in names.items():
+            if not isinstance(tensor, Tensor):
+                raise AutogradTypeError("MG-E177", f"debug.record() expects tensors, but {name} is a {type(tensor).__name__}")
+        return Record(names)

@@ -64,8 +64,8 @@ def mode():
     if not names:
         return "interpreted"
     folder = os.path.join(os.path.dirname(__file__), "_core")
-    core = {f"{PACKAGE}._core.{f[:-4]}" for f in os.listdir(folder) if f.endswith(".pxd")}
-    return "compiled" if core - {f"{PACKAGE}._core.c", f"{PACKAGE}._core.__init__"} <= set(names) else "mixed"
+    core = {f"{PACKAGE}._core.{f[:-4]}" for f in os.listdir(folder) if f.endswith(".pxd")} - {f"{PACKAGE}._core.c"}
+    return "compiled" if core & set(sys.modules) <= set(names) else "mixed"
 
 
 def sources(stem):

@@ -143,7 +143,7 @@ def nested(array, indent, summarise, form):
 
 def tensor_str(tensor, prefix="tensor("):
     """What ``repr(tensor)`` gives; `prefix` is ``"Parameter containing:\\ntensor("`` for a parameter."""
-    array = tensor._array
+    array = tensor._meta.backend.kernels.to_host(tensor._array)
     indent = len(prefix.rpartition("\n")[2])
     suffixes = []
     if array.size == 0:
@@ -157,6 +157,8 @@ def tensor_str(tensor, prefix="tensor("):
         form = ComplexFormatter(shown) if tensor.dtype.is_complex else Formatter(shown)
         text = nested(array, indent, summarise, form)
         plain = tensor.dtype.name in ("float32", "int64", "bool", "complex64")
+    if tensor.device.type != "cpu":
+        suffixes.append(f"device='{tensor.device}'")
     if not plain:
         suffixes.append(f"dtype={tensor.dtype}")
     suffixes += history_suffix(tensor)

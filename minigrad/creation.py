@@ -34,7 +34,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
         data: a number, a nested list or tuple of numbers of even lengths, or an array. Python floats give the
             default dtype, ints int64, bools bool; arrays keep theirs.
         dtype (optional): the dtype instead.
-        device (optional): where; the CPU by default.
+        device (optional): where; by default the CPU, or where a tensor is that is given as `data`.
         requires_grad (bool): record the ops on it.
 
     Mirrors ``torch.tensor``.
@@ -52,6 +52,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
         warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
                       "sourceTensor.detach().clone().requires_grad_(True), rather than minigrad.tensor(sourceTensor).",
                       UserWarning, stacklevel=2)
+        device = data.device if device is None else device
     array = as_array(data, None if dtype is None else as_dtype(dtype).numpy, copy=True)
     return made(array, device, requires_grad)
 

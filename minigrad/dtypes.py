@@ -23,24 +23,39 @@ int64 = long = named_dtype("int64")
 bool_ = named_dtype("bool")
 
 
+_cuda = None        # gives the device of a GPU, by its number: minigrad/cuda, which lies above this file
+
+
+def use_cuda(function):
+    """Supply what gives the `Device` of a GPU."""
+    global _cuda
+    _cuda = function
+
+
 def as_device(device):
-    """The `Device` that an argument means: None (the CPU), one of ours, or a string such as ``"cpu"``."""
+    """The `Device` that an argument means: None (the CPU), one of ours, or a string such as ``"cpu"`` or ``"cuda:0"``."""
     if device is None:
         return CPU
+    if isinstance(device, Device):
+        return device
     if isinstance(device, str):
-        kind = device.partition(":")[0]
-    elif isinstance(device, Device):
-        kind = device.type
+        kind, _, number = device.partition(":")
+        if kind == "cuda" and _cuda is not None and (number.isdecimal() or device == "cuda"):
+            return _cuda(int(number) if number else None)
     else:
         raise AutogradTypeError("MG-E202", f"device must be a string or a minigrad.device, not {type(device).__name__}")
     if kind == "cpu":
         return CPU
-    raise ShapeError("MG-E202", f"Expected one of cpu device type at start of device string: {kind}",
-                     fix='this version of minigrad computes on the CPU: device="cpu"')
+    raise ShapeError("MG-E202", f"Expected one of cpu, cuda device type at start of device string: {kind}",
+                     fix='device="cpu", or device="cuda" for a GPU')
 
 
 def device(type, index=None):
-    """The device called `type`, such as ``"cpu"``. Mirrors ``torch.device``.
+    """The device called `type`, such as ``"cpu"`` or ``"cuda:0"``. Mirrors ``torch.device``.
+
+    Args:
+        type (str or Device): what it is, or all of it in one string.
+        index (int, optional): which of several.
 
     Raises:
         RuntimeError: there is no such device.
@@ -48,7 +63,7 @@ def device(type, index=None):
     >>> mg.device("cpu")
     device(type='cpu')
     """
-    return as_device(type)
+    return as_device(type if index is None else f"{type}:{index}")
 
 
 def get_default_dtype():

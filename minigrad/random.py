@@ -1,8 +1,8 @@
 """Random numbers: generators, and tensors drawn from them.
 
-The stream is Philox (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011), counter-based, so
-that a GPU can produce the same. The numbers differ from PyTorch's for the same seed; their distributions do
-not.
+The stream is Philox (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011). It is counter-based: the
+kernels of a GPU take a key from it and count on by themselves (kernels/cuda/randoms.py), with other numbers than the
+CPU's, the same for the same seed. PyTorch's numbers are others again; the distributions are alike.
 
 Mirrors ``torch/random.py`` and ``torch.Generator``.
 """
@@ -267,7 +267,7 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=N
     check_std(std)
     if size is None:
         of = mean if isinstance(mean, Tensor) else tensor_argument("normal", std, "std", 2)
-        return randn(tuple(of.shape), generator=generator, dtype=of.dtype) * std + mean
+        return randn(tuple(of.shape), generator=generator, dtype=of.dtype, device=of.device) * std + mean
     kernels = as_device(device).backend.kernels
     return made(kernels.normal(stream(generator), sizes_argument((size,), "normal"), mean, std, floating(dtype, "normal").numpy),
                 device, requires_grad)
@@ -331,11 +331,11 @@ def bernoulli(input, *, generator=None, out=None):
     if out is not None:
         return into(out, bernoulli, input, generator=generator)
     floating(tensor_argument("bernoulli", input).dtype, "bernoulli")
-    array = input._array
+    kernels = input.device.backend.kernels
+    array = kernels.to_host(input._array)
     if not ((array >= 0) & (array <= 1)).all():
         raise ShapeError("MG-E302", "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1")
-    kernels = input.device.backend.kernels
-    return made(kernels.bernoulli(stream(generator), array.shape, array, input.dtype.numpy), input.device, False)
+    return made(kernels.bernoulli(stream(generator), array.shape, input._array, input.dtype.numpy), input.device, False)
 
 
 # ---- methods that overwrite ---------------------------------------------------------------------------------

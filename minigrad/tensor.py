@@ -16,7 +16,7 @@ import numpy as np
 from minigrad._conversions import Conversions
 from minigrad._core.given import given
 from minigrad._core.operators import use_operators
-from minigrad._core.tensor import use_tensor_class
+from minigrad._core.tensor import owner_of, use_tensor_class
 from minigrad._core.variable import new_tensor
 from minigrad._data import as_array
 from minigrad.dtypes import as_device, as_dtype
@@ -122,10 +122,9 @@ class Tensor(Conversions):
         >>> mg.arange(4)[2:].storage_offset()
         2
         """
-        base = self._array
-        while isinstance(base.base, np.ndarray):
-            base = base.base
-        return (self.data_ptr() - base.__array_interface__["data"][0]) // self._array.itemsize
+        if not isinstance(self._array, np.ndarray):
+            return self._array.start        # on a GPU, where a block of memory is a storage
+        return (self.data_ptr() - owner_of(self._array).__array_interface__["data"][0]) // self._array.itemsize
 
     def is_contiguous(self):
         """Whether the elements lie row by row without gaps.
@@ -142,7 +141,8 @@ class Tensor(Conversions):
         >>> x.data_ptr() == x.detach().data_ptr()
         True
         """
-        return self._array.__array_interface__["data"][0]
+        array = self._array
+        return array.__array_interface__["data"][0] if isinstance(array, np.ndarray) else array.address
 
     def element_size(self):
         """Size of an element in bytes.

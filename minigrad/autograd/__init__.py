@@ -32,6 +32,7 @@ from minigrad.autograd.graph import (
     GradientEdge,
     _edge,
     _engine_run_backward,  # pyright: ignore[reportAttributeAccessIssue]
+    _run_from_number,  # pyright: ignore[reportAttributeAccessIssue]
 )
 from minigrad.autograd.variable import Variable
 from minigrad.creation import zeros
@@ -70,6 +71,9 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     >>> x.grad
     tensor([3., 5.])
     """
+    if (grad_tensors is None and grad_variables is None and inputs is None and not create_graph
+            and _run_from_number(tensors, bool(retain_graph))):
+        return      # a loss, as nearly always: a third of what the arguments of a backward cost otherwise
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:

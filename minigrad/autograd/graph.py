@@ -199,7 +199,7 @@ class save_on_cpu(saved_tensors_hooks):
     """Context manager: what ops save for the backward is kept in the memory of the host until it is needed.
 
     Args:
-        pin_memory (bool): copy it, even if it is there already. (There is no pinned memory here.)
+        pin_memory (bool): in pinned memory, from which a GPU reads without the CPU's help. What is on the CPU is copied.
         device_type (str): accepted as in PyTorch.
 
     On the CPU nothing is copied unless `pin_memory` is set, so a later write to a saved tensor changes what the
@@ -214,11 +214,13 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory=False, device_type="cuda"):
         def pack(x):
-            return x.device, x.detach().clone() if pin_memory else x.detach().to("cpu")
+            if x.device.type == "cpu":
+                return x.device, x.detach().clone() if pin_memory else x.detach()
+            return x.device, x.detach().cpu().pin_memory() if pin_memory else x.detach().cpu()
 
         def unpack(packed):
             device, x = packed
-            return x.to(device)
+            return x.to(device, non_blocking=pin_memory)
         super().__init__(pack, unpack)
 
 
@@ -317,6 +319,11 @@ def _engine_run_backward(roots, grads, keep_graph, create_graph, inputs=None, ac
         return engine.execute(roots, grads, keep_graph, create_graph, inputs, accumulate)
     finally:
         remove()
+
+
+def _run_from_number(tensor, keep_graph):
+    """`_engine_run_backward` from one real number to all leaves. False if `tensor` is no such, or somebody wants a log."""
+    return not log.isEnabledFor(logging.DEBUG) and engine.execute_from_number(tensor, keep_graph)
 
 
 def _register_logging_hooks_on_whole_graph(t_outputs):

@@ -1,6 +1,12 @@
-"""What the demo draws: how the loss fell, which digits were misread, and the graph of an expression."""
+"""What the demo draws: how the loss fell, which digits were misread, and the graph of an expression.
 
+`Inline` shows a figure in a notebook or a page of the documentation.
+"""
+
+import html
+import io
 import os
+import re
 
 import minigrad as mg
 
@@ -62,40 +68,38 @@ def misread_digits(images, labels, found, path, most=12):
 
 
 def expression_graph(path):
-    """The graph of ``(w * x + b).tanh()``: boxes are nodes, ovals are the leaves whose ``.grad`` they feed.
+    """The graph of ``(w * x + b).tanh()``, as `mg.viz.draw` has it.
 
-    Returns the path, or None where the package pygraphviz is missing.
+    Returns the path, or None where the package pygraphviz is missing, which draws PNG.
     """
+    w, x, b = [mg.tensor(v, requires_grad=True) for v in (2.0, 3.0, 1.0)]
+    drawing = mg.viz.draw((w * x + b).tanh(), names={"w": w, "x": x, "b": b})
+    title = "(w * x + b).tanh(): gradients travel along the arrows"
     try:
-        import pygraphviz
+        written_whole(lambda name: drawing.save(name, format="png", title=title), path)
     except ImportError:
         return None
-    w, x, b = [mg.tensor(v, requires_grad=True) for v in (2.0, 3.0, 1.0)]
-    names = {id(w): "w", id(x): "x", id(b): "b"}
-    result = (w * x + b).tanh()
-    graph = pygraphviz.AGraph(directed=True, rankdir="RL", label="(w * x + b).tanh(): gradients travel along the arrows",
-                              fontname="Helvetica", fontsize=11, dpi=110)
-    graph.node_attr.update(fontname="Helvetica", fontsize=11)
-    graph.edge_attr.update(fontname="Helvetica", fontsize=9)
-    stack, seen = [result.grad_fn], set()
-    while stack:
-        node = stack.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        leaf = getattr(node, "variable", None)
-        if leaf is None:
-            graph.add_node(id(node), label=node.name(), shape="box", style="filled", fillcolor="lightblue")
-        else:
-            graph.add_node(id(node), label=f"{node.name()}\n{names[id(leaf)]}.grad", shape="oval", style="filled",
-                           fillcolor="palegreen")
-        for i, (following, _) in enumerate(node.next_functions):
-            if following is not None:
-                graph.add_edge(id(node), id(following), label=f"edge {i}")
-                stack.append(following)
-
-    def draw(name):
-        with open(name, "wb") as file:      # given a name, pygraphviz opens it in a way that Python 3.11.2 refuses
-            graph.draw(file, format="png", prog="dot")
-    written_whole(draw, path)
     return path
+
+
+class Inline:
+    """A matplotlib figure as SVG in a page. Lines and letters have the colour of the page's text, be it light or dark.
+
+    The same figure gives the same bytes. `title` is what a screen reader says, and has to differ from those of other
+    figures of the page: the names inside of the SVG are made of it.
+    """
+
+    def __init__(self, figure, title):
+        import matplotlib
+        text = io.StringIO()
+        with matplotlib.rc_context({"svg.hashsalt": title, "svg.fonttype": "none"}):
+            figure.savefig(text, format="svg", transparent=True,
+                           metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+        drawn = text.getvalue().partition("<svg ")[2].replace("#000000", "currentColor")
+        drawn = re.sub(r'<g id="[^"]*"', "<g", drawn)       # figure_1: each figure of a page would have it
+        label = html.escape(title)
+        self._html = (f'<svg role="img" aria-label="{label}" fill="currentColor" style="max-width: 100%; height: auto" '
+                      f"{drawn.strip()}")
+
+    def _repr_html_(self):
+        return self._html

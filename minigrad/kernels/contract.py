@@ -129,6 +129,8 @@ CONTRACT = {
     "copy": ("x", "a contiguous copy"),
     "cast": ("x, dtype", "x in another dtype; x itself if it has it"),
     "number": ("value, dtype", "a Python number that fits dtype: integers wrap around, as in C"),
+    "to_host": ("x", "the numbers of x as a NumPy array; x itself, if it is one"),
+    "from_host": ("x, wait", "a NumPy array as an array of this device; itself on the CPU. wait: until x may be written to"),
     "fill_": ("x, value", "None; x[...] = value"),
     # views
     "view": ("x, shape", "the view of that shape, or None if the strides do not allow one"),

@@ -1,0 +1,108 @@
+"""`CudaArray`: what a NumPy array is to the CPU, on a GPU: numbers in the memory of a device, with a shape and strides.
+
+    x = CudaArray of shape (2, 3)        block   24 bytes on the GPU, which all views share
+    y = its transpose, shape (3, 2)      layout  how this array lies in them
+
+Note [A layout is an array that nobody reads]
+    Permuting, slicing and expanding are arithmetic on shapes, strides and an address, and NumPy does all of it. So the `layout` of
+    a CudaArray is a NumPy array whose address is the one on the GPU. Its numbers cannot be read from here, and are never asked
+    for; its shape, its strides, its flags, and any view that NumPy makes of it, are right. The reference's functions for views
+    (numpy_ref/layout.py) therefore serve the GPU as they are: see views.py.
+
+Read next: ``memory.py``.
+"""
+
+
+__all__ = ["CudaArray"]
+
+
+class CudaArray:
+    """An array on a GPU.
+
+    Args:
+        block: the `Block` of memory that it lies in.
+        layout: NumPy array that says where, with the address of the GPU. It is never read.
+        base: the array that this is a view of, None for what is no view.
+    """
+
+    __slots__ = ("__weakref__", "base", "block", "layout")
+    __array_ufunc__ = None      # a NumPy function on it is a mistake, and says so
+
+    def __init__(self, block, layout, base=None):
+        self.block = block
+        self.layout = layout
+        self.base = base
+
+    @property
+    def shape(self):
+        return self.layout.shape
+
+    @property
+    def strides(self):
+        return self.layout.strides
+
+    @property
+    def dtype(self):
+        return self.layout.dtype
+
+    @property
+    def ndim(self):
+        return self.layout.ndim
+
+    @property
+    def size(self):
+        return self.layout.size
+
+    @property
+    def itemsize(self):
+        return self.layout.itemsize
+
+    @property
+    def nbytes(self):
+        return self.layout.nbytes
+
+    @property
+    def flags(self):
+        return self.layout.flags
+
+    @property
+    def device(self):
+        """The `Device` in whose memory it lies."""
+        return self.block.device
+
+    @property
+    def address(self):
+        """Where the first element lies in the memory of the GPU."""
+        return self.layout.__array_interface__["data"][0]
+
+    @property
+    def start(self):
+        """The number of elements of this dtype before the first, from the beginning of the block: what a kernel is told."""
+        return (self.address - self.block.address) // self.layout.itemsize
+
+    def seen_as(self, layout):
+        """The view of this array that a NumPy function has made of its layout."""
+        return CudaArray(self.block, layout, self if self.base is None else self.base)
+
+    def tolist(self):
+        """The numbers as nested lists, like NumPy's."""
+        return self.device.backend.kernels.to_host(self).tolist()
+
+    def item(self):
+        """The only number, like NumPy's."""
+        return self.device.backend.kernels.to_host(self).item()
+
+    def any(self):
+        """Whether any number is not 0."""
+        return self.device.backend.kernels.to_host(self).any()
+
+    def all(self):
+        """Whether no number is 0."""
+        return self.device.backend.kernels.to_host(self).all()
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+                        "memory first.")
+
+    def __repr__(self):
+        return f"<CudaArray {self.dtype} {list(self.shape)} on {self.device}>"

@@ -1,0 +1,113 @@
+"""Contractions: sums of products over some dimensions of two arrays. A matrix product is one, and so is a convolution.
+
+    z[b, m, n] = Σ_k x[b, m, k] y[b, k, n]      where b, m, n and k may each stand for several dimensions
+
+`contract` joins dimensions that are one walk through memory, chooses the size of the tiles, and starts the kernel of tiles.py,
+where the figures are. Arrays come as they lie, with the strides of any view.
+
+Note [Parts]
+    A gradient of weights has few numbers, each a sum over all images: its few tiles would leave most of a GPU idle. So several
+    blocks share a tile, each with a part of k; `add_parts` adds what they have, in order, and the result is always the same.
+    The price is that each part is written and read once more.
+
+Read next: ``vectors.py``, ``matmul.py``.
+"""
+
+from math import prod
+
+import numpy as np
+from numba import cuda, from_dtype
+
+from minigrad.kernels.cuda.elementwise import collapsed, fill_, in_elements, offset, width
+from minigrad.kernels.cuda.launch import MOST_BLOCKS, launch, launch_each
+from minigrad.kernels.cuda.memory import empty_array
+from minigrad.kernels.cuda.missing import missing
+from minigrad.kernels.cuda.streams import SIMULATED
+from minigrad.kernels.cuda.tiles import LANES, LARGE, SMALL, tiled
+
+__all__ = ["contract", "sum_dtype"]
+
+BUSY = 4 if SIMULATED else 256          # blocks that keep a GPU busy
+SLICES = 2 if SIMULATED else 16         # slices that a part has at least
+
+
+@cuda.jit
+def add_parts(n, parts, shape, z, z0, sz, p, p0):
+    """z[i] = Σ p[part, i], the parts in their order."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        total = p[p0 + i]
+        for part in range(1, parts):
+            total += p[p0 + part * n + i]
+        z[z0 + offset(i, shape, sz)] = total
+
+
+def sum_dtype(name, dtype):
+    """What products of numbers of `dtype` are summed in."""
+    if dtype.kind == "b":
+        raise missing(name, dtype)
+    return np.dtype(np.float32) if dtype == np.float16 else np.dtype(np.int64) if dtype.kind in "iu" else dtype
+
+
+def step(shape, strides):
+    """How far apart neighbours along these dimensions are; far, if there are none."""
+    return abs(strides[-1]) if shape[-1] > 1 else 1 << 62
+
+
+def parts_of(tiles, n_inner, depth):
+    """Into how many parts k is divided. See Note [Parts]."""
+    return max(min(BUSY // max(tiles, 1), n_inner // (depth * SLICES)), 1)
+
+
+def contract(name, z, x, y, rows, columns, bias=None):
+    """Queue z = x y.
+
+    Args:
+        name: of the kernel of the contract, for errors.
+        z: an array of shape (batch ..., rows ..., columns ...), with any strides, as the others.
+        x: (batch ..., rows ..., inner ...).
+        y: (batch ..., inner ..., columns ...).
+        rows, columns: how many dimensions are rows, and columns.
+        bias: is added, if `rows` and `columns` are 1 and there is no batch: an array whose layout has the shape of z.
+
+    Raises:
+        ValueError: the shapes do not fit.
+        NotImplementedError: bools.
+    """
+    lead = z.ndim - rows - columns
+    inner = x.ndim - lead - rows
+    middle = y.shape[lead:lead + inner]
+    if x.shape != (*z.shape[:lead + rows], *middle) or y.shape != (*z.shape[:lead], *middle, *z.shape[lead + rows:]):
+        raise ValueError(f"{name}: shapes {x.shape} and {y.shape} cannot be contracted to {z.shape}")
+    wide = sum_dtype(name, x.dtype)
+    if not z.size:
+        return
+    if not prod(middle) and bias is None:
+        fill_(z, 0)
+        return
+    sx, sy = in_elements(x, x.shape), in_elements(y, y.shape)
+    n_rows, n_columns = prod(z.shape[lead:lead + rows]), prod(z.shape[lead + rows:])
+    n_inner, groups = prod(middle), prod(z.shape[:lead])
+
+    def tiles_of(each):
+        return groups * -(-n_rows // (LANES * each)) * -(-n_columns // (LANES * each))
+
+    each, depth = LARGE if wide.itemsize == 4 and tiles_of(LARGE[0]) >= BUSY // 2 else SMALL
+    tiles = tiles_of(each)
+    parts = parts_of(tiles, n_inner, depth)
+    whole = z if parts == 1 else empty_array((parts, *z.shape), wide, z.device)
+    sz = in_elements(z, z.shape) if parts == 1 else in_elements(whole, whole.shape)[1:]
+    batches = collapsed(z.shape[:lead], sz[:lead], sx[:lead], sy[:lead])
+    row = collapsed(z.shape[lead:lead + rows], sz[lead:lead + rows], sx[lead:lead + rows])
+    column = collapsed(z.shape[lead + rows:], sz[lead + rows:], sy[lead + inner:])
+    inside = collapsed(middle, sx[lead + rows:], sy[lead:lead + inner]) if n_inner else ((1,), (0,), (0,))
+    b, sb = (x, (0, 0)) if bias is None else (bias, in_elements(bias, bias.shape))
+    kernel = tiled(from_dtype(wide), width(x.dtype), each, depth, bias is not None)
+    launch(kernel, min(tiles * parts, MOST_BLOCKS if SIMULATED else 1 << 30), LANES * LANES, z.device,
+           tiles * parts, (n_rows, n_columns, n_inner), parts, -(-n_inner // (parts * depth)) * depth,
+           whole.block.of(whole.dtype), whole.start, z.size if parts > 1 else 0,
+           x.block.of(x.dtype), x.start, step(inside[0], inside[1]) < step(row[0], row[2]),
+           y.block.of(y.dtype), y.start, step(inside[0], inside[2]) < step(column[0], column[2]),
+           b.block.of(b.dtype), b.start, sb, *batches, *row, *column, *inside)
+    if parts > 1:
+        launch_each(add_parts, z.size, z.device, z.size, parts, z.shape, z.block.of(z.dtype), z.start, in_elements(z, z.shape),
+                    whole.block.of(wide), whole.start)

@@ -1,0 +1,196 @@
+"""Convolutions over 1, 2 or 3 dimensions: contractions over windows that are never written down.
+
+    windows     of x (N, C, H, W): an array P (N, C, OH, OW, KH, KW), each number of which lies in x at some stride: a view
+    forward     z[o; n, oy, ox]   = Σ w[o; c, i, j] P[c, i, j; n, oy, ox]           see contraction.py: rows; inner; columns
+    weight      w'[o; c, i, j]    = Σ g[o; n, oy, ox] P[n, oy, ox; c, i, j]
+    input       P'[c, i, j; n, oy, ox] = Σ w[c, i, j; o] g[o; n, oy, ox], and these are added where their windows lie in x
+
+    idea        the product of matrices that a convolution is, with offsets into x in place of a matrix: im2col without columns.
+                With padding x is copied first, zeros around it, which takes two passes over x and spares the tiles all bounds
+    bytes       as a matrix product reads; each number of x comes KH KW times, mostly from the cache
+    operations  2 N OH OW O C KH KW / groups, in each of the three
+    so          arithmetic limits all three, but for few channels, where the columns of `conv_input` do
+
+Note [Adding windows without atomics]
+    Where windows overlap, several numbers of P' belong to one of x. A thread for each number of x looks for those that do and adds
+    them in a fixed order: nobody waits for anybody, and the result is always the same. Where they do not overlap (the patches of
+    a vision transformer, a convolution of size 1), the contraction writes its result to where it belongs at once.
+
+Mirrors ``aten/src/ATen/native/cuda/ConvolutionMM2d.cu`` and ``im2col.cuh``. After S. Chetlur et al., "cuDNN: Efficient Primitives
+for Deep Learning", 2014, section 3.2, whose kernels form the tiles of the column matrix in shared memory.
+Read next: ``pooling.py``.
+"""
+
+from functools import cache
+from math import prod
+
+from numba import cuda
+
+from minigrad.kernels.cuda.array import CudaArray
+from minigrad.kernels.cuda.contraction import contract, sum_dtype
+from minigrad.kernels.cuda.elementwise import filled, width
+from minigrad.kernels.cuda.launch import launch_each
+from minigrad.kernels.cuda.layout import copy, row_major, store
+from minigrad.kernels.cuda.memory import empty_array
+from minigrad.kernels.numpy_ref import convolution as reference
+from minigrad.kernels.taps import window_count
+
+__all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col"]
+
+MOST_COLUMNS = 1 << 25      # numbers of P' that `conv_input` has at a time: twice as much as the cache of a large GPU holds
+
+
+# ---- windows ----------------------------------------------------------------------------------------------
+
+
+def around(padding):
+    """The part of a padded array that is no padding."""
+    return (..., *[slice(p, -p or None) for p in padding])
+
+
+def padded(x, padding):
+    """`x` with zeros on both sides of its last dimensions; itself, if there are none."""
+    if not any(padding):
+        return x
+    lead, n = x.shape[:-len(padding)], len(padding)
+    z = filled((*lead, *[s + 2 * p for s, p in zip(x.shape[-n:], padding)]), 0, x.dtype, x.device)
+    store(z.seen_as(z.layout[around(padding)]), x)
+    return z
+
+
+def windows(x, size, stride, dilation):
+    """The view (..., OH, OW, KH, KW) of x (..., H, W)."""
+    return x.seen_as(reference.windows(x.layout, size, stride, (0,) * len(size), dilation))
+
+
+def arranged(x, split, dims):
+    """The view of `x` in the shape `split`, which divides dimensions, with these reordered."""
+    return CudaArray(x.block, x.layout.reshape(split).transpose(dims))
+
+
+def numbered(first, n):
+    return tuple(range(first, first + n))
+
+
+def grouped(x, groups):
+    """(N, C, ...) -> (N, groups, C / groups, ...): the shape."""
+    return (x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
+
+
+# ---- the three contractions -------------------------------------------------------------------------------------
+
+
+def conv(x, w, stride, padding, dilation, groups):
+    n = len(stride)
+    patches = windows(padded(x, padding), w.shape[2:], stride, dilation)
+    z = empty_array((x.shape[0], w.shape[0], *patches.shape[2:2 + n]), x.dtype, x.device)
+    by_group = (groups, w.shape[0] // groups, *w.shape[1:])
+    contract("conv", arranged(z, grouped(z, groups), (1, 2, 0, *numbered(3, n))),
+             arranged(w, by_group, numbered(0, 3 + n)),
+             arranged(patches, grouped(patches, groups), (1, 2, *numbered(3 + n, n), 0, *numbered(3, n))), 1, 1 + n)
+    return z
+
+
+def conv_weight(g, x, w_shape, stride, padding, dilation, groups):
+    n = len(stride)
+    patches = windows(padded(x, padding), w_shape[2:], stride, dilation)
+    patches = patches.seen_as(patches.layout[(slice(None), slice(None), *[slice(c) for c in g.shape[2:]])])     # g may have fewer
+    z = empty_array(w_shape, x.dtype, x.device)
+    by_group = (groups, w_shape[0] // groups, *w_shape[1:])
+    contract("conv_weight", arranged(z, by_group, numbered(0, 3 + n)),
+             arranged(g, grouped(g, groups), (1, 2, 0, *numbered(3, n))),
+             arranged(patches, grouped(patches, groups), (1, 0, *numbered(3, n), 2, *numbered(3 + n, n))), 1, 1 + n)
+    return z
+
+
+def conv_input(g, w, x_shape, stride, padding, dilation, groups):
+    n, size, count = len(stride), w.shape[2:], g.shape[2:]
+    if all(s > d * (k - 1) or c == 1 for s, d, k, c in zip(stride, dilation, size, count)):
+        shape = (*x_shape[:2], *[length + 2 * p for length, p in zip(x_shape[2:], padding)])
+        every = all(s == k and (d == 1 or k == 1) and c * s == length
+                    for s, k, d, c, length in zip(stride, size, dilation, count, shape[2:]))    # whether all of x is in a window
+        whole = empty_array(shape, g.dtype, g.device) if every else filled(shape, 0, g.dtype, g.device)
+        patches = windows(whole, size, stride, dilation)
+        patches = patches.seen_as(patches.layout[(slice(None), slice(None), *[slice(c) for c in count])])
+        columns_of(patches, g, w, groups)
+        return copy(whole.seen_as(whole.layout[around(padding)])) if any(padding) else whole
+    z = empty_array(x_shape, g.dtype, g.device)
+    per_image = x_shape[1] * prod(size) * prod(count)
+    images = max(MOST_COLUMNS // max(per_image, 1), 1)
+    for first in range(0, x_shape[0], images):
+        some = slice(first, min(first + images, x_shape[0]))
+        columns = empty_array((some.stop - first, x_shape[1], *size, *count), sum_dtype("conv_input", g.dtype), g.device)
+        columns_of(columns.seen_as(columns.layout.transpose(0, 1, *numbered(2 + n, n), *numbered(2, n))),
+                   g.seen_as(g.layout[some]), w, groups)
+        add_windows(z.seen_as(z.layout[some]), columns, size, count, stride, padding, dilation)
+    return z
+
+
+def columns_of(patches, g, w, groups):
+    """Compute P' (N, C, OH, OW, KH, KW) for `conv_input`."""
+    n = g.ndim - 2
+    contract("conv_input", arranged(patches, grouped(patches, groups), (1, 2, *numbered(3 + n, n), 0, *numbered(3, n))),
+             arranged(w, (groups, w.shape[0] // groups, *w.shape[1:]), (0, 2, *numbered(3, n), 1)),
+             arranged(g, grouped(g, groups), (1, 2, 0, *numbered(3, n))), 1 + n, 1 + n)
+
+
+# ---- columns ---------------------------------------------------------------------------------------------------
+
+
+def im2col(x, size, stride, padding, dilation):
+    n, lead, channels = len(size), x.shape[:-len(size) - 1], x.shape[-len(size) - 1]
+    patches = windows(padded(x, padding), size, stride, dilation)
+    first = len(lead) + 1
+    z = copy(patches.seen_as(patches.layout.transpose(*range(first), *numbered(first + n, n), *numbered(first, n))))
+    return z.seen_as(z.layout.reshape(*lead, channels * prod(size), prod(patches.shape[first:first + n])))
+
+
+def col2im(x, shape, size, stride, padding, dilation):
+    count = [window_count(*each) for each in zip(shape[-len(size):], size, stride, padding, dilation)]
+    if x.shape[-2:] != (shape[-len(size) - 1] * prod(size), prod(count)):
+        raise ValueError(f"col2im: columns of shape {x.shape[-2:]} do not come from windows of {tuple(shape)}")
+    z = empty_array(shape, x.dtype, x.device)
+    add_windows(z, row_major(x), size, count, stride, padding, dilation)
+    return z
+
+
+@cache
+def gathering(number, zero):
+    """The kernel that adds windows; `number` is what a number is made before it is added to `zero`."""
+    @cuda.jit
+    def kernel(n, shape, size, count, stride, padding, dilation, z, z0, x, x0):
+        for at in range(cuda.grid(1), n, cuda.gridsize(1)):
+            rest = at // shape[2]
+            across, down = at % shape[2] + padding[2], rest % shape[1] + padding[1]
+            rest //= shape[1]
+            deep, plane = rest % shape[0] + padding[0], rest // shape[0]
+            total = zero
+            for i in range(size[0]):
+                a = deep - i * dilation[0]      # window a / stride begins that far before, if there is one
+                if a < 0 or a % stride[0] != 0 or a // stride[0] >= count[0]:
+                    continue
+                for j in range(size[1]):
+                    b = down - j * dilation[1]
+                    if b < 0 or b % stride[1] != 0 or b // stride[1] >= count[1]:
+                        continue
+                    for k in range(size[2]):
+                        c = across - k * dilation[2]
+                        if c < 0 or c % stride[2] != 0 or c // stride[2] >= count[2]:
+                            continue
+                        row = ((plane * size[0] + i) * size[1] + j) * size[2] + k
+                        column = (a // stride[0] * count[1] + b // stride[1]) * count[2] + c // stride[2]
+                        total += number(x[x0 + row * (count[0] * count[1] * count[2]) + column])
+            z[z0 + at] = total
+    return kernel
+
+
+def add_windows(z, columns, size, count, stride, padding, dilation):
+    """z = zeros with the row-major `columns` (..., KH, KW, OH, OW) added. See Note [Adding windows without atomics]."""
+    wide = sum_dtype("col2im", z.dtype)
+    n = len(size)
+
+    def three(numbers, fill):
+        return (*[fill] * (3 - n), *[int(number) for number in numbers])
+    launch_each(gathering(width(columns.dtype), wide.type(0)), z.size, z.device, z.size, three(z.shape[-n:], 1), three(size, 1),
+                three(count, 1), three(stride, 1), three(padding, 0), three(dilation, 1), z.block.of(z.dtype), z.start,
+                columns.block.of(columns.dtype), columns.start)

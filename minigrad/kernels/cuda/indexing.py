@@ -1,0 +1,106 @@
+"""Picking elements out of an array by index: one kernel, and the arithmetic on strides that makes all ways of indexing alike.
+
+    idea        every way of indexing is the same sum. For element i of the result, with coordinates c,
+
+                    where  =  x0  +  c . strides, without the dimensions that are indexed  +  index[c] . step
+
+                gather has an index per element, index_select one per slice (the same, repeated with stride 0 along the others),
+                x[i, :, j] several, which are added up to one first (`places`)
+    bytes       z, the index and what is read of x: 8 + 2 . 4 for each float32 of gather; for a row of an embedding the index
+                counts for little, as the row's threads read the same one, which the cache delivers
+    operations  some divisions to find c, see Note [Few dimensions] in elementwise.py
+    so          the memory limits it, and how much of what it delivers together is wanted: rows are fast, single numbers from
+                all over the memory cost a transaction of 32 bytes each
+
+The indices have been checked by the ops, and are not negative.
+Mirrors ``aten/src/ATen/native/cuda/ScatterGatherKernel.cu`` and ``IndexKernel.cu``. Read next: ``scattering.py``.
+"""
+
+import numpy as np
+from numba import cuda
+
+from minigrad.kernels.cuda.elementwise import (
+    add,  # pyright: ignore[reportAttributeAccessIssue] - made from the table
+    collapsed,
+    filled,
+    in_elements,
+    mul,  # pyright: ignore[reportAttributeAccessIssue]
+    offset,
+)
+from minigrad.kernels.cuda.launch import launch_each
+from minigrad.kernels.cuda.memory import empty_array
+
+__all__ = ["gather", "index", "index_select"]
+
+INT64 = np.dtype("int64")
+
+
+@cuda.jit
+def read(n, shape, z, x, x0, sx, index, j0, sj, step):
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        z[i] = x[x0 + offset(i, shape, sx) + index[j0 + offset(i, shape, sj)] * step]
+
+
+# ---- places: which elements, by their strides -------------------------------------------------------------
+
+
+def along(x, dim):
+    """(strides of x without that of dim, the step along dim)."""
+    strides = list(in_elements(x, x.shape))
+    step, strides[dim] = strides[dim], 0
+    return tuple(strides), step
+
+
+def per_slice(index, shape, dim):
+    """The vector `index` repeated for all elements of slices along `dim`."""
+    column = index.layout.reshape(-1, *[1] * (len(shape) - dim - 1), copy=False)
+    return index.seen_as(np.broadcast_to(column, shape))
+
+
+def places(x, indices):
+    """(index, its strides, strides of x, step, shape) for ``x[indices]``, the result of which has that shape."""
+    strides = in_elements(x, x.shape)
+    dims = [dim for dim, index in enumerate(indices) if index is not None]
+    arrays = [indices[dim] for dim in dims]
+    shape = np.broadcast_shapes(*[a.shape for a in arrays])
+    if not dims:
+        index, step = filled((), 0, INT64, x.device), 0
+    elif len(dims) == 1:
+        index, step = arrays[0], strides[dims[0]]
+    else:
+        index, step = mul(arrays[0], strides[dims[0]]), 1
+        for array, dim in zip(arrays[1:], dims[1:]):
+            index = add(index, mul(array, strides[dim]))
+    rest = [dim for dim in range(x.ndim) if dim not in dims]
+    at = dims[0] if dims and dims[-1] - dims[0] + 1 == len(dims) else 0       # NumPy's rule: in front if they are apart
+    before, after = rest[:at], rest[at:]
+    return (index, (0,) * len(before) + in_elements(index, shape) + (0,) * len(after),
+            (*[strides[d] for d in before], *[0] * len(shape), *[strides[d] for d in after]), step,
+            (*[x.shape[d] for d in before], *shape, *[x.shape[d] for d in after]))
+
+
+# ---- reading ----------------------------------------------------------------------------------------------
+
+
+def picked(x, sx, step, index, sj, shape):
+    z = empty_array(shape, x.dtype, x.device)
+    short, sx, sj = collapsed(shape, sx, sj)
+    launch_each(read, z.size, z.device, z.size, short, z.block.of(z.dtype), x.block.of(x.dtype), x.start, sx,
+                index.block.of(index.dtype), index.start, sj, step)
+    return z
+
+
+def gather(x, dim, index):
+    if x.ndim == 0:
+        return picked(x, (0,) * index.ndim, 0, index, in_elements(index, index.shape), index.shape)
+    sx, step = along(x, dim)
+    return picked(x, sx, step, index, in_elements(index, index.shape), index.shape)
+
+
+def index_select(x, dim, index):
+    return gather(x, dim, per_slice(index, (*x.shape[:dim], index.size, *x.shape[dim + 1:]), dim))
+
+
+def index(x, indices):
+    array, sj, sx, step, shape = places(x, indices)
+    return picked(x, sx, step, array, sj, shape)

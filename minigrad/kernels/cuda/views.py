@@ -1,0 +1,53 @@
+"""Looking at the memory of a GPU differently. See Note [A layout is an array that nobody reads] in array.py."""
+
+from minigrad.kernels import numpy_ref
+from minigrad.kernels.numpy_ref import layout as reference
+
+__all__ = ["by_columns", "contiguous", "diagonal", "expand", "geometry", "imag", "obeys_layout", "owns", "permute", "real",
+           "select", "slice", "transpose", "unsqueeze", "view", "view_as_complex", "view_as_real"]
+
+
+def through(name):
+    """The reference's function for a view, of a CudaArray."""
+    of_layout = getattr(numpy_ref, name)
+
+    def kernel(x, *args):
+        found = of_layout(x.layout, *args)
+        return None if found is None else x.seen_as(found)
+    kernel.__name__ = kernel.__qualname__ = name
+    kernel.__doc__ = of_layout.__doc__
+    return kernel
+
+
+view = through("view")
+permute = through("permute")
+transpose = through("transpose")
+expand = through("expand")
+unsqueeze = through("unsqueeze")
+select = through("select")
+slice = through("slice")
+diagonal = through("diagonal")
+real = through("real")
+imag = through("imag")
+view_as_real = through("view_as_real")
+view_as_complex = through("view_as_complex")
+
+
+def by_columns(x):
+    return reference.by_columns(x.layout)
+
+
+def contiguous(x):
+    return reference.contiguous(x.layout)
+
+
+def owns(x):
+    return x.base is None and reference.dense(x.layout)
+
+
+def obeys_layout(g, x):
+    return reference.obeys_layout(g.layout, x.layout)
+
+
+def geometry(x, base):
+    return reference.geometry(x.layout, base.layout)

@@ -1,0 +1,21 @@
+"""The kernel that adds windows compiles for a real GPU; the others of convolutions are those of test_compile_matmul.py."""
+
+import numpy as np
+import pytest
+
+from minigrad.kernels.cuda import convolution
+from minigrad.kernels.cuda.contraction import sum_dtype
+from minigrad.kernels.cuda.elementwise import width
+from tests.cuda.compiling import array, compiles, needs_compiler
+
+pytestmark = needs_compiler
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "uint8", "complex64", "complex128"])
+def test_windows_are_added(dtype):
+    from numba import types
+    i, x, number = types.int64, array(dtype), np.dtype(dtype)
+    wide = sum_dtype("col2im", number)
+    for columns in {number, wide}:      # of an array, and of conv_input
+        kernel = convolution.gathering(width(columns), wide.type(0))
+        compiles(kernel, i, *[types.UniTuple(i, 3)] * 6, x, i, array(columns), i)

@@ -1,0 +1,57 @@
+"""The kernels of counting.py, sorting.py and ordering.py compile for a real GPU."""
+
+import numpy as np
+import pytest
+
+from minigrad.kernels.cuda import counting, ordering, sorting
+from minigrad.kernels.cuda.elementwise import plain
+from tests.cuda.compiling import array, compiles, needs_compiler
+
+pytestmark = needs_compiler
+
+
+def types_of(dtype):
+    from numba import types
+    return types.int64, array(dtype), array("int64")
+
+
+def test_scans():
+    n, flags, counts = types_of("bool")
+    assert "bar.sync" in compiles(counting.scanning(counting.one_or_none), n, n, flags, counts, counts)
+    compiles(counting.scanning(plain), n, n, counts, counts, counts)
+    compiles(counting.add_tiles_before, n, counts, counts)
+
+
+def test_coordinates():
+    from numba import types
+    n, flags, counts = types_of("bool")
+    for dims in (1, 3):
+        compiles(counting.write_coordinates, n, types.UniTuple(types.int64, dims), flags, counts, counts)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float16", "float32", "complex64"])
+def test_writing_in_turn(dtype):
+    from numba import types
+    n, x, counts = types_of(dtype)
+    pair = types.UniTuple(types.int64, 2)
+    compiles(counting.write_in_turn, n, array("bool"), counts, x, x, n, pair, pair)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "float32", "float64"])
+def test_sorting(dtype):
+    from numba import from_dtype
+    n, keys, order = types_of(dtype)
+    for before in (sorting.ascending, sorting.descending):
+        ptx = compiles(sorting.sorting_tiles(before, from_dtype(np.dtype(dtype))), n, n, n, keys, order)
+        assert "bar.sync" in ptx and ".shared" in ptx
+        compiles(sorting.merging_runs(before), n, n, n, keys, order, keys, order)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "float64"])
+def test_what_is_found(dtype):
+    from numba import types
+    n, keys, order = types_of(dtype)
+    compiles(ordering.middles, n, n, keys, order, order, types.boolean)
+    compiles(ordering.most_frequent, n, n, keys, order, order)
+    for right in (False, True):
+        compiles(ordering.searching(right), n, n, n, keys, keys, order)

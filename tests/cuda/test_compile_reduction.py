@@ -1,0 +1,57 @@
+"""The kernels of reductions compile for a real GPU: each fold, in both launches, for the dtypes that it is for."""
+
+import re
+
+import numpy as np
+import pytest
+
+from minigrad.kernels.cuda import fold, positions, reduction
+from tests.cuda.compiling import array, compiles, needs_compiler
+
+pytestmark = needs_compiler
+
+FLOATS = ["float16", "float32", "float64"]
+COMPLEX = ["complex64", "complex128"]
+EVERY = [*FLOATS, *COMPLEX, "int64", "int32", "uint8", "bool"]
+CASES = [("sum", reduction.sums, EVERY), ("prod", reduction.products, EVERY),
+         ("amax", lambda kind: reduction.extremes(kind, True), ["float16", "float32", "int64", "uint8", "bool"]),
+         ("amin", lambda kind: reduction.extremes(kind, False), ["float32", "float64", "int32"]),
+         ("var", reduction.moments, [*FLOATS, *COMPLEX]), ("logsumexp", reduction.exponentials, FLOATS)]
+
+
+def signature(x, z, value, outer=2, inner=1):
+    """Types of the arguments of a launch, from an array of dtype x into one of z."""
+    from numba import from_dtype, types
+    i = types.int64
+    steps = [types.UniTuple(i, n) for n in (outer, outer, inner, inner)]
+    return (i, i, i, i, i, *steps, array(x), i, i, array(z), i, i, from_dtype(np.dtype(value)))
+
+
+def lean(ptx):
+    """Nothing of float64, which a Python float in an expression brings in, and no array that has left the registers."""
+    assert not re.search(r"\.f64\b", ptx)
+    assert not re.search(r"\b(ld|st)\.local\b", ptx)
+
+
+@pytest.mark.parametrize("name, make, dtypes", CASES, ids=[name for name, _, _ in CASES])
+def test_folds(name, make, dtypes):
+    for dtype in map(np.dtype, dtypes):
+        wide, kind = reduction.wide_of(dtype)
+        made, part, value = make(kind), np.dtype(kind), type(kind(0).real)
+        z = np.dtype(value) if name == "var" and dtype.kind == "c" else dtype
+        ptx = compiles(fold.kernel_of(made, wide, True, True), *signature(dtype, z, value))
+        if dtype == np.float32:
+            lean(ptx)
+        compiles(fold.kernel_of(made, wide, True, False), *signature(dtype, part, value, 1, 3))
+        compiles(fold.kernel_of(made, wide, False, True), *signature(part, z, value))
+
+
+@pytest.mark.parametrize("beats", [positions.after_all, positions.before_all])
+def test_positions(beats):
+    from numba import types
+    i = types.int64
+    steps = [types.UniTuple(i, n) for n in (2, 2, 1, 1)]
+    for dtype in map(np.dtype, [*FLOATS, "int64", "uint8", "bool"]):
+        for first in (True, False):
+            compiles(positions.kernel_of(beats, *positions.wide_of(dtype), first), i, i, i, i, i, *steps, array(dtype), i,
+                     array("int64"), array("int64"))
