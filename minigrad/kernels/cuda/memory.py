@@ -18,6 +18,9 @@ from numba import cuda
 from minigrad.kernels.cuda.array import CudaArray
 from minigrad.kernels.cuda.streams import SIMULATED, current_stream
 
+# Added to the addresses of a simulated GPU: as on a real one, nothing can be read there from the CPU.
+ELSEWHERE = 1 << 60
+
 __all__ = ["Block", "Statistics", "empty_array", "from_host", "like", "to_host"]
 
 
@@ -48,7 +51,7 @@ class Block:
         self.typed = {}             # dtype -> the block as a numba array of it, as kernels take it
         if SIMULATED:
             self.memory = np.empty(max(nbytes, 1), np.uint8)
-            self.address = self.memory.__array_interface__["data"][0]
+            self.address = self.memory.__array_interface__["data"][0] + ELSEWHERE
         else:
             self.memory = resource(device).allocate(max(nbytes, 1), stream=current_stream(device).core)
             self.address = int(self.memory.handle)

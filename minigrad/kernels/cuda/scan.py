@@ -24,6 +24,7 @@ Mirrors ``aten/src/ATen/native/cuda/ScanUtils.cuh``. Read next: ``rows.py``.
 """
 
 from functools import cache
+from math import prod
 
 import numpy as np
 from numba import cuda, from_dtype
@@ -140,7 +141,7 @@ def ends(size, n, inner, parts, length, z, totals):
 
 def extent(x, dim):
     """(the length of `dim`, how many numbers lie between its neighbours) of a row-major x."""
-    return (x.shape[dim], x.layout[(0,) * (dim % x.ndim + 1)].size) if x.ndim else (1, 1)
+    return (x.shape[dim], prod(x.shape[dim % x.ndim + 1:])) if x.ndim else (1, 1)
 
 
 def scanned(join, x, dim):

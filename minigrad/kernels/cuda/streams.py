@@ -30,7 +30,7 @@ class CudaStream:
         self.core = None
         if not SIMULATED:
             from cuda.core import Stream
-            self.core = Stream.from_handle(int(numba.handle.value or 0))
+            self.core = Stream.from_handle(int(numba.handle))
 
     def synchronize(self):
         """Wait until all that is in the queue has been done."""
