@@ -60,7 +60,8 @@ def extensions():
     windows = sys.platform == "win32"
     sources = [path for folder in ("_core", "ops") for path in Path("minigrad", folder).glob("*.py")
                if path.stem not in INTERPRETED]
-    sources += [*Path("minigrad/kernels/cpu").glob("*.pyx"), *Path("minigrad/nn/modules").glob("*.pyx")]
+    sources += [*Path("minigrad/kernels/cpu").glob("*.pyx"), *Path("minigrad/nn/modules").glob("*.pyx"),
+                *Path("minigrad/kernels/cuda").glob("*.pyx"), Path("minigrad/kernels/cuda/array.py")]
     found = [
         Extension(
             ".".join(path.with_suffix("").parts), [str(path)],

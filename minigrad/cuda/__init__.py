@@ -67,8 +67,11 @@ class _Cuda(Device):
     def __init__(self, index):
         super().__init__("cuda", index, Backend("cuda"))
         from minigrad.kernels.cuda import kernels_of
-        from minigrad.kernels.cuda.memory import Statistics
+        from minigrad.kernels.cuda.array import Statistics
+        from minigrad.kernels.cuda.driver import context_of
+        from minigrad.kernels.cuda.streams import SIMULATED
         self.statistics = Statistics()
+        self.context = 0 if SIMULATED else context_of(index)
         self.backend.use(kernels_of(self))    # pyright: ignore[reportOptionalMemberAccess]
 
 
@@ -250,5 +253,5 @@ def _is_pinned(tensor):
 def empty_cache():
     """Give the memory that no tensor needs back to the driver. Mirrors ``torch.cuda.empty_cache``."""
     if _devices:
-        from minigrad.kernels.cuda.memory import trim
+        from minigrad.kernels.cuda.driver import trim
         trim()

@@ -12,10 +12,72 @@ Note [A layout is an array that nobody reads]
 Read next: ``memory.py``.
 """
 
+import threading
 
-__all__ = ["CudaArray"]
+import cython
+
+__all__ = ["Block", "CudaArray", "Statistics", "Typed"]
+
+_lock = threading.Lock()
 
 
+@cython.cclass
+class Statistics:
+    """Bytes of one GPU that tensors hold, and the most that they have held."""
+
+    def __init__(self):
+        self.allocated = 0
+        self.most = 0
+
+    def add(self, nbytes):
+        if cython.compiled:     # where no other thread can come between
+            self.allocated += nbytes
+            self.most = max(self.most, self.allocated)
+            return
+        with _lock:
+            self.allocated += nbytes
+            self.most = max(self.most, self.allocated)
+
+
+@cython.cclass
+class Block:
+    """Bytes on a GPU, which arrays lie in. They go back with the last reference to them.
+
+    Args:
+        address: of the first byte.
+        nbytes: how many there are.
+        device: the `Device` in whose memory they are.
+        owner: what frees them when it is dropped.
+        as_dtype: (block, dtype) -> all of it seen as one array of that dtype, as kernels take it.
+    """
+
+    def __init__(self, address, nbytes, device, owner, as_dtype):
+        self.address = address
+        self.nbytes = nbytes
+        self.device = device
+        self.owner = owner
+        self.as_dtype = as_dtype
+        self.statistics = device.statistics
+        self.statistics.add(nbytes)
+
+    def __del__(self):
+        self.statistics.add(-self.nbytes)
+
+    def of(self, dtype):
+        """All of it as a one-dimensional array of NumPy `dtype`, for a kernel."""
+        return self.as_dtype(self, dtype)
+
+
+@cython.cclass
+class Typed:
+    """A block of a GPU seen as numbers of one NumPy dtype: the first of the two things that kernels are told of an array."""
+
+    def __init__(self, block, dtype):
+        self.block = block
+        self.dtype = dtype
+
+
+@cython.cclass
 class CudaArray:
     """An array on a GPU.
 
@@ -25,7 +87,6 @@ class CudaArray:
         base: the array that this is a view of, None for what is no view.
     """
 
-    __slots__ = ("__weakref__", "base", "block", "layout")
     __array_ufunc__ = None      # a NumPy function on it is a mistake, and says so
 
     def __init__(self, block, layout, base=None):

@@ -8,89 +8,35 @@ Mirrors ``c10/cuda/CUDACachingAllocator.h``, which has a pool of its own, from a
 Read next: ``launch.py``.
 """
 
-import ctypes
-import threading
 import weakref
 
 import numpy as np
 from numba import cuda
 
-from minigrad.kernels.cuda.array import CudaArray
+from minigrad.kernels.cuda.array import Block, CudaArray, Typed
+from minigrad.kernels.cuda.driver import check, pool_of, use
 from minigrad.kernels.cuda.streams import SIMULATED, current_stream
 
 # Added to the addresses of a simulated GPU: as on a real one, nothing can be read there from the CPU.
 ELSEWHERE = 1 << 60
 
-__all__ = ["Block", "Statistics", "empty_array", "from_host", "like", "to_host"]
+__all__ = ["empty_array", "from_host", "like", "to_host"]
 
 
-class Statistics:
-    """Bytes of one GPU that tensors hold."""
-
-    def __init__(self):
-        self.allocated = 0
-        self.most = 0
-        self.lock = threading.Lock()
-
-    def add(self, nbytes):
-        with self.lock:
-            self.allocated += nbytes
-            self.most = max(self.most, self.allocated)
+def whole(block, dtype):
+    """A simulated block as numba's simulator takes arrays."""
+    from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
+    return FakeCUDAArray(block.owner[:block.nbytes // dtype.itemsize * dtype.itemsize].view(dtype))
 
 
-class Block:
-    """`nbytes` bytes of memory on a GPU; they go back to the pool with the last reference to it.
-
-    Attributes:
-        address: of the first byte.
-    """
-
-    def __init__(self, nbytes, device):
-        self.nbytes = nbytes
-        self.device = device
-        self.typed = {}             # dtype -> the block as a numba array of it, as kernels take it
-        if SIMULATED:
-            self.memory = np.empty(max(nbytes, 1), np.uint8)
-            self.address = self.memory.__array_interface__["data"][0] + ELSEWHERE
-        else:
-            self.memory = resource(device).allocate(max(nbytes, 1), stream=current_stream(device).core)
-            self.address = int(self.memory.handle)
-        device.statistics.add(nbytes)
-
-    def __del__(self):
-        if hasattr(self, "address"):
-            self.device.statistics.add(-self.nbytes)
-
-    def of(self, dtype):
-        """The whole block as a one-dimensional numba array of `dtype`."""
-        found = self.typed.get(dtype)
-        if found is None:
-            found = self.typed[dtype] = self.as_numba(dtype)
-        return found
-
-    def as_numba(self, dtype):
-        count = self.nbytes // dtype.itemsize
-        if SIMULATED:
-            from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
-            return FakeCUDAArray(self.memory[:count * dtype.itemsize].view(dtype))
-        from numba.cuda.cudadrv.devicearray import DeviceNDArray
-        from numba.cuda.cudadrv.driver import MemoryPointer
-        pointer = MemoryPointer(cuda.current_context(), ctypes.c_void_p(self.address), max(self.nbytes, 1))
-        return DeviceNDArray((count,), (dtype.itemsize,), dtype, gpu_data=pointer)
-
-
-_resources = {}
-
-
-def resource(device):
-    """CUDA's stream-ordered pool of `device`."""
-    found = _resources.get(device.index)
-    if found is None:
-        from cuda.core import Device
-        gpu = Device(device.index)
-        gpu.set_current()
-        found = _resources[device.index] = gpu.memory_resource
-    return found
+def new_block(nbytes, device):
+    """A block of CUDA's pool, taken in the order of the current stream. Raises `RuntimeError` if there is no room."""
+    if SIMULATED:
+        memory = np.empty(max(nbytes, 1), np.uint8)
+        return Block(memory.__array_interface__["data"][0] + ELSEWHERE, nbytes, device, memory, whole)
+    from cuda.core import Stream
+    memory = pool_of(device.index).allocate(max(nbytes, 1), stream=Stream.from_handle(current_stream(device).handle))
+    return Block(int(memory.handle), nbytes, device, memory, Typed)
 
 
 class Described:
@@ -108,13 +54,21 @@ def empty_array(shape, dtype, device):
     size = 1
     for n in shape:
         size *= n
-    block = Block(size * dtype.itemsize, device)
+    block = new_block(size * dtype.itemsize, device)
     return CudaArray(block, np.asarray(Described(block.address, shape, dtype)))
+
+
+if not SIMULATED:
+    try:
+        from minigrad.kernels.cuda.quick import empty_array
+    except (ImportError, OSError):      # interpreted, or compiled for a GPU that is not here
+        pass
 
 
 def like(x, dtype):
     """An array of NumPy `dtype` with the shape of `x` and the order of its dimensions in memory; `x` has no gaps."""
-    dtype = np.dtype(dtype)
+    if x.flags.c_contiguous:
+        return empty_array(x.shape, dtype, x.device)
     order = sorted(range(x.ndim), key=lambda dim: (-x.strides[dim], -x.shape[dim]))
     out = empty_array([x.shape[dim] for dim in order], dtype, x.device)
     return CudaArray(out.block, out.layout.transpose(np.argsort(order).tolist()))
@@ -127,8 +81,14 @@ def from_host(array, device, wait=True):
     """
     out = empty_array(array.shape, array.dtype, device)
     if out.size:
+        array = np.ascontiguousarray(array)
+        if SIMULATED:
+            out.block.owner[:out.nbytes] = array.reshape(-1).view(np.uint8)
+            return out
+        from cuda.bindings import driver
         stream = current_stream(device)
-        out.block.of(out.dtype).copy_to_device(np.ascontiguousarray(array).reshape(-1), stream=stream.numba)
+        use(device)
+        check(driver.cuMemcpyHtoDAsync(out.address, address_of(array), out.nbytes, stream.handle))
         if wait and is_pinned(array):
             stream.synchronize()
     return out
@@ -161,15 +121,14 @@ def to_host(x):
     """A NumPy copy of a row-major CudaArray. Waits for the stream."""
     if not x.size:
         return np.empty(x.shape, x.dtype)
-    start = x.start
-    flat = x.block.of(x.dtype)[start:start + x.size]
-    found = flat.copy_to_host(stream=current_stream(x.device).numba)
-    current_stream(x.device).synchronize()
-    return np.asarray(found).reshape(x.shape)
-
-
-def trim():
-    """Let CUDA's pools give back what is free in them."""
-    for pool in _resources.values():
-        if hasattr(pool, "trim_to"):
-            pool.trim_to(0)
+    out = np.empty(x.shape, x.dtype)
+    if SIMULATED:
+        start = x.address - x.block.address
+        out.reshape(-1).view(np.uint8)[:] = x.block.owner[start:start + x.nbytes]
+        return out
+    from cuda.bindings import driver
+    stream = current_stream(x.device)
+    use(x.device)
+    check(driver.cuMemcpyDtoHAsync(address_of(out), x.address, x.nbytes, stream.handle))
+    stream.synchronize()
+    return out

@@ -20,17 +20,14 @@ class CudaStream:
     """A queue of work on a GPU: kernels and copies in it run one after the other.
 
     Attributes:
-        numba: as numba takes it, for kernels and copies.
-        core: as cuda.core takes it, for memory.
+        numba: as numba takes it.
+        handle: the driver's number of it; 0 is the default stream.
     """
 
     def __init__(self, device, numba):
         self.device = device
         self.numba = numba
-        self.core = None
-        if not SIMULATED:
-            from cuda.core import Stream
-            self.core = Stream.from_handle(int(numba.handle))
+        self.handle = 0 if SIMULATED else int(numba.handle)
 
     def synchronize(self):
         """Wait until all that is in the queue has been done."""

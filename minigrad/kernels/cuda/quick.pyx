@@ -1,0 +1,181 @@
+# cython: language_level=3
+"""Starting a kernel and making an array, in C: the twins of `launch` (launch.py) and `empty_array` (memory.py).
+
+They call the driver through the addresses of its functions, so that nothing here is linked against it.
+"""
+
+cimport numpy as cnp
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from minigrad.kernels.cuda.array cimport Block, CudaArray, Typed
+
+from minigrad.kernels.cuda.driver import address_of, error, pool_of
+from minigrad.kernels.cuda.specialise import function_for
+from minigrad.kernels.cuda.streams import current_stream
+
+cnp.import_array()
+
+ctypedef unsigned long long word
+ctypedef int (*set_context_t)(word) noexcept nogil
+ctypedef int (*launch_t)(word, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, word, void **, void **) noexcept nogil
+ctypedef int (*allocate_t)(word *, size_t, word) noexcept nogil
+ctypedef int (*free_t)(word, word) noexcept nogil
+
+cdef extern from "numpy/arrayobject.h":
+    object new_array "PyArray_NewFromDescr"(type, cnp.dtype, int, cnp.npy_intp *, cnp.npy_intp *, void *, int, object)
+    void keep "Py_INCREF"(object)
+    void *data "PyArray_DATA"(cnp.ndarray)
+    cnp.dtype dtype_of "PyArray_DESCR"(cnp.ndarray)
+
+cdef extern from *:
+    """
+    static inline int mg_is_number(PyObject *o) { return PyArray_IsScalar(o, Generic); }
+    static inline char mg_letter(PyArray_Descr *d) { return d->type; }
+    """
+    bint is_numpy_number "mg_is_number"(object)
+    char letter "mg_letter"(cnp.dtype)
+    long long PyLong_AsLongLong(object) except? -1
+
+cdef enum:
+    MOST = 160          # words that a kernel is given at most
+
+cdef set_context_t set_context = <set_context_t><size_t>address_of("cuCtxSetCurrent")
+cdef launch_t queue = <launch_t><size_t>address_of("cuLaunchKernel")
+cdef allocate_t allocate = <allocate_t><size_t>address_of("cuMemAllocAsync")
+cdef free_t give_back = <free_t><size_t>address_of("cuMemFreeAsync")
+
+cdef dict _functions = {}       # (kernel, types) -> the driver's number of the function
+
+
+cdef class Memory:
+    """Bytes of CUDA's pool; freed in the order of the stream that they were taken in."""
+
+    cdef readonly word handle
+    cdef word stream, context
+
+    def __dealloc__(self):
+        if self.handle:
+            set_context(self.context)
+            give_back(self.handle, self.stream)
+
+
+def take(Py_ssize_t nbytes, device):
+    """`nbytes` bytes of the pool of `device`. Raises `RuntimeError` if there are none."""
+    cdef Memory found = Memory()
+    cdef int code
+    pool_of(device.index)       # which, when it is first asked for, tells the pool to keep what is freed
+    found.context = device.context
+    found.stream = current_stream(device).handle
+    set_context(found.context)
+    code = allocate(&found.handle, max(nbytes, 1), found.stream)
+    if code:
+        raise error(code)
+    return found
+
+
+def empty_array(shape, dtype, device):
+    """A row-major array of `shape` and NumPy `dtype` on `device`, uninitialised."""
+    cdef cnp.dtype kind = dtype if isinstance(dtype, cnp.dtype) else cnp.dtype(dtype)
+    cdef cnp.npy_intp dims[64]
+    cdef Py_ssize_t nbytes = kind.itemsize
+    cdef int n = 0
+    cdef Memory memory
+    cdef Block block
+    for size in shape:
+        dims[n] = size
+        nbytes *= dims[n]
+        n += 1
+    memory = take(nbytes, device)
+    block = Block(memory.handle, nbytes, device, memory, Typed)
+    keep(kind)                  # the next call takes a reference away
+    layout = new_array(cnp.ndarray, kind, n, dims, NULL, <void *><size_t>memory.handle, cnp.NPY_ARRAY_WRITEABLE, None)
+    return CudaArray(block, layout)
+
+
+# ---- starting kernels -----------------------------------------------------------------------------------
+
+
+cdef int add_block(Block block, cnp.dtype dtype, word *words) noexcept:
+    """The seven words of an array that is the whole of a block."""
+    cdef word size = dtype.itemsize, n = block.nbytes // size
+    words[0] = words[1] = 0
+    words[2] = words[5] = n
+    words[3] = words[6] = size
+    words[4] = block.address
+    return 7
+
+
+def launch(kernel, blocks, threads, device, *args):
+    """Queue `kernel` on `device`, for `blocks` blocks of `threads` threads."""
+    cdef word words[MOST]
+    cdef void *places[MOST]
+    cdef char types[2 * MOST]
+    cdef int n = 0, t = 0, i, code
+    cdef CudaArray array
+    cdef cnp.dtype dtype
+    cdef Block block
+    for arg in args:
+        if n > MOST - 10:
+            raise ValueError(f"a kernel cannot be given as much as {args!r}")
+        kind = type(arg)
+        if kind is int:
+            types[t] = b"i"
+            t += 1
+            words[n] = <word>PyLong_AsLongLong(arg)
+            n += 1
+        elif kind is CudaArray:
+            array = <CudaArray>arg
+            dtype = dtype_of(<cnp.ndarray>array.layout)
+            block = array.block
+            types[t] = b"a"
+            types[t + 1] = letter(dtype)
+            types[t + 2] = b"i"
+            t += 3
+            n += add_block(block, dtype, &words[n])
+            words[n] = (<word><size_t>data(<cnp.ndarray>array.layout) - block.address) // <word>dtype.itemsize
+            n += 1
+        elif kind is tuple:
+            if n + len(arg) > MOST - 10:
+                raise ValueError(f"a kernel cannot be given as much as {args!r}")
+            types[t] = b"t"
+            types[t + 1] = <char>len(arg)
+            t += 2
+            for item in <tuple>arg:
+                words[n] = <word>PyLong_AsLongLong(item)
+                n += 1
+        elif kind is Typed:
+            dtype = (<Typed>arg).dtype
+            types[t] = b"a"
+            types[t + 1] = letter(dtype)
+            t += 2
+            n += add_block((<Typed>arg).block, dtype, &words[n])
+        elif is_numpy_number(arg):
+            n += add_number(arg, &types[t], &words[n])
+            t += 2
+        else:
+            raise TypeError(f"a kernel cannot be given a {type(arg).__name__}: {arg!r}")
+    key = (kernel, PyBytes_FromStringAndSize(types, t))
+    function = _functions.get(key)
+    if function is None:
+        function = _functions[key] = function_for(kernel, key[1], device)
+    for i in range(n):
+        places[i] = &words[i]
+    set_context(device.context)
+    code = queue(function, blocks, 1, 1, threads, 1, 1, 0, current_stream(device).handle, places, NULL)
+    if code:
+        raise error(code)
+
+
+cdef int add_number(number, char *types, word *words) except -1:
+    """A NumPy number: one word, or two for a complex one."""
+    cdef cnp.dtype dtype = number.dtype
+    cdef float parts[2]
+    types[0] = b"s"
+    types[1] = letter(dtype)
+    words[0] = words[1] = 0
+    if types[1] == b"F":
+        cnp.PyArray_ScalarAsCtype(number, &parts)
+        (<float *>&words[0])[0] = parts[0]
+        (<float *>&words[1])[0] = parts[1]
+        return 2
+    cnp.PyArray_ScalarAsCtype(number, words)
+    return 2 if types[1] == b"D" else 1

@@ -1,0 +1,160 @@
+"""From a kernel and the types of its arguments to machine code: numba compiles it once, and a file keeps it.
+
+    kernel in Python  ──numba──>  LLVM  ──NVVM──>  PTX  ──linker──>  cubin  ──driver──>  a function to start
+                                                                       │
+                                                              ~/.cache/minigrad/<name>.cubin
+
+Compiling takes about a second, reading the file a millisecond. MINIGRAD_CACHE names another folder, or "" for none.
+
+Note [What a kernel is]
+    Kernels are made by functions, of expressions that are functions too: neither the name of a kernel nor its file says which it
+    is. The name of its file is therefore a hash of all that numba would compile: the bytecode, its constants, and whatever the
+    code refers to, in closures and among globals, functions again included. An edit of any of it makes another name, so nothing
+    stale is ever found. Numba has a cache too, which does not know functions with the same code from each other in closures.
+
+Read next: ``launch.py``.
+"""
+
+import hashlib
+import os
+import tempfile
+import types
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+__all__ = ["fingerprint", "function_for"]
+
+
+def folder():
+    """Where compiled kernels are kept; None for nowhere."""
+    chosen = os.environ.get("MINIGRAD_CACHE")
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "minigrad")
+
+
+# ---- which kernel it is ---------------------------------------------------------------------------------
+
+
+def fingerprint(function):
+    """A hash of all that a Python function is compiled from, the same in every process. See Note [What a kernel is]."""
+    digest, seen, todo = hashlib.sha256(), {}, [function]
+    while todo:
+        value = todo.pop()
+        value = getattr(value, "py_func", None) or getattr(value, "_defn", None) or value       # numba's: dispatchers, intrinsics
+        if id(value) in seen:
+            digest.update(b"%d;" % seen[id(value)])
+            continue
+        if isinstance(value, types.FunctionType):
+            seen[id(value)] = len(seen)
+            todo += [value.__code__, value.__defaults__, *[c.cell_contents for c in value.__closure__ or ()]]
+            todo += [value.__globals__[name] for name in names(value.__code__) if name in value.__globals__]
+        elif isinstance(value, types.CodeType):
+            digest.update(value.co_code + repr((value.co_names, value.co_freevars)).encode())
+            todo += value.co_consts
+        elif isinstance(value, tuple):
+            digest.update(b"(%d" % len(value))
+            todo += value
+        elif isinstance(value, types.ModuleType):
+            digest.update(value.__name__.encode() + source_of(value))
+        elif isinstance(value, type):
+            digest.update(f"{value.__module__}.{value.__qualname__};".encode())
+        else:
+            digest.update(f"{type(value).__name__} {value!r};".encode())
+    return digest.hexdigest()
+
+
+def names(code):
+    """The global names in a code object, and in those inside it."""
+    found, todo = [], [code]
+    while todo:
+        code = todo.pop()
+        found += code.co_names
+        todo += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return found
+
+
+@cache
+def source_of(module):
+    """The source of a module of ours: what it defines may be called. Other modules are as their versions say."""
+    if not module.__name__.startswith("minigrad.") or not (getattr(module, "__file__", None) or "").endswith(".py"):
+        return b""
+    return Path(module.__file__).read_bytes()
+
+
+# ---- compiling, and keeping ----------------------------------------------------------------------------------
+
+
+@cache
+def versions(index):
+    """What else the machine code depends on: the compilers, and the GPU."""
+    from importlib.metadata import version
+
+    from numba import cuda
+    major, minor = cuda.gpus[index].compute_capability[:2]
+    return f"{version('numba-cuda')} {version('numba')} sm_{major}{minor}"
+
+
+def types_of(key):
+    """Numba's types for what launch.py has noted of the arguments: see `packed` there."""
+    from numba import from_dtype
+    from numba import types as nb
+    found, i = [], 0
+    while i < len(key):
+        kind = chr(key[i])
+        if kind == "i":
+            found.append(nb.int64)
+            i += 1
+            continue
+        what = key[i + 1]
+        i += 2
+        if kind == "t":
+            found.append(nb.UniTuple(nb.int64, what))
+        else:
+            number = from_dtype(np.dtype(chr(what)))
+            found.append(nb.Array(number, 1, "C") if kind == "a" else number)
+    return tuple(found)
+
+
+_loaded = []        # what keeps the code on the GPU
+
+
+def function_for(kernel, key, device):
+    """The driver's number of the function that `kernel` is for arguments of these types: from a file, or compiled now."""
+    name = None
+    if folder() is not None:
+        what = f"{fingerprint(kernel.py_func)} {kernel.targetoptions!r} {key!r} {versions(device.index)}"
+        name = folder() / f"{kernel.py_func.__name__}-{hashlib.sha256(what.encode()).hexdigest()[:32]}.cubin"
+        try:
+            entry, _, code = name.read_bytes().partition(b"\n")
+            return loaded(code, entry.decode())
+        except OSError:
+            pass
+    compiled = kernel.compile(types_of(key))
+    _loaded.append(compiled)
+    library = compiled._codelibrary
+    if name is not None:
+        keep(name, compiled.entry_name.encode() + b"\n" + bytes(library.get_cubin().code))
+    return int(library.get_cufunc().handle)
+
+
+def loaded(code, entry):
+    """A function of machine code."""
+    from cuda.core import ObjectCode
+    function = ObjectCode.from_cubin(code).get_kernel(entry)
+    _loaded.append(function)
+    return int(function.handle)
+
+
+def keep(name, content):
+    """Write a file, all of it or nothing: others may read it at this moment. Where nothing can be written, nothing is."""
+    try:
+        name.parent.mkdir(parents=True, exist_ok=True)
+        handle, path = tempfile.mkstemp(dir=name.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(path, name)
+    except OSError:
+        pass
