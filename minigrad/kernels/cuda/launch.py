@@ -56,9 +56,9 @@ def packed(args):
             if isinstance(arg, CudaArray):
                 types += b"i"
                 words.append(arg.start)
-        elif type(arg) is int:
+        elif isinstance(arg, int):
             types += b"i"
-            words.append(arg)
+            words.append(int(arg))
         elif type(arg) is tuple:
             types += b"t" + bytes([len(arg)])
             words += arg

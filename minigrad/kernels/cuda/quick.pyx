@@ -24,15 +24,20 @@ cdef extern from "numpy/arrayobject.h":
     object new_array "PyArray_NewFromDescr"(type, cnp.dtype, int, cnp.npy_intp *, cnp.npy_intp *, void *, int, object)
     void keep "Py_INCREF"(object)
     void *data "PyArray_DATA"(cnp.ndarray)
-    cnp.dtype dtype_of "PyArray_DESCR"(cnp.ndarray)
 
 cdef extern from *:
     """
     static inline int mg_is_number(PyObject *o) { return PyArray_IsScalar(o, Generic); }
-    static inline char mg_letter(PyArray_Descr *d) { return d->type; }
+    static inline char mg_letter(PyObject *d) { return ((PyArray_Descr *)d)->type; }
+    static inline PyObject *mg_dtype_of(PyObject *a) {
+        PyObject *d = (PyObject *)PyArray_DESCR((PyArrayObject *)a);
+        Py_INCREF(d);
+        return d;
+    }
     """
     bint is_numpy_number "mg_is_number"(object)
-    char letter "mg_letter"(cnp.dtype)
+    char letter "mg_letter"(object)
+    object dtype_of "mg_dtype_of"(object)
     long long PyLong_AsLongLong(object) except? -1
 
 cdef enum:
@@ -117,14 +122,14 @@ def launch(kernel, blocks, threads, device, *args):
         if n > MOST - 10:
             raise ValueError(f"a kernel cannot be given as much as {args!r}")
         kind = type(arg)
-        if kind is int:
+        if kind is int or kind is bool:
             types[t] = b"i"
             t += 1
             words[n] = <word>PyLong_AsLongLong(arg)
             n += 1
         elif kind is CudaArray:
             array = <CudaArray>arg
-            dtype = dtype_of(<cnp.ndarray>array.layout)
+            dtype = dtype_of(array.layout)
             block = array.block
             types[t] = b"a"
             types[t + 1] = letter(dtype)
