@@ -26,7 +26,7 @@ from minigrad._version import __version__
 from minigrad.dtypes import (bool_, can_cast, cdouble, cfloat, complex64, complex128, device, double, finfo, float16, float32,
                              float64, get_default_dtype, half, iinfo, int8, int16, int32, int64, long, promote_types,
                              result_type, set_default_dtype, short, uint8)
-from minigrad.errors import explain
+from minigrad.errors import OutOfMemoryError, explain
 from minigrad.ops import *
 from minigrad.tensor import Tensor
 from minigrad.tensor import install_methods as _install_methods

@@ -17,8 +17,8 @@ import os
 
 __all__ = [
     "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradNotImplementedError", "AutogradTypeError",
-    "LinAlgError", "MinigradError", "OutOfRangeError", "ShapeError", "TensorTypeError", "TensorValueError", "UnknownOperatorError",
-    "catalogue", "explain",
+    "LinAlgError", "MinigradError", "OutOfMemoryError", "OutOfRangeError", "ShapeError", "TensorTypeError", "TensorValueError",
+    "UnknownOperatorError", "catalogue", "explain",
 ]
 
 
@@ -69,6 +69,10 @@ class AutogradAssertionError(MinigradError, AssertionError):
 
 class ShapeError(MinigradError, RuntimeError):
     """Shapes, dtypes or devices of tensors do not go together."""
+
+
+class OutOfMemoryError(MinigradError, RuntimeError):
+    """A GPU has no room for another tensor. Mirrors ``torch.OutOfMemoryError``."""
 
 
 class LinAlgError(MinigradError, RuntimeError):

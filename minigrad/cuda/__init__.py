@@ -7,6 +7,9 @@
 It needs an NVIDIA GPU and ``pip install "minigrad[cuda]"``. Nothing of that is imported before a GPU is asked for. With
 ``NUMBA_ENABLE_CUDASIM=1`` in the environment the kernels run on the CPU, on numba's simulator, a thread at a time: very slow, but
 in reach of a debugger.
+
+A kernel is compiled when it is first used, which takes about a second, and kept in ``~/.cache/minigrad`` (MINIGRAD_CACHE names
+another folder, or "" for none).
 """
 
 import contextlib
@@ -16,10 +19,11 @@ import os
 
 from minigrad._core.meta import Backend, Device
 from minigrad.dtypes import as_device, use_cuda
-from minigrad.errors import ShapeError
+from minigrad.errors import OutOfMemoryError, ShapeError
 
-__all__ = ["Event", "Stream", "current_device", "current_stream", "device_count", "empty_cache", "get_device_name", "is_available",
-           "max_memory_allocated", "memory_allocated", "reset_peak_memory_stats", "stream", "synchronize"]
+__all__ = ["Event", "OutOfMemoryError", "Stream", "current_device", "current_stream", "device_count", "empty_cache",
+           "get_device_name", "is_available", "max_memory_allocated", "memory_allocated", "reset_peak_memory_stats", "stream",
+           "synchronize"]
 
 
 # ---- which there are --------------------------------------------------------------------------------------

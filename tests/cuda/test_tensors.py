@@ -85,6 +85,14 @@ def test_memory_is_counted():
     assert mg.cuda.memory_allocated() == before and mg.cuda.max_memory_allocated() >= before + 4000
 
 
+def test_out_of_memory():
+    held = mg.cuda.memory_allocated()
+    with pytest.raises(mg.OutOfMemoryError, match=r"CUDA out of memory\. Tried to allocate 1073741824\.00 GiB") as caught:
+        mg.empty(1 << 60, dtype=mg.uint8, device="cuda")
+    assert isinstance(caught.value, RuntimeError) and mg.cuda.OutOfMemoryError is mg.OutOfMemoryError
+    assert mg.cuda.memory_allocated() == held
+
+
 def test_streams():
     s = mg.cuda.Stream()
     default = mg.cuda.current_stream()

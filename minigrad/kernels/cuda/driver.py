@@ -8,26 +8,38 @@ Mirrors what ``c10/cuda`` takes from the runtime. Read next: ``memory.py``.
 
 import ctypes
 
-from minigrad.errors import ShapeError
+from minigrad.errors import OutOfMemoryError, ShapeError
 
-__all__ = ["address_of", "check", "context_of", "pool_of", "use"]
+__all__ = ["address_of", "check", "context_of", "no_room", "pool_of", "use"]
 
 
-def check(result, fix=None):
+def check(result):
     """What a call of cuda.bindings returned besides its code. Raises `RuntimeError` if the code is an error."""
     from cuda.bindings import driver
     code, *rest = result
     if code != driver.CUresult.CUDA_SUCCESS:
-        raise error(int(code), fix)
+        raise error(int(code))
     return rest[0] if rest else None
 
 
-def error(code, fix=None):
+def error(code):
     """The exception for an error of the driver's."""
     from cuda.bindings import driver
     text = driver.cuGetErrorString(driver.CUresult(code))[1]
-    return ShapeError("MG-E310", f"CUDA error: {text.decode() if text else code}", fix=fix or (
-        "kernels run after the call that started them has returned: CUDA_LAUNCH_BLOCKING=1 in the environment finds the one"))
+    return ShapeError("MG-E310", f"CUDA error: {text.decode() if text else code}",
+                      fix="CUDA_LAUNCH_BLOCKING=1 in the environment finds the kernel: they run after the call that started them")
+
+
+def no_room(nbytes, device):
+    """The exception where the pool has no `nbytes` left."""
+    return OutOfMemoryError("MG-E310", f"CUDA out of memory. Tried to allocate {in_words(nbytes)}",
+                            found=f"{device}, on which tensors hold {in_words(device.statistics.allocated)}",
+                            fix="smaller batches, utils.checkpoint, autograd.graph.save_on_cpu, or fewer tensors kept")
+
+
+def in_words(nbytes):
+    size, unit = (nbytes / 2 ** 30, "GiB") if nbytes >= 2 ** 30 else (nbytes / 2 ** 20, "MiB")
+    return f"{size:.2f} {unit}"
 
 
 _contexts = {}

@@ -43,8 +43,8 @@ def pointers(*arrays):
 def packed(args):
     """(types, words): the types of arguments as bytes, two a piece, and their values as the 64-bit words that a kernel is given.
 
-    An int is "i", a tuple of n of them "t" and n, a NumPy number "s" and the letter of its dtype, a block "a" and that letter, and a
-    `CudaArray` a block and an int. Numba takes an array as seven words: two for owners, its size, the size of an element, the
+    An int is "i", a tuple of n of them "t" and n, a NumPy number "s" and the letter of its dtype, a block "a" and that letter, and
+    a `CudaArray` a block and an int. Numba takes an array as seven words: two for owners, its size, the size of an element, the
     address, the shape and the strides; a complex number as two.
     """
     types, words = bytearray(), []

@@ -14,7 +14,7 @@ import numpy as np
 from numba import cuda
 
 from minigrad.kernels.cuda.array import Block, CudaArray, Typed
-from minigrad.kernels.cuda.driver import check, pool_of, use
+from minigrad.kernels.cuda.driver import check, no_room, pool_of, use
 from minigrad.kernels.cuda.streams import SIMULATED, current_stream
 
 # Added to the addresses of a simulated GPU: as on a real one, nothing can be read there from the CPU.
@@ -30,12 +30,20 @@ def whole(block, dtype):
 
 
 def new_block(nbytes, device):
-    """A block of CUDA's pool, taken in the order of the current stream. Raises `RuntimeError` if there is no room."""
+    """A block of CUDA's pool, taken in the order of the current stream. Raises `OutOfMemoryError` if there is no room."""
     if SIMULATED:
-        memory = np.empty(max(nbytes, 1), np.uint8)
+        try:
+            memory = np.empty(max(nbytes, 1), np.uint8)
+        except (MemoryError, ValueError) as error:
+            raise no_room(nbytes, device) from error
         return Block(memory.__array_interface__["data"][0] + ELSEWHERE, nbytes, device, memory, whole)
     from cuda.core import Stream
-    memory = pool_of(device.index).allocate(max(nbytes, 1), stream=Stream.from_handle(current_stream(device).handle))
+    try:
+        memory = pool_of(device.index).allocate(max(nbytes, 1), stream=Stream.from_handle(current_stream(device).handle))
+    except Exception as error:
+        if "OUT_OF_MEMORY" not in str(error):
+            raise
+        raise no_room(nbytes, device) from error
     return Block(int(memory.handle), nbytes, device, memory, Typed)
 
 

@@ -8,7 +8,7 @@ cimport numpy as cnp
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from minigrad.kernels.cuda.array cimport Block, CudaArray, Typed
 
-from minigrad.kernels.cuda.driver import address_of, error, pool_of
+from minigrad.kernels.cuda.driver import address_of, error, no_room, pool_of
 from minigrad.kernels.cuda.specialise import function_for
 from minigrad.kernels.cuda.streams import current_stream
 
@@ -42,6 +42,7 @@ cdef extern from *:
 
 cdef enum:
     MOST = 160          # words that a kernel is given at most
+    OUT_OF_MEMORY = 2   # the driver's CUDA_ERROR_OUT_OF_MEMORY
 
 cdef set_context_t set_context = <set_context_t><size_t>address_of("cuCtxSetCurrent")
 cdef launch_t queue = <launch_t><size_t>address_of("cuLaunchKernel")
@@ -72,6 +73,10 @@ def take(Py_ssize_t nbytes, device):
     found.stream = current_stream(device).handle
     set_context(found.context)
     code = allocate(&found.handle, max(nbytes, 1), found.stream)
+    if code:
+        found.handle = 0
+    if code == OUT_OF_MEMORY:
+        raise no_room(nbytes, device)
     if code:
         raise error(code)
     return found
