@@ -71,7 +71,25 @@ for wrong, class_ in (("x", TypeError), (None, TypeError), (1 << 70, OverflowErr
     except class_:
         continue
     raise AssertionError(wrong)
-del x, y
+
+# `like` and `alike`: views of one array against each other, with NumPy's word for where they lie
+f4 = np.dtype("f4")
+whole = quick.empty_array((4, 4, 2), f4, device)
+views = [whole.seen_as(of(whole.layout)) for of in (
+    lambda a: a, lambda a: a.transpose(2, 0, 1), lambda a: a.T, lambda a: a[::2], lambda a: a[:, :, 0], lambda a: a[0],
+    lambda a: a[..., None], lambda a: np.broadcast_to(a[:1], (4, 4, 2)))]
+for v in views:
+    if v.flags.c_contiguous or v.size == whole.size and v.base is not None and 0 not in v.strides:
+        z = quick.like(v, np.dtype("f8"))
+        assert z.shape == v.shape and z.dtype == np.float64
+        assert all(n == 1 or s == 2 * t for n, s, t in zip(v.shape, z.strides, v.strides))
+        assert quick.alike(z, [v]) and quick.alike(v, [z, v])
+    for w in views:
+        same = v.shape == w.shape and v.strides == w.strides
+        gaps = len({sum(i * s for i, s in zip(at, v.strides)) for at in np.ndindex(v.shape)}) != v.size or (
+            v.size and max(sum((n - 1) * s for n, s in zip(v.shape, v.strides)), 0) // 4 + 1 != v.size)
+        assert quick.alike(v, [w]) == (same and not gaps), (v, w)
+del x, y, v, w, z, whole, views
 assert device.statistics.allocated == 0 and device.statistics.most >= 128
 print("done")
 """

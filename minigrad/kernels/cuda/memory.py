@@ -66,20 +66,22 @@ def empty_array(shape, dtype, device):
     return CudaArray(block, np.asarray(Described(block.address, shape, dtype)))
 
 
-if not SIMULATED:
-    try:
-        from minigrad.kernels.cuda.quick import empty_array
-    except (ImportError, OSError):      # interpreted, or compiled for a GPU that is not here
-        pass
-
-
 def like(x, dtype):
     """An array of NumPy `dtype` with the shape of `x` and the order of its dimensions in memory; `x` has no gaps."""
-    if x.flags.c_contiguous:
-        return empty_array(x.shape, dtype, x.device)
+    return empty_array(x.shape, dtype, x.device) if x.flags.c_contiguous else like_permuted(x, np.dtype(dtype))
+
+
+def like_permuted(x, dtype):
     order = sorted(range(x.ndim), key=lambda dim: (-x.strides[dim], -x.shape[dim]))
     out = empty_array([x.shape[dim] for dim in order], dtype, x.device)
     return CudaArray(out.block, out.layout.transpose(np.argsort(order).tolist()))
+
+
+if not SIMULATED:
+    try:
+        from minigrad.kernels.cuda.quick import empty_array, like
+    except (ImportError, OSError):      # interpreted, or compiled for a GPU that is not here
+        pass
 
 
 def from_host(array, device, wait=True):

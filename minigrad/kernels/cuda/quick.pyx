@@ -1,16 +1,19 @@
 # cython: language_level=3
-"""Starting a kernel and making an array, in C: the twins of `launch` (launch.py) and `empty_array` (memory.py).
+"""Starting a kernel and making an array, in C: the twins of `launch` (launch.py), `empty_array` and `like` (memory.py), and of
+`alike` (elementwise.py), which are called for every op.
 
 They call the driver through the addresses of its functions, so that nothing here is linked against it.
 """
 
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from minigrad.kernels.cpu.common cimport data, dims, is_contiguous, ndim, strides
 from minigrad.kernels.cuda.array cimport Block, CudaArray, Typed
 
 from minigrad.kernels.cuda.driver import address_of, error, no_room, pool_of
 from minigrad.kernels.cuda.specialise import function_for
 from minigrad.kernels.cuda.streams import current_stream
+from minigrad.kernels.numpy_ref.layout import dense
 
 cnp.import_array()
 
@@ -23,7 +26,8 @@ ctypedef int (*free_t)(word, word) noexcept nogil
 cdef extern from "numpy/arrayobject.h":
     object new_array "PyArray_NewFromDescr"(type, cnp.dtype, int, cnp.npy_intp *, cnp.npy_intp *, void *, int, object)
     void keep "Py_INCREF"(object)
-    void *data "PyArray_DATA"(cnp.ndarray)
+    cnp.npy_intp itemsize "PyArray_ITEMSIZE"(cnp.ndarray)
+    bint is_f_contiguous "PyArray_IS_F_CONTIGUOUS"(cnp.ndarray)
 
 cdef extern from *:
     """
@@ -82,23 +86,52 @@ def take(Py_ssize_t nbytes, device):
     return found
 
 
+cdef object new(int n, cnp.npy_intp *shape, cnp.dtype dtype, device):
+    cdef Py_ssize_t nbytes = dtype.itemsize
+    cdef int i
+    for i in range(n):
+        nbytes *= shape[i]
+    cdef Memory memory = take(nbytes, device)
+    block = Block(memory.handle, nbytes, device, memory, Typed)
+    keep(dtype)                 # the next call takes a reference away
+    return CudaArray(block, new_array(cnp.ndarray, dtype, n, shape, NULL, <void *><size_t>memory.handle, cnp.NPY_ARRAY_WRITEABLE,
+                                      None))
+
+
 def empty_array(shape, dtype, device):
     """A row-major array of `shape` and NumPy `dtype` on `device`, uninitialised."""
-    cdef cnp.dtype kind = dtype if isinstance(dtype, cnp.dtype) else cnp.dtype(dtype)
-    cdef cnp.npy_intp dims[64]
-    cdef Py_ssize_t nbytes = kind.itemsize
+    cdef cnp.npy_intp sizes[64]
     cdef int n = 0
-    cdef Memory memory
-    cdef Block block
     for size in shape:
-        dims[n] = size
-        nbytes *= dims[n]
+        sizes[n] = size
         n += 1
-    memory = take(nbytes, device)
-    block = Block(memory.handle, nbytes, device, memory, Typed)
-    keep(kind)                  # the next call takes a reference away
-    layout = new_array(cnp.ndarray, kind, n, dims, NULL, <void *><size_t>memory.handle, cnp.NPY_ARRAY_WRITEABLE, None)
-    return CudaArray(block, layout)
+    return new(n, sizes, dtype if isinstance(dtype, cnp.dtype) else cnp.dtype(dtype), device)
+
+
+def like(CudaArray x, dtype):
+    """An array of NumPy `dtype` with the shape of `x` and the order of its dimensions in memory; `x` has no gaps."""
+    cdef cnp.ndarray layout = x.layout
+    cdef cnp.dtype kind = dtype if isinstance(dtype, cnp.dtype) else cnp.dtype(dtype)
+    if not is_contiguous(layout):
+        from minigrad.kernels.cuda.memory import like_permuted
+        return like_permuted(x, kind)
+    return new(ndim(layout), dims(layout), kind, x.block.device)
+
+
+def alike(CudaArray z, arrays):
+    """Whether the elements of all lie in one order without gaps."""
+    cdef cnp.ndarray first = z.layout, other
+    cdef int n = ndim(first), i
+    cdef cnp.npy_intp size = itemsize(first), each
+    for x in arrays:
+        other = (<CudaArray>x).layout
+        each = itemsize(other)
+        if ndim(other) != n:
+            return False
+        for i in range(n):
+            if dims(other)[i] != dims(first)[i] or (dims(first)[i] != 1 and strides(other)[i] * size != strides(first)[i] * each):
+                return False
+    return is_contiguous(first) or is_f_contiguous(first) or dense(z)
 
 
 # ---- starting kernels -----------------------------------------------------------------------------------
