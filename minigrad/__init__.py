@@ -44,7 +44,13 @@ from minigrad.random import (Generator, bernoulli, default_generator, get_rng_st
 from minigrad._distributions import multinomial, randint_like
 from minigrad._grids import *
 from minigrad import cuda, linalg, nn, optim, special, utils
-from minigrad._config import get_num_threads, set_num_threads, show_config
+from minigrad._config import (
+    are_deterministic_algorithms_enabled,
+    get_num_threads,
+    set_num_threads,
+    show_config,
+    use_deterministic_algorithms,
+)
 from minigrad.serialization import load, save
 
 float = float32

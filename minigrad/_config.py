@@ -13,8 +13,10 @@ import numpy as np
 
 from minigrad import _pure, kernels
 from minigrad._version import __version__
+from minigrad.kernels import flags
 
-__all__ = ["get_num_threads", "set_num_threads", "show_config"]
+__all__ = ["are_deterministic_algorithms_enabled", "get_num_threads", "set_num_threads", "show_config",
+           "use_deterministic_algorithms"]
 
 try:
     from minigrad.kernels.cpu import threads as _threads  # pyright: ignore[reportAttributeAccessIssue]
@@ -55,6 +57,30 @@ def set_num_threads(n):
     if importlib.util.find_spec("threadpoolctl") is not None:
         import threadpoolctl
         threadpoolctl.threadpool_limits(n, "blas")
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """Whether all ops have to give the same bits in every run, on the same machine.
+
+    On a GPU, additions by index (`scatter_add`, `index_add`, `index_put` with accumulate, the gradients of `embedding`, `gather`
+    and pooling) are atomic and come in any order; with `mode` they are sorted first, which takes longer. All other ops, and the
+    CPU, are deterministic anyway, so nothing is refused and `warn_only` changes nothing. Mirrors ``torch.use_deterministic_algorithms``.
+
+    >>> mg.use_deterministic_algorithms(True)
+    >>> mg.are_deterministic_algorithms_enabled()
+    True
+    >>> mg.use_deterministic_algorithms(False)
+    """
+    flags.deterministic = bool(mode)
+
+
+def are_deterministic_algorithms_enabled():
+    """Whether `use_deterministic_algorithms` has been asked for. Mirrors ``torch.are_deterministic_algorithms_enabled``.
+
+    >>> mg.are_deterministic_algorithms_enabled()
+    False
+    """
+    return flags.deterministic
 
 
 def get_num_threads():

@@ -90,3 +90,34 @@ def test_training(make):
             optimizer.step()
         return w.detach().cpu()
     mg.testing.assert_close(trained("cuda"), trained("cpu"))
+
+
+@pytest.mark.parametrize("dtype", [mg.float32, mg.float16, mg.complex64, mg.int32])
+def test_additions_in_order(dtype):
+    """With use_deterministic_algorithms all that goes to a place is added in the order of the index: to the last bit as on the CPU."""
+    x, y = mg.zeros(3, 2, dtype=dtype), (mg.randn(40, 2) * 100).to(dtype)
+    index = mg.randint(0, 3, (40, 2))
+    mg.use_deterministic_algorithms(True)
+    try:
+        found = x.cuda().scatter_add(0, index.cuda(), y.cuda()).cpu()
+        again = x.cuda().t().contiguous().t().index_put((index[:, 0].cuda(),), y.cuda(), accumulate=True).cpu()
+    finally:
+        mg.use_deterministic_algorithms(False)
+    if dtype is mg.float16:     # which are added in float32
+        x, y = x.float(), y.float()
+    expected = x.scatter_add(0, index, y).to(dtype), x.index_put((index[:, 0],), y, accumulate=True).to(dtype)
+    assert found.tolist() == expected[0].tolist() and again.tolist() == expected[1].tolist()
+
+
+def test_gradients_of_maxima_in_order():
+    x, g = mg.randn(2, 1, 5, 5), mg.randn(2, 1, 4, 4)
+    grads = []
+    mg.use_deterministic_algorithms(True)
+    try:
+        for y, to in ((x.clone(), lambda t: t), (x.cuda(), lambda t: t.cuda())):
+            y.requires_grad_()
+            F.max_pool2d(y, 2, 1).backward(to(g))
+            grads.append(y.grad.cpu())
+    finally:
+        mg.use_deterministic_algorithms(False)
+    assert mg.allclose(*grads)

@@ -16,7 +16,8 @@ Note [Tables are copied once]
 
 Note [Maxima that windows share]
     Windows may overlap, and then several threads add to one number, *atomically*, in an order that is not fixed. Two addends
-    give the same sum in either order; more may differ in the last digit from run to run. float16 is added in float32.
+    give the same sum in either order; more may differ in the last digit from run to run, unless
+    ``use_deterministic_algorithms`` asks for an order (scattering.py). float16 is added in float32.
 
 Mirrors ``aten/src/ATen/native/cuda/DilatedMaxPool2d.cu``, ``AveragePool2d.cu``, ``UpSample.cuh``.
 Read next: ``kernels/taps.py``.
@@ -29,6 +30,7 @@ from math import prod
 import numpy as np
 from numba import cuda
 
+from minigrad.kernels import flags
 from minigrad.kernels.cuda.array import CudaArray
 from minigrad.kernels.cuda.contraction import sum_dtype
 from minigrad.kernels.cuda.elementwise import filled, width
@@ -36,7 +38,9 @@ from minigrad.kernels.cuda.launch import launch_each, pointers
 from minigrad.kernels.cuda.layout import cast, row_major
 from minigrad.kernels.cuda.memory import empty_array, from_host
 from minigrad.kernels.cuda.missing import missing
+from minigrad.kernels.cuda.scattering import scatter_add
 from minigrad.kernels.cuda.streams import current_stream
+from minigrad.kernels.cuda.views import view
 
 __all__ = ["max_pool", "max_pool_backward", "max_pool_select", "resample"]
 
@@ -120,7 +124,11 @@ def max_pool_backward(g, index, x_shape, n):
     dtype, wide = g.dtype, sum_dtype("max_pool_backward", g.dtype)
     z = filled(x_shape, 0, wide, g.device)
     g, index = row_major(cast(g, wide)), row_major(index)
-    if z.size:
+    if flags.deterministic and z.size:
+        planes, windows = prod(x_shape[:-n]), prod(g.shape[-n:])
+        whole = scatter_add(view(z, (planes, z.size // planes)), 1, view(index, (planes, windows)), view(g, (planes, windows)))
+        z = view(whole, x_shape)
+    elif z.size:
         launch_each(add_at, g.size, g.device, g.size, prod(g.shape[-n:]), prod(x_shape[-n:]), z.block.of(wide), z.start,
                     index.block.of(index.dtype), index.start, g.block.of(wide), g.start)
     return cast(z, dtype)

@@ -13,6 +13,11 @@ Note [Adding where others add]
     floats may differ in their last bits from run to run, as in PyTorch. There is an atomic addition for numbers of 32 and 64 bits;
     a complex number is two of them, and smaller ones are added in a copy that is wider (`wide_for_sums`).
 
+Note [Adding in order]
+    ``mg.use_deterministic_algorithms(True)`` asks for the same bits in every run. Then what is added is sorted by its place, which
+    keeps the order of what has the same one, and one thread adds all that goes to a place. The sorting takes the time: some ten
+    times as long as atomics, and longer where all goes to one place.
+
 Note [The last one wins]
     Storing has a result that depends on who comes last, and NumPy's rule is: the last in the order of the index. So where several
     numbers may go to one place, a first kernel notes for each place the largest i that goes there (`atomic.max` of integers
@@ -27,12 +32,15 @@ from functools import cache
 import numpy as np
 from numba import cuda
 
+from minigrad.kernels import flags
 from minigrad.kernels.cuda import expressions
 from minigrad.kernels.cuda.array import CudaArray
 from minigrad.kernels.cuda.elementwise import collapsed, filled, function_of, in_elements, offset, width
 from minigrad.kernels.cuda.indexing import INT64, along, per_slice, places
 from minigrad.kernels.cuda.launch import launch_each
 from minigrad.kernels.cuda.layout import cast, copy, copy_
+from minigrad.kernels.cuda.memory import empty_array
+from minigrad.kernels.cuda.sorting import ascending, sorted_rows
 from minigrad.kernels.cuda.views import view
 
 __all__ = ["index_add", "index_put", "index_put_", "scatter", "scatter_add", "scatter_reduce"]
@@ -116,6 +124,8 @@ def added(z, sz, step, index, sj, y, shape):
     if wide != dtype:
         return cast(added(cast(z, wide), sz, step, index, sj, y, shape), dtype)
     y = cast(y, dtype)
+    if flags.deterministic and dtype.kind in "fc" and n:
+        return added_in_order(z, sz, step, index, sj, y, shape)
     short, sz, sj, sy = collapsed(shape, sz, sj, in_elements(y, shape))
     if dtype.kind != "c":
         launch_each(write_adding, n, z.device, *arguments(n, short, z, sz, step, index, sj, y, sy))
@@ -124,6 +134,40 @@ def added(z, sz, step, index, sj, y, shape):
     sz, sy = [(*[2 * s for s in strides], 1) for strides in (sz, sy)]
     launch_each(write_adding, 2 * n, z.device, 2 * n, (*short, 2), z.block.of(part), 2 * z.start, sz, index.block.of(index.dtype),
                 index.start, (*sj, 0), 2 * step, y.block.of(part), 2 * y.start, sy)
+    return z
+
+
+@cuda.jit
+def note_places(n, shape, z0, sz, index, j0, sj, step, at):
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        at[i] = z0 + offset(i, shape, sz) + index[j0 + offset(i, shape, sj)] * step
+
+
+@cuda.jit
+def add_runs(n, shape, z, places, order, y, y0, sy):
+    """Thread i adds the run of equal places that begins at i, if one does."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        at = places[i]
+        if i > 0 and places[i - 1] == at:
+            continue
+        total = z[at]
+        k = i
+        while k < n and places[k] == at:
+            total += y[y0 + offset(order[k], shape, sy)]
+            k += 1
+        z[at] = total
+
+
+def added_in_order(z, sz, step, index, sj, y, shape):
+    """z with y added there, the same in every run. See Note [Adding in order]."""
+    n = int(np.prod(shape))
+    short, sz, sj, sy = collapsed(shape, sz, sj, in_elements(y, shape))
+    at = empty_array((n,), INT64, z.device)
+    launch_each(note_places, n, z.device, n, short, z.start, sz, index.block.of(index.dtype), index.start, sj, step,
+                at.block.of(INT64))
+    places, order = sorted_rows("scatter_add", at, 0, ascending)
+    launch_each(add_runs, n, z.device, n, short, z.block.of(z.dtype), places.block.of(INT64), order.block.of(INT64),
+                y.block.of(y.dtype), y.start, sy)
     return z
 
 
