@@ -155,7 +155,10 @@ def quick(op: Primitive, target: TensorBase, others: tuple, state: State) -> cyt
     if type(target._array) is not ndarray or not row_by_row(target._array):
         check_memory(target)
     kernel = target._meta.backend.table[op.kernel]
-    array = kernel(target._array) if not others else kernel(target._array, x._array if x is not None else y)
+    array = None
+    if type(target._array) is ndarray or not getattr(kernel, "in_place", False):
+        array = kernel(target._array) if not others else kernel(target._array, x._array if x is not None else y)
+        kernel = None
     node: OpNode = None
     if e is not None or f is not None:
         node = new_node(op.plan((e is not None) | ((f is not None) << 1)), state, target._meta)
@@ -164,7 +167,7 @@ def quick(op: Primitive, target: TensorBase, others: tuple, state: State) -> cyt
         node.next1 = f
         if (e is not None and target._output_number) or (f is not None and x._output_number):
             node.input_numbers = (target._output_number if e is not None else 0, x._output_number if f is not None else 0)
-    overwrite(op, target, array, (target, *others), node, geometry, state)
+    overwrite(op, target, array, (target, *others), node, geometry, state, kernel)
     return True
 
 
@@ -207,14 +210,18 @@ def general(op: Primitive, target: TensorBase, others: tuple, state: State) -> o
 
 @cython.cfunc
 def overwrite(op: Primitive, target: TensorBase, array, args: tuple, node: OpNode | None, geometry: tuple | None,
-              state: State) -> object:
+              state: State, kernel=None) -> object:
     """Put the numbers of `array` into `target`, and have `node`, if there is one, be what `op` made it of `args` with.
 
-    Without an array it is `intercept.py` that runs the op, and writes.
+    Without an array it is `kernel` that computes them, straight into `target`: a GPU's can, and so moves 12 bytes for a float32
+    instead of 20. Without that either it is `intercept.py` that runs the op, and writes.
     """
     if node is not None:
         save_inputs(node, target, args, state)
-    if array is None:
+    if kernel is not None:
+        kernel(*[array_in(x) for x in args], target._array)
+        target.shared_counter().bump(op.name)
+    elif array is None:
         below(op, state, args, True)
     else:
         counter = target.shared_counter()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import elementwise, expressions
+from minigrad.kernels.cuda import elementwise, expressions, layout
 from tests.cuda.compiling import array, compiles, needs_compiler
 
 pytestmark = needs_compiler
@@ -17,10 +17,10 @@ def signatures(operands, z, value=None):
     from numba import from_dtype, types
     steps = types.UniTuple(types.int64, 2)
     values = [] if value is None else [from_dtype(np.dtype(value))]
-    pairs = [part for x in operands for part in (array(x), types.int64)]
-    triples = [part for x in operands for part in (array(x), types.int64, steps)]
-    return ((types.int64, array(z), types.int64, *pairs, *values),
-            (types.int64, steps, array(z), types.int64, steps, *triples, *values))
+    pairs = [part for x in (z, *operands) for part in (array(x), types.int64)]
+    triples = [part for x in (z, *operands) for part in (array(x), types.int64, steps)]
+    return ((types.int64, types.boolean, *pairs, *values),
+            (types.int64, steps, types.int64, types.UniTuple(types.int64, len(operands) + 1), *triples, *values))
 
 
 def gives(expression, dtype):
@@ -50,3 +50,46 @@ def test_two(name):
         f, wide, z = elementwise.compiled(f), elementwise.width(np.dtype(dtype)), gives(expression, dtype)
         compiles(elementwise.two(f, wide)[1], *signatures([dtype] * 2, z)[1])
         compiles(elementwise.one_and_number(f, wide)[0], *signatures([dtype], z, dtype)[0])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "uint8", "complex64"])
+def test_where_and_fill(dtype):
+    from numba import from_dtype
+    for kernel, types in zip(elementwise.three(elementwise.chosen), signatures(["bool", dtype, dtype], dtype)):
+        compiles(kernel, *types)
+    number = "float32" if dtype == "float16" else dtype
+    for kernel, types in zip(elementwise.filling, signatures([], dtype)):
+        compiles(kernel, *types, from_dtype(np.dtype(number)))
+
+
+def test_numbers_are_read_and_written_sixteen_bytes_at_a_time():
+    """All reads of a thread come before its first write, and no division is of 64 bits."""
+    float32 = np.dtype("float32")
+    f = elementwise.compiled(expressions.TWO["mul"].of(float32))
+    kernels = elementwise.two(f, elementwise.width(float32))
+    in_order, strided = [compiles(kernel, *types) for kernel, types in zip(kernels, signatures(["float32"] * 2, "float32"))]
+    assert in_order.count("ld.global.v4.f32") == 4 and in_order.count("st.global.v4.f32") == 2
+    assert in_order.rindex("ld.global.v4.f32") < in_order.index("st.global.v4.f32")
+    assert strided.count("ld.global.v4.f32") == 2 and strided.count("st.global.v4.f32") == 1
+    assert strided.count("div.u32") == 1 and "div.u64" not in strided and "div.s64" not in strided
+    assert "f64" not in in_order + strided
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *OTHERS])
+def test_copies(dtype):
+    from numba import from_dtype, types
+    triple = types.int64, types.UniTuple(types.int64, 2)
+    for target in ["float16", "float32", "int64", "int16", "uint8", "bool", "complex64"]:
+        f = layout.conversion(np.dtype(dtype), np.dtype(target))
+        for kernel, types_of in zip(elementwise.one(f, elementwise.plain), signatures([dtype], target)):
+            compiles(kernel, *types_of)
+        kernel = layout.transposing(f, from_dtype(np.dtype(dtype)), 64)
+        compiles(kernel, types.int64, types.int64, triple[1], array(target), *triple, types.int64, array(dtype), *triple, types.int64,
+                 types.int64)
+
+
+def test_a_float_becomes_a_small_integer_by_way_of_a_large_one():
+    """-2.0 is 254 as uint8, as NumPy has it, and not 0, what cvt.rzi.u16.f32 makes of it."""
+    f = layout.conversion(np.dtype("float32"), np.dtype("uint8"))
+    ptx = compiles(elementwise.one(f, elementwise.plain)[0], *signatures(["float32"], "uint8")[0])
+    assert "cvt.rzi.s64.f32" in ptx and "cvt.rzi.u" not in ptx

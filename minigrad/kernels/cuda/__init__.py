@@ -4,7 +4,8 @@
     streams.py        the queue that work is put into
     memory.py         blocks of memory, and copies from and to the CPU
     launch.py         how a kernel is started
-    mathematics.py, expressions.py, elementwise.py      one number at a time
+    packs.py                16 bytes by one instruction
+    mathematics.py, expressions.py, quads.py, elementwise.py    number by number
     special.py              functions beside the elementary ones
     views.py, layout.py     views, copies, gradients
     fold.py, reduction.py, positions.py, scan.py    many numbers into one, or running

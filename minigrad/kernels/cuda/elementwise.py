@@ -1,44 +1,36 @@
-"""Elementwise kernels: one template for each kind of operands, and a table of expressions.
+"""Elementwise kernels: a table of expressions, and which template computes them.
 
-    idea        thread i computes element i, and then those a grid further on (Note [Grid-stride loops] in launch.py)
+    idea        a thread computes *quads*, four neighbouring elements: it reads four of each operand, and writes four (quads.py)
     bytes       each operand is read once and the result written once: for z = x + y of float32, 12 bytes an element
     operations  one, or some dozens for exp and its kind: far fewer than a GPU does while it waits for 12 bytes
-    so          the time is that of the memory, and all that counts is that neighbouring threads read neighbouring numbers
+    so          the time is that of the memory: neighbouring threads read neighbouring quads, 16 bytes of float32 by one
+                instruction, and all reads of a thread are under way before it uses the first
 
 An expression is a function of one element of each operand. Where the operands lie in the same order without gaps, the kernel walks
-over memory; otherwise it computes where each element is, from as few dimensions as are needed (`collapsed`).
+over memory; otherwise it computes where each quad is, from as few dimensions as are needed (`collapsed`).
 Note [Few dimensions] A division takes longer than all the rest. Most strided operands are a row or a column that is repeated, for
-which two dimensions are enough.
+which two dimensions are enough: one division a quad. It is one of 32 bits (`quotient` in packs.py), so that arrays of more than
+2^31 quads are done in parts.
 
 Mirrors ``aten/src/ATen/native/cuda/CUDALoops.cuh`` (gpu_kernel) and ``TensorIterator.cpp`` (coalesce_dimensions).
 Read next: ``reduction.py``.
 """
 
+import math
 from functools import cache
 
 import numpy as np
-from numba import cuda
 
 from minigrad.kernels.cuda import expressions
 from minigrad.kernels.cuda.array import CudaArray
-from minigrad.kernels.cuda.launch import launch_each, pointers
+from minigrad.kernels.cuda.launch import THREADS, launch, pointers
 from minigrad.kernels.cuda.memory import empty_array, like
 from minigrad.kernels.cuda.missing import missing
-from minigrad.kernels.cuda.streams import SIMULATED
+from minigrad.kernels.cuda.packs import aligned
+from minigrad.kernels.cuda.quads import QUAD, TILE, compiled, filling, one, one_and_number, plain, three, two
 from minigrad.kernels.numpy_ref.layout import dense, number
 
 BOOL = np.dtype(bool)
-
-
-@cache
-def compiled(function):
-    """An expression as a function that kernels call. The simulator calls it as it is."""
-    return function if SIMULATED else cuda.jit(device=True)(function)
-
-
-@compiled
-def plain(x):
-    return x
 
 
 @compiled
@@ -51,66 +43,7 @@ def offset(i, shape, strides):
     return at + i * strides[0]
 
 
-# ---- templates ------------------------------------------------------------------------------------------
-# `f` is the expression, and `wide` the type that it is computed in: float32 for float16, else that of the operand.
-
-
-@cache
-def one(f, wide):
-    """Kernels for one operand: (in order, strided)."""
-    @cuda.jit
-    def in_order(n, z, z0, x, x0):
-        for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            z[z0 + i] = f(wide(x[x0 + i]))
-
-    @cuda.jit
-    def strided(n, shape, z, z0, sz, x, x0, sx):
-        for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            z[z0 + offset(i, shape, sz)] = f(wide(x[x0 + offset(i, shape, sx)]))
-    return in_order, strided
-
-
-@cache
-def one_and_number(f, wide):
-    """For an operand and a number."""
-    @cuda.jit
-    def in_order(n, z, z0, x, x0, value):
-        for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            z[z0 + i] = f(wide(x[x0 + i]), value)
-
-    @cuda.jit
-    def strided(n, shape, z, z0, sz, x, x0, sx, value):
-        for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            z[z0 + offset(i, shape, sz)] = f(wide(x[x0 + offset(i, shape, sx)]), value)
-    return in_order, strided
-
-
-@cache
-def two(f, wide):
-    """For two operands."""
-    @cuda.jit
-    def in_order(n, z, z0, x, x0, y, y0):
-        for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            z[z0 + i] = f(wide(x[x0 + i]), wide(y[y0 + i]))
-
-    @cuda.jit
-    def strided(n, shape, z, z0, sz, x, x0, sx, y, y0, sy):
-        for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            z[z0 + offset(i, shape, sz)] = f(wide(x[x0 + offset(i, shape, sx)]), wide(y[y0 + offset(i, shape, sy)]))
-    return in_order, strided
-
-
-@cuda.jit
-def where_in_order(n, z, z0, c, c0, x, x0, y, y0):
-    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        z[z0 + i] = x[x0 + i] if c[c0 + i] else y[y0 + i]
-
-
-@cuda.jit
-def where_strided(n, shape, z, z0, sz, c, c0, sc, x, x0, sx, y, y0, sy):
-    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        z[z0 + offset(i, shape, sz)] = (x[x0 + offset(i, shape, sx)] if c[c0 + offset(i, shape, sc)]
-                                        else y[y0 + offset(i, shape, sy)])
+MOST = 1 << 31      # quads that a strided kernel does at most
 
 
 # ---- which of them, and on what ---------------------------------------------------------------------------
@@ -147,11 +80,49 @@ def run(kernels, z, arrays, numbers=()):
     in_order, strided = kernels
     if not z.size:
         return
-    if all(x.shape == z.shape for x in arrays) and dense(z) and all(
-            [s // x.itemsize for s in x.strides] == [s // z.itemsize for s in z.strides] for x in arrays):
-        launch_each(in_order, z.size, z.device, z.size, *pointers(z, *arrays), *numbers)
+    if alike(z, arrays):
+        packed = all(aligned(x, QUAD) for x in (z, *arrays))
+        launch(in_order, -(-z.size // TILE), THREADS, z.device, z.size, packed, *pointers(z, *arrays), *numbers)
         return
-    launch_each(strided, z.size, z.device, z.size, *walked(z, *arrays), *numbers)
+    shape, *strides = by_rows(z, *arrays)
+    run_strided(strided, shape, [z, *arrays], [x.start for x in (z, *arrays)], strides, numbers)
+
+
+def alike(z, arrays):
+    """Whether the elements of all lie in one order without gaps."""
+    return all(x.shape == z.shape for x in arrays) and dense(z) and all(
+        [s // x.itemsize for s in x.strides] == [s // z.itemsize for s in z.strides] for x in arrays)
+
+
+def run_strided(strided, shape, arrays, starts, strides, numbers):
+    """Queue `strided` for rows of shape[-1] elements; in two halves, where quads have numbers that it cannot divide."""
+    if len(shape) > 1 and shape[0] == 1:
+        run_strided(strided, shape[1:], arrays, starts, [s[1:] for s in strides], numbers)
+        return
+    rows, length = shape[:-1], shape[-1]
+    quads = -(-length // QUAD)
+    n = math.prod(rows) * quads
+    if n > MOST:
+        half = max(shape[0] // 2 // QUAD, 1) * QUAD if shape[0] > QUAD else 1
+        run_strided(strided, (half, *shape[1:]), arrays, starts, strides, numbers)
+        run_strided(strided, (shape[0] - half, *shape[1:]), arrays, [i + half * s[0] for i, s in zip(starts, strides)], strides,
+                    numbers)
+        return
+    packed = tuple([can_pack(x, length, s) for x, s in zip(arrays, strides)])
+    parts = [part for x, start, s in zip(arrays, starts, strides) for part in (x.block.of(x.dtype), start, s)]
+    launch(strided, -(-n // THREADS), THREADS, arrays[0].device, n, (*rows, quads), length, packed, *parts, *numbers)
+
+
+def can_pack(x, length, strides):
+    """Whether the rows of an array, of `length` elements, can be read by packs."""
+    return int(length % QUAD == 0 and strides[-1] == 1 and aligned(x, QUAD) and all([s % QUAD == 0 for s in strides[:-1]]))
+
+
+def by_rows(z, *arrays):
+    """The shape of `z` and the strides of all, with few dimensions, the last of which is the fastest of z in memory."""
+    order = sorted(range(z.ndim), key=lambda dim: -math.fabs(z.strides[dim]))      # `abs` is a kernel here
+    strides = [in_elements(x, z.shape) for x in (z, *arrays)]
+    return collapsed([z.shape[dim] for dim in order], *[[s[dim] for dim in order] for s in strides])
 
 
 def walked(z, *arrays):
@@ -187,31 +158,50 @@ def turned(f):
     return compiled(lambda y, x: f(x, y))
 
 
+def same_or_apart(out, arrays):
+    """Whether no element of `arrays` lies where another one of `out` does: what one thread writes another may have to read."""
+    return all([x.block is not out.block or (x.address == out.address and x.shape == out.shape and x.strides == out.strides)
+                for x in arrays])
+
+
 def unary(name, expression):
-    def kernel(x):
+    def kernel(x, out=None):
+        """f(x), written to `out` if that is given."""
         dtype = x.dtype
         f = function_of(name, expression, dtype)
-        z = result([x], BOOL if expression.gives == "bool" else real_of(dtype) if expression.gives == "real" else dtype)
-        run(one(f, width(dtype)), z, [x])
-        return z
-    kernel.__name__ = kernel.__qualname__ = name
-    return kernel
+        if out is None:
+            out = result([x], BOOL if expression.gives == "bool" else real_of(dtype) if expression.gives == "real" else dtype)
+        run(one(f, width(dtype)), out, [x])
+        return out
+    return named(kernel, name, expression)
 
 
 def binary(name, expression):
-    def kernel(x, y):
+    def kernel(x, y, out=None):
+        """f(x, y), written to `out` if that is given."""
         arrays = [a for a in (x, y) if isinstance(a, CudaArray)]
         dtype = arrays[0].dtype
         f = function_of(name, expression, dtype)
-        z = result(arrays, BOOL if expression.gives == "bool" else complex_of(dtype) if expression.gives == "complex" else dtype)
+        z = out
+        if out is None or not same_or_apart(out, arrays):
+            gives = {"same": dtype, "bool": BOOL}.get(expression.gives)
+            z = result(arrays, gives or complex_of(dtype))
         if len(arrays) == 2:
             run(two(f, width(dtype)), z, arrays)
         elif arrays[0] is x:
             run(one_and_number(f, width(dtype)), z, arrays, [as_value(y, dtype)])
         else:
             run(one_and_number(turned(f), width(dtype)), z, arrays, [as_value(x, dtype)])
+        if out is not None and z is not out:
+            run(one(plain, plain), out, [z])
         return z
+    return named(kernel, name, expression)
+
+
+def named(kernel, name, expression):
+    """`kernel` with a name; `in_place` says whether its `out` may be an operand, which _core/inplace.py asks."""
     kernel.__name__ = kernel.__qualname__ = name
+    kernel.in_place = expression.gives == "same"
     return kernel
 
 
@@ -229,12 +219,17 @@ for _name, _expression in expressions.TWO.items():
     globals()[_name] = binary(_name, _expression)
 
 
+@compiled
+def chosen(c, x, y):
+    return x if c else y
+
+
 def where(c, x, y):
     arrays = [a for a in (x, y) if isinstance(a, CudaArray)]
     dtype = arrays[0].dtype
     x, y = [a if isinstance(a, CudaArray) else filled((), a, dtype, c.device) for a in (x, y)]
     z = result([c, x, y], dtype)
-    run((where_in_order, where_strided), z, [c, x, y])
+    run(three(chosen), z, [c, x, y])
     return z
 
 
@@ -250,20 +245,8 @@ def clamp(x, low, high):
     return z
 
 
-@cuda.jit
-def _fill_in_order(n, z, z0, value):
-    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        z[z0 + i] = value
-
-
-@cuda.jit
-def _fill_strided(n, shape, z, z0, sz, value):
-    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        z[z0 + offset(i, shape, sz)] = value
-
-
 def fill_(x, value):
-    run((_fill_in_order, _fill_strided), x, [], [as_value(value, x.dtype)])
+    run(filling, x, [], [as_value(value, x.dtype)])
 
 
 def filled(shape, value, dtype, device):

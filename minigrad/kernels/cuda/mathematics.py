@@ -9,54 +9,13 @@ import numpy as np
 
 from minigrad.kernels.cuda.streams import SIMULATED
 
-if SIMULATED:
-    from numpy import (
-        arccos as acos,
-    )
-    from numpy import (
-        arccosh as acosh,
-    )
-    from numpy import (
-        arcsin as asin,
-    )
-    from numpy import (
-        arcsinh as asinh,
-    )
-    from numpy import (
-        arctan as atan,
-    )
-    from numpy import (
-        arctan2 as atan2,
-    )
-    from numpy import (
-        arctanh as atanh,
-    )
-    from numpy import (
-        ceil,
-        copysign,
-        cos,
-        cosh,
-        exp,
-        expm1,
-        floor,
-        fmod,
-        hypot,
-        isfinite,
-        isinf,
-        isnan,
-        log,
-        log1p,
-        log2,
-        log10,
-        sin,
-        sinh,
-        sqrt,
-        tan,
-        tanh,
-        trunc,
-    )
-    from numpy import power as pow
+NAMES = ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos", "cosh", "exp", "expm1", "floor",
+         "fmod", "hypot", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "pow", "sin", "sinh", "sqrt", "tan",
+         "tanh", "trunc")
 
+globals().update({name: getattr(np if SIMULATED else math, name) for name in NAMES})
+
+if SIMULATED:
     def erf(x):
         return type(x)(math.erf(x))
 
@@ -68,38 +27,4 @@ if SIMULATED:
             return x
         return type(x)(np.inf if np.isinf(x) or (x <= 0 and x == np.floor(x)) else math.lgamma(x))
 else:
-    from math import (  # noqa: F401
-        acos,
-        acosh,
-        asin,
-        asinh,
-        atan,
-        atan2,
-        atanh,
-        ceil,
-        copysign,
-        cos,
-        cosh,
-        erf,
-        erfc,
-        exp,
-        expm1,
-        floor,
-        fmod,
-        hypot,
-        isfinite,
-        isinf,
-        isnan,
-        lgamma,
-        log,
-        log1p,
-        log2,
-        log10,
-        pow,
-        sin,
-        sinh,
-        sqrt,
-        tan,
-        tanh,
-        trunc,
-    )
+    from math import erf, erfc, lgamma  # noqa: F401 - NumPy has none

@@ -16,9 +16,11 @@ import numpy as np
 from numba import cuda
 
 from minigrad.kernels.cuda import mathematics as m
-from minigrad.kernels.cuda.elementwise import as_value, compiled, offset, one, result, run, width
+from minigrad.kernels.cuda.elementwise import as_value, compiled, one, result, run, width
+from minigrad.kernels.cuda.launch import THREADS
 from minigrad.kernels.cuda.layout import copy
 from minigrad.kernels.cuda.missing import missing
+from minigrad.kernels.cuda.quads import TILE, index, last_of, place
 from minigrad.kernels.cuda.views import view_as_real
 from minigrad.kernels.numpy_ref.special import BERNOULLI as NUMBERS
 
@@ -130,14 +132,18 @@ def replacing(wide):
     replaced = compiled(replaced)
 
     @cuda.jit
-    def in_order(n, z, z0, x, x0, nan, high, low):
-        for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            z[z0 + i] = replaced(wide(x[x0 + i]), nan, high, low)
+    def in_order(n, packed, z, z0, x, x0, nan, high, low):
+        first = cuda.blockIdx.x * TILE
+        for i in range(first + cuda.threadIdx.x, min(first + TILE, n), THREADS):
+            z[index(z0 + i)] = replaced(wide(x[index(x0 + i)]), nan, high, low)
 
     @cuda.jit
-    def strided(n, shape, z, z0, sz, x, x0, sx, nan, high, low):
-        for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            z[z0 + offset(i, shape, sz)] = replaced(wide(x[x0 + offset(i, shape, sx)]), nan, high, low)
+    def strided(n, shape, length, packed, z, z0, sz, x, x0, sx, nan, high, low):
+        i = cuda.grid(1)
+        if i < n:
+            to, at = z0 + place(i, shape, sz), x0 + place(i, shape, sx)
+            for k in range(last_of(i, shape[-1], length) + 1):
+                z[index(to + k * sz[-1])] = replaced(wide(x[index(at + k * sx[-1])]), nan, high, low)
     return in_order, strided
 
 
