@@ -222,7 +222,7 @@ def tree(join, count, kind=None):
     join = compiled(join)
     get, put = planes(count)
 
-    @compiled
+    @cuda.jit(device=True)
     def in_room(room, t, lane, lanes, step, a):
         put(room, t, THREADS, a)
         half = lanes // 2
@@ -238,7 +238,7 @@ def tree(join, count, kind=None):
         return in_room
     below = mapped_with(shuffled(cuda.shfl_down_sync, kind), count)
 
-    @compiled
+    @cuda.jit(device=True)
     def joined(room, t, lane, lanes, step, a):
         if step > 1:
             return in_room(room, t, lane, lanes, step, a)
