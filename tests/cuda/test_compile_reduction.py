@@ -24,7 +24,7 @@ def signature(x, z, value, outer=2, inner=1):
     from numba import from_dtype, types
     i = types.int64
     steps = [types.UniTuple(i, n) for n in (outer, outer, inner, inner)]
-    return (i, i, i, i, i, *steps, array(x), i, i, array(z), i, i, from_dtype(np.dtype(value)))
+    return (i, i, i, i, i, i, *steps, array(x), i, i, array(z), i, i, from_dtype(np.dtype(value)))
 
 
 def lean(ptx):
@@ -39,11 +39,13 @@ def test_folds(name, make, dtypes):
         wide, kind = reduction.wide_of(dtype)
         made, part, value = make(kind), np.dtype(kind), type(kind(0).real)
         z = np.dtype(value) if name == "var" and dtype.kind == "c" else dtype
-        ptx = compiles(fold.kernel_of(made, wide, True, True), *signature(dtype, z, value))
-        if dtype == np.float32:
-            lean(ptx)
-        compiles(fold.kernel_of(made, wide, True, False), *signature(dtype, part, value, 1, 3))
-        compiles(fold.kernel_of(made, wide, False, True), *signature(part, z, value))
+        for width in (16 // dtype.itemsize, 1):
+            ptx = compiles(fold.kernel_of(made, wide, True, True, width), *signature(dtype, z, value))
+            if dtype == np.float32:
+                lean(ptx)
+                assert width == 1 or ptx.count("ld.global.v4") > fold.AHEAD // width
+        compiles(fold.kernel_of(made, wide, True, False, 0), *signature(dtype, part, value, 1, 3))
+        compiles(fold.kernel_of(made, wide, False, True, 0), *signature(part, z, value))
 
 
 @pytest.mark.parametrize("beats", [positions.after_all, positions.before_all])

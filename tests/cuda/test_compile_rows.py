@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import normalization, rows
-from minigrad.kernels.cuda.reduction import wide_of
+from minigrad.kernels.cuda import held, normalization, rows
+from minigrad.kernels.cuda.reduction import exponentials, sums, wide_of
 from tests.cuda.compiling import array, compiles, needs_compiler
 from tests.cuda.test_compile_reduction import lean
 
@@ -17,16 +17,44 @@ def of(*dtypes):
     return [part for dtype in dtypes for part in (array(dtype), types.int64)]
 
 
-@pytest.mark.parametrize("fold_of, write", [(rows.of_one_operand, rows.share), (rows.of_one_operand, rows.log_share),
-                                            (lambda kind: rows.sum_of(rows.product, kind), rows.softmax_slope),
-                                            (lambda kind: rows.sum_of(rows.first, kind), rows.log_softmax_slope)])
-def test_rows(dtype, fold_of, write):
+@pytest.mark.parametrize("logarithm", [False, True])
+def test_exponential_rows(dtype, logarithm):
     from numba import from_dtype, types
-    wide, kind = wide_of(dtype)
-    ptx = compiles(rows.kernel_of(fold_of(kind), write, wide), *[types.int64] * 6, from_dtype(np.dtype(kind)), *of(dtype, dtype),
-                   array(dtype))
+    kind = wide_of(dtype)[1]
+    i, width = types.int64, 16 // dtype.itemsize
+    for width, packs in ((width, held.NUMBERS // max(dtype.itemsize // 4, 1) // width), (1, 1)):
+        for whole in (True, False):
+            kernel = rows.exponential_rows(logarithm, kind, held.Seats(32, 256, packs, width, whole))
+            ptx = compiles(kernel, i, i, i, from_dtype(np.dtype(kind)), *of(dtype), array(dtype))
+            if dtype == np.float32:
+                lean(ptx)
+                assert ptx.count("ld.global.v4") == ptx.count("st.global.v4") == (packs if width == 4 else 0)
+
+
+BACKWARDS = [(rows.product, rows.softmax_slope), (rows.first, rows.log_softmax_slope)]
+
+
+@pytest.mark.parametrize("value, slope", BACKWARDS)
+def test_slopes(dtype, value, slope):
+    from numba import types
+    kind = wide_of(dtype)[1]
+    i, width = types.int64, 16 // dtype.itemsize
+    ptx = compiles(rows.slope_rows(value, slope, kind, held.Seats(512, 512, 2, width, True)), i, i, *of(dtype, dtype), array(dtype))
     if dtype == np.float32:
         lean(ptx)
+        assert ptx.count("ld.global.v4") == 4
+
+
+@pytest.mark.parametrize("fold_of, value, write", [(exponentials, rows.number, rows.share), (exponentials, rows.number, rows.log_share),
+                                                   *[(sums, *both) for both in BACKWARDS]])
+def test_rows_in_memory(dtype, fold_of, value, write):
+    from numba import from_dtype, types
+    wide, kind = wide_of(dtype)
+    for width in (16 // dtype.itemsize, 1):
+        ptx = compiles(rows.walking(fold_of(kind), value, write, wide, width), *[types.int64] * 6, from_dtype(np.dtype(kind)),
+                       *of(dtype, dtype), array(dtype))
+        if dtype == np.float32:
+            lean(ptx)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

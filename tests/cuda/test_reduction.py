@@ -45,10 +45,37 @@ def test_a_large_one_takes_two_launches_and_is_the_same_each_time(monkeypatch):
     queued = []
     queue = fold.queue
     monkeypatch.setattr(fold, "queue", lambda *args: (queued.append(args[2:4]), queue(*args)))
-    x = on_gpu(np.random.default_rng(0).standard_normal(301).astype(np.float32))
-    first, second = on_cpu(CUDA.sum(x, (0,), False)), on_cpu(CUDA.sum(x, (0,), False))
+    n = 2 * fold.LEAST * fold.THREADS + 1               # more than one block has to add, and no whole number of packs
+    x = np.random.default_rng(0).standard_normal(n).astype(np.float32)
+    first, second = [on_cpu(CUDA.sum(on_gpu(x), (0,), False)) for _ in range(2)]
     assert queued == [(True, False), (False, True)] * 2
     assert first.tobytes() == second.tobytes()
+    np.testing.assert_allclose(first, x.astype(np.float64).sum(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "int8", "bool"])
+@pytest.mark.parametrize("name", ["sum", "amax", "var", "logsumexp", "argmax"])
+def test_packs_and_what_does_not_fill_them(name, dtype):
+    """Rows of whole packs, with a rest, that begin between packs, and with gaps. See packs.py."""
+    if dtype not in {"amax": ("float16", "float32", "int8", "bool"), "argmax": ("float16", "float32", "int8", "bool"),
+                     "var": ("float16", "float32", "float64", "complex64"), "logsumexp": ("float16", "float64")}.get(name, dtype):
+        pytest.skip(f"no {name} of {dtype}")
+    x = (np.random.default_rng(0).standard_normal(7 * 64 + 3) * 9).astype(dtype)
+    rest = {"sum": [False], "amax": [False], "var": [1, False], "logsumexp": [False], "argmax": [False]}[name]
+    dim = 0 if name == "argmax" else (0,)
+    whole = x[:6 * 64].reshape(6, 64)
+    with np.errstate(over="ignore"):
+        for y in (x[:-3], x, x[1:], x[3::2]):
+            agree(name, y, dim, *rest)
+        for y in (whole, whole[:, 1:], whole[:, :-3], whole[:, ::2]):
+            agree(name, y, 1 if name == "argmax" else (1,), *rest)
+        agree(name, whole.reshape(3, 2, 64), 1 if name == "argmax" else (0, 2), *rest)
+
+
+def test_the_variance_of_large_numbers_that_differ_little():
+    x = np.random.default_rng(0).standard_normal((3, 64)).astype(np.float32) + np.float32(1e4)
+    found = on_cpu(CUDA.var(on_gpu(x), (1,), 0, False))
+    np.testing.assert_allclose(found, x.astype(np.float64).var(1), rtol=1e-3)
 
 
 @pytest.mark.parametrize("name", ["argmax", "argmin"])

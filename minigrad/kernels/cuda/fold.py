@@ -5,23 +5,35 @@
                                            lane 2   x2 + x6 + x10
                                            lane 3   x3 + x7 + x11
                                               \\        /
-    in shared memory, by halves            lane 0 += lane 2, lane 1 += lane 3, then lane 0 += lane 1
+    by halves                              lane 0 += lane 2, lane 1 += lane 3, then lane 0 += lane 1
 
     idea        `lanes` threads of a block share a result. So short rows share a block, and long ones have it alone
     bytes       each number is read once; what is written is small
-    operations  one a number, and log2(lanes) steps through shared memory at the end
-    so          the time is that of the memory: reads by neighbouring threads must lie side by side
+    operations  one a number, and log2(lanes) steps at the end
+    so          the time is that of the memory: reads by neighbouring threads must lie side by side, and many must be under way
+
+Note [Many under way]
+    Memory answers after some 700 cycles. An H100 delivers 3 TB/s only while each of its 132 multiprocessors waits for more than
+    16 KB at any time. So a lane does not take a number and ask for the next: it asks for AHEAD packs of 16 bytes (packs.py), or
+    eight numbers where they do not lie together, and then folds all of them by `many`, in pairs of pairs, whose halves do not wait
+    for each other. Where there is one dimension to walk along, it does so by additions; for more a number's place takes divisions.
 
 Note [Lanes along and across]
     Neighbouring threads should read neighbouring numbers. Where the reduced dimension is the one that lies together (rows), lanes
     are neighbours. Where a kept one is (columns), the threads of neighbouring *results* are, and the lanes of a result lie apart.
+
+Note [Shuffles]
+    The lanes of a warp can read each other's registers (`shfl_down_sync`). So the halving takes no shared memory and no barrier
+    within a warp, and what the warps have goes through shared memory once. Lanes that lie apart, and those of the simulator, whose
+    threads have no registers to look into, do all of it in shared memory.
 
 Note [Two launches]
     A sum of a million numbers by one block would leave the rest of the GPU idle. So the numbers are cut into parts with a block for
     each, and a second launch folds their results. No atomics are used: which number is added to which depends on the shape alone,
     so the result is the same, bit by bit, in every run.
 
-Mirrors ``aten/src/ATen/native/cuda/Reduce.cuh``. The tree is that of M. Harris, "Optimizing Parallel Reduction in CUDA" (2007).
+Mirrors ``aten/src/ATen/native/cuda/Reduce.cuh``. The tree is that of M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), the
+shuffles those of J. Luitjens, "Faster Parallel Reductions on Kepler" (2014).
 Read next: ``reduction.py``.
 """
 
@@ -32,15 +44,22 @@ import numpy as np
 from numba import cuda, from_dtype
 
 from minigrad.kernels.cuda.elementwise import collapsed, compiled, offset
-from minigrad.kernels.cuda.launch import MOST_BLOCKS, THREADS, launch
+from minigrad.kernels.cuda.launch import MOST_BLOCKS, THREADS, WARP, launch
 from minigrad.kernels.cuda.memory import empty_array
+from minigrad.kernels.cuda.packs import BYTES, pack
 from minigrad.kernels.cuda.streams import SIMULATED
 
-__all__ = ["Fold", "block_of", "folded", "lanes_for", "pieces", "planes", "seat", "tree"]
+__all__ = ["ALL", "AHEAD", "BOUNDS", "Fold", "block_of", "folded", "halves", "lanes_for", "mapped", "mapped_with", "numbers_ahead", "packed", "pieces", "planes",
+           "reader", "seat", "shuffled", "tree", "walker"]
 
-ADJACENT = 2 if SIMULATED else 32       # results whose threads are neighbours, across: a warp reads 32 numbers in one go
+AHEAD = 2 if SIMULATED else 16          # numbers that a lane asks for before it folds the first of them, where they lie in packs
+APART = 2 if SIMULATED else 8           # the same, where they do not
 ENOUGH = 4 if SIMULATED else 1024       # blocks that keep a GPU busy: some for each of 100 to 200 multiprocessors
 LEAST = 4 if SIMULATED else 16          # numbers that a lane has to add before another block is worth its start
+LARGE = 64 if SIMULATED else 1 << 22    # numbers from which on the threads of a whole block are neighbours, across
+# Registers for three blocks on each multiprocessor: not told, ptxas 13.5 saves them by waiting for some packs before it asks for others.
+BOUNDS = {} if SIMULATED else {"launch_bounds": (THREADS, 3)}
+ALL = 0xffffffff                        # the lanes of a warp that take part in a shuffle
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +71,14 @@ class Fold:
         take: (accumulators, number) -> accumulators with it.
         join: (accumulators, others) -> those of both. Associative and commutative, up to rounding.
         done: (accumulators, value) -> the result; `value` is a number that the call supplies.
+        many: n -> (accumulators, tuple of n numbers) -> accumulators with them.
     """
 
     start: tuple
     take: object
     join: object
     done: object
+    many: object
 
     @property
     def kind(self):
@@ -77,6 +98,95 @@ def seat(t, lanes, across):
     return t // lanes, t % lanes, 1
 
 
+# ---- many numbers at once --------------------------------------------------------------------------------------
+# Note [Functions for tuples]
+#    A thread's registers have no numbers: which one is meant has to be known when the kernel is compiled. A loop over a tuple would
+#    leave that to luck, so these functions write out a function for n numbers as those for fewer, one after the other.
+
+
+@cache
+def mapped(f, n):
+    """(f(p[0]), ..., f(p[n - 1])) of a tuple p."""
+    f = compiled(f)
+    if n == 1:
+        return compiled(lambda p: (f(p[0]),))
+    half = n // 2
+    low, high = mapped(f, half), mapped(f, n - half)
+    return compiled(lambda p: low(p[:half]) + high(p[half:]))
+
+
+@cache
+def mapped_with(f, n):
+    """(f(p[0], y), ..., f(p[n - 1], y)) of a tuple p."""
+    f = compiled(f)
+    if n == 1:
+        return compiled(lambda p, y: (f(p[0], y),))
+    before = mapped_with(f, n - 1)
+    return compiled(lambda p, y: before(p[:-1], y) + (f(p[-1], y),))
+
+
+@cache
+def halves(f, n):
+    """f of all of a tuple, by halves: f(f(p[0], p[1]), f(p[2], p[3]))."""
+    f = compiled(f)
+    if n == 1:
+        return compiled(lambda p: p[0])
+    half = n // 2
+    low, high = halves(f, half), halves(f, n - half)
+    return compiled(lambda p: f(low(p[:half]), high(p[half:])))
+
+
+@cache
+def reader(wide, width, count):
+    """A device function (x, at, jump): `count` packs of `width` numbers, `jump` apart, made wide, as one tuple."""
+    load, _ = pack(width)
+    widened = mapped(lambda value: wide(value), width * count)
+
+    def raw(count):
+        if count == 1:
+            return compiled(lambda x, at, jump: load(x, at))
+        before, last = raw(count - 1), count - 1
+        return compiled(lambda x, at, jump: before(x, at, jump) + load(x, at + last * jump))
+    loads = raw(count)
+    return compiled(lambda x, at, jump: widened(loads(x, at, jump)))
+
+
+def numbers_ahead(width):
+    """How many packs of `width` a lane asks for at once. See Note [Many under way]."""
+    return APART if width == 1 else max(AHEAD // width, 1)
+
+
+@cache
+def walker(fold, wide, width):
+    """A device function: the accumulators `a` with those numbers of a row's part that are the lane's.
+
+    Number i of the row is x[at + i step]. With packs of `width` > 1 numbers, step is 1, and at + begin a multiple of `width`.
+    """
+    count = numbers_ahead(width)
+    several, one, take = fold.many(width * count), fold.many(width), compiled(fold.take)
+    read_several, read_one, (load, _) = reader(wide, width, count), reader(wide, width, 1), pack(1)
+    packs = width > 1
+
+    @compiled
+    def walk(a, x, at, step, begin, stop, lane, lanes):
+        jump = lanes * width
+        i = begin + lane * width
+        while i + (count - 1) * jump + width <= stop:
+            a = several(a, read_several(x, at + i * step, jump * step))
+            i += count * jump
+        while i + width <= stop:
+            a = one(a, read_one(x, at + i * step, 0))
+            i += jump
+        if packs:                                   # what is left of the row is less than a pack
+            for i in range(stop - (stop - begin) % width + lane, stop, lanes):
+                a = take(a, wide(load(x, at + i)[0]))
+        return a
+    return walk
+
+
+# ---- the lanes of a result -------------------------------------------------------------------------------------
+
+
 @cache
 def planes(count):
     """(get, put) for `count` accumulators that lie in an array `plane` elements apart, the first at `at`."""
@@ -90,17 +200,30 @@ def planes(count):
 
 
 @cache
-def tree(join, count):
+def shuffled(shuffle, kind):
+    """A device function (x, lanes): `shuffle`, one of numba's, for a number of NumPy type `kind`. Registers have 32 or 64 bits."""
+    if issubclass(kind, np.complexfloating):
+        return compiled(lambda x, lanes: kind(complex(shuffle(ALL, x.real, lanes), shuffle(ALL, x.imag, lanes))))
+    if kind is np.bool_:
+        return compiled(lambda x, lanes: shuffle(ALL, np.int32(x), lanes) != 0)
+    if issubclass(kind, np.integer):
+        held = np.int64 if kind(0).itemsize == 8 else np.int32
+        return compiled(lambda x, lanes: kind(shuffle(ALL, held(x), lanes)))
+    return compiled(lambda x, lanes: shuffle(ALL, x, lanes))
+
+
+@cache
+def tree(join, count, kind=None):
     """A device function that joins the accumulators `a` of the lanes of each result; lane 0 has all of them after it.
 
     Thread `t` of the block is lane `lane` of `lanes` (a power of 2), which are `step` threads apart; `room` is shared memory. All
-    threads of a block have to come here.
+    threads of a block have to come here. With a NumPy type `kind`, by Note [Shuffles] where lanes are neighbours.
     """
     join = compiled(join)
     get, put = planes(count)
 
     @cuda.jit(device=True)
-    def joined(room, t, lane, lanes, step, a):
+    def in_room(room, t, lane, lanes, step, a):
         put(room, t, THREADS, a)
         half = lanes // 2
         while half > 0:
@@ -110,23 +233,58 @@ def tree(join, count):
                 put(room, t, THREADS, a)
             half //= 2
         return a
+
+    if SIMULATED or kind is None:
+        return in_room
+    below = mapped_with(shuffled(cuda.shfl_down_sync, kind), count)
+
+    @cuda.jit(device=True)
+    def joined(room, t, lane, lanes, step, a):
+        if step > 1:
+            return in_room(room, t, lane, lanes, step, a)
+        half = min(lanes, WARP) // 2
+        while half > 0:
+            a = join(a, below(a, half))
+            half //= 2
+        if lanes > WARP:
+            if lane % WARP == 0:
+                put(room, t // WARP, THREADS, a)
+            cuda.syncthreads()
+            if lane < WARP:             # the first warp of the result joins what its warps have
+                warps = lanes // WARP
+                a = get(room, t // WARP + lane % warps, THREADS)
+                half = warps // 2
+                while half > 0:
+                    a = join(a, below(a, half))
+                    half //= 2
+        return a
     return joined
 
 
 @cache
-def kernel_of(fold, wide, first, last):
-    """The kernel of a launch. `first`: it reads numbers, else accumulators; `last`: it writes results, else accumulators."""
+def kernel_of(fold, wide, first, last, width):
+    """The kernel of a launch. `first`: it reads numbers, else accumulators; `last`: it writes results, else accumulators.
+
+    It reads packs of `width` numbers along the only inner dimension; with 0, one at a time along any inner dimensions.
+    """
     count, start, kind = len(fold.start), fold.start, from_dtype(np.dtype(fold.kind))
     take, join, done = compiled(fold.take), compiled(fold.join), compiled(fold.done)
     get, put = planes(count)
-    joined = tree(fold.join, count)
+    joined = tree(fold.join, count, fold.kind)
     room_size = count * THREADS
 
-    def add_number(a, x, at, plane):
-        return take(a, wide(x[at]))
+    def walk_numbers(a, x, row, inner, steps, plane, begin, stop, lane, lanes):
+        return walk(a, x, row, steps[0], begin, stop, lane, lanes)
 
-    def add_part(a, x, at, plane):
-        return join(a, get(x, at, plane))
+    def step_over_numbers(a, x, row, inner, steps, plane, begin, stop, lane, lanes):
+        for i in range(begin + lane, stop, lanes):
+            a = take(a, wide(x[row + offset(i, inner, steps)]))
+        return a
+
+    def step_over_parts(a, x, row, inner, steps, plane, begin, stop, lane, lanes):
+        for i in range(begin + lane, stop, lanes):
+            a = join(a, get(x, row + i * steps[0], plane))
+        return a
 
     def put_result(z, at, plane, a, value):
         z[at] = done(a, value)
@@ -134,24 +292,26 @@ def kernel_of(fold, wide, first, last):
     def put_part(z, at, plane, a, value):
         put(z, at, plane, a)
 
-    add, store = compiled(add_number if first else add_part), compiled(put_result if last else put_part)
+    walk = walker(fold, wide, width) if width else None
+    gather = compiled((walk_numbers if width else step_over_numbers) if first else step_over_parts)
+    store = compiled(put_result if last else put_part)
 
-    @cuda.jit
-    def kernel(results, n, parts, lanes, across, outer, outer_steps, inner, inner_steps, x, x0, x_plane, z, z0, z_plane, value):
+    @cuda.jit(**BOUNDS)
+    def kernel(results, n, parts, length, lanes, across, outer, outer_steps, inner, inner_steps, x, x0, x_plane, z, z0, z_plane,
+               value):
         room = cuda.shared.array(room_size, kind)
         t = cuda.threadIdx.x
         each = THREADS // lanes                     # results of this block at a time
         mine, lane, step = seat(t, lanes, across)
         groups = (results + each - 1) // each
-        length = (n + parts - 1) // parts
         for task in range(cuda.blockIdx.x, groups * parts, cuda.gridDim.x):
-            part = task // groups
-            result = task % groups * each + mine
+            part = task // groups if parts > 1 else 0
+            result = (task - part * groups) * each + mine
             a = start
             if result < results:
                 row = x0 + offset(result, outer, outer_steps)
-                for i in range(part * length + lane, min((part + 1) * length, n), lanes):
-                    a = add(a, x, row + offset(i, inner, inner_steps), x_plane)
+                begin = part * length
+                a = gather(a, x, row, inner, inner_steps, x_plane, begin, min(begin + length, n), lane, lanes)
             a = joined(room, t, lane, lanes, step, a)
             if lane == 0 and result < results:
                 store(z, z0 + part * results + result, z_plane, a, value)
@@ -167,10 +327,19 @@ def power_of_2(n):
     return 1 << (n.bit_length() - 1)
 
 
-def lanes_for(results, n, across):
+def packed(x, steps, step):
+    """How many numbers of x a pack has that begins at any of the `steps` of a row, and goes along `step`; 1 if none can."""
+    width = max(BYTES // x.itemsize, 1)
+    whole = step == 1 and x.address % BYTES == 0 and all(s % width == 0 for s in steps)
+    return width if whole else 1
+
+
+def lanes_for(results, n, across, width=1):
     """How many lanes each of `results` folds of `n` numbers gets. See Note [Lanes along and across]."""
-    adjacent = power_of_2(min(ADJACENT, results)) if across else 1
-    return power_of_2(max(min(n, THREADS // adjacent), 1))
+    if across:
+        adjacent = power_of_2(min(THREADS if results * n >= LARGE else min(WARP, THREADS // 2), results))
+        return power_of_2(max(min(n, THREADS // adjacent), 1))
+    return power_of_2(max(min(n // width, WARP, THREADS), min(n // (width * numbers_ahead(width)), THREADS), 1))
 
 
 def block_of(results, lanes, parts=1):
@@ -190,15 +359,11 @@ def parts_for(results, n, lanes):
     return pieces(n, pieces(n, parts)) if n else 1
 
 
-def queue(fold, wide, first, last, results, n, parts, layout, x, x_plane, z, z_plane, value, device):
-    """One launch; x and z are (block as a numba array, first element)."""
-    outer, outer_steps, inner, inner_steps = layout
-    across = results > 1 and abs(outer_steps[-1]) < abs(inner_steps[-1])
-    lanes = lanes_for(results, n, across)
-    parts = parts_for(results, n, lanes) if parts is None else parts
-    kernel = kernel_of(fold, wide, first, last)
-    launch(kernel, block_of(results, lanes, parts), THREADS, device, results, n, parts, lanes, int(across), outer, outer_steps,
-           inner, inner_steps, *x, x_plane, *z, z_plane, type(fold.start[0].real)(value))
+def queue(fold, wide, first, last, results, n, length, layout, x, x_plane, z, z_plane, value, device, width, lanes, across):
+    """One launch; x and z are (block as a numba array, first element), `length` the numbers of a part."""
+    parts = pieces(n, length) if n else 1
+    launch(kernel_of(fold, wide, first, last, width), block_of(results, lanes, parts), THREADS, device, results, n, parts, length,
+           lanes, int(across), *layout, *x, x_plane, *z, z_plane, type(fold.start[0].real)(value))
 
 
 def folded(fold, wide, x, dims, keepdim, dtype, value=0):
@@ -213,16 +378,22 @@ def folded(fold, wide, x, dims, keepdim, dtype, value=0):
     layout = (*collapsed([x.shape[d] for d in kept], [strides[d] for d in kept]),
               *collapsed([x.shape[d] for d in dims], [strides[d] for d in dims]))
     results, n = z.size, x.size // z.size
+    across = results > 1 and abs(layout[1][-1]) < abs(layout[3][-1])
+    width = packed(x, layout[1], layout[3][-1]) if len(layout[2]) == 1 else 0
+    lanes = lanes_for(results, n, across, max(width, 1))
+    parts = parts_for(results, n, lanes)
+    length = pieces(pieces(n, parts), max(width, 1)) * max(width, 1)        # parts begin at whole packs
+    parts = max(pieces(n, length), 1) if n else 1
     source = x.block.of(x.dtype), x.start
     target = z.block.of(z.dtype), 0
-    across = results > 1 and abs(layout[1][-1]) < abs(layout[3][-1])
-    parts = parts_for(results, n, lanes_for(results, n, across))
     if parts == 1:
-        queue(fold, wide, True, True, results, n, 1, layout, source, 0, target, 0, value, x.device)
+        queue(fold, wide, True, True, results, n, max(n, 1), layout, source, 0, target, 0, value, x.device, width, lanes, across)
         return z
     partial = empty_array((len(fold.start), parts, results), fold.kind, x.device)
     between = partial.block.of(partial.dtype), 0
-    queue(fold, wide, True, False, results, n, parts, layout, source, 0, between, parts * results, value, x.device)
-    layout = (results,), (1,), (parts,), (results,)
-    queue(fold, wide, False, True, results, parts, 1, layout, between, parts * results, target, 0, value, x.device)
+    plane = parts * results
+    queue(fold, wide, True, False, results, n, length, layout, source, 0, between, plane, value, x.device, width, lanes, across)
+    layout, across = ((results,), (1,), (parts,), (results,)), results > 1
+    queue(fold, wide, False, True, results, parts, parts, layout, between, plane, target, 0, value, x.device, 0,
+          lanes_for(results, parts, across), across)
     return z

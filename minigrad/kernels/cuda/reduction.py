@@ -22,7 +22,7 @@ import numpy as np
 from minigrad.kernels.cuda import mathematics as m
 from minigrad.kernels.cuda.elementwise import compiled, plain, real_of
 from minigrad.kernels.cuda.expressions import larger, smaller
-from minigrad.kernels.cuda.fold import Fold, folded
+from minigrad.kernels.cuda.fold import Fold, folded, halves, mapped, mapped_with
 from minigrad.kernels.cuda.missing import missing
 
 __all__ = ["amax", "amin", "exponentials", "logsumexp", "moments", "prod", "sum", "var", "wide_of"]
@@ -44,7 +44,12 @@ def of_one(f, start):
 
     def join(a, b):
         return (kind(f(a[0], b[0])),)
-    return Fold((start,), take, join, lambda a, value: a[0])
+
+    @cache
+    def many(n):
+        all_of = halves(f, n)
+        return compiled(lambda a, p: (kind(f(a[0], all_of(p))),))
+    return Fold((start,), take, join, lambda a, value: a[0], many)
 
 
 def either(x, y):
@@ -78,24 +83,50 @@ def extremes(kind, largest):
 
 @cache
 def moments(kind, done=lambda a, value: a[2].real / value):
-    """(n, mean, sum of |x - mean|²). `done` gives the variance, where `value` is what the squares are divided by."""
-    one, none = kind(1), kind(0)
+    """(n, mean, sum of |x - mean|²). `done` gives the variance, where `value` is what the squares are divided by.
+
+    Note [Several deviations, one division]
+        Welford's rule divides once a number, which takes longer than all the rest. So a lane takes several numbers, in two steps,
+        as they are in registers: their mean m, and d = Σ (x - m), which rounding leaves, and s = Σ |x - m|². Their moments are
+        m + d / n and s - |d|² / n (the *corrected two-pass algorithm* of Chan, Golub and LeVeque), and they are joined with those
+        so far: one division for 16 numbers.
+    """
+    none = kind(0)
     conjugate = compiled((lambda x: x.conjugate()) if issubclass(kind, np.complexfloating) else (lambda x: x))
+    add = compiled(lambda x, y: x + y)
+
+    @compiled
+    def join(a, b):
+        if b[0] == none:
+            return a
+        if a[0] == none:
+            return b
+        n = a[0] + b[0]
+        share = b[0] / n
+        apart = b[1] - a[1]
+        return n, a[1] + apart * share, a[2] + b[2] + apart * conjugate(apart) * a[0] * share
+
+    @cache
+    def many(n):
+        count, share = kind(n), kind(1) / kind(n)
+        total = halves(add, n)
+        less, squared = mapped_with(lambda x, mean: x - mean, n), mapped(lambda x: x * conjugate(x), n)
+
+        def take_many(a, p):
+            mean = total(p) * share
+            apart = less(p, mean)
+            rest = total(apart)
+            return join(a, (count, mean + rest * share, total(squared(apart)) - rest * conjugate(rest) * share))
+        return compiled(take_many)
+
+    one = kind(1)
 
     def take(a, x):
         n = a[0] + one
         apart = x - a[1]
         mean = a[1] + apart / n
         return n, mean, a[2] + apart * conjugate(x - mean)
-
-    def join(a, b):
-        if b[0] == none:
-            return a
-        n = a[0] + b[0]
-        share = b[0] / n
-        apart = b[1] - a[1]
-        return n, a[1] + apart * share, a[2] + b[2] + apart * conjugate(apart) * a[0] * share
-    return Fold((none, none, none), take, join, done)
+    return Fold((none, none, none), take, join, done, many)
 
 
 def log_of_sum(a, value):
@@ -106,23 +137,39 @@ def log_of_sum(a, value):
 
 @cache
 def exponentials(kind, done=log_of_sum):
-    """(largest, sum of exp(x - largest)). Nan is in the sum alone: it is not larger than anything."""
-    one = kind(1)
+    """(largest, sum of exp(x - largest)). Nan is in the sum alone: it is not larger than anything.
 
-    def take(a, x):
-        if x > a[0]:
-            return x, a[1] * m.exp(a[0] - x) + one
-        if x == a[0]:                               # no difference of infinities
-            return a[0], a[1] + one
-        return a[0], a[1] + m.exp(x - a[0])
+    Where the largest is infinite, the sum is that of exp(x), so that no infinities are subtracted.
+    """
+    none = kind(0)
 
+    @compiled
+    def finite(top):
+        return top if top - top == none else none
+
+    @compiled
     def join(a, b):
-        if b[0] > a[0]:
-            return b[0], a[1] * m.exp(a[0] - b[0]) + b[1]
-        if b[0] == a[0]:
-            return a[0], a[1] + b[1]
-        return a[0], a[1] + b[1] * m.exp(b[0] - a[0])
-    return Fold((kind(-np.inf), kind(0)), take, join, done)
+        top = b[0] if b[0] > a[0] else a[0]
+        base = finite(top)
+        return top, a[1] * m.exp(a[0] - base) + b[1] * m.exp(b[0] - base)
+
+    @compiled
+    def largest(x, y):
+        return y if y > x or x != x else x
+
+    @cache
+    def many(n):
+        top_of, total = halves(largest, n), halves(lambda x, y: x + y, n)
+        powers = mapped_with(lambda x, base: m.exp(x - base), n)
+
+        def take_many(a, p):
+            top = largest(a[0], top_of(p))              # a[0] is no nan
+            base = finite(top)
+            return top, a[1] * m.exp(a[0] - base) + total(powers(p, base))
+        return compiled(take_many)
+
+    one = many(1)
+    return Fold((kind(-np.inf), none), lambda a, x: one(a, (x,)), join, done, many)
 
 
 def sum(x, dims, keepdim):
