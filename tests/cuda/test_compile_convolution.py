@@ -19,3 +19,9 @@ def test_windows_are_added(dtype):
     for columns in {number, wide}:      # of an array, and of conv_input
         kernel = convolution.gathering(width(columns), wide.type(0))
         compiles(kernel, i, *[types.UniTuple(i, 3)] * 6, x, i, array(columns), i)
+
+
+def test_each_dtype_has_its_kernel():
+    """Zeros of two dtypes are equal: a kernel found by its zero alone would be that of whichever was asked for first."""
+    kernels = [convolution.gathering(width(np.dtype(kind)), kind(0)) for kind in (np.complex64, np.float32, np.float64, np.int64)]
+    assert len(set(map(id, kernels))) == 4

@@ -12,35 +12,50 @@ pytestmark = needs_compiler
 DTYPES = ["float16", "float32", "float64", "int64", "int32", "uint8", "complex64", "complex128"]
 
 
-def tiled(dtype, sizes, biased=False, columns=1, inner=1):
+WAYS = [tiles.Way(along_inner, packs) for along_inner in (True, False) for packs in (True, False)]
+ROW_BY_ROW = WAYS[0], WAYS[2], True     # how two matrices in row-major order are read, and their product is written
+
+
+def tiled(dtype, tile, ways=ROW_BY_ROW, biased=False, columns=1, inner=1):
     """The code of a tiled kernel for `dtype`, with that many dimensions of columns and of k."""
     from numba import from_dtype, types
-    wide, i, b = from_dtype(contraction.sum_dtype("matmul", np.dtype(dtype))), types.int64, types.boolean
+    wide, i = from_dtype(contraction.sum_dtype("matmul", np.dtype(dtype))), types.int64
     x, pair = array(dtype), types.UniTuple(i, 2)
     z = [types.UniTuple(i, n) for n in (*[1] * 4, *[1] * 3, *[columns] * 3, *[inner] * 3)]
-    kernel = tiles.tiled(wide, width(np.dtype(dtype)), *sizes, biased)
-    return compiles(kernel, i, types.UniTuple(i, 3), i, i, x, i, i, x, i, b, x, i, b, x, i, pair, *z)
+    kernel = tiles.tiled(wide, width(np.dtype(dtype)), tile, *ways, biased)
+    return compiles(kernel, types.UniTuple(i, 3), i, i, x, i, i, x, i, x, i, x, i, pair, *z)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_products(dtype):
     assert ".local" not in tiled(dtype, tiles.SMALL), "sums are in memory"
-    assert ".local" not in tiled(dtype, tiles.SMALL, biased=True)
+    assert ".local" not in tiled(dtype, tiles.SMALL, (WAYS[1], WAYS[3], False), biased=True)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_large_tiles(dtype):
+@pytest.mark.parametrize("tile", contraction.SHAPES, ids=lambda tile: f"{tile.rows}x{tile.columns}")
+def test_shapes_of_tiles(tile, dtype):
     """Sums in registers, and four numbers of shared memory at a time: what the head of tiles.py counts on."""
-    code = tiled(dtype, tiles.LARGE)
+    code = tiled(dtype, tile)
     assert ".local" not in code
-    assert code.count("fma.rn.f32") == tiles.LARGE[0]**2
-    assert code.count("ld.shared.v4.f32") == tiles.LARGE[0] // 2
+    assert code.count("fma.rn.f32") == 8 * tile.down * tile.across
+    assert code.count("ld.shared.v4.f32") >= 0.9 * 8 * (tile.down + tile.across) / 4
+
+
+@pytest.mark.parametrize(("x", "y"), zip(WAYS, WAYS[1:] + WAYS[:1]), ids=str)
+def test_ways(x, y):
+    """Where four numbers can be read at once they are, and where not, one."""
+    code = tiled("float32", tiles.LARGE, (x, y, False))
+    assert ".local" not in code
+    assert code.count("ld.global.v4.f32") == x.packs + y.packs
+    assert code.count("ld.global.f32") == 4 * (2 - x.packs - y.packs)
 
 
 def test_several_dimensions():
     """As a convolution has them."""
-    tiled("float32", tiles.SMALL, columns=3, inner=4)
-    tiled("float64", tiles.SMALL, columns=3, inner=3)
+    ways = WAYS[0], WAYS[3], True
+    tiled("float32", tiles.WIDE, ways, columns=3, inner=4)
+    tiled("float64", tiles.SMALL, ways, columns=3, inner=3)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

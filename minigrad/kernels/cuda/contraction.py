@@ -2,8 +2,13 @@
 
     z[b, m, n] = Σ_k x[b, m, k] y[b, k, n]      where b, m, n and k may each stand for several dimensions
 
-`contract` joins dimensions that are one walk through memory, chooses the size of the tiles, and starts the kernel of tiles.py,
-where the figures are. Arrays come as they lie, with the strides of any view.
+`contract` joins dimensions that are one walk through memory, chooses the shape of the tiles and how each operand is read, and
+starts the kernel of tiles.py, where the figures are. Arrays come as they lie, with the strides of any view.
+
+Note [Which tiles]
+    All multiprocessors work at the same time, so the one with most tiles says how long it takes: `cost` is that, in products. Large
+    tiles read least; but 64 of them leave half of 132 multiprocessors idle, and a matrix of 64 rows half of each. And where few
+    threads share a multiprocessor they wait for what each of them has read: sixteen warps hide it, four do half of that.
 
 Note [Parts]
     A gradient of weights has few numbers, each a sum over all images: its few tiles would leave most of a GPU idle. So several
@@ -19,16 +24,17 @@ import numpy as np
 from numba import cuda, from_dtype
 
 from minigrad.kernels.cuda.elementwise import collapsed, fill_, in_elements, offset, width
-from minigrad.kernels.cuda.launch import MOST_BLOCKS, launch, launch_each
+from minigrad.kernels.cuda.launch import launch, launch_each
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.missing import missing
 from minigrad.kernels.cuda.streams import SIMULATED
-from minigrad.kernels.cuda.tiles import LANES, LARGE, SMALL, tiled
+from minigrad.kernels.cuda.tiles import LARGE, MEDIUM, RUN, SMALL, TALL, WIDE, Way, tiled
 
 __all__ = ["contract", "sum_dtype"]
 
-BUSY = 4 if SIMULATED else 256          # blocks that keep a GPU busy
+MULTIPROCESSORS = 2 if SIMULATED else 132
 SLICES = 2 if SIMULATED else 16         # slices that a part has at least
+SHAPES = {LARGE: 1, WIDE: 1, TALL: 1, MEDIUM: 0.9}      # of tiles for float32, and how fast they are beside each other
 
 
 @cuda.jit
@@ -48,14 +54,40 @@ def sum_dtype(name, dtype):
     return np.dtype(np.float32) if dtype == np.float16 else np.dtype(np.int64) if dtype.kind in "iu" else dtype
 
 
+def shape_of(n_rows, n_columns, groups, wide):
+    """The shape of tiles. See Note [Which tiles]."""
+    if wide != np.float32:
+        return SMALL        # sums of 8 or 16 bytes: more would not fit into registers
+
+    def cost(tile):
+        tiles = -(-groups * -(-n_rows // tile.rows) * -(-n_columns // tile.columns) // MULTIPROCESSORS)
+        warps = min(tiles * tile.threads, 512) / 32
+        return tiles * tile.rows * tile.columns / (SHAPES[tile] * warps / (warps + 4))
+    return min(SHAPES, key=cost)
+
+
+def parts_of(tiles, n_inner, depth):
+    """Into how many parts k is divided. See Note [Parts]."""
+    return max(min(2 * MULTIPROCESSORS // max(tiles, 1), n_inner // (depth * SLICES)), 1)
+
+
+def in_packs(start, shape, strides, *others):
+    """Whether an array may be read or written four at a time along the dimension of `shape`: `others` are its other strides."""
+    return len(shape) == 1 and strides[0] == 1 and shape[0] % RUN == 0 and all(
+        s % RUN == 0 for s in (start, *[s for each in others for s in each]))
+
+
 def step(shape, strides):
     """How far apart neighbours along these dimensions are; far, if there are none."""
     return abs(strides[-1]) if shape[-1] > 1 else 1 << 62
 
 
-def parts_of(tiles, n_inner, depth):
-    """Into how many parts k is divided. See Note [Parts]."""
-    return max(min(BUSY // max(tiles, 1), n_inner // (depth * SLICES)), 1)
+def way_of(start, side, strides, inner, inner_strides, batch_strides):
+    """How an operand is read. See Note [Four ways to read] in tiles.py."""
+    along_inner = step(inner, inner_strides) < step(side, strides)
+    if along_inner:
+        return Way(True, in_packs(start, inner, inner_strides, strides, batch_strides))
+    return Way(False, len(inner) == 1 and in_packs(start, side, strides, inner_strides, batch_strides))
 
 
 def contract(name, z, x, y, rows, columns, bias=None):
@@ -88,12 +120,9 @@ def contract(name, z, x, y, rows, columns, bias=None):
     n_rows, n_columns = prod(z.shape[lead:lead + rows]), prod(z.shape[lead + rows:])
     n_inner, groups = prod(middle), prod(z.shape[:lead])
 
-    def tiles_of(each):
-        return groups * -(-n_rows // (LANES * each)) * -(-n_columns // (LANES * each))
-
-    each, depth = LARGE if wide.itemsize == 4 and tiles_of(LARGE[0]) >= BUSY // 2 else SMALL
-    tiles = tiles_of(each)
-    parts = parts_of(tiles, n_inner, depth)
+    tile = shape_of(n_rows, n_columns, groups, wide)
+    tiles = groups * -(-n_rows // tile.rows) * -(-n_columns // tile.columns)
+    parts = parts_of(tiles, n_inner, tile.depth)
     whole = z if parts == 1 else empty_array((parts, *z.shape), wide, z.device)
     sz = in_elements(z, z.shape) if parts == 1 else in_elements(whole, whole.shape)[1:]
     batches = collapsed(z.shape[:lead], sz[:lead], sx[:lead], sy[:lead])
@@ -101,13 +130,13 @@ def contract(name, z, x, y, rows, columns, bias=None):
     column = collapsed(z.shape[lead + rows:], sz[lead + rows:], sy[lead + inner:])
     inside = collapsed(middle, sx[lead + rows:], sy[lead:lead + inner]) if n_inner else ((1,), (0,), (0,))
     b, sb = (x, (0, 0)) if bias is None else (bias, in_elements(bias, bias.shape))
-    kernel = tiled(from_dtype(wide), width(x.dtype), each, depth, bias is not None)
-    launch(kernel, min(tiles * parts, MOST_BLOCKS if SIMULATED else 1 << 30), LANES * LANES, z.device,
-           tiles * parts, (n_rows, n_columns, n_inner), parts, -(-n_inner // (parts * depth)) * depth,
-           whole.block.of(whole.dtype), whole.start, z.size if parts > 1 else 0,
-           x.block.of(x.dtype), x.start, step(inside[0], inside[1]) < step(row[0], row[2]),
-           y.block.of(y.dtype), y.start, step(inside[0], inside[2]) < step(column[0], column[2]),
-           b.block.of(b.dtype), b.start, sb, *batches, *row, *column, *inside)
+    kernel = tiled(from_dtype(wide), width(x.dtype), tile, way_of(x.start, row[0], row[2], *inside[:2], batches[2]),
+                   way_of(y.start, column[0], column[2], inside[0], inside[2], batches[3]),
+                   in_packs(whole.start, column[0], column[1], row[1], batches[1]), bias is not None)
+    launch(kernel, tiles * parts, tile.threads, z.device, (n_rows, n_columns, n_inner), parts,
+           -(-n_inner // (parts * tile.depth)) * tile.depth, whole.block.of(whole.dtype), whole.start, z.size if parts > 1 else 0,
+           x.block.of(x.dtype), x.start, y.block.of(y.dtype), y.start, b.block.of(b.dtype), b.start, sb,
+           *batches, *row, *column, *inside)
     if parts > 1:
         launch_each(add_parts, z.size, z.device, z.size, parts, z.shape, z.block.of(z.dtype), z.start, in_elements(z, z.shape),
                     whole.block.of(wide), whole.start)

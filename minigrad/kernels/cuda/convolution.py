@@ -21,7 +21,7 @@ for Deep Learning", 2014, section 3.2, whose kernels form the tiles of the colum
 Read next: ``pooling.py``.
 """
 
-from functools import cache
+from functools import lru_cache
 from math import prod
 
 from numba import cuda
@@ -154,7 +154,7 @@ def col2im(x, shape, size, stride, padding, dilation):
     return z
 
 
-@cache
+@lru_cache(None, typed=True)        # zeros of two dtypes are equal, and their kernels are not
 def gathering(number, zero):
     """The kernel that adds windows; `number` is what a number is made before it is added to `zero`."""
     @cuda.jit

@@ -24,7 +24,7 @@ Read next: ``kernels/taps.py``.
 """
 
 import weakref
-from functools import cache
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -153,7 +153,7 @@ def max_pool_select(x, index, n):
 # ---- sums of taps -----------------------------------------------------------------------------------------------
 
 
-@cache
+@lru_cache(None, typed=True)        # zeros of two dtypes are equal, and their kernels are not
 def tapped(number, zero):
     """The kernel; `number` is what a number is made before it is added to `zero`."""
     @cuda.jit
