@@ -33,6 +33,8 @@ def main():
     warnings.filterwarnings("ignore", message="Grid size")      # numba, of kernels of a block or two
     machine = Machine(minigrad, None if options.toy else torch_with_cuda(),
                       simulated=os.environ.get("NUMBA_ENABLE_CUDASIM") == "1")
+    if machine.simulated:
+        sys.setswitchinterval(1e-4)     # as in tests/cuda/conftest.py
     # What has a floor comes first, for the case that the time is too short for all; the copy before all others.
     scenarios = sorted([*operations(options.toy), *programs(options.toy)],
                        key=lambda s: (s.name != "copy", s.ratio is None and s.share is None))
