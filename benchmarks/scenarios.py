@@ -84,10 +84,10 @@ def packed(op):
     return make
 
 
-def training_step(m, model, optimizer, inputs, labels):
+def training_step(m, model, optimizer, inputs, labels, device="cpu"):
     """What is timed of a classifier: gradients to None, forward, loss, backward, a step of the optimiser."""
     criterion = m.nn.CrossEntropyLoss()
-    x, y = m.tensor(inputs), m.tensor(labels)
+    x, y = m.tensor(inputs, device=device), m.tensor(labels, device=device)
 
     def step():
         optimizer.zero_grad()
@@ -163,7 +163,7 @@ def perceptron(batch=1, sizes=(64, 64, 10)):
     return make
 
 
-def gpt(batch=8, length=32, width=64, layers=2, heads=4, vocabulary=64):
+def gpt(batch=8, length=32, width=64, layers=2, heads=4, vocabulary=64, device="cpu"):
     """A training step of a small GPT: pre-norm blocks of causal attention and a perceptron with GELU, AdamW."""
     tokens = rng.integers(0, vocabulary, (batch, length + 1))
 
@@ -192,13 +192,13 @@ def gpt(batch=8, length=32, width=64, layers=2, heads=4, vocabulary=64):
                 self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
 
             def forward(self, x):
-                x = self.token(x) + self.place(m.arange(x.shape[1]))
+                x = self.token(x) + self.place(m.arange(x.shape[1], device=device))
                 return self.head(self.norm(self.blocks(x)))
 
         m.manual_seed(0)
-        model = GPT()
+        model = GPT().to(device)
         optimizer = m.optim.AdamW(model.parameters(), lr=1e-3)
-        x, y = m.tensor(tokens[:, :-1]), m.tensor(tokens[:, 1:])
+        x, y = m.tensor(tokens[:, :-1], device=device), m.tensor(tokens[:, 1:], device=device)
 
         def step():
             optimizer.zero_grad()
