@@ -41,7 +41,7 @@ DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float3
 DRAWN = {"uniform_": ("uniform",), "normal_": ("normal",), "bernoulli_": ("bernoulli",),
          "exponential_": ("uniform", "neg", "log1p", "div"), "geometric_": ("uniform", "neg", "log1p", "div", "ceil", "cast"),
          "log_normal_": ("normal", "exp"), "cauchy_": ("uniform", "tan", "mul", "add"),
-         "random_": ("cast",), "random_to_": ("cast",), "random_range_": ("cast",)}
+         "random_": ("from_host", "cast"), "random_to_": ("from_host", "cast"), "random_range_": ("from_host", "cast")}
 # An op that is seen no nearer to the surface than this has a vjp that no test has looked at.
 UNCHECKED = 2
 
