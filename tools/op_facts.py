@@ -33,7 +33,7 @@ from minigrad.ops import REGISTRY
 from minigrad.ops.base import Elementwise, Linear, Op
 from minigrad.utils._python_dispatch import TorchDispatchMode
 
-__all__ = ["DTYPES", "UNCHECKED", "Fact", "facts", "in_c", "kernels_named", "our_ops"]
+__all__ = ["DTYPES", "UNCHECKED", "Fact", "facts", "in_c", "kernels_named", "on_cuda", "our_ops"]
 
 ROOT = Path(mg.__file__).parent
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
@@ -209,6 +209,23 @@ def in_c():
     for file in (ROOT / "kernels" / "cpu").glob("*.pyx"):
         found |= set(re.findall(r"^(?:def|cpdef(?: \w+)?) (\w+)\(", file.read_text("utf-8"), re.MULTILINE)) & set(CONTRACT)
     return frozenset(found)
+
+
+@functools.cache
+def on_cuda():
+    """The kernels of the contract that there are for a GPU: read from the sources, since to import these takes numba.
+
+    They are functions, methods, names in ``__all__`` or entries of a table of expressions. tests/cuda/test_ops.py compares with
+    what is there.
+    """
+    found = set()
+    for file in (ROOT / "kernels" / "cuda").glob("*.py"):
+        for item in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(item, ast.FunctionDef):
+                found.add(item.name)
+            elif isinstance(item, ast.Dict | ast.List):
+                found |= {key.value for key in getattr(item, "keys", None) or getattr(item, "elts", ()) if isinstance(key, ast.Constant)}
+    return frozenset(found & set(CONTRACT))
 
 
 # ---- from the cases ---------------------------------------------------------------------------------------
