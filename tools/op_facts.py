@@ -224,7 +224,8 @@ def on_cuda():
             if isinstance(item, ast.FunctionDef):
                 found.add(item.name)
             elif isinstance(item, ast.Dict | ast.List):
-                found |= {key.value for key in getattr(item, "keys", None) or getattr(item, "elts", ()) if isinstance(key, ast.Constant)}
+                names = item.keys if isinstance(item, ast.Dict) else item.elts
+                found |= {name.value for name in names if isinstance(name, ast.Constant)}
     return frozenset(found & set(CONTRACT))
 
 

@@ -52,7 +52,8 @@ def rows(found=None):
     return [{"op": fact.name, "forward": fact.formula, "vjp": ", ".join(fact.vjp) or "none", "jvp": fact.jvp,
              "double backward": fact.double, "in place": ", ".join(sorted(fact.in_place)) or "-",
              "CPU kernels": ", ".join(f"{k} (C)" if k in in_c() else k for k in sorted(fact.kernels)) or "-",
-             "CUDA": "no: " + ", ".join(sorted(lacking[fact.name])) if lacking[fact.name] else "yes", "dtypes": dtypes(fact.dtypes)} for fact in found.values()]
+             "CUDA": "no: " + ", ".join(sorted(lacking[fact.name])) if lacking[fact.name] else "yes",
+             "dtypes": dtypes(fact.dtypes)} for fact in found.values()]
 
 
 def dtypes(names):
