@@ -64,7 +64,9 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
 
     On a GPU, additions by index (`scatter_add`, `index_add`, `index_put` with accumulate, the gradients of `embedding`, `gather`
     and pooling) are atomic and come in any order; with `mode` they are sorted first, which takes longer. All other ops, and the
-    CPU, are deterministic anyway, so nothing is refused and `warn_only` changes nothing. Mirrors ``torch.use_deterministic_algorithms``.
+    CPU, are deterministic anyway, so nothing is refused and `warn_only` changes nothing.
+
+    Mirrors ``torch.use_deterministic_algorithms``.
 
     >>> mg.use_deterministic_algorithms(True)
     >>> mg.are_deterministic_algorithms_enabled()

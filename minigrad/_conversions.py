@@ -330,10 +330,11 @@ class Conversions(Variable):
         """This tensor's numbers as a NumPy array on the same memory.
 
         Args:
-            force (bool): detach first, if it requires a gradient.
+            force (bool): detach first, if it requires a gradient; copy first, if it lies on a GPU.
 
         Raises:
             RuntimeError: it requires a gradient, and gradients are enabled.
+            TypeError: it lies on a GPU.
 
         Mirrors ``torch.Tensor.numpy``.
 
@@ -344,9 +345,33 @@ class Conversions(Variable):
             raise AutogradError("MG-E115", "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
                                 fix="x.detach().numpy(): the array is outside the graph, and writes to it go unnoticed")
         if self.device.type != "cpu":
+            if force:
+                return self.detach().cpu().numpy()
             raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
                             "host memory first.")
         return self._array.view()
+
+    @property
+    def __cuda_array_interface__(self):
+        """Where on a GPU this tensor's numbers are, for libraries that read the CUDA array interface: CuPy, numba, PyTorch.
+
+        Raises:
+            AttributeError: it lies on the CPU, so that `hasattr` says no.
+            RuntimeError: it requires a gradient, and gradients are enabled.
+
+        Mirrors ``torch.Tensor.__cuda_array_interface__``, which raises with gradients disabled too.
+        """
+        if self.device.type != "cuda":
+            raise AttributeError(f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is "
+                                 "required use tensor.cuda() to copy tensor to device memory.")
+        if self.requires_grad and current().grad_enabled:
+            raise AutogradError("MG-E115", "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients "
+                                "aren't required, use var.detach() to get Variable that doesn't require grad.",
+                                fix="x.detach(): what is done to its numbers is outside the graph, and writes to it go unnoticed")
+        array = self._array
+        return {"typestr": array.dtype.str, "shape": tuple(self.shape), "version": 2,
+                "strides": None if self.is_contiguous() else array.strides,
+                "data": (array.address if self._meta.numel else 0, False)}
 
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()

@@ -131,7 +131,8 @@ def random_(self, from_=None, to=None, *, generator=None, **old):
         rule, low, high = overwriting.RandomRange, integer(low, "from", "random_"), integer(to, "to", "random_")
     if low >= high:
         raise ShapeError("MG-E302", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return write(rule.op, self, (lambda k, shape, dtype: k.cast(np.asarray(numbers.integers(low, high, shape)), dtype),))
+    return write(rule.op, self, (lambda k, shape, dtype: k.cast(k.from_host(np.asarray(numbers.integers(low, high, shape)),
+                                                                           True), dtype),))
 
 
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):

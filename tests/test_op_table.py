@@ -106,6 +106,15 @@ def test_the_kernels_in_c():
     assert {"mul", "sum", "matmul", "softmax"} <= op_facts.in_c()
 
 
+def test_what_a_gpu_has(found):
+    """The column CUDA; tests/cuda/test_ops.py holds `on_cuda` against the kernels that are there."""
+    table = {row["op"]: row["CUDA"] for row in op_table.rows(found)}
+    assert table["mul"] == table["convolution"] == "yes"
+    assert table["linalg_svd"] == "no: svd, svdvals"
+    assert {name for name, text in table.items() if text != "yes"} == {name for name, lacks in op_table.coverage(
+        op_facts.on_cuda()).items() if lacks}
+
+
 def test_coverage_of_a_device():
     lacking = op_table.coverage(set(CONTRACT) - {"exp", "sum"})
     assert lacking["exp"] == {"exp"} and lacking["mean"] == {"sum"} and not lacking["mul"]
@@ -130,7 +139,7 @@ def test_markdown(found):
     lines = text.splitlines()
     assert len(lines) == len(OPS) + 2
     assert all(len(re.split(r"(?<!\\)\|", line)) == len(op_table.COLUMNS) + 2 for line in lines)
-    assert "| `mul` | z = x y | x, y | derived | yes | mul_ | mul (C) | all |" in lines
+    assert "| `mul` | z = x y | x, y | derived | yes | mul_ | mul (C) | yes | all |" in lines
 
 
 @pytest.mark.parametrize("form", ["--json", "--markdown", None, "--kernels"])

@@ -33,7 +33,7 @@ from minigrad.ops import REGISTRY
 from minigrad.ops.base import Elementwise, Linear, Op
 from minigrad.utils._python_dispatch import TorchDispatchMode
 
-__all__ = ["DTYPES", "UNCHECKED", "Fact", "facts", "in_c", "kernels_named", "our_ops"]
+__all__ = ["DTYPES", "UNCHECKED", "Fact", "facts", "in_c", "kernels_named", "on_cuda", "our_ops"]
 
 ROOT = Path(mg.__file__).parent
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
@@ -41,7 +41,7 @@ DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float3
 DRAWN = {"uniform_": ("uniform",), "normal_": ("normal",), "bernoulli_": ("bernoulli",),
          "exponential_": ("uniform", "neg", "log1p", "div"), "geometric_": ("uniform", "neg", "log1p", "div", "ceil", "cast"),
          "log_normal_": ("normal", "exp"), "cauchy_": ("uniform", "tan", "mul", "add"),
-         "random_": ("cast",), "random_to_": ("cast",), "random_range_": ("cast",)}
+         "random_": ("from_host", "cast"), "random_to_": ("from_host", "cast"), "random_range_": ("from_host", "cast")}
 # An op that is seen no nearer to the surface than this has a vjp that no test has looked at.
 UNCHECKED = 2
 
@@ -209,6 +209,24 @@ def in_c():
     for file in (ROOT / "kernels" / "cpu").glob("*.pyx"):
         found |= set(re.findall(r"^(?:def|cpdef(?: \w+)?) (\w+)\(", file.read_text("utf-8"), re.MULTILINE)) & set(CONTRACT)
     return frozenset(found)
+
+
+@functools.cache
+def on_cuda():
+    """The kernels of the contract that there are for a GPU: read from the sources, since to import these takes numba.
+
+    They are functions, methods, names in ``__all__`` or entries of a table of expressions. tests/cuda/test_ops.py compares with
+    what is there.
+    """
+    found = set()
+    for file in (ROOT / "kernels" / "cuda").glob("*.py"):
+        for item in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(item, ast.FunctionDef):
+                found.add(item.name)
+            elif isinstance(item, ast.Dict | ast.List):
+                names = item.keys if isinstance(item, ast.Dict) else item.elts
+                found |= {name.value for name in names if isinstance(name, ast.Constant)}
+    return frozenset(found & set(CONTRACT))
 
 
 # ---- from the cases ---------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """The table of all ops: ``python -m tools.op_table [--markdown | --kernels | --json]``.
 
-    op   forward            vjp    jvp      double backward  in place  CPU kernels  dtypes
-    mul  z = x y            x, y   derived  yes              mul_      mul (C)      all
-    cat  z = the tensors …  xs     written  linear           -         cat          all
+    op   forward            vjp    jvp      double backward  in place  CPU kernels  CUDA  dtypes
+    mul  z = x y            x, y   derived  yes              mul_      mul (C)      yes   all
+    cat  z = the tensors …  xs     written  linear           -         cat          yes   all
 
 A row for each entry of the registry. What it says comes from the rules and from a run of the test cases (``op_facts.py``); nothing
 is written by hand.
@@ -12,7 +12,8 @@ is written by hand.
                       in formulas   an op that only the vjps of others use; gradgradcheck of those checks its own
     CPU kernels       the kernels of ``kernels/contract.py`` that the forward may call, those with a C loop marked; the others are
                       NumPy. A device has an op if it has these (``--kernels`` lists them, and what each kernel is used by).
-    dtypes            those the op has run with
+    CUDA              whether a GPU has these kernels, and if not, which it lacks: the op raises NotImplementedError there
+    dtypes            those the op has run with, on the CPU
 
 The table for the documentation is Markdown, as MyST reads it.
 """
@@ -22,11 +23,11 @@ import json
 import sys
 
 from minigrad.kernels.contract import CONTRACT
-from tools.op_facts import DTYPES, facts, in_c, kernels_named, our_ops
+from tools.op_facts import DTYPES, facts, in_c, kernels_named, on_cuda, our_ops
 
 __all__ = ["COLUMNS", "coverage", "every_case", "main", "markdown", "rows"]
 
-COLUMNS = ("op", "forward", "vjp", "jvp", "double backward", "in place", "CPU kernels", "dtypes")
+COLUMNS = ("op", "forward", "vjp", "jvp", "double backward", "in place", "CPU kernels", "CUDA", "dtypes")
 GROUPS = {"bool": ("bool",), "int": ("uint8", "int8", "int16", "int32", "int64"), "float": ("float16", "float32", "float64"),
           "complex": ("complex64", "complex128")}
 
@@ -47,9 +48,11 @@ def every_case():
 def rows(found=None):
     """The table, a dict of texts for each op."""
     found = found or facts(every_case())
+    lacking = coverage(on_cuda())
     return [{"op": fact.name, "forward": fact.formula, "vjp": ", ".join(fact.vjp) or "none", "jvp": fact.jvp,
              "double backward": fact.double, "in place": ", ".join(sorted(fact.in_place)) or "-",
              "CPU kernels": ", ".join(f"{k} (C)" if k in in_c() else k for k in sorted(fact.kernels)) or "-",
+             "CUDA": "no: " + ", ".join(sorted(lacking[fact.name])) if lacking[fact.name] else "yes",
              "dtypes": dtypes(fact.dtypes)} for fact in found.values()]
 
 
@@ -104,9 +107,9 @@ def main(arguments=None):
     chosen = parser.parse_args(arguments)
     found = facts(every_case())
     if chosen.kernels:
-        printed(("kernel", "arguments", "C", "ops"),
-                [(k, CONTRACT[k][0], "C" if k in in_c() else "", ", ".join(ops) or "-") for k, ops in used_by(found).items()],
-                f"{len(CONTRACT)} kernels")
+        printed(("kernel", "arguments", "C", "CUDA", "ops"),
+                [(k, CONTRACT[k][0], "C" if k in in_c() else "", "CUDA" if k in on_cuda() else "", ", ".join(ops) or "-")
+                 for k, ops in used_by(found).items()], f"{len(CONTRACT)} kernels")
         return
     table = rows(found)
     if chosen.json:

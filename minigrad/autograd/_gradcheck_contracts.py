@@ -114,7 +114,7 @@ def expect_undefined_tangents_handled(check):
 def expect_batched(check, o):
     """The gradients for a batch of two grad_outputs are those for each."""
     y, xs = check.outputs[o], [check.inputs[i] for i in check.indices]
-    batch = uniform((2, *y.shape), y.dtype, check.generator)
+    batch = uniform((2, *y.shape), y.dtype, check.generator).to(y.device)
     alone = [autograd.grad(y, xs, g, retain_graph=True, allow_unused=True) for g in batch]
     try:
         together = autograd.grad(y, xs, batch, retain_graph=True, allow_unused=True, is_grads_batched=True)

@@ -137,7 +137,7 @@ class Check:
 
     def direction(self, x):
         """A random direction in the space of `x`: real, no component negative, of length 1."""
-        u = rand(*x.shape, dtype=x.dtype.to_real(), generator=self.generator)
+        u = rand(*x.shape, dtype=x.dtype.to_real(), generator=self.generator).to(x.device)
         return u / (u * u).sum().sqrt()
 
     def tangent(self, x):
@@ -187,4 +187,4 @@ class Check:
 
 def flattened(directions):
     """Tensors of one shape as an array, a row each."""
-    return np.array([u.numpy().reshape(-1) for u in directions])
+    return np.array([u.cpu().numpy().reshape(-1) for u in directions])

@@ -49,5 +49,5 @@ def second_check(func, inputs, grad_outputs, gaps, eps, atol, rtol, nondet_tol, 
 def random_gradient(y, gaps, generator):
     """A leaf like the output `y`, of numbers between -1 and 1."""
     dtype = y.dtype if y.dtype.is_floating_point or y.dtype.is_complex else float64
-    g = uniform((*y.shape, 2) if gaps else tuple(y.shape), dtype, generator)
+    g = uniform((*y.shape, 2) if gaps else tuple(y.shape), dtype, generator).to(y.device)
     return (g[..., 0] if gaps else g).detach().requires_grad_()

@@ -18,12 +18,13 @@ import importlib.util
 import os
 
 from minigrad._core.meta import Backend, Device
+from minigrad.cuda._numba import as_numba, numba_stream
 from minigrad.dtypes import as_device, use_cuda
 from minigrad.errors import OutOfMemoryError, ShapeError
 
-__all__ = ["Event", "OutOfMemoryError", "Stream", "current_device", "current_stream", "device_count", "empty_cache",
-           "get_device_name", "is_available", "max_memory_allocated", "memory_allocated", "reset_peak_memory_stats", "stream",
-           "synchronize"]
+__all__ = ["Event", "OutOfMemoryError", "Stream", "as_numba", "current_device", "current_stream", "device_count", "empty_cache",
+           "get_device_name", "is_available", "max_memory_allocated", "memory_allocated", "numba_stream", "reset_peak_memory_stats",
+           "stream", "synchronize"]
 
 
 # ---- which there are --------------------------------------------------------------------------------------

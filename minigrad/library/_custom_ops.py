@@ -373,6 +373,8 @@ class CustomOpDef:
 def share_memory(x, y):
     """Whether two tensors lie in the same memory, or in parts of it."""
     a, b = x._array, y._array
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):       # on a GPU, where all views of a block share it
+        return getattr(a, "block", a) is getattr(b, "block", b)
     return a is b or owner(a) is owner(b) or np.may_share_memory(a, b)
 
 

@@ -3,13 +3,20 @@
 import ast
 import doctest
 import importlib.util
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
 from tools.docs import tutorials
 
 SCRIPTS = tutorials.scripts()
+# What asks for numba's simulator does so before anything imports numba: it runs in a process of its own, which has it from the start.
+SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
+APART = [path for path in SCRIPTS if "NUMBA_ENABLE_CUDASIM" in path.read_text("utf-8")]
+RUN_HERE = [path for path in SCRIPTS if SIMULATED or path not in APART]
 
 
 def each_of(scripts):
@@ -21,7 +28,7 @@ SECTIONS = ["**The question.**", "## Step by step", "## The source", "## The sam
             "## What to remember", "**Next:**"]
 
 
-@each
+@each_of(RUN_HERE)
 def test_runs_as_a_script(path, ran, capsys):
     the_script_runs(ran(path), capsys)
 
@@ -34,7 +41,7 @@ def checks(names):
     return {name: value for name, value in names.items() if name.startswith("check_") and callable(value)}
 
 
-@each
+@each_of(RUN_HERE)
 def test_exercises_can_be_failed(path, ran, capsys):
     the_exercises_can_be_failed(ran(path), capsys)
 
@@ -50,6 +57,16 @@ def the_exercises_can_be_failed(names, capsys):
         except Exception as error:
             assert isinstance(error, (AssertionError, TypeError, AttributeError)), f"{name}: {error!r}"
         assert "right" not in capsys.readouterr().out, f"{name} accepts an answer that does nothing"
+
+
+@pytest.mark.skipif(SIMULATED, reason="they run here")
+@pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="numba-cuda, which has the simulator, is not installed")
+@each_of(APART)
+def test_on_the_simulator(path):
+    """The two tests above, in a process of their own."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__, "-k", f"{path.stem} and (script or failed)"]
+    ended = subprocess.run(command, env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 @each

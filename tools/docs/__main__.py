@@ -55,7 +55,7 @@ def main(arguments=None):
     parser.add_argument("--port", type=int, default=0, help="for --serve; any free one by default")
     parser.add_argument("--all", action="store_true", help="build every page anew")
     chosen = parser.parse_args(arguments)
-    lacking = [name for name in ("sphinx", "myst_nb", "furo", "jupytext") if importlib.util.find_spec(name) is None]
+    lacking = [name for name in ("sphinx", "myst_nb", "furo", "jupytext", "numba_cuda") if importlib.util.find_spec(name) is None]
     if lacking:
         print(f"the documentation needs {', '.join(lacking)}: pip install -e '.[docs]', or make docs", file=sys.stderr)
         return 1

@@ -99,7 +99,8 @@ TABLE = """# Table of all ops
 
 Made from the rules and from a run of their test cases; nothing here is written by hand. *vjp* names the inputs that have a
 derivative. *double backward* is `yes` where the formula depends on the operands, so that its derivative is checked too, `linear`
-where it does not. (C) marks a kernel with a loop in C. `make ops` prints the same table.
+where it does not. (C) marks a kernel with a loop in C. *CUDA* says whether a GPU has the kernels that the op needs, or which it
+lacks: there the op raises `NotImplementedError`. `make ops` prints the same table.
 """
 
 

@@ -49,8 +49,27 @@ from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.packs import BYTES, pack
 from minigrad.kernels.cuda.streams import SIMULATED
 
-__all__ = ["ALL", "AHEAD", "BOUNDS", "Fold", "block_of", "folded", "halves", "lanes_for", "mapped", "mapped_with", "numbers_ahead", "packed", "pieces", "planes",
-           "reader", "seat", "shuffled", "tree", "walker"]
+__all__ = [
+    "AHEAD",
+    "ALL",
+    "BOUNDS",
+    "Fold",
+    "block_of",
+    "folded",
+    "halves",
+    "lanes_for",
+    "mapped",
+    "mapped_with",
+    "numbers_ahead",
+    "packed",
+    "pieces",
+    "planes",
+    "reader",
+    "seat",
+    "shuffled",
+    "tree",
+    "walker",
+]
 
 AHEAD = 2 if SIMULATED else 16          # numbers that a lane asks for before it folds the first of them, where they lie in packs
 APART = 2 if SIMULATED else 8           # the same, where they do not
