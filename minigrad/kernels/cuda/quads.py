@@ -23,7 +23,8 @@ from minigrad.kernels.cuda.launch import THREADS
 from minigrad.kernels.cuda.packs import pack, quotient
 from minigrad.kernels.cuda.streams import SIMULATED
 
-__all__ = ["QUAD", "TILE", "compiled", "filling", "index", "last_of", "one", "one_and_number", "place", "plain", "three", "two"]
+__all__ = ["QUAD", "TILE", "compiled", "filling", "index", "last_of", "one", "one_and_number", "place", "plain",
+           "read", "three", "two", "write"]
 
 QUAD = 4
 TILE = 2 * QUAD * THREADS       # elements of a block, in order: two quads for each thread
@@ -68,7 +69,7 @@ def last_of(i, quads, length):
 @compiled
 def read(x, at, step, packed, last):
     """Four elements, `step` apart; after the last that again."""
-    if packed:
+    if packed and last == QUAD - 1:
         return load(x, at)
     return x[index(at)], x[index(at + min(1, last) * step)], x[index(at + min(2, last) * step)], x[index(at + last * step)]
 
@@ -76,7 +77,7 @@ def read(x, at, step, packed, last):
 @compiled
 def write(z, at, step, packed, last, values):
     """Four elements, `step` apart, up to the last."""
-    if packed:
+    if packed and last == QUAD - 1:
         store(z, at, values)
     else:
         z[index(at)] = values[0]
