@@ -21,7 +21,7 @@ def signatures(operands, z, value=None):
     values = [] if value is None else [from_dtype(np.dtype(value))]
     pairs = [part for x in (z, *operands) for part in (array(x), types.int64)]
     triples = [part for x in (z, *operands) for part in (array(x), types.int64, steps)]
-    return ((types.int64, types.boolean, *pairs, *values),
+    return ((types.int64, types.int64, *pairs, *values),
             (types.int64, steps, types.int64, types.UniTuple(types.int64, len(operands) + 1), *triples, *values))
 
 

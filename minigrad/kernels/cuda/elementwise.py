@@ -81,7 +81,7 @@ def run(kernels, z, arrays, numbers=()):
     if not z.size:
         return
     if alike(z, arrays):
-        packed = all(aligned(x, QUAD) for x in (z, *arrays))
+        packed = int(all([aligned(x, QUAD) for x in (z, *arrays)]))
         launch(in_order, -(-z.size // TILE), THREADS, z.device, z.size, packed, *pointers(z, *arrays), *numbers)
         return
     shape, *strides = by_rows(z, *arrays)

@@ -7,6 +7,10 @@
     x (3, 6)    0 1 2 3 | 4 5        a row of 6 has two quads, the second with 2 elements;
                 6 7 8 9 | 10 11      thread 3 has the last two of the second row
 
+Note [A thread for each quad]
+    Unlike others, these kernels have as many blocks as there is work, and no loop (Note [Grid-stride loops] in launch.py): in one,
+    the reads of the next quad wait for the writes of this one, as the compiler cannot know that they are of other memory.
+
 Note [Rows that packs cannot read]
     An operand that is repeated or transposed, or whose rows do not all begin at a multiple of 16 bytes, is read and written in four
     instructions instead of one (packs.py). Whether it is so is the same for all threads, and a branch on it costs next to nothing.
