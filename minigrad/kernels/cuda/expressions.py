@@ -233,12 +233,12 @@ def log2_of_sum(x, y):
     return high + m.log1p(m.pow(like(x, 2), low - high)) / like(x, LOG_2)
 
 
-def compared(f):
-    return Expression(f, gives="bool")
+def compared(f, of_complex=NONE):
+    return Expression(f, gives="bool", c=of_complex)
 
 
 def bits(f, of_bools):
-    return Expression(f, b=of_bools, c=NONE)
+    return Expression(NONE, i=f, b=of_bools, c=NONE)
 
 
 def gelu_slope(g, x):
@@ -260,8 +260,8 @@ TWO = {
     "pow": Expression(lambda x, y: m.pow(x, y), i=power_of_integers, b=NONE, c=lambda x, y: x ** y),
     "maximum": Expression(larger, b=lambda x, y: x or y, c=NONE),
     "minimum": Expression(smaller, b=lambda x, y: x and y, c=NONE),
-    "eq": compared(lambda x, y: x == y),
-    "ne": compared(lambda x, y: x != y),
+    "eq": compared(lambda x, y: x == y, lambda x, y: x == y),
+    "ne": compared(lambda x, y: x != y, lambda x, y: x != y),
     "lt": compared(lambda x, y: x < y),
     "le": compared(lambda x, y: x <= y),
     "gt": compared(lambda x, y: x > y),
@@ -269,7 +269,7 @@ TWO = {
     "logical_and": bits(lambda x, y: x & y, lambda x, y: x and y),
     "logical_or": bits(lambda x, y: x | y, lambda x, y: x or y),
     "logical_xor": bits(lambda x, y: x ^ y, lambda x, y: x != y),
-    "relu_backward": Expression(lambda g, z: g if z > 0 else 0),
+    "relu_backward": Expression(lambda g, z: g if z > 0 else 0, c=NONE),
     "sigmoid_backward": Expression(lambda g, z: g * ((like(z, 1) - z) * z)),
     "tanh_backward": Expression(lambda g, z: g * (like(z, 1) - z * z)),
     "gelu_backward": floats(gelu_slope),
