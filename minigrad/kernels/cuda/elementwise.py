@@ -108,14 +108,14 @@ def run_strided(strided, shape, arrays, starts, strides, numbers):
         run_strided(strided, (shape[0] - half, *shape[1:]), arrays, [i + half * s[0] for i, s in zip(starts, strides)], strides,
                     numbers)
         return
-    packed = tuple([can_pack(x, s) for x, s in zip(arrays, strides)])
+    packed = tuple([can_pack(x, start, s) for x, start, s in zip(arrays, starts, strides)])
     parts = [part for x, start, s in zip(arrays, starts, strides) for part in (x.block.of(x.dtype), start, s)]
     launch(strided, -(-n // THREADS), THREADS, arrays[0].device, n, (*rows, quads), length, packed, *parts, *numbers)
 
 
-def can_pack(x, strides):
-    """Whether packs may begin at every fourth element of the rows of an array."""
-    return int(strides[-1] == 1 and aligned(x, QUAD) and all([s % QUAD == 0 for s in strides[:-1]]))
+def can_pack(x, start, strides):
+    """Whether packs may begin at every fourth element of the rows of an array, the first of which is at element `start`."""
+    return int(strides[-1] == 1 and aligned(x, QUAD, start) and all([s % QUAD == 0 for s in strides[:-1]]))
 
 
 def by_rows(z, *arrays):
