@@ -1,5 +1,7 @@
 """The elementwise kernels compile for a real GPU, which needs numba's compiler and no GPU: types fit, every function exists there."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ def signatures(operands, z, value=None):
     values = [] if value is None else [from_dtype(np.dtype(value))]
     pairs = [part for x in (z, *operands) for part in (array(x), types.int64)]
     triples = [part for x in (z, *operands) for part in (array(x), types.int64, steps)]
-    return ((types.int64, types.boolean, *pairs, *values),
+    return ((types.int64, types.int64, *pairs, *values),
             (types.int64, steps, types.int64, types.UniTuple(types.int64, len(operands) + 1), *triples, *values))
 
 
@@ -72,7 +74,15 @@ def test_numbers_are_read_and_written_sixteen_bytes_at_a_time():
     assert in_order.rindex("ld.global.v4.f32") < in_order.index("st.global.v4.f32")
     assert strided.count("ld.global.v4.f32") == 2 and strided.count("st.global.v4.f32") == 1
     assert strided.count("div.u32") == 1 and "div.u64" not in strided and "div.s64" not in strided
-    assert "f64" not in in_order + strided
+    assert ".f64" not in in_order + strided
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "gelu", "gelu_tanh", "relu", "reciprocal", "rsqrt", "exp2", "tanh"])
+def test_float32_is_computed_in_float32(name):
+    """See Note [Constants have a type] in kernels/cuda/mathematics.py."""
+    f = elementwise.compiled(expressions.ONE[name].of(np.dtype("float32")))
+    ptx = compiles(elementwise.one(f, elementwise.plain)[0], *signatures(["float32"], "float32")[0])
+    assert not re.search(r"\.f64\s", ptx)
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *OTHERS])

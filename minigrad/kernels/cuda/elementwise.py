@@ -82,7 +82,7 @@ def run(kernels, z, arrays, numbers=()):
     if not z.size:
         return
     if alike(z, arrays):
-        packed = all(aligned(x, QUAD) for x in (z, *arrays))
+        packed = int(all([aligned(x, QUAD) for x in (z, *arrays)]))
         launch(in_order, -(-z.size // TILE), THREADS, z.device, z.size, packed, *pointers(z, *arrays), *numbers)
         return
     shape, *strides = by_rows(z, *arrays)
@@ -116,14 +116,14 @@ def run_strided(strided, shape, arrays, starts, strides, numbers):
         run_strided(strided, (shape[0] - half, *shape[1:]), arrays, [i + half * s[0] for i, s in zip(starts, strides)], strides,
                     numbers)
         return
-    packed = tuple([can_pack(x, length, s) for x, s in zip(arrays, strides)])
+    packed = tuple([can_pack(x, start, s) for x, start, s in zip(arrays, starts, strides)])
     parts = [part for x, start, s in zip(arrays, starts, strides) for part in (x.block.of(x.dtype), start, s)]
     launch(strided, -(-n // THREADS), THREADS, arrays[0].device, n, (*rows, quads), length, packed, *parts, *numbers)
 
 
-def can_pack(x, length, strides):
-    """Whether the rows of an array, of `length` elements, can be read by packs."""
-    return int(length % QUAD == 0 and strides[-1] == 1 and aligned(x, QUAD) and all([s % QUAD == 0 for s in strides[:-1]]))
+def can_pack(x, start, strides):
+    """Whether packs may begin at every fourth element of the rows of an array, the first of which is at element `start`."""
+    return int(strides[-1] == 1 and aligned(x, QUAD, start) and all([s % QUAD == 0 for s in strides[:-1]]))
 
 
 def by_rows(z, *arrays):
@@ -131,13 +131,6 @@ def by_rows(z, *arrays):
     order = sorted(range(z.ndim), key=lambda dim: -math.fabs(z.strides[dim]))      # `abs` is a kernel here
     strides = [in_elements(x, z.shape) for x in (z, *arrays)]
     return collapsed([z.shape[dim] for dim in order], *[[s[dim] for dim in order] for s in strides])
-
-
-def walked(z, *arrays):
-    """What a strided kernel is told: a shape, and of `z` and of arrays that broadcast to it the pointers and strides."""
-    arrays = [z, *arrays]
-    shape, *strides = collapsed(z.shape, *[in_elements(x, z.shape) for x in arrays])
-    return shape, *[part for x, s in zip(arrays, strides) for part in (*pointers(x), s)]
 
 
 def result(arrays, dtype):

@@ -1,7 +1,8 @@
 """What the elementwise kernels compute: for each a function of one element of every operand.
 
 Numba compiles each for the dtypes that it meets. A function serves all kinds of numbers, unless there is another for integers
-(`i`), for bools (`b`) or for complex numbers (`c`). A constant is written with a point only where the result is a float.
+(`i`), for bools (`b`) or for complex numbers (`c`). Where a constant is calculated with, it is ``like(x, 0.5)``: see
+Note [Constants have a type] in mathematics.py.
 
     ONE, TWO    name -> Expression
 """
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minigrad.kernels.cuda import mathematics as m
+from minigrad.kernels.cuda.mathematics import like
 
 __all__ = ["ONE", "TWO", "Expression"]
 
@@ -59,7 +61,7 @@ def function(f):
 
 
 def sigmoid(x):
-    return 1 / (1 + m.exp(-x))
+    return like(x, 1) / (like(x, 1) + m.exp(-x))
 
 
 def sign(x):
@@ -67,11 +69,11 @@ def sign(x):
 
 
 def gelu(x):
-    return x * (1 + m.erf(x * ROOT_HALF)) * 0.5
+    return x * (like(x, 1) + m.erf(x * like(x, ROOT_HALF))) * like(x, 0.5)
 
 
 def gelu_tanh(x):
-    return 0.5 * x * (1 + m.tanh(ROOT_2_PI * (x + 0.044715 * x * x * x)))
+    return like(x, 0.5) * x * (like(x, 1) + m.tanh(like(x, ROOT_2_PI) * (x + like(x, 0.044715) * x * x * x)))
 
 
 def relu(x):
@@ -79,7 +81,7 @@ def relu(x):
 
 
 def sinc(x):
-    return 1.0 if x == 0 else m.sin(PI * x) / (PI * x)
+    return like(x, 1) if x == 0 else m.sin(like(x, PI) * x) / (like(x, PI) * x)
 
 
 def to_even(x):
@@ -87,7 +89,7 @@ def to_even(x):
         return x
     below = m.floor(x)
     apart = x - below
-    return m.copysign(below + 1 if apart > 0.5 or (apart == 0.5 and below % 2 != 0) else below, x)
+    return m.copysign(below + like(x, 1) if apart > 0.5 or (apart == 0.5 and below % like(x, 2) != 0) else below, x)
 
 
 def rounded(f):
@@ -101,8 +103,8 @@ ONE = {
     "log": floats(function(m.log)),
     "log1p": floats(function(m.log1p)),
     "sqrt": floats(function(m.sqrt)),
-    "rsqrt": floats(lambda x: 1 / m.sqrt(x)),
-    "reciprocal": Expression(lambda x: 1 / x),
+    "rsqrt": floats(lambda x: like(x, 1) / m.sqrt(x)),
+    "reciprocal": Expression(lambda x: like(x, 1) / x),
     "abs": Expression(lambda x: abs(x), gives="real", b=itself),
     "sign": Expression(sign, b=itself, c=NONE),
     "sin": floats(function(m.sin)),
@@ -114,7 +116,7 @@ ONE = {
     "relu": Expression(relu, b=itself, c=NONE),
     "conj": Expression(itself, c=lambda x: x.conjugate()),
     "invert": Expression(NONE, i=lambda x: ~x, b=lambda x: not x, c=NONE),
-    "exp2": floats(lambda x: m.pow(2.0, x)),
+    "exp2": floats(lambda x: m.pow(like(x, 2), x)),
     "expm1": floats(function(m.expm1)),
     "log2": floats(function(m.log2)),
     "log10": floats(function(m.log10)),
@@ -194,11 +196,11 @@ def quotient(x, y):
     r = m.fmod(x, y)
     q = (x - r) / y
     if r != 0 and (y < 0) != (r < 0):
-        q = q - 1
+        q = q - like(q, 1)
     if q == 0:
-        return m.copysign(0.0, x / y)
+        return m.copysign(like(x, 0), x / y)
     down = m.floor(q)
-    return down + 1 if q - down > 0.5 else down
+    return down + like(q, 1) if q - down > 0.5 else down
 
 
 def power_of_integers(x, y):
@@ -216,7 +218,7 @@ def power_of_integers(x, y):
 
 def log_of_sum(x, y):
     if x == y:
-        return x + LOG_2
+        return x + like(x, LOG_2)
     if x != x or y != y:
         return x + y
     return x + m.log1p(m.exp(y - x)) if x > y else y + m.log1p(m.exp(x - y))
@@ -224,27 +226,29 @@ def log_of_sum(x, y):
 
 def log2_of_sum(x, y):
     if x == y:
-        return x + 1
+        return x + like(x, 1)
     if x != x or y != y:
         return x + y
-    return x + m.log1p(m.pow(2.0, y - x)) / LOG_2 if x > y else y + m.log1p(m.pow(2.0, x - y)) / LOG_2
+    low, high = (y, x) if x > y else (x, y)
+    return high + m.log1p(m.pow(like(x, 2), low - high)) / like(x, LOG_2)
 
 
-def compared(f):
-    return Expression(f, gives="bool")
+def compared(f, of_complex=NONE):
+    return Expression(f, gives="bool", c=of_complex)
 
 
 def bits(f, of_bools):
-    return Expression(f, b=of_bools, c=NONE)
+    return Expression(NONE, i=f, b=of_bools, c=NONE)
 
 
 def gelu_slope(g, x):
-    return g * (0.5 * (1 + m.erf(x * ROOT_HALF)) + x * SLOPE * m.exp(-0.5 * x * x))
+    return g * (like(x, 0.5) * (like(x, 1) + m.erf(x * like(x, ROOT_HALF))) + x * like(x, SLOPE) * m.exp(like(x, -0.5) * x * x))
 
 
 def gelu_tanh_slope(g, x):
-    t = m.tanh(ROOT_2_PI * (x + 0.044715 * x * x * x))
-    return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * ROOT_2_PI * (1 + 3 * 0.044715 * x * x))
+    one, half, root, cubic = like(x, 1), like(x, 0.5), like(x, ROOT_2_PI), like(x, 0.044715)
+    t = m.tanh(root * (x + cubic * x * x * x))
+    return g * (half * (one + t) + half * x * (one - t * t) * root * (one + like(x, 3) * cubic * x * x))
 
 
 TWO = {
@@ -256,8 +260,8 @@ TWO = {
     "pow": Expression(lambda x, y: m.pow(x, y), i=power_of_integers, b=NONE, c=lambda x, y: x ** y),
     "maximum": Expression(larger, b=lambda x, y: x or y, c=NONE),
     "minimum": Expression(smaller, b=lambda x, y: x and y, c=NONE),
-    "eq": compared(lambda x, y: x == y),
-    "ne": compared(lambda x, y: x != y),
+    "eq": compared(lambda x, y: x == y, lambda x, y: x == y),
+    "ne": compared(lambda x, y: x != y, lambda x, y: x != y),
     "lt": compared(lambda x, y: x < y),
     "le": compared(lambda x, y: x <= y),
     "gt": compared(lambda x, y: x > y),
@@ -265,9 +269,9 @@ TWO = {
     "logical_and": bits(lambda x, y: x & y, lambda x, y: x and y),
     "logical_or": bits(lambda x, y: x | y, lambda x, y: x or y),
     "logical_xor": bits(lambda x, y: x ^ y, lambda x, y: x != y),
-    "relu_backward": Expression(lambda g, z: g if z > 0 else 0),
-    "sigmoid_backward": Expression(lambda g, z: g * ((1 - z) * z)),
-    "tanh_backward": Expression(lambda g, z: g * (1 - z * z)),
+    "relu_backward": Expression(lambda g, z: g if z > 0 else 0, c=NONE),
+    "sigmoid_backward": Expression(lambda g, z: g * ((like(z, 1) - z) * z)),
+    "tanh_backward": Expression(lambda g, z: g * (like(z, 1) - z * z)),
     "gelu_backward": floats(gelu_slope),
     "gelu_tanh_backward": floats(gelu_tanh_slope),
     "atan2": floats(lambda x, y: m.atan2(x, y)),

@@ -10,6 +10,8 @@
     operations  2 to 15, one of them a root and two a division
     so          memory limits it; that is why Adam costs little more than its three additional arrays
 
+A thread does a quad (quads.py): what `after` computes, of four elements, all read before the first is written.
+
 What differs between a step's variants (which sign, which kind of decay) is known before it starts. A branch on it would be the same
 for all threads, and is free beside the memory; but for each set of variants a kernel of its own is compiled, so that there is none.
 
@@ -23,9 +25,9 @@ import numpy as np
 from numba import cuda
 
 from minigrad.kernels.cuda import mathematics as m
-from minigrad.kernels.cuda.elementwise import compiled, offset, walked, width
-from minigrad.kernels.cuda.launch import launch_each
+from minigrad.kernels.cuda.elementwise import by_rows, run_strided, width
 from minigrad.kernels.cuda.missing import missing
+from minigrad.kernels.cuda.quads import compiled, last_of, place, read, write
 
 __all__ = ["adam_", "sgd_"]
 
@@ -45,13 +47,18 @@ def gradient(maximize, decays):
 def sgd(maximize, decays, wide):
     """w <- w - lr g"""
     towards = gradient(maximize, decays)
+    after = compiled(lambda w, g, lr, decay: wide(w) - lr * towards(wide(w), wide(g), decay))
 
     @cuda.jit
-    def kernel(n, shape, w, w0, sw, g, g0, sg, lr, decay):
-        for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            at = w0 + offset(i, shape, sw)
-            here = wide(w[at])
-            w[at] = here - lr * towards(here, wide(g[g0 + offset(i, shape, sg)]), decay)
+    def kernel(n, shape, length, packed, w, w0, sw, g, g0, sg, lr, decay):
+        i = cuda.grid(1)
+        if i < n:
+            last = last_of(i, shape[-1], length)
+            at = w0 + place(i, shape, sw)
+            a = read(w, at, sw[-1], packed[0], last)
+            d = read(g, g0 + place(i, shape, sg), sg[-1], packed[1], last)
+            write(w, at, sw[-1], packed[0], last, (after(a[0], d[0], lr, decay), after(a[1], d[1], lr, decay),
+                                                   after(a[2], d[2], lr, decay), after(a[3], d[3], lr, decay)))
     return kernel
 
 
@@ -62,15 +69,25 @@ def sgd_with_momentum(maximize, decays, nesterov, first, wide):
     ahead = compiled(lambda g, b, momentum: g + momentum * b) if nesterov else compiled(lambda g, b, momentum: b)
     begun = compiled(lambda g, b, momentum, new: g) if first else compiled(lambda g, b, momentum, new: momentum * b + new * g)
 
+    @compiled
+    def after(w, g, b, lr, decay, momentum, new):
+        d = towards(wide(w), wide(g), decay)
+        speed = begun(d, wide(b), momentum, new)
+        return wide(w) - lr * ahead(d, speed, momentum), speed
+
     @cuda.jit
-    def kernel(n, shape, w, w0, sw, g, g0, sg, b, b0, sb, lr, decay, momentum, new):
-        for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            at, buffer = w0 + offset(i, shape, sw), b0 + offset(i, shape, sb)
-            here = wide(w[at])
-            d = towards(here, wide(g[g0 + offset(i, shape, sg)]), decay)
-            speed = begun(d, wide(b[buffer]), momentum, new)
-            b[buffer] = speed
-            w[at] = here - lr * ahead(d, speed, momentum)
+    def kernel(n, shape, length, packed, w, w0, sw, g, g0, sg, b, b0, sb, lr, decay, momentum, new):
+        i = cuda.grid(1)
+        if i < n:
+            last = last_of(i, shape[-1], length)
+            at, buffer = w0 + place(i, shape, sw), b0 + place(i, shape, sb)
+            a = read(w, at, sw[-1], packed[0], last)
+            d = read(g, g0 + place(i, shape, sg), sg[-1], packed[1], last)
+            c = read(b, buffer, sb[-1], packed[2], last)
+            p, q = after(a[0], d[0], c[0], lr, decay, momentum, new), after(a[1], d[1], c[1], lr, decay, momentum, new)
+            r, s = after(a[2], d[2], c[2], lr, decay, momentum, new), after(a[3], d[3], c[3], lr, decay, momentum, new)
+            write(w, at, sw[-1], packed[0], last, (p[0], q[0], r[0], s[0]))
+            write(b, buffer, sb[-1], packed[2], last, (p[1], q[1], r[1], s[1]))
     return kernel
 
 
@@ -99,22 +116,37 @@ def adam(maximize, decays, decoupled, largest, wide):
     """
     towards = gradient(maximize, decays and not decoupled)
 
+    @compiled
+    def after(w, g, m1, v2, top, rate, root, new1, beta2, new2, eps, decay, keep):
+        d = towards(wide(w), wide(g), decay)
+        m_new = wide(m1) + (d - wide(m1)) * new1
+        v_new = wide(v2) * beta2 + new2 * (d * d)
+        most = lower_bound(v_new, wide(top)) if largest else v_new
+        return wide(w) * keep - rate * m_new / (m.sqrt(most) / root + eps), m_new, v_new, most
+
     @cuda.jit
-    def kernel(n, shape, w, w0, sw, g, g0, sg, m1, m0, sm, v2, v0, sv, top, t0, st, rate, root, new1, beta2, new2, eps, decay,
-               keep):
-        for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            at, mean, square = w0 + offset(i, shape, sw), m0 + offset(i, shape, sm), v0 + offset(i, shape, sv)
-            here = wide(w[at])
-            d = towards(here, wide(g[g0 + offset(i, shape, sg)]), decay)
-            m_new = wide(m1[mean]) + (d - wide(m1[mean])) * new1
-            v_new = wide(v2[square]) * beta2 + new2 * (d * d)
-            m1[mean] = m_new
-            v2[square] = v_new
+    def kernel(n, shape, length, packed, w, w0, sw, g, g0, sg, m1, m0, sm, v2, v0, sv, top, t0, st, rate, root, new1, beta2, new2,
+               eps, decay, keep):
+        i = cuda.grid(1)
+        if i < n:
+            last = last_of(i, shape[-1], length)
+            at, mean, square = w0 + place(i, shape, sw), m0 + place(i, shape, sm), v0 + place(i, shape, sv)
+            a = read(w, at, sw[-1], packed[0], last)
+            d = read(g, g0 + place(i, shape, sg), sg[-1], packed[1], last)
+            b = read(m1, mean, sm[-1], packed[2], last)
+            c = read(v2, square, sv[-1], packed[3], last)
+            e = c
             if largest:
-                most = t0 + offset(i, shape, st)
-                v_new = lower_bound(v_new, wide(top[most]))
-                top[most] = v_new
-            w[at] = here * keep - rate * m_new / (m.sqrt(v_new) / root + eps)
+                e = read(top, t0 + place(i, shape, st), st[-1], packed[4], last)
+            p = after(a[0], d[0], b[0], c[0], e[0], rate, root, new1, beta2, new2, eps, decay, keep)
+            q = after(a[1], d[1], b[1], c[1], e[1], rate, root, new1, beta2, new2, eps, decay, keep)
+            r = after(a[2], d[2], b[2], c[2], e[2], rate, root, new1, beta2, new2, eps, decay, keep)
+            s = after(a[3], d[3], b[3], c[3], e[3], rate, root, new1, beta2, new2, eps, decay, keep)
+            write(w, at, sw[-1], packed[0], last, (p[0], q[0], r[0], s[0]))
+            write(m1, mean, sm[-1], packed[2], last, (p[1], q[1], r[1], s[1]))
+            write(v2, square, sv[-1], packed[3], last, (p[2], q[2], r[2], s[2]))
+            if largest:
+                write(top, t0 + place(i, shape, st), st[-1], packed[4], last, (p[3], q[3], r[3], s[3]))
     return kernel
 
 
@@ -130,4 +162,6 @@ def step(kernel, arrays, *numbers):
     """Queue `kernel` for the elements of the arrays, which have one shape."""
     w = arrays[0]
     wide = {"f": np.dtype(f"f{max(w.itemsize, 4)}"), "c": np.dtype(f"f{w.itemsize // 2}")}[w.dtype.kind].type
-    launch_each(kernel, w.size, w.device, w.size, *walked(*arrays), *[wide(n) for n in numbers])
+    if w.size:
+        shape, *strides = by_rows(*arrays)
+        run_strided(kernel, shape, arrays, [x.start for x in arrays], strides, [wide(n) for n in numbers])

@@ -31,9 +31,10 @@ __all__ = ["aligned", "load", "pack", "quotient", "store"]
 BYTES = 16      # that one instruction moves at most
 
 
-def aligned(x, n):
-    """Whether packs of n numbers may begin at the first element of a CudaArray."""
-    return x.address % min(n * x.itemsize, BYTES) == 0
+def aligned(x, n, start=None):
+    """Whether packs of n numbers may begin at the first element of a CudaArray, or at element `start` of its block."""
+    address = x.address if start is None else x.block.address + start * x.itemsize
+    return address % min(n * x.itemsize, BYTES) == 0
 
 
 if SIMULATED:

@@ -7,6 +7,10 @@
     x (3, 6)    0 1 2 3 | 4 5        a row of 6 has two quads, the second with 2 elements;
                 6 7 8 9 | 10 11      thread 3 has the last two of the second row
 
+Note [A thread for each quad]
+    Unlike others, these kernels have as many blocks as there is work, and no loop (Note [Grid-stride loops] in launch.py): in one,
+    the reads of the next quad wait for the writes of this one, as the compiler cannot know that they are of other memory.
+
 Note [Rows that packs cannot read]
     An operand that is repeated or transposed, or whose rows do not all begin at a multiple of 16 bytes, is read and written in four
     instructions instead of one (packs.py). Whether it is so is the same for all threads, and a branch on it costs next to nothing.
@@ -23,7 +27,8 @@ from minigrad.kernels.cuda.launch import THREADS
 from minigrad.kernels.cuda.packs import pack, quotient
 from minigrad.kernels.cuda.streams import SIMULATED
 
-__all__ = ["QUAD", "TILE", "compiled", "filling", "index", "last_of", "one", "one_and_number", "place", "plain", "three", "two"]
+__all__ = ["QUAD", "TILE", "compiled", "filling", "index", "last_of", "one", "one_and_number", "place", "plain",
+           "read", "three", "two", "write"]
 
 QUAD = 4
 TILE = 2 * QUAD * THREADS       # elements of a block, in order: two quads for each thread
@@ -68,7 +73,7 @@ def last_of(i, quads, length):
 @compiled
 def read(x, at, step, packed, last):
     """Four elements, `step` apart; after the last that again."""
-    if packed:
+    if packed and last == QUAD - 1:
         return load(x, at)
     return x[index(at)], x[index(at + min(1, last) * step)], x[index(at + min(2, last) * step)], x[index(at + last * step)]
 
@@ -76,7 +81,7 @@ def read(x, at, step, packed, last):
 @compiled
 def write(z, at, step, packed, last, values):
     """Four elements, `step` apart, up to the last."""
-    if packed:
+    if packed and last == QUAD - 1:
         store(z, at, values)
     else:
         z[index(at)] = values[0]
