@@ -17,7 +17,7 @@ Read next: ``reduction.py``.
 """
 
 import math
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -72,32 +72,41 @@ def collapsed(shape, *strides):
 
 def in_elements(x, shape):
     """The strides of `x`, broadcast to `shape`, in elements."""
-    lead = len(shape) - x.ndim
-    return (0,) * lead + tuple([0 if n == 1 else s // x.itemsize for n, s in zip(x.shape, x.strides)])
+    return broadcast_strides(x.shape, x.strides, x.itemsize, shape)
+
+
+def broadcast_strides(own, strides, itemsize, shape):
+    return (0,) * (len(shape) - len(own)) + tuple([0 if n == 1 else s // itemsize for n, s in zip(own, strides)])
 
 
 def run(kernels, z, arrays, numbers=()):
     """Queue one of the two `kernels` for the elements of `z`, to which `arrays` broadcast."""
     in_order, strided = kernels
-    if not z.size:
+    if run_in_order(in_order, z, arrays, numbers, QUAD, TILE, THREADS) or not z.size:
         return
-    if alike(z, arrays):
-        packed = int(all([aligned(x, QUAD) for x in (z, *arrays)]))
-        launch(in_order, -(-z.size // TILE), THREADS, z.device, z.size, packed, *pointers(z, *arrays), *numbers)
-        return
-    shape, *strides = by_rows(z, *arrays)
+    shape, *strides = by_rows(z.shape, *[(x.shape, x.strides, x.itemsize) for x in (z, *arrays)])
     run_strided(strided, shape, [z, *arrays], [x.start for x in (z, *arrays)], strides, numbers)
 
 
 def alike(z, arrays):
     """Whether the elements of all lie in one order without gaps."""
-    return all(x.shape == z.shape for x in arrays) and dense(z) and all(
-        [s // x.itemsize for s in x.strides] == [s // z.itemsize for s in z.strides] for x in arrays)
+    return dense(z) and all(x.shape == z.shape and all(
+        [n == 1 or s * z.itemsize == t * x.itemsize for n, s, t in zip(x.shape, x.strides, z.strides)]) for x in arrays)
+
+
+def run_in_order(kernel, z, arrays, numbers, quad, tile, threads):
+    """Queue `kernel` for the elements of `z` and `arrays`, if they lie in one order without gaps; whether they do."""
+    if not alike(z, arrays):
+        return False
+    if z.size:
+        packed = int(all([aligned(x, quad) for x in (z, *arrays)]))
+        launch(kernel, -(-z.size // tile), threads, z.device, z.size, packed, *pointers(z, *arrays), *numbers)
+    return True
 
 
 if not SIMULATED:
     try:
-        from minigrad.kernels.cuda.quick import alike
+        from minigrad.kernels.cuda.quick import alike, run_in_order
     except (ImportError, OSError):      # interpreted, or compiled for a GPU that is not here
         pass
 
@@ -126,19 +135,24 @@ def can_pack(x, start, strides):
     return int(strides[-1] == 1 and aligned(x, QUAD, start) and all([s % QUAD == 0 for s in strides[:-1]]))
 
 
-def by_rows(z, *arrays):
-    """The shape of `z` and the strides of all, with few dimensions, the last of which is the fastest of z in memory."""
-    order = sorted(range(z.ndim), key=lambda dim: -math.fabs(z.strides[dim]))      # `abs` is a kernel here
-    strides = [in_elements(x, z.shape) for x in (z, *arrays)]
-    return collapsed([z.shape[dim] for dim in order], *[[s[dim] for dim in order] for s in strides])
+@lru_cache(4096)
+def by_rows(shape, *arrays):
+    """A shape and strides in elements for each of `arrays`, (shape, strides, itemsize), broadcast to `shape`: with few dimensions,
+    the last of which is the fastest of the first array in memory."""
+    order = sorted(range(len(shape)), key=lambda dim: -math.fabs(arrays[0][1][dim]))        # `abs` is a kernel here
+    strides = [broadcast_strides(*array, shape) for array in arrays]
+    return collapsed([shape[dim] for dim in order], *[[s[dim] for dim in order] for s in strides])
+
+
+broadcast_shapes = lru_cache(4096)(np.broadcast_shapes)
 
 
 def result(arrays, dtype):
     """An array for a result of `dtype`: in the order of its operands in memory, if they have one."""
     first = arrays[0]
-    if all(x.shape == first.shape and x.strides == first.strides for x in arrays) and dense(first):
+    if alike(first, arrays[1:]):
         return like(first, dtype)
-    return empty_array(np.broadcast_shapes(*[x.shape for x in arrays]), dtype, first.device)
+    return empty_array(broadcast_shapes(*[x.shape for x in arrays]), dtype, first.device)
 
 
 def as_value(value, dtype):
@@ -161,38 +175,47 @@ def turned(f):
 
 def same_or_apart(out, arrays):
     """Whether no element of `arrays` lies where another one of `out` does: what one thread writes another may have to read."""
-    return all([x.block is not out.block or (x.address == out.address and x.shape == out.shape and x.strides == out.strides)
-                for x in arrays])
+    return all([x is out or x.block is not out.block
+                or (x.address == out.address and x.shape == out.shape and x.strides == out.strides) for x in arrays])
 
 
 def unary(name, expression):
+    @cache
+    def kernels_for(dtype):
+        kinds = {"bool": BOOL, "real": real_of(dtype)}
+        return one(function_of(name, expression, dtype), width(dtype)), kinds.get(expression.gives, dtype)
+
     def kernel(x, out=None):
         """f(x), written to `out` if that is given."""
-        dtype = x.dtype
-        f = function_of(name, expression, dtype)
+        kernels, gives = kernels_for(x.dtype)
         if out is None:
-            out = result([x], BOOL if expression.gives == "bool" else real_of(dtype) if expression.gives == "real" else dtype)
-        run(one(f, width(dtype)), out, [x])
+            out = result([x], gives)
+        run(kernels, out, [x])
         return out
     return named(kernel, name, expression)
 
 
 def binary(name, expression):
+    @cache
+    def kernels_for(dtype):
+        f, wide = function_of(name, expression, dtype), width(dtype)
+        gives = {"same": dtype, "bool": BOOL}.get(expression.gives)
+        return two(f, wide), one_and_number(f, wide), one_and_number(turned(f), wide), gives or complex_of(dtype)
+
     def kernel(x, y, out=None):
         """f(x, y), written to `out` if that is given."""
         arrays = [a for a in (x, y) if isinstance(a, CudaArray)]
         dtype = arrays[0].dtype
-        f = function_of(name, expression, dtype)
+        both, before, after, gives = kernels_for(dtype)
         z = out
         if out is None or not same_or_apart(out, arrays):
-            gives = {"same": dtype, "bool": BOOL}.get(expression.gives)
-            z = result(arrays, gives or complex_of(dtype))
+            z = result(arrays, gives)
         if len(arrays) == 2:
-            run(two(f, width(dtype)), z, arrays)
+            run(both, z, arrays)
         elif arrays[0] is x:
-            run(one_and_number(f, width(dtype)), z, arrays, [as_value(y, dtype)])
+            run(before, z, arrays, [as_value(y, dtype)])
         else:
-            run(one_and_number(turned(f), width(dtype)), z, arrays, [as_value(x, dtype)])
+            run(after, z, arrays, [as_value(x, dtype)])
         if out is not None and z is not out:
             run(one(plain, plain), out, [z])
         return z

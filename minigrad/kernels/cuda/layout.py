@@ -131,7 +131,7 @@ def transposing(f, kind, side):
 
 def store_by_tiles(z, x, f):
     """z[...] = f(x), if rows of z are columns of x: see Note [Transposing by tiles]. Whether it was so."""
-    shape, sz, sx = by_rows(z, x)
+    shape, sz, sx = by_rows(z.shape, *[(a.shape, a.strides, a.itemsize) for a in (z, x)])
     steps = [abs(s) or FAR for s in sx]
     near = steps.index(min(steps))
     if sz[-1] != 1 or sx[-1] == 0 or steps[near] == steps[-1] or min(shape[near], shape[-1]) < SIDE // 2:

@@ -163,5 +163,5 @@ def step(kernel, arrays, *numbers):
     w = arrays[0]
     wide = {"f": np.dtype(f"f{max(w.itemsize, 4)}"), "c": np.dtype(f"f{w.itemsize // 2}")}[w.dtype.kind].type
     if w.size:
-        shape, *strides = by_rows(*arrays)
+        shape, *strides = by_rows(w.shape, *[(x.shape, x.strides, x.itemsize) for x in arrays])
         run_strided(kernel, shape, arrays, [x.start for x in arrays], strides, [wide(n) for n in numbers])

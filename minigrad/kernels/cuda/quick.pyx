@@ -1,6 +1,6 @@
 # cython: language_level=3
 """Starting a kernel and making an array, in C: the twins of `launch` (launch.py), `empty_array` and `like` (memory.py), and of
-`alike` (elementwise.py), which are called for every op.
+`alike` and `run_in_order` (elementwise.py), which are called for every op.
 
 They call the driver through the addresses of its functions, so that nothing here is linked against it.
 """
@@ -149,6 +149,32 @@ cdef int add_block(Block block, cnp.dtype dtype, word *words) noexcept:
 
 def launch(kernel, blocks, threads, device, *args):
     """Queue `kernel` on `device`, for `blocks` blocks of `threads` threads."""
+    start(kernel, blocks, threads, device, args)
+
+
+def run_in_order(kernel, CudaArray z, arrays, numbers, Py_ssize_t quad, Py_ssize_t tile, threads):
+    """Queue `kernel` for the elements of `z` and `arrays`, if they lie in one order without gaps; whether they do."""
+    cdef Py_ssize_t n = 1
+    cdef int i
+    cdef bint packed
+    if not alike(z, arrays):
+        return False
+    for i in range(ndim(z.layout)):
+        n *= dims(z.layout)[i]
+    packed = aligned(z, quad)
+    for x in arrays:
+        packed = packed and aligned(x, quad)
+    if n:
+        start(kernel, (n + tile - 1) // tile, threads, z.block.device, (n, packed, z, *arrays, *numbers))
+    return True
+
+
+cdef bint aligned(CudaArray x, Py_ssize_t n) noexcept:
+    """Whether packs of n numbers may begin at its first element: as in packs.py."""
+    return <size_t>data(x.layout) % <size_t>min(n * itemsize(x.layout), 16) == 0
+
+
+cdef object start(kernel, blocks, threads, device, tuple args):
     cdef word words[MOST]
     cdef void *places[MOST]
     cdef char types[2 * MOST]
