@@ -182,7 +182,7 @@ class Event:
     def __init__(self, enable_timing=False):
         from numba import cuda
         _device(None)
-        self._event = cuda.event(timing=True)
+        self._event = cuda.event()      # which can be timed, unless told otherwise; the simulator's takes no word of it
 
     def record(self, stream=None):
         """Put it into the queue of `stream`, by default the current one."""
