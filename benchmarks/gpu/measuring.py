@@ -19,6 +19,7 @@ __all__ = ["Machine", "Result", "Scenario", "measure"]
 
 TURN = 0.005        # seconds that a turn takes at least
 LEAST = 5           # turns of each
+LONG = 600          # characters of an error: numba's fill pages
 
 
 @dataclass
@@ -125,7 +126,8 @@ def tried(step):
     try:
         return step(), ""
     except Exception as error:
-        return None, f"{type(error).__name__}: {error}"
+        text = " ".join(str(error).split())
+        return None, f"{type(error).__name__}: {text if len(text) < LONG else text[:LONG // 2] + ' ... ' + text[-LONG // 2:]}"
 
 
 def measure(scenario, machine, seconds):

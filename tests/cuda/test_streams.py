@@ -54,6 +54,7 @@ def recorded(queue, monkeypatch):
 def left_as_found():
     gc.collect()
     before = len(noted_streams.noted)
+    mg.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(True)
     yield
     gc.collect()
     assert watch.streams == 0 and not watch.births      # every stream was left
