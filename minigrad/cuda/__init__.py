@@ -160,7 +160,11 @@ def current_stream(device=None):
 
 @contextlib.contextmanager
 def stream(stream):
-    """Context manager: this thread's work goes into `stream`; None changes nothing. Mirrors ``torch.cuda.stream``."""
+    """Context manager: this thread's work goes into `stream`; None changes nothing. Mirrors ``torch.cuda.stream``.
+
+    The backward of an op runs on the stream that its forward ran on, wherever ``backward()`` is called, and one stream waits for
+    another where a gradient passes between. To the caller the whole backward is one more op in the current stream.
+    """
     from minigrad.kernels.cuda import streams
     if stream is None:
         yield
