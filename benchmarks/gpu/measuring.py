@@ -14,11 +14,13 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["Machine", "Result", "Scenario", "measure"]
 
 TURN = 0.005        # seconds that a turn takes at least
 LEAST = 5           # turns of each
+LONG = 600          # characters of an error: numba's fill pages
 
 
 @dataclass
@@ -63,13 +65,12 @@ class Result:
 
     def reached(self, copy):
         """Whether the floors are reached; None if there are none, or they cannot be told."""
-        known = [(value, floor) for value, floor in ((self.ratio, self.scenario.ratio), (self.share(copy), self.scenario.share))
-                 if floor is not None]
+        floors = [(value, floor) for value, floor in ((self.ratio, self.scenario.ratio), (self.share(copy), self.scenario.share))
+                  if floor is not None]
         if self.error:
-            return False if known else None
-        if not known or any(value is None for value, _ in known):
-            return None
-        return all(value >= floor for value, floor in known)
+            return False if floors else None
+        known = [value >= floor for value, floor in floors if value is not None]
+        return all(known) if known and len(known) == len(floors) else None
 
 
 @dataclass
@@ -81,8 +82,8 @@ class Machine:
         simulated: on numba's simulator, which has no clock: then by the CPU's.
     """
 
-    minigrad: object
-    torch: object = None
+    minigrad: Any
+    torch: Any = None
     simulated: bool = False
     copy: float | None = None       # bytes per second that a copy of a large tensor moves, the better of both
 
@@ -125,7 +126,8 @@ def tried(step):
     try:
         return step(), ""
     except Exception as error:
-        return None, f"{type(error).__name__}: {error}"
+        text = " ".join(str(error).split())
+        return None, f"{type(error).__name__}: {text if len(text) < LONG else text[:LONG // 2] + ' ... ' + text[-LONG // 2:]}"
 
 
 def measure(scenario, machine, seconds):

@@ -17,6 +17,7 @@ import warnings
 
 import cython
 
+from minigrad._core.streams import note_streams
 from minigrad._core.tensor import TensorBase
 from minigrad._core.watch import watch
 from minigrad.errors import AutogradError
@@ -48,8 +49,10 @@ OURS = (CORE, os.path.join(os.path.dirname(CORE), "ops"))
 def note_creation(node, state):
     """Note on a new node where it was made; in anomaly mode with the whole stack, and the node that was running, if any.
 
-    Recorders are told of it, and leave no trace on the node.
+    Recorders are told of it, and leave no trace on the node. Inside a stream of a GPU that is noted, too: streams.py.
     """
+    if watch.streams > 0:
+        note_streams(node)
     if watch.recording:
         watch.note("made", node, {"by": state.node})
     if not watch.places:

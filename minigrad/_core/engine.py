@@ -39,6 +39,8 @@ from minigrad._core.dependencies import claiming, live
 from minigrad._core.node import Node
 from minigrad._core.recorded import RecordedTask
 from minigrad._core.state import State, borrow
+from minigrad._core.streamed import StreamedTask
+from minigrad._core.streams import carried, streaming
 from minigrad._core.task import GraphTask
 from minigrad._core.tensor import TensorBase
 from minigrad._core.watch import Watch
@@ -96,6 +98,8 @@ def execute(roots, grads, keep_graph, create_graph, inputs=None, accumulate=True
     task: GraphTask
     if watch.recording:
         task = RecordedTask(next(_ids), keep_graph, create_graph, inputs is not None, state.task)
+    elif watch.streamed and streaming():
+        task = StreamedTask(next(_ids), keep_graph, create_graph, inputs is not None, state.task)
     else:
         task = GraphTask(next(_ids), keep_graph, create_graph, inputs is not None, state.task)
     if inputs is not None:
@@ -177,13 +181,15 @@ def run_task(task: GraphTask, state: State, roots, grads):
 def on_another_stack(task, state, roots, grads):
     """`run_task` in a thread of its own. See Note [Reentrant backward]."""
     errors = []
+    streams = carried()
 
     def work():
         depth = state.depth
         borrow(state)
         state.depth = 0
         try:
-            run_task(task, state, roots, grads)
+            with streams:
+                run_task(task, state, roots, grads)
         except BaseException as error:
             errors.append(error)
         finally:

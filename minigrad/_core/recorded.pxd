@@ -6,9 +6,9 @@ from minigrad._core.kept cimport current_version, kept
 from minigrad._core.node cimport Node
 from minigrad._core.ready cimport pop_ready
 from minigrad._core.state cimport State
-from minigrad._core.task cimport GraphTask
+from minigrad._core.streamed cimport StreamedTask
 
-cdef class RecordedTask(GraphTask):
+cdef class RecordedTask(StreamedTask):
     cdef object given
     cdef list computed
     cdef Py_ssize_t holds

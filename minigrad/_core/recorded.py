@@ -21,7 +21,7 @@ from minigrad._core.function_node import PyNode
 from minigrad._core.history import saved_at
 from minigrad._core.kept import sequence_of
 from minigrad._core.node import Node
-from minigrad._core.task import GraphTask
+from minigrad._core.streamed import StreamedTask
 from minigrad._core.trace import place_of, summary
 from minigrad._core.watch import watch
 
@@ -35,7 +35,7 @@ LAST = cython.declare(cython.ulonglong, _LAST)
 
 
 @cython.cclass
-class RecordedTask(GraphTask):
+class RecordedTask(StreamedTask):
     """A `GraphTask` that is watched. See the head of this file.
 
     given       a summary of the gradients that the running node was called on
@@ -63,6 +63,8 @@ class RecordedTask(GraphTask):
             watch.note("error", state.node, {"type": type(error).__name__, "code": getattr(error, "code", None),
                                              "message": str(error).split("\n")[0]})
             raise
+        finally:
+            self.join()
         watch.note("end", root, {"nodes": executed, "callbacks": len(self.callbacks)})
         return None
 
@@ -124,7 +126,7 @@ class RecordedTask(GraphTask):
 
     def capture(self, node, grad):
         watch.note("result", node, {"gradient": grad, "positions": [position for _, position in self.captures[node]]})
-        return GraphTask.capture(self, node, grad)
+        return StreamedTask.capture(self, node, grad)
 
     def calling(self, node, grad):
         """Note what a built-in op will unpack. A Function unpacks when its backward asks, and so do pack hooks."""
@@ -142,14 +144,15 @@ class RecordedTask(GraphTask):
         if not isinstance(node, AccumulateGrad):
             watch.note("compute", node, {"gradients": self.given, "results": self.computed})
         self.holds = len(kept(node, False))
-        return GraphTask.finish(self, node, before)
+        return StreamedTask.finish(self, node, before)
 
     def deliver(self, node, checked):
-        """What `GraphTask.deliver` does, whose two halves lie apart here. The results have been checked."""
+        """What `StreamedTask.deliver` does, whose two halves lie apart here. The results have been checked."""
         following: Node
         i: cython.Py_ssize_t
         left: cython.int
         number: cython.int
+        self.meet(node)
         if not self.keep_graph and self.holds > 0:
             watch.note("release", node, {"tensors": self.holds})
         for i in range(node.edges):

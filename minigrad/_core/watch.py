@@ -4,6 +4,7 @@
     anomaly mode                           the same, and whole tracebacks                           anomaly.py
     allow_mutation_on_saved_tensors()      keep a copy of what is about to be written to            autograd/graph.py
     mg.debug.record()                      take down what the engine does                           trace.py
+    mg.cuda.stream(s)                      note on which stream a node is to run                    streams.py
 
 They are fields of one object, for all threads, so that what runs often asks for all of them at the price of one
 load: a write reads `writes`, the making of a node reads `births`, and a backward reads, once, `recording`.
@@ -14,11 +15,15 @@ Read next: ``version.py``, where writes are counted.
 
 import os
 import sys
+import threading
 
 import cython
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 DEMO = os.path.join(PACKAGE, "demo") + os.sep       # written as users write
+
+
+_counting = threading.Lock()
 
 
 @cython.cclass
@@ -30,6 +35,8 @@ class Watch:
         self.anomaly = False
         self.keepers = 0        # how many threads are inside allow_mutation_on_saved_tensors()
         self.recorders = ()     # those that take down what the engine does: trace.py
+        self.streams = 0        # how many threads are inside a stream of a GPU that is not the default one
+        self.streamed = False   # whether any has ever been
         self.recording = False  # whether there are any
         self.places = False     # whether the file and line of saves and writes are noted
         self.births = False     # whether anybody wants to know of new nodes
@@ -39,8 +46,15 @@ class Watch:
         """Bring the fields that follow from the others up to date."""
         self.recording = len(self.recorders) > 0
         self.places = self.debug or self.anomaly
-        self.births = self.places or self.recording
-        self.writes = self.births or self.keepers > 0
+        self.births = self.places or self.recording or self.streams > 0
+        self.writes = self.places or self.recording or self.keepers > 0
+
+    def stream_entered(self, more):
+        """A thread has entered a stream that is not the default one (1), or left it (-1)."""
+        with _counting:
+            self.streams += more
+            self.streamed = True
+            self.settle()
 
     def note(self, kind, node, data):
         """Tell the recorders of an event. Returns what `add_to` wants. To be called only if `recording`."""

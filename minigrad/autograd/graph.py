@@ -16,6 +16,7 @@ from minigrad._core.accumulate import accumulator
 from minigrad._core.node import Node as _Node
 from minigrad._core.packed import check_hooks
 from minigrad._core.state import current
+from minigrad._core.streams import set_warns
 from minigrad.autograd._graph_logging import logged
 from minigrad.autograd._multi_grad import (
     _MultiHandle,  # noqa: F401  # pyright: ignore[reportAttributeAccessIssue]
@@ -336,7 +337,10 @@ def _register_logging_hooks_on_whole_graph(t_outputs):
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled):
-    """Accepted as in PyTorch, where it is about CUDA streams: minigrad has one queue per device, and nothing to warn of.
+    """Whether to warn when the gradient of a leaf is computed on another CUDA stream than its AccumulateGrad node belongs to.
+
+    That node runs on the stream that was current when it was made: in the first forward pass that used the leaf, as long as any
+    graph with it is alive. If later passes run on another stream, one waits for the other at each leaf. On by default.
 
     Raises:
         RuntimeError: `enabled` is no bool.
@@ -347,6 +351,7 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled):
     """
     if not isinstance(enabled, bool):
         raise AutogradError("MG-E150", f"enabled must be a bool, but got {type(enabled).__name__}")
+    set_warns(enabled)
 
 
 # ---- inside a backward -----------------------------------------------------------------------------------

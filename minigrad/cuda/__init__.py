@@ -168,7 +168,11 @@ def current_stream(device=None):
 
 @contextlib.contextmanager
 def stream(stream):
-    """Context manager: this thread's work goes into `stream`; None changes nothing. Mirrors ``torch.cuda.stream``."""
+    """Context manager: this thread's work goes into `stream`; None changes nothing. Mirrors ``torch.cuda.stream``.
+
+    The backward of an op runs on the stream that its forward ran on, wherever ``backward()`` is called, and one stream waits for
+    another where a gradient passes between. To the caller the whole backward is one more op in the current stream.
+    """
     from minigrad.kernels.cuda import streams
     if stream is None:
         yield
@@ -190,7 +194,7 @@ class Event:
     def __init__(self, enable_timing=False):
         from numba import cuda
         _device(None)
-        self._event = cuda.event(timing=True)
+        self._event = cuda.event()      # which can be timed, unless told otherwise; the simulator's takes no word of it
 
     def record(self, stream=None):
         """Put it into the queue of `stream`, by default the current one."""
