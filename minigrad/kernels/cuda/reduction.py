@@ -22,8 +22,9 @@ import numpy as np
 from minigrad.kernels.cuda import mathematics as m
 from minigrad.kernels.cuda.elementwise import compiled, plain, real_of
 from minigrad.kernels.cuda.expressions import larger, smaller
-from minigrad.kernels.cuda.fold import Fold, folded, halves, mapped, mapped_with
+from minigrad.kernels.cuda.fold import Fold, folded
 from minigrad.kernels.cuda.missing import missing
+from minigrad.kernels.cuda.tuples import halves, mapped, mapped_with
 
 __all__ = ["amax", "amin", "exponentials", "logsumexp", "moments", "prod", "sum", "var", "wide_of"]
 
