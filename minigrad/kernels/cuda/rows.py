@@ -87,7 +87,7 @@ def exponential_rows(logarithm, kind, seats):
         for i in range(count):
             held[i] = held[i] * scale
         if queries > 0:
-            causal = row % queries + 1 - first
+            causal = min(n, row % queries + 1) - first
             for k in range(packs):
                 for j in range(width):
                     if k * jump + j >= causal:
