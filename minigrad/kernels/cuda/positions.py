@@ -35,13 +35,13 @@ INT64 = np.dtype(np.int64)
 
 
 def after_all(x, y):
-    """Whether x beats y in argmax."""
-    return x > y or (x != x and y == y)
+    """Whether x beats y in argmax. With `or` and `and` there would be branches, and lanes that wait for others to take them."""
+    return (x > y) | ((x != x) & (y == y))
 
 
 def before_all(x, y):
     """Whether x beats y in argmin."""
-    return x < y or (x != x and y == y)
+    return (x < y) | ((x != x) & (y == y))
 
 
 def wide_of(dtype):
@@ -119,7 +119,8 @@ def kernel_of(beats, wide, kind, first, width):
 
     @compiled
     def look(a, found, at):
-        return (found, at) if beats(found, a[0]) else a
+        better = beats(found, a[0])
+        return found if better else a[0], at if better else a[1]
 
     @cuda.jit(**BOUNDS)
     def kernel(results, n, parts, length, lanes, across, outer, outer_steps, inner, inner_steps, x, x0, chosen, z):
