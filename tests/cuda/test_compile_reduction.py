@@ -54,6 +54,8 @@ def test_positions(beats):
     i = types.int64
     steps = [types.UniTuple(i, n) for n in (2, 2, 1, 1)]
     for dtype in map(np.dtype, [*FLOATS, "int64", "uint8", "bool"]):
-        for first in (True, False):
-            compiles(positions.kernel_of(beats, *positions.wide_of(dtype), first), i, i, i, i, i, *steps, array(dtype), i,
-                     array("int64"), array("int64"))
+        for first, width in ((True, 16 // dtype.itemsize), (True, 1), (True, 0), (False, 0)):
+            ptx = compiles(positions.kernel_of(beats, *positions.wide_of(dtype), first, width), i, i, i, i, i, i, *steps,
+                           array(dtype), i, array("int64"), array("int64"))
+            if dtype == np.float32:
+                lean(ptx)

@@ -21,8 +21,8 @@ def of(*dtypes):
 def test_exponential_rows(dtype, logarithm):
     from numba import from_dtype, types
     kind = wide_of(dtype)[1]
-    i, width = types.int64, 16 // dtype.itemsize
-    for width, packs in ((width, held.NUMBERS // max(dtype.itemsize // 4, 1) // width), (1, 1)):
+    i, full = types.int64, 16 // dtype.itemsize
+    for width, packs in ((full, held.NUMBERS // max(dtype.itemsize // 4, 1) // full), (1, 1)):
         for whole in (True, False):
             kernel = rows.exponential_rows(logarithm, kind, held.Seats(32, 256, packs, width, whole))
             ptx = compiles(kernel, i, i, i, from_dtype(np.dtype(kind)), *of(dtype), array(dtype))
@@ -61,10 +61,17 @@ def test_rows_in_memory(dtype, fold_of, value, write):
 def test_layer_norm(dtype, weighted):
     from numba import from_dtype, types
     wide, kind = wide_of(dtype)
-    i = types.int64
-    for ptx in (compiles(normalization.forward_kernel(wide, kind, weighted, not weighted), i, i, i, from_dtype(np.dtype(kind)),
+    i, real, width = types.int64, from_dtype(np.dtype(kind)), 16 // dtype.itemsize
+    for seats in (held.Seats(64, 256, 2, width, True), held.Seats(32, 256, 2, width, False)):
+        for ptx in (compiles(normalization.forward_rows(kind, weighted, not weighted, seats), i, i, real, *of(dtype, dtype, dtype),
+                             array(dtype), array(dtype), array(dtype)),
+                    compiles(normalization.backward_rows(wide, kind, weighted, seats), i, i, *of(*[dtype] * 5), array(dtype))):
+            if dtype == np.float32:
+                lean(ptx)
+                assert ptx.count("st.global.v4") == 2
+    for ptx in (compiles(normalization.forward_kernel(wide, kind, weighted, not weighted, width), i, i, i, real,
                          *of(dtype, dtype, dtype), array(dtype), array(dtype), array(dtype)),
                 compiles(normalization.backward_kernel(wide, kind, weighted), i, i, i, *of(*[dtype] * 5), array(dtype)),
-                compiles(normalization.column_kernel(wide, kind), i, i, i, *of(*[dtype] * 4), array(kind), array(kind))):
+                compiles(normalization.column_kernel(wide, kind), i, i, i, i, *of(*[dtype] * 4), array(kind), array(kind))):
         if dtype == np.float32:
             lean(ptx)

@@ -22,6 +22,23 @@ def test_infinities(name):
     agree(name, np.array(2.0), 0)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("n", [1, 3, 8, 16, 24, 37, 64])
+def test_rows_of_every_length(n, dtype):
+    """Held by a part of the lanes or by all, with and without packs, and too long to be held; the last rows do not fill a block."""
+    x, g = (RNG.standard_normal((2, 5, n)).astype(dtype))
+    w, b = np.arange(n).astype(dtype), np.ones(n, dtype)
+    mean, rstd = g[:, :1], g[:, :1] ** 2
+    for name, *args in (("softmax", x, 1), ("log_softmax", x, 1), ("softmax_backward", g, x, 1), ("log_softmax_backward", g, x, 1),
+                        ("attention_weights", x, -0.5, True), ("layer_norm", x, w, b, 1, 1e-5),
+                        ("layer_norm", x, None, None, 1, 1e-5), ("layer_norm_backward", g, x, w, mean, rstd, 1)):
+        found = getattr(CUDA, name)(*[on_gpu(a) for a in args])
+        exact = getattr(kernels.NUMPY, name)(*[a.astype(np.float64) if isinstance(a, np.ndarray) else a for a in args])
+        for f, e in zip(found, exact) if isinstance(exact, tuple) else [(found, exact)]:
+            tolerance = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-11}[dtype] * max(np.abs(e).max(), 1)
+            np.testing.assert_allclose(on_cpu(f), e, rtol=0, atol=tolerance, err_msg=name)
+
+
 def test_attention_of_infinities_and_rectangles():
     x = RNG.standard_normal((2, 3, 4))
     for value, where in ((np.nan, (0, 2, 0)), (np.inf, (1, 1, 1)), (-np.inf, (0, 0, 0)), (np.nan, (1, 0, 3))):

@@ -8,8 +8,9 @@
     mathematics.py, expressions.py, quads.py, elementwise.py    number by number
     special.py              functions beside the elementary ones
     views.py, layout.py     views, copies, gradients
+    packs.py, tuples.py     several numbers at once
     fold.py, reduction.py, positions.py, scan.py    many numbers into one, or running
-    rows.py, normalization.py, loss.py      softmax and layer normalisation, row by row; the loss of a classifier
+    held.py, rows.py, normalization.py, loss.py     softmax and layer normalisation, row by row; the loss of a classifier
     tiles.py, contraction.py, vectors.py, matmul.py     products of matrices
     convolution.py, pooling.py      over windows: products; maxima, means and interpolations
     joining.py, indexing.py, scattering.py      cat, gather, scatter, x[index]

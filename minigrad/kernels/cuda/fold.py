@@ -32,6 +32,10 @@ Note [Two launches]
     each, and a second launch folds their results. No atomics are used: which number is added to which depends on the shape alone,
     so the result is the same, bit by bit, in every run.
 
+Note [Runs]
+    Over (N, C, H, W) by N, H and W, as a batch norm has it, the numbers of a result lie in N runs of H W. Each run is folded like a
+    row, and a second launch folds what the runs gave: there is no division where a number is read.
+
 Mirrors ``aten/src/ATen/native/cuda/Reduce.cuh``. The tree is that of M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), the
 shuffles those of J. Luitjens, "Faster Parallel Reductions on Kepler" (2014).
 Read next: ``reduction.py``.
@@ -48,35 +52,19 @@ from minigrad.kernels.cuda.launch import MOST_BLOCKS, THREADS, WARP, launch
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.packs import BYTES, pack
 from minigrad.kernels.cuda.streams import SIMULATED
+from minigrad.kernels.cuda.tuples import mapped_with, reader
 
-__all__ = [
-    "AHEAD",
-    "ALL",
-    "BOUNDS",
-    "Fold",
-    "block_of",
-    "folded",
-    "halves",
-    "lanes_for",
-    "mapped",
-    "mapped_with",
-    "numbers_ahead",
-    "packed",
-    "pieces",
-    "planes",
-    "reader",
-    "seat",
-    "shuffled",
-    "tree",
-    "walker",
-]
+__all__ = ["ALL", "APART", "BOUNDS", "Fold", "block_of", "folded", "lanes_for", "numbers_ahead", "packed", "parts_for", "pieces",
+           "planes", "power_of_2", "seat", "shuffled", "tree", "walker"]
 
 AHEAD = 2 if SIMULATED else 16          # numbers that a lane asks for before it folds the first of them, where they lie in packs
 APART = 2 if SIMULATED else 8           # the same, where they do not
 ENOUGH = 4 if SIMULATED else 1024       # blocks that keep a GPU busy: some for each of 100 to 200 multiprocessors
 LEAST = 4 if SIMULATED else 16          # numbers that a lane has to add before another block is worth its start
+SHORT, LONG = (4, 1 << 16) if SIMULATED else (32, 1 << 16)      # numbers of a run that is worth being folded by itself
+MOST_RUNS = 1 << 12                     # of a result: one block folds what they gave
 LARGE = 64 if SIMULATED else 1 << 22    # numbers from which on the threads of a whole block are neighbours, across
-# Registers for three blocks on each multiprocessor: not told, ptxas 13.5 saves them by waiting for some packs before it asks for others.
+# Registers for three blocks on each multiprocessor: not told, ptxas 13.5 saves them, and waits for a pack before it asks for more.
 BOUNDS = {} if SIMULATED else {"launch_bounds": (THREADS, 3)}
 ALL = 0xffffffff                        # the lanes of a warp that take part in a shuffle
 
@@ -118,56 +106,6 @@ def seat(t, lanes, across):
 
 
 # ---- many numbers at once --------------------------------------------------------------------------------------
-# Note [Functions for tuples]
-#    A thread's registers have no numbers: which one is meant has to be known when the kernel is compiled. A loop over a tuple would
-#    leave that to luck, so these functions write out a function for n numbers as those for fewer, one after the other.
-
-
-@cache
-def mapped(f, n):
-    """(f(p[0]), ..., f(p[n - 1])) of a tuple p."""
-    f = compiled(f)
-    if n == 1:
-        return compiled(lambda p: (f(p[0]),))
-    half = n // 2
-    low, high = mapped(f, half), mapped(f, n - half)
-    return compiled(lambda p: low(p[:half]) + high(p[half:]))
-
-
-@cache
-def mapped_with(f, n):
-    """(f(p[0], y), ..., f(p[n - 1], y)) of a tuple p."""
-    f = compiled(f)
-    if n == 1:
-        return compiled(lambda p, y: (f(p[0], y),))
-    before = mapped_with(f, n - 1)
-    return compiled(lambda p, y: before(p[:-1], y) + (f(p[-1], y),))
-
-
-@cache
-def halves(f, n):
-    """f of all of a tuple, by halves: f(f(p[0], p[1]), f(p[2], p[3]))."""
-    f = compiled(f)
-    if n == 1:
-        return compiled(lambda p: p[0])
-    half = n // 2
-    low, high = halves(f, half), halves(f, n - half)
-    return compiled(lambda p: f(low(p[:half]), high(p[half:])))
-
-
-@cache
-def reader(wide, width, count):
-    """A device function (x, at, jump): `count` packs of `width` numbers, `jump` apart, made wide, as one tuple."""
-    load, _ = pack(width)
-    widened = mapped(lambda value: wide(value), width * count)
-
-    def raw(count):
-        if count == 1:
-            return compiled(lambda x, at, jump: load(x, at))
-        before, last = raw(count - 1), count - 1
-        return compiled(lambda x, at, jump: before(x, at, jump) + load(x, at + last * jump))
-    loads = raw(count)
-    return compiled(lambda x, at, jump: widened(loads(x, at, jump)))
 
 
 def numbers_ahead(width):
@@ -380,7 +318,7 @@ def parts_for(results, n, lanes):
 
 def queue(fold, wide, first, last, results, n, length, layout, x, x_plane, z, z_plane, value, device, width, lanes, across):
     """One launch; x and z are (block as a numba array, first element), `length` the numbers of a part."""
-    parts = pieces(n, length) if n else 1
+    parts = max(pieces(n, length), 1)
     launch(kernel_of(fold, wide, first, last, width), block_of(results, lanes, parts), THREADS, device, results, n, parts, length,
            lanes, int(across), *layout, *x, x_plane, *z, z_plane, type(fold.start[0].real)(value))
 
@@ -394,15 +332,23 @@ def folded(fold, wide, x, dims, keepdim, dtype, value=0):
         return z
     strides = [s // x.itemsize for s in x.strides]
     dims.sort(key=lambda dim: -abs(strides[dim]))      # a sum has no order, so the memory's is as good as any
-    layout = (*collapsed([x.shape[d] for d in kept], [strides[d] for d in kept]),
-              *collapsed([x.shape[d] for d in dims], [strides[d] for d in dims]))
+    outer, outer_steps = collapsed([x.shape[d] for d in kept], [strides[d] for d in kept])
+    inner, inner_steps = collapsed([x.shape[d] for d in dims], [strides[d] for d in dims])
     results, n = z.size, x.size // z.size
-    across = results > 1 and abs(layout[1][-1]) < abs(layout[3][-1])
-    width = packed(x, layout[1], layout[3][-1]) if len(layout[2]) == 1 else 0
-    lanes = lanes_for(results, n, across, max(width, 1))
-    parts = parts_for(results, n, lanes)
-    length = pieces(pieces(n, parts), max(width, 1)) * max(width, 1)        # parts begin at whole packs
-    parts = max(pieces(n, length), 1) if n else 1
+    runs, folds, length = 1, results, n                 # runs of a result, all runs, and their length
+    if (len(inner) > 1 and SHORT <= inner[-1] <= LONG and n // inner[-1] <= MOST_RUNS
+            and (results == 1 or abs(inner_steps[-1]) <= abs(outer_steps[-1]))):
+        runs, n = n // inner[-1], inner[-1]             # see Note [Runs]
+        folds, length = runs * results, n
+        outer, outer_steps = inner[:-1] + outer, inner_steps[:-1] + outer_steps
+        inner, inner_steps = inner[-1:], inner_steps[-1:]
+    across = folds > 1 and abs(outer_steps[-1]) < abs(inner_steps[-1])
+    width = packed(x, outer_steps, inner_steps[-1]) if len(inner) == 1 else 0
+    lanes = lanes_for(folds, n, across, max(width, 1))
+    if runs == 1:
+        length = pieces(pieces(n, parts_for(results, n, lanes)), max(width, 1)) * max(width, 1)     # parts begin at whole packs
+    parts = runs * max(pieces(n, max(length, 1)), 1)
+    layout = outer, outer_steps, inner, inner_steps
     source = x.block.of(x.dtype), x.start
     target = z.block.of(z.dtype), 0
     if parts == 1:
@@ -411,7 +357,7 @@ def folded(fold, wide, x, dims, keepdim, dtype, value=0):
     partial = empty_array((len(fold.start), parts, results), fold.kind, x.device)
     between = partial.block.of(partial.dtype), 0
     plane = parts * results
-    queue(fold, wide, True, False, results, n, length, layout, source, 0, between, plane, value, x.device, width, lanes, across)
+    queue(fold, wide, True, False, folds, n, length, layout, source, 0, between, plane, value, x.device, width, lanes, across)
     layout, across = ((results,), (1,), (parts,), (results,)), results > 1
     queue(fold, wide, False, True, results, parts, parts, layout, between, plane, target, 0, value, x.device, 0,
           lanes_for(results, parts, across), across)

@@ -15,7 +15,7 @@ Note [Registers have no numbers]
     An array of a thread (`cuda.local.array`) stays in registers only where each index is known when the kernel is compiled. So
     `packs`, how many a lane holds, is a constant of the kernel, and there is a kernel for each power of 2. The loops over them are
     unrolled. The number of lanes is a constant too, so that where a pack lies is in the instruction, and takes no register. And no
-    thread takes a second row: what does not change from row to row would be computed once, and kept in registers that there are not.
+    thread takes a second row: what is the same for all rows would be computed once, and kept in registers.
 
 Note [Warps need no barrier]
     Up to 32 lanes share a row by shuffles alone, and up to 1024 by one barrier for each number that they tell each other, each time
@@ -31,12 +31,13 @@ from typing import NamedTuple
 from numba import cuda
 
 from minigrad.kernels.cuda.elementwise import compiled
-from minigrad.kernels.cuda.fold import mapped_with, pieces, planes, power_of_2, shuffled
+from minigrad.kernels.cuda.fold import pieces, planes, power_of_2, shuffled
 from minigrad.kernels.cuda.launch import THREADS, WARP
 from minigrad.kernels.cuda.packs import BYTES, aligned, pack
 from minigrad.kernels.cuda.streams import SIMULATED
+from minigrad.kernels.cuda.tuples import gathered, mapped_with
 
-__all__ = ["SLOTS", "Seats", "bounds_for", "carrier", "everyone", "gathered", "seats_for", "width_of"]
+__all__ = ["SLOTS", "Seats", "bounds_for", "carrier", "everyone", "seats_for", "width_of"]
 
 MOST_LANES = THREADS if SIMULATED else 1024     # threads that a block has at most
 NUMBERS = 4 if SIMULATED else 32                # of 4 bytes that a lane holds
@@ -47,16 +48,6 @@ BLOCKS = {256: 3, 512: 2, 1024: 1}              # on a multiprocessor, for each 
 def bounds_for(threads):
     """What the compiler is told of the registers that there are, for blocks of `threads` threads."""
     return {} if SIMULATED else {"launch_bounds": (threads, BLOCKS[threads])}
-
-
-@cache
-def gathered(n):
-    """A device function: the n numbers of an array of a thread from place k on, as a tuple."""
-    if n == 1:
-        return compiled(lambda held, k: (held[k],))
-    half = n // 2
-    low, high = gathered(half), gathered(n - half)
-    return compiled(lambda held, k: low(held, k) + high(held, k + half))
 
 
 @cache

@@ -7,7 +7,7 @@
     idea        the tree of fold.py, on pairs of a number and its position
     bytes       each number is read once
     operations  two comparisons a number: one of them is for nan, which is larger and smaller than all others, as in NumPy
-    so          the time is that of the memory
+    so          the time is that of the memory, if many numbers are under way: lanes read packs, as in fold.py
 
 Pairs of a float and an integer need two arrays of shared memory, so they are no `Fold`. A large array takes two launches. The first
 leaves the position of each part's best, and the second reads the numbers at those positions again.
@@ -22,10 +22,12 @@ import numpy as np
 from numba import cuda, from_dtype, types
 
 from minigrad.kernels.cuda.elementwise import collapsed, compiled, offset, plain
-from minigrad.kernels.cuda.fold import block_of, lanes_for, parts_for, seat
-from minigrad.kernels.cuda.launch import THREADS, launch
+from minigrad.kernels.cuda.fold import BOUNDS, block_of, lanes_for, numbers_ahead, packed, parts_for, pieces, seat, shuffled
+from minigrad.kernels.cuda.held import carrier
+from minigrad.kernels.cuda.launch import THREADS, WARP, launch
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.missing import missing
+from minigrad.kernels.cuda.streams import SIMULATED
 
 __all__ = ["argmax", "argmin"]
 
@@ -33,13 +35,13 @@ INT64 = np.dtype(np.int64)
 
 
 def after_all(x, y):
-    """Whether x beats y in argmax."""
-    return x > y or (x != x and y == y)
+    """Whether x beats y in argmax. With `or` and `and` there would be branches, and lanes that wait for others to take them."""
+    return (x > y) | ((x != x) & (y == y))
 
 
 def before_all(x, y):
     """Whether x beats y in argmin."""
-    return x < y or (x != x and y == y)
+    return (x < y) | ((x != x) & (y == y))
 
 
 def wide_of(dtype):
@@ -50,9 +52,63 @@ def wide_of(dtype):
 
 
 @cache
-def kernel_of(beats, wide, kind, first):
-    """The kernel of a launch. `first`: it looks at all numbers, else at those whose positions `chosen` has."""
+def joining(beats, kind):
+    """A device function like `tree` of fold.py, for a number and its place; of equals the first place counts."""
+    @compiled
+    def better(a, b):
+        equal = not beats(a[0], b[0]) and not beats(b[0], a[0])
+        return b if beats(b[0], a[0]) or (equal and b[1] < a[1]) else a
+
+    @cuda.jit(device=True)
+    def in_room(numbers, places, t, lane, lanes, step, a):
+        numbers[t], places[t] = a[0], a[1]
+        half = lanes // 2
+        while half > 0:
+            cuda.syncthreads()
+            if lane < half:
+                a = better(a, (numbers[t + half * step], places[t + half * step]))
+                numbers[t], places[t] = a[0], a[1]
+            half //= 2
+        return a
+
+    if SIMULATED:
+        return in_room
+    number_below, place_below = shuffled(cuda.shfl_down_sync, kind), shuffled(cuda.shfl_down_sync, np.int64)
+
+    @cuda.jit(device=True)
+    def joined(numbers, places, t, lane, lanes, step, a):
+        if step > 1:
+            return in_room(numbers, places, t, lane, lanes, step, a)
+        half = min(lanes, WARP) // 2
+        while half > 0:
+            a = better(a, (number_below(a[0], half), place_below(a[1], half)))
+            half //= 2
+        if lanes > WARP:
+            if lane % WARP == 0:
+                numbers[t // WARP], places[t // WARP] = a[0], a[1]
+            cuda.syncthreads()
+            if lane < WARP:
+                warps = lanes // WARP
+                a = numbers[t // WARP + lane % warps], places[t // WARP + lane % warps]
+                half = warps // 2
+                while half > 0:
+                    a = better(a, (number_below(a[0], half), place_below(a[1], half)))
+                    half //= 2
+        return a
+    return joined
+
+
+@cache
+def kernel_of(beats, wide, kind, first, width):
+    """The kernel of a launch. `first`: it looks at all numbers, else at those whose positions `chosen` has.
+
+    It reads packs of `width` numbers along the only inner dimension; with 0, one at a time along any inner dimensions.
+    """
     beats, number = compiled(beats), from_dtype(np.dtype(kind))
+    joined = joining(beats, kind)
+    ahead = numbers_ahead(width) if width else 1
+    size = max(ahead * width, 1)
+    fetch, _ = carrier(max(width, 1))
 
     def all_of_them(chosen, i, result, results):
         return i
@@ -61,39 +117,54 @@ def kernel_of(beats, wide, kind, first):
         return chosen[i * results + result]
     position = compiled(all_of_them if first else chosen_ones)
 
-    @cuda.jit
-    def kernel(results, n, parts, lanes, across, outer, outer_steps, inner, inner_steps, x, x0, chosen, z):
+    @compiled
+    def look(a, found, at):
+        better = beats(found, a[0])
+        return found if better else a[0], at if better else a[1]
+
+    @cuda.jit(**BOUNDS)
+    def kernel(results, n, parts, length, lanes, across, outer, outer_steps, inner, inner_steps, x, x0, chosen, z):
         numbers = cuda.shared.array(THREADS, number)
         places = cuda.shared.array(THREADS, types.int64)
+        held = cuda.local.array(size, number)
         t = cuda.threadIdx.x
         each = THREADS // lanes
         mine, lane, step = seat(t, lanes, across)
         groups = (results + each - 1) // each
-        length = (n + parts - 1) // parts
         for task in range(cuda.blockIdx.x, groups * parts, cuda.gridDim.x):
-            part = task // groups
-            result = task % groups * each + mine
-            row = x0 + offset(min(result, results - 1), outer, outer_steps)
-            best, place = wide(x[row]), -1                              # -1: there is none yet
-            if result < results:
-                for i in range(part * length + lane, min((part + 1) * length, n), lanes):
-                    at = position(chosen, i, result, results)
-                    found = wide(x[row + offset(at, inner, inner_steps)])
-                    if place < 0 or beats(found, best):
-                        best, place = found, at
-            numbers[t], places[t] = best, place
-            half = lanes // 2
-            while half > 0:
-                cuda.syncthreads()
-                if lane < half:
-                    other, at = numbers[t + half * step], places[t + half * step]
-                    equal = not beats(best, other) and not beats(other, best)
-                    if at >= 0 and (place < 0 or beats(other, best) or (equal and at < place)):
-                        best, place = other, at
-                        numbers[t], places[t] = best, place
-                half //= 2
+            part = task // groups if parts > 1 else 0
+            result = (task - part * groups) * each + mine
+            last = min(result, results - 1)
+            row = x0 + offset(last, outer, outer_steps)
+            begin = part * length
+            stop = min(begin + length, n) if result < results else begin
+            at = position(chosen, begin, last, results)                 # all lanes begin with the first of the part
+            a = wide(x[row + offset(at, inner, inner_steps)]), at
+            if width > 0:
+                along, jump = inner_steps[0], lanes * width
+                i = begin + lane * width
+                while i + (ahead - 1) * jump + width <= stop:           # see Note [Many under way] in fold.py
+                    for k in range(ahead):
+                        fetch(x, row + (i + k * jump) * along, held, k * width)
+                    for k in range(ahead):
+                        for j in range(width):
+                            a = look(a, held[k * width + j], i + k * jump + j)
+                    i += ahead * jump
+                while i + width <= stop:
+                    fetch(x, row + i * along, held, 0)
+                    for j in range(width):
+                        a = look(a, held[j], i + j)
+                    i += jump
+                if width > 1:
+                    for i in range(stop - (stop - begin) % width + lane, stop, lanes):
+                        a = look(a, wide(x[row + i]), i)
+            else:
+                for i in range(begin + lane, stop, lanes):
+                    at = position(chosen, i, last, results)
+                    a = look(a, wide(x[row + offset(at, inner, inner_steps)]), at)
+            a = joined(numbers, places, t, lane, lanes, step, a)
             if lane == 0 and result < results:
-                z[part * results + result] = place
+                z[part * results + result] = a[1]
             cuda.syncthreads()
     return kernel
 
@@ -114,19 +185,22 @@ def position_of(name, beats, x, dim, keepdim):
               *collapsed([x.shape[d] for d in dims], [strides[d] for d in dims]))
     results, n = z.size, x.size // z.size
     across = results > 1 and abs(layout[1][-1]) < abs(layout[3][-1])
-    lanes = lanes_for(results, n, across)
-    parts = parts_for(results, n, lanes)
+    width = packed(x, layout[1], layout[3][-1]) if len(layout[2]) == 1 else 0
+    lanes = lanes_for(results, n, across, max(width, 1))
+    length = pieces(pieces(n, parts_for(results, n, lanes)), max(width, 1)) * max(width, 1)     # parts begin at whole packs
+    parts = pieces(n, length)
     wide, kind = wide_of(x.dtype)
 
-    def queue(first, n, parts, lanes, chosen, z):
-        launch(kernel_of(beats, wide, kind, first), block_of(results, lanes, parts), THREADS, x.device, results, n, parts, lanes,
-               int(across), *layout, x.block.of(x.dtype), x.start, chosen.block.of(INT64), z.block.of(INT64))
+    def queue(first, n, length, lanes, width, chosen, z):
+        parts = pieces(n, length)
+        launch(kernel_of(beats, wide, kind, first, width), block_of(results, lanes, parts), THREADS, x.device, results, n, parts,
+               length, lanes, int(across), *layout, x.block.of(x.dtype), x.start, chosen.block.of(INT64), z.block.of(INT64))
     if parts == 1:
-        queue(True, n, 1, lanes, z, z)
+        queue(True, n, length, lanes, width, z, z)
     else:
         best = empty_array((parts, results), INT64, x.device)
-        queue(True, n, parts, lanes, best, best)
-        queue(False, parts, 1, lanes_for(results, parts, across), best, z)
+        queue(True, n, length, lanes, width, best, best)
+        queue(False, parts, parts, lanes_for(results, parts, across), 0, best, z)
     return z
 
 

@@ -3,12 +3,14 @@
     idea        each is a `Fold`: a few numbers to remember, how another is taken in, and how two memories are joined
     bytes       each number is read once: 4 bytes of float32. Where NumPy reads twice (the mean before the variance, the maximum
                 before the exponentials), these remember more instead
-    operations  1 a number for a sum, 1 division and 5 others for a variance, 1 exponential for logsumexp
+    operations  1 a number for a sum, 5 for a variance, 1 exponential and 5 others for logsumexp. An H100 does about 38 instructions
+                while it reads 4 bytes, and those of the hot loops, counted, are 3, 8 and 14 a number
     so          the time is that of the memory. fold.py sees to it that it is read in its order, and by the whole GPU
 
-The variance is that of B. P. Welford (1962), joined as by T. F. Chan, G. H. Golub and R. J. LeVeque (1979): n, the mean and the sum
-of the squares of the deviations. The sum of exponentials is that of M. Milakov and N. Gimelshein, "Online normalizer calculation
-for softmax" (2018): the largest number so far, and the sum of exp(x - largest), which shrinks when a larger one comes.
+The variance keeps what B. P. Welford (1962) does, joined as by T. F. Chan, G. H. Golub and R. J. LeVeque (1979): n, the mean and
+the sum of the squares of the deviations. See Note [Several deviations, one division]. The sum of exponentials is that of M. Milakov
+and N. Gimelshein, "Online normalizer calculation for softmax" (2018): the largest number so far, and the sum of exp(x - largest),
+which shrinks when a larger one comes.
 
 float16 is summed in float32. Integers keep their dtype, and wrap around; the ops make int64 of them before.
 Mirrors ``aten/src/ATen/native/cuda/ReduceSumProdKernel.cu``, ``ReduceMomentKernel.cu`` and ``ReduceMaxValuesKernel.cu``.
@@ -22,8 +24,9 @@ import numpy as np
 from minigrad.kernels.cuda import mathematics as m
 from minigrad.kernels.cuda.elementwise import compiled, plain, real_of
 from minigrad.kernels.cuda.expressions import larger, smaller
-from minigrad.kernels.cuda.fold import Fold, folded, halves, mapped, mapped_with
+from minigrad.kernels.cuda.fold import Fold, folded
 from minigrad.kernels.cuda.missing import missing
+from minigrad.kernels.cuda.tuples import halves, mapped, mapped_with
 
 __all__ = ["amax", "amin", "exponentials", "logsumexp", "moments", "prod", "sum", "var", "wide_of"]
 

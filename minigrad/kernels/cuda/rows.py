@@ -32,13 +32,14 @@ from numba import cuda, from_dtype
 from minigrad.kernels.cuda import mathematics as m
 from minigrad.kernels.cuda.elementwise import compiled
 from minigrad.kernels.cuda.fold import BOUNDS, block_of, lanes_for, numbers_ahead, pieces, planes, seat, tree
-from minigrad.kernels.cuda.held import SLOTS, bounds_for, carrier, everyone, gathered, seats_for, width_of
+from minigrad.kernels.cuda.held import SLOTS, bounds_for, carrier, everyone, seats_for, width_of
 from minigrad.kernels.cuda.launch import THREADS, launch, pointers
 from minigrad.kernels.cuda.layout import row_major
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.missing import missing
 from minigrad.kernels.cuda.reduction import exponentials, sums, wide_of
 from minigrad.kernels.cuda.scan import extent
+from minigrad.kernels.cuda.tuples import gathered
 
 __all__ = ["attention_weights", "log_softmax", "log_softmax_backward", "softmax", "softmax_backward"]
 
@@ -86,7 +87,7 @@ def exponential_rows(logarithm, kind, seats):
         for i in range(count):
             held[i] = held[i] * scale
         if queries > 0:
-            causal = row % queries + 1 - first
+            causal = min(n, row % queries + 1) - first
             for k in range(packs):
                 for j in range(width):
                     if k * jump + j >= causal:
@@ -284,8 +285,8 @@ def by_rows(name, fold_of, value, write, x, y, dim, scale=1, causal=False):
     if seats is not None:
         blocks = pieces(rows, seats.threads // seats.lanes)
         if y is x:
-            launch(exponential_rows(write is log_share, kind, seats), blocks, seats.threads, x.device, rows, n, queries, kind(scale),
-                   *pointers(x), out)
+            launch(exponential_rows(write is log_share, kind, seats), blocks, seats.threads, x.device, rows, n, queries,
+                   kind(scale), *pointers(x), out)
         else:
             launch(slope_rows(value, write, kind, seats), blocks, seats.threads, x.device, rows, n, *pointers(x, y), out)
         return z
