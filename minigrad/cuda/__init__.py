@@ -18,6 +18,8 @@ import importlib.util
 import os
 
 from minigrad._core.meta import Backend, Device
+from minigrad._core.streams import use_queues
+from minigrad._core.watch import watch
 from minigrad.cuda._numba import as_numba, numba_stream
 from minigrad.dtypes import as_device, use_cuda
 from minigrad.errors import OutOfMemoryError, ShapeError
@@ -71,12 +73,13 @@ class _Cuda(Device):
 
     def __init__(self, index):
         super().__init__("cuda", index, Backend("cuda"))
-        from minigrad.kernels.cuda import kernels_of
+        from minigrad.kernels.cuda import kernels_of, streams
         from minigrad.kernels.cuda.array import Statistics
         from minigrad.kernels.cuda.driver import context_of
-        from minigrad.kernels.cuda.streams import SIMULATED
         self.statistics = Statistics()
-        self.context = 0 if SIMULATED else context_of(index)
+        self.context = 0 if streams.SIMULATED else context_of(index)
+        streams.tell(watch.stream_entered)
+        use_queues(streams)
         self.backend.use(kernels_of(self))    # pyright: ignore[reportOptionalMemberAccess]
 
 
