@@ -50,8 +50,8 @@ def test_products(products, side, sizes, parts, x_along, y_along):
     tiles = batch * -(-m // side) * -(-n // side)
     kernel = products(side, x_along, y_along, False, True)
     kernel[tiles * parts, tensor_cores.THREADS](
-        (m, n, k), parts, 32 if parts == 2 else 64, z.reshape(-1), 0, batch * m * n, x_lies.reshape(-1), 0, *sx[1:],
-        y_lies.reshape(-1), 0, *sy[1:], bias.reshape(-1), 0, (n, 1), (batch,), (m * n,), sx[:1], sy[:1], (m,), (n,), (n,), (1,))
+        (m, n, k), parts, 32 if parts == 2 else 64, z.reshape(-1), 0, batch * m * n, n, 1, x_lies.reshape(-1), 0, *sx[1:],
+        y_lies.reshape(-1), 0, *sy[1:], bias.reshape(-1), 0, (n, 1), (batch,), (m * n,), sx[:1], sy[:1])
     np.testing.assert_array_equal(z.sum(0), x.astype(np.float32) @ y.transpose(0, 2, 1).astype(np.float32) + bias)
 
 

@@ -9,6 +9,7 @@
     views.py, layout.py     views, copies, gradients
     fold.py, reduction.py, positions.py, scan.py    many numbers into one, or running
     rows.py, normalization.py, loss.py      softmax and layer normalisation, row by row; the loss of a classifier
+    instructions.py, tensor_cores.py        products of float16 matrices
     tiles.py, contraction.py, vectors.py, matmul.py     products of matrices
     convolution.py, pooling.py      over windows: products; maxima, means and interpolations
     joining.py, indexing.py, scattering.py      cat, gather, scatter, x[index]

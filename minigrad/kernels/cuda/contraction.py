@@ -150,19 +150,24 @@ def by_tensor_cores(z, x, y, lead, rows, inner, bias):
     side = SIDES[0] if tiles_of(SIDES[0]) >= MULTIPROCESSORS else SIDES[1]
     tiles = tiles_of(side)
     parts = parts_of(tiles, n_inner, DEPTH)
-    whole = z if parts == 1 else empty_array((parts, *z.shape), np.dtype(np.float32), z.device)
-    sz = in_elements(z, z.shape) if parts == 1 else in_elements(whole, whole.shape)[1:]
+
+    def sides_of(sz):
+        return collapsed(z.shape[lead:lead + rows], sz[lead:lead + rows]), collapsed(z.shape[lead + rows:], sz[lead + rows:])
+    in_place = parts == 1 and all(len(n) == 1 for n, _ in sides_of(in_elements(z, z.shape)))
+    whole = z if in_place else empty_array((parts, *z.shape), z.dtype if parts == 1 else np.dtype(np.float32), z.device)
+    sz = in_elements(z, z.shape) if in_place else in_elements(whole, whole.shape)[1:]
     batches = collapsed(z.shape[:lead], sz[:lead], in_elements(x, x.shape)[:lead], in_elements(y, y.shape)[:lead])
-    row, column = collapsed(z.shape[lead:lead + rows], sz[lead:lead + rows]), collapsed(z.shape[lead + rows:], sz[lead + rows:])
-    pairs = len(column[0]) == 1 and column[1] == (1,) and not any(
-        s % 2 for s in (n_columns, whole.start, *row[1], *batches[1]))
+    (_, (z_far,)), (_, (z_step,)) = sides_of(sz)
+    pairs = z_step == 1 and not any(s % 2 for s in (n_columns, whole.start, z_far, *batches[1]))
     b, sb = (x, (0, 0)) if bias is None else (bias, in_elements(bias, bias.shape))
     launch(products(side, ways[0][2], ways[1][2], pairs, bias is not None), tiles * parts, THREADS, z.device,
            (n_rows, n_columns, n_inner), parts, -(-n_inner // (parts * DEPTH)) * DEPTH,
-           whole.block.of(whole.dtype), whole.start, z.size if parts > 1 else 0, x.block.of(x.dtype), x.start, *ways[0][:2],
-           y.block.of(y.dtype), y.start, *ways[1][:2], b.block.of(b.dtype), b.start, sb, *batches, *row, *column)
+           whole.block.of(whole.dtype), whole.start, z.size, z_far, z_step, x.block.of(x.dtype), x.start, *ways[0][:2],
+           y.block.of(y.dtype), y.start, *ways[1][:2], b.block.of(b.dtype), b.start, sb, *batches)
     if parts > 1:
         add_all(z, whole, parts)
+    elif not in_place:
+        store(z, whole.seen_as(whole.layout[0]))
     return True
 
 

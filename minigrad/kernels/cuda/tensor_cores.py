@@ -122,7 +122,7 @@ def moving(side, along_inner, is_y):
 
 @cache
 def products(side, x_along_inner, y_along_inner, pairs_z, biased):
-    """The kernel for tiles of side x side; the arguments are those of `tiled`, but for x and y, which are matrices."""
+    """The kernel for tiles of side x side; the arguments are those of `tiled`, but z, x and y are matrices."""
     copies, aim_x, copy_x, spot_x, load_x = moving(side, x_along_inner, False)
     _, aim_y, copy_y, spot_y, load_y = moving(side, y_along_inner, True)
     slice_size = side * DEPTH
@@ -147,9 +147,18 @@ def products(side, x_along_inner, y_along_inner, pairs_z, biased):
                     a[i, 0], a[i, 1], a[i, 2], a[i, 3], b[j // 2, j % 2 * 2], b[j // 2, j % 2 * 2 + 1],
                     sums[i, j, 0], sums[i, j, 1], sums[i, j, 2], sums[i, j, 3])
 
+    @inlined
+    def add_bias(sums, b, first, left_down, left_across, far, step):
+        for i in range(blocks):
+            for j in range(2 * blocks):
+                for e in range(4):      # see Note [Fragments]
+                    m, n = 16 * i + e // 2 * 8, 8 * j + e % 2
+                    if m < left_down and n < left_across:
+                        sums[i, j, e] += float32(b[index(first + m * far + n * step)])
+
     @cuda.jit(**bounds)
-    def kernel(size, parts, depth_of_part, z, z0, part_stride, x, x0, x_far, x_step, y, y0, y_far, y_step, b, b0, sb,
-               batch, batch_z, batch_x, batch_y, rows, rows_z, columns, columns_z):
+    def kernel(size, parts, depth_of_part, z, z0, part_stride, z_far, z_step, x, x0, x_far, x_step, y, y0, y_far, y_step, b, b0, sb,
+               batch, batch_z, batch_x, batch_y):
         room = cuda.shared.array(room_size, types.float16, alignment=128)
         sums = cuda.local.array(sums_shape, float32)
         places_x = cuda.local.array(copies, int64)
@@ -204,23 +213,25 @@ def products(side, x_along_inner, y_along_inner, pairs_z, biased):
             free, full = full, full + stage if full < last_stage else 0
         wait_for_all()
 
+        m0, n0 = row0 + row + lane // 4, column0 + column + lane % 4 * 2        # the first of this thread's sums
+        if biased and part == 0:
+            add_bias(sums, b, b0 + min(m0, n_rows - 1) * sb[0] + min(n0, n_columns - 1) * sb[1], n_rows - m0, n_columns - n0,
+                     sb[0], sb[1])
+
         for i in range(blocks):
             for half in range(2):
-                m = row0 + row + 16 * i + 8 * half + lane // 4
+                m = m0 + 16 * i + 8 * half
                 if m < n_rows:
-                    row_at = z0 + part * part_stride + place(group, batch, batch_z) + place(m, rows, rows_z)
+                    row_at = z0 + part * part_stride + place(group, batch, batch_z) + m * z_far
                     for j in range(2 * blocks):
-                        n = column0 + column + 8 * j + lane % 4 * 2
+                        n = n0 + 8 * j
                         c0, c1 = sums[i, j, 2 * half], sums[i, j, 2 * half + 1]
-                        if biased and part == 0:
-                            c0 += float32(b[b0 + m * sb[0] + min(n, n_columns - 1) * sb[1]])
-                            c1 += float32(b[b0 + m * sb[0] + min(n + 1, n_columns - 1) * sb[1]])
                         if pairs_z:
                             if n < n_columns:
-                                store2(z, index(row_at + place(n, columns, columns_z)), (c0, c1))
+                                store2(z, index(row_at + n), (c0, c1))
                         else:
                             if n < n_columns:
-                                z[index(row_at + place(n, columns, columns_z))] = c0
+                                z[index(row_at + n * z_step)] = c0
                             if n + 1 < n_columns:
-                                z[index(row_at + place(n + 1, columns, columns_z))] = c1
+                                z[index(row_at + (n + 1) * z_step)] = c1
     return kernel
