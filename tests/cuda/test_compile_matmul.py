@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import contraction, tiles, vectors
+from minigrad.kernels.cuda import contraction, tensor_cores, tiles, vectors
 from minigrad.kernels.cuda.elementwise import width
 from tests.cuda.compiling import array, compiles, needs_compiler
 
@@ -36,13 +36,13 @@ def test_products(dtype):
 @pytest.mark.parametrize("tile", contraction.SHAPES, ids=lambda tile: f"{tile.rows}x{tile.columns}")
 def test_shapes_of_tiles(tile, dtype):
     """Sums in registers, and four numbers of shared memory at a time: what the head of tiles.py counts on."""
-    code = tiled(dtype, tile)
+    code = tiled(dtype, tile, biased=dtype == "float32")
     assert ".local" not in code
     assert code.count("fma.rn.f32") == 8 * tile.down * tile.across
     assert code.count("ld.shared.v4.f32") >= 0.9 * 8 * (tile.down + tile.across) / 4
 
 
-@pytest.mark.parametrize(("x", "y"), zip(WAYS, WAYS[1:] + WAYS[:1]), ids=str)
+@pytest.mark.parametrize(("x", "y"), list(zip(WAYS, WAYS[1:] + WAYS[:1])), ids=str)
 def test_ways(x, y):
     """Where four numbers can be read at once they are, and where not, one."""
     code = tiled("float32", tiles.LARGE, (x, y, False))
@@ -56,6 +56,21 @@ def test_several_dimensions():
     ways = WAYS[0], WAYS[3], True
     tiled("float32", tiles.WIDE, ways, columns=3, inner=4)
     tiled("float64", tiles.SMALL, ways, columns=3, inner=3)
+
+
+@pytest.mark.parametrize(("side", "x_along", "y_along", "pairs", "biased", "dtype"), [
+    (128, True, False, True, False, "float16"), (128, False, True, False, True, "float16"), (64, True, True, True, False, "float32")])
+def test_tensor_cores(side, x_along, y_along, pairs, biased, dtype):
+    """A quarter of a tile, for 32 of k: in registers, with as few instructions as the head of tensor_cores.py says."""
+    from numba import types
+    i, x, one = types.int64, array("float16"), types.UniTuple(types.int64, 1)
+    kernel = tensor_cores.products(side, x_along, y_along, pairs, biased)
+    code = compiles(kernel, types.UniTuple(i, 3), i, i, array(dtype), i, i, i, i, *[x, i, i, i] * 2, x, i, types.UniTuple(i, 2), *[one] * 4)
+    assert ".local" not in code
+    blocks = side // 2 // 16
+    assert code.count("mma.sync.aligned.m16n8k16") == 2 * 2 * blocks * blocks
+    assert code.count("ldmatrix.sync") == 2 * 2 * blocks
+    assert code.count(".trans.") == 2 * blocks * ((not x_along) + (not y_along))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -2,16 +2,16 @@
 
     array.py          what a NumPy array is to the CPU
     streams.py        the queue that work is put into
-    memory.py         blocks of memory, and copies from and to the CPU
-    launch.py         how a kernel is started
-    packs.py                16 bytes by one instruction
+    driver.py, memory.py        CUDA's own functions; blocks of memory, and copies from and to the CPU
+    specialise.py, launch.py    how a kernel is compiled and kept, and how it is started; in C: quick.pyx
+    packs.py, tuples.py         several numbers by one instruction
     mathematics.py, expressions.py, quads.py, elementwise.py    number by number
     special.py              functions beside the elementary ones
     views.py, layout.py     views, copies, gradients
-    packs.py, tuples.py     several numbers at once
     fold.py, reduction.py, positions.py, scan.py    many numbers into one, or running
     held.py, rows.py, normalization.py, loss.py     softmax and layer normalisation, row by row; the loss of a classifier
     tiles.py, contraction.py, vectors.py, matmul.py     products of matrices
+    instructions.py, tensor_cores.py        those of float16
     convolution.py, pooling.py      over windows: products; maxima, means and interpolations
     joining.py, indexing.py, scattering.py      cat, gather, scatter, x[index]
     strided.py              parts that strides describe

@@ -15,6 +15,11 @@ Note [Parts]
     blocks share a tile, each with a part of k; `add_parts` adds what they have, in order, and the result is always the same.
     The price is that each part is written and read once more.
 
+Note [Matrices for tensor cores]
+    Tensor cores multiply float16 many times as fast as the other arithmetic units. What they are given must be a matrix in which
+    rows, or columns, are contiguous and begin at multiples of 16 bytes; an operand that lies otherwise, as the windows of an image
+    do, is copied first: 4 bytes of traffic for each number, which is then used for 64 products or more. For fewer, tiles.py.
+
 Read next: ``vectors.py``, ``matmul.py``.
 """
 
@@ -25,15 +30,19 @@ from numba import cuda, from_dtype
 
 from minigrad.kernels.cuda.elementwise import collapsed, fill_, in_elements, offset, width
 from minigrad.kernels.cuda.launch import launch, launch_each
+from minigrad.kernels.cuda.layout import store
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.missing import missing
 from minigrad.kernels.cuda.streams import SIMULATED
+from minigrad.kernels.cuda.tensor_cores import CHUNK, DEPTH, THREADS, products
 from minigrad.kernels.cuda.tiles import LARGE, MEDIUM, RUN, SMALL, TALL, WIDE, Way, tiled
 
 __all__ = ["contract", "sum_dtype"]
 
 MULTIPROCESSORS = 2 if SIMULATED else 132
 SLICES = 2 if SIMULATED else 16         # slices that a part has at least
+SIDES = 128, 64                         # of tiles for tensor cores: the large ones where there are enough
+MOST_COPIED = 1 << 28                   # numbers of an operand that is copied for the tensor cores
 SHAPES = {LARGE: 1, WIDE: 1, TALL: 1, MEDIUM: 0.9}      # of tiles for float32, and how fast they are beside each other
 
 
@@ -90,6 +99,84 @@ def way_of(start, side, strides, inner, inner_strides, batch_strides):
     return Way(False, len(inner) == 1 and in_packs(start, side, strides, inner_strides, batch_strides))
 
 
+def matrix(start, shape, rows, strides, batch_strides):
+    """(stride of the rows, stride along k, whether k is contiguous) of an operand that tensor cores can read, or None.
+
+    Args:
+        shape, strides: of the dimensions after the batch.
+        rows: how many of them are rows; the others are k.
+    """
+    (side, far), (inner, step) = collapsed(shape[:rows], strides[:rows]), collapsed(shape[rows:], strides[rows:])
+    if len(side) > 1 or len(inner) > 1 or any(s % CHUNK for s in (start, *batch_strides)):
+        return None
+    far, step = far[0], step[0]
+    if step == 1 and far % CHUNK == 0:
+        return far, step, True
+    return (far, step, False) if far == 1 and step % CHUNK == 0 else None
+
+
+def as_matrix(x, lead, first):
+    """A copy of `x` (batch ..., first ..., second ...) in which the second dimensions are contiguous."""
+    n = prod(x.shape[lead + first:])
+    whole = empty_array((*x.shape[:lead + first], -(-n // CHUNK) * CHUNK), x.dtype, x.device)
+    z = whole.seen_as(whole.layout[..., :n].reshape(x.shape))
+    store(z, x)
+    return z
+
+
+def by_tensor_cores(z, x, y, lead, rows, inner, bias):
+    """Queue z = x y for float16; False if that is not for tensor cores. See Note [Matrices for tensor cores]."""
+    n_rows, n_columns = prod(z.shape[lead:lead + rows]), prod(z.shape[lead + rows:])
+    n_inner, groups = prod(x.shape[lead + rows:]), prod(z.shape[:lead])
+    if min(n_rows, n_columns, n_inner) < CHUNK:
+        return False
+
+    def of_x(x):
+        s = in_elements(x, x.shape)
+        return matrix(x.start, x.shape[lead:], rows, s[lead:], s[:lead])
+
+    def of_y(y):
+        s, k = in_elements(y, y.shape), lead + inner
+        return matrix(y.start, y.shape[k:] + y.shape[lead:k], y.ndim - k, s[k:] + s[lead:k], s[:lead])
+    ways = of_x(x), of_y(y)
+    if None in ways and (min(n_rows, n_columns) < 64 or max(x.size, y.size) > MOST_COPIED):
+        return False
+    x = x if ways[0] else as_matrix(x, lead, rows)
+    y = y if ways[1] else as_matrix(y, lead, inner)
+    ways = of_x(x), of_y(y)
+
+    def tiles_of(side):
+        return groups * -(-n_rows // side) * -(-n_columns // side)
+    side = SIDES[0] if tiles_of(SIDES[0]) >= MULTIPROCESSORS else SIDES[1]
+    tiles = tiles_of(side)
+    parts = parts_of(tiles, n_inner, DEPTH)
+
+    def sides_of(sz):
+        return collapsed(z.shape[lead:lead + rows], sz[lead:lead + rows]), collapsed(z.shape[lead + rows:], sz[lead + rows:])
+    in_place = parts == 1 and all(len(n) == 1 for n, _ in sides_of(in_elements(z, z.shape)))
+    whole = z if in_place else empty_array((parts, *z.shape), z.dtype if parts == 1 else np.dtype(np.float32), z.device)
+    sz = in_elements(z, z.shape) if in_place else in_elements(whole, whole.shape)[1:]
+    batches = collapsed(z.shape[:lead], sz[:lead], in_elements(x, x.shape)[:lead], in_elements(y, y.shape)[:lead])
+    (_, (z_far,)), (_, (z_step,)) = sides_of(sz)
+    pairs = z_step == 1 and not any(s % 2 for s in (n_columns, whole.start, z_far, *batches[1]))
+    b, sb = (x, (0, 0)) if bias is None else (bias, in_elements(bias, bias.shape))
+    launch(products(side, ways[0][2], ways[1][2], pairs, bias is not None), tiles * parts, THREADS, z.device,
+           (n_rows, n_columns, n_inner), parts, -(-n_inner // (parts * DEPTH)) * DEPTH,
+           whole.block.of(whole.dtype), whole.start, z.size, z_far, z_step, x.block.of(x.dtype), x.start, *ways[0][:2],
+           y.block.of(y.dtype), y.start, *ways[1][:2], b.block.of(b.dtype), b.start, sb, *batches)
+    if parts > 1:
+        add_all(z, whole, parts)
+    elif not in_place:
+        store(z, whole.seen_as(whole.layout[0]))
+    return True
+
+
+def add_all(z, whole, parts):
+    """Queue z = Σ whole[part]."""
+    launch_each(add_parts, z.size, z.device, z.size, parts, z.shape, z.block.of(z.dtype), z.start, in_elements(z, z.shape),
+                whole.block.of(whole.dtype), whole.start)
+
+
 def contract(name, z, x, y, rows, columns, bias=None):
     """Queue z = x y.
 
@@ -116,6 +203,8 @@ def contract(name, z, x, y, rows, columns, bias=None):
     if not prod(middle) and bias is None:
         fill_(z, 0)
         return
+    if x.dtype == np.float16 and not SIMULATED and by_tensor_cores(z, x, y, lead, rows, inner, bias):
+        return
     sx, sy = in_elements(x, x.shape), in_elements(y, y.shape)
     n_rows, n_columns = prod(z.shape[lead:lead + rows]), prod(z.shape[lead + rows:])
     n_inner, groups = prod(middle), prod(z.shape[:lead])
@@ -138,5 +227,4 @@ def contract(name, z, x, y, rows, columns, bias=None):
            x.block.of(x.dtype), x.start, y.block.of(y.dtype), y.start, b.block.of(b.dtype), b.start, sb,
            *batches, *row, *column, *inside)
     if parts > 1:
-        launch_each(add_parts, z.size, z.device, z.size, parts, z.shape, z.block.of(z.dtype), z.start, in_elements(z, z.shape),
-                    whole.block.of(wide), whole.start)
+        add_all(z, whole, parts)

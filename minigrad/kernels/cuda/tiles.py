@@ -221,6 +221,15 @@ def tiled(wide, number, tile, way_x, way_y, packs_z, biased):
             add_products(sums, xs, ys, k + 6, ty, tx)
             add_products(sums, xs, ys, k + 7, ty, tx)
 
+    @inlined
+    def add_bias(sums, b, first, left_down, left_across, far, step):
+        for i in range(down):
+            m = i // RUN * (threads_down * RUN) + i % RUN
+            for j in range(across):
+                n = j // RUN * (threads_across * RUN) + j % RUN
+                if m < left_down and n < left_across:
+                    sums[i, j] += number(b[index(first + m * far + n * step)])
+
     @cuda.jit(**bounds)
     def kernel(size, parts, depth_of_part, z, z0, part_stride, x, x0, y, y0, b, b0, sb,
                batch, batch_z, batch_x, batch_y, rows, rows_z, rows_x, columns, columns_z, columns_y, inner, inner_x, inner_y):
@@ -263,7 +272,7 @@ def tiled(wide, number, tile, way_x, way_y, packs_z, biased):
 
         buffer = 0
         for k in range(begin - depth, stop, depth):         # the first time around only fetches
-            in_table = (k + depth - begin) % TABLE
+            in_table = (k + depth - begin) & (TABLE - 1)
             if tables:
                 if in_table == 0:
                     for i in range(t, TABLE, threads):
@@ -284,13 +293,14 @@ def tiled(wide, number, tile, way_x, way_y, packs_z, biased):
         for i in range(t, tile_columns, threads):
             column_at[i] = place(min(column0 + i, n_columns - 1), columns, columns_z)
         cuda.syncthreads()
+        if biased and part == 0:
+            first = b0 + min(row0 + ty * RUN, n_rows - 1) * sb[0] + min(column0 + tx * RUN, n_columns - 1) * sb[1]
+            add_bias(sums, b, first, n_rows - row0 - ty * RUN, n_columns - column0 - tx * RUN, sb[0], sb[1])
         for i in range(down):
             m = i // RUN * (threads_down * RUN) + ty * RUN + i % RUN
             for j in range(across):
                 n = j // RUN * (threads_across * RUN) + tx * RUN + j % RUN
                 if row0 + m < n_rows and column0 + n < n_columns:
-                    if biased and part == 0:
-                        sums[i, j] += number(b[b0 + (row0 + m) * sb[0] + (column0 + n) * sb[1]])
                     if not packs_z:
                         z[index(row_at[m] + column_at[n])] = sums[i, j]
                     elif j % RUN == RUN - 1:
