@@ -7,14 +7,11 @@ from minigrad._core.apply import call
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.errors import AutogradAssertionError, AutogradNotImplementedError, OutOfRangeError, ShapeError
 from minigrad.ops import bincount, contiguous, index_select, reshape, unique, unsqueeze, where
-from minigrad.ops.base import tensor_argument
+from minigrad.ops.base import outside, tensor_argument
 from minigrad.ops.embedding import Embedding
 from minigrad.ops.norms import vector_norm
 
 __all__ = ["embedding"]
-
-NONE = -2**63       # what no number is
-
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """weight[input]: a row of the table for each number.
@@ -56,9 +53,9 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
                                          found=str(padding_idx))
         padding_idx %= rows
     numbers = contiguous(input.long())
-    outside = class_outside(numbers, rows)
-    if outside is not None:
-        raise OutOfRangeError("MG-E301", "index out of range in self", expected=f"rows from 0 to {rows - 1}", found=str(outside))
+    bad = outside(numbers, rows)
+    if bad is not None:
+        raise OutOfRangeError("MG-E301", "index out of range in self", expected=f"rows from 0 to {rows - 1}", found=str(bad))
     if max_norm is not None:
         bound(weight, numbers, max_norm, norm_type)
     factor = None
@@ -68,11 +65,6 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         often = bincount(reshape(numbers, (-1,)), minlength=rows)[numbers].to(weight.dtype)
         factor = 1 / unsqueeze(often, -1) if factor is None else factor / unsqueeze(often, -1)
     return call(Embedding.op, (weight, numbers, factor))
-
-
-def class_outside(numbers, rows):
-    """One of the numbers that is no row, or None."""
-    return numbers._meta.backend.kernels.class_outside(numbers._array, rows, NONE)
 
 
 def bound(weight, numbers, max_norm, norm_type):

@@ -52,7 +52,7 @@ if not cython.compiled:
     from minigrad._core.apply import binary, call, unary
 
 __all__ = ["BOOL", "INT64", "NUMBERS", "REGISTRY", "Elementwise", "Linear", "Op", "View", "conj", "dimension", "dimensions",
-           "flag", "integer", "named", "op", "tensor_argument", "tensor_error", "two_operands", "unary_function"]
+           "flag", "integer", "named", "op", "outside", "tensor_argument", "tensor_error", "two_operands", "unary_function"]
 
 # What counts as a number: NumPy's too.
 NUMBERS = (bool, int, float, complex, np.number, np.bool_)
@@ -267,6 +267,13 @@ def tensor_error(function, x, name, position):
     return TensorTypeError(
         "MG-E201", f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(x).__name__}",
         fix="make it one with minigrad.tensor(...)")
+
+
+def outside(index, size):
+    """A number of the int tensor `index` that is not in [0, size), or None. On a GPU it is looked for there, and waited for."""
+    if size == 0:
+        return index.detach().reshape(-1)[0].item() if index.numel() else None
+    return index._meta.backend.kernels.class_outside(index._array, size, 0)
 
 
 def integer(value, name, function="", expected="int"):

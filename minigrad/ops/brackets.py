@@ -20,7 +20,7 @@ import numpy as np
 from minigrad._core.inplace import write
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base import INT64, NUMBERS, tensor_argument
+from minigrad.ops.base import INT64, NUMBERS, outside, tensor_argument
 from minigrad.ops.copies import cast
 from minigrad.ops.indexing import Index, IndexPut
 from minigrad.ops.joining import Slice, select
@@ -193,17 +193,16 @@ def in_range(x, advanced):
         if index.device is not x.device and index.device.type != "cpu":
             raise ShapeError("MG-E202", "indices should be either on cpu or on the same device as the indexed tensor "
                              f"({x.device})", found=str(index.device), fix="x[index.to(x.device)]")
-        array = index._meta.backend.kernels.to_host(index._array)
         size = x.shape[dim]
-        if array.size:
+        if outside(index, size) is not None:        # what is negative counts from the end
+            array = index._meta.backend.kernels.to_host(index._array)
             low, high = array.min(), array.max()
             if low < -size or high >= size:
                 raise OutOfRangeError("MG-E301", f"index {high if high >= size else low} is out of bounds for dimension {dim} with "
                                       f"size {size}")
-            if low < 0:
-                index = x.new_tensor(np.where(array < 0, array + size, array), dtype=INT64)
-        if index.device is not x.device:        # a GPU is also indexed from the CPU
-            index = x.new_tensor(array, dtype=INT64)
+            index = x.new_tensor(np.where(array < 0, array + size, array), dtype=INT64)
+        elif index.device is not x.device:          # a GPU is also indexed from the CPU
+            index = x.new_tensor(index._array, dtype=INT64)
         found.append(cast(index, INT64))
     try:
         np.broadcast_shapes(*[i.shape for i in found if i is not None])

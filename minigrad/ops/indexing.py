@@ -12,7 +12,7 @@ Mirrors ``aten/src/ATen/native/TensorAdvancedIndexing.*``.
 import cython
 
 from minigrad.errors import OutOfRangeError, ShapeError
-from minigrad.ops.base import INT64, Linear, dimension, op, tensor_argument
+from minigrad.ops.base import INT64, Linear, dimension, op, outside, tensor_argument
 from minigrad.ops.copies import cast
 from minigrad.ops.joining import SliceBackward
 from minigrad.ops.out import into
@@ -148,9 +148,8 @@ def index_argument(function, index, size, dim, what="index"):
     tensor_argument(function, index, "index", 3)
     if index.dtype.name not in ("int64", "int32"):
         raise ShapeError("MG-E203", f"{function}(): Expected dtype int32/int64 for index, but got {index.dtype.name}")
-    array = index._meta.backend.kernels.to_host(index._array)
-    if array.size and (array.min() < 0 or array.max() >= size):
-        bad = array[(array < 0) | (array >= size)].flat[0]
+    bad = outside(index, size)
+    if bad is not None:
         error = OutOfRangeError if function.startswith("index") else ShapeError     # PyTorch's choice
         raise error("MG-E301", f"index {bad} is out of bounds for dimension {dim} with size {size}, in {function}()")
     return cast(index, INT64)
@@ -289,7 +288,6 @@ def slices(function, x, dim, index, source):
         raise ShapeError("MG-E203", f"index_add_(): self ({x.dtype.name}) and source ({source.dtype.name}) must have the same "
                          "scalar type", fix="source.to(self.dtype)")
     size = x.shape[at]
-    array = index._meta.backend.kernels.to_host(index._array)
-    if function == "index_fill" and array.size and -size <= array.min() < 0:      # PyTorch's choice
-        index = where(index < 0, index + size, index)
+    if function == "index_fill" and size and outside(index, size) is not None and outside(index + size, 2 * size) is None:
+        index = where(index < 0, index + size, index)       # PyTorch's choice
     return at, index_argument(function, index if index.ndim else unsqueeze(index, 0), size, at)

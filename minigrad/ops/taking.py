@@ -10,7 +10,7 @@ import cython
 
 from minigrad._core.operands import broadcast_shape
 from minigrad.errors import OutOfRangeError, ShapeError
-from minigrad.ops.base import INT64, Linear, Op, dimension, flag, integer, op, tensor_argument
+from minigrad.ops.base import INT64, Linear, Op, dimension, flag, integer, op, outside, tensor_argument
 from minigrad.ops.copies import cast, clone
 from minigrad.ops.indexing import Gather, ScatterAdd, gather, linear_together, scatter_add, scatter_operands
 from minigrad.ops.out import into
@@ -150,11 +150,12 @@ def flat_index(function, x, index):
     n = x.numel()
     if index.numel() and n == 0:
         raise OutOfRangeError("MG-E301", f"{function}(): tried to take from an empty tensor")
-    array = index._meta.backend.kernels.to_host(index._array)
-    if array.size and (array.min() < -n or array.max() >= n):
-        bad = array[(array < -n) | (array >= n)].flat[0]
-        raise OutOfRangeError("MG-E301", f"{function}(): out of range: tried to access index {bad} on a tensor of {n} elements.")
-    return where(index < 0, index + n, index) if array.size and array.min() < 0 else index
+    if outside(index, n) is None:
+        return index
+    bad = outside(index + n, 2 * n)
+    if bad is not None:
+        raise OutOfRangeError("MG-E301", f"{function}(): out of range: tried to access index {bad - n} on a tensor of {n} elements.")
+    return where(index < 0, index + n, index)
 
 
 def take(input, index, *, out=None):

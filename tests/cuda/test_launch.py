@@ -147,9 +147,9 @@ def test_a_kernel_is_what_it_is_compiled_from():
 
 def test_the_same_in_another_process():
     program = textwrap.dedent("""
-        from minigrad.kernels.cuda import fold, reduction, specialise
+        from minigrad.kernels.cuda import elementwise, expressions, specialise
         import numpy as np
-        kernel = fold.kernel_of(reduction.sums(np.float32), np.float32, True, True)
+        kernel = elementwise.two(elementwise.compiled(expressions.TWO["relu_backward"].f), np.float32)[0]
         print(specialise.fingerprint(getattr(kernel, "py_func", None) or kernel.fn))
     """)
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
