@@ -392,10 +392,14 @@ class Conversions(Variable):
         return as_tensor(array)
 
     def __dlpack__(self, **kwargs):
-        """The DLPack capsule of this tensor's memory. Raises `BufferError` if it requires a gradient."""
+        """The DLPack capsule of this tensor's memory. Raises `BufferError` if it requires a gradient, or lies on a GPU."""
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if self.device.type != "cpu":
+            raise BufferError(f"Can't export tensors on {self.device} by DLPack: use tensor.cpu(), or __cuda_array_interface__")
         return self._array.__dlpack__(**kwargs)
 
     def __dlpack_device__(self):
+        if self.device.type == "cuda":
+            return 2, self.device.index         # DLPack's number for memory of CUDA
         return self._array.__dlpack_device__()

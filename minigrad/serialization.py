@@ -26,6 +26,8 @@ class SaveError(MinigradError, TypeError):
 def save(obj, f):
     """Save a state dict, or any nesting of dicts, lists and tuples of tensors, numbers, strings and None.
 
+    Tensors on a GPU are saved as those of the CPU.
+
     Args:
         obj: what to save. A flat dict of tensors is readable by any library that reads safetensors.
         f (str or path): the file. It appears complete or not at all.
@@ -105,7 +107,7 @@ def _taken_apart(obj, path, arrays):
         name = path or "tensor"
         while name in arrays:       # {"a.b": x, "a": {"b": y}} would be one
             name += "'"
-        arrays[name] = obj.detach().contiguous().numpy()
+        arrays[name] = obj.detach().cpu().contiguous().numpy()
         return {"tensor": name}
     if obj is None or isinstance(obj, (bool, int, float, str)):
         return {"value": obj}

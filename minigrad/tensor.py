@@ -360,7 +360,7 @@ class Tensor(Conversions):
                                 "protocol at the moment.", node=self.grad_fn.name(), fix="copy.deepcopy(x.detach())")
         if id(self) in memo:
             return memo[id(self)]
-        out = new_tensor(type(self), self._array.copy(), self.requires_grad, self.device)
+        out = new_tensor(type(self), self._meta.backend.kernels.copy(self._array), self.requires_grad, self.device)
         memo[id(self)] = out
         attributes = _attributes(self)
         if attributes:
@@ -375,7 +375,9 @@ class Tensor(Conversions):
                 warnings.warn(f"backward hook {hook!r} on tensor will not be serialized. If this is expected, you can decorate the "
                               "function with @minigrad.utils.hooks.unserializable_hook to suppress this warning", UserWarning,
                               stacklevel=2)
-        return _rebuild, (type(self), self._array, self.requires_grad, _attributes(self))
+        array = self._meta.backend.kernels.to_host(self._array)
+        where = () if self.device.type == "cpu" else (str(self.device),)
+        return _rebuild, (type(self), array, self.requires_grad, _attributes(self), *where)
 
 
 def _attributes(tensor):
@@ -383,9 +385,9 @@ def _attributes(tensor):
     return {name: value for name, value in getattr(tensor, "__dict__", {}).items() if name not in _OUR_FIELDS}
 
 
-def _rebuild(cls, array, requires_grad, attributes=None):
-    """What a pickled tensor is made of again: always a leaf."""
-    out = new_tensor(cls, array, requires_grad)
+def _rebuild(cls, array, requires_grad, attributes=None, device="cpu"):
+    """What a pickled tensor is made of again: always a leaf, on the device that it was on."""
+    out = new_tensor(cls, array, requires_grad, as_device(device))
     if attributes:
         out.__dict__.update(attributes)
     return out

@@ -49,6 +49,8 @@ def counted(ended):
     yield f"{len(done) - len(compiled) - lacking.total()} tests computed on {where()}"
     if dtypes := Counter([value for name, value in properties if name == "ran"]):
         yield f"    {dtypes.total()} of them cases of ops: " + ", ".join([f"{n} in {dtype}" for dtype, n in dtypes.most_common()])
+    if raised := Counter([value for name, value in properties if name == "raised"]):
+        yield f"    {raised.total()} of them raise the error of the CPU: {', '.join(sorted(raised))}"
     if lacking:
         yield (f"{lacking.total()} cases of ops computed nothing and say so, NotImplementedError, for want of the kernels "
                + ", ".join([f"{kernel} ({n})" for kernel, n in sorted(lacking.items())]))

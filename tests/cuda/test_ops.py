@@ -101,6 +101,7 @@ def compare(case, dtype, layout, record_property, second=False):
     except RuntimeError as error:       # such as a view that the layout does not allow
         with pytest.raises(type(error)):
             results(OnDevice(), case, inputs(case, dtype, layout, DEVICE), second)
+        record_property("raised", type(error).__name__)
         return
     try:
         found = results(OnDevice(), case, inputs(case, dtype, layout, DEVICE), second)

@@ -75,6 +75,15 @@ def test_no_interface():
         assert mg.cuda.as_numba(x).shape == (2,)
 
 
+def test_dlpack_says_no():
+    x = mg.zeros(2, device="cuda")
+    assert x.__dlpack_device__() == (2, 0)
+    with pytest.raises(BufferError):
+        np.from_dlpack(x)
+    with pytest.raises(BufferError, match="cuda:0"):
+        x.__dlpack__()
+
+
 def test_numpy_by_force():
     """tensor_surface: numpy(force=True) of PyTorch copies from the GPU, and detaches."""
     x = mg.ones(2, device="cuda", requires_grad=True)

@@ -6,7 +6,7 @@ hooks around that in ``_hooks.py``, saving and loading its state in ``_state.py`
 Mirrors ``torch/nn/modules/module.py``.
 """
 
-from minigrad._core.meta import DType
+from minigrad._core.meta import Device, DType
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import empty_like
 from minigrad.nn.modules._hooks import (
@@ -16,6 +16,7 @@ from minigrad.nn.modules._hooks import (
     register_module_full_backward_pre_hook,
 )
 from minigrad.nn.modules._state import Stateful
+from minigrad.tensor import Tensor
 
 __all__ = ["Module", "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
            "register_module_full_backward_pre_hook"]
@@ -133,8 +134,11 @@ class Module(Stateful):
             if isinstance(value, DType) and not value.differentiable:
                 raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={value}")
 
+        given = (*args, kwargs.get("device"))
+        device = next((a.device if isinstance(a, Tensor) else a for a in given if isinstance(a, (str, Device, Tensor))), None)
+
         def convert(t):
-            return t.to(*args, **kwargs) if t.is_floating_point() or t.is_complex() else t
+            return t.to(*args, **kwargs) if t.is_floating_point() or t.is_complex() else t.to(device=device)
         return self._convert(convert)
 
     def type(self, dst_type):
@@ -184,13 +188,27 @@ class Module(Stateful):
         """
         return self._convert(lambda t: t.half() if t.is_floating_point() else t)
 
+    def cuda(self, device=None):
+        """Everything in the memory of a GPU. Returns this module.
+
+        Args:
+            device (optional): which one; the current one by default.
+
+        Raises:
+            RuntimeError: there is no GPU that minigrad can use.
+
+        >>> layer = nn.Linear(2, 1)
+        >>> layer = layer.cuda() if mg.cuda.is_available() else layer
+        """
+        return self._convert(lambda t: t.cuda(device))
+
     def cpu(self):
-        """Everything in the memory of the CPU.
+        """Everything in the memory of the CPU. Returns this module.
 
         >>> nn.Linear(2, 1).cpu()
         Linear(in_features=2, out_features=1, bias=True)
         """
-        return self
+        return self._convert(lambda t: t.cpu())
 
     # ---- looks ------------------------------------------------------------------------------------------------
 
