@@ -154,7 +154,8 @@ def flat_index(function, x, index):
         return index
     bad = outside(index + n, 2 * n)
     if bad is not None:
-        raise OutOfRangeError("MG-E301", f"{function}(): out of range: tried to access index {bad - n} on a tensor of {n} elements.")
+        raise OutOfRangeError("MG-E301", f"{function}(): out of range: tried to access index {bad - n} on a tensor of {n} "
+                              "elements.")
     return where(index < 0, index + n, index)
 
 
