@@ -35,7 +35,7 @@ from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.missing import missing
 from minigrad.kernels.cuda.streams import SIMULATED
 from minigrad.kernels.cuda.tensor_cores import CHUNK, DEPTH, THREADS, products
-from minigrad.kernels.cuda.tiles import LARGE, MEDIUM, RUN, SMALL, TALL, WIDE, Way, tiled
+from minigrad.kernels.cuda.tiles import COMPLEX, LARGE, MEDIUM, RUN, SMALL, TALL, WIDE, Way, tiled
 
 __all__ = ["contract", "sum_dtype"]
 
@@ -65,8 +65,8 @@ def sum_dtype(name, dtype):
 
 def shape_of(n_rows, n_columns, groups, wide):
     """The shape of tiles. See Note [Which tiles]."""
-    if wide != np.float32:
-        return SMALL        # sums of 8 or 16 bytes: more would not fit into registers
+    if wide != np.float32:      # sums of 8 or 16 bytes: more would not fit into registers, nor longer slices into shared memory
+        return SMALL if wide.itemsize == 8 else COMPLEX
 
     def cost(tile):
         tiles = -(-groups * -(-n_rows // tile.rows) * -(-n_columns // tile.columns) // MULTIPROCESSORS)
@@ -91,9 +91,11 @@ def step(shape, strides):
     return abs(strides[-1]) if shape[-1] > 1 else 1 << 62
 
 
-def way_of(start, side, strides, inner, inner_strides, batch_strides):
-    """How an operand is read. See Note [Four ways to read] in tiles.py."""
+def way_of(start, side, strides, inner, inner_strides, batch_strides, fetched):
+    """How an operand is read, of which a thread reads `fetched` numbers at a time. See Note [Four ways to read] in tiles.py."""
     along_inner = step(inner, inner_strides) < step(side, strides)
+    if fetched < RUN:
+        return Way(along_inner, False)
     if along_inner:
         return Way(True, in_packs(start, inner, inner_strides, strides, batch_strides))
     return Way(False, len(inner) == 1 and in_packs(start, side, strides, inner_strides, batch_strides))
@@ -219,8 +221,9 @@ def contract(name, z, x, y, rows, columns, bias=None):
     column = collapsed(z.shape[lead + rows:], sz[lead + rows:], sy[lead + inner:])
     inside = collapsed(middle, sx[lead + rows:], sy[lead:lead + inner]) if n_inner else ((1,), (0,), (0,))
     b, sb = (x, (0, 0)) if bias is None else (bias, in_elements(bias, bias.shape))
-    kernel = tiled(from_dtype(wide), width(x.dtype), tile, way_of(x.start, row[0], row[2], *inside[:2], batches[2]),
-                   way_of(y.start, column[0], column[2], inside[0], inside[2], batches[3]),
+    fetched_x, fetched_y = [side * tile.depth // tile.threads for side in (tile.rows, tile.columns)]
+    kernel = tiled(from_dtype(wide), width(x.dtype), tile, way_of(x.start, row[0], row[2], *inside[:2], batches[2], fetched_x),
+                   way_of(y.start, column[0], column[2], inside[0], inside[2], batches[3], fetched_y),
                    in_packs(whole.start, column[0], column[1], row[1], batches[1]), bias is not None)
     launch(kernel, tiles * parts, tile.threads, z.device, (n_rows, n_columns, n_inner), parts,
            -(-n_inner // (parts * tile.depth)) * tile.depth, whole.block.of(whole.dtype), whole.start, z.size if parts > 1 else 0,

@@ -42,7 +42,7 @@ from minigrad.kernels.cuda.expressions import TWO
 from minigrad.kernels.cuda.launch import THREADS, launch, pointers
 from minigrad.kernels.cuda.memory import empty_array, like
 from minigrad.kernels.cuda.packs import quotient
-from minigrad.kernels.cuda.quads import index
+from minigrad.kernels.cuda.quads import unsigned
 from minigrad.kernels.cuda.streams import SIMULATED
 from minigrad.kernels.cuda.views import owns
 from minigrad.kernels.numpy_ref.layout import dense, number
@@ -114,17 +114,17 @@ def transposing(f, kind, side):
         to += matrix * sz[0]
         if row + side <= rows and column + side <= columns:     # without a test, all reads can be under way at once
             for k in range(0, side, at_once):
-                room[index(far + k), index(near)] = x[index(at)]
+                room[unsigned(far + k), unsigned(near)] = x[unsigned(at)]
                 at += at_once * across
         else:
             for k in range(0, side, at_once):
                 if row + near < rows and column + far + k < columns:
-                    room[index(far + k), index(near)] = x[index(at)]
+                    room[unsigned(far + k), unsigned(near)] = x[unsigned(at)]
                 at += at_once * across
         cuda.syncthreads()
         for k in range(0, side, at_once):
             if row + far + k < rows and column + near < columns:
-                z[index(to)] = f(room[index(near), index(far + k)])
+                z[unsigned(to)] = f(room[unsigned(near), unsigned(far + k)])
             to += at_once * z_down
     return kernel
 

@@ -27,8 +27,8 @@ from minigrad.kernels.cuda.launch import THREADS
 from minigrad.kernels.cuda.packs import pack, quotient
 from minigrad.kernels.cuda.streams import SIMULATED
 
-__all__ = ["QUAD", "TILE", "compiled", "filling", "index", "last_of", "one", "one_and_number", "place", "plain",
-           "read", "three", "two", "write"]
+__all__ = ["QUAD", "TILE", "compiled", "filling", "last_of", "one", "one_and_number", "place", "plain",
+           "read", "three", "two", "unsigned", "write"]
 
 QUAD = 4
 TILE = 2 * QUAD * THREADS       # elements of a block, in order: two quads for each thread
@@ -47,7 +47,7 @@ def plain(x):
 
 
 # An index that the compiler need not test: a negative one would count from the end, as in Python.
-index = (lambda i: i) if SIMULATED else compiled(lambda i: uint64(i))
+unsigned = (lambda i: i) if SIMULATED else compiled(lambda i: uint64(i))
 
 
 @compiled
@@ -75,7 +75,8 @@ def read(x, at, step, packed, last):
     """Four elements, `step` apart; after the last that again."""
     if packed and last == QUAD - 1:
         return load(x, at)
-    return x[index(at)], x[index(at + min(1, last) * step)], x[index(at + min(2, last) * step)], x[index(at + last * step)]
+    return (x[unsigned(at)], x[unsigned(at + min(1, last) * step)], x[unsigned(at + min(2, last) * step)],
+            x[unsigned(at + last * step)])
 
 
 @compiled
@@ -84,13 +85,13 @@ def write(z, at, step, packed, last, values):
     if packed and last == QUAD - 1:
         store(z, at, values)
     else:
-        z[index(at)] = values[0]
+        z[unsigned(at)] = values[0]
         if last > 0:
-            z[index(at + step)] = values[1]
+            z[unsigned(at + step)] = values[1]
         if last > 1:
-            z[index(at + 2 * step)] = values[2]
+            z[unsigned(at + 2 * step)] = values[2]
         if last > 2:
-            z[index(at + 3 * step)] = values[3]
+            z[unsigned(at + 3 * step)] = values[3]
 
 
 # ---- templates ------------------------------------------------------------------------------------------
@@ -112,7 +113,7 @@ def one(f, wide):
             store(z, z0 + j, quad(b))
         else:
             for k in range(first + t, min(first + TILE, n), THREADS):
-                z[index(z0 + k)] = f(wide(x[index(x0 + k)]))
+                z[unsigned(z0 + k)] = f(wide(x[unsigned(x0 + k)]))
 
     @cuda.jit
     def strided(n, shape, length, packed, z, z0, sz, x, x0, sx):
@@ -139,7 +140,7 @@ def one_and_number(f, wide):
             store(z, z0 + j, quad(b, value))
         else:
             for k in range(first + t, min(first + TILE, n), THREADS):
-                z[index(z0 + k)] = f(wide(x[index(x0 + k)]), value)
+                z[unsigned(z0 + k)] = f(wide(x[unsigned(x0 + k)]), value)
 
     @cuda.jit
     def strided(n, shape, length, packed, z, z0, sz, x, x0, sx, value):
@@ -167,7 +168,7 @@ def two(f, wide):
             store(z, z0 + j, quad(c, d))
         else:
             for k in range(first + t, min(first + TILE, n), THREADS):
-                z[index(z0 + k)] = f(wide(x[index(x0 + k)]), wide(y[index(y0 + k)]))
+                z[unsigned(z0 + k)] = f(wide(x[unsigned(x0 + k)]), wide(y[unsigned(y0 + k)]))
 
     @cuda.jit
     def strided(n, shape, length, packed, z, z0, sz, x, x0, sx, y, y0, sy):
@@ -195,7 +196,7 @@ def three(f):
             store(z, z0 + j, quad(d, e, g))
         else:
             for k in range(first + t, min(first + TILE, n), THREADS):
-                z[index(z0 + k)] = f(w[index(w0 + k)], x[index(x0 + k)], y[index(y0 + k)])
+                z[unsigned(z0 + k)] = f(w[unsigned(w0 + k)], x[unsigned(x0 + k)], y[unsigned(y0 + k)])
 
     @cuda.jit
     def strided(n, shape, length, packed, z, z0, sz, w, w0, sw, x, x0, sx, y, y0, sy):
@@ -217,7 +218,7 @@ def fill_in_order(n, packed, z, z0, value):
         store(z, z0 + first + QUAD * (t + THREADS), (value, value, value, value))
     else:
         for k in range(first + t, min(first + TILE, n), THREADS):
-            z[index(z0 + k)] = value
+            z[unsigned(z0 + k)] = value
 
 
 @cuda.jit

@@ -20,7 +20,7 @@ from minigrad.kernels.cuda.elementwise import as_value, compiled, one, result, r
 from minigrad.kernels.cuda.launch import THREADS
 from minigrad.kernels.cuda.layout import copy
 from minigrad.kernels.cuda.missing import missing
-from minigrad.kernels.cuda.quads import TILE, index, last_of, place
+from minigrad.kernels.cuda.quads import TILE, last_of, place, unsigned
 from minigrad.kernels.cuda.views import view_as_real
 from minigrad.kernels.numpy_ref.special import BERNOULLI as NUMBERS
 
@@ -135,7 +135,7 @@ def replacing(wide):
     def in_order(n, packed, z, z0, x, x0, nan, high, low):
         first = cuda.blockIdx.x * TILE
         for i in range(first + cuda.threadIdx.x, min(first + TILE, n), THREADS):
-            z[index(z0 + i)] = replaced(wide(x[index(x0 + i)]), nan, high, low)
+            z[unsigned(z0 + i)] = replaced(wide(x[unsigned(x0 + i)]), nan, high, low)
 
     @cuda.jit
     def strided(n, shape, length, packed, z, z0, sz, x, x0, sx, nan, high, low):
@@ -143,7 +143,7 @@ def replacing(wide):
         if i < n:
             to, at = z0 + place(i, shape, sz), x0 + place(i, shape, sx)
             for k in range(last_of(i, shape[-1], length) + 1):
-                z[index(to + k * sz[-1])] = replaced(wide(x[index(at + k * sx[-1])]), nan, high, low)
+                z[unsigned(to + k * sz[-1])] = replaced(wide(x[unsigned(at + k * sx[-1])]), nan, high, low)
     return in_order, strided
 
 

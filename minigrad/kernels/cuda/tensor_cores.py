@@ -56,7 +56,7 @@ from minigrad.kernels.cuda.instructions import (
 )
 from minigrad.kernels.cuda.packs import pack
 from minigrad.kernels.cuda.streams import SIMULATED
-from minigrad.kernels.cuda.tiles import index, inlined, place
+from minigrad.kernels.cuda.tiles import inlined, place, unsigned
 
 __all__ = ["CHUNK", "DEPTH", "THREADS", "products"]
 
@@ -154,7 +154,7 @@ def products(side, x_along_inner, y_along_inner, pairs_z, biased):
                 for e in range(4):      # see Note [Fragments]
                     m, n = 16 * i + e // 2 * 8, 8 * j + e % 2
                     if m < left_down and n < left_across:
-                        sums[i, j, e] += float32(b[index(first + m * far + n * step)])
+                        sums[i, j, e] += float32(b[unsigned(first + m * far + n * step)])
 
     @cuda.jit(**bounds)
     def kernel(size, parts, depth_of_part, z, z0, part_stride, z_far, z_step, x, x0, x_far, x_step, y, y0, y_far, y_step, b, b0, sb,
@@ -228,10 +228,10 @@ def products(side, x_along_inner, y_along_inner, pairs_z, biased):
                         c0, c1 = sums[i, j, 2 * half], sums[i, j, 2 * half + 1]
                         if pairs_z:
                             if n < n_columns:
-                                store2(z, index(row_at + n), (c0, c1))
+                                store2(z, unsigned(row_at + n), (c0, c1))
                         else:
                             if n < n_columns:
-                                z[index(row_at + n * z_step)] = c0
+                                z[unsigned(row_at + n * z_step)] = c0
                             if n + 1 < n_columns:
-                                z[index(row_at + (n + 1) * z_step)] = c1
+                                z[unsigned(row_at + (n + 1) * z_step)] = c1
     return kernel

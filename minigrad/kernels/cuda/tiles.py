@@ -43,7 +43,7 @@ from minigrad.kernels.cuda.elementwise import compiled
 from minigrad.kernels.cuda.packs import pack
 from minigrad.kernels.cuda.streams import SIMULATED
 
-__all__ = ["LARGE", "MEDIUM", "RUN", "SMALL", "TALL", "WIDE", "Tile", "Way", "place", "tiled"]
+__all__ = ["COMPLEX", "LARGE", "MEDIUM", "RUN", "SMALL", "TALL", "WIDE", "Tile", "Way", "place", "tiled"]
 
 RUN = 4                                 # neighbouring rows and columns that a thread has: one read of 16 bytes fetches four
 TABLE = 16 if SIMULATED else 256        # offsets of k that are computed at a time
@@ -81,10 +81,10 @@ class Way(NamedTuple):
 
 if SIMULATED:
     LARGE, MEDIUM, SMALL = Tile(2, 2, 8, 8, 8), Tile(2, 2, 8, 4, 8), Tile(2, 2, 4, 4, 8)
-    TALL, WIDE = Tile(4, 2, 4, 4, 8), Tile(2, 4, 4, 4, 8)
+    TALL, WIDE, COMPLEX = Tile(4, 2, 4, 4, 8), Tile(2, 4, 4, 4, 8), Tile(2, 2, 4, 4, 8)
 else:
-    LARGE, MEDIUM, SMALL = Tile(16, 16, 8, 8, 8), Tile(8, 16, 8, 4, 16), Tile(16, 16, 4, 4, 8)
-    TALL, WIDE = Tile(16, 8, 8, 8, 8), Tile(8, 16, 8, 8, 8)
+    LARGE, MEDIUM, SMALL = Tile(16, 16, 8, 8, 8), Tile(8, 16, 8, 4, 16), Tile(16, 16, 4, 4, 16)
+    TALL, WIDE, COMPLEX = Tile(16, 8, 8, 8, 8), Tile(8, 16, 8, 8, 8), Tile(16, 16, 4, 4, 8)
 
 
 load, store = pack(RUN)
@@ -101,7 +101,7 @@ def place(i, shape, strides):
 
 
 # An index that the compiler need not test: a negative one would count from the end, as in Python.
-index = (lambda i: i) if SIMULATED else compiled(lambda i: uint64(i))
+unsigned = (lambda i: i) if SIMULATED else compiled(lambda i: uint64(i))
 
 
 def inlined(function):
@@ -119,6 +119,7 @@ def reading(way, side, depth, threads, number):
     put(slices, numbers, t, k): write them to row `k` of shared memory and those after it.
     """
     fetched, run = side * depth // threads, RUN if way.packs else 1
+    assert fetched % run == 0, "each thread reads whole packs"
     along = (depth if way.along_inner else side) // run         # reads that follow each other
 
     @inlined
@@ -144,13 +145,13 @@ def reading(way, side, depth, threads, number):
                 numbers[f * run + i] = 0
             if k < left:
                 if way.packs:
-                    n0, n1, n2, n3 = load(a, index(places[f]))
+                    n0, n1, n2, n3 = load(a, unsigned(places[f]))
                     numbers[f * run] = number(n0)
                     numbers[f * run + 1] = number(n1)
                     numbers[f * run + 2] = number(n2)
                     numbers[f * run + 3] = number(n3)
                 else:
-                    numbers[f] = number(a[index(places[f] + table[index(first + k)])])
+                    numbers[f] = number(a[unsigned(places[f] + table[unsigned(first + k)])])
             if way.packs:
                 places[f] += depth * step
 
@@ -160,9 +161,9 @@ def reading(way, side, depth, threads, number):
             k, m = split(t + f * threads)
             for i in range(run):
                 if way.along_inner:
-                    slices[index(first + k + i), index(m)] = numbers[f * run + i]
+                    slices[unsigned(first + k + i), unsigned(m)] = numbers[f * run + i]
                 else:
-                    slices[index(first + k), index(m + i)] = numbers[f * run + i]
+                    slices[unsigned(first + k), unsigned(m + i)] = numbers[f * run + i]
     return fetched, aim, fetch, put
 
 
@@ -202,9 +203,9 @@ def tiled(wide, number, tile, way_x, way_y, packs_z, biased):
         from_x = cuda.local.array(down, wide)
         from_y = cuda.local.array(across, wide)
         for i in range(down):
-            from_x[i] = xs[index(k), index(i // RUN * (threads_down * RUN) + ty * RUN + i % RUN)]
+            from_x[i] = xs[unsigned(k), unsigned(i // RUN * (threads_down * RUN) + ty * RUN + i % RUN)]
         for i in range(across):
-            from_y[i] = ys[index(k), index(i // RUN * (threads_across * RUN) + tx * RUN + i % RUN)]
+            from_y[i] = ys[unsigned(k), unsigned(i // RUN * (threads_across * RUN) + tx * RUN + i % RUN)]
         for i in range(down):
             for j in range(across):
                 sums[i, j] += from_x[i] * from_y[j]
@@ -228,7 +229,7 @@ def tiled(wide, number, tile, way_x, way_y, packs_z, biased):
             for j in range(across):
                 n = j // RUN * (threads_across * RUN) + j % RUN
                 if m < left_down and n < left_across:
-                    sums[i, j] += number(b[index(first + m * far + n * step)])
+                    sums[i, j] += number(b[unsigned(first + m * far + n * step)])
 
     @cuda.jit(**bounds)
     def kernel(size, parts, depth_of_part, z, z0, part_stride, x, x0, y, y0, b, b0, sb,
@@ -302,8 +303,8 @@ def tiled(wide, number, tile, way_x, way_y, packs_z, biased):
                 n = j // RUN * (threads_across * RUN) + tx * RUN + j % RUN
                 if row0 + m < n_rows and column0 + n < n_columns:
                     if not packs_z:
-                        z[index(row_at[m] + column_at[n])] = sums[i, j]
+                        z[unsigned(row_at[m] + column_at[n])] = sums[i, j]
                     elif j % RUN == RUN - 1:
-                        store(z, index(row_at[m] + column_at[n - RUN + 1]),
+                        store(z, unsigned(row_at[m] + column_at[n - RUN + 1]),
                               (sums[i, j - 3], sums[i, j - 2], sums[i, j - 1], sums[i, j]))
     return kernel
