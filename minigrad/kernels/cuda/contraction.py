@@ -23,6 +23,7 @@ Note [Matrices for tensor cores]
 Read next: ``vectors.py``, ``matmul.py``.
 """
 
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -207,27 +208,45 @@ def contract(name, z, x, y, rows, columns, bias=None):
         return
     if x.dtype == np.float16 and not SIMULATED and by_tensor_cores(z, x, y, lead, rows, inner, bias):
         return
-    sx, sy = in_elements(x, x.shape), in_elements(y, y.shape)
-    n_rows, n_columns = prod(z.shape[lead:lead + rows]), prod(z.shape[lead + rows:])
-    n_inner, groups = prod(middle), prod(z.shape[:lead])
+    b, sb = (x, (0, 0)) if bias is None else (bias, in_elements(bias, bias.shape))
+    kernel, tile, tiles, parts, size, depth, dimensions = planned(
+        wide, x.dtype, lead, rows, inner, bias is not None, *[(a.shape, in_elements(a, a.shape), a.start % RUN) for a in (z, x, y)])
+    whole = z if parts == 1 else empty_array((parts, *z.shape), wide, z.device)
+    launch(kernel, tiles * parts, tile.threads, z.device, size, parts, depth, whole.block.of(whole.dtype), whole.start,
+           z.size if parts > 1 else 0, x.block.of(x.dtype), x.start, y.block.of(y.dtype), y.start, b.block.of(b.dtype), b.start, sb,
+           *dimensions)
+    if parts > 1:
+        add_all(z, whole, parts)
 
+
+@lru_cache(4096)
+def planned(wide, dtype, lead, rows, inner, biased, z, x, y):
+    """How a contraction of arrays of these shapes is done: what training does again and again is thought about once.
+
+    Args:
+        wide, dtype: of the sums, and of the operands.
+        lead, rows, inner: how many dimensions are of the batch, of the rows, and summed over.
+        biased: whether there is a bias.
+        z, x, y: of each array (shape, strides in elements, number of the first element modulo RUN).
+
+    Returns:
+        (kernel, tile, how many tiles, how many parts, the three sizes, the depth of a part, dimensions as the kernel takes them)
+    """
+    (shape, sz, z0), (x_shape, sx, x0), (_, sy, y0) = z, x, y
+    batch, down, across, middle = shape[:lead], shape[lead:lead + rows], shape[lead + rows:], x_shape[lead + rows:]
+    n_rows, n_columns, n_inner, groups = prod(down), prod(across), prod(middle), prod(batch)
     tile = shape_of(n_rows, n_columns, groups, wide)
     tiles = groups * -(-n_rows // tile.rows) * -(-n_columns // tile.columns)
     parts = parts_of(tiles, n_inner, tile.depth)
-    whole = z if parts == 1 else empty_array((parts, *z.shape), wide, z.device)
-    sz = in_elements(z, z.shape) if parts == 1 else in_elements(whole, whole.shape)[1:]
-    batches = collapsed(z.shape[:lead], sz[:lead], sx[:lead], sy[:lead])
-    row = collapsed(z.shape[lead:lead + rows], sz[lead:lead + rows], sx[lead:lead + rows])
-    column = collapsed(z.shape[lead + rows:], sz[lead + rows:], sy[lead + inner:])
+    if parts > 1:           # each part is written to a row-major array of its own
+        sz, z0 = tuple([prod(shape[dim + 1:]) for dim in range(len(shape))]), 0
+    batches = collapsed(batch, sz[:lead], sx[:lead], sy[:lead])
+    row = collapsed(down, sz[lead:lead + rows], sx[lead:lead + rows])
+    column = collapsed(across, sz[lead + rows:], sy[lead + inner:])
     inside = collapsed(middle, sx[lead + rows:], sy[lead:lead + inner]) if n_inner else ((1,), (0,), (0,))
-    b, sb = (x, (0, 0)) if bias is None else (bias, in_elements(bias, bias.shape))
     fetched_x, fetched_y = [side * tile.depth // tile.threads for side in (tile.rows, tile.columns)]
-    kernel = tiled(from_dtype(wide), width(x.dtype), tile, way_of(x.start, row[0], row[2], *inside[:2], batches[2], fetched_x),
-                   way_of(y.start, column[0], column[2], inside[0], inside[2], batches[3], fetched_y),
-                   in_packs(whole.start, column[0], column[1], row[1], batches[1]), bias is not None)
-    launch(kernel, tiles * parts, tile.threads, z.device, (n_rows, n_columns, n_inner), parts,
-           -(-n_inner // (parts * tile.depth)) * tile.depth, whole.block.of(whole.dtype), whole.start, z.size if parts > 1 else 0,
-           x.block.of(x.dtype), x.start, y.block.of(y.dtype), y.start, b.block.of(b.dtype), b.start, sb,
-           *batches, *row, *column, *inside)
-    if parts > 1:
-        add_all(z, whole, parts)
+    kernel = tiled(from_dtype(wide), width(dtype), tile, way_of(x0, row[0], row[2], *inside[:2], batches[2], fetched_x),
+                   way_of(y0, column[0], column[2], inside[0], inside[2], batches[3], fetched_y),
+                   in_packs(z0, column[0], column[1], row[1], batches[1]), biased)
+    return (kernel, tile, tiles, parts, (n_rows, n_columns, n_inner), -(-n_inner // (parts * tile.depth)) * tile.depth,
+            (*batches, *row, *column, *inside))

@@ -12,6 +12,7 @@ Read next: ``convolution.py``.
 import numpy as np
 
 from minigrad.kernels.cuda.contraction import contract
+from minigrad.kernels.cuda.elementwise import broadcast_shapes
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.vectors import dot, rows_by_vector
 
@@ -45,9 +46,9 @@ def turned(a):
 def matmul(x, y):
     if x.shape[-1] != y.shape[-2]:
         raise ValueError(f"matmul: a matrix of shape {x.shape[-2:]} cannot be multiplied by one of {y.shape[-2:]}")
-    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
     z = empty_array((*batch, x.shape[-2], y.shape[-1]), x.dtype, x.device)
-    x, y = [a.seen_as(np.broadcast_to(a.layout, (*batch, *a.shape[-2:]))) for a in (x, y)]
+    x, y = [a if a.shape[:-2] == batch else a.seen_as(np.broadcast_to(a.layout, (*batch, *a.shape[-2:]))) for a in (x, y)]
     multiply("matmul", z, x, y)
     return z
 
