@@ -42,7 +42,9 @@ Read next: ``reduction.py``.
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numba import cuda, from_dtype
@@ -284,11 +286,10 @@ def power_of_2(n):
     return 1 << (n.bit_length() - 1)
 
 
-def packed(x, steps, step):
-    """How many numbers of x a pack has that begins at any of the `steps` of a row, and goes along `step`; 1 if none can."""
-    width = max(BYTES // x.itemsize, 1)
-    whole = step == 1 and x.address % BYTES == 0 and all(s % width == 0 for s in steps)
-    return width if whole else 1
+def packed(itemsize, aligned, steps, step):
+    """How many numbers of an array a pack has that begins at any of the `steps` of a row, and goes along `step`; 1 if none can."""
+    width = max(BYTES // itemsize, 1)
+    return width if aligned and step == 1 and all(s % width == 0 for s in steps) else 1
 
 
 def lanes_for(results, n, across, width=1):
@@ -323,18 +324,34 @@ def queue(fold, wide, first, last, results, n, length, layout, x, x_plane, z, z_
            lanes, int(across), *layout, *x, x_plane, *z, z_plane, type(fold.start[0].real)(value))
 
 
-def folded(fold, wide, x, dims, keepdim, dtype, value=0):
-    """An array of `dtype`: `fold` of `x` over the dimensions `dims`. `wide` is the type that an element becomes first."""
-    dims = [dim % x.ndim for dim in dims]
-    kept = [dim for dim in range(x.ndim) if dim not in dims]
-    z = empty_array([n if dim in kept else 1 for dim, n in enumerate(x.shape) if keepdim or dim in kept], dtype, x.device)
-    if not z.size:
-        return z
-    strides = [s // x.itemsize for s in x.strides]
+class Plan(NamedTuple):
+    """How an array of some shape is folded over some dimensions."""
+
+    shape: tuple        # of the result
+    results: int
+    folds: int          # of the first launch: several for a result that has several runs
+    n: int              # numbers of a fold
+    length: int         # numbers of a part
+    parts: int          # of a result; a second launch joins them, if there are more than one
+    layout: tuple
+    width: int          # of packs
+    lanes: int
+    across: bool
+
+
+@lru_cache(4096)
+def planned(shape, strides, itemsize, aligned, dims, keepdim):
+    """The `Plan` for an array of this shape, with strides in bytes; `aligned`: whether packs may begin at its first element."""
+    dims = [dim % len(shape) for dim in dims]
+    kept = [dim for dim in range(len(shape)) if dim not in dims]
+    result = tuple([n if dim in kept else 1 for dim, n in enumerate(shape) if keepdim or dim in kept])
+    results, strides = prod(result), [s // itemsize for s in strides]
+    if not results:
+        return Plan(result, 0, 0, 0, 0, 0, (), 0, 0, False)
     dims.sort(key=lambda dim: -abs(strides[dim]))      # a sum has no order, so the memory's is as good as any
-    outer, outer_steps = collapsed([x.shape[d] for d in kept], [strides[d] for d in kept])
-    inner, inner_steps = collapsed([x.shape[d] for d in dims], [strides[d] for d in dims])
-    results, n = z.size, x.size // z.size
+    outer, outer_steps = collapsed([shape[d] for d in kept], [strides[d] for d in kept])
+    inner, inner_steps = collapsed([shape[d] for d in dims], [strides[d] for d in dims])
+    n = prod(shape) // results
     runs, folds, length = 1, results, n                 # runs of a result, all runs, and their length
     if (len(inner) > 1 and SHORT <= inner[-1] <= LONG and n // inner[-1] <= MOST_RUNS
             and (results == 1 or abs(inner_steps[-1]) <= abs(outer_steps[-1]))):
@@ -343,21 +360,31 @@ def folded(fold, wide, x, dims, keepdim, dtype, value=0):
         outer, outer_steps = inner[:-1] + outer, inner_steps[:-1] + outer_steps
         inner, inner_steps = inner[-1:], inner_steps[-1:]
     across = folds > 1 and abs(outer_steps[-1]) < abs(inner_steps[-1])
-    width = packed(x, outer_steps, inner_steps[-1]) if len(inner) == 1 else 0
+    width = packed(itemsize, aligned, outer_steps, inner_steps[-1]) if len(inner) == 1 else 0
     lanes = lanes_for(folds, n, across, max(width, 1))
     if runs == 1:
         length = pieces(pieces(n, parts_for(results, n, lanes)), max(width, 1)) * max(width, 1)     # parts begin at whole packs
     parts = runs * max(pieces(n, max(length, 1)), 1)
-    layout = outer, outer_steps, inner, inner_steps
+    return Plan(result, results, folds, n, length, parts, (outer, outer_steps, inner, inner_steps), width, lanes, across)
+
+
+def folded(fold, wide, x, dims, keepdim, dtype, value=0):
+    """An array of `dtype`: `fold` of `x` over the dimensions `dims`. `wide` is the type that an element becomes first."""
+    plan = planned(x.shape, x.strides, x.itemsize, x.address % BYTES == 0, tuple(dims), keepdim)
+    results, n, parts = plan.results, plan.n, plan.parts
+    z = empty_array(plan.shape, dtype, x.device)
+    if not results:
+        return z
     source = x.block.of(x.dtype), x.start
     target = z.block.of(z.dtype), 0
+    how = plan.width, plan.lanes, plan.across
     if parts == 1:
-        queue(fold, wide, True, True, results, n, max(n, 1), layout, source, 0, target, 0, value, x.device, width, lanes, across)
+        queue(fold, wide, True, True, results, n, max(n, 1), plan.layout, source, 0, target, 0, value, x.device, *how)
         return z
     partial = empty_array((len(fold.start), parts, results), fold.kind, x.device)
     between = partial.block.of(partial.dtype), 0
     plane = parts * results
-    queue(fold, wide, True, False, folds, n, length, layout, source, 0, between, plane, value, x.device, width, lanes, across)
+    queue(fold, wide, True, False, plan.folds, n, plan.length, plan.layout, source, 0, between, plane, value, x.device, *how)
     layout, across = ((results,), (1,), (parts,), (results,)), results > 1
     queue(fold, wide, False, True, results, parts, parts, layout, between, plane, target, 0, value, x.device, 0,
           lanes_for(results, parts, across), across)

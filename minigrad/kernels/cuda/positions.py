@@ -185,7 +185,7 @@ def position_of(name, beats, x, dim, keepdim):
               *collapsed([x.shape[d] for d in dims], [strides[d] for d in dims]))
     results, n = z.size, x.size // z.size
     across = results > 1 and abs(layout[1][-1]) < abs(layout[3][-1])
-    width = packed(x, layout[1], layout[3][-1]) if len(layout[2]) == 1 else 0
+    width = packed(x.itemsize, x.address % BYTES == 0, layout[1], layout[3][-1]) if len(layout[2]) == 1 else 0
     lanes = lanes_for(results, n, across, max(width, 1))
     length = pieces(pieces(n, parts_for(results, n, lanes)), max(width, 1)) * max(width, 1)     # parts begin at whole packs
     parts = pieces(n, length)
