@@ -17,10 +17,8 @@ def test_losses(dtype, weighted):
     dtype = np.dtype(dtype)
     wide, real = wide_of(dtype)
     i, steps = types.int64, types.UniTuple(types.int64, 2)
-    for steps in (types.UniTuple(i, 1), steps):
-        ptx = compiles(loss.picking(wide, real, weighted, not weighted), i, i, steps, array("int64"), i, steps, array(dtype), i, steps,
-                       i, array(dtype), i, i, array(dtype), array(real))
-        assert len(steps) > 1 or ("div." not in ptx and "rem." not in ptx)
+    compiles(loss.picking(wide, real, weighted, not weighted), i, i, steps, array("int64"), i, steps, array(dtype), i, steps, i,
+             array(dtype), i, i, array(dtype), array(real))
     for reduction in ("none", "mean", "sum"):
         compiles(loss.totalling(real, reduction), i, array(real), array(dtype), array(dtype))
     compiles(loss.placing(wide, real, weighted, not weighted), i, i, steps, array("int64"), i, steps, array(dtype), i, steps,

@@ -246,6 +246,12 @@ for _shape, _n in (((3, 5), 1), ((2, 3, 4), 2), ((4,), 1), ((2, 1), 1), ((130, 7
            after=lambda g, x, w, m, s, n=_n: (g, x, w, m, s, n))
     sample("layer_norm_backward", f"{_shape} {_n} plain", _shape, _shape, _stats, (_stats, "positive"), dtypes=FLOATS,
            after=lambda g, x, m, s, n=_n: (g, x, None, m, s, n))
+    sample("rms_norm", f"{_shape} {_n}", _shape, _inner, dtypes=FLOATS, after=lambda x, w, n=_n: (x, w, n, 1e-5))
+    sample("rms_norm", f"{_shape} {_n} plain", _shape, dtypes=FLOATS, after=lambda x, n=_n: (x, None, n, 1e-5))
+    sample("rms_norm_backward", f"{_shape} {_n}", _shape, _shape, _inner, (_stats, "positive"), dtypes=FLOATS,
+           after=lambda g, x, w, s, n=_n: (g, x, w, s, n))
+    sample("rms_norm_backward", f"{_shape} {_n} plain", _shape, _shape, (_stats, "positive"), dtypes=FLOATS,
+           after=lambda g, x, s, n=_n: (g, x, None, s, n))
 
 # ---- matrices, joining, indexing -----------------------------------------------------------------------------
 for _a, _b in [((2, 3), (3, 4)), ((1, 1), (1, 1)), ((2, 0), (0, 3)), ((0, 2), (2, 3)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3,

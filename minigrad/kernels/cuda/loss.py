@@ -12,8 +12,8 @@
     so          forward takes little time beside the softmax before it; backward that of filling memory
 
 Whether all classes exist has to be known before they are used as places in memory, so `class_outside` waits for the GPU. PyTorch
-asserts inside its kernel instead, which costs no wait, and ends the process's use of the GPU when it fails. So the look comes first:
-before the softmax the GPU has little to do, and while it computes that the CPU queues the rest.
+asserts inside its kernel instead, which costs no wait, and ends the process's use of the GPU when it fails. So the look comes
+before the softmax: the wait is for what is queued already, and while the GPU computes the softmax the CPU queues the rest.
 
 Mirrors ``aten/src/ATen/native/cuda/Loss.cu`` and ``NLLLoss2d.cu``.
 """
@@ -153,7 +153,7 @@ def nll_loss(x, target, weight, ignore_index, reduction):
     partial = empty_array((2, blocks), real, x.device)
     shape, t_steps, x_steps = collapsed(target.shape, in_elements(target, target.shape), x_steps)
     launch(picking(wide, real, weight is not None, each), blocks, THREADS, x.device, n, ignore_index, shape, *pointers(target),
-           t_steps, *pointers(x), x_steps, x_step, *weights_or(x, weight), loss.block.of(loss.dtype), partial.block.of(partial.dtype))
+           t_steps, *pointers(x), x_steps, x_step, *weights_or(x, weight), *[a.block.of(a.dtype) for a in (loss, partial)])
     launch(totalling(real, reduction), 1, THREADS, x.device, blocks, *[a.block.of(a.dtype) for a in (partial, loss, total)])
     return loss, total
 
