@@ -234,6 +234,8 @@ CONTRACT = {
     "uniform": ("generator, shape, low, high, dtype", "uniform in [low, high)"),
     "normal": ("generator, shape, mean, std, dtype", "normal"),
     "bernoulli": ("generator, shape, p, dtype", "1 with probability p, else 0"),
+    "dropout": ("generator, x, p", "(x / (1 - p), times 0 with probability p; which were kept, bool), 0 < p < 1, x real"),
+    "dropout_backward": ("g, kept, p", "g / (1 - p) where kept, else times 0"),
     # optimiser steps; the arrays are updated in place
     "sgd_": ("w, g, momentum_buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first", "None"),
     "adam_": ("w, g, m, v, v_max, step, lr, beta1, beta2, eps, weight_decay, decoupled, maximize", "None"),

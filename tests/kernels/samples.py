@@ -378,6 +378,9 @@ for _label, _taps in (("means", taps.averages(5, 3, 2, 1, True, False, None)), (
 sample("uniform", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), (3, 4), -1, 2, x.dtype))
 sample("normal", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), (3, 4), 1, 2, x.dtype))
 sample("bernoulli", "", (1,), dtypes=EVERY, after=lambda x: (np.random.default_rng(0), (3, 4), 0.3, x.dtype))
+for _shape in ((), (0,), (3, 4), (37,)):
+    sample("dropout", f"{_shape}", (_shape, "special"), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), x, 0.3))
+    sample("dropout_backward", f"{_shape}", (_shape, "special"), _shape, dtypes=("float16", *FLOATS), after=lambda g, x: (g, np.asarray(x > 0), 0.3))
 
 # ---- optimiser steps ---------------------------------------------------------------------------------------------
 for _shape in ((), (5,), (2, 3), (130, 70), (0,)):
