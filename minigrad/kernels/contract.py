@@ -216,6 +216,8 @@ CONTRACT = {
     "attention_weights": ("x, scale, causal", "softmax(scale x) over the last dimension; causal: row i is 0 after column i"),
     "layer_norm": ("x, w, b, n_dims, eps", "((x - mean) rstd w + b, mean, rstd) over the last dimensions; w, b: array or None"),
     "layer_norm_backward": ("g, x, w, mean, rstd, n_dims", "(dx, dw, db); w: array or None"),
+    "rms_norm": ("x, w, n_dims, eps", "(x rstd w, rstd), rstd = 1 / sqrt(mean(x x) + eps), over the last dimensions"),
+    "rms_norm_backward": ("g, x, w, rstd, n_dims", "(dx, dw); w: array or None"),
     "class_outside": ("target, n, ignore_index", "the first target that is neither in [0, n) nor ignored, or None"),
     "nll_loss": ("x, target, weight, ignore_index, reduction", "(loss, total weight); x is (N, C) or (N, C, d1 ...)"),
     "nll_loss_backward": ("g, x_shape, target, weight, total, ignore_index, reduction", "gradient of x"),
@@ -232,6 +234,8 @@ CONTRACT = {
     "uniform": ("generator, shape, low, high, dtype", "uniform in [low, high)"),
     "normal": ("generator, shape, mean, std, dtype", "normal"),
     "bernoulli": ("generator, shape, p, dtype", "1 with probability p, else 0"),
+    "dropout": ("generator, x, p", "(x / (1 - p), times 0 with probability p; which were kept, bool), 0 < p < 1, x real"),
+    "dropout_backward": ("g, kept, p", "g / (1 - p) where kept, else times 0"),
     # optimiser steps; the arrays are updated in place
     "sgd_": ("w, g, momentum_buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first", "None"),
     "adam_": ("w, g, m, v, v_max, step, lr, beta1, beta2, eps, weight_decay, decoupled, maximize", "None"),

@@ -6,9 +6,11 @@ Mirrors ``aten/src/ATen/native/Dropout.cpp``.
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
 
+from minigrad._core.apply import call
 from minigrad._core.variable import new_tensor
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.ops.base import tensor_argument
+from minigrad.ops.masking import NativeDropout
 from minigrad.random import stream
 from minigrad.tensor import Tensor
 
@@ -25,7 +27,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
         training (bool): whether to do it.
         inplace (bool): overwrite the input.
 
-    Mirrors ``torch.nn.functional.dropout``.
+    One node on a GPU, which makes the numbers and the product at once. Mirrors ``torch.nn.functional.dropout``.
 
     Raises:
         ValueError: `p` lies outside [0, 1].
@@ -41,6 +43,8 @@ def dropout(input, p=0.5, training=True, inplace=False):
                          found=input.dtype.name, fix="input.float()")
     if not training or p == 0 or input.numel() == 0:
         return input
+    if input.device.type != "cpu" and p < 1 and not inplace and input.dtype.is_floating_point:
+        return call(NativeDropout.op, (input, stream(None), p))[0]
     kernels = input.device.backend.kernels
     kept = kernels.bernoulli(stream(None), tuple(input.shape), 1 - p, input.dtype.numpy)
     noise = new_tensor(Tensor, kept if p == 1 else kernels.div(kept, 1 - p), False, input.device)

@@ -21,7 +21,7 @@ from minigrad.dtypes import finfo
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.ops import clamp_min, mean, reshape, rsqrt
 from minigrad.ops.base import tensor_argument
-from minigrad.ops.normalization import NativeLayerNorm
+from minigrad.ops.normalization import FusedRmsNorm, NativeLayerNorm
 from minigrad.ops.norms import vector_norm
 from minigrad.ops.out import into
 
@@ -89,7 +89,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """x / √(mean of x² + ε) over the last dimensions (Zhang & Sennrich, 2019). ε is that of the dtype, if not given.
 
-    Mirrors ``torch.nn.functional.rms_norm``.
+    One node on a GPU, several ops on the CPU, as in PyTorch. Mirrors ``torch.nn.functional.rms_norm``.
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -101,6 +101,8 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     if input.numel() == 0:
         return affine(input * 1, weight, None)
     eps = finfo(input.dtype).eps if eps is None else eps
+    if input.device.type != "cpu" and input.dtype.is_floating_point and (weight is None or weight.dtype is input.dtype):
+        return call(FusedRmsNorm.op, (input, weight, len(dims), eps))[0]
     return affine(input * rsqrt(mean(input * input, dims, True) + eps), weight, None)
 
 

@@ -148,12 +148,17 @@ def classes_of_rows(x, target) -> cython.bint:
 
 
 @cython.cfunc
-def checked_nll_loss(x: TensorBase, target: TensorBase, weight, ignore_index, reduction) -> object:
-    classes = x._meta.shape[1]
+def look_for_classes(target: TensorBase, classes, ignore_index) -> object:
+    """Raise `IndexError` where a target is no class. The CPU waits for a GPU here: see kernels/cuda/loss.py for when to call it."""
     outside = target._meta.backend.kernels.class_outside(target._array, classes, ignore_index)
     if outside is not None:
         raise OutOfRangeError("MG-E301", f"Target {outside} is out of bounds.",
                               expected=f"classes from 0 to {classes - 1}, or ignore_index={ignore_index}")
+
+
+@cython.cfunc
+def checked_nll_loss(x: TensorBase, target: TensorBase, weight, ignore_index, reduction) -> object:
+    look_for_classes(target, x._meta.shape[1], ignore_index)
     return call((NllLoss if x._meta.ndim == 2 else NllLoss2d).op, (x, target, weight, ignore_index, reduction))[0]
 
 
@@ -182,7 +187,8 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     """
     reduction = reduction_of(reduction, size_average, reduce)
     if weight is None and label_smoothing == 0 and classes_of_rows(input, target):
-        return checked_nll_loss(log_softmax(input, 1), target, None, ignore_index, reduction)
+        look_for_classes(target, input.shape[1], ignore_index)
+        return call(NllLoss.op, (log_softmax(input, 1), target, None, ignore_index, reduction))[0]
     tensor_argument("cross_entropy", input)
     tensor_argument("cross_entropy", target, "target", 2)
     label_smoothing = max(label_smoothing, 0.0)

@@ -1,4 +1,4 @@
-"""Replacing what a mask names: masked_fill, masked_scatter, and the triangles of matrices.
+"""Replacing what a mask names: masked_fill, masked_scatter, dropout, and the triangles of matrices.
 
     x.masked_fill(mask, v)          z = v where the mask holds, else x
     x.masked_scatter(mask, y)       z = the next element of y where it holds, else x
@@ -13,7 +13,7 @@ import cython
 from minigrad._core.operands import broadcast_shape
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
-from minigrad.ops.base import BOOL, NUMBERS, Elementwise, Linear, integer, op, tensor_argument, tensor_error
+from minigrad.ops.base import BOOL, NUMBERS, Elementwise, Linear, Op, integer, op, tensor_argument, tensor_error
 from minigrad.ops.indexing import linear_together
 from minigrad.ops.joining import cat
 from minigrad.ops.out import into
@@ -38,6 +38,38 @@ class MaskedFill(Elementwise):
 
     def vjp_x(g, mask):
         return where(mask, 0.0, g)
+
+
+@op("native_dropout")
+class NativeDropout(Op):
+    """z = x / (1 - p) where it is kept, else 0; and which are"""
+
+    inputs = 1
+    outputs = ("z", "kept")
+    torch_names = {"kept": "result1"}
+
+    def forward(k, x, generator, p):
+        return k.dropout(generator, x, p)
+
+    def vjp(g, needs, kept, p):
+        return (None if g[0] is None else call(NativeDropoutBackward.op, (g[0], kept, p)),)
+
+    def jvp(ts, kept, p):
+        return call(NativeDropoutBackward.op, (ts[0], kept, p)), None
+
+
+@op("native_dropout_backward")
+class NativeDropoutBackward(Linear):
+    """z = x / (1 - p) where it was kept, else 0"""
+
+    inputs = 1
+    torch_names = {"x": "grad_output", "kept": "mask"}
+
+    def forward(k, x, kept, p):
+        return k.dropout_backward(x, kept, p)
+
+    def vjp_x(g, kept, p):
+        return call(NativeDropoutBackward.op, (g, kept, p))
 
 
 @op("masked_fill_tensor", "MaskedFill1")

@@ -1,4 +1,4 @@
-"""Layer normalisation as a rule of its own; the other norms are written with ops, in ``nn/_normalization.py``.
+"""Layer normalisation and rms_norm as rules of their own; the other norms are written with ops, in ``nn/_normalization.py``.
 
     y = (x - mean) r,  r = 1 / √(variance + ε)          over the last dimensions of x
     z = y w + b
@@ -6,6 +6,8 @@
 The gradient of y goes through a projection, which takes out what adding a number to x or stretching it would change:
 
     P(h) = h - mean(h) - y mean(h y)                    dx = r P(g w)
+
+rms_norm leaves the mean where it is: y = x r, r = 1 / √(mean of x² + ε), and P(h) = h - y mean(h y).
 
 Mirrors ``aten/src/ATen/native/layer_norm.cpp`` and ``layer_norm_double_backward`` in ``torch/csrc/autograd/FunctionsManual.cpp``.
 """
@@ -66,41 +68,98 @@ class NativeLayerNormBackward(Op):
 
     def vjp(gs, needs, g, x, w, n_dims, eps):
         v, vw, vb = gs
-        y, r, dims = standardized(x, n_dims, eps)
-        lead = tuple(range(x.ndim - n_dims))
-        dg = dx = dw = None
-        if v is not None:
-            h, back = times(g, w), r * projected(v, y, dims)
-            dg, dw = times(back, w), total(g * back, lead)
-            a, b = mean(h * y, dims, True), mean(v * y, dims, True)
-            s = mean(v * h, dims, True) - mean(v, dims, True) * mean(h, dims, True) - a * b
-            dx = -r * r * (y * s + projected(b * h + a * v, y, dims))
-        if vw is not None:
-            dg = y * vw if dg is None else dg + y * vw
-            more = r * projected(g * vw, y, dims)
-            dx = more if dx is None else dx + more
+        dg, dx, dw = adjoints(v, vw, g, w, *standardized(x, n_dims, eps), projected)
         if vb is not None:
             dg = vb.expand(x.shape) if dg is None else dg + vb
         return dg if needs[0] else None, dx if needs[1] else None, dw if needs[2] else None
 
     def jvp(ts, g, x, w, n_dims, eps):
-        tg, tx, tw = ts
-        y, r, dims = standardized(x, n_dims, eps)
-        lead = tuple(range(x.ndim - n_dims))
-        h, th, dx, dw, db = times(g, w), None, None, None, None
-        if tg is not None:
-            th, dw, db = times(tg, w), total(tg * y, lead), total(tg, lead)
+        tg = ts[0]
+        dx, dw = tangents(*ts, g, w, *standardized(x, n_dims, eps), projected)
+        return dx, dw, None if tg is None else total(tg, tuple(range(x.ndim - n_dims)))
+
+
+@op("_fused_rms_norm")
+class FusedRmsNorm(Op):
+    """z = x rstd w"""
+
+    inputs = 2
+    outputs = ("z", "rstd")
+    torch_names = {"x": "input", "w": "weight", "rstd": "result1"}
+
+    def forward(k, x, w, n_dims, eps):
+        return k.rms_norm(x, w, n_dims, eps)
+
+    def vjp(g, needs, x, w, rstd, n_dims, eps):
+        if g[0] is None:
+            return (None, None)
+        dx, dw = call(FusedRmsNormBackward.op, (g[0], x, w, rstd, n_dims, eps))
+        return dx if needs[0] else None, dw if needs[1] else None
+
+    def jvp(ts, x, w, n_dims, eps):
+        tx, tw = ts
+        y, r, dims = shortened(x, n_dims, eps)
+        z = None if tx is None else times(r * across(tx, y, dims), w)
         if tw is not None:
-            th = g * tw if th is None else th + g * tw
-        if th is not None:
-            dx = r * projected(th, y, dims)
-        if tx is not None:
-            ty = r * projected(tx, y, dims)
-            turn = -r * r * mean(y * tx, dims, True) * projected(h, y, dims) \
-                - r * (ty * mean(h * y, dims, True) + y * mean(h * ty, dims, True))
-            dx = turn if dx is None else dx + turn
-            dw = total(g * ty, lead) if dw is None else dw + total(g * ty, lead)
-        return dx, dw, db
+            z = y * tw if z is None else z + y * tw
+        return z, None
+
+
+@op("_fused_rms_norm_backward")
+class FusedRmsNormBackward(Op):
+    """dx = rstd P(g w), dw = Σ g y: the gradients of `FusedRmsNorm`, where its own is g"""
+
+    inputs = 3
+    outputs = ("dx", "dw")
+    torch_names = {"g": "grad_out", "x": "input", "w": "weight"}
+
+    def forward(k, g, x, w, rstd, n_dims, eps):
+        return k.rms_norm_backward(g, x, w, rstd, n_dims)
+
+    def vjp(gs, needs, g, x, w, n_dims, eps):
+        v, vw = gs
+        dg, dx, dw = adjoints(v, vw, g, w, *shortened(x, n_dims, eps), across)
+        return dg if needs[0] else None, dx if needs[1] else None, dw if needs[2] else None
+
+    def jvp(ts, g, x, w, n_dims, eps):
+        return tangents(*ts, g, w, *shortened(x, n_dims, eps), across)
+
+
+# ---- what both have in common: r P(g w) and Σ g y, and their derivatives -------------------------------------
+
+
+def adjoints(v, vw, g, w, y, r, dims, project):
+    """What r P(g w) and Σ g y, with gradients v and vw, give g, x and w."""
+    dg = dx = dw = None
+    if v is not None:
+        h, back = times(g, w), r * project(v, y, dims)
+        dg, dw = times(back, w), total(g * back, tuple(range(y.ndim - len(dims))))
+        a, b, s = mean(h * y, dims, True), mean(v * y, dims, True), mean(v * project(h, y, dims), dims, True)
+        dx = -r * r * (y * s + project(b * h + a * v, y, dims))
+    if vw is not None:
+        dg = y * vw if dg is None else dg + y * vw
+        more = r * project(g * vw, y, dims)
+        dx = more if dx is None else dx + more
+    return dg, dx, dw
+
+
+def tangents(tg, tx, tw, g, w, y, r, dims, project):
+    """The tangents of r P(g w) and Σ g y, given those of g, x and w."""
+    lead = tuple(range(y.ndim - len(dims)))
+    h, th, dx, dw = times(g, w), None, None, None
+    if tg is not None:
+        th, dw = times(tg, w), total(tg * y, lead)
+    if tw is not None:
+        th = g * tw if th is None else th + g * tw
+    if th is not None:
+        dx = r * project(th, y, dims)
+    if tx is not None:
+        ty = r * project(tx, y, dims)
+        turn = -r * r * mean(y * tx, dims, True) * project(h, y, dims) \
+            - r * (ty * mean(h * y, dims, True) + y * mean(h * ty, dims, True))
+        dx = turn if dx is None else dx + turn
+        dw = total(g * ty, lead) if dw is None else dw + total(g * ty, lead)
+    return dx, dw
 
 
 def standardized(x, n_dims, eps):
@@ -111,9 +170,21 @@ def standardized(x, n_dims, eps):
     return d * r, r, dims
 
 
+def shortened(x, n_dims, eps):
+    """The same without taking the mean away."""
+    dims = tuple(range(x.ndim - n_dims, x.ndim))
+    r = rsqrt(mean(x * x, dims, True) + eps)
+    return x * r, r, dims
+
+
 def projected(h, y, dims):
-    """P(h)."""
+    """P(h) of layer_norm."""
     return h - mean(h, dims, True) - y * mean(h * y, dims, True)
+
+
+def across(h, y, dims):
+    """P(h) of rms_norm."""
+    return h - y * mean(h * y, dims, True)
 
 
 def times(g, w):

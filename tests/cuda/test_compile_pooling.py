@@ -17,7 +17,8 @@ FLOATS = ["float16", "float32", "float64"]
 def test_maxima(dtype):
     from numba import types
     i, x, index, three = types.int64, array(dtype), array("int64"), types.UniTuple(types.int64, 3)
-    compiles(pooling.largest, i, three, three, three, x, i, index, i, x, i, *[index, i] * 3)
+    for few, sizes in ((True, (1, 2, 2)), (False, (3, 3, 40))):
+        compiles(pooling.largest(few, sizes), i, three, three, x, i, index, i, x, i, *[index, i] * 3)
     compiles(pooling.pick, i, i, i, x, i, index, i, x, i)
 
 

@@ -57,21 +57,22 @@ def test_rows_in_memory(dtype, fold_of, value, write):
             lean(ptx)
 
 
+@pytest.mark.parametrize("centred", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_layer_norm(dtype, weighted):
+def test_layer_norm(dtype, weighted, centred):
     from numba import from_dtype, types
     wide, kind = wide_of(dtype)
     i, real, width = types.int64, from_dtype(np.dtype(kind)), 16 // dtype.itemsize
     for seats in (held.Seats(64, 256, 2, width, True), held.Seats(32, 256, 2, width, False)):
-        for ptx in (compiles(normalization.forward_rows(kind, weighted, not weighted, seats), i, i, real, *of(dtype, dtype, dtype),
+        for ptx in (compiles(normalization.forward_rows(kind, weighted, not weighted, seats, centred), i, i, real, *of(dtype, dtype, dtype),
                              array(dtype), array(dtype), array(dtype)),
-                    compiles(normalization.backward_rows(wide, kind, weighted, seats), i, i, *of(*[dtype] * 5), array(dtype))):
+                    compiles(normalization.backward_rows(wide, kind, weighted, seats, centred), i, i, *of(*[dtype] * 5), array(dtype))):
             if dtype == np.float32:
                 lean(ptx)
                 assert ptx.count("st.global.v4") == 2
-    for ptx in (compiles(normalization.forward_kernel(wide, kind, weighted, not weighted, width), i, i, i, real,
+    for ptx in (compiles(normalization.forward_kernel(wide, kind, weighted, not weighted, width, centred), i, i, i, real,
                          *of(dtype, dtype, dtype), array(dtype), array(dtype), array(dtype)),
-                compiles(normalization.backward_kernel(wide, kind, weighted), i, i, i, *of(*[dtype] * 5), array(dtype)),
-                compiles(normalization.column_kernel(wide, kind), i, i, i, i, *of(*[dtype] * 4), array(kind), array(kind))):
+                compiles(normalization.backward_kernel(wide, kind, weighted, centred), i, i, i, *of(*[dtype] * 5), array(dtype)),
+                compiles(normalization.column_kernel(wide, kind, centred), i, i, i, i, *of(*[dtype] * 4), array(kind), array(kind))):
         if dtype == np.float32:
             lean(ptx)

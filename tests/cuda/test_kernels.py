@@ -19,7 +19,7 @@ CUDA = DEVICE.backend.kernels
 PRESENT = [name for name in CONTRACT if CUDA.origin[name] != Missing.__name__]
 MOST = 24       # calls of a kernel that are tried, of the many that the CPU's are: the simulator needs milliseconds for each
 LAYOUTS = ["contiguous", "transposed", "sliced", "broadcast", "negative"]
-RANDOM = {"uniform", "normal", "bernoulli"}     # have numbers of their own: test_randoms.py
+RANDOM = {"uniform", "normal", "bernoulli", "dropout"}     # have numbers of their own: test_randoms.py
 
 
 def on_gpu(arg):

@@ -93,3 +93,22 @@ def test_the_seed_makes_the_stream():
         assert all(2 <= v < 3 for v in x.tolist())
         dropped = mg.nn.functional.dropout(mg.ones(40, device="cuda"), 0.5)
         assert set(dropped.tolist()) == {0.0, 2.0}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("n", [0, 3, 4, 1001])
+def test_dropout(dtype, n):
+    x = on_gpu(np.arange(1, n + 2).astype(dtype))
+    for y in (x, CUDA.slice(x, 0, 1, n + 1, 1)):         # the second begins where no pack does
+        z, kept = [on_cpu(a) for a in CUDA.dropout(np.random.default_rng(n), y, 0.25)]
+        np.testing.assert_allclose(z, np.where(kept, on_cpu(y) / 0.75, 0), rtol=1e-3)
+        assert z.dtype == dtype and (n < 1000 or abs(kept.mean() - 0.75) < 0.1)
+        np.testing.assert_array_equal(on_cpu(CUDA.dropout_backward(y, on_gpu(kept), 0.25)), z)
+
+
+def test_gradient_of_dropout():
+    x = mg.rand(50, device="cuda", requires_grad=True)
+    z = mg.nn.functional.dropout(x, 0.5)
+    z.sum().backward()
+    np.testing.assert_allclose(x.grad.cpu().numpy() * x.detach().cpu().numpy(), z.detach().cpu().numpy(), rtol=1e-6)
+    assert "NativeDropout" in z.grad_fn.name()

@@ -31,7 +31,9 @@ def test_rows_of_every_length(n, dtype):
     mean, rstd = g[:, :1], g[:, :1] ** 2
     for name, *args in (("softmax", x, 1), ("log_softmax", x, 1), ("softmax_backward", g, x, 1), ("log_softmax_backward", g, x, 1),
                         ("attention_weights", x, -0.5, True), ("layer_norm", x, w, b, 1, 1e-5),
-                        ("layer_norm", x, None, None, 1, 1e-5), ("layer_norm_backward", g, x, w, mean, rstd, 1)):
+                        ("layer_norm", x, None, None, 1, 1e-5), ("layer_norm_backward", g, x, w, mean, rstd, 1),
+                        ("rms_norm", x, w, 1, 1e-5), ("rms_norm", x, None, 1, 1e-5), ("rms_norm_backward", g, x, w, rstd, 1),
+                        ("rms_norm_backward", g, x, None, rstd, 1)):
         found = getattr(CUDA, name)(*[on_gpu(a) for a in args])
         exact = getattr(kernels.NUMPY, name)(*[a.astype(np.float64) if isinstance(a, np.ndarray) else a for a in args])
         for f, e in zip(found, exact) if isinstance(exact, tuple) else [(found, exact)]:
@@ -59,8 +61,11 @@ def test_layer_norm_of_large_numbers_and_of_nothing():
     for shape in ((0, 3), (2, 0)):
         stats = np.ones((shape[0], 1))
         agree("layer_norm_backward", np.ones(shape), np.ones(shape), None, stats, stats, 1)
+        agree("rms_norm", np.ones(shape), None, 1, 1e-5)
+        agree("rms_norm_backward", np.ones(shape), np.ones(shape), None, stats, 1)
     g = RNG.standard_normal((40, 3))                    # the rows are cut into parts
     agree("layer_norm_backward", g, g[::-1], np.ones(3), g[:, :1], g[:, 1:2] ** 2, 1)
+    agree("rms_norm_backward", g, g[::-1], np.ones(3), g[:, 1:2] ** 2, 1)
 
 
 def test_losses_of_views():
@@ -89,7 +94,7 @@ def test_gradients():
     results = []
     for device in ("cpu", "cuda"):
         y, v = x.to(device).detach().requires_grad_(), w.to(device).detach().requires_grad_()
-        z = F.layer_norm(y, (5,), v)
+        z = F.rms_norm(F.layer_norm(y, (5,), v), (5,), v)
         (F.cross_entropy(z, target.to(device)) + (z.softmax(0) * z).sum()).backward()
         results.append([t.grad.cpu().numpy() for t in (y, v)])
     for found, expected in zip(results[1], results[0]):

@@ -246,6 +246,12 @@ for _shape, _n in (((3, 5), 1), ((2, 3, 4), 2), ((4,), 1), ((2, 1), 1), ((130, 7
            after=lambda g, x, w, m, s, n=_n: (g, x, w, m, s, n))
     sample("layer_norm_backward", f"{_shape} {_n} plain", _shape, _shape, _stats, (_stats, "positive"), dtypes=FLOATS,
            after=lambda g, x, m, s, n=_n: (g, x, None, m, s, n))
+    sample("rms_norm", f"{_shape} {_n}", _shape, _inner, dtypes=FLOATS, after=lambda x, w, n=_n: (x, w, n, 1e-5))
+    sample("rms_norm", f"{_shape} {_n} plain", _shape, dtypes=FLOATS, after=lambda x, n=_n: (x, None, n, 1e-5))
+    sample("rms_norm_backward", f"{_shape} {_n}", _shape, _shape, _inner, (_stats, "positive"), dtypes=FLOATS,
+           after=lambda g, x, w, s, n=_n: (g, x, w, s, n))
+    sample("rms_norm_backward", f"{_shape} {_n} plain", _shape, _shape, (_stats, "positive"), dtypes=FLOATS,
+           after=lambda g, x, s, n=_n: (g, x, None, s, n))
 
 # ---- matrices, joining, indexing -----------------------------------------------------------------------------
 for _a, _b in [((2, 3), (3, 4)), ((1, 1), (1, 1)), ((2, 0), (0, 3)), ((0, 2), (2, 3)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3,
@@ -372,6 +378,9 @@ for _label, _taps in (("means", taps.averages(5, 3, 2, 1, True, False, None)), (
 sample("uniform", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), (3, 4), -1, 2, x.dtype))
 sample("normal", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), (3, 4), 1, 2, x.dtype))
 sample("bernoulli", "", (1,), dtypes=EVERY, after=lambda x: (np.random.default_rng(0), (3, 4), 0.3, x.dtype))
+for _shape in ((), (0,), (3, 4), (37,)):
+    sample("dropout", f"{_shape}", (_shape, "special"), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), x, 0.3))
+    sample("dropout_backward", f"{_shape}", (_shape, "special"), _shape, dtypes=("float16", *FLOATS), after=lambda g, x: (g, np.asarray(x > 0), 0.3))
 
 # ---- optimiser steps ---------------------------------------------------------------------------------------------
 for _shape in ((), (5,), (2, 3), (130, 70), (0,)):

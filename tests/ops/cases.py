@@ -527,6 +527,8 @@ case("layer_norm plain", lambda m, x: F(m).layer_norm(x, (3,)) ** 2, (4, 3))
 case("layer_norm two dims", lambda m, x, w, b: F(m).layer_norm(x, (2, 3), w, b), (2, 2, 3), (2, 3), (2, 3))
 case("layer_norm of all", lambda m, x, w: F(m).layer_norm(x, (3, 2), w) ** 2, (3, 2), (3, 2))
 case("layer_norm transposed", lambda m, x, w, b: F(m).layer_norm(x.transpose(0, 1), (4,), w, b), (4, 3), (4,), (4,))
+case("rms_norm", lambda m, x, w: F(m).rms_norm(x, (3,), w), (4, 3), (3,))
+case("rms_norm two dims", lambda m, x, w: F(m).rms_norm(x, (2, 3), w, eps=0.1), (2, 2, 3), (2, 3))
 case("attention", lambda m, q, k, v: F(m).scaled_dot_product_attention(q, k, v), (2, 2, 3, 4), (2, 2, 5, 4), (2, 2, 5, 3),
      name_differs=True)
 case("attention causal", lambda m, q, k, v: F(m).scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.7),
@@ -838,3 +840,7 @@ ours("heaviside", lambda f, x, y: f(x, y), (2, 3), (3,))
 ours("logical_not_", lambda f, x: f(x * 1), (2, 3))
 for _name in ("logical_and_", "logical_or_", "logical_xor_"):
     ours(_name, lambda f, x, y: f(x * 1, y), (2, 3), (3,))
+ours("_fused_rms_norm", lambda f, x, w: f(x, w, 1, 1e-5)[0], (4, 3), (3,))
+ours("_fused_rms_norm", lambda f, x: f(x, None, 2, 1e-5)[0] ** 2, (2, 2, 3))
+ours("_fused_rms_norm", lambda f, x, w: f(x.transpose(0, 1), w, 1, 1e-5)[0], (4, 3), (4,))
+ours("native_dropout", lambda f, x: f(x, np.random.default_rng(0), 0.3)[0] ** 2, (4, 5))

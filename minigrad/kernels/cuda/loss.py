@@ -5,13 +5,15 @@
     -3.0  -0.2  -1.8    2           1.8                          0   0  -1
     -1.1  -1.1  -1.1    ignored     0                            0   0   0
 
-    idea        a thread for each target reads one number of its row. The losses and the weights are summed by reduction.py
+    idea        a thread for each target reads one number of its row. The losses and the weights are added up on the way, by block,
+                and one block adds up what the blocks have
     bytes       forward 8 for the target and 4 for the number, though memory delivers 32 at a time; backward writes N C zeros first
     operations  one product a target
     so          forward takes little time beside the softmax before it; backward that of filling memory
 
 Whether all classes exist has to be known before they are used as places in memory, so `class_outside` waits for the GPU. PyTorch
-asserts inside its kernel instead, which costs no wait, and ends the process's use of the GPU when it fails.
+asserts inside its kernel instead, which costs no wait, and ends the process's use of the GPU when it fails. So the look comes
+before the softmax: the wait is for what is queued already, and while the GPU computes the softmax the CPU queues the rest.
 
 Mirrors ``aten/src/ATen/native/cuda/Loss.cu`` and ``NLLLoss2d.cu``.
 """
@@ -19,18 +21,23 @@ Mirrors ``aten/src/ATen/native/cuda/Loss.cu`` and ``NLLLoss2d.cu``.
 from functools import cache
 
 import numpy as np
-from numba import cuda
+from numba import cuda, from_dtype
 
-from minigrad.kernels.cuda.elementwise import collapsed, div, filled, in_elements, offset
-from minigrad.kernels.cuda.launch import launch_each, pointers
-from minigrad.kernels.cuda.layout import cast, to_host
+from minigrad.kernels.cuda.elementwise import collapsed, filled, in_elements, offset
+from minigrad.kernels.cuda.fold import ENOUGH, pieces, planes, tree
+from minigrad.kernels.cuda.launch import THREADS, launch, launch_each, pointers
+from minigrad.kernels.cuda.layout import to_host
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.missing import missing
-from minigrad.kernels.cuda.reduction import sum, wide_of
+from minigrad.kernels.cuda.reduction import wide_of
 
 __all__ = ["class_outside", "nll_loss", "nll_loss_backward"]
 
 INT64 = np.dtype(np.int64)
+
+
+def add_pairs(a, b):
+    return a[0] + b[0], a[1] + b[1]
 
 
 @cuda.jit
@@ -43,21 +50,53 @@ def find_outside(size, classes, ignored, shape, target, t0, t_steps, found):
 
 
 @cache
-def picking(wide, real, weighted):
-    """The loss and the weight of each target. Without weights, those are 1, and `w` is anything."""
-    none, one = real(0), real(1)
+def picking(wide, real, weighted, each):
+    """The losses of the targets, if they are wanted `each`, and what those of a block and their weights add up to."""
+    none, one, room_size, number = real(0), real(1), 2 * THREADS, from_dtype(np.dtype(real))
+    _, put = planes(2)
+    joined = tree(add_pairs, 2, real)
 
     @cuda.jit
-    def kernel(size, ignored, shape, target, t0, t_steps, x, x0, x_steps, x_step, w, w0, w_step, losses, weights):
+    def kernel(size, ignored, shape, target, t0, t_steps, x, x0, x_steps, x_step, w, w0, w_step, losses, partial):
+        room = cuda.shared.array(room_size, number)
+        all_losses, all_weights = none, none
         for i in range(cuda.grid(1), size, cuda.gridsize(1)):
             c = target[t0 + offset(i, shape, t_steps)]
             weight, loss = none, none
             if c != ignored:
-                weight = wide(w[w0 + c * w_step]) if weighted else one
+                weight = wide(w[w0 + c * w_step]) if weighted else one      # without weights those are 1, and `w` is anything
                 if weight != none:                  # a weight of 0 is 0 times inf, too
                     loss = -wide(x[x0 + offset(i, shape, x_steps) + c * x_step]) * weight
-            losses[i] = loss
-            weights[i] = weight
+            if each:
+                losses[i] = loss
+            all_losses += loss
+            all_weights += weight
+        a = joined(room, cuda.threadIdx.x, cuda.threadIdx.x, THREADS, 1, (all_losses, all_weights))
+        if cuda.threadIdx.x == 0:
+            put(partial, cuda.blockIdx.x, cuda.gridDim.x, a)
+    return kernel
+
+
+@cache
+def totalling(real, reduction):
+    """One block adds up what the blocks of `picking` have: the loss, for the mean divided by the total weight, and that."""
+    none, room_size, number = real(0), 2 * THREADS, from_dtype(np.dtype(real))
+    get, _ = planes(2)
+    joined = tree(add_pairs, 2, real)
+    summed, mean = reduction != "none", reduction == "mean"
+
+    @cuda.jit
+    def kernel(blocks, partial, loss, total):
+        room = cuda.shared.array(room_size, number)
+        a = none, none
+        for i in range(cuda.threadIdx.x, blocks, THREADS):
+            b = get(partial, i, blocks)
+            a = a[0] + b[0], a[1] + b[1]
+        a = joined(room, cuda.threadIdx.x, cuda.threadIdx.x, THREADS, 1, a)
+        if cuda.threadIdx.x == 0:
+            if summed:
+                loss[0] = a[0] / a[1] if mean else a[0]
+            total[0] = a[1]
     return kernel
 
 
@@ -108,17 +147,15 @@ def nll_loss(x, target, weight, ignore_index, reduction):
         raise missing("nll_loss", x.dtype)
     wide, real = wide_of(x.dtype)
     x_steps, x_step = by_class(x)
-    losses, weights = [empty_array(target.shape, real, x.device) for _ in range(2)]
+    n, each = target.size, reduction == "none"
+    loss, total = [empty_array(s, x.dtype, x.device) for s in (target.shape if each else (), ())]
+    blocks = max(min(pieces(n, THREADS), ENOUGH), 1)
+    partial = empty_array((2, blocks), real, x.device)
     shape, t_steps, x_steps = collapsed(target.shape, in_elements(target, target.shape), x_steps)
-    launch_each(picking(wide, real, weight is not None), target.size, x.device, target.size, ignore_index, shape, *pointers(target),
-                t_steps, *pointers(x), x_steps, x_step, *weights_or(x, weight), *[a.block.of(a.dtype) for a in (losses, weights)])
-    dims = tuple(range(target.ndim))
-    total = sum(weights, dims, False)
-    if reduction != "none":
-        losses = sum(losses, dims, False)
-    if reduction == "mean":
-        losses = div(losses, total)
-    return cast(losses, x.dtype), cast(total, x.dtype)
+    launch(picking(wide, real, weight is not None, each), blocks, THREADS, x.device, n, ignore_index, shape, *pointers(target),
+           t_steps, *pointers(x), x_steps, x_step, *weights_or(x, weight), *[a.block.of(a.dtype) for a in (loss, partial)])
+    launch(totalling(real, reduction), 1, THREADS, x.device, blocks, *[a.block.of(a.dtype) for a in (partial, loss, total)])
+    return loss, total
 
 
 def nll_loss_backward(g, x_shape, target, weight, total, ignore_index, reduction):

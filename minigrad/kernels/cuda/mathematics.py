@@ -24,6 +24,10 @@ if SIMULATED:
         """The number `value` in the type of `x`: see Note [Constants have a type]."""
         return type(x)(value)
 
+    def circle(kind):
+        """(cosine, sine) of pi x, for numbers of a NumPy type."""
+        return lambda x: kind(np.cos(np.pi * x)), lambda x: kind(np.sin(np.pi * x))
+
     def erf(x):
         return type(x)(math.erf(x))
 
@@ -37,7 +41,12 @@ if SIMULATED:
 else:
     from math import erf, erfc, lgamma  # noqa: F401 - NumPy has none
 
+    from numba.cuda import libdevice
     from numba.cuda.extending import intrinsic
+
+    def circle(kind):
+        """(cosine, sine) of pi x, for numbers of a NumPy type. What x leaves over of whole turns is exact, and found at once."""
+        return (libdevice.cospif, libdevice.sinpif) if kind is np.float32 else (libdevice.cospi, libdevice.sinpi)
 
     @intrinsic
     def like(typing, x, value):

@@ -1,8 +1,11 @@
-"""Layer normalisation, and its gradients.
+"""Layer normalisation and rms_norm, and their gradients.
 
     z  = y w + b,  y = (x - mean) rstd              for each row: the last dimensions, as one
     dx = rstd (h - mean(h) - y mean(h y)),  h = g w
     dw = sum of g y,  db = sum of g                 over the rows
+
+rms_norm is the same without the mean: y = x rstd, dx = rstd (h - y mean(h y)). Its kernels are those of layer_norm, made with
+`centred` False; what is there for the mean is then left out by the compiler.
 
     idea        forward and dx go like softmax (rows.py): a row's lanes hold it in registers, and rows that are too long are walked
                 over twice. For dw and db a thread walks down each column, beside its neighbours, through a part of the rows, eight
@@ -33,7 +36,7 @@ from minigrad.kernels.cuda.missing import missing
 from minigrad.kernels.cuda.reduction import moments, sum, wide_of
 from minigrad.kernels.cuda.rows import FEW, sum_of
 
-__all__ = ["layer_norm", "layer_norm_backward"]
+__all__ = ["layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward"]
 
 
 def add_pairs(a, b):
@@ -44,7 +47,7 @@ def add_pairs(a, b):
 
 
 @cache
-def forward_rows(real, weighted, shifted, seats):
+def forward_rows(real, weighted, shifted, seats, centred=True):
     """z, mean and rstd of rows that the lanes hold. Without weights or a shift, w or b is anything."""
     number, size, (lanes, threads, packs, width, whole) = from_dtype(np.dtype(real)), 2 * SLOTS, seats
     count, each, jump, none, one = packs * width, threads // lanes, lanes * width, real(0), real(1)
@@ -68,15 +71,18 @@ def forward_rows(real, weighted, shifted, seats):
             else:
                 for j in range(width):
                     held[k * width + j] = none
-        total = none
-        for i in range(count):
-            total += held[i]
-        mean = total_of(room, 0, t, (total,))[0] / real(n)
+        mean = none
+        if centred:
+            total = none
+            for i in range(count):
+                total += held[i]
+            mean = total_of(room, 0, t, (total,))[0] / real(n)
         squares = none
         for k in range(packs):
             for j in range(width):
                 i = k * width + j
-                held[i] = held[i] - mean if whole or k * jump < left else none
+                if centred:
+                    held[i] = held[i] - mean if whole or k * jump < left else none
                 squares += held[i] * held[i]
         squares = total_of(room, 1, t, (squares,))[0]
         rstd = one / m.sqrt(squares / real(n) + eps)
@@ -96,13 +102,14 @@ def forward_rows(real, weighted, shifted, seats):
                 if row < rows:
                     bring(z, begin + k * jump, held, k * width)
         if row < rows and t % lanes == 0:
-            means[row] = mean
+            if centred:
+                means[row] = mean
             rstds[row] = rstd
     return kernel
 
 
 @cache
-def backward_rows(wide, real, weighted, seats):
+def backward_rows(wide, real, weighted, seats, centred=True):
     """dx of rows whose g and x the lanes hold."""
     number, size, (lanes, threads, packs, width, whole) = from_dtype(np.dtype(real)), 2 * SLOTS, seats
     count, each, jump, none, one = packs * width, threads // lanes, lanes * width, real(0), real(1)
@@ -131,13 +138,14 @@ def backward_rows(wide, real, weighted, seats):
                     held_h[k * width + j] = none
                     held_y[k * width + j] = none
                     held_w[k * width + j] = none
-        mean, rstd = wide(means[means0 + min(row, rows - 1)]), wide(rstds[rstds0 + min(row, rows - 1)])
+        mean, rstd = wide(means[means0 + min(row, rows - 1)]) if centred else none, wide(rstds[rstds0 + min(row, rows - 1)])
         sum_h, sum_hy = none, none
         for i in range(count):
             if weighted:
                 held_h[i] = held_h[i] * held_w[i]
             held_y[i] = (held_y[i] - mean) * rstd
-            sum_h += held_h[i]
+            if centred:
+                sum_h += held_h[i]
             sum_hy += held_h[i] * held_y[i]
         share = one / real(n)
         sum_h, sum_hy = totals_of(room, 0, t, (sum_h, sum_hy))
@@ -155,10 +163,10 @@ def backward_rows(wide, real, weighted, seats):
 
 
 @cache
-def forward_kernel(wide, real, weighted, shifted, width):
+def forward_kernel(wide, real, weighted, shifted, width, centred=True):
     """z, mean and rstd of each row."""
     fold, kind = moments(real), from_dtype(np.dtype(real))
-    start, one, room_size = fold.start, real(1), 3 * THREADS
+    start, none, one, room_size = fold.start, real(0), real(1), 3 * THREADS
     get, put = planes(3)
     joined, walk = tree(fold.join, 3, real), walker(fold, wide, width)
 
@@ -179,6 +187,9 @@ def forward_kernel(wide, real, weighted, shifted, width):
                 put(room, t, THREADS, a)
             cuda.syncthreads()
             count, mean, squares = get(room, t - lane, THREADS)
+            if not centred:
+                squares += count * mean * mean      # a sum of squares: nothing is subtracted
+                mean = none
             if row < rows:
                 rstd = one / m.sqrt(squares / count + eps)
                 for i in range(lane, n, lanes):
@@ -189,14 +200,15 @@ def forward_kernel(wide, real, weighted, shifted, width):
                         y = y + wide(b[b0 + i])
                     z[row * n + i] = y
                 if lane == 0:
-                    means[row] = mean
+                    if centred:
+                        means[row] = mean
                     rstds[row] = rstd
             cuda.syncthreads()                      # before the next rows write into the shared memory
     return kernel
 
 
 @cache
-def backward_kernel(wide, real, weighted):
+def backward_kernel(wide, real, weighted, centred=True):
     """dx of each row."""
     kind, none, one, room_size = from_dtype(np.dtype(real)), real(0), real(1), 2 * THREADS
     get, put = planes(2)
@@ -214,12 +226,13 @@ def backward_kernel(wide, real, weighted):
             mean, rstd = none, none
             sum_h, sum_hy = none, none
             if row < rows:
-                mean, rstd = wide(means[means0 + row]), wide(rstds[rstds0 + row])
+                mean, rstd = wide(means[means0 + row]) if centred else none, wide(rstds[rstds0 + row])
                 for i in range(lane, n, lanes):
                     h = wide(g[g0 + row * n + i])
                     if weighted:
                         h = h * wide(w[w0 + i])
-                    sum_h = sum_h + h
+                    if centred:
+                        sum_h = sum_h + h
                     sum_hy = sum_hy + h * ((wide(x[x0 + row * n + i]) - mean) * rstd)
             a = joined(room, t, lane, lanes, 1, (sum_h, sum_hy))
             cuda.syncthreads()
@@ -240,8 +253,8 @@ def backward_kernel(wide, real, weighted):
 
 
 @cache
-def column_kernel(wide, real):
-    """Sums of g y and of g down the columns, for each part of the rows: row `part` of dw and db."""
+def column_kernel(wide, real, centred=True):
+    """Sums of g y and of g down the columns, for each part of the rows: row `part` of dw and, if `centred`, db."""
     none, number, several = real(0), from_dtype(np.dtype(real)), APART
     fetch, _ = carrier(1)
 
@@ -251,6 +264,7 @@ def column_kernel(wide, real):
         of_x = cuda.local.array(several, number)
         mean = cuda.local.array(1, number)
         rstd = cuda.local.array(1, number)
+        mean[0] = none
         task = cuda.grid(1)
         if task < tasks:
             begin, i = task // n * length, task % n
@@ -264,16 +278,20 @@ def column_kernel(wide, real):
                     fetch(x, x0 + at, of_x, k)
                     at += n
                 for k in range(several):
-                    fetch(means, means0 + row + k, mean, 0)
+                    if centred:
+                        fetch(means, means0 + row + k, mean, 0)
                     fetch(rstds, rstds0 + row + k, rstd, 0)
                     of_w += of_g[k] * ((of_x[k] - mean[0]) * rstd[0])
                     of_b += of_g[k]
             for row in range(whole, end):
                 h = wide(g[g0 + row * n + i])
-                of_w += h * ((wide(x[x0 + row * n + i]) - wide(means[means0 + row])) * wide(rstds[rstds0 + row]))
+                if centred:
+                    fetch(means, means0 + row, mean, 0)
+                of_w += h * ((wide(x[x0 + row * n + i]) - mean[0]) * wide(rstds[rstds0 + row]))
                 of_b += h
             dw[task] = of_w
-            db[task] = of_b
+            if centred:
+                db[task] = of_b
     return kernel
 
 
@@ -288,49 +306,71 @@ def in_order(name, *arrays):
     return [a if a is None else row_major(a) for a in arrays]
 
 
-def layer_norm(x, w, b, n_dims, eps):
-    x, w, b = in_order("layer_norm", x, w, b)
+def normed(name, x, w, b, n_dims, eps, centred):
+    """(z, mean, rstd); without `centred`, there is no mean."""
+    x, w, b = in_order(name, x, w, b)
     statistics = (*x.shape[:x.ndim - n_dims], *[1] * n_dims)
     z = empty_array(x.shape, x.dtype, x.device)
     if not x.size:                                  # the mean of nothing is nan
         return z, *[filled(statistics, np.nan, x.dtype, x.device) for _ in range(2)]
-    mean, rstd = [empty_array(statistics, x.dtype, x.device) for _ in range(2)]
-    rows, n = mean.size, x.size // mean.size
+    rstd = empty_array(statistics, x.dtype, x.device)
+    mean = empty_array(statistics, x.dtype, x.device) if centred else rstd
+    rows, n = rstd.size, x.size // rstd.size
     wide, real = wide_of(x.dtype)
     weighted, shifted, (w, b) = w is not None, b is not None, [x if a is None else a for a in (w, b)]
     width = width_of(n, x, w, b)
     seats = seats_for(n, width, x.itemsize, 1)
     arrays = *pointers(x, w, b), *[a.block.of(a.dtype) for a in (z, mean, rstd)]
     if seats is not None:
-        launch(forward_rows(real, weighted, shifted, seats), pieces(rows, seats.threads // seats.lanes), seats.threads, x.device,
-               rows, n, real(eps), *arrays)
+        launch(forward_rows(real, weighted, shifted, seats, centred), pieces(rows, seats.threads // seats.lanes), seats.threads,
+               x.device, rows, n, real(eps), *arrays)
     else:
         lanes = lanes_for(rows, n, False, width)
-        launch(forward_kernel(wide, real, weighted, shifted, width), min(block_of(rows, lanes), FEW), THREADS, x.device, rows, n,
-               lanes, real(eps), *arrays)
+        launch(forward_kernel(wide, real, weighted, shifted, width, centred), min(block_of(rows, lanes), FEW), THREADS, x.device,
+               rows, n, lanes, real(eps), *arrays)
     return z, mean, rstd
 
 
-def layer_norm_backward(g, x, w, mean, rstd, n_dims):
-    g, x, w, mean, rstd = in_order("layer_norm_backward", g, x, w, mean, rstd)
+def layer_norm(x, w, b, n_dims, eps):
+    return normed("layer_norm", x, w, b, n_dims, eps, True)
+
+
+def rms_norm(x, w, n_dims, eps):
+    z, _, rstd = normed("rms_norm", x, w, None, n_dims, eps, False)
+    return z, rstd
+
+
+def slopes(name, g, x, w, mean, rstd, n_dims, centred):
+    """(dx, dw, db); without `centred`, the last is None, and `mean` anything."""
+    g, x, w, mean, rstd = in_order(name, g, x, w, mean, rstd)
     inner = x.shape[x.ndim - n_dims:]
     dx = empty_array(x.shape, x.dtype, x.device)
     if not x.size:
         return dx, *[filled(inner, 0, x.dtype, x.device) for _ in range(2)]
-    rows, n = mean.size, x.size // mean.size
+    rows, n = rstd.size, x.size // rstd.size
     wide, real = wide_of(x.dtype)
     weighted, w = w is not None, x if w is None else w
     seats = seats_for(n, width_of(n, g, x, w), x.itemsize, 2)
     arrays = *pointers(g, x, w, mean, rstd), dx.block.of(dx.dtype)
     if seats is not None:
-        launch(backward_rows(wide, real, weighted, seats), pieces(rows, seats.threads // seats.lanes), seats.threads, x.device,
-               rows, n, *arrays)
+        launch(backward_rows(wide, real, weighted, seats, centred), pieces(rows, seats.threads // seats.lanes), seats.threads,
+               x.device, rows, n, *arrays)
     else:
         lanes = lanes_for(rows, n, False)
-        launch(backward_kernel(wide, real, weighted), min(block_of(rows, lanes), FEW), THREADS, x.device, rows, n, lanes, *arrays)
+        launch(backward_kernel(wide, real, weighted, centred), min(block_of(rows, lanes), FEW), THREADS, x.device, rows, n, lanes,
+               *arrays)
     length = pieces(rows, parts_for(n, rows, 1))
     parts = pieces(rows, length)
-    dw, db = [empty_array((parts, *inner), real, x.device) for _ in range(2)]
-    launch(column_kernel(wide, real), pieces(parts * n, THREADS), THREADS, x.device, rows, n, length, parts * n,
+    dw = empty_array((parts, *inner), real, x.device)
+    db = empty_array((parts, *inner), real, x.device) if centred else dw
+    launch(column_kernel(wide, real, centred), pieces(parts * n, THREADS), THREADS, x.device, rows, n, length, parts * n,
            *pointers(g, x, mean, rstd), dw.block.of(dw.dtype), db.block.of(db.dtype))
-    return dx, cast(sum(dw, (0,), False), x.dtype), cast(sum(db, (0,), False), x.dtype)
+    return dx, cast(sum(dw, (0,), False), x.dtype), cast(sum(db, (0,), False), x.dtype) if centred else None
+
+
+def layer_norm_backward(g, x, w, mean, rstd, n_dims):
+    return slopes("layer_norm_backward", g, x, w, mean, rstd, n_dims, True)
+
+
+def rms_norm_backward(g, x, w, rstd, n_dims):
+    return slopes("rms_norm_backward", g, x, w, rstd, rstd, n_dims, False)[:2]

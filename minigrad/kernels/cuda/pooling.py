@@ -14,6 +14,10 @@ Note [Tables are copied once]
     A table is made on the CPU and kept there (taps.py). Its copy on a GPU is kept as long as it lives: what a training step does
     again and again copies nothing.
 
+Note [Windows are written out]
+    The size of the windows is a constant of the kernel of maxima, so the compiler writes its loops out where they are short: all
+    numbers of a window are then asked for before the first comparison. A program has few such sizes.
+
 Note [Maxima that windows share]
     Windows may overlap, and then several threads add to one number, *atomically*, in an order that is not fixed. Two addends
     give the same sum in either order; more may differ in the last digit from run to run, unless
@@ -24,7 +28,7 @@ Read next: ``kernels/taps.py``.
 """
 
 import weakref
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 
 import numpy as np
@@ -33,11 +37,12 @@ from numba import cuda
 from minigrad.kernels import flags
 from minigrad.kernels.cuda.array import CudaArray
 from minigrad.kernels.cuda.contraction import sum_dtype
-from minigrad.kernels.cuda.elementwise import filled, width
+from minigrad.kernels.cuda.elementwise import compiled, filled, width
 from minigrad.kernels.cuda.launch import launch_each, pointers
 from minigrad.kernels.cuda.layout import cast, row_major
 from minigrad.kernels.cuda.memory import empty_array, from_host
 from minigrad.kernels.cuda.missing import missing
+from minigrad.kernels.cuda.packs import pack, quotient
 from minigrad.kernels.cuda.scattering import scatter_add
 from minigrad.kernels.cuda.streams import current_stream
 from minigrad.kernels.cuda.views import view
@@ -69,28 +74,43 @@ def on_device(table, dtype, device):
 # ---- maxima ------------------------------------------------------------------------------------------------------
 
 
-@cuda.jit
-def largest(n, plane, counts, sizes, z, z0, index, index0, x, x0, p, p0, q, q0, r, r0):
-    """For each of n windows the first largest number and its position in the plane; p, q and r are the tables of places."""
-    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        rest = i // counts[2]
-        across, down = i % counts[2], rest % counts[1]
-        rest //= counts[1]
-        deep = rest % counts[0]
-        start = x0 + rest // counts[0] * (plane[0] * plane[1] * plane[2])
-        at = (p[p0 + deep * sizes[0]] * plane[1] + q[q0 + down * sizes[1]]) * plane[2] + r[r0 + across * sizes[2]]
-        best = x[start + at]
-        for a in range(sizes[0]):
-            first = p[p0 + deep * sizes[0] + a] * plane[1]
-            for b in range(sizes[1]):
-                second = (first + q[q0 + down * sizes[1] + b]) * plane[2]
-                for c in range(sizes[2]):
-                    here = second + r[r0 + across * sizes[2] + c]
-                    value = x[start + here]
-                    if value > best or (value != value and best == best):       # the first nan is the largest of all
-                        best, at = value, here
-        z[z0 + i] = best
-        index[index0 + i] = at
+@cache
+def largest(few, sizes):
+    """For each of n windows the first largest number and its position in the plane; p, q and r are the tables of places.
+
+    `few` windows are less than 2^32, whose places take short divisions; see Note [Windows are written out] for their `sizes`.
+    """
+    divided = quotient if few else compiled(lambda i, n: i // n)
+    deep_size, down_size, across_size = sizes
+    at_of, _ = pack(1)                              # x[i] without the question whether i is negative
+
+    @cuda.jit
+    def kernel(n, plane, counts, z, z0, index, index0, x, x0, p, p0, q, q0, r, r0):
+        i, step = cuda.grid(1), cuda.gridsize(1)
+        while i < n:
+            rest = divided(i, counts[2])
+            across = i - rest * counts[2]
+            lead = divided(rest, counts[1])
+            down = rest - lead * counts[1]
+            image = divided(lead, counts[0])
+            deep = lead - image * counts[0]
+            start = x0 + image * (plane[0] * plane[1] * plane[2])
+            p_at, q_at, r_at = p0 + deep * deep_size, q0 + down * down_size, r0 + across * across_size
+            at = (at_of(p, p_at)[0] * plane[1] + at_of(q, q_at)[0]) * plane[2] + at_of(r, r_at)[0]
+            best = at_of(x, start + at)[0]
+            for a in range(deep_size):
+                first = at_of(p, p_at + a)[0] * plane[1]
+                for b in range(down_size):
+                    second = (first + at_of(q, q_at + b)[0]) * plane[2]
+                    for c in range(across_size):
+                        here = second + at_of(r, r_at + c)[0]
+                        value = at_of(x, start + here)[0]
+                        if value > best or (value != value and best == best):       # the first nan is the largest of all
+                            best, at = value, here
+            z[z0 + i] = best
+            index[index0 + i] = at
+            i += step
+    return kernel
 
 
 def max_pool(x, places):
@@ -105,7 +125,7 @@ def max_pool(x, places):
     x = row_major(x)
     ones = (1,) * (3 - n)
     tables = [on_device(p, p.dtype, x.device) for p in ((ONE_PLACE,) * (3 - n) + tuple(places))]
-    launch_each(largest, z.size, x.device, z.size, (*ones, *x.shape[-n:]), (*ones, *counts), (*ones, *sizes),
+    launch_each(largest(z.size < 1 << 32, (*ones, *sizes)), z.size, x.device, z.size, (*ones, *x.shape[-n:]), (*ones, *counts),
                 z.block.of(z.dtype), z.start, index.block.of(index.dtype), index.start, x.block.of(x.dtype), x.start,
                 *pointers(*tables))
     return z, index

@@ -4,7 +4,8 @@ import numpy as np
 
 from minigrad.kernels.numpy_ref.elementwise import quiet
 
-__all__ = ["adam_", "bernoulli", "class_outside", "nll_loss", "nll_loss_backward", "normal", "sgd_", "uniform"]
+__all__ = ["adam_", "bernoulli", "class_outside", "dropout", "dropout_backward", "nll_loss", "nll_loss_backward", "normal", "sgd_",
+           "uniform"]
 
 
 def weights_of(x_shape, target, weight, ignore_index, dtype):
@@ -72,6 +73,16 @@ def normal(generator, shape, mean, std, dtype):
 
 def bernoulli(generator, shape, p, dtype):
     return np.asarray(generator.random(shape, np.float32) < p).astype(dtype)
+
+
+def dropout(generator, x, p):
+    kept = bernoulli(generator, x.shape, 1 - p, np.dtype(bool))
+    return dropout_backward(x, kept, p), kept
+
+
+@quiet
+def dropout_backward(g, kept, p):
+    return np.asarray(g * (kept * g.dtype.type(1 / (1 - p))))
 
 
 @quiet

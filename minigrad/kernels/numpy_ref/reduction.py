@@ -5,7 +5,8 @@ import numpy as np
 from minigrad.kernels.numpy_ref.elementwise import quiet
 
 __all__ = ["amax", "amin", "argmax", "argmin", "attention_weights", "cumprod", "cumsum", "layer_norm", "layer_norm_backward",
-           "log_softmax", "log_softmax_backward", "logsumexp", "prod", "softmax", "softmax_backward", "sum", "var"]
+           "log_softmax", "log_softmax_backward", "logsumexp", "prod", "rms_norm", "rms_norm_backward", "softmax",
+           "softmax_backward", "sum", "var"]
 
 
 @quiet
@@ -113,3 +114,17 @@ def layer_norm_backward(g, x, w, mean, rstd, n_dims):
     y, h = (x - mean) * rstd, g if w is None else g * w
     dx = rstd * (h - np.mean(h, dims, keepdims=True) - y * np.mean(h * y, dims, keepdims=True))
     return np.asarray(dx), np.asarray(np.sum(g * y, lead)), np.array(np.sum(g, lead))
+
+
+@quiet
+def rms_norm(x, w, n_dims, eps):
+    dims = tuple(range(x.ndim - n_dims, x.ndim))
+    rstd = 1 / np.sqrt(np.mean(np.square(x), dims, keepdims=True) + x.dtype.type(eps))
+    return np.asarray(x * rstd if w is None else x * rstd * w), np.asarray(rstd)
+
+
+@quiet
+def rms_norm_backward(g, x, w, rstd, n_dims):
+    lead, dims = tuple(range(x.ndim - n_dims)), tuple(range(x.ndim - n_dims, x.ndim))
+    y, h = x * rstd, g if w is None else g * w
+    return np.asarray(rstd * (h - y * np.mean(h * y, dims, keepdims=True))), np.array(np.sum(g * y, lead))
