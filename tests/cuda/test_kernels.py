@@ -1,6 +1,7 @@
 """Every kernel of a GPU equals its NumPy twin: values, dtype, shape, and for views where they lie."""
 
 import ctypes
+import inspect
 
 import numpy as np
 import pytest
@@ -94,6 +95,14 @@ def test_twins_agree(name, record_property):
             assert found.strides == expected.strides, what
         ran += 1
     assert ran, "nothing was compared"
+
+
+def test_no_other_name_hides_a_kernel():
+    """Modules of kernels import functions of each other, and one of those may be called like a kernel of the contract."""
+    for name in PRESENT:
+        parameters = [p.kind for p in inspect.signature(getattr(CUDA, name)).parameters.values() if p.default is p.empty]
+        assert inspect.Parameter.VAR_POSITIONAL in parameters or len(parameters) == len(CONTRACT[name][0].split(",")), name
+        assert inspect.isfunction(getattr(CUDA, name)) or inspect.ismethod(getattr(CUDA, name)), name
 
 
 def test_what_is_missing_says_so():

@@ -82,6 +82,7 @@ def conversion(source, target):
 
 
 SIDE = 4 if SIMULATED else 64       # of a tile: what is computed once for it is shared by 16 numbers of a thread
+MOST_TILES = 16 if SIMULATED else (1 << 31) - 1     # blocks of a launch; each takes the simulator some milliseconds
 FAR = 1 << 62                       # how far apart an operand's elements count that are one number
 
 
@@ -140,6 +141,8 @@ def store_by_tiles(z, x, f):
     of_others = [tuple([part[dim] for dim in others]) or (first,) for part, first in ((shape, 1), (sz, 0), (sx, 0))]
     side = SIDE // 2 if x.itemsize > 8 else SIDE        # a block has 48 KB of shared memory
     blocks = math.prod(of_others[0]) * -(-shape[near] // side) * -(-shape[-1] // side)
+    if blocks > MOST_TILES:
+        return False
     launch(transposing(f, from_dtype(x.dtype), side), blocks, THREADS, z.device, shape[near], shape[-1], of_others[0], *pointers(z),
            of_others[1], sz[near], *pointers(x), of_others[2], sx[-1], sx[near])
     return True

@@ -27,6 +27,7 @@ from minigrad.kernels.cuda.held import carrier
 from minigrad.kernels.cuda.launch import THREADS, WARP, launch
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.missing import missing
+from minigrad.kernels.cuda.packs import BYTES
 from minigrad.kernels.cuda.streams import SIMULATED
 
 __all__ = ["argmax", "argmin"]
