@@ -26,7 +26,7 @@ def pytest_report_header(config):
 
 def where():
     """What the tests run on."""
-    return "the simulator of numba-cuda" if SIMULATED else mg.cuda.get_device_name()
+    return "the simulator of numba-cuda" if SIMULATED else mg.cuda.get_device_name() if HERE else "nothing: there is no GPU"
 
 
 def pytest_terminal_summary(terminalreporter):
