@@ -25,12 +25,6 @@ def test_scans(join, dtypes):
             ptx = compiles(make(join, wide, kind), i, i, i, i, array(dtype), i, array(kind))
             if dtype == np.float32:
                 lean(ptx)
-        for lanes in (32, 256):
-            width = 16 // dtype.itemsize
-            ptx = compiles(scan.by_packs(join, wide, kind, width, lanes), i, i, i, i, array(dtype), i, array(kind)) if width > 1 else ""
-            if dtype == np.float32:
-                lean(ptx)
-                assert ptx.count("ld.global.v4") == ptx.count("st.global.v4") == 4
         compiles(scan.propagating(join, kind), i, i, i, i, i, array(kind), array(kind))
         compiles(scan.ends, i, i, i, i, i, array(kind), array(kind))
 

@@ -8,7 +8,7 @@ from tests.cuda.test_kernels import CUDA, on_gpu
 from tests.cuda.test_reduction import agree
 
 RNG = np.random.default_rng(0)
-ROWS = [((67,), 0), ((2, 67), 1), ((67, 3), 0), ((2, 35, 3), 1), ((5, 3), 1), ((0, 3), 0), ((3, 0), 1), ((3, 48), 1), ((5, 8), 1)]
+ROWS = [((67,), 0), ((2, 67), 1), ((67, 3), 0), ((2, 35, 3), 1), ((5, 3), 1), ((0, 3), 0), ((3, 0), 1)]
 
 
 @pytest.mark.parametrize("shape, dim", ROWS)

@@ -5,10 +5,10 @@
     add 2 before        3   4   8   9  11  19  17  22       then 2 before, 4 before: after log2(n) steps all is added
     add 4 before        3   4   8   9  14  23  25  31
 
-    idea        each lane adds up some numbers of its own, the totals of the lanes are scanned so, and each lane adds to its numbers
-                the total before them. The last total is carried to the next tile of the row
-    bytes       each number is read once from memory (again from the cache, where it is not held) and written once; twice both,
-                where a row is cut into parts
+    idea        each lane adds up RUN numbers of its own, the totals of the lanes are scanned so in shared memory, and each lane
+                walks over its numbers again, from the total before them. The last total is carried to the next tile of the row
+    bytes       each number is read once from memory (again from the cache) and written once; twice both, where a row is cut into
+                parts
     operations  2 a number, and log2(lanes) a lane
     so          the time is that of the memory. Down the columns of a matrix there is nothing to share: a thread walks down each,
                 and its neighbours walk beside it
@@ -18,11 +18,6 @@ Note [Scans in parts]
     number of each is its total. The totals are scanned, and a last launch joins each part's numbers with the total before it. This
     is *scan-then-propagate*; the decoupled look-back of D. Merrill and M. Garland (2016) saves one pass, and needs blocks that
     wait for one another.
-
-Note [Scans of warps]
-    Rows of whole packs are read once: neighbouring lanes take neighbouring packs, four each, and keep them. A warp scans what its
-    packs add up to by shuffles (`shfl_up_sync`), for each of the four. The warps put their totals into shared memory, and after
-    one barrier each warp scans all of them for itself: four packs times eight warps are a number for each lane.
 
 The tile's scan is that of W. D. Hillis and G. L. Steele, "Data Parallel Algorithms" (1986).
 Mirrors ``aten/src/ATen/native/cuda/ScanUtils.cuh``. Read next: ``rows.py``.
@@ -37,9 +32,8 @@ from numba import cuda, from_dtype
 from minigrad.kernels.cuda import mathematics as m
 from minigrad.kernels.cuda.elementwise import compiled, plain
 from minigrad.kernels.cuda.expressions import larger, smaller
-from minigrad.kernels.cuda.fold import BOUNDS, block_of, lanes_for, parts_for, pieces, shuffled
-from minigrad.kernels.cuda.held import carrier, width_of
-from minigrad.kernels.cuda.launch import THREADS, WARP, launch, launch_each
+from minigrad.kernels.cuda.fold import block_of, lanes_for, parts_for, pieces
+from minigrad.kernels.cuda.launch import THREADS, launch, launch_each
 from minigrad.kernels.cuda.layout import cast, row_major
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.missing import missing
@@ -49,7 +43,6 @@ from minigrad.kernels.cuda.streams import SIMULATED
 __all__ = ["cumextremum", "cumprod", "cumsum", "logcumsumexp"]
 
 INT64 = np.dtype(np.int64)
-NEAR = 2 if SIMULATED else WARP         # lanes that scan without a barrier
 RUN = 16 if SIMULATED else 4            # numbers that a lane adds up by itself: threads wait for each other less often
 
 
@@ -99,111 +92,6 @@ def along(join, wide, kind):
                 last = totals[t - lane + lanes - 1]
                 carry = settle(join(carry, last)) if first > begin else last
                 cuda.syncthreads()                                  # before the next tile overwrites the totals
-    return kernel
-
-
-@cache
-def shifts(kind):
-    """(up, of): device functions (room, t, number, lanes) -> what the lane so many before has; (.., lane) -> what that lane has."""
-    if SIMULATED:
-        def beside(room, t, number, source):
-            cuda.syncthreads()
-            room[2 * NEAR + t] = number
-            cuda.syncthreads()
-            return room[2 * NEAR + source]
-        return (lambda room, t, number, lanes: beside(room, t, number, max(t % NEAR - lanes, 0) + t - t % NEAR),
-                lambda room, t, number, lane: beside(room, t, number, lane + t - t % NEAR))
-    before, at = shuffled(cuda.shfl_up_sync, kind), shuffled(cuda.shfl_sync, kind)
-    return compiled(lambda room, t, number, lanes: before(number, lanes)), compiled(lambda room, t, number, lane: at(number, lane))
-
-
-@cache
-def by_packs(join, wide, kind, width, lanes):
-    """The same by packs of `width`, for rows that have whole ones; `lanes` are those of a warp, or of the whole block.
-
-    See Note [Scans of warps].
-    """
-    join, number = compiled(join), from_dtype(np.dtype(kind))
-    settle = kind if issubclass(kind, np.integer) else plain
-    warps, each = lanes // NEAR, THREADS // lanes
-    several = max(min(4, NEAR // warps, 16 // width), 1)            # packs that a lane asks for at once
-    count, jump, room_size = several * width, lanes * width, 2 * NEAR + (THREADS if SIMULATED else 0)
-    fetch, bring = carrier(width)
-    up, of = shifts(kind)
-
-    @cache
-    def within(apart):
-        """The scan of a number of each lane of a warp: adds what lies 1 before, 2 before, ..."""
-        if apart == NEAR:
-            return compiled(lambda room, t, a: a)
-        rest = within(apart * 2)
-
-        def step(room, t, a):
-            before = up(room, t, a, apart)
-            return rest(room, t, settle(join(before, a)) if t % NEAR >= apart else a)
-        return compiled(step)
-
-    scan_warp = within(1)
-
-    @cuda.jit(**BOUNDS)
-    def kernel(rows, n, parts, length, x, x0, z):
-        room = cuda.shared.array(room_size, number)
-        held = cuda.local.array(count, number)
-        totals = cuda.local.array(several, number)
-        t = cuda.threadIdx.x
-        near, warp, lane = t % NEAR, t % lanes // NEAR, t % lanes
-        groups = (rows + each - 1) // each
-        turn = 0
-        for task in range(cuda.blockIdx.x, groups * parts, cuda.gridDim.x):
-            part = task // groups
-            row = (task - part * groups) * each + t // lanes
-            base = min(row, rows - 1) * n
-            begin = part * length
-            end = min(begin + length, n)
-            carry = settle(wide(x[x0]))                             # of the right type, and replaced before it counts
-            for first in range(begin, end, several * jump):
-                place = first + lane * width
-                for k in range(several):                            # behind the end anything will do: no number depends on it
-                    fetch(x, x0 + base + min(place + k * jump, n - width), held, k * width)
-                for k in range(several):
-                    for j in range(1, width):
-                        held[k * width + j] = settle(join(held[k * width + j - 1], held[k * width + j]))
-                    totals[k] = scan_warp(room, t, held[k * width + width - 1])
-                sums = carry
-                if warps > 1:
-                    if near == NEAR - 1:
-                        for k in range(several):
-                            room[turn * NEAR + k * warps + warp] = totals[k]
-                    cuda.syncthreads()
-                    sums = scan_warp(room, t, room[turn * NEAR + near])
-                    turn = 1 - turn                                 # the next tile writes elsewhere, while some still read
-                follows = first > begin
-                last = carry
-                for k in range(several):
-                    before = last                                   # of all that is before this warp's pack, if it `follows`
-                    if warps > 1:
-                        at = k * warps + warp
-                        own = of(room, t, sums, max(at - 1, 0))
-                        if at > 0:
-                            before = settle(join(carry, own)) if first > begin else own
-                            follows = True
-                    lower = up(room, t, totals[k], 1)
-                    if near > 0:
-                        before = settle(join(before, lower)) if follows else lower
-                    if follows or near > 0:
-                        for j in range(width):
-                            held[k * width + j] = settle(join(before, held[k * width + j]))
-                    if warps == 1:
-                        own = of(room, t, totals[k], NEAR - 1)
-                        last = settle(join(last, own)) if follows else own
-                        follows = True
-                if warps > 1:
-                    own = of(room, t, sums, several * warps - 1)
-                    last = settle(join(carry, own)) if first > begin else own
-                carry = last
-                for k in range(several):
-                    if row < rows and place + k * jump < end:
-                        bring(z, base + place + k * jump, held, k * width)
     return kernel
 
 
@@ -265,24 +153,16 @@ def scanned(join, x, dim):
         return z
     n, inner = extent(x, dim)
     rows, out = x.size // n, z.block.of(z.dtype)
-    width = width_of(n, x) if inner == 1 else 1
-    if width > 1 and n >= NEAR * width:
-        lanes = THREADS if n >= 2 * THREADS * width else NEAR
-        length = pieces(pieces(n, parts_for(rows, n, lanes)), width) * width        # parts begin at whole packs
-        parts = pieces(n, length)
-        launch(by_packs(join, wide, kind, width, lanes), block_of(rows, lanes, parts), THREADS, x.device, rows, n, parts, length,
-               x.block.of(x.dtype), x.start, out)
-    elif inner == 1:
+    if inner == 1:
         lanes = lanes_for(rows, pieces(n, RUN), False)
         parts = parts_for(rows, n, lanes)
-        length = pieces(n, parts)
         launch(along(join, wide, kind), block_of(rows, lanes, parts), THREADS, x.device, rows, n, parts, lanes,
                x.block.of(x.dtype), x.start, out)
     else:
         parts = parts_for(rows, n, 1)
-        length = pieces(n, parts)
         launch_each(down(join, wide, kind), rows * parts, x.device, rows, n, inner, parts, x.block.of(x.dtype), x.start, out)
     if parts > 1:                                   # see Note [Scans in parts]
+        length = pieces(n, parts)
         totals = empty_array((rows // inner, parts, inner), kind, x.device)
         launch_each(ends, totals.size, x.device, totals.size, n, inner, parts, length, out, totals.block.of(z.dtype))
         totals = scanned(join, totals, 1)
