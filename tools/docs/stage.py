@@ -56,6 +56,7 @@ def stage(folder=SOURCE):
         pages.write(place, readme((ROOT / name).read_text("utf-8")))
     pages.write("changelog.md", readme((ROOT / "CHANGELOG.md").read_text("utf-8")))
     pages.write("_made/benchmarks.md", benchmarks())
+    pages.write("_made/benchmarks_gpu.md", (ROOT / "benchmarks/results/gpu.md").read_text("utf-8"))
     pages.write("reference/ops.md", op_table())
     for part in (errors, reference, notes, tutorials):
         part.write(pages)

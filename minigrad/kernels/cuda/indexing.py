@@ -11,6 +11,7 @@
     operations  some divisions to find c, see Note [Few dimensions] in elementwise.py
     so          the memory limits it, and how much of what it delivers together is wanted: rows are fast, single numbers from
                 all over the memory cost a transaction of 32 bytes each
+    measured    15% of what a copy moves on an H100, places in no order: a read of 32 bytes for each number
 
 The indices have been checked by the ops, and are not negative.
 Mirrors ``aten/src/ATen/native/cuda/ScatterGatherKernel.cu`` and ``IndexKernel.cu``. Read next: ``scattering.py``.

@@ -10,6 +10,7 @@
     bytes       forward 8 for the target and 4 for the number, though memory delivers 32 at a time; backward writes N C zeros first
     operations  one product a target
     so          forward takes little time beside the softmax before it; backward that of filling memory
+    measured    cross entropy with its log_softmax 31 to 34% of what a copy moves on an H100, counted as one read of x
 
 Whether all classes exist has to be known before they are used as places in memory, so `class_outside` waits for the GPU. PyTorch
 asserts inside its kernel instead, which costs no wait, and ends the process's use of the GPU when it fails. So the look comes

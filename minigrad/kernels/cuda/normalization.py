@@ -13,6 +13,7 @@ rms_norm is the same without the mean: y = x rstd, dx = rstd (h - y mean(h y)). 
     bytes       forward 8 a number of float32, dx 12, dw and db 8: each number read once from memory and written once
     operations  some ten a number, and one root and one division a row
     so          the time is that of the memory
+    measured    forward 88 to 95% of what a copy moves on an H100; backward 55%, counted as above
 
 What is held gives the mean first, and then the squares of the deviations. For long rows one walk gives both (see `moments` in
 reduction.py). The shorter formula, mean(x²) - mean(x)², subtracts two large numbers where the mean is large, and may be negative.

@@ -9,6 +9,7 @@
     bytes       sgd 12 an element of float32, with momentum 20, Adam 28, AMSGrad 36
     operations  2 to 15, one of them a root and two a division
     so          memory limits it; that is why Adam costs little more than its three additional arrays
+    measured    a step of Adam 98% of what a copy moves on an H100
 
 A thread does a quad (quads.py): what `after` computes, of four elements, all read before the first is written.
 

@@ -10,6 +10,7 @@
     operations  about 150 of integers for four words; for a pair of normal numbers also a logarithm, a root, a sine and a cosine
     so          arithmetic counts here as much as memory, or more: numba has products of 64 bits, where 32 and their upper half
                 (__umulhi) would do
+    measured    uniform numbers 100%, normal ones 49%, dropout 84% of what a copy moves on an H100
 
 Each call draws one key of 64 bits from the `numpy.random.Generator` that it gets: the same seed gives the same stream on every GPU,
 whatever its number of threads. They are other numbers than those of the CPU, where NumPy draws one after the other.

@@ -12,6 +12,7 @@
     operations  2 a number, and log2(lanes) a lane
     so          the time is that of the memory. Down the columns of a matrix there is nothing to share: a thread walks down each,
                 and its neighbours walk beside it
+    measured    43% of what a copy moves on an H100, for rows of 16384
 
 Note [Scans in parts]
     One long row alone would keep one block busy. So it is cut into parts: a first launch scans them, each on its own, and the last

@@ -7,6 +7,7 @@
     bytes       a copy of z; an index and an element of y read for each, and one of z read and written
     operations  some divisions, see Note [Few dimensions] in elementwise.py
     so          the memory limits it, until many go to the same place: those wait for each other
+    measured    9% of what a copy moves on an H100, places in no order
 
 Note [Adding where others add]
     Several elements may go to one place. `atomic.add` lets each addition happen as a whole, in whatever order they come, so sums of

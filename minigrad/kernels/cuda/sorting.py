@@ -11,6 +11,7 @@
     operations  log2(run) comparisons an element and pass
     so          the memory limits it. For numbers of 32 bits sorting by digits (radix sort), as PyTorch does, needs a quarter of
                 the passes; merging takes anything that can be compared, keeps ties in order, and can be read
+    measured    1% of what a copy moves on an H100: a twelfth of the speed of PyTorch's radix sort
 
 Nan is larger than everything, as in PyTorch. A tie keeps its order because the left run's elements come before their equals.
 

@@ -16,6 +16,7 @@
     operations  2 N^3: 64 for each of these bytes
     so          the tensor cores would limit it, and shared memory nearly does: 8 loads of 512 bytes, 4 cycles each, take the
                 multiprocessor's one path to it as long as half of the 32 products take its four tensor cores
+    measured    313 TFLOP/s on an H100 at 4096, 0.42 of cuBLAS
 
 Note [Fragments]
     No thread has a block: the 32 of a warp share it. Of 16 x 8 sums, thread i has four, in rows i // 4 and i // 4 + 8, columns
