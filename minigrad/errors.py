@@ -72,7 +72,14 @@ class ShapeError(MinigradError, RuntimeError):
 
 
 class OutOfMemoryError(MinigradError, RuntimeError):
-    """A GPU has no room for another tensor. Mirrors ``torch.OutOfMemoryError``."""
+    """A GPU has no room for another tensor. Mirrors ``torch.OutOfMemoryError``.
+
+    >>> try:
+    ...     x = mg.empty(1 << 60, device="cuda" if mg.cuda.is_available() else "cpu")
+    ... except (mg.OutOfMemoryError, MemoryError, RuntimeError, ValueError):
+    ...     print("a smaller batch")
+    a smaller batch
+    """
 
 
 class LinAlgError(MinigradError, RuntimeError):

@@ -44,7 +44,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
     if not training or p == 0 or input.numel() == 0:
         return input
     if input.device.type != "cpu" and p < 1 and not inplace and input.dtype.is_floating_point:
-        return call(NativeDropout.op, (input, stream(None), p))[0]
+        return call(NativeDropout.op, (input, stream(None), p))[0]    # pyright: ignore[reportIndexIssue]
     kernels = input.device.backend.kernels
     kept = kernels.bernoulli(stream(None), tuple(input.shape), 1 - p, input.dtype.numpy)
     noise = new_tensor(Tensor, kept if p == 1 else kernels.div(kept, 1 - p), False, input.device)
