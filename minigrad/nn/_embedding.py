@@ -13,6 +13,7 @@ from minigrad.ops.norms import vector_norm
 
 __all__ = ["embedding"]
 
+
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """weight[input]: a row of the table for each number.
 
