@@ -1,3 +1,14 @@
+cdef extern from "numpy/arrayobject.h":
+    pass
+
+cdef extern from *:
+    """
+    static inline unsigned long long mg_first(PyObject *a) {
+        return (unsigned long long)(size_t)PyArray_DATA((PyArrayObject *)a);
+    }
+    """
+    unsigned long long first_of "mg_first"(object a)
+
 cdef class Statistics:
     cdef public Py_ssize_t allocated, most
     cpdef add(self, Py_ssize_t nbytes)

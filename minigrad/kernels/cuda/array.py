@@ -18,6 +18,11 @@ import cython
 
 __all__ = ["Block", "CudaArray", "Statistics", "Typed"]
 
+if not cython.compiled:
+    def first_of(layout):
+        """Where the first element of a NumPy array lies."""
+        return layout.__array_interface__["data"][0]
+
 _lock = threading.Lock()
 
 
@@ -134,12 +139,12 @@ class CudaArray:
     @property
     def address(self):
         """Where the first element lies in the memory of the GPU."""
-        return self.layout.__array_interface__["data"][0]
+        return first_of(self.layout)
 
     @property
     def start(self):
         """The number of elements of this dtype before the first, from the beginning of the block: what a kernel is told."""
-        return (self.address - self.block.address) // self.layout.itemsize
+        return (first_of(self.layout) - self.block.address) // self.layout.itemsize
 
     def seen_as(self, layout):
         """The view of this array that a NumPy function has made of its layout."""

@@ -27,7 +27,7 @@ from minigrad.kernels.cuda.array import CudaArray
 from minigrad.kernels.cuda.launch import THREADS, launch, pointers
 from minigrad.kernels.cuda.memory import empty_array, like
 from minigrad.kernels.cuda.missing import missing
-from minigrad.kernels.cuda.packs import aligned
+from minigrad.kernels.cuda.packs import BYTES, aligned
 from minigrad.kernels.cuda.quads import QUAD, TILE, compiled, filling, one, one_and_number, plain, three, two
 from minigrad.kernels.cuda.streams import SIMULATED
 from minigrad.kernels.numpy_ref.layout import dense, number
@@ -85,8 +85,24 @@ def run(kernels, z, arrays, numbers=()):
     in_order, strided = kernels
     if run_in_order(in_order, z, arrays, numbers, QUAD, TILE, THREADS) or not z.size:
         return
-    shape, *strides = by_rows(z.shape, *[(x.shape, x.strides, x.itemsize) for x in (z, *arrays)])
-    run_strided(strided, shape, [z, *arrays], [x.start for x in (z, *arrays)], strides, numbers)
+    operands = (z, *arrays)
+    n, shape, length, packed, strides = strided_plan(
+        z.shape, *[(x.shape, x.strides, x.itemsize, x.address % BYTES) for x in operands])
+    if n > MOST:
+        run_strided(strided, (*shape[:-1], length), operands, [x.start for x in operands], strides, numbers)
+        return
+    parts = [part for x, s in zip(operands, strides) for part in (*pointers(x), s)]
+    launch(strided, -(-n // THREADS), THREADS, z.device, n, shape, length, packed, *parts, *numbers)
+
+
+@lru_cache(4096)
+def strided_plan(shape, *arrays):
+    """What a strided kernel is told of arrays, (shape, strides, itemsize, address modulo 16): how many quads there are, the rows
+    and the quads of each, the length of a row, which arrays are read by packs, and their strides."""
+    shape, *strides = by_rows(shape, *[array[:3] for array in arrays])
+    quads = -(-shape[-1] // QUAD)
+    packed = [packs_fit(address, itemsize, s) for (_, _, itemsize, address), s in zip(arrays, strides)]
+    return math.prod(shape[:-1]) * quads, (*shape[:-1], quads), shape[-1], tuple(packed), strides
 
 
 def alike(z, arrays):
@@ -132,8 +148,13 @@ def run_strided(strided, shape, arrays, starts, strides, numbers):
 
 
 def can_pack(x, start, strides):
-    """Whether packs may begin at every fourth element of the rows of an array, the first of which is at element `start`."""
-    return int(strides[-1] == 1 and aligned(x, QUAD, start) and all([s % QUAD == 0 for s in strides[:-1]]))
+    """`packs_fit` for the rows of an array that begin at element `start` of its block."""
+    return packs_fit(x.block.address + start * x.itemsize, x.itemsize, strides)
+
+
+def packs_fit(address, itemsize, strides):
+    """Whether packs may begin at every fourth element of rows, the first of which is at `address`: 1 or 0."""
+    return int(strides[-1] == 1 and address % min(QUAD * itemsize, BYTES) == 0 and all([s % QUAD == 0 for s in strides[:-1]]))
 
 
 @lru_cache(4096)
