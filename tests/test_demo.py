@@ -127,7 +127,9 @@ def test_ctrl_c(tmp_path):
     """A real SIGINT to a real process: a message, status 130, no traceback, no unfinished file."""
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"}
     child = subprocess.Popen([sys.executable, "-m", "minigrad.demo", "--epochs", "100000", "--out", str(tmp_path)], env=environment,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             # what runs in the background of a shell has SIGINT ignored, and so have its children
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     try:
         assert "minigrad" in child.stdout.readline() and "handwritten" in child.stdout.readline()
         time.sleep(0.5)     # into the training
