@@ -83,16 +83,19 @@ def broadcast_strides(own, strides, itemsize, shape):
 def run(kernels, z, arrays, numbers=()):
     """Queue one of the two `kernels` for the elements of `z`, to which `arrays` broadcast."""
     in_order, strided = kernels
-    if run_in_order(in_order, z, arrays, numbers, QUAD, TILE, THREADS) or not z.size:
-        return
-    operands = (z, *arrays)
+    if not run_in_order(in_order, z, arrays, numbers, QUAD, TILE, THREADS) and z.size:
+        run_by_rows(strided, (z, *arrays), numbers)
+
+
+def run_by_rows(strided, operands, numbers):
+    """Queue `strided` for `operands`, which broadcast to the first of them."""
     n, shape, length, packed, strides = strided_plan(
-        z.shape, *[(x.shape, x.strides, x.itemsize, x.address % BYTES) for x in operands])
+        operands[0].shape, *[(x.shape, x.strides, x.itemsize, x.address % BYTES) for x in operands])
     if n > MOST:
         run_strided(strided, (*shape[:-1], length), operands, [x.start for x in operands], strides, numbers)
         return
     parts = [part for x, s in zip(operands, strides) for part in (*pointers(x), s)]
-    launch(strided, -(-n // THREADS), THREADS, z.device, n, shape, length, packed, *parts, *numbers)
+    launch(strided, -(-n // THREADS), THREADS, operands[0].device, n, shape, length, packed, *parts, *numbers)
 
 
 @lru_cache(4096)

@@ -26,7 +26,7 @@ import numpy as np
 from numba import cuda
 
 from minigrad.kernels.cuda import mathematics as m
-from minigrad.kernels.cuda.elementwise import by_rows, run_strided, width
+from minigrad.kernels.cuda.elementwise import run_by_rows, width
 from minigrad.kernels.cuda.missing import missing
 from minigrad.kernels.cuda.quads import compiled, last_of, place, read, write
 
@@ -164,5 +164,4 @@ def step(kernel, arrays, *numbers):
     w = arrays[0]
     wide = {"f": np.dtype(f"f{max(w.itemsize, 4)}"), "c": np.dtype(f"f{w.itemsize // 2}")}[w.dtype.kind].type
     if w.size:
-        shape, *strides = by_rows(w.shape, *[(x.shape, x.strides, x.itemsize) for x in arrays])
-        run_strided(kernel, shape, arrays, [x.start for x in arrays], strides, [wide(n) for n in numbers])
+        run_by_rows(kernel, arrays, [wide(n) for n in numbers])

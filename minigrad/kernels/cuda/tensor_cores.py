@@ -56,8 +56,9 @@ from minigrad.kernels.cuda.instructions import (
     waiting,
 )
 from minigrad.kernels.cuda.packs import pack
+from minigrad.kernels.cuda.quads import unsigned
 from minigrad.kernels.cuda.streams import SIMULATED
-from minigrad.kernels.cuda.tiles import inlined, place, unsigned
+from minigrad.kernels.cuda.tiles import inlined, place
 
 __all__ = ["CHUNK", "DEPTH", "THREADS", "products"]
 

@@ -38,10 +38,11 @@ Read next: ``contraction.py``, which starts it.
 from functools import cache
 from typing import NamedTuple
 
-from numba import cuda, int64, uint64
+from numba import cuda, int64
 
 from minigrad.kernels.cuda.elementwise import compiled
 from minigrad.kernels.cuda.packs import pack
+from minigrad.kernels.cuda.quads import unsigned
 from minigrad.kernels.cuda.streams import SIMULATED
 
 __all__ = ["COMPLEX", "LARGE", "MEDIUM", "RUN", "SMALL", "TALL", "WIDE", "Tile", "Way", "place", "tiled"]
@@ -99,10 +100,6 @@ def place(i, shape, strides):
         at += i % shape[dim] * strides[dim]
         i //= shape[dim]
     return at + i * strides[0]
-
-
-# An index that the compiler need not test: a negative one would count from the end, as in Python.
-unsigned = (lambda i: i) if SIMULATED else compiled(lambda i: uint64(i))
 
 
 def inlined(function):
