@@ -1,12 +1,21 @@
 /* MG_SIMD before a loop: on x86-64 Linux the compiler makes three versions of it (AVX-512, AVX2, baseline) and the
-   loader picks the best for the machine. */
+   loader picks the best for the machine.
+
+   The versions are levels of the architecture, not single instruction sets, for the sake of one thing: within a
+   version, wide vectors, narrow ones and single numbers all have a fused multiply-add. "avx512f" has it for the
+   first and the last alone, and then the last bits of a number depend on where in memory it lies: backward run
+   twice gives two results. (GCC before 12 does not know the levels; "avx2" has no fused multiply-add at all.) */
 #ifndef MINIGRAD_SIMD_H
 #define MINIGRAD_SIMD_H
 
 #include <stddef.h>
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
-#define MG_SIMD __attribute__((target_clones("avx512f", "avx2", "default")))
+#if __GNUC__ >= 12
+#define MG_SIMD __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define MG_SIMD __attribute__((target_clones("avx2", "default")))
+#endif
 #else
 #define MG_SIMD
 #endif
