@@ -7,8 +7,8 @@ answer to each, only slower.
 import sys
 import threading
 
-__all__ = ["allocate", "check_signals", "has_shape", "inherit_arithmetic", "references", "row_by_row", "shape_key", "thread_id",
-           "type_number", "values"]
+__all__ = ["allocate", "check_signals", "has_shape", "has_type", "inherit_arithmetic", "inherit_death", "references",
+           "row_by_row", "shape_key", "thread_id", "type_number", "values"]
 
 
 def thread_id():
@@ -18,6 +18,10 @@ def thread_id():
 
 def check_signals():
     """Let a pending Ctrl-C raise. Interpreted code does so by itself."""
+
+
+def inherit_death(sub, base):
+    """Let instances of `sub` die as those of `base` do. Interpreted, they do."""
 
 
 def inherit_arithmetic(sub, base):
@@ -50,6 +54,11 @@ def type_number(array):
 def shape_key(array):
     """A number that arrays of one shape and type of elements have in common, and few others."""
     return hash((array.shape, array.dtype.num))
+
+
+def has_type(array, dtype):
+    """Whether `array` has this dtype of NumPy's."""
+    return array.dtype is dtype
 
 
 def has_shape(array, shape):

@@ -1,4 +1,4 @@
-from minigrad._core.c cimport has_shape, shape_key, type_number
+from minigrad._core.c cimport has_shape, has_type, shape_key, type_number
 
 cdef class DType:
     cdef readonly str name

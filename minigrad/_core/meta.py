@@ -19,7 +19,7 @@ import cython
 import numpy as np
 
 if not cython.compiled:
-    from minigrad._core.c import has_shape, shape_key, type_number
+    from minigrad._core.c import has_shape, has_type, shape_key, type_number
 
 __all__ = ["BOOL", "COMPLEX", "CPU", "DTYPES", "FLOAT", "INTEGER", "Backend", "DType", "Device", "Meta", "Size",
            "dtype_of", "dtype_of_numpy", "make_meta",
@@ -270,15 +270,15 @@ def meta_of(array, device):
         return make_meta(array.shape, dtype_of(array), array.device)
     if device is not _cpu:      # of an op whose result is on the CPU
         return meta_of(array, _cpu)
-    dtype: DType = dtype_of(array)
     recent: list = device.backend.recent
     at: cython.Py_ssize_t = shape_key(array) & (RECENT - 1)
     found = recent[at]
     if found is not None:
         meta = cython.cast(Meta, found)
-        if meta.dtype is dtype and meta.device is device and has_shape(array, meta.shape):
+        if (has_type(array, meta.dtype.numpy) or dtype_of(array) is meta.dtype) and meta.device is device \
+                and has_shape(array, meta.shape):
             return meta
-    made: Meta = make_meta(array.shape, dtype, device)
+    made: Meta = make_meta(array.shape, dtype_of(array), device)
     recent[at] = made
     return made
 

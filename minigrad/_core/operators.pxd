@@ -1,5 +1,5 @@
 from minigrad._core.apply cimport binary, unary
-from minigrad._core.c cimport inherit_arithmetic
+from minigrad._core.c cimport inherit_arithmetic, inherit_death
 from minigrad._core.primitive cimport Primitive
 from minigrad._core.tensor cimport TensorBase
 

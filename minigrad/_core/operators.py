@@ -23,7 +23,7 @@ from minigrad._core.tensor import TensorBase
 
 if not cython.compiled:
     from minigrad._core.apply import binary, unary
-    from minigrad._core.c import inherit_arithmetic
+    from minigrad._core.c import inherit_arithmetic, inherit_death
 
 
 @cython.cclass
@@ -138,6 +138,9 @@ if not cython.compiled:
     Operators.__rand__ = lambda self, other: rules.functions.logical(other, self, "and")
     Operators.__ror__ = lambda self, other: rules.functions.logical(other, self, "or")
     Operators.__rxor__ = lambda self, other: rules.functions.logical(other, self, "xor")
+
+
+inherit_death(Operators, TensorBase)
 
 
 def use_operators(cls):

@@ -39,7 +39,7 @@ cdef class TensorBase:
     cdef AutogradMeta extras(self)
     cdef object clear(self)
 
-cdef bint plain(object x)
+cdef bint plain(object x) noexcept
 cdef TensorBase wrap(object array, Meta meta)
 cdef bint exclusive(TensorBase tensor)
 cdef TensorBase alias(TensorBase source)

@@ -67,8 +67,10 @@ class TensorBase:
     def __dealloc__(self):
         # Compiled alone: interpreted, Python never calls it, and the array is simply freed.
         array = self._array
-        if array is not None and references(array) == 2 and self._meta.backend.recycle is not None:
-            self._meta.backend.recycle(array)
+        if array is not None and references(array) == 2:
+            recycle = self._meta.backend.recycle
+            if recycle is not None:
+                recycle(array)
 
     def version(self):
         """How many times the storage has been written to."""

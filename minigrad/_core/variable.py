@@ -27,6 +27,7 @@ from minigrad.errors import AutogradError, AutogradTypeError
 if not cython.compiled:
     from minigrad._core.accumulate import choose_grad_dtype, edge_of, gradient_meta
     from minigrad._core.apply import base_requires_grad
+    from minigrad._core.c import inherit_death
     from minigrad._core.forward import tangent_of
     from minigrad._core.meta import meta_of
     from minigrad._core.node import mark_retained
@@ -369,6 +370,9 @@ class Variable(Operators):
     @property
     def _backward_hooks(self):
         return None if self._extra is None else self._extra.hooks
+
+
+inherit_death(Variable, Operators)
 
 
 @cython.cfunc

@@ -299,11 +299,16 @@ def dimension(dim, ndim):
     """`dim` counted from the front. Raises `IndexError` if there is no such dimension, `TypeError` if it is no int."""
     if type(dim) is not int:
         dim = integer(dim, "dim")
-    bound = max(ndim, 1)
-    if not -bound <= dim < bound:
+    bound: cython.Py_ssize_t = ndim if ndim > 1 else 1
+    at: cython.Py_ssize_t
+    try:
+        at = dim
+    except OverflowError:       # compiled alone
+        at = bound
+    if not -bound <= at < bound:
         raise OutOfRangeError("MG-E301", f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but "
                               f"got {dim})")
-    return dim + bound if dim < 0 else dim
+    return at + bound if at < 0 else at
 
 
 def dimensions(dim, ndim):

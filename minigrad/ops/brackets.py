@@ -35,6 +35,7 @@ if not cython.compiled:
 
 __all__ = ["index_put"]
 
+SLICE = cython.declare(object, Slice.op)
 MOST = cython.declare(cython.Py_ssize_t, sys.maxsize // 2)
 
 
@@ -114,7 +115,7 @@ def sliced(x, dim: cython.int, item: slice, alone: cython.bint) -> object:
     if not alone and step == 1 and begin == 0 and end >= size:      # x[-3:] is an op all the same
         return x
     start, stop = within(begin, size), within(end, size)
-    return call(Slice.op, (x, dim, start, max(start, stop), step))
+    return call(SLICE, (x, dim, start, max(start, stop), step))
 
 
 @cython.cfunc

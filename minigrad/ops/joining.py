@@ -42,7 +42,7 @@ class SelectBackward(Linear):
         return k.into_slice(k.unsqueeze(x, dim), shape, dim, index, index + 1, 1)
 
     def vjp_x(g, dim, index):
-        return call(Select.op, (g, dim, index))
+        return call(SELECT, (g, dim, index))
 
 
 @op("slice")
@@ -54,7 +54,7 @@ class Slice(View):
     torch_names = {"x": "self", "stop": "end"}
 
     def vjp_x(g, x_shape, dim, start, stop, step):
-        return call(SliceBackward.op, (g, x_shape, dim, start, stop, step))
+        return call(SLICE_BACKWARD, (g, x_shape, dim, start, stop, step))
 
 
 @op("slice_backward")
@@ -66,7 +66,7 @@ class SliceBackward(Linear):
     params = ("x", "shape", "dim", "start", "stop", "step")
 
     def vjp_x(g, dim, start, stop, step):
-        return call(Slice.op, (g, dim, start, stop, step))
+        return call(SLICE, (g, dim, start, stop, step))
 
 
 class Splitting(View):
@@ -139,11 +139,11 @@ class Cat(Op):
         for i in range(len(needs)):
             start = stop
             stop += xs_shape[i][dim]
-            grads.append(call(Slice.op, (g, dim, start, stop, 1)) if needs[i] else None)
+            grads.append(call(SLICE, (g, dim, start, stop, 1)) if needs[i] else None)
         return grads
 
     def jvp(ts, xs, dim):
-        return call(Cat.op, (tuple([x.new_zeros(x.shape) if tangent is None else tangent
+        return call(CAT, (tuple([x.new_zeros(x.shape) if tangent is None else tangent
                                     for x, tangent in zip(xs, ts)]), dim))
 
 
@@ -156,11 +156,17 @@ class Stack(Op):
     params = ("xs", "dim")
 
     def vjp(g, needs, dim):
-        return [call(Select.op, (g, dim, i)) if needed else None for i, needed in enumerate(needs)]
+        return [call(SELECT, (g, dim, i)) if needed else None for i, needed in enumerate(needs)]
 
     def jvp(ts, xs, dim):
         return call(Stack.op, (tuple([x.new_zeros(x.shape) if tangent is None else tangent
                                       for x, tangent in zip(xs, ts)]), dim))
+
+# The ops that small programs call most, found without a look-up.
+CAT = cython.declare(object, Cat.op)
+SELECT = cython.declare(object, Select.op)
+SLICE = cython.declare(object, Slice.op)
+SLICE_BACKWARD = cython.declare(object, SliceBackward.op)
 
 # ---- public functions -------------------------------------------------------------------------------------
 
@@ -183,7 +189,7 @@ def select(input, dim, index):
     if not -size <= index < size:
         raise OutOfRangeError("MG-E301", f"select(): index {index} out of range for tensor of size "
                               f"{list(input._meta.shape)} at dimension {at}")
-    return call(Select.op, (input, at, index % size))
+    return call(SELECT, (input, at, index % size))
 
 
 def narrow(input, dim, start, length):
@@ -209,7 +215,7 @@ def narrow(input, dim, start, length):
     start += size if start < 0 else 0
     if start + length > size:
         raise ShapeError("MG-E206", f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return call(Slice.op, (input, at, start, start + length, 1))
+    return call(SLICE, (input, at, start, start + length, 1))
 
 
 def split(tensor, split_size_or_sections, dim=0):
@@ -349,7 +355,7 @@ def cat(tensors, dim=0, *, out=None):
         x = kept[i]
         if x._meta is not first:
             check_sizes(first.shape, x._meta.shape, at, i)
-    return call(Cat.op, (kept, at))
+    return call(CAT, (kept, at))
 
 
 def check_sizes(first, shape, at, i):

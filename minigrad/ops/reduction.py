@@ -199,6 +199,8 @@ def weights(x, z, dims, keepdim):
     """e^(x - z): the softmax of x."""
     return exp(x - kept(z, x.shape, dims, keepdim))
 
+SUM_DIM = cython.declare(object, SumDim.op)     # the engine sums what was broadcast: found without a look-up
+
 # ---- public functions -------------------------------------------------------------------------------------
 
 
@@ -414,8 +416,8 @@ def sum_to(x, shape):
         if d < lead or (size == 1 and cython.cast(cython.Py_ssize_t, wide[d]) != 1):
             dims.append(d)
     if len(dims) == lead:
-        return call(SumDim.op, (x, tuple(dims), False)) if dims else x
-    x = call(SumDim.op, (x, tuple(dims), True))
+        return call(SUM_DIM, (x, tuple(dims), False)) if dims else x
+    x = call(SUM_DIM, (x, tuple(dims), True))
     return view(x, shape) if lead else x
 
 given.sum_to = sum_to

@@ -8,6 +8,7 @@ Mirrors ``aten/src/ATen/native/TensorShape.cpp`` and derivatives.yaml.
 """
 
 import cython
+import numpy as np
 
 from minigrad._core.tensor import TensorBase
 from minigrad._core.variable import as_class
@@ -18,11 +19,12 @@ from minigrad.ops.copies import Clone
 
 if not cython.compiled:
     from minigrad._core.apply import call
+    from minigrad._core.c import row_by_row
     from minigrad.ops.base import dimension, tensor_argument
 
 __all__ = ["expand", "permute", "reshape", "squeeze", "t", "transpose", "unsqueeze", "view"]
 
-CONTIGUOUS = cython.declare(cython.int, NUMBER["contiguous"])
+ndarray = cython.declare(object, np.ndarray)
 VIEW = cython.declare(cython.int, NUMBER["view"])
 
 
@@ -73,7 +75,7 @@ class Transpose(View):
     params = ("x", "dim0", "dim1")
 
     def vjp_x(g, dim0, dim1):
-        return transpose(g, dim0, dim1)
+        return call(TRANSPOSE, (g, dim0, dim1))
 
 
 @op("t")
@@ -166,6 +168,14 @@ class SqueezeDims(View):
 
     def vjp_x(g, x_shape):
         return reshaped(g, x_shape)
+
+
+# The ops that small programs call most, found without a look-up.
+CLONE = cython.declare(object, Clone.op)
+EXPAND = cython.declare(object, Expand.op)
+TRANSPOSE = cython.declare(object, Transpose.op)
+UNSAFE_VIEW = cython.declare(object, UnsafeView.op)
+VIEW_OP = cython.declare(object, ViewOp.op)
 
 
 @cython.ccall
@@ -262,9 +272,10 @@ def reshaped(x, shape: tuple) -> object:
     """`reshape` to a shape that is known to fit."""
     tensor = cython.cast(TensorBase, x)
     table: list = tensor._meta.backend.table
-    if table[CONTIGUOUS](tensor._array) or table[VIEW](tensor._array, shape) is not None:
-        return call(ViewOp.op, (x, shape))
-    return call(UnsafeView.op, (call(Clone.op, (x, False)), shape))
+    if (type(tensor._array) is ndarray and row_by_row(tensor._array)) or table[VIEW](tensor._array, shape) is not None:
+        return call(VIEW_OP, (x, shape))
+    return call(UNSAFE_VIEW, (call(CLONE, (x, False)), shape))
+
 
 
 def transpose(input, dim0, dim1):
@@ -278,7 +289,7 @@ def transpose(input, dim0, dim1):
     """
     tensor_argument("transpose", input)
     ndim: cython.int = cython.cast(TensorBase, input)._meta.ndim
-    return call(Transpose.op, (input, dimension(dim0, ndim), dimension(dim1, ndim)))
+    return call(TRANSPOSE, (input, dimension(dim0, ndim), dimension(dim1, ndim)))
 
 
 def t(input):
@@ -373,7 +384,7 @@ def expand(input, *sizes, size=None):
                 f"non-singleton dimension {i}.  Target sizes: {list(shape)}.  Tensor sizes: {list(old)}")
     if kept:
         shape = tuple([size if size != -1 else old[i - lead] for i, size in enumerate(shape)])
-    return call(Expand.op, (input, shape))
+    return call(EXPAND, (input, shape))
 
 
 def unsqueeze(input, dim):

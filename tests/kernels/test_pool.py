@@ -163,14 +163,27 @@ def test_the_pool_is_bounded(empty):
 
 @compiled
 @pytest.mark.parametrize("array", [
-    np.ones((4, 4), np.float32).T[1:], np.ones(8, np.float32)[::2], np.ones(8, np.int64), np.ones(8, np.float16), "no array",
-    None, [1.0],
-    np.frombuffer(b"\0" * 16, np.float32), np.broadcast_to(np.float32(1), (4,)),
-], ids=["transposed part", "strided", "int64", "float16", "str", "None", "list", "read-only", "broadcast"])
+    np.ones(8, np.int64), np.ones(8, np.float16), "no array", None, [1.0], np.frombuffer(b"\0" * 16, np.float32), np.ones(8, np.int64)[::2],
+], ids=["int64", "float16", "str", "None", "list", "read-only", "strided int64"])
 def test_what_the_pool_refuses(empty, array):
-    """Views, read-only memory and other dtypes are left to Python."""
+    """Read-only memory and other dtypes are left to Python."""
     pool.recycle(array)
     assert pool.pool_bytes() == 0
+
+
+@compiled
+@pytest.mark.parametrize("view", [lambda a: a.T[1:], lambda a: a[::2], lambda a: np.broadcast_to(a[:1], a.shape), lambda a: a[1:][1:]],
+                         ids=["transposed part", "strided", "broadcast", "view of a view"])
+def test_the_last_view_brings_its_base_back(empty, view):
+    pool.recycle(view(np.ones((4, 4), np.float32)))
+    assert pool.pool_bytes() == 64
+    base = np.ones((4, 4), np.float32)
+    first, last = view(base), view(base)
+    pool.recycle(first)
+    assert pool.pool_bytes() == 64, "another view and a name still hold the base"
+    del base
+    pool.recycle(last)
+    assert pool.pool_bytes() == 128
 
 
 @compiled

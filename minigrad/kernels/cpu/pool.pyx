@@ -6,7 +6,7 @@ memory as well. Most arrays of a forward and backward pass die at once and anoth
 wanted next. So when a tensor dies that was the only one to hold its array, the array goes into a bin here
 (`recycle`, called by ``_core/tensor.py``) and the next kernel that needs that shape takes it out (`fresh`).
 
-    bin = hash(dtype, number of elements)   a stack of arrays; the top one is taken if its shape is right
+    bin = hash(dtype, shape)    a stack of arrays; the top one is taken if its shape is right
 
 Only arrays that own their memory, lie row by row and are held by nobody else come here; a view, a
 memoryview or another library's tensor on the memory holds the array and keeps it away. What the bins hold
@@ -14,7 +14,8 @@ is bounded: a few arrays each, and `LIMIT` bytes in all.
 
 Note [Views that are used again]
     A view is an array without memory, and making and freeing one costs 150 ns all the same. So the object of a view
-    that has died is kept as well, without its base (a *shell*), and `strided` makes the next view of it: 40 ns.
+    that has died is kept as well, without its base (a *shell*), and `strided` makes the next view of it: 40 ns. The
+    base, if only this view still held it, goes into its bin: in `x.transpose(0, 1).reshape(4, 6)` the view outlives x.
 """
 
 from cpython.object cimport PyObject
@@ -35,8 +36,6 @@ cdef extern from *:
 
 cdef extern from *:
     """
-    #define MG_FLAGS (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS | NPY_ARRAY_ALIGNED)
-
     static PyObject *mg_new_view(PyArrayObject *x, int nd, npy_intp *shape, npy_intp *steps, char *start) {
         PyArray_Descr *descr = PyArray_DESCR(x);
         Py_INCREF(descr);                   /* NewFromDescr steals this reference */
@@ -50,9 +49,31 @@ cdef extern from *:
             && !(v->flags & (NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEBACKIFCOPY));
     }
 
-    static inline void mg_empty_shell(PyArrayObject *x) { Py_CLEAR(((PyArrayObject_fields *)x)->base); }
+    /* The base of a view, which is now without one, or NULL. The reference is the caller's. */
+    static inline PyObject *mg_empty_shell(PyArrayObject *x) {
+        PyObject *base = ((PyArrayObject_fields *)x)->base;
+        ((PyArrayObject_fields *)x)->base = NULL;
+        return base;
+    }
 
-    /* Make a shell of `nd` dimensions a view on the memory of x. */
+    static inline int mg_held_once(PyObject *x) { return Py_REFCNT(x) == 1; }
+
+    /* Whether memory lies row by row, and column by column, as PyArray_UpdateFlags finds it in three times as long. */
+    static inline int mg_order(int nd, const npy_intp *shape, const npy_intp *steps, npy_intp item) {
+        int rows = NPY_ARRAY_C_CONTIGUOUS, columns = NPY_ARRAY_F_CONTIGUOUS;
+        npy_intp step = item;
+        for (int i = 0; i < nd; i++)
+            if (shape[i] == 0) return rows | columns;
+        for (int i = nd - 1; i >= 0; step *= shape[i--])
+            if (shape[i] != 1 && steps[i] != step) rows = 0;
+        step = item;
+        for (int i = 0; i < nd; step *= shape[i++])
+            if (shape[i] != 1 && steps[i] != step) columns = 0;
+        return rows | columns;
+    }
+
+    /* Make a shell of `nd` dimensions a view on the memory of x. Elements of an aligned array that are whole elements
+       apart are aligned. */
     static inline void mg_fill_shell(PyArrayObject *shell, PyArrayObject *x, int nd, const npy_intp *shape, const npy_intp *steps,
                                      char *start) {
         PyArrayObject_fields *v = (PyArrayObject_fields *)shell;
@@ -62,18 +83,22 @@ cdef extern from *:
         Py_DECREF(before);
         v->data = start;
         for (int i = 0; i < nd; i++) { v->dimensions[i] = shape[i]; v->strides[i] = steps[i]; }
-        v->flags = PyArray_FLAGS(x) & NPY_ARRAY_WRITEABLE;
-        PyArray_UpdateFlags(shell, MG_FLAGS);
+        v->flags = (PyArray_FLAGS(x) & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED)) | mg_order(nd, shape, steps, PyArray_ITEMSIZE(x));
     }
 
     static inline int mg_set_base(PyArrayObject *view, PyObject *x) {
         Py_INCREF(x);                       /* which is stolen, also if it fails */
-        return PyArray_SetBaseObject(view, x);
+        if (((PyArrayObject_fields *)x)->base == NULL && PyArray_CheckExact(x)) {
+            ((PyArrayObject_fields *)view)->base = x;
+            return 0;
+        }
+        return PyArray_SetBaseObject(view, x);      /* which looks for the owner of the memory */
     }
     """
     ndarray new_view "mg_new_view"(ndarray x, int nd, npy_intp *shape, npy_intp *steps, char *start)
     bint is_view "mg_is_view"(ndarray) noexcept
-    void empty_shell "mg_empty_shell"(ndarray) noexcept
+    PyObject *empty_shell "mg_empty_shell"(ndarray) noexcept
+    bint held_once "mg_held_once"(PyObject *) noexcept
     void fill_shell "mg_fill_shell"(ndarray shell, ndarray x, int nd, npy_intp *shape, npy_intp *steps, char *start) noexcept
     int set_base "mg_set_base"(ndarray view, object x) except -1
 
@@ -94,20 +119,19 @@ LIMIT = 256 << 20
 cdef Py_ssize_t limit = LIMIT
 
 
-cdef inline Bin *bin_of(Py_ssize_t n, int type) noexcept:
-    return &bins[(n * 7 + type * 3 + (n >> 6)) & (BINS - 1)]
+cdef inline Bin *bin_of(int nd, npy_intp *dims_, int type) noexcept:
+    cdef Py_ssize_t key = type
+    cdef int i
+    for i in range(nd):
+        key = key * 7 + dims_[i] + (dims_[i] >> 6)
+    return &bins[key & (BINS - 1)]
 
 
 cdef ndarray fresh(int nd, npy_intp *dims_, int type):
     """An uninitialised array, row by row."""
     global held
-    cdef Py_ssize_t n = 1
-    cdef int i
-    cdef Bin *bin
+    cdef Bin *bin = bin_of(nd, dims_, type)
     cdef ndarray x
-    for i in range(nd):
-        n *= dims_[i]
-    bin = bin_of(n, type)
     if bin.count > 0:
         x = <ndarray>bin.arrays[bin.count - 1]
         if typenum(x) == type and ndim(x) == nd and same_dims(dims(x), dims_, nd):
@@ -136,26 +160,35 @@ cdef ndarray strided(ndarray x, int nd, npy_intp *dims_, npy_intp *steps, char *
 
 def recycle(x):
     """Keep the array `x`, which nobody else holds, for the next one who wants its shape."""
-    global held
-    cdef int kind = easy(x)
     cdef Bin *bin
     cdef ndarray a
-    cdef Py_ssize_t bytes
+    cdef PyObject *base
     if type(x) is not ndarray:
         return
     a = <ndarray>x
-    if is_view(a):
-        bin = &shells[ndim(a)]
-        if 0 < ndim(a) <= MOST_SHELL_DIMS and bin.count < DEPTH:
-            empty_shell(a)
-            Py_INCREF(a)
-            bin.arrays[bin.count] = <PyObject *>a
-            bin.count += 1
+    if not is_view(a):
+        keep(a)
         return
-    if kind < 0:
+    bin = &shells[ndim(a)]
+    if 0 < ndim(a) <= MOST_SHELL_DIMS and bin.count < DEPTH:
+        base = empty_shell(a)
+        if held_once(base) and type(<object>base) is ndarray:
+            keep(<ndarray>base)
+        Py_XDECREF(base)
+        Py_INCREF(a)
+        bin.arrays[bin.count] = <PyObject *>a
+        bin.count += 1
+
+
+cdef void keep(ndarray a) noexcept:
+    """Put an array that owns its memory into its bin, if that has room."""
+    global held
+    cdef Py_ssize_t bytes
+    cdef Bin *bin
+    if easy(a) < 0:
         return
     bytes = nbytes(a)
-    bin = bin_of(size(a), typenum(a))
+    bin = bin_of(ndim(a), dims(a), typenum(a))
     if bin.count >= (DEPTH if bytes < LARGE else 4) or held + bytes > limit or weakly_held(a) \
             or not has_flags(a, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE):
         return

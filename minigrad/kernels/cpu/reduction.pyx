@@ -2,7 +2,6 @@
 """Sums, softmax and layer normalisation over contiguous memory. The loops over rows are in rows.h."""
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.layout cimport copy
 from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels import numpy_ref
 
@@ -62,10 +61,9 @@ def sum(x, reduced, keepdim):
     cdef ndarray a, z
     cdef npy_intp d[64]
     cdef Py_ssize_t outer = 1, n = 1, inner = 1
-    if kind < 0 and is_real(x) and 0 < size(<ndarray>x) <= SMALL:     # a copy costs less than NumPy's preparations
-        x = copy(x)
-        kind = easy(x)
-    if kind < 0 or n_reduced == 0:
+    cdef double room[SMALL]
+    cdef char *numbers
+    if (kind < 0 and not small_and_strided(x)) or n_reduced == 0:
         return numpy_ref.sum(x, reduced, keepdim)
     a = <ndarray>x
     nd = ndim(a)
@@ -92,11 +90,29 @@ def sum(x, reduced, keepdim):
     if inner > 1 and n > 4096:
         return numpy_ref.sum(x, reduced, keepdim)       # a running sum of so many floats loses digits
     z = fresh(k, d, typenum(a))
-    if kind == 0:
-        sum_block(<float *>data(a), <float *>data(z), outer, n, inner)
+    numbers = data(a) if kind >= 0 else row_by_row(a, <char *>room)
+    if typenum(a) == NPY_FLOAT32:
+        sum_block(<float *>numbers, <float *>data(z), outer, n, inner)
     else:
-        sum_block(<double *>data(a), <double *>data(z), outer, n, inner)
+        sum_block(<double *>numbers, <double *>data(z), outer, n, inner)
     return z
+
+
+cdef bint small_and_strided(x) noexcept:
+    """Whether to copy an array costs less than NumPy's preparations for its strides."""
+    return is_real(x) and 0 < size(<ndarray>x) <= SMALL and has_flags(<ndarray>x, cnp.NPY_ARRAY_ALIGNED)
+
+
+cdef char *row_by_row(ndarray a, char *room) noexcept:
+    """The numbers of `a` without gaps, in `room`."""
+    cdef npy_intp steps[MOST_DIMS]
+    cdef npy_intp step = cnp.PyArray_ITEMSIZE(a)
+    cdef int i
+    for i in range(ndim(a) - 1, -1, -1):
+        steps[i] = step
+        step *= dims(a)[i]
+    walk(ndim(a), dims(a), room, steps, data(a), strides(a), cnp.PyArray_ITEMSIZE(a))
+    return room
 
 
 cdef bint last_dim(object x, int dim):
