@@ -11,6 +11,8 @@ computed so that it lies in the same way (`x_by_columns`): then the leaf behind 
 Mirrors ``aten/src/ATen/native/{LinearAlgebra,Linear}.cpp``.
 """
 
+from math import prod
+
 import cython
 import numpy as np
 
@@ -370,12 +372,14 @@ def matmul_batches(x, y):
         return folded(x, y) if x.ndim >= y.ndim else folded_second(x, y)
     a = unsqueeze(x, 0) if x.ndim == 1 else x
     b = unsqueeze(y, 1) if y.ndim == 1 else y
+    batch: tuple = tuple(a.shape[:-2])
+    other: tuple = tuple(b.shape[:-2])
     try:
-        batch = tuple(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
+        batch = batch if batch == other else tuple(np.broadcast_shapes(batch, other))
     except ValueError:
         raise ShapeError("MG-E204", f"The batch dimensions of {list(x.shape)} and {list(y.shape)} cannot be broadcast together: "
                          "the size of tensor a must match the size of tensor b at non-singleton dimensions") from None
-    n = int(np.prod(batch))
+    n = prod(batch)
     p = reshape(expand(a, *batch, *a.shape[-2:]), n, *a.shape[-2:])
     q = reshape(expand(b, *batch, *b.shape[-2:]), n, *b.shape[-2:])
     shape = (*batch, *a.shape[-2:-1][:x.ndim - 1], *b.shape[-1:][:y.ndim - 1])
@@ -394,7 +398,7 @@ def folds(x, y):
 
 def folded(x, y):
     """x y with the batches of x as further rows; y is a matrix or a vector."""
-    rows = reshape(x, int(np.prod(x.shape[:-1])), x.shape[-1])
+    rows = reshape(x, prod(x.shape[:-1]), x.shape[-1])
     z = call(Mv.op if y.ndim == 1 else Mm.op, (rows, y))
     return call(UnsafeView.op, (z, (*x.shape[:-1], *y.shape[1:])))
 

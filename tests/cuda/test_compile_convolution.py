@@ -21,6 +21,15 @@ def test_windows_are_added(dtype):
         compiles(kernel, i, *[types.UniTuple(i, 3)] * 6, x, i, array(columns), i)
 
 
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "uint8", "complex64", "complex128"])
+def test_zeros_around(dtype, few):
+    from numba import types
+    i, x = types.int64, array(dtype)
+    code = compiles(convolution.surrounding(few), i, *[types.UniTuple(i, 3)] * 3, x, i, x, i)
+    assert ("div.u32" in code and "div.s64" not in code) if few else "div.s64" in code
+
+
 def test_each_dtype_has_its_kernel():
     """Zeros of two dtypes are equal: a kernel found by its zero alone would be that of whichever was asked for first."""
     kernels = [convolution.gathering(width(np.dtype(kind)), kind(0)) for kind in (np.complex64, np.float32, np.float64, np.int64)]

@@ -6,8 +6,8 @@
 Note [A layout is an array that nobody reads]
     Permuting, slicing and expanding are arithmetic on shapes, strides and an address, and NumPy does all of it. So the `layout` of
     a CudaArray is a NumPy array whose address is the one on the GPU. Its numbers cannot be read from here, and are never asked
-    for; its shape, its strides, its flags, and any view that NumPy makes of it, are right. The reference's functions for views
-    (numpy_ref/layout.py) therefore serve the GPU as they are: see views.py.
+    for; its shape, its strides, its flags, and any view that NumPy makes of it, are right. The CPU's kernels for views therefore
+    serve the GPU as they are: see views.py.
 
 Read next: ``memory.py``.
 """

@@ -29,7 +29,7 @@ from math import prod
 import numpy as np
 from numba import cuda, from_dtype
 
-from minigrad.kernels.cuda.elementwise import collapsed, fill_, in_elements, offset, width
+from minigrad.kernels.cuda.elementwise import broadcast_strides, collapsed, fill_, in_elements, offset, width
 from minigrad.kernels.cuda.launch import launch, launch_each
 from minigrad.kernels.cuda.layout import store
 from minigrad.kernels.cuda.memory import empty_array
@@ -210,7 +210,8 @@ def contract(name, z, x, y, rows, columns, bias=None):
         return
     b, sb = (x, (0, 0)) if bias is None else (bias, in_elements(bias, bias.shape))
     kernel, tile, tiles, parts, size, depth, dimensions = planned(
-        wide, x.dtype, lead, rows, inner, bias is not None, *[(a.shape, in_elements(a, a.shape), a.start % RUN) for a in (z, x, y)])
+        wide, x.dtype, lead, rows, inner, bias is not None, z.itemsize, z.shape, z.strides, z.start % RUN,
+        x.shape, x.strides, x.start % RUN, y.shape, y.strides, y.start % RUN)
     whole = z if parts == 1 else empty_array((parts, *z.shape), wide, z.device)
     launch(kernel, tiles * parts, tile.threads, z.device, size, parts, depth, whole.block.of(whole.dtype), whole.start,
            z.size if parts > 1 else 0, x.block.of(x.dtype), x.start, y.block.of(y.dtype), y.start, b.block.of(b.dtype), b.start, sb,
@@ -220,19 +221,21 @@ def contract(name, z, x, y, rows, columns, bias=None):
 
 
 @lru_cache(4096)
-def planned(wide, dtype, lead, rows, inner, biased, z, x, y):
+def planned(wide, dtype, lead, rows, inner, biased, itemsize, shape, sz, z0, x_shape, sx, x0, y_shape, sy, y0):
     """How a contraction of arrays of these shapes is done: what training does again and again is thought about once.
 
     Args:
         wide, dtype: of the sums, and of the operands.
         lead, rows, inner: how many dimensions are of the batch, of the rows, and summed over.
         biased: whether there is a bias.
-        z, x, y: of each array (shape, strides in elements, number of the first element modulo RUN).
+        itemsize: of the array of the sums.
+        shape, sz, z0 and so on: of each array its shape, strides in bytes, number of the first element modulo RUN.
 
     Returns:
         (kernel, tile, how many tiles, how many parts, the three sizes, the depth of a part, dimensions as the kernel takes them)
     """
-    (shape, sz, z0), (x_shape, sx, x0), (_, sy, y0) = z, x, y
+    sz = broadcast_strides(shape, sz, itemsize, shape)
+    sx, sy = [broadcast_strides(own, s, dtype.itemsize, own) for own, s in ((x_shape, sx), (y_shape, sy))]
     batch, down, across, middle = shape[:lead], shape[lead:lead + rows], shape[lead + rows:], x_shape[lead + rows:]
     n_rows, n_columns, n_inner, groups = prod(down), prod(across), prod(middle), prod(batch)
     tile = shape_of(n_rows, n_columns, groups, wide)

@@ -6,7 +6,7 @@
     input       P'[c, i, j; n, oy, ox] = Σ w[c, i, j; o] g[o; n, oy, ox], and these are added where their windows lie in x
 
     idea        the product of matrices that a convolution is, with offsets into x in place of a matrix: im2col without columns.
-                With padding x is copied first, zeros around it, which takes two passes over x and spares the tiles all bounds
+                With padding x is copied first, zeros around it, which spares the tiles all bounds
     bytes       as a matrix product reads; each number of x comes KH KW times, mostly from the cache
     operations  2 N OH OW O C KH KW / groups, in each of the three
     so          arithmetic limits all three, but for few channels, where the columns of `conv_input` do
@@ -22,22 +22,25 @@ for Deep Learning", 2014, section 3.2, whose kernels form the tiles of the colum
 Read next: ``pooling.py``.
 """
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 
 from numba import cuda
 
+from minigrad.kernels import CPU
 from minigrad.kernels.cuda.array import CudaArray
 from minigrad.kernels.cuda.contraction import contract, sum_dtype
-from minigrad.kernels.cuda.elementwise import filled, width
+from minigrad.kernels.cuda.elementwise import compiled, filled, width
 from minigrad.kernels.cuda.launch import launch_each
-from minigrad.kernels.cuda.layout import copy, row_major, store
+from minigrad.kernels.cuda.layout import copy, row_major
 from minigrad.kernels.cuda.memory import empty_array
+from minigrad.kernels.cuda.packs import pack, quotient
 from minigrad.kernels.numpy_ref import convolution as reference
 from minigrad.kernels.taps import window_count
 
 __all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col"]
 
+FEW = 1 << 32
 MOST_COLUMNS = 1 << 25      # numbers of P' that `conv_input` has at a time: twice as much as the cache of a large GPU holds
 
 
@@ -49,19 +52,62 @@ def around(padding):
     return (..., *[slice(p, -p or None) for p in padding])
 
 
+@cache
+def surrounding(few):
+    """The kernel that copies planes with zeros around them; `few` numbers are less than 2^32, whose places take short divisions."""
+    divided = quotient if few else compiled(lambda i, n: i // n)
+
+    at_of, _ = pack(1)                              # x[i] without the question whether i is negative
+
+    @cuda.jit
+    def kernel(n, shape, inside, padding, z, z0, x, x0):
+        i, step = cuda.grid(1), cuda.gridsize(1)
+        while i < n:
+            rest = divided(i, shape[2])
+            across = i - rest * shape[2] - padding[2]
+            lead = divided(rest, shape[1])
+            down = rest - lead * shape[1] - padding[1]
+            plane = divided(lead, shape[0])
+            deep = lead - plane * shape[0] - padding[0]
+            if 0 <= across < inside[2] and 0 <= down < inside[1] and 0 <= deep < inside[0]:
+                z[z0 + i] = at_of(x, x0 + ((plane * inside[0] + deep) * inside[1] + down) * inside[2] + across)[0]
+            else:
+                z[z0 + i] = 0
+            i += step
+    return kernel
+
+
 def padded(x, padding):
     """`x` with zeros on both sides of its last dimensions; itself, if there are none."""
     if not any(padding):
         return x
-    lead, n = x.shape[:-len(padding)], len(padding)
-    z = filled((*lead, *[s + 2 * p for s, p in zip(x.shape[-n:], padding)]), 0, x.dtype, x.device)
-    store(z.seen_as(z.layout[around(padding)]), x)
+    n = len(padding)
+    z = empty_array((*x.shape[:-n], *[s + 2 * p for s, p in zip(x.shape[-n:], padding)]), x.dtype, x.device)
+    x = row_major(x)
+    launch_each(surrounding(z.size < FEW), z.size, z.device, z.size, three(z.shape[-n:], 1), three(x.shape[-n:], 1),
+                three(padding, 0), z.block.of(z.dtype), z.start, x.block.of(x.dtype), x.start)
     return z
+
+
+def three(numbers, fill):
+    """What a kernel for three dimensions is told of at most so many."""
+    return (*[fill] * (3 - len(numbers)), *[int(number) for number in numbers])
 
 
 def windows(x, size, stride, dilation):
     """The view (..., OH, OW, KH, KW) of x (..., H, W)."""
-    return x.seen_as(reference.windows(x.layout, size, stride, (0,) * len(size), dilation))
+    if not x.flags.c_contiguous:
+        return x.seen_as(reference.windows(x.layout, size, stride, (0,) * len(size), dilation))
+    return x.seen_as(CPU.as_strided(x.layout, *walk(x.shape, size, stride, dilation), 0))
+
+
+@lru_cache(4096)
+def walk(shape, size, stride, dilation):
+    """The strides of a row-major array of this shape, in elements; shape and strides of its windows."""
+    n, steps = len(size), tuple([prod(shape[dim + 1:]) for dim in range(len(shape))])
+    count = [window_count(*each) for each in zip(shape[-n:], size, stride, (0,) * n, dilation)]
+    return steps, (*shape[:-n], *count, *size), (*steps[:-n], *[a * b for a, b in zip(steps[-n:], stride)],
+                                                 *[a * b for a, b in zip(steps[-n:], dilation)])
 
 
 def arranged(x, split, dims):
@@ -189,9 +235,6 @@ def add_windows(z, columns, size, count, stride, padding, dilation):
     """z = zeros with the row-major `columns` (..., KH, KW, OH, OW) added. See Note [Adding windows without atomics]."""
     wide = sum_dtype("col2im", z.dtype)
     n = len(size)
-
-    def three(numbers, fill):
-        return (*[fill] * (3 - n), *[int(number) for number in numbers])
     launch_each(gathering(width(columns.dtype), wide.type(0)), z.size, z.device, z.size, three(z.shape[-n:], 1), three(size, 1),
                 three(count, 1), three(stride, 1), three(padding, 0), three(dilation, 1), z.block.of(z.dtype), z.start,
                 columns.block.of(columns.dtype), columns.start)

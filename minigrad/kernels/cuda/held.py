@@ -25,7 +25,7 @@ Note [Warps need no barrier]
 Read next: ``rows.py``.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from numba import cuda
@@ -159,6 +159,7 @@ def width_of(n, *arrays):
     return width if n % width == 0 and all(aligned(x, width) for x in arrays) else 1
 
 
+@lru_cache(4096)
 def seats_for(n, width, itemsize, arrays=1):
     """The `Seats` for rows of `n` numbers where a lane holds those of so many arrays, or None for rows that are too long."""
     most = max(NUMBERS * 4 // max(itemsize, 4) // arrays, width)

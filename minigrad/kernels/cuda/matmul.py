@@ -9,12 +9,11 @@ Mirrors ``aten/src/ATen/native/cuda/Blas.cpp``.
 Read next: ``convolution.py``.
 """
 
-import numpy as np
-
 from minigrad.kernels.cuda.contraction import contract
 from minigrad.kernels.cuda.elementwise import broadcast_shapes
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.vectors import dot, rows_by_vector
+from minigrad.kernels.cuda.views import expand
 
 __all__ = ["addmm", "dot", "matmul"]
 
@@ -48,7 +47,7 @@ def matmul(x, y):
         raise ValueError(f"matmul: a matrix of shape {x.shape[-2:]} cannot be multiplied by one of {y.shape[-2:]}")
     batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
     z = empty_array((*batch, x.shape[-2], y.shape[-1]), x.dtype, x.device)
-    x, y = [a if a.shape[:-2] == batch else a.seen_as(np.broadcast_to(a.layout, (*batch, *a.shape[-2:]))) for a in (x, y)]
+    x, y = [a if a.shape[:-2] == batch else expand(a, (*batch, *a.shape[-2:])) for a in (x, y)]
     multiply("matmul", z, x, y)
     return z
 
@@ -57,5 +56,7 @@ def addmm(b, x, y):
     if x.shape[1] != y.shape[0]:
         raise ValueError(f"addmm: a matrix of shape {x.shape} cannot be multiplied by one of {y.shape}")
     z = empty_array((x.shape[0], y.shape[1]), x.dtype, x.device)
-    multiply("addmm", z, x, y, b.seen_as(np.broadcast_to(b.layout, z.shape)))
+    if broadcast_shapes(b.shape, z.shape) != z.shape:
+        raise ValueError(f"addmm: a bias of shape {b.shape} does not fit a product of shape {z.shape}")
+    multiply("addmm", z, x, y, expand(b, z.shape))
     return z

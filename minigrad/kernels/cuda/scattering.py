@@ -29,6 +29,7 @@ Mirrors ``aten/src/ATen/native/cuda/ScatterGatherKernel.cu``, ``IndexKernel.cu``
 """
 
 from functools import cache
+from math import prod
 
 import numpy as np
 from numba import cuda
@@ -100,7 +101,7 @@ def arguments(n, shape, z, sz, step, index, sj, y, sy):
 
 def stored(z, sz, step, index, sj, y, shape):
     """z with y there. See Note [The last one wins]."""
-    n = int(np.prod(shape))
+    n = prod(shape)
     short, sz, sj, sy = collapsed(shape, sz, sj, in_elements(y, shape))
     args = arguments(n, short, z, sz, step, index, sj, y, sy)
     if y.size == 1 or index.size == 1:
@@ -121,7 +122,7 @@ def wide_for_sums(dtype):
 
 def added(z, sz, step, index, sj, y, shape):
     """z with y added there. See Note [Adding where others add]."""
-    n, dtype, wide = int(np.prod(shape)), z.dtype, wide_for_sums(z.dtype)
+    n, dtype, wide = prod(shape), z.dtype, wide_for_sums(z.dtype)
     if wide != dtype:
         return cast(added(cast(z, wide), sz, step, index, sj, y, shape), dtype)
     y = cast(y, dtype)
@@ -161,7 +162,7 @@ def add_runs(n, shape, z, places, order, y, y0, sy):
 
 def added_in_order(z, sz, step, index, sj, y, shape):
     """z with y added there, the same in every run. See Note [Adding in order]."""
-    n = int(np.prod(shape))
+    n = prod(shape)
     short, sz, sj, sy = collapsed(shape, sz, sj, in_elements(y, shape))
     at = empty_array((n,), INT64, z.device)
     launch_each(note_places, n, z.device, n, short, z.start, sz, index.block.of(index.dtype), index.start, sj, step,
@@ -229,7 +230,7 @@ def scatter_reduce(x, dim, index, y, reduce):
         strides = in_elements(array, array.shape)
         parts.append(([strides[d] for d in others], strides[dim]))
     shape, sz, sj, sy = collapsed([index.shape[d] for d in others], *[strides for strides, _ in parts])
-    n = int(np.prod(shape)) if index.size else 0
+    n = prod(shape) if index.size else 0
     launch_each(kernel, n, z.device, n, shape, z.block.of(z.dtype), z.start, sz, parts[0][1], index.block.of(index.dtype),
                 index.start, sj, parts[1][1], y.block.of(y.dtype), y.start, sy, parts[2][1], index.shape[dim])
     return z
