@@ -40,12 +40,28 @@ def test_folds(name, make, dtypes):
         made, part, value = make(kind), np.dtype(kind), type(kind(0).real)
         z = np.dtype(value) if name == "var" and dtype.kind == "c" else dtype
         for width in (16 // dtype.itemsize, 1):
-            ptx = compiles(fold.kernel_of(made, wide, True, True, width), *signature(dtype, z, value))
+            ptx = compiles(fold.kernel_of(made, wide, True, True, width, 1), *signature(dtype, z, value))
             if dtype == np.float32:
                 lean(ptx)
                 assert width == 1 or ptx.count("ld.global.v4") > fold.AHEAD // width
-        compiles(fold.kernel_of(made, wide, True, False, 0), *signature(dtype, part, value, 1, 3))
-        compiles(fold.kernel_of(made, wide, False, True, 0), *signature(part, z, value))
+        compiles(fold.kernel_of(made, wide, True, False, 0, 1), *signature(dtype, part, value, 1, 3))
+        compiles(fold.kernel_of(made, wide, False, True, 0, 1), *signature(part, z, value))
+
+
+@pytest.mark.parametrize("name, make, dtypes", CASES, ids=[name for name, _, _ in CASES])
+def test_columns_beside_each_other(name, make, dtypes):
+    for dtype in map(np.dtype, dtypes):
+        beside = 16 // dtype.itemsize
+        if not 1 < beside <= fold.MOST_BESIDE:
+            continue
+        wide, kind = reduction.wide_of(dtype)
+        made, part, value = make(kind), np.dtype(kind), type(kind(0).real)
+        z = np.dtype(value) if name == "var" and dtype.kind == "c" else dtype
+        ptx = compiles(fold.kernel_of(made, wide, True, True, 1, beside), *signature(dtype, z, value))
+        if dtype == np.float32:
+            lean(ptx)
+            assert ptx.count("ld.global.v4") > fold.AHEAD // beside and "ld.global.f32" not in ptx
+        compiles(fold.kernel_of(made, wide, True, False, 1, beside), *signature(dtype, part, value, 1, 1))
 
 
 @pytest.mark.parametrize("beats", [positions.after_all, positions.before_all])

@@ -105,3 +105,25 @@ def test_gradients():
         (y.var(0).sum() + (y * y).mean() + y.logsumexp(1).sum() + y.amax(0).prod()).backward()
         results.append(y.grad.cpu().numpy())
     np.testing.assert_allclose(results[1], results[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "int32"])
+@pytest.mark.parametrize("name", ["sum", "amax", "var", "logsumexp"])
+def test_columns_beside_each_other(name, dtype):
+    """A thread has as many columns as a pack has numbers, if all begin at whole packs. See Note [Lanes along and across]."""
+    if dtype not in {"amax": ("float16", "float32", "float64", "int32"), "var": ("float16", "float32", "float64", "complex64"),
+                     "logsumexp": ("float16", "float32", "float64")}.get(name, (dtype,)):
+        pytest.skip(f"no {name} of {dtype}")
+    rng, pack = np.random.default_rng(0), 16 // np.dtype(dtype).itemsize
+    others = (1, False) if name == "var" else (False,)
+    exact = {"f": "float64", "c": "complex128", "i": dtype}[np.dtype(dtype).kind]
+    tolerance = {"float16": 2e-3, "float64": 1e-12}.get(dtype, 1e-5)
+    for shape, dim, beside in (((67, 2 * pack), 0, pack), ((9, 8 * pack), 0, pack), ((3, 30, 2 * pack), 1, pack),
+                               ((67, 2 * pack + 1), 0, 1)):
+        x = rng.integers(-4, 5, shape).astype(dtype)
+        gpu = on_gpu(x)
+        plan = fold.planned(gpu.shape, gpu.strides, gpu.itemsize, True, (dim,), False)
+        assert plan.across and plan.beside == beside, "what this test is about does not happen"
+        found = on_cpu(getattr(CUDA, name)(gpu, (dim,), *others))
+        expected = getattr(kernels.NUMPY, name)(x.astype(exact), (dim,), *others)
+        np.testing.assert_allclose(found, expected, rtol=tolerance, err_msg=f"{name} {shape}")

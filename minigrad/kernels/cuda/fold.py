@@ -21,6 +21,8 @@ Note [Many under way]
 Note [Lanes along and across]
     Neighbouring threads should read neighbouring numbers. Where the reduced dimension is the one that lies together (rows), lanes
     are neighbours. Where a kept one is (columns), the threads of neighbouring *results* are, and the lanes of a result lie apart.
+    In a large array a thread has as many neighbouring columns as a pack has numbers: it reads 16 bytes of each row, and keeps
+    accumulators for each column (Reduce.cuh: `output_vec_size`).
 
 Note [Shuffles]
     The lanes of a warp can read each other's registers (`shfl_down_sync`). So the halving takes no shared memory and no barrier
@@ -29,8 +31,8 @@ Note [Shuffles]
 
 Note [Two launches]
     A sum of a million numbers by one block would leave the rest of the GPU idle. So the numbers are cut into parts with a block for
-    each, and a second launch folds their results. No atomics are used: which number is added to which depends on the shape alone,
-    so the result is the same, bit by bit, in every run.
+    each, as many as run in three whole waves, and a second launch folds their results. No atomics are used: which number is added
+    to which depends on the shape alone, so the result is the same, bit by bit, in every run.
 
 Note [Runs]
     Over (N, C, H, W) by N, H and W, as a batch norm has it, the numbers of a result lie in N runs of H W. Each run is folded like a
@@ -61,10 +63,11 @@ __all__ = ["ALL", "APART", "BOUNDS", "Fold", "block_of", "folded", "lanes_for", 
 
 AHEAD = 2 if SIMULATED else 16          # numbers that a lane asks for before it folds the first of them, where they lie in packs
 APART = 2 if SIMULATED else 8           # the same, where they do not
-ENOUGH = 4 if SIMULATED else 1024       # blocks that keep a GPU busy: some for each of 100 to 200 multiprocessors
+ENOUGH = 4 if SIMULATED else 3 * 3 * 132    # blocks that keep a GPU busy: three waves, of three on each of 132 multiprocessors
 LEAST = 4 if SIMULATED else 16          # numbers that a lane has to add before another block is worth its start
 SHORT, LONG = (4, 1 << 16) if SIMULATED else (32, 1 << 16)      # numbers of a run that is worth being folded by itself
 MOST_RUNS = 1 << 12                     # of a result: one block folds what they gave
+MOST_BESIDE = 8                         # columns that a thread has: of smaller numbers there would be too many accumulators
 LARGE = 64 if SIMULATED else 1 << 22    # numbers from which on the threads of a whole block are neighbours, across
 # Registers for three blocks on each multiprocessor: not told, ptxas 13.5 saves them, and waits for a pack before it asks for more.
 BOUNDS = {} if SIMULATED else {"launch_bounds": (THREADS, 3)}
@@ -141,6 +144,46 @@ def walker(fold, wide, width):
                 a = take(a, wide(load(x, at + i)[0]))
         return a
     return walk
+
+
+@cache
+def column_walker(fold, wide, beside):
+    """`walker` for `beside` neighbouring columns: `a` are the accumulators of each, x[at + i step] lies in the first of them."""
+    count = max(AHEAD // beside, 1)
+    several, one = taker(fold, beside, count), taker(fold, beside, 1)
+    read_several, read_one = reader(wide, beside, count), reader(wide, beside, 1)
+
+    @compiled
+    def walk(a, x, at, step, begin, stop, lane, lanes):
+        i = begin + lane
+        while i + (count - 1) * lanes < stop:
+            a = several(a, read_several(x, at + i * step, lanes * step))
+            i += count * lanes
+        while i < stop:
+            a = one(a, read_one(x, at + i * step, 0))
+            i += lanes
+        return a
+    return walk
+
+
+def taker(fold, beside, count):
+    """A device function (a, p): the accumulators of `beside` columns with the numbers p, which are `count` rows of them."""
+    many = fold.many(count)
+
+    def column(j, rows):
+        at = j + (rows - 1) * beside
+        if rows == 1:
+            return compiled(lambda p: (p[at],))
+        above = column(j, rows - 1)
+        return compiled(lambda p: above(p) + (p[at],))
+
+    def first(n):
+        last, numbers = n - 1, column(n - 1, count)
+        if n == 1:
+            return compiled(lambda a, p: (many(a[0], numbers(p)),))
+        before = first(n - 1)
+        return compiled(lambda a, p: before(a, p) + (many(a[last], numbers(p)),))
+    return first(beside)
 
 
 # ---- the lanes of a result -------------------------------------------------------------------------------------
@@ -221,16 +264,19 @@ def tree(join, count, kind=None):
 
 
 @cache
-def kernel_of(fold, wide, first, last, width):
+def kernel_of(fold, wide, first, last, width, beside):
     """The kernel of a launch. `first`: it reads numbers, else accumulators; `last`: it writes results, else accumulators.
 
-    It reads packs of `width` numbers along the only inner dimension; with 0, one at a time along any inner dimensions.
+    It reads packs of `width` numbers along the only inner dimension; with 0, one at a time along any inner dimensions. A thread has
+    `beside` neighbouring results; of several it reads packs across.
     """
     count, start, kind = len(fold.start), fold.start, from_dtype(np.dtype(fold.kind))
     take, join, done = compiled(fold.take), compiled(fold.join), compiled(fold.done)
     get, put = planes(count)
     joined = tree(fold.join, count, fold.kind)
     room_size = count * THREADS
+    if beside > 1:
+        start = (start,) * beside
 
     def walk_numbers(a, x, row, inner, steps, plane, begin, stop, lane, lanes):
         return walk(a, x, row, steps[0], begin, stop, lane, lanes)
@@ -251,9 +297,11 @@ def kernel_of(fold, wide, first, last, width):
     def put_part(z, at, plane, a, value):
         put(z, at, plane, a)
 
-    walk = walker(fold, wide, width) if width else None
+    walk = column_walker(fold, wide, beside) if beside > 1 else walker(fold, wide, width) if width else None
     gather = compiled((walk_numbers if width else step_over_numbers) if first else step_over_parts)
     store = compiled(put_result if last else put_part)
+    if beside > 1:
+        joined, store = of_each(joined, store, beside)
 
     @cuda.jit(**BOUNDS)
     def kernel(results, n, parts, length, lanes, across, outer, outer_steps, inner, inner_steps, x, x0, x_plane, z, z0, z_plane,
@@ -273,9 +321,34 @@ def kernel_of(fold, wide, first, last, width):
                 a = gather(a, x, row, inner, inner_steps, x_plane, begin, min(begin + length, n), lane, lanes)
             a = joined(room, t, lane, lanes, step, a)
             if lane == 0 and result < results:
-                store(z, z0 + part * results + result, z_plane, a, value)
+                store(z, z0 + (part * results + result) * beside, z_plane, a, value)
             cuda.syncthreads()                      # before the next task writes into the shared memory
     return kernel
+
+
+def of_each(joined, store, n):
+    """`joined` and `store` for a tuple of accumulators: one after the other, in the same shared memory."""
+    last = n - 1
+    if n == 1:
+        @cuda.jit(device=True)
+        def join_one(room, t, lane, lanes, step, a):
+            return (joined(room, t, lane, lanes, step, a[0]),)
+
+        def store_one(z, at, plane, a, value):
+            store(z, at, plane, a[0], value)
+        return join_one, compiled(store_one)
+    join_before, store_before = of_each(joined, store, n - 1)
+
+    @cuda.jit(device=True)
+    def join_each(room, t, lane, lanes, step, a):
+        before = join_before(room, t, lane, lanes, step, a[:-1])
+        cuda.syncthreads()
+        return before + (joined(room, t, lane, lanes, step, a[last]),)
+
+    def store_each(z, at, plane, a, value):
+        store_before(z, at, plane, a[:-1], value)
+        store(z, at + last, plane, a[last], value)
+    return join_each, compiled(store_each)
 
 
 # ---- how it is started ---------------------------------------------------------------------------------------
@@ -317,11 +390,11 @@ def parts_for(results, n, lanes):
     return pieces(n, pieces(n, parts)) if n else 1
 
 
-def queue(fold, wide, first, last, results, n, length, layout, x, x_plane, z, z_plane, value, device, width, lanes, across):
+def queue(fold, wide, first, last, folds, n, length, layout, x, x_plane, z, z_plane, value, device, width, beside, lanes, across):
     """One launch; x and z are (block as a numba array, first element), `length` the numbers of a part."""
     parts = max(pieces(n, length), 1)
-    launch(kernel_of(fold, wide, first, last, width), block_of(results, lanes, parts), THREADS, device, results, n, parts, length,
-           lanes, int(across), *layout, *x, x_plane, *z, z_plane, type(fold.start[0].real)(value))
+    launch(kernel_of(fold, wide, first, last, width, beside), block_of(folds, lanes, parts), THREADS, device, folds, n, parts,
+           length, lanes, int(across), *layout, *x, x_plane, *z, z_plane, type(fold.start[0].real)(value))
 
 
 class Plan(NamedTuple):
@@ -329,14 +402,21 @@ class Plan(NamedTuple):
 
     shape: tuple        # of the result
     results: int
-    folds: int          # of the first launch: several for a result that has several runs
+    folds: int          # of the first launch: several for a result that has several runs, one for columns that one thread has
     n: int              # numbers of a fold
     length: int         # numbers of a part
     parts: int          # of a result; a second launch joins them, if there are more than one
     layout: tuple
     width: int          # of packs
+    beside: int         # columns that a thread has
     lanes: int
     across: bool
+
+
+def columns_of(itemsize, aligned, outer, outer_steps, inner_steps):
+    """How many neighbouring results a thread can read at once; 1 where they do not lie together, or are not whole packs."""
+    width = packed(itemsize, aligned, (*outer_steps[:-1], *inner_steps), outer_steps[-1])
+    return width if width <= MOST_BESIDE and outer[-1] % width == 0 else 1
 
 
 @lru_cache(4096)
@@ -347,7 +427,7 @@ def planned(shape, strides, itemsize, aligned, dims, keepdim):
     result = tuple([n if dim in kept else 1 for dim, n in enumerate(shape) if keepdim or dim in kept])
     results, strides = prod(result), [s // itemsize for s in strides]
     if not results:
-        return Plan(result, 0, 0, 0, 0, 0, (), 0, 0, False)
+        return Plan(result, 0, 0, 0, 0, 0, (), 0, 1, 0, False)
     dims.sort(key=lambda dim: -abs(strides[dim]))      # a sum has no order, so the memory's is as good as any
     outer, outer_steps = collapsed([shape[d] for d in kept], [strides[d] for d in kept])
     inner, inner_steps = collapsed([shape[d] for d in dims], [strides[d] for d in dims])
@@ -361,11 +441,14 @@ def planned(shape, strides, itemsize, aligned, dims, keepdim):
         inner, inner_steps = inner[-1:], inner_steps[-1:]
     across = folds > 1 and abs(outer_steps[-1]) < abs(inner_steps[-1])
     width = packed(itemsize, aligned, outer_steps, inner_steps[-1]) if len(inner) == 1 else 0
+    beside = columns_of(itemsize, aligned, outer, outer_steps, inner_steps) if width and across and folds * n >= LARGE else 1
+    if beside > 1:
+        folds, outer, outer_steps = folds // beside, (*outer[:-1], outer[-1] // beside), (*outer_steps[:-1], beside)
     lanes = lanes_for(folds, n, across, max(width, 1))
     if runs == 1:
-        length = pieces(pieces(n, parts_for(results, n, lanes)), max(width, 1)) * max(width, 1)     # parts begin at whole packs
+        length = pieces(pieces(n, parts_for(folds, n, lanes)), max(width, 1)) * max(width, 1)     # parts begin at whole packs
     parts = runs * max(pieces(n, max(length, 1)), 1)
-    return Plan(result, results, folds, n, length, parts, (outer, outer_steps, inner, inner_steps), width, lanes, across)
+    return Plan(result, results, folds, n, length, parts, (outer, outer_steps, inner, inner_steps), width, beside, lanes, across)
 
 
 def folded(fold, wide, x, dims, keepdim, dtype, value=0):
@@ -377,15 +460,15 @@ def folded(fold, wide, x, dims, keepdim, dtype, value=0):
         return z
     source = x.block.of(x.dtype), x.start
     target = z.block.of(z.dtype), 0
-    how = plan.width, plan.lanes, plan.across
+    how = plan.width, plan.beside, plan.lanes, plan.across
     if parts == 1:
-        queue(fold, wide, True, True, results, n, max(n, 1), plan.layout, source, 0, target, 0, value, x.device, *how)
+        queue(fold, wide, True, True, plan.folds, n, max(n, 1), plan.layout, source, 0, target, 0, value, x.device, *how)
         return z
     partial = empty_array((len(fold.start), parts, results), fold.kind, x.device)
     between = partial.block.of(partial.dtype), 0
     plane = parts * results
     queue(fold, wide, True, False, plan.folds, n, plan.length, plan.layout, source, 0, between, plane, value, x.device, *how)
     layout, across = ((results,), (1,), (parts,), (results,)), results > 1
-    queue(fold, wide, False, True, results, parts, parts, layout, between, plane, target, 0, value, x.device, 0,
+    queue(fold, wide, False, True, results, parts, parts, layout, between, plane, target, 0, value, x.device, 0, 1,
           lanes_for(results, parts, across), across)
     return z
