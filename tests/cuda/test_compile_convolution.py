@@ -17,8 +17,10 @@ def test_windows_are_added(dtype):
     i, x, number = types.int64, array(dtype), np.dtype(dtype)
     wide = sum_dtype("col2im", number)
     for columns in {number, wide}:      # of an array, and of conv_input
-        kernel = convolution.gathering(width(columns), wide.type(0))
-        compiles(kernel, i, *[types.UniTuple(i, 3)] * 6, x, i, array(columns), i)
+        for few in (True, False):
+            kernel = convolution.gathering(width(columns), wide.type(0), few)
+            code = compiles(kernel, i, *[types.UniTuple(i, 3)] * 6, x, i, array(columns), i)
+            assert few != ("div.s64" in code)
 
 
 @pytest.mark.parametrize("few", [True, False])
@@ -32,5 +34,5 @@ def test_zeros_around(dtype, few):
 
 def test_each_dtype_has_its_kernel():
     """Zeros of two dtypes are equal: a kernel found by its zero alone would be that of whichever was asked for first."""
-    kernels = [convolution.gathering(width(np.dtype(kind)), kind(0)) for kind in (np.complex64, np.float32, np.float64, np.int64)]
+    kernels = [convolution.gathering(width(np.dtype(kind)), kind(0), True) for kind in (np.complex64, np.float32, np.float64, np.int64)]
     assert len(set(map(id, kernels))) == 4

@@ -3,7 +3,8 @@
     windows     of x (N, C, H, W): an array P (N, C, OH, OW, KH, KW), each number of which lies in x at some stride: a view
     forward     z[o; n, oy, ox]   = Σ w[o; c, i, j] P[c, i, j; n, oy, ox]           see contraction.py: rows; inner; columns
     weight      w'[o; c, i, j]    = Σ g[o; n, oy, ox] P[n, oy, ox; c, i, j]
-    input       P'[c, i, j; n, oy, ox] = Σ w[c, i, j; o] g[o; n, oy, ox], and these are added where their windows lie in x
+    input       x'[c; n, y, x]    = Σ w[c; o, -i, -j] Q[o, i, j; n, y, x] for stride 1, Q being the windows of g with zeros around
+                P'[c, i, j; n, oy, ox] = Σ w[c, i, j; o] g[o; n, oy, ox] for others; these are added where their windows lie in x
 
     idea        the product of matrices that a convolution is, with offsets into x in place of a matrix: im2col without columns.
                 With padding x is copied first, zeros around it, which spares the tiles all bounds
@@ -35,12 +36,14 @@ from minigrad.kernels.cuda.launch import launch_each
 from minigrad.kernels.cuda.layout import copy, row_major
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.packs import pack, quotient
+from minigrad.kernels.cuda.streams import SIMULATED
 from minigrad.kernels.numpy_ref import convolution as reference
 from minigrad.kernels.taps import window_count
 
 __all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col"]
 
 FEW = 1 << 32
+MANY = 64 if SIMULATED else 1 << 20     # numbers of a gradient for which weights are copied into the order that they are read in
 MOST_COLUMNS = 1 << 25      # numbers of P' that `conv_input` has at a time: twice as much as the cache of a large GPU holds
 
 
@@ -152,6 +155,9 @@ def conv_weight(g, x, w_shape, stride, padding, dilation, groups):
 
 def conv_input(g, w, x_shape, stride, padding, dilation, groups):
     n, size, count = len(stride), w.shape[2:], g.shape[2:]
+    rim = tuple([d * (k - 1) - p for d, k, p in zip(dilation, size, padding)])
+    if all(s == 1 for s in stride) and min(rim) >= 0:
+        return turned_round(g, w, x_shape, rim, dilation, groups)
     if all(s > d * (k - 1) or c == 1 for s, d, k, c in zip(stride, dilation, size, count)):
         shape = (*x_shape[:2], *[length + 2 * p for length, p in zip(x_shape[2:], padding)])
         every = all(s == k and (d == 1 or k == 1) and c * s == length
@@ -170,6 +176,21 @@ def conv_input(g, w, x_shape, stride, padding, dilation, groups):
         columns_of(columns.seen_as(columns.layout.transpose(0, 1, *numbered(2 + n, n), *numbered(2, n))),
                    g.seen_as(g.layout[some]), w, groups)
         add_windows(z.seen_as(z.layout[some]), columns, size, count, stride, padding, dilation)
+    return z
+
+
+def turned_round(g, w, x_shape, padding, dilation, groups):
+    """`conv_input` for stride 1: a convolution of g, with that many zeros around it.
+
+    They are multiplied too, as those around x are forward: where a weight is infinite, there is nan at the border.
+    """
+    n = w.ndim - 2
+    z = empty_array(x_shape, g.dtype, g.device)
+    patches = windows(padded(g, padding), w.shape[2:], (1,) * n, dilation)
+    w = w.seen_as(w.layout[(..., *[slice(None, None, -1)] * n)])
+    w = arranged(w, (groups, w.shape[0] // groups, *w.shape[1:]), (0, 2, 1, *numbered(3, n)))
+    contract("conv_input", arranged(z, grouped(z, groups), (1, 2, 0, *numbered(3, n))), copy(w) if g.size >= MANY else w,
+             arranged(patches, grouped(patches, groups), (1, 2, *numbered(3 + n, n), 0, *numbered(3, n))), 1, 1 + n)
     return z
 
 
@@ -202,32 +223,41 @@ def col2im(x, shape, size, stride, padding, dilation):
 
 
 @lru_cache(None, typed=True)        # zeros of two dtypes are equal, and their kernels are not
-def gathering(number, zero):
-    """The kernel that adds windows; `number` is what a number is made before it is added to `zero`."""
+def gathering(number, zero, few):
+    """The kernel that adds windows; `number` is what a number is made before it is added to `zero`. `few` as for `surrounding`."""
+    divided = quotient if few else compiled(lambda i, n: i // n)
+    at_of, _ = pack(1)
+
+    @compiled
+    def window_of(a, stride, count):
+        """Which window begins at `a`, and -1 if none does."""
+        found = divided(a, stride) if a >= 0 else -1
+        return found if found * stride == a and found < count else -1
+
     @cuda.jit
     def kernel(n, shape, size, count, stride, padding, dilation, z, z0, x, x0):
-        for at in range(cuda.grid(1), n, cuda.gridsize(1)):
-            rest = at // shape[2]
-            across, down = at % shape[2] + padding[2], rest % shape[1] + padding[1]
-            rest //= shape[1]
-            deep, plane = rest % shape[0] + padding[0], rest // shape[0]
+        at, grid = cuda.grid(1), cuda.gridsize(1)
+        while at < n:
+            rest = divided(at, shape[2])
+            lead = divided(rest, shape[1])
+            plane = divided(lead, shape[0])
+            across, down = at - rest * shape[2] + padding[2], rest - lead * shape[1] + padding[1]
+            deep = lead - plane * shape[0] + padding[0]
             total = zero
             for i in range(size[0]):
-                a = deep - i * dilation[0]      # window a / stride begins that far before, if there is one
-                if a < 0 or a % stride[0] != 0 or a // stride[0] >= count[0]:
-                    continue
-                for j in range(size[1]):
-                    b = down - j * dilation[1]
-                    if b < 0 or b % stride[1] != 0 or b // stride[1] >= count[1]:
-                        continue
-                    for k in range(size[2]):
-                        c = across - k * dilation[2]
-                        if c < 0 or c % stride[2] != 0 or c // stride[2] >= count[2]:
-                            continue
-                        row = ((plane * size[0] + i) * size[1] + j) * size[2] + k
-                        column = (a // stride[0] * count[1] + b // stride[1]) * count[2] + c // stride[2]
-                        total += number(x[x0 + row * (count[0] * count[1] * count[2]) + column])
+                a = window_of(deep - i * dilation[0], stride[0], count[0])
+                if a >= 0:
+                    for j in range(size[1]):
+                        b = window_of(down - j * dilation[1], stride[1], count[1])
+                        if b >= 0:
+                            row = ((plane * size[0] + i) * size[1] + j) * size[2]
+                            for k in range(size[2]):
+                                c = window_of(across - k * dilation[2], stride[2], count[2])
+                                if c >= 0:
+                                    column = (a * count[1] + b) * count[2] + c
+                                    total += number(at_of(x, x0 + (row + k) * (count[0] * count[1] * count[2]) + column)[0])
             z[z0 + at] = total
+            at += grid
     return kernel
 
 
@@ -235,6 +265,6 @@ def add_windows(z, columns, size, count, stride, padding, dilation):
     """z = zeros with the row-major `columns` (..., KH, KW, OH, OW) added. See Note [Adding windows without atomics]."""
     wide = sum_dtype("col2im", z.dtype)
     n = len(size)
-    launch_each(gathering(width(columns.dtype), wide.type(0)), z.size, z.device, z.size, three(z.shape[-n:], 1), three(size, 1),
-                three(count, 1), three(stride, 1), three(padding, 0), three(dilation, 1), z.block.of(z.dtype), z.start,
-                columns.block.of(columns.dtype), columns.start)
+    kernel = gathering(width(columns.dtype), wide.type(0), max(z.size, columns.size) < FEW)
+    launch_each(kernel, z.size, z.device, z.size, three(z.shape[-n:], 1), three(size, 1), three(count, 1), three(stride, 1),
+                three(padding, 0), three(dilation, 1), z.block.of(z.dtype), z.start, columns.block.of(columns.dtype), columns.start)
