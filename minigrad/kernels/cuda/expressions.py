@@ -138,7 +138,7 @@ ONE = {
     "trunc": rounded(m.trunc),
     "round": Expression(to_even, i=itself, b=NONE, c=NONE),
     "sgn": Expression(sign, b=itself, c=lambda x: x / abs(x) if x != 0 else x),
-    "angle": floats(lambda x: x if x != x else PI if x < 0 else 0.0),
+    "angle": floats(lambda x: x if x != x else PI if x < 0 else 0.0, gives="real", c=lambda x: m.atan2(x.imag, x.real)),
     "isinf": Expression(lambda x: m.isinf(x), gives="bool", i=lambda x: False, b=lambda x: False,
                         c=lambda x: m.isinf(x.real) or m.isinf(x.imag)),
     "isfinite": Expression(lambda x: m.isfinite(x), gives="bool", i=lambda x: True, b=lambda x: True,
