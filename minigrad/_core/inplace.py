@@ -197,12 +197,13 @@ def general(op: Primitive, target: TensorBase, others: tuple, state: State) -> o
             edges.append(edge)
             numbers.append(cython.cast(TensorBase, inputs[i])._output_number if edge is not None else 0)
     array = computed(op, target, args) if state.ordinary or not state.interceptors else None
+    kernel = array if callable(array) else None
     before: tuple = before_write(op, target, args, state) if state.forward else None
     node: OpNode = None
     if recorded:
         node = new_node(op.plan(mask), state, target._meta)
         node.connect(tuple(edges), tuple(numbers) if any(numbers) else None)
-    overwrite(op, target, array, args, node, geometry, state)
+    overwrite(op, target, array, args, node, geometry, state, kernel)
     if before is not None:
         after_write(op, target, before, state)
     return None
@@ -238,7 +239,10 @@ def overwrite(op: Primitive, target: TensorBase, array, args: tuple, node: OpNod
 
 @cython.cfunc
 def computed(op: Primitive, target: TensorBase, args: tuple) -> object:
-    """The new numbers, still in memory of their own. Raises if they cannot replace those of `target`."""
+    """The new numbers, still in memory of their own. Raises if they cannot replace those of `target`.
+
+    For operands of one dtype on a GPU it is the kernel that computes them, if it can write straight into `target`.
+    """
     kernels = target._meta.backend.kernels
     first: TensorBase = target
     for x in args[1:op.inputs]:
@@ -254,18 +258,30 @@ def computed(op: Primitive, target: TensorBase, args: tuple) -> object:
             dtype = default_dtype()
         if op.result is None:
             check_cast(dtype, target)
-        arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
-                  else kernels.number(x, dtype.numpy) for x in args]
         shape = broadcast_shape([cython.cast(TensorBase, x)._meta for x in args if isinstance(x, TensorBase)])
         if shape != target._meta.shape:
             raise enlarged(target, shape)
-        return target._meta.backend.table[op.kernel](*arrays)
+        kernel = target._meta.backend.table[op.kernel]
+        if type(target._array) is not ndarray and getattr(kernel, "in_place", False) and all_of_dtype(args, dtype):
+            return kernel
+        arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
+                  else kernels.number(x, dtype.numpy) for x in args]
+        return kernel(*arrays)
     array = op.forward(kernels, *[array_in(x) for x in args])
     if array.shape != target._meta.shape:
         raise enlarged(target, array.shape)
     if op.result is None and not op.rule.casts:
         check_cast(dtype_of(array), target)
     return array
+
+
+@cython.cfunc
+def all_of_dtype(args: tuple, dtype: DType) -> cython.bint:
+    """Whether the tensors among these have that dtype."""
+    for x in args:
+        if isinstance(x, TensorBase) and cython.cast(TensorBase, x)._meta.dtype is not dtype:
+            return False
+    return True
 
 
 @cython.cfunc

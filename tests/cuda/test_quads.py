@@ -65,6 +65,36 @@ def test_in_place_without_a_copy(monkeypatch):
     assert x._version == 3
 
 
+def test_in_place_with_what_is_repeated(monkeypatch):
+    """A row, a column, numbers of other kinds and a transposed target need no memory of their own either."""
+    made = []
+    real = elementwise.empty_array
+    x, row, column, i = [mg.tensor(a) for a in ([[1., 2., 3.], [4., 5., 6.]], [10., 20., 30.], [[2.], [3.]], [[1, 2], [3, 4]])]
+    y, r, c, j = [a.to("cuda") for a in (x, row, column, i)]
+    monkeypatch.setattr(elementwise, "empty_array", lambda *args: made.append(args) or real(*args))
+    for a, b, d, e in ((x, row, column, i), (y, r, c, j)):
+        a.add_(b)
+        a.mul_(d)
+        a.t().sub_(b[:, None])
+        e.mul_(3)
+        e.bitwise_not_()
+    assert not made
+    assert y.tolist() == x.tolist() and j.tolist() == i.tolist()
+
+
+def test_gradients_of_what_is_repeated_in_place():
+    grads = []
+    for device in ("cpu", "cuda"):
+        x = mg.tensor([[1., 2., 3.], [4., 5., 6.]]).to(device).requires_grad_()
+        row = mg.tensor([1., -2., 3.]).to(device).requires_grad_()
+        y = x * 1.0
+        y.mul_(row)
+        y.add_(row)
+        (y * y).sum().backward()
+        grads.append((x.grad.tolist(), row.grad.tolist()))
+    assert grads[0] == grads[1]
+
+
 def test_in_place_saves_what_was_before():
     x = mg.tensor([1., 2., 3.]).to("cuda").requires_grad_()
     y = x * 1.0
