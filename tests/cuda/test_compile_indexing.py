@@ -26,7 +26,10 @@ def test_triangles(dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_reading_and_storing(dtype):
     n, pair, x, index = types_of(dtype)
-    compiles(indexing.read, n, pair, x, x, n, pair, index, n, pair, n)
+    for few, width in ((True, 1), (False, 1), (True, 16 // np.dtype(dtype).itemsize)):
+        code = compiles(indexing.reading(few, width), n, pair, x, x, n, pair, index, n, pair, n)
+        assert few != (".s64" in "".join(line for line in code.splitlines() if "div" in line or "rem" in line))
+        assert np.dtype(dtype).itemsize * width != 16 or "ld.global.v" in code or "ld.global.nc.v" in code or width == 1
     compiles(scattering.write, n, pair, x, n, pair, index, n, pair, n, x, n, pair)
     compiles(scattering.write_last, n, pair, x, n, pair, index, n, pair, n, x, n, pair, index)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from minigrad import kernels
+from minigrad.kernels.cuda import indexing
 from tests.cuda.test_kernels import CUDA, on_cpu, on_gpu
 
 RNG = np.random.default_rng(0)
@@ -70,3 +71,23 @@ def test_an_index_smaller_than_the_array():
     same("gather", x, 0, corner)
     same("scatter", x, 0, corner, y)
     same("scatter_add", x, 1, corner, y)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "uint8", "bool", "complex64", "complex128"])
+def test_rows_by_packs(dtype, monkeypatch):
+    """What lies beside each other in the result and in x is read 16 bytes at a time; what does not, or begins between packs, is not."""
+    widths = []
+    reading = indexing.reading
+    monkeypatch.setattr(indexing, "reading", lambda few, width: (widths.append(width), reading(few, width))[1])
+    pack = 16 // np.dtype(dtype).itemsize
+    x = (RNG.random((3, 6, 2 * pack + 1)) * 2).astype(dtype)
+    index = np.array([5, 0, 0, 3])
+    whole, odd = x[..., :2 * pack].copy(), x[..., 1:]
+    for array, dim, expected in ((whole, 1, pack), (whole, 0, pack), (whole, 2, 1), (x, 1, 1 if pack > 1 else pack), (odd, 1, 1)):
+        i = index % array.shape[dim]
+        found = CUDA.to_host(CUDA.index_select(on_gpu(array), dim, on_gpu(i)))
+        np.testing.assert_array_equal(found, np.take(array, i, dim))
+        assert widths.pop() == expected and not widths
+    i, j = np.array([[2], [0]]), np.array([[5, 1]])
+    np.testing.assert_array_equal(CUDA.to_host(CUDA.index(on_gpu(whole), (on_gpu(i), on_gpu(j), None))), whole[i, j])
+    assert widths == [pack]
