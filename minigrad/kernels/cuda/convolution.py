@@ -11,7 +11,8 @@
     bytes       as a matrix product reads; each number of x comes KH KW times, mostly from the cache
     operations  2 N OH OW O C KH KW / groups, in each of the three
     so          arithmetic limits all three, but for few channels, where the columns of `conv_input` do
-    measured    24 TFLOP/s of float32 on an H100 for 3 x 3 windows of 64 channels; both gradients 9
+    measured    24 TFLOP/s of float32 on an H100 for 3 x 3 windows of 64 channels; both gradients 9, when that of the input took
+                windows with stride 1 for any others
 
 Note [Adding windows without atomics]
     Where windows overlap, several numbers of P' belong to one of x. A thread for each number of x looks for those that do and adds
