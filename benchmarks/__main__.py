@@ -42,7 +42,7 @@ def main():
     for r in results:
         table.add_row(r.scenario.name, f"{1e6 * r.ours:,.0f} µs", f"{1e6 * r.theirs:,.0f} µs", f"{r.ratio:.2f}",
                       f"{r.scenario.floor:.1f}", "ok" if r.ratio >= r.scenario.floor else "BELOW", f"{r.spread:.2f}", str(r.pairs))
-    Console(width=132).print(table)
+    Console(width=160).print(table)
     if not options.only and os.path.exists("/proc/self/statm"):
         for both, what in ((False, "x*b, b constant"), (True, "x*b, both require a gradient")):
             print(f"bytes per node, {what}: minigrad {bytes_per_node('minigrad', both):.0f}, torch "

@@ -2,6 +2,32 @@ cimport cython
 
 from minigrad._core.meta cimport Meta
 
+# See Note [What the collector is shown] in node.py. A macro, because it names fields of a struct that is declared further down.
+cdef extern from *:
+    """
+    #ifndef MINIGRAD_NODE_H
+    #define MINIGRAD_NODE_H
+    #define MG_SHOWN 9
+    static inline size_t *mg_shown(void) { static size_t places[MG_SHOWN]; return places; }
+
+    static inline int mg_traverse_node(PyObject *node, visitproc visit, void *arg) {
+        for (int i = 0; i < MG_SHOWN; i++) {
+            PyObject *held = *(PyObject **)((char *)node + mg_shown()[i]);
+            if (held != NULL && held != Py_None) Py_VISIT(held);
+        }
+        return 0;
+    }
+
+    #define MG_AT(node, i, field) mg_shown()[i] = (size_t)((char *)&(node)->field - (char *)(node))
+    #define mg_show_less(node) do {                                                                                        \
+        MG_AT(node, 0, next0); MG_AT(node, 1, next1); MG_AT(node, 2, next_more); MG_AT(node, 3, extra);                     \
+        MG_AT(node, 4, saved0); MG_AT(node, 5, saved1); MG_AT(node, 6, saved2); MG_AT(node, 7, more); MG_AT(node, 8, grad); \
+        if (!PyType_HasFeature(Py_TYPE(node), Py_TPFLAGS_HEAPTYPE)) Py_TYPE(node)->tp_traverse = mg_traverse_node;          \
+    } while (0)
+    #endif
+    """
+    void show_less "mg_show_less"(Node node)
+
 cdef class NodeExtra:
     cdef public dict metadata
     cdef public object pre_hooks

@@ -5,6 +5,7 @@ import weakref
 
 import pytest
 
+import minigrad as mg
 from tests.core.engine_tools import leaf, raises, value
 
 AGAIN = "through the graph a second time"
@@ -152,3 +153,70 @@ def test_what_can_run_again(m, f, again):
     else:
         with raises(RuntimeError, AGAIN):
             y.backward()
+
+
+class Box:
+    """Something of Python that a graph can hold, and that can hold the graph."""
+
+
+class Boxed(mg.autograd.Function):
+    box = None
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.box = Boxed.box
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+def on(node, box):
+    node.metadata["box"] = box
+    return node
+
+
+def boxed_by_a_function(box):
+    Boxed.box, x = box, mg.ones(2, requires_grad=True)
+    z, Boxed.box = Boxed.apply(x), None
+    return z
+
+
+def made(n):
+    return [mg.ones(2, requires_grad=True) * 1 for _ in range(n)]
+
+
+def held_by(way):
+    def make(box):
+        xs = made(4)
+        on(xs[-1].grad_fn, box)
+        return way(xs)
+    return make
+
+
+CYCLES = {
+    "metadata": lambda box: (y := made(1)[0], on(y.grad_fn, box))[0],
+    "a next node": held_by(lambda xs: xs[3] + 1), "the second": held_by(lambda xs: xs[0] + xs[3]), "the last": held_by(mg.cat),
+    "a saved tensor": held_by(lambda xs: xs[3].exp()), "the second saved": held_by(lambda xs: xs[0] * xs[3]),
+    "the third": held_by(lambda xs: mg.addcmul(xs[0], xs[1], xs[3])),
+    "a hook": lambda box: (y := made(1)[0], y.register_hook(lambda g: box))[0],
+    "a Function": boxed_by_a_function,
+}
+
+
+@pytest.mark.parametrize("way", CYCLES)
+def test_cycles_through_nodes_are_collected(way):
+    """Whatever leads from a node back to it is shown to Python's collector. See Note [What the collector is shown] in node.py."""
+    box = Box()
+    watcher = weakref.ref(box)
+    gc.collect()
+    gc.disable()
+    try:
+        box.graph = CYCLES[way](box)
+        del box
+        assert watcher() is not None, "there is no cycle"
+    finally:
+        gc.enable()
+    gc.collect()
+    assert watcher() is None
