@@ -92,3 +92,12 @@ def test_tables_are_copied_once(monkeypatch):
     assert len(copied) == 3
     CUDA.resample(x, 1, means.starts.copy(), means.columns, means.weights)
     assert len(copied) == 4
+
+
+@pytest.mark.parametrize(("g", "w", "rest"), [
+    ((1, 2, 3), (2, 1, 2), ((1, 1, 8), (1,), (0,), (3,), 1)), ((1, 2, 4, 4), (2, 3, 3, 3), ((1, 6, 7, 7), (1, 1), (1, 1), (2, 2), 2))])
+def test_an_input_with_more_room_than_windows(g, w, rest):
+    """The output_padding of a transposed convolution: zeros that no window covers, or numbers that further windows would."""
+    arrays = operands("float64", g, w)
+    found = CUDA.to_host(CUDA.conv_input(*[on_gpu(a) for a in arrays], *rest))
+    np.testing.assert_allclose(found, kernels.NUMPY.conv_input(*arrays, *rest), rtol=1e-12, atol=1e-12)

@@ -352,6 +352,8 @@ for _x, _w, _stride, _padding, _dilation, _groups in CONVOLUTIONS:
         sample("im2col", _label, _x, dtypes=(*FLOATS, "bool"), after=lambda x, a=(_size, *_rest[:3]): (x, *a))
         sample("col2im", _label, _columns, dtypes=FLOATS, after=lambda x, a=(_x, _size, *_rest[:3]): (x, *a))
 # a gradient of fewer windows than there would be
+sample("conv_input", "fewer windows", (1, 2, 3), (2, 1, 2), after=lambda g, w: (g, w, (1, 1, 8), (1,), (0,), (3,), 1))
+sample("conv_input", "fewer windows in groups", (1, 2, 4, 4), (2, 3, 3, 3), after=lambda g, w: (g, w, (1, 6, 7, 7), (1, 1), (1, 1), (2, 2), 2))
 sample("conv_weight", "fewer windows", (1, 1, 2), (1, 1, 6), after=lambda g, x: (g, x, (1, 1, 2), (1,), (0,), (1,), 1))
 POOLS = [((2, 2, 4, 5), (2, 2), (2, 2), (0, 0)), ((1, 2, 5, 6), (3, 3), (2, 2), (1, 1)), ((1, 1, 5, 7), (2, 3), (2, 3), (0, 1)),
          ((0, 1, 4, 4), (2, 2), (2, 2), (0, 0)), ((2, 4, 4), (2, 2), (2, 2), (0, 0)), ((2, 3, 7), (3,), (2,), (1,)),

@@ -81,15 +81,19 @@ def surrounding(few):
     return kernel
 
 
-def padded(x, padding):
-    """`x` with zeros on both sides of its last dimensions; itself, if there are none."""
-    if not any(padding):
-        return x
+def padded(x, padding, whole=None):
+    """`x` with zeros around its last dimensions, before which there are `padding`; itself, if there are none.
+
+    Args:
+        whole: the sizes with zeros; if not given, there are as many behind.
+    """
     n = len(padding)
-    z = empty_array((*x.shape[:-n], *[s + 2 * p for s, p in zip(x.shape[-n:], padding)]), x.dtype, x.device)
-    x = row_major(x)
-    launch_each(surrounding(z.size < FEW), z.size, z.device, z.size, three(z.shape[-n:], 1), three(x.shape[-n:], 1),
-                three(padding, 0), z.block.of(z.dtype), z.start, x.block.of(x.dtype), x.start)
+    whole = tuple([s + 2 * p for s, p in zip(x.shape[-n:], padding)]) if whole is None else whole
+    if whole == x.shape[-n:]:
+        return x
+    z, x = empty_array((*x.shape[:-n], *whole), x.dtype, x.device), row_major(x)
+    launch_each(surrounding(z.size < FEW), z.size, z.device, z.size, three(whole, 1), three(x.shape[-n:], 1), three(padding, 0),
+                z.block.of(z.dtype), z.start, x.block.of(x.dtype), x.start)
     return z
 
 
@@ -131,15 +135,19 @@ def grouped(x, groups):
 # ---- the three contractions -------------------------------------------------------------------------------------
 
 
-def conv(x, w, stride, padding, dilation, groups):
-    n = len(stride)
-    patches = windows(padded(x, padding), w.shape[2:], stride, dilation)
-    z = empty_array((x.shape[0], w.shape[0], *patches.shape[2:2 + n]), x.dtype, x.device)
-    by_group = (groups, w.shape[0] // groups, *w.shape[1:])
-    contract("conv", arranged(z, grouped(z, groups), (1, 2, 0, *numbered(3, n))),
-             arranged(w, by_group, numbered(0, 3 + n)),
+def correlated(name, x, w, stride, dilation):
+    """z[o; n, oy, ox] = Σ w[o; c, i, j] P[c, i, j; n, oy, ox] in each group, for weights (groups, O, C, KH, KW)."""
+    n, groups = len(stride), w.shape[0]
+    patches = windows(x, w.shape[3:], stride, dilation)
+    z = empty_array((x.shape[0], groups * w.shape[1], *patches.shape[2:2 + n]), x.dtype, x.device)
+    contract(name, arranged(z, grouped(z, groups), (1, 2, 0, *numbered(3, n))), w,
              arranged(patches, grouped(patches, groups), (1, 2, *numbered(3 + n, n), 0, *numbered(3, n))), 1, 1 + n)
     return z
+
+
+def conv(x, w, stride, padding, dilation, groups):
+    by_group = arranged(w, (groups, w.shape[0] // groups, *w.shape[1:]), numbered(0, w.ndim + 1))
+    return correlated("conv", padded(x, padding), by_group, stride, dilation)
 
 
 def conv_weight(g, x, w_shape, stride, padding, dilation, groups):
@@ -156,9 +164,10 @@ def conv_weight(g, x, w_shape, stride, padding, dilation, groups):
 
 def conv_input(g, w, x_shape, stride, padding, dilation, groups):
     n, size, count = len(stride), w.shape[2:], g.shape[2:]
-    rim = tuple([d * (k - 1) - p for d, k, p in zip(dilation, size, padding)])
+    reach = [d * (k - 1) for d, k in zip(dilation, size)]
+    rim = tuple([r - p for r, p in zip(reach, padding)])
     if all(s == 1 for s in stride) and min(rim) >= 0:
-        return turned_round(g, w, x_shape, rim, dilation, groups)
+        return turned_round(padded(g, rim, tuple([s + r for s, r in zip(x_shape[2:], reach)])), w, dilation, groups)
     if all(s > d * (k - 1) or c == 1 for s, d, k, c in zip(stride, dilation, size, count)):
         shape = (*x_shape[:2], *[length + 2 * p for length, p in zip(x_shape[2:], padding)])
         every = all(s == k and (d == 1 or k == 1) and c * s == length
@@ -180,19 +189,15 @@ def conv_input(g, w, x_shape, stride, padding, dilation, groups):
     return z
 
 
-def turned_round(g, w, x_shape, padding, dilation, groups):
-    """`conv_input` for stride 1: a convolution of g, with that many zeros around it.
+def turned_round(g, w, dilation, groups):
+    """`conv_input` for stride 1: a convolution of g, which has zeros around it, with w turned round.
 
     They are multiplied too, as those around x are forward: where a weight is infinite, there is nan at the border.
     """
     n = w.ndim - 2
-    z = empty_array(x_shape, g.dtype, g.device)
-    patches = windows(padded(g, padding), w.shape[2:], (1,) * n, dilation)
     w = w.seen_as(w.layout[(..., *[slice(None, None, -1)] * n)])
     w = arranged(w, (groups, w.shape[0] // groups, *w.shape[1:]), (0, 2, 1, *numbered(3, n)))
-    contract("conv_input", arranged(z, grouped(z, groups), (1, 2, 0, *numbered(3, n))), copy(w) if g.size >= MANY else w,
-             arranged(patches, grouped(patches, groups), (1, 2, *numbered(3 + n, n), 0, *numbered(3, n))), 1, 1 + n)
-    return z
+    return correlated("conv_input", g, copy(w) if g.size >= MANY else w, (1,) * n, dilation)
 
 
 def columns_of(patches, g, w, groups):
