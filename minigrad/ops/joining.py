@@ -144,7 +144,7 @@ class Cat(Op):
 
     def jvp(ts, xs, dim):
         return call(CAT, (tuple([x.new_zeros(x.shape) if tangent is None else tangent
-                                    for x, tangent in zip(xs, ts)]), dim))
+                                 for x, tangent in zip(xs, ts)]), dim))
 
 
 @op("stack")

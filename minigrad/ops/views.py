@@ -277,7 +277,6 @@ def reshaped(x, shape: tuple) -> object:
     return call(UNSAFE_VIEW, (call(CLONE, (x, False)), shape))
 
 
-
 def transpose(input, dim0, dim1):
     """`input` with two dimensions swapped, a view. Mirrors ``torch.transpose``.
 

@@ -29,7 +29,7 @@ from math import prod
 import numpy as np
 from numba import cuda, from_dtype
 
-from minigrad.kernels.cuda.elementwise import broadcast_strides, collapsed, fill_, in_elements, offset, width
+from minigrad.kernels.cuda.elementwise import broadcast_strides, collapsed, fill_, in_elements, offset, row_major_strides, width
 from minigrad.kernels.cuda.launch import launch, launch_each
 from minigrad.kernels.cuda.layout import store
 from minigrad.kernels.cuda.memory import empty_array
@@ -242,7 +242,7 @@ def planned(wide, dtype, lead, rows, inner, biased, itemsize, shape, sz, z0, x_s
     tiles = groups * -(-n_rows // tile.rows) * -(-n_columns // tile.columns)
     parts = parts_of(tiles, n_inner, tile.depth)
     if parts > 1:           # each part is written to a row-major array of its own
-        sz, z0 = tuple([prod(shape[dim + 1:]) for dim in range(len(shape))]), 0
+        sz, z0 = row_major_strides(shape), 0
     batches = collapsed(batch, sz[:lead], sx[:lead], sy[:lead])
     row = collapsed(down, sz[lead:lead + rows], sx[lead:lead + rows])
     column = collapsed(across, sz[lead + rows:], sy[lead + inner:])

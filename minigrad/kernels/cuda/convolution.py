@@ -32,18 +32,17 @@ from numba import cuda
 from minigrad.kernels import CPU
 from minigrad.kernels.cuda.array import CudaArray
 from minigrad.kernels.cuda.contraction import contract, sum_dtype
-from minigrad.kernels.cuda.elementwise import compiled, filled, width
+from minigrad.kernels.cuda.elementwise import compiled, filled, row_major_strides, width
 from minigrad.kernels.cuda.launch import launch_each
 from minigrad.kernels.cuda.layout import copy, row_major
 from minigrad.kernels.cuda.memory import empty_array
-from minigrad.kernels.cuda.packs import pack, quotient
+from minigrad.kernels.cuda.quads import FEW, division, unsigned
 from minigrad.kernels.cuda.streams import SIMULATED
 from minigrad.kernels.numpy_ref import convolution as reference
 from minigrad.kernels.taps import window_count
 
 __all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col"]
 
-FEW = 1 << 32
 MANY = 64 if SIMULATED else 1 << 20     # numbers of a gradient for which weights are copied into the order that they are read in
 MOST_COLUMNS = 1 << 25      # numbers of P' that `conv_input` has at a time: twice as much as the cache of a large GPU holds
 
@@ -59,9 +58,7 @@ def around(padding):
 @cache
 def surrounding(few):
     """The kernel that copies planes with zeros around them; `few` numbers are less than 2^32, whose places take short divisions."""
-    divided = quotient if few else compiled(lambda i, n: i // n)
-
-    at_of, _ = pack(1)                              # x[i] without the question whether i is negative
+    divided = division(few)
 
     @cuda.jit
     def kernel(n, shape, inside, padding, z, z0, x, x0):
@@ -74,7 +71,7 @@ def surrounding(few):
             plane = divided(lead, shape[0])
             deep = lead - plane * shape[0] - padding[0]
             if 0 <= across < inside[2] and 0 <= down < inside[1] and 0 <= deep < inside[0]:
-                z[z0 + i] = at_of(x, x0 + ((plane * inside[0] + deep) * inside[1] + down) * inside[2] + across)[0]
+                z[z0 + i] = x[unsigned(x0 + ((plane * inside[0] + deep) * inside[1] + down) * inside[2] + across)]
             else:
                 z[z0 + i] = 0
             i += step
@@ -112,7 +109,7 @@ def windows(x, size, stride, dilation):
 @lru_cache(4096)
 def walk(shape, size, stride, dilation):
     """The strides of a row-major array of this shape, in elements; shape and strides of its windows."""
-    n, steps = len(size), tuple([prod(shape[dim + 1:]) for dim in range(len(shape))])
+    n, steps = len(size), row_major_strides(shape)
     count = [window_count(*each) for each in zip(shape[-n:], size, stride, (0,) * n, dilation)]
     return steps, (*shape[:-n], *count, *size), (*steps[:-n], *[a * b for a, b in zip(steps[-n:], stride)],
                                                  *[a * b for a, b in zip(steps[-n:], dilation)])
@@ -231,8 +228,7 @@ def col2im(x, shape, size, stride, padding, dilation):
 @lru_cache(None, typed=True)        # zeros of two dtypes are equal, and their kernels are not
 def gathering(number, zero, few):
     """The kernel that adds windows; `number` is what a number is made before it is added to `zero`. `few` as for `surrounding`."""
-    divided = quotient if few else compiled(lambda i, n: i // n)
-    at_of, _ = pack(1)
+    divided = division(few)
 
     @compiled
     def window_of(a, stride, count):
@@ -261,7 +257,7 @@ def gathering(number, zero, few):
                                 c = window_of(across - k * dilation[2], stride[2], count[2])
                                 if c >= 0:
                                     column = (a * count[1] + b) * count[2] + c
-                                    total += number(at_of(x, x0 + (row + k) * (count[0] * count[1] * count[2]) + column)[0])
+                                    total += number(x[unsigned(x0 + (row + k) * (count[0] * count[1] * count[2]) + column)])
             z[z0 + at] = total
             at += grid
     return kernel

@@ -80,6 +80,11 @@ def broadcast_strides(own, strides, itemsize, shape):
     return (0,) * (len(shape) - len(own)) + tuple([0 if n == 1 else s // itemsize for n, s in zip(own, strides)])
 
 
+def row_major_strides(shape):
+    """The strides of an array of this shape without gaps, in elements."""
+    return tuple([math.prod(shape[dim + 1:]) for dim in range(len(shape))])
+
+
 def run(kernels, z, arrays, numbers=()):
     """Queue one of the two `kernels` for the elements of `z`, to which `arrays` broadcast."""
     in_order, strided = kernels

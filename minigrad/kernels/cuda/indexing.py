@@ -35,20 +35,19 @@ from minigrad.kernels.cuda.elementwise import (
 )
 from minigrad.kernels.cuda.launch import launch_each
 from minigrad.kernels.cuda.memory import empty_array
-from minigrad.kernels.cuda.packs import BYTES, aligned, pack, quotient
+from minigrad.kernels.cuda.packs import BYTES, aligned, pack
+from minigrad.kernels.cuda.quads import FEW, division, unsigned
 
 __all__ = ["gather", "index", "index_select"]
 
 INT64 = np.dtype("int64")
-FEW = 1 << 32
 
 
 @cache
 def reading(few, width):
     """The kernel that reads packs of `width` numbers; `few` of them are less than 2^32, which takes short divisions."""
-    divided = quotient if few else compiled(lambda i, n: i // n)
+    divided = division(few)
     load, store = pack(width)
-    number_at, _ = pack(1)
 
     @compiled
     def offsets(i, shape, sx, sj):
@@ -67,7 +66,7 @@ def reading(few, width):
         i, grid = cuda.grid(1), cuda.gridsize(1)
         while i < n:
             at, place = offsets(i, shape, sx, sj)
-            store(z, i * width, load(x, x0 + at + number_at(index, j0 + place)[0] * step))
+            store(z, i * width, load(x, x0 + at + index[unsigned(j0 + place)] * step))
             i += grid
     return kernel
 

@@ -38,12 +38,13 @@ from numba import cuda
 from minigrad.kernels import flags
 from minigrad.kernels.cuda.array import CudaArray
 from minigrad.kernels.cuda.contraction import sum_dtype
-from minigrad.kernels.cuda.elementwise import compiled, filled, width
+from minigrad.kernels.cuda.elementwise import filled, width
 from minigrad.kernels.cuda.launch import launch_each, pointers
 from minigrad.kernels.cuda.layout import cast, row_major
 from minigrad.kernels.cuda.memory import empty_array, from_host
 from minigrad.kernels.cuda.missing import missing
-from minigrad.kernels.cuda.packs import pack, quotient
+from minigrad.kernels.cuda.packs import pack
+from minigrad.kernels.cuda.quads import FEW, division
 from minigrad.kernels.cuda.scattering import scatter_add
 from minigrad.kernels.cuda.streams import current_stream
 from minigrad.kernels.cuda.views import view
@@ -81,7 +82,7 @@ def largest(few, sizes):
 
     `few` windows are less than 2^32, whose places take short divisions; see Note [Windows are written out] for their `sizes`.
     """
-    divided = quotient if few else compiled(lambda i, n: i // n)
+    divided = division(few)
     deep_size, down_size, across_size = sizes
     at_of, _ = pack(1)                              # x[i] without the question whether i is negative
 
@@ -126,7 +127,7 @@ def max_pool(x, places):
     x = row_major(x)
     ones = (1,) * (3 - n)
     tables = [on_device(p, p.dtype, x.device) for p in ((ONE_PLACE,) * (3 - n) + tuple(places))]
-    launch_each(largest(z.size < 1 << 32, (*ones, *sizes)), z.size, x.device, z.size, (*ones, *x.shape[-n:]), (*ones, *counts),
+    launch_each(largest(z.size < FEW, (*ones, *sizes)), z.size, x.device, z.size, (*ones, *x.shape[-n:]), (*ones, *counts),
                 z.block.of(z.dtype), z.start, index.block.of(index.dtype), index.start, x.block.of(x.dtype), x.start,
                 *pointers(*tables))
     return z, index

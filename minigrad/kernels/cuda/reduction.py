@@ -6,8 +6,8 @@
     operations  1 a number for a sum, 5 for a variance, 1 exponential and 5 others for logsumexp. An H100 does about 38 instructions
                 while it reads 4 bytes, and those of the hot loops, counted, are 3, 8 and 14 a number
     so          the time is that of the memory. fold.py sees to it that it is read in its order, and by the whole GPU
-    measured    sums 100 to 102% of what a copy moves on an H100, down columns 92% when a
-                thread read one of them, variances 98%
+    measured    sums 100 to 102% of what a copy moves on an H100, variances 98%; down columns 92%, when a
+                thread read one of them
 
 The variance keeps what B. P. Welford (1962) does, joined as by T. F. Chan, G. H. Golub and R. J. LeVeque (1979): n, the mean and
 the sum of the squares of the deviations. See Note [Several deviations, one division]. The sum of exponentials is that of M. Milakov
