@@ -15,6 +15,8 @@ Conventions
   * Elementwise kernels broadcast, take a Python number in place of an array, and give the dtype of their
     arrays, which all have the same one: promotion has happened before (`_core/apply.py`, slow).
   * Views (`view`, `permute`, `expand` ...) share the memory of their argument.
+  * What adds up many numbers does so with more digits than it returns: float16 in float32 or better, float32 so that a sum
+    of thousands is right to a few units in the last place (`numpy_ref/precision.py`).
   * Bad shapes raise `ValueError`; the ops have checked what they can and turn it into a message.
 
 Ops reach hot kernels by number (`Kernels.table`), the rest by name. `accumulate` and `copy_` must
@@ -50,7 +52,7 @@ CONTRACT = {
     "logical_and": ("x, y", "bitwise for integers"),
     "logical_or": ("x, y", "bitwise for integers"),
     "logical_xor": ("x, y", "bitwise for integers"),
-    "relu_backward": ("g, z", "g where z > 0, else 0"),
+    "relu_backward": ("g, z", "0 where z <= 0, else g: also where z is nan"),
     "sigmoid_backward": ("g, z", "g z (1 - z)"),
     "tanh_backward": ("g, z", "g (1 - z z)"),
     "gelu_backward": ("g, x", "g times the derivative of gelu at x"),
@@ -144,6 +146,7 @@ CONTRACT = {
     "triu": ("x, diagonal", "a copy with 0 below it"),
     "diagonal": ("x, offset, dim1, dim2", "the diagonal, its dimension last"),
     "geometry": ("x, base", "strides of base, shape, strides and offset of x in it, in elements of x; offset -1: x is elsewhere"),
+    "storage": ("x", "all the memory that x lies in, as a row of its dtype; where it has gaps, from x's first element to its last"),
     "as_strided": ("x, base_strides, shape, strides, offset", "a view on x laid out by base_strides (in elements), or on a copy"),
     "as_strided_scatter": ("x, y, base_strides, shape, strides, offset", "x with y, an array or a number, in that part of it"),
     "as_strided_add": ("y, base_shape, base_strides, shape, strides, offset", "zeros with y added in that part"),
@@ -162,8 +165,9 @@ CONTRACT = {
     "argmax": ("x, dim, keepdim", "position of the first largest (int64); dim None: in the flattened x"),
     "argmin": ("x, dim, keepdim", "position of the first smallest (int64)"),
     "var": ("x, dims, correction, keepdim", "variance: squares over n - correction"),
-    "cumsum": ("x, dim", "running sum along dim"),
+    "cumsum": ("x, dim, reverse", "running sum along dim, from the end if reverse"),
     "cumprod": ("x, dim", "running product along dim"),
+    "recurrence": ("x, y, dim, reverse", "z[k] = x[k] z[k - 1] + y[k] (reverse: z[k + 1]), y[k] where x[k] is 0 or k the first"),
     "logsumexp": ("x, dims, keepdim", "log of the sum of the exponentials, without overflow"),
     # linear algebra
     "matmul": ("x, y", "matrix product of the last two dimensions, both at least 2-d, batches broadcast"),
@@ -177,7 +181,7 @@ CONTRACT = {
     "solve": ("x, y", "(z with x z = y, info: the pivot that is 0); batches broadcast"),
     "solve_triangular": ("x, y, upper, unit", "z with x z = y, of one triangle of x; unit: the diagonal counts as 1"),
     "cholesky": ("x, upper", "(z with x = z zᴴ, or zᴴ z, info: the minor that is not positive), of one triangle of x"),
-    "matrix_exp": ("x", "exponential of a matrix; nan where x is not finite"),
+    "matrix_exp": ("x", "exponential of a matrix; nan where x is not finite, unless it is a number"),
     "qr": ("x, mode", "(q, r) with x = q r; mode is reduced or complete; or r alone for r"),
     "svd": ("x, full", "(u, s, v) with x = u s v, s real, descending; full: u and v are square"),
     "svdvals": ("x", "s alone"),
@@ -216,7 +220,8 @@ CONTRACT = {
     "attention_weights": ("x, scale, causal", "softmax(scale x) over the last dimension; causal: row i is 0 after column i"),
     "layer_norm": ("x, w, b, n_dims, eps", "((x - mean) rstd w + b, mean, rstd) over the last dimensions; w, b: array or None"),
     "layer_norm_backward": ("g, x, w, mean, rstd, n_dims", "(dx, dw, db); w: array or None"),
-    "rms_norm": ("x, w, n_dims, eps", "(x rstd w, rstd), rstd = 1 / sqrt(mean(x x) + eps), over the last dimensions"),
+    "rms_norm": ("x, w, n_dims, eps", "(x rstd w, rstd), rstd = 1 / sqrt(mean(x x) + eps), over the last dimensions; for x of "
+                                      "float16 it is float32"),
     "rms_norm_backward": ("g, x, w, rstd, n_dims", "(dx, dw); w: array or None"),
     "class_outside": ("target, n, ignore_index", "the first target that is neither in [0, n) nor ignored, or None"),
     "nll_loss": ("x, target, weight, ignore_index, reduction", "(loss, total weight); x is (N, C) or (N, C, d1 ...)"),
@@ -226,7 +231,8 @@ CONTRACT = {
     "conv_weight": ("g, x, w_shape, stride, padding, dilation, groups", "gradient of w"),
     "im2col": ("x, size, stride, padding, dilation", "the patch under each window as a column, (..., C K, windows)"),
     "col2im": ("x, shape, size, stride, padding, dilation", "such columns added where they came from, in zeros of that shape"),
-    "max_pool": ("x, places", "(largest of each window, its int64 position in the plane); places as in taps.py, one per dimension"),
+    "max_pool": ("x, places", "(largest of each window or the last nan, its int64 position in the plane); places as in taps.py, "
+                              "one per dimension"),
     "max_pool_backward": ("g, index, x_shape, n", "g added at the positions in planes of n dimensions"),
     "max_pool_select": ("x, index, n", "x at the positions"),
     "resample": ("x, dim, starts, columns, weights", "sums along dim: z[i] = sum of weights[t] x[columns[t]], as in taps.py"),
@@ -267,8 +273,8 @@ class Kernels:
             setattr(self, kernel, getattr(source, kernel))
             self.table.append(getattr(source, kernel))
             self.origin[kernel] = source.__name__
-        # Optional: is told of arrays that nobody needs any more.
-        self.recycle = next((s.recycle for s in sources if hasattr(s, "recycle")), None)
+        # Optional: a capsule with the address of a C function that takes over arrays which nobody else holds. See cpu/pool.pyx.
+        self.recycle = next((s.RECYCLE for s in sources if hasattr(s, "RECYCLE")), None)
 
     def __repr__(self):
         return f"<Kernels {self.name}>"

@@ -39,11 +39,13 @@ class Taps:
         return len(self.starts) - 1
 
     def adjoint(self):
-        """The transposed matrix."""
+        """The transposed matrix. A weight of 0 stays behind: 0 times an infinite gradient would be nan."""
         if self.transposed is None:
-            rows = np.repeat(np.arange(len(self)), np.diff(self.starts))
-            order = np.argsort(self.columns, kind="stable")
-            self.transposed = Taps(len(self), np.bincount(self.columns, minlength=self.length), rows[order], self.weights[order])
+            there = self.weights != 0
+            rows = np.repeat(np.arange(len(self)), np.diff(self.starts))[there]
+            columns, weights = self.columns[there], self.weights[there]
+            order = np.argsort(columns, kind="stable")
+            self.transposed = Taps(len(self), np.bincount(columns, minlength=self.length), rows[order], weights[order])
         return self.transposed
 
 
@@ -166,10 +168,10 @@ FILTERS = {
 
 
 @lru_cache(KEPT)
-def filtered(length, count, align_corners, factor, kind, dtype):
+def filtered(length, count, align_corners, factor, kind):
     """All numbers within reach of a filter, which is as wide as the results are apart."""
     shape, reach = FILTERS[kind]
-    scale = float(sources(length, count, align_corners, factor if count != length else None, dtype)[1])
+    scale = float(sources(length, count, align_corners, factor if count != length else None, np.float64)[1])
     width = max(scale, 1.0)
     centre = scale * (np.arange(count) + 0.5)
     first = np.maximum((centre - reach * width + 0.5).astype(np.int64), 0)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import textwrap
@@ -200,3 +201,15 @@ def test_where_nothing_can_be_kept(folder, monkeypatch):
     for _ in range(2):
         assert specialise.function_for(Kernel(), b"afi", type("Device", (), {"index": 0})) == 42
     assert Kernel.compiled == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_the_folder_of_compiled_kernels(tmp_path):
+    """differences/F-02: made for its user alone; one that others may write to is not used."""
+    made = tmp_path / "cache" / "minigrad"
+    assert specialise.own(made) and stat.S_IMODE(made.stat().st_mode) == 0o700
+    for mode, trusted in ((0o755, True), (0o775, False), (0o707, False), (0o777, False)):
+        made.chmod(mode)
+        assert specialise.own(made) is trusted
+    (tmp_path / "file").touch()
+    assert not specialise.own(tmp_path / "file") and not specialise.own(tmp_path / "file" / "below") and not specialise.own(None)

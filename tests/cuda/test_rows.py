@@ -87,6 +87,16 @@ def test_the_first_class_that_is_none_is_found():
     assert CUDA.class_outside(on_gpu(np.zeros((0,), np.int64)), 3, -100) is None
 
 
+def test_a_class_that_has_changed_is_no_address():
+    """differences/K-02: somebody wrote to the targets after they were looked at"""
+    x, target, weight = on_gpu(np.ones((4, 3))), on_gpu(np.array([2, 10 ** 9, -100, -7])), on_gpu(np.ones(3))
+    for w in (None, weight):
+        losses, _ = CUDA.nll_loss(x, target, w, -100, "none")
+        assert np.isnan(on_cpu(losses)).tolist() == [False, True, False, True]
+        dx = on_cpu(CUDA.nll_loss_backward(on_gpu(np.ones(4)), (4, 3), target, w, on_gpu(np.array(1.0)), -100, "none"))
+        assert np.isnan(dx).any(1).tolist() == [False, True, False, True] and dx[0].tolist() == [0, 0, -1]
+
+
 def test_gradients():
     x = mg.tensor(RNG.standard_normal((6, 5)).astype(np.float32))
     w = mg.tensor(RNG.standard_normal(5).astype(np.float32))

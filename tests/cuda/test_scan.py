@@ -14,13 +14,16 @@ ROWS = [((67,), 0), ((2, 67), 1), ((67, 3), 0), ((2, 35, 3), 1), ((5, 3), 1), ((
 @pytest.mark.parametrize("shape, dim", ROWS)
 def test_parts(shape, dim):
     x = RNG.standard_normal(shape)
-    agree("cumsum", x, dim)
+    agree("cumsum", x, dim, False)
+    agree("cumsum", x, dim, True)
+    agree("recurrence", np.where(x > 1, 0, x), x[::-1], dim, False)
+    agree("recurrence", x.astype(np.float32), x.astype(np.float32), dim, True)
     agree("cumprod", (x + 1j * x[::-1]).astype(np.complex64), dim)
     agree("logcumsumexp", x * 100, dim)
     for y in (np.round(x), np.where(x > 1, np.nan, x), x > 0, np.round(x).astype(np.int8)):
         agree("cumextremum", y, dim, True)
         agree("cumextremum", y, dim, False)
-    agree("cumsum", (x * 50).astype(np.int8), dim)
+    agree("cumsum", (x * 50).astype(np.int8), dim, False)
     agree("cumprod", x > -1, dim)
 
 

@@ -192,6 +192,8 @@ for _offset in (-5, -1, 0, 2, 4):
 for _name, _of in [("row", lambda x: x[1]), ("column", lambda x: x[:, 1]), ("itself", lambda x: x), ("corner", lambda x: x[1:, ::2]),
                    ("transposed", lambda x: x.T), ("elsewhere", lambda x: x.copy()), ("nothing", lambda x: x[:0])]:
     sample("geometry", _name, (3, 4), dtypes=("float32", "int64"), after=lambda x, of=_of: (of(x), x))
+for _name, _of in [("whole", lambda x: x), ("slice", lambda x: x[1:, 1:]), ("transposed", lambda x: x.T), ("nothing", lambda x: x[:0])]:
+    sample("storage", _name, (3, 4), dtypes=("float32", "int64"), after=lambda x, of=_of: (of(x),))
 for _part in [((1,), (2, 2), (1, 2), 1), ((1,), (3,), (2,), 0), ((1,), (), (), 5), ((2,), (2,), (1,), 0)]:
     sample("as_strided", f"{_part}", (6,), dtypes=("float32", "int64"), after=lambda x, p=_part: (x, *p))
     sample("as_strided_scatter", f"{_part}", (6,), _part[1], dtypes=("float32", "int64"), after=lambda x, y, p=_part: (x, y, *p))
@@ -215,7 +217,12 @@ for (_shape, _dims), _keep in itertools.product(REDUCED, (False, True)):
     for _kind in ("any", "special"):
         sample("sum prod amax amin", f"{_shape} {_dims} {_keep} {_kind}", (_shape, _kind), dtypes=REAL,
                after=lambda x, d=_dims, k=_keep: (x, d, k))
-        sample("cumsum cumprod", f"{_shape} {_dims[0]} {_kind}", (_shape, _kind), dtypes=REAL, after=lambda x, d=_dims[0]: (x, d))
+        sample("cumprod", f"{_shape} {_dims[0]} {_kind}", (_shape, _kind), dtypes=REAL, after=lambda x, d=_dims[0]: (x, d))
+        for _reverse in (False, True):
+            sample("cumsum", f"{_shape} {_dims[0]} {_kind} {_reverse}", (_shape, _kind), dtypes=REAL,
+                   after=lambda x, d=_dims[0], r=_reverse: (x, d, r))
+            sample("recurrence", f"{_shape} {_dims[0]} {_kind} {_reverse}", (_shape, _kind), (_shape, _kind), dtypes=(*FLOATS, "float16"),
+                   after=lambda x, y, d=_dims[0], r=_reverse: (x, y, d, r))
     sample("var", f"{_shape} {_dims} {_keep}", _shape, dtypes=FLOATS, after=lambda x, d=_dims, k=_keep: (x, d, 1, k))
     sample("logsumexp", f"{_shape} {_dims} {_keep}", _shape, dtypes=FLOATS, after=lambda x, d=_dims, k=_keep: (x, d, k))
     if 0 not in _shape:

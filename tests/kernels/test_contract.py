@@ -14,7 +14,7 @@ from tests.kernels.samples import DTYPES, EVERY, FLOATS, LAYOUTS, SAMPLES, WRITA
 from tests.ops.cases import CASES
 
 COMPILED = [name for name in CONTRACT if kernels.CPU.origin[name] != numpy_ref.__name__]
-VIEWS = {"view", "permute", "transpose", "expand", "unsqueeze", "select", "slice", "diagonal", "as_strided", "real", "imag",
+VIEWS = {"view", "permute", "transpose", "expand", "unsqueeze", "select", "slice", "diagonal", "storage", "as_strided", "real", "imag",
          "view_as_real", "view_as_complex"}
 NO_ARRAY = {"geometry", "owns", "obeys_layout", "contiguous", "by_columns", "accumulate", "class_outside", "number"}
 MAY_RETURN_ITS_ARGUMENT = VIEWS | {"cast", "resize", "to_host", "from_host"}
@@ -32,7 +32,7 @@ def test_both_implementations_are_complete():
 def test_the_reference_has_nothing_else():
     """What numpy_ref exports is the contract, no more and no less."""
     public = {n for module in (numpy_ref.convolution, numpy_ref.elementwise, numpy_ref.joining, numpy_ref.layout, numpy_ref.linalg, numpy_ref.linear,
-                               numpy_ref.nn, numpy_ref.ordering, numpy_ref.reduction, numpy_ref.special) for n in module.__all__}
+                               numpy_ref.nn, numpy_ref.ordering, numpy_ref.reduction, numpy_ref.scans, numpy_ref.special) for n in module.__all__}
     assert public == set(CONTRACT)
 
 

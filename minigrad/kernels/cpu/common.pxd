@@ -1,4 +1,11 @@
 # What the CPU kernels share: looking at an array, and making one.
+#
+# Note [Who checks what a kernel addresses]
+#     C code that trusts a shape, a dtype or an index reads and writes wherever these lead. Between forward and backward they may
+#     have become anything: hooks give back other tensors, NumPy writes to indices, `.data` grows. So each kernel looks, once and before
+#     it takes an address, at all that it will address: that arrays are arrays (`easy`, or the cast `<ndarray?>x`), that shapes agree,
+#     that dimensions and indices lie inside. What does not fit goes to the twin in numpy_ref, which NumPy watches over, or is a
+#     ValueError, TypeError or IndexError. An index is checked where it is used, not by a loop of its own before that.
 cimport numpy as cnp
 from numpy cimport NPY_FLOAT32, NPY_FLOAT64, ndarray, npy_intp
 
@@ -6,6 +13,9 @@ cdef extern from "numpy/arrayobject.h":
     bint is_contiguous "PyArray_IS_C_CONTIGUOUS"(ndarray) noexcept nogil
     bint has_flags "PyArray_CHKFLAGS"(ndarray, int) noexcept nogil
     int typenum "PyArray_TYPE"(ndarray) noexcept nogil
+    bint native "PyArray_ISNOTSWAPPED"(ndarray) noexcept nogil
+    npy_intp NPY_MAX_INTP
+    int NPY_HALF
     int ndim "PyArray_NDIM"(ndarray) noexcept nogil
     npy_intp *dims "PyArray_DIMS"(ndarray) noexcept nogil
     npy_intp *strides "PyArray_STRIDES"(ndarray) noexcept nogil
@@ -34,10 +44,43 @@ cdef inline bint same_dims(npy_intp *a, npy_intp *b, int n) noexcept:
     return True
 
 
+# Number of elements of such a shape; -1 if there is no number for it.
+cdef inline npy_intp elements(npy_intp *d, int n) noexcept:
+    cdef npy_intp total = 1
+    cdef int i
+    for i in range(n):
+        if d[i] == 0:
+            return 0
+    for i in range(n):
+        if d[i] < 0 or total > NPY_MAX_INTP // d[i]:
+            return -1
+        total *= d[i]
+    return total
+
+
+# Write the numbers of a shape to `d`, which has room for MOST_DIMS. Returns how many there are.
+cdef inline int read_shape(object shape, npy_intp *d) except -1:
+    cdef tuple numbers = <tuple>shape if isinstance(shape, tuple) else tuple(shape)
+    cdef Py_ssize_t i
+    if len(numbers) > MOST_DIMS:
+        raise ValueError(f"an array has at most {MOST_DIMS} dimensions")
+    for i in range(len(numbers)):
+        d[i] = numbers[i]
+        if d[i] < 0:
+            raise ValueError(f"a dimension cannot have {d[i]} elements")
+    return <int>len(numbers)
+
+
+cdef inline int check_dim(int dim, int n) except -1:
+    if not 0 <= dim < n:
+        raise ValueError(f"dimension {dim} of an array with {n}")
+    return 0
+
+
 # 0 for an aligned float32 array that is row-major without gaps, 1 for float64, -1 for anything else.
 cdef inline int easy(object x) noexcept:
     cdef int t
-    if type(x) is not ndarray or not has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO):
+    if type(x) is not ndarray or not has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO) or not native(<ndarray>x):
         return -1
     t = typenum(<ndarray>x)
     return 0 if t == NPY_FLOAT32 else 1 if t == NPY_FLOAT64 else -1
@@ -45,7 +88,22 @@ cdef inline int easy(object x) noexcept:
 
 # Whether it is an array of float32 or float64, however it lies in memory.
 cdef inline bint is_real(object x) noexcept:
-    return type(x) is ndarray and (typenum(<ndarray>x) == NPY_FLOAT32 or typenum(<ndarray>x) == NPY_FLOAT64)
+    return (type(x) is ndarray and (typenum(<ndarray>x) == NPY_FLOAT32 or typenum(<ndarray>x) == NPY_FLOAT64)
+            and native(<ndarray>x))
+
+
+# Whether it is an array of numbers or bools, in the machine's order of bytes: one whose elements may be moved as bytes.
+cdef inline bint of_numbers(object x) noexcept:
+    return (type(x) is ndarray and (typenum(<ndarray>x) <= cnp.NPY_CLONGDOUBLE or typenum(<ndarray>x) == NPY_HALF)
+            and native(<ndarray>x))
+
+
+# The int64 numbers of a vector or a table of indices that lies row by row, or NULL.
+cdef inline cnp.int64_t *indices(object x) noexcept:
+    if type(x) is not ndarray or typenum(<ndarray>x) != cnp.NPY_INT64 or not has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO) \
+            or not native(<ndarray>x):
+        return NULL
+    return <cnp.int64_t *>data(<ndarray>x)
 
 
 cdef inline int item_size(int kind) noexcept nogil:
@@ -75,16 +133,22 @@ cdef extern from *:
     #define MINIGRAD_WALK
     #define MG_WALK(T)                                                                             \
         for (npy_intp i = 0; i < length; i++) *(T *)(to + i * to_step) = *(const T *)(from + i * from_step)
-    static inline void mg_walk(int nd, const npy_intp *dims, char *to, const npy_intp *to_steps, const char *from,
-                        const npy_intp *from_steps, int item) {
+    static inline void mg_walk_rows(int nd, const npy_intp *dims, char *to, const npy_intp *to_steps, const char *from,
+                                    const npy_intp *from_steps, int item) {
         if (nd > 1) {
             for (npy_intp i = 0; i < dims[0]; i++)
-                mg_walk(nd - 1, dims + 1, to + i * to_steps[0], to_steps + 1, from + i * from_steps[0], from_steps + 1, item);
+                mg_walk_rows(nd - 1, dims + 1, to + i * to_steps[0], to_steps + 1, from + i * from_steps[0], from_steps + 1, item);
             return;
         }
         const npy_intp length = nd ? dims[0] : 1, to_step = nd ? to_steps[0] : 0, from_step = nd ? from_steps[0] : 0;
         if (item == 4) MG_WALK(npy_int32); else if (item == 8) MG_WALK(npy_int64); else if (item == 1) MG_WALK(char);
         else for (npy_intp i = 0; i < length; i++) memcpy(to + i * to_step, from + i * from_step, item);
+    }
+    static inline void mg_walk(int nd, const npy_intp *dims, char *to, const npy_intp *to_steps, const char *from,
+                               const npy_intp *from_steps, int item) {
+        for (int i = 0; i < nd; i++)
+            if (dims[i] == 0) return;       /* 2^40 rows of nothing are nothing to do */
+        mg_walk_rows(nd, dims, to, to_steps, from, from_steps, item);
     }
     #endif
     """

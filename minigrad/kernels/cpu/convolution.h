@@ -85,6 +85,7 @@ static int mg_make_plan(mg_plan *p, const mg_geometry *g, mg_size lanes) {
 }
 
 #define MG_ROWS 6                   /* outputs of a tile; with the vectors of one they fill the registers */
+#define MG_AT_A_TIME 256            /* products that are added up in a row: sums of more are put together of the sums of parts */
 #define MG_CACHED (256 << 10)       /* bytes of images whose weight gradients are summed before any is stored */
 #define MG_WORTH_THREADS (1 << 23)  /* multiplications from which work is divided among threads */
 

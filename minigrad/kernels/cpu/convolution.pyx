@@ -64,6 +64,28 @@ cdef Geometry geometry(Py_ssize_t channels, size, kernel, stride, padding, dilat
     return g
 
 
+cdef object LARGEST = 1 << 40        # numbers of a padded image, far below what overflows
+
+
+def windows_fit(shape, w_shape, out, stride, padding, dilation, groups):
+    """Whether an image of `shape` (N, C, ...) has `out` windows (N, O, ...; None: what it has) for weights of `w_shape` (O, C / groups, ...).
+
+    From here on the loops trust these numbers. All but the shapes are the user's own.
+    """
+    n = len(shape) - 2
+    if not 1 <= n <= 3 or len(w_shape) != n + 2 or not len(stride) == len(padding) == len(dilation) == n or groups < 1 \
+            or shape[1] != w_shape[1] * groups or w_shape[0] % groups or min(*shape, *w_shape) < 0 or min(padding) < 0 \
+            or min(*stride, *dilation, *w_shape[2:]) < 1:
+        return False
+    volume = shape[1]
+    for i in range(n):
+        count = window_count(shape[2 + i], w_shape[2 + i], stride[i], padding[i], dilation[i])
+        if out is not None and not 0 <= out[2 + i] <= count:
+            return False
+        volume *= max(shape[2 + i] + 2 * padding[i], 1)
+    return volume < LARGEST and max(*stride, *dilation) < LARGEST and (out is None or tuple(out[:2]) == (shape[0], w_shape[0]))
+
+
 cdef inline Py_ssize_t product(Py_ssize_t *three) noexcept nogil:
     return three[0] * three[1] * three[2]
 
@@ -156,7 +178,8 @@ cdef void channel(real *x, real *w, real *z, Geometry g, Contraction which) noex
     cdef Py_ssize_t h, i, j, oz, oy, ox, y, depth, left, first, last, step = g.stride[2]
     cdef real *row
     cdef real *out
-    cdef real total, weight
+    cdef real weight
+    cdef double total
     for h in range(g.kernel[0]):
         for i in range(g.kernel[1]):
             for j in range(g.kernel[2]):
@@ -180,7 +203,7 @@ cdef void channel(real *x, real *w, real *z, Geometry g, Contraction which) noex
                             total = 0
                             for ox in range(first, last):
                                 total += row[ox * step] * out[ox]
-                            w[0] += total
+                            w[0] += <real>total
                         elif which == INPUT:
                             for ox in range(first, last):
                                 row[ox * step] += weight * out[ox]
@@ -226,11 +249,9 @@ cdef ndarray new(int kind, Py_ssize_t a, Py_ssize_t b):
 
 cdef ndarray shaped(int kind, shape, bint zero):
     """An array of a shape given as a tuple: zeros, or uninitialised."""
-    cdef npy_intp d[32]
-    cdef int i, n = len(shape)
+    cdef npy_intp d[MOST_DIMS]
+    cdef int n = read_shape(shape, d)
     cdef ndarray z
-    for i in range(n):
-        d[i] = shape[i]
     z = fresh(n, d, NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
     if zero:
         memset(data(z), 0, size(z) * item_size(kind))
@@ -268,7 +289,7 @@ cdef bint direct(ndarray x, ndarray w, ndarray z, int kind, const Geometry *g, P
 
 def conv(x, w, stride, padding, dilation, int groups):
     cdef int kind = easy(x), width, i
-    if kind < 0 or easy(w) != kind:
+    if kind < 0 or easy(w) != kind or not windows_fit(x.shape, w.shape, None, stride, padding, dilation, groups):
         return numpy_ref.conv(x, w, stride, padding, dilation, groups)
     cdef ndarray a = <ndarray>x, b = <ndarray>w, z, columns
     cdef Py_ssize_t n = dims(a)[0], out = dims(b)[0], per = dims(b)[1]
@@ -280,7 +301,7 @@ def conv(x, w, stride, padding, dilation, int groups):
     for i in range(ndim(a) - 2):
         shape[2 + i] = g.out[5 - ndim(a) + i]
     z = fresh(ndim(a), shape, typenum(a))
-    if direct(a, b, z, kind, &g, groups, share, RESULT):
+    if size(z) == 0 or direct(a, b, z, kind, &g, groups, share, RESULT):
         return z
     if per == 1 and share == 1:
         memset(data(z), 0, size(z) * width)
@@ -298,7 +319,7 @@ def conv(x, w, stride, padding, dilation, int groups):
 
 def conv_weight(g_, x, w_shape, stride, padding, dilation, int groups):
     cdef int kind = easy(x), width
-    if kind < 0 or easy(g_) != kind:
+    if kind < 0 or easy(g_) != kind or not windows_fit(x.shape, w_shape, g_.shape, stride, padding, dilation, groups):
         return numpy_ref.conv_weight(g_, x, w_shape, stride, padding, dilation, groups)
     cdef ndarray a = <ndarray>x, grad = <ndarray>g_, z, columns, part_of_z
     cdef Py_ssize_t n = dims(a)[0], out = w_shape[0], per = w_shape[1]
@@ -307,6 +328,8 @@ def conv_weight(g_, x, w_shape, stride, padding, dilation, int groups):
     cdef Py_ssize_t k, part, i, share = out // groups, at
     width = item_size(kind)
     z = shaped(kind, w_shape, True)
+    if size(z) == 0 or size(grad) == 0:
+        return z
     if direct(a, z, grad, kind, &g, groups, share, WEIGHT):
         if finite(z, kind):
             return z
@@ -345,7 +368,7 @@ cdef Geometry turned(Geometry g, Py_ssize_t outputs) noexcept:
 
 def conv_input(g_, w, x_shape, stride, padding, dilation, int groups):
     cdef int kind = easy(w), width
-    if kind < 0 or easy(g_) != kind:
+    if kind < 0 or easy(g_) != kind or not windows_fit(x_shape, w.shape, g_.shape, stride, padding, dilation, groups):
         return numpy_ref.conv_input(g_, w, x_shape, stride, padding, dilation, groups)
     cdef ndarray b = <ndarray>w, grad = <ndarray>g_, z, columns
     cdef Py_ssize_t n = x_shape[0], out = dims(b)[0], per = dims(b)[1]
@@ -353,7 +376,9 @@ def conv_input(g_, w, x_shape, stride, padding, dilation, int groups):
     cdef Py_ssize_t patch = per * product(g.kernel), places = product(g.out), area = product(g.size)
     cdef Py_ssize_t k, part, share = out // groups
     width = item_size(kind)
-    z = shaped(kind, x_shape, False)
+    z = shaped(kind, x_shape, size(grad) == 0)
+    if size(z) == 0 or size(grad) == 0:
+        return z
     back = turned(g, share)
     if g.stride[0] == g.stride[1] == g.stride[2] == 1 and finite(b, kind) \
             and direct(grad, b, z, kind, &back, groups, per, INPUT):

@@ -76,7 +76,7 @@ cdef object binary(int op, object x, object y, str twin):
         a = <ndarray>x
         if type(y) is ndarray:
             b = <ndarray>y
-            if typenum(b) == typenum(a) and is_contiguous(b):
+            if easy(y) == kind:
                 if ndim(a) == ndim(b) and same_dims(dims(a), dims(b), ndim(a)):
                     return run(op, kind, VV, a, data(a), data(b))
                 if ndim(b) == 0:

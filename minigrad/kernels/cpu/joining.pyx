@@ -13,19 +13,29 @@ ctypedef fused real:
     float
     double
 
+cdef Py_ssize_t CROWD = numpy_ref.precision.CROWD
+
 
 def cat(xs, int dim):
-    cdef ndarray first = <ndarray>xs[0], x, z
+    cdef list arrays = list(xs)
+    if not arrays:
+        return numpy_ref.cat(arrays, dim)
+    cdef ndarray first = <ndarray?>arrays[0], x, z
     cdef npy_intp d[MOST_DIMS]
     cdef int i, n = ndim(first)
     cdef npy_intp length = 0, inner = cnp.PyArray_ITEMSIZE(first), outer = 1, o, width, row
     cdef bint dense = True
     cdef char *p
     cdef char *q
-    for y in xs:
-        x = <ndarray>y
-        if typenum(x) != typenum(first) or ndim(x) != n or not has_flags(x, cnp.NPY_ARRAY_ALIGNED):
-            return numpy_ref.cat(xs, dim)
+    if not 0 <= dim < n:
+        return numpy_ref.cat(arrays, dim)
+    for y in arrays:
+        x = <ndarray?>y
+        if not of_numbers(x) or typenum(x) != typenum(first) or ndim(x) != n or not has_flags(x, cnp.NPY_ARRAY_ALIGNED):
+            return numpy_ref.cat(arrays, dim)
+        for i in range(n):
+            if i != dim and dims(x)[i] != dims(first)[i]:
+                return numpy_ref.cat(arrays, dim)
         dense = dense and is_contiguous(x)
         length += dims(x)[dim]
     for i in range(n):
@@ -36,9 +46,11 @@ def cat(xs, int dim):
             inner *= d[i]
     d[dim] = length
     z = fresh(n, d, typenum(first)) if easy(first) >= 0 else <ndarray>empty(n, d, typenum(first), 0)
+    if size(z) == 0:
+        return z
     p = data(z)
     row = length * inner
-    for y in xs:
+    for y in arrays:
         x = <ndarray>y
         width = dims(x)[dim] * inner
         if dense:
@@ -69,19 +81,21 @@ cdef void add_slices(real *z, const real *y, const cnp.int64_t *index, Py_ssize_
 
 def index_add(x, int dim, index, y):
     cdef int kind = easy(x), i
-    if kind < 0 or easy(y) != kind or type(index) is not ndarray or typenum(<ndarray>index) != cnp.NPY_INT64 \
-            or not has_flags(<ndarray>index, cnp.NPY_ARRAY_CARRAY_RO) or not fits(<ndarray>x, dim, <ndarray>index, <ndarray>y):
+    cdef cnp.int64_t *where = indices(index)
+    if kind < 0 or easy(y) != kind or where == NULL or not fits(<ndarray>x, dim, <ndarray>index, <ndarray>y) \
+            or size(<ndarray>y) > CROWD * size(<ndarray>x):       # many meet in one place: in float32 their sum would lose digits
         return numpy_ref.index_add(x, dim, index, y)
     cdef ndarray z = cnp.PyArray_NewCopy(<ndarray>x, cnp.NPY_CORDER)
     cdef Py_ssize_t outer = 1, inner = 1, n = size(<ndarray>index)
     cdef char *p = data(z)
     cdef char *q = data(<ndarray>y)
-    cdef cnp.int64_t *where = <cnp.int64_t *>data(<ndarray>index)
     for i in range(ndim(z)):
         if i < dim:
             outer *= dims(z)[i]
         elif i > dim:
             inner *= dims(z)[i]
+    if size(<ndarray>y) == 0:
+        return z
     with nogil:
         if kind == 0:
             add_slices(<float *>p, <float *>q, where, outer, n, dims(z)[dim], inner)

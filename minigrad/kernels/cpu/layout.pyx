@@ -29,23 +29,20 @@ def obeys_layout(g, x):
 
 
 def copy_with_layout(g, x):
-    if type(g) is ndarray and type(x) is ndarray and is_contiguous(<ndarray>x):
+    if type(g) is ndarray and type(x) is ndarray and is_contiguous(<ndarray>x) and ndim(<ndarray>g) == ndim(<ndarray>x):
         return cnp.PyArray_NewCopy(<ndarray>g, cnp.NPY_CORDER)
     return numpy_ref.copy_with_layout(g, x)
 
 
 def full(shape, value, dtype):
     cdef npy_intp d[MOST_DIMS]
-    cdef int i, n = len(shape)
+    cdef int n
     cdef Py_ssize_t k
     cdef ndarray z
     cdef double number
-    if not (dtype is FLOAT32 or dtype is FLOAT64) or not (type(value) is float or type(value) is int) or n > MOST_DIMS:
+    if not (dtype is FLOAT32 or dtype is FLOAT64) or not (type(value) is float or type(value) is int):
         return numpy_ref.full(shape, value, dtype)
-    for i in range(n):
-        d[i] = shape[i]
-        if d[i] < 0:
-            return numpy_ref.full(shape, value, dtype)
+    n = read_shape(shape, d)
     number = value
     z = fresh(n, d, NPY_FLOAT32 if dtype is FLOAT32 else NPY_FLOAT64)
     if dtype is FLOAT32:
@@ -57,8 +54,8 @@ def full(shape, value, dtype):
     return z
 
 
-cpdef ndarray copy(ndarray x):
-    cdef ndarray a = <ndarray>x, z
+def copy(x):
+    cdef ndarray a = <ndarray?>x, z
     cdef int type_ = typenum(a)
     if size(a) > SMALL or not is_real(a) or not has_flags(a, cnp.NPY_ARRAY_ALIGNED):
         return cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
@@ -68,13 +65,13 @@ cpdef ndarray copy(ndarray x):
 
 
 def copy_(x, y):
-    if type(x) is not ndarray or type(y) is not ndarray or typenum(<ndarray>x) != typenum(<ndarray>y):
+    if not of_numbers(x) or not of_numbers(y) or typenum(<ndarray>x) != typenum(<ndarray>y):
         return numpy_ref.copy_(x, y)
     overwrite(<ndarray>x, <ndarray>y)
 
 
 cdef int overwrite(ndarray a, ndarray b) except -1:
-    """a[...] = b, of one dtype."""
+    """a[...] = b, numbers of one dtype."""
     if ndim(a) == ndim(b) and same_dims(dims(a), dims(b), ndim(a)):
         if has_flags(a, cnp.NPY_ARRAY_CARRAY) and has_flags(b, cnp.NPY_ARRAY_CARRAY_RO):
             memmove(data(a), data(b), size(a) * cnp.PyArray_ITEMSIZE(a))
@@ -98,22 +95,20 @@ cdef bint apart(ndarray a, ndarray b) noexcept:
 
 
 def by_columns(x):
-    return has_flags(<ndarray>x, cnp.NPY_ARRAY_F_CONTIGUOUS) and not is_contiguous(<ndarray>x)
+    return has_flags(<ndarray?>x, cnp.NPY_ARRAY_F_CONTIGUOUS) and not is_contiguous(<ndarray>x)
 
 
 def contiguous(x):
-    return is_contiguous(<ndarray>x)
+    return is_contiguous(<ndarray?>x)
 
 
 def view(x, shape):
-    cdef ndarray a = <ndarray>x
+    cdef ndarray a = <ndarray?>x
     cdef npy_intp d[MOST_DIMS]
     cdef npy_intp s[MOST_DIMS]
-    cdef int i, n = len(shape)
-    if n > MOST_DIMS:
-        return numpy_ref.view(x, shape)
-    for i in range(n):
-        d[i] = shape[i]
+    cdef int i, n = read_shape(shape, d)
+    if elements(d, n) != size(a):
+        raise ValueError(f"no view of {size(a)} elements has the shape {shape}")
     cdef npy_intp step = cnp.PyArray_ITEMSIZE(a)
     if is_contiguous(a):
         for i in range(n - 1, -1, -1):
@@ -159,19 +154,27 @@ cdef bint regroup(ndarray a, int n, npy_intp *d, npy_intp *s) noexcept:
 
 
 def permute(x, order):
-    cdef ndarray a = <ndarray>x
+    cdef ndarray a = <ndarray?>x
     cdef npy_intp d[MOST_DIMS]
     cdef npy_intp s[MOST_DIMS]
+    cdef tuple dims_ = <tuple>order if isinstance(order, tuple) else tuple(order)
     cdef int i, k, n = ndim(a)
+    cdef unsigned long long seen = 0
+    if len(dims_) != n:
+        raise ValueError(f"{len(dims_)} dimensions for an array with {n}")
     for i in range(n):
-        k = order[i]
+        k = dims_[i]
+        check_dim(k, n)
+        if seen >> k & 1:
+            raise ValueError(f"dimension {k} is named twice")
+        seen |= <unsigned long long>1 << k
         d[i] = dims(a)[k]
         s[i] = strides(a)[k]
     return strided(a, n, d, s, data(a))
 
 
 def transpose(x, int dim0, int dim1):
-    cdef ndarray a = <ndarray>x
+    cdef ndarray a = <ndarray?>x
     cdef npy_intp d[MOST_DIMS]
     cdef npy_intp s[MOST_DIMS]
     cdef int i, n = ndim(a)
@@ -179,28 +182,36 @@ def transpose(x, int dim0, int dim1):
         d[i] = dims(a)[i]
         s[i] = strides(a)[i]
     if n:
+        check_dim(dim0, n)
+        check_dim(dim1, n)
         d[dim0], s[dim0], d[dim1], s[dim1] = dims(a)[dim1], strides(a)[dim1], dims(a)[dim0], strides(a)[dim0]
     return strided(a, n, d, s, data(a))
 
 
 def expand(x, shape):
-    cdef ndarray a = <ndarray>x
+    cdef ndarray a = <ndarray?>x
     cdef npy_intp d[MOST_DIMS]
     cdef npy_intp s[MOST_DIMS]
-    cdef int i, n = len(shape), lead = n - ndim(a)
-    if n > MOST_DIMS:
-        raise ValueError(f"at most {MOST_DIMS} dimensions")
+    cdef int i, n = read_shape(shape, d), lead = n - ndim(a)
+    if lead < 0:
+        raise ValueError(f"an array of {ndim(a)} dimensions cannot be expanded to {n}")
     for i in range(n):
-        d[i] = shape[i]
         s[i] = 0 if i < lead or dims(a)[i - lead] != d[i] else strides(a)[i - lead]
+        if i >= lead and dims(a)[i - lead] != d[i] and dims(a)[i - lead] != 1:
+            raise ValueError(f"{dims(a)[i - lead]} elements cannot be expanded to {d[i]}")
+    if elements(d, n) < 0:
+        raise ValueError(f"an array of shape {shape} has more elements than can be counted")
     return strided(a, n, d, s, data(a))
 
 
 def unsqueeze(x, int dim):
-    cdef ndarray a = <ndarray>x
-    cdef npy_intp d[MOST_DIMS + 1]
-    cdef npy_intp s[MOST_DIMS + 1]
+    cdef ndarray a = <ndarray?>x
+    cdef npy_intp d[MOST_DIMS]
+    cdef npy_intp s[MOST_DIMS]
     cdef int i, n = ndim(a) + 1
+    check_dim(dim, n)
+    if n > MOST_DIMS:
+        raise ValueError(f"an array has at most {MOST_DIMS} dimensions")
     for i in range(n):
         d[i] = 1 if i == dim else dims(a)[i - (i > dim)]
         s[i] = strides(a)[i - (i > dim)] if i != dim else cnp.PyArray_ITEMSIZE(a) if i == n - 1 else dims(a)[i] * strides(a)[i]
@@ -208,10 +219,13 @@ def unsqueeze(x, int dim):
 
 
 def select(x, int dim, npy_intp index):
-    cdef ndarray a = <ndarray>x
+    cdef ndarray a = <ndarray?>x
     cdef npy_intp d[MOST_DIMS]
     cdef npy_intp s[MOST_DIMS]
     cdef int i, k = 0
+    check_dim(dim, ndim(a))
+    if not 0 <= index < dims(a)[dim]:
+        raise IndexError(f"index {index} of {dims(a)[dim]} elements")
     for i in range(ndim(a)):
         if i != dim:
             d[k] = dims(a)[i]
@@ -221,13 +235,15 @@ def select(x, int dim, npy_intp index):
 
 
 def slice(x, int dim, npy_intp start, npy_intp stop, npy_intp step):
-    return slice_of(<ndarray>x, dim, start, stop, step)
+    return slice_of(<ndarray?>x, dim, start, stop, step)
 
 
 cdef ndarray slice_of(ndarray a, int dim, npy_intp start, npy_intp stop, npy_intp step):
     cdef npy_intp d[MOST_DIMS]
     cdef npy_intp s[MOST_DIMS]
     cdef int i
+    check_dim(dim, ndim(a))
+    check_range(start, stop, step, dims(a)[dim])
     for i in range(ndim(a)):
         d[i] = dims(a)[i]
         s[i] = strides(a)[i]
@@ -238,10 +254,12 @@ cdef ndarray slice_of(ndarray a, int dim, npy_intp start, npy_intp stop, npy_int
 
 def into_slice(y, shape, int dim, npy_intp start, npy_intp stop, npy_intp step):
     cdef npy_intp d[MOST_DIMS]
-    cdef int i, n = len(shape), type_ = typenum(<ndarray>y)
-    cdef ndarray z, a = <ndarray>y
-    for i in range(n):
-        d[i] = shape[i]
+    cdef ndarray z, a = <ndarray?>y
+    cdef int i, n = read_shape(shape, d), type_ = typenum(a)
+    check_dim(dim, n)
+    check_range(start, stop, step, d[dim])
+    if not of_numbers(y):
+        return numpy_ref.into_slice(y, shape, dim, start, stop, step)
     if not is_real(y):
         z = <ndarray>zeros(n, d, type_, 0)
         overwrite(slice_of(z, dim, start, stop, step), a)
@@ -259,6 +277,13 @@ def into_slice(y, shape, int dim, npy_intp start, npy_intp stop, npy_intp step):
     return z
 
 
+cdef inline int check_range(npy_intp start, npy_intp stop, npy_intp step, npy_intp n) except -1:
+    """Raise unless all that a slice names is there: a start at the end, and a stop before it, name nothing."""
+    if step <= 0 or not 0 <= start <= n or stop > n:
+        raise ValueError(f"no slice of {n} elements goes from {start} to {stop} by steps of {step}")
+    return 0
+
+
 cdef inline npy_intp length_of(npy_intp start, npy_intp stop, npy_intp step) noexcept:
     return (stop - start + step - 1) // step if stop > start else 0
 
@@ -271,7 +296,7 @@ def cast(x, dtype):
 
 
 def geometry(x, base):
-    if type(x) is not ndarray or type(base) is not ndarray:
+    if type(x) is not ndarray or type(base) is not ndarray or cnp.PyArray_ITEMSIZE(<ndarray>x) == 0:
         return numpy_ref.geometry(x, base)
     cdef ndarray a = <ndarray>x
     cdef ndarray b = <ndarray>base
@@ -308,23 +333,29 @@ cdef struct Part:
 # Fill in `part`; False if it would not lie in `elements` elements, or the base is not one that lies row by row.
 cdef bint find_part(Part *part, npy_intp elements, npy_intp item, tuple base_shape, tuple base_strides, tuple shape,
                     tuple strides_, npy_intp offset) except -1:
-    cdef npy_intp step = 1, last = offset
-    cdef int i
+    cdef npy_intp step = 1, last = offset, stride
+    cdef Py_ssize_t i
+    if base_shape is None or base_strides is None or shape is None or strides_ is None or len(base_shape) != len(base_strides) \
+            or len(shape) != len(strides_):
+        raise ValueError("a shape and its strides are tuples of one length")
+    if not 0 <= offset < elements:
+        return False
     for i in range(len(base_shape) - 1, -1, -1):
         if <npy_intp>base_shape[i] != 1 and <npy_intp>base_strides[i] != step:
             return False
         step *= <npy_intp>base_shape[i]
-    part.ndim = len(shape)
-    if part.ndim > MOST_DIMS or step != elements:
+    if len(shape) > MOST_DIMS or step != elements:
         return False
+    part.ndim = <int>len(shape)
     for i in range(part.ndim):
         part.dims[i] = shape[i]
-        part.strides[i] = <npy_intp>strides_[i] * item
-        if part.dims[i] == 0 or part.strides[i] < 0:
+        stride = strides_[i]
+        if part.dims[i] <= 0 or stride < 0 or (stride > 0 and part.dims[i] - 1 > (elements - 1 - last) // stride):
             return False
-        last += (part.dims[i] - 1) * <npy_intp>strides_[i]
+        last += (part.dims[i] - 1) * stride
+        part.strides[i] = <npy_intp>(<size_t>stride * <size_t>item)     # which may overflow where there is one element
     part.start = offset * item
-    return 0 <= offset and last < elements
+    return True
 
 
 # Whether no two indices name one element: each stride goes beyond what all smaller ones reach.
@@ -361,7 +392,7 @@ def as_strided(x, base_strides, shape, strides, offset):
 def as_strided_scatter(x, y, base_strides, shape, strides, offset):
     cdef Part part
     cdef ndarray z
-    if type(x) is ndarray and type(y) is ndarray:
+    if of_numbers(x) and type(y) is ndarray:
         z = <ndarray>x
         if find_part(&part, size(z), cnp.PyArray_ITEMSIZE(z), x.shape, base_strides, shape, strides, offset):
             z = <ndarray>cnp.PyArray_NewCopy(z, cnp.NPY_CORDER)
@@ -374,13 +405,11 @@ def as_strided_add(y, base_shape, base_strides, shape, strides, offset):
     cdef Part part
     cdef ndarray z
     cdef npy_intp d[MOST_DIMS]
-    cdef int i, n = len(base_shape)
-    if type(y) is ndarray and n <= MOST_DIMS:
-        for i in range(n):
-            d[i] = base_shape[i]
-        z = <ndarray>zeros(n, d, typenum(<ndarray>y), 0)
+    if of_numbers(y):
+        z = <ndarray>zeros(read_shape(base_shape, d), d, typenum(<ndarray>y), 0)
         if find_part(&part, size(z), cnp.PyArray_ITEMSIZE(z), base_shape, base_strides, shape, strides, offset) \
-                and distinct(&part, cnp.PyArray_ITEMSIZE(z)):
+                and distinct(&part, cnp.PyArray_ITEMSIZE(z)) \
+                and ndim(<ndarray>y) == part.ndim and same_dims(dims(<ndarray>y), part.dims, part.ndim):
             copy_(strided(z, part.ndim, part.dims, part.strides, data(z) + part.start), y)
             return z
     return numpy_ref.as_strided_add(y, base_shape, base_strides, shape, strides, offset)

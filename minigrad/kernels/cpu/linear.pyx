@@ -27,8 +27,8 @@ cdef object product(ndarray x, ndarray y):
     cdef npy_intp shape[2]
     cdef int kind = typenum(x)
     cdef ndarray z
-    if (m != 1 and k != 1) or m * k * n > FEW or m * k * n == 0 or dims(y)[0] != k or not is_real(x) \
-            or typenum(y) != kind or not has_flags(x, cnp.NPY_ARRAY_ALIGNED) or not has_flags(y, cnp.NPY_ARRAY_ALIGNED):
+    if (m != 1 and k != 1) or m > FEW or k > FEW or n > FEW or m * k * n > FEW or m * k * n == 0 or dims(y)[0] != k or not is_real(x) \
+            or not is_real(y) or typenum(y) != kind or not has_flags(x, cnp.NPY_ARRAY_ALIGNED) or not has_flags(y, cnp.NPY_ARRAY_ALIGNED):
         return matrix_product(x, y)
     x_row, x_column = strides(x)[0] // item, strides(x)[1] // item if k > 1 else 1
     y_row, y_column = strides(y)[0] // item if k > 1 else 1, strides(y)[1] // item if n > 1 else 1

@@ -42,7 +42,7 @@ typedef void (*mg_unary)(const void *, void *, mg_size);
     X(div, 3, a / b, a / b)                                                                        \
     X(maximum, 4, (a > b || a != a) ? a : b, (a > b || a != a) ? a : b)                            \
     X(minimum, 5, (a < b || a != a) ? a : b, (a < b || a != a) ? a : b)                            \
-    X(relu_backward, 6, b > 0 ? a : 0.0f, b > 0 ? a : 0.0)                                         \
+    X(relu_backward, 6, b <= 0 ? 0.0f : a, b <= 0 ? 0.0 : a)                                         \
     X(sigmoid_backward, 7, a * ((1.0f - b) * b), a * ((1.0 - b) * b))                              \
     X(tanh_backward, 8, a * (1.0f - b * b), a * (1.0 - b * b))                                     \
     X(rsub, 9, b - a, b - a)                                                                       \

@@ -4,6 +4,7 @@
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels import numpy_ref
+from minigrad.kernels.refusals import no_such_class
 
 cnp.import_array()
 
@@ -19,27 +20,26 @@ cdef int number_of(reduction):
     return MEAN if reduction == "mean" else SUM if reduction == "sum" else NONE
 
 
-cdef bint classes(object target):
-    """Whether `target` is a plain vector of int64."""
-    return (type(target) is ndarray and ndim(<ndarray>target) == 1 and typenum(<ndarray>target) == cnp.NPY_INT64
-            and is_contiguous(<ndarray>target))
+cdef bint fits(object target, npy_intp rows, object weight, npy_intp n, int kind) noexcept:
+    """Whether `target` is a plain vector of classes, one per row, and `weight`, if there is one, has a number for each class."""
+    return (indices(target) != NULL and ndim(<ndarray>target) == 1 and dims(<ndarray>target)[0] == rows
+            and (weight is None or (easy(weight) == kind and size(<ndarray>weight) == n)))
 
 
 def class_outside(target, Py_ssize_t n, Py_ssize_t ignore_index):
     cdef Py_ssize_t i
-    cdef cnp.int64_t *t
-    if type(target) is not ndarray or typenum(<ndarray>target) != cnp.NPY_INT64 or not is_contiguous(<ndarray>target):
+    cdef cnp.int64_t *t = indices(target)
+    if t == NULL:
         return numpy_ref.class_outside(target, n, ignore_index)
-    t = <cnp.int64_t *>data(<ndarray>target)
     for i in range(size(<ndarray>target)):
         if not 0 <= t[i] < n and t[i] != ignore_index:
             return t[i]
     return None
 
 
-cdef void losses(const real *x, const cnp.int64_t *t, const real *weight, real *z, real *total, Py_ssize_t rows, Py_ssize_t n,
-                 Py_ssize_t ignore_index, int reduction) noexcept nogil:
-    """z: one per row, or one in all."""
+cdef Py_ssize_t losses(const real *x, const cnp.int64_t *t, const real *weight, real *z, real *total, Py_ssize_t rows, Py_ssize_t n,
+                       Py_ssize_t ignore_index, int reduction) noexcept nogil:
+    """z: one per row, or one in all. Returns the first row whose target is no class, or -1."""
     cdef Py_ssize_t i
     cdef double sum_ = 0, weights = 0, w
     for i in range(rows):
@@ -47,6 +47,8 @@ cdef void losses(const real *x, const cnp.int64_t *t, const real *weight, real *
             if reduction == NONE:
                 z[i] = 0
             continue
+        if not 0 <= t[i] < n:
+            return i
         w = 1 if weight == NULL else weight[t[i]]
         weights += w
         sum_ -= w * x[i * n + t[i]]
@@ -55,50 +57,60 @@ cdef void losses(const real *x, const cnp.int64_t *t, const real *weight, real *
     if reduction != NONE:
         z[0] = <real>(sum_ / weights if reduction == MEAN else sum_)
     total[0] = <real>weights
+    return -1
 
 
 def nll_loss(x, target, weight, Py_ssize_t ignore_index, reduction):
     cdef int kind = easy(x), how = number_of(reduction)
-    if kind < 0 or ndim(<ndarray>x) != 2 or not classes(target) or (weight is not None and easy(weight) != kind):
+    cdef Py_ssize_t bad
+    if kind < 0 or ndim(<ndarray>x) != 2 or not fits(target, dims(<ndarray>x)[0], weight, dims(<ndarray>x)[1], kind):
         return numpy_ref.nll_loss(x, target, weight, ignore_index, reduction)
     cdef ndarray a = <ndarray>x, t = <ndarray>target
     cdef ndarray z = fresh(1 if how == NONE else 0, dims(a), typenum(a)), total = fresh(0, NULL, typenum(a))
     cdef char *w = NULL if weight is None else data(<ndarray>weight)
     if kind == 0:
-        losses(<float *>data(a), <cnp.int64_t *>data(t), <float *>w, <float *>data(z), <float *>data(total), dims(a)[0],
-               dims(a)[1], ignore_index, how)
+        bad = losses(<float *>data(a), <cnp.int64_t *>data(t), <float *>w, <float *>data(z), <float *>data(total), dims(a)[0],
+                     dims(a)[1], ignore_index, how)
     else:
-        losses(<double *>data(a), <cnp.int64_t *>data(t), <double *>w, <double *>data(z), <double *>data(total), dims(a)[0],
-               dims(a)[1], ignore_index, how)
+        bad = losses(<double *>data(a), <cnp.int64_t *>data(t), <double *>w, <double *>data(z), <double *>data(total), dims(a)[0],
+                     dims(a)[1], ignore_index, how)
+    if bad >= 0:
+        raise no_such_class((<cnp.int64_t *>data(t))[bad], dims(a)[1], ignore_index)
     return z, total
 
 
-cdef void shares(const real *g, const cnp.int64_t *t, const real *weight, real total, real *z, Py_ssize_t rows, Py_ssize_t n,
-                 Py_ssize_t ignore_index, int reduction) noexcept nogil:
-    """Adds to z, which is zero, what each row's loss gives to its class."""
+cdef Py_ssize_t shares(const real *g, const cnp.int64_t *t, const real *weight, real total, real *z, Py_ssize_t rows, Py_ssize_t n,
+                       Py_ssize_t ignore_index, int reduction) noexcept nogil:
+    """Adds to z, which is zero, what each row's loss gives to its class. Returns as `losses` does."""
     cdef Py_ssize_t i
     cdef real w
     for i in range(rows):
         if t[i] == ignore_index:
             continue
+        if not 0 <= t[i] < n:
+            return i
         w = 1 if weight == NULL else weight[t[i]]
         z[i * n + t[i]] = -w * g[i] if reduction == NONE else -w * g[0] / total if reduction == MEAN else -w * g[0]
+    return -1
 
 
 def nll_loss_backward(g, x_shape, target, weight, total, Py_ssize_t ignore_index, reduction):
     cdef int kind = easy(g), how = number_of(reduction)
-    if kind < 0 or len(x_shape) != 2 or not classes(target) or (weight is not None and easy(weight) != kind) \
-            or easy(total) != kind:
+    cdef npy_intp shape[MOST_DIMS]
+    cdef Py_ssize_t bad
+    if kind < 0 or read_shape(x_shape, shape) != 2 or not fits(target, shape[0], weight, shape[1], kind) or easy(total) != kind \
+            or size(<ndarray>total) != 1 or size(<ndarray>g) != (shape[0] if how == NONE else 1) \
+            or ndim(<ndarray>g) > 1:
         return numpy_ref.nll_loss_backward(g, x_shape, target, weight, total, ignore_index, reduction)
     cdef ndarray a = <ndarray>g, t = <ndarray>target, z
-    cdef npy_intp shape[2]
     cdef char *w = NULL if weight is None else data(<ndarray>weight)
-    shape[0], shape[1] = x_shape
     z = zeros(2, shape, typenum(a), 0)
     if kind == 0:
-        shares(<float *>data(a), <cnp.int64_t *>data(t), <float *>w, (<float *>data(<ndarray>total))[0], <float *>data(z),
-               shape[0], shape[1], ignore_index, how)
+        bad = shares(<float *>data(a), <cnp.int64_t *>data(t), <float *>w, (<float *>data(<ndarray>total))[0], <float *>data(z),
+                     shape[0], shape[1], ignore_index, how)
     else:
-        shares(<double *>data(a), <cnp.int64_t *>data(t), <double *>w, (<double *>data(<ndarray>total))[0], <double *>data(z),
-               shape[0], shape[1], ignore_index, how)
+        bad = shares(<double *>data(a), <cnp.int64_t *>data(t), <double *>w, (<double *>data(<ndarray>total))[0], <double *>data(z),
+                     shape[0], shape[1], ignore_index, how)
+    if bad >= 0:
+        raise no_such_class((<cnp.int64_t *>data(t))[bad], shape[1], ignore_index)
     return z

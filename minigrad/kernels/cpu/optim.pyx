@@ -24,10 +24,18 @@ cdef extern from "steps.h" nogil:
                                         double, double)
 
 
+cdef bint agree(int kind, ndarray w, object x, bint written) noexcept:
+    """Whether `x` is of the easy `kind` and has the shape of the parameter `w`; `written`: and may be written to."""
+    return (easy(x) == kind and ndim(w) == ndim(<ndarray>x) and same_dims(dims(w), dims(<ndarray>x), ndim(w))
+            and (not written or has_flags(<ndarray>x, cnp.NPY_ARRAY_WRITEABLE)))
+
+
 def adam_(w, g, m, v, v_max, step, double lr, double beta1, double beta2, double eps, double weight_decay, decoupled,
           maximize):
     cdef int kind = easy(w)
-    if kind < 0 or easy(g) != kind or easy(m) != kind or easy(v) != kind or (v_max is not None and easy(v_max) != kind):
+    if kind < 0 or not has_flags(<ndarray>w, cnp.NPY_ARRAY_WRITEABLE) or not agree(kind, <ndarray>w, g, False) \
+            or not agree(kind, <ndarray>w, m, True) or not agree(kind, <ndarray>w, v, True) \
+            or (v_max is not None and not agree(kind, <ndarray>w, v_max, True)):
         return numpy_ref.adam_(w, g, m, v, v_max, step, lr, beta1, beta2, eps, weight_decay, decoupled, maximize)
     cdef double rate = lr / (1 - beta1 ** step), correction = (1 - beta2 ** step) ** -0.5
     cdef double decay = 0 if decoupled else weight_decay, shrink = 1 - lr * weight_decay if decoupled else 1
@@ -57,7 +65,8 @@ def adam_(w, g, m, v, v_max, step, double lr, double beta1, double beta2, double
 def sgd_(w, g, momentum_buffer, double lr, double momentum, double dampening, double weight_decay, nesterov, maximize,
          first):
     cdef int kind = easy(w)
-    if kind < 0 or easy(g) != kind or (momentum and easy(momentum_buffer) != kind):
+    if kind < 0 or not has_flags(<ndarray>w, cnp.NPY_ARRAY_WRITEABLE) or not agree(kind, <ndarray>w, g, False) \
+            or (momentum and not agree(kind, <ndarray>w, momentum_buffer, True)):
         return numpy_ref.sgd_(w, g, momentum_buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first)
     cdef bint moves = momentum != 0
     cdef double sign = -1 if maximize else 1

@@ -32,9 +32,9 @@
             MG_EACH for (int l = 0; l < MG_AT_ONCE; l++) top[l] = x[at[l]], best[l] = at[l];       \
             for (mg_size t = 1; t < taps; t++) {                                                   \
                 at += MG_WRITTEN;                                                                  \
-                MG_EACH for (int l = 0; l < MG_AT_ONCE; l++) {      /* the first nan stays */      \
+                MG_EACH for (int l = 0; l < MG_AT_ONCE; l++) {      /* the last nan wins */        \
                     const T v = x[at[l]];                                                          \
-                    const I better = !(v <= top[l]) & (top[l] == top[l]);                          \
+                    const I better = (v > top[l]) | (v != v);                                      \
                     best[l] = better ? at[l] : best[l];                                            \
                     top[l] = better ? v : top[l];                                                  \
                 }                                                                                  \

@@ -6,6 +6,7 @@ from libc.string cimport memset
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels import numpy_ref
+from minigrad.kernels.refusals import no_such_index
 
 cnp.import_array()
 
@@ -15,6 +16,7 @@ ctypedef fused real:
 
 cdef enum:
     LARGEST = 2147483647    # places of a plane that an int counts
+    TILE = 256              # numbers side by side that are summed together
 
 cdef extern from "pooling.h" nogil:
     # void for int64_t, which may be another type of the same size in C and in NumPy
@@ -24,17 +26,43 @@ cdef extern from "pooling.h" nogil:
                                            const Py_ssize_t *, void *)
 
 
+cdef bint inside(const cnp.int64_t *places, Py_ssize_t count, Py_ssize_t length) noexcept:
+    """Whether all `count` numbers are places in [0, length)."""
+    cdef Py_ssize_t i
+    for i in range(count):
+        if not 0 <= places[i] < length:
+            return False
+    return True
+
+
+cdef bint tables_fit(ndarray x, tuple places) noexcept:
+    """Whether there is a table of places for each of the last dimensions of `x`, up to three, and all of them are there."""
+    cdef int i, n = <int>len(places)
+    cdef ndarray table
+    if not 1 <= n <= 3 or n > ndim(x):
+        return False
+    for i in range(n):
+        if indices(places[i]) == NULL or ndim(<ndarray>places[i]) != 2:
+            return False
+        table = <ndarray>places[i]
+        if dims(table)[1] == 0 or not inside(indices(table), size(table), dims(x)[ndim(x) - n + i]):
+            return False
+    return True
+
+
 def max_pool(x, places):
-    cdef int kind = easy(x), n = len(places), i, missing = 3 - n, failed
+    cdef int kind = easy(x), n, i, missing, failed
     cdef cnp.int64_t zero = 0
     cdef cnp.int64_t *tables[3]
     cdef Py_ssize_t plane[3]
     cdef Py_ssize_t kernel[3]
     cdef Py_ssize_t out[3]
-    if kind < 0:
+    if kind < 0 or len(places) > 3 or not tables_fit(<ndarray>x, tuple(places)):
         return numpy_ref.max_pool(x, places)
+    n = len(places)
+    missing = 3 - n
     cdef ndarray a = <ndarray>x, z, index
-    cdef npy_intp shape[32]
+    cdef npy_intp shape[MOST_DIMS]
     cdef Py_ssize_t planes = 1
     for i in range(3):
         plane[i] = kernel[i] = out[i] = 1
@@ -43,7 +71,7 @@ def max_pool(x, places):
         shape[i] = dims(a)[i]
         planes *= shape[i]
     for i in range(n):
-        table = places[i]
+        table = <ndarray>places[i]
         plane[missing + i] = dims(a)[ndim(a) - n + i]
         shape[ndim(a) - n + i] = out[missing + i] = dims(<ndarray>table)[0]
         kernel[missing + i] = dims(<ndarray>table)[1]
@@ -64,28 +92,33 @@ def max_pool(x, places):
     return z, index
 
 
-cdef void add_at(const real *g, const cnp.int64_t *index, real *out, Py_ssize_t planes, Py_ssize_t places,
-                 Py_ssize_t area) noexcept nogil:
+cdef Py_ssize_t add_at(const real *g, const cnp.int64_t *index, real *out, Py_ssize_t planes, Py_ssize_t places,
+                       Py_ssize_t area) noexcept nogil:
+    """Returns where the first index that is not in [0, area) stands, or -1."""
     cdef Py_ssize_t p, i
     for p in range(planes):
         for i in range(places):
-            out[index[i]] += g[i]
+            if not 0 <= index[p * places + i] < area:
+                return p * places + i
+            out[index[p * places + i]] += g[i]
         g += places
-        index += places
         out += area
+    return -1
 
 
 def max_pool_backward(g, index, x_shape, int n):
     cdef int kind = easy(g), i
-    if kind < 0 or type(index) is not ndarray or not is_contiguous(<ndarray>index):
+    cdef cnp.int64_t *place = indices(index)
+    cdef npy_intp shape[MOST_DIMS]
+    cdef int nd = read_shape(x_shape, shape)
+    if kind < 0 or place == NULL or ndim(<ndarray>g) != nd or ndim(<ndarray>index) != nd or not 0 <= n <= nd \
+            or not same_dims(dims(<ndarray>g), dims(<ndarray>index), nd) or not same_dims(dims(<ndarray>g), shape, nd - n):
         return numpy_ref.max_pool_backward(g, index, x_shape, n)
-    cdef ndarray grad = <ndarray>g, place = <ndarray>index, z
-    cdef Py_ssize_t planes = 1, places = 1, area = 1
-    cdef npy_intp shape[32]
-    for i in range(len(x_shape)):
-        shape[i] = x_shape[i]
-    z = fresh(len(x_shape), shape, typenum(grad))
+    cdef ndarray grad = <ndarray>g, z = fresh(nd, shape, typenum(grad))
+    cdef Py_ssize_t planes = 1, places = 1, area = 1, bad
     memset(data(z), 0, size(z) * item_size(kind))
+    if size(grad) == 0:
+        return z
     for i in range(ndim(z)):
         if i < ndim(z) - n:
             planes *= dims(z)[i]
@@ -93,42 +126,67 @@ def max_pool_backward(g, index, x_shape, int n):
             area *= dims(z)[i]
             places *= dims(grad)[i]
     if kind == 0:
-        add_at(<float *>data(grad), <cnp.int64_t *>data(place), <float *>data(z), planes, places, area)
+        bad = add_at(<float *>data(grad), place, <float *>data(z), planes, places, area)
     else:
-        add_at(<double *>data(grad), <cnp.int64_t *>data(place), <double *>data(z), planes, places, area)
+        bad = add_at(<double *>data(grad), place, <double *>data(z), planes, places, area)
+    if bad >= 0:
+        raise no_such_index(place[bad], area)
     return z
 
 
 cdef void tap(const real *x, real *z, Py_ssize_t outer, Py_ssize_t length, Py_ssize_t count, Py_ssize_t inner,
               const cnp.int64_t *starts, const cnp.int64_t *columns, const double *weights) noexcept nogil:
-    cdef Py_ssize_t o, i, r, t
+    cdef Py_ssize_t o, i, r, t, first, width
     cdef const real *row
-    cdef real w, total
+    cdef double total, w
+    cdef double totals[TILE]
     for o in range(outer):
         for i in range(count):
             if inner == 1:
                 total = 0
                 for t in range(starts[i], starts[i + 1]):
-                    total += <real>weights[t] * x[columns[t]]
-                z[0] = total
+                    total += weights[t] * x[columns[t]]
+                z[0] = <real>total
             else:
-                for r in range(inner):
-                    z[r] = 0
-                for t in range(starts[i], starts[i + 1]):
-                    row = x + columns[t] * inner
-                    w = <real>weights[t]
-                    for r in range(inner):
-                        z[r] += w * row[r]
+                first = 0
+                while first < inner:
+                    width = inner - first if inner - first < TILE else TILE
+                    for r in range(width):
+                        totals[r] = 0
+                    for t in range(starts[i], starts[i + 1]):
+                        row = x + columns[t] * inner + first
+                        w = weights[t]
+                        for r in range(width):
+                            totals[r] += w * row[r]
+                    for r in range(width):
+                        z[first + r] = <real>totals[r]
+                    first += width
             z += inner
         x += length * inner
 
 
+cdef bint taps_fit(object starts, object columns, object weights, Py_ssize_t length) noexcept:
+    """Whether these are the rows of a sparse matrix of `length` columns, as in kernels/taps.py."""
+    cdef cnp.int64_t *first = indices(starts)
+    cdef cnp.int64_t *places = indices(columns)
+    cdef Py_ssize_t i, n
+    if first == NULL or places == NULL or easy(weights) != 1 or size(<ndarray>starts) == 0 \
+            or ndim(<ndarray>starts) != 1 or ndim(<ndarray>columns) != 1 or ndim(<ndarray>weights) != 1 \
+            or size(<ndarray>columns) != size(<ndarray>weights):
+        return False
+    n = size(<ndarray>columns)
+    for i in range(size(<ndarray>starts)):
+        if not 0 <= first[i] <= n or (i and first[i] < first[i - 1]):
+            return False
+    return inside(places, n, length)
+
+
 def resample(x, int dim, starts, columns, weights):
     cdef int kind = easy(x), i
-    if kind < 0:
+    if kind < 0 or not 0 <= dim < ndim(<ndarray>x) or not taps_fit(starts, columns, weights, dims(<ndarray>x)[dim]):
         return numpy_ref.resample(x, dim, starts, columns, weights)
     cdef ndarray a = <ndarray>x, first = <ndarray>starts, places = <ndarray>columns, factors = <ndarray>weights, z
-    cdef npy_intp shape[32]
+    cdef npy_intp shape[MOST_DIMS]
     cdef Py_ssize_t outer = 1, inner = 1
     for i in range(ndim(a)):
         shape[i] = dims(a)[i]
@@ -136,8 +194,10 @@ def resample(x, int dim, starts, columns, weights):
             outer *= shape[i]
         elif i > dim:
             inner *= shape[i]
-    shape[dim] = dims(first)[0] - 1
+    shape[dim] = size(first) - 1
     z = fresh(ndim(a), shape, typenum(a))
+    if size(z) == 0:
+        return z
     if kind == 0:
         tap(<float *>data(a), <float *>data(z), outer, dims(a)[dim], shape[dim], inner, <cnp.int64_t *>data(first),
             <cnp.int64_t *>data(places), <double *>data(factors))

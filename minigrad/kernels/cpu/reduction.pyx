@@ -1,5 +1,7 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""Sums, softmax and layer normalisation over contiguous memory. The loops over rows are in rows.h."""
+"""Sums, recurrences, softmax and layer normalisation over contiguous memory. The loops over rows are in rows.h."""
+
+from libc.stdlib cimport calloc, free
 
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh
@@ -10,6 +12,11 @@ cnp.import_array()
 cdef extern from "rows.h" nogil:
     double sum_row_f32 "mg_sum_row_f32"(const float *, Py_ssize_t)
     double sum_row_f64 "mg_sum_row_f64"(const double *, Py_ssize_t)
+    void sum_columns_f32 "mg_sum_columns_f32"(const float *, float *, Py_ssize_t, Py_ssize_t)
+    void sum_columns_f64 "mg_sum_columns_f64"(const double *, double *, Py_ssize_t, Py_ssize_t)
+    void recurrence_f32 "mg_recurrence_f32"(const float *, const float *, float *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+    void recurrence_f64 "mg_recurrence_f64"(const double *, const double *, double *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+    int MG_FEW_ROWS
     void softmax_f32 "mg_softmax_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, float, Py_ssize_t)
     void softmax_f64 "mg_softmax_f64"(const double *, double *, Py_ssize_t, Py_ssize_t, double, Py_ssize_t)
     void log_softmax_f32 "mg_log_softmax_f32"(const float *, float *, Py_ssize_t, Py_ssize_t)
@@ -24,9 +31,10 @@ cdef extern from "rows.h" nogil:
     void layer_norm_f64 "mg_layer_norm_f64"(const double *, const double *, const double *, double *, double *, double *,
                                             Py_ssize_t, Py_ssize_t, double)
     void layer_norm_backward_f32 "mg_layer_norm_backward_f32"(const float *, const float *, const float *, const float *,
-                                                              const float *, float *, float *, float *, Py_ssize_t, Py_ssize_t)
+                                                              const float *, float *, float *, float *, double *, Py_ssize_t,
+                                                              Py_ssize_t)
     void layer_norm_backward_f64 "mg_layer_norm_backward_f64"(const double *, const double *, const double *, const double *,
-                                                              const double *, double *, double *, double *, Py_ssize_t,
+                                                              const double *, double *, double *, double *, double *, Py_ssize_t,
                                                               Py_ssize_t)
 
 ctypedef fused real:
@@ -36,39 +44,36 @@ ctypedef fused real:
 
 cdef void sum_block(const real *x, real *z, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner) noexcept nogil:
     """z[o, i] = sum over r of x[o, r, i]."""
-    cdef Py_ssize_t o, r, i
-    cdef const real *p
-    cdef real *q
-    if inner == 1:
-        for o in range(outer):
-            if real is float:
+    cdef Py_ssize_t o
+    for o in range(outer):
+        if real is float:
+            if inner == 1:
                 z[o] = <real>sum_row_f32(x + o * n, n)
             else:
+                sum_columns_f32(x + o * n * inner, z + o * inner, n, inner)
+        else:
+            if inner == 1:
                 z[o] = <real>sum_row_f64(x + o * n, n)
-        return
-    for o in range(outer):
-        q = z + o * inner
-        for i in range(inner):
-            q[i] = 0
-        for r in range(n):
-            p = x + (o * n + r) * inner
-            for i in range(inner):
-                q[i] += p[i]
+            else:
+                sum_columns_f64(x + o * n * inner, z + o * inner, n, inner)
 
 
 def sum(x, reduced, keepdim):
-    cdef int kind = easy(x), i, k, nd, n_reduced = len(reduced)
+    cdef int kind = easy(x), i, k, nd
+    cdef Py_ssize_t n_reduced = len(reduced)
     cdef ndarray a, z
-    cdef npy_intp d[64]
+    cdef npy_intp d[MOST_DIMS]
     cdef Py_ssize_t outer = 1, n = 1, inner = 1
     cdef double room[SMALL]
     cdef char *numbers
-    if (kind < 0 and not small_and_strided(x)) or n_reduced == 0:
+    cdef int kept = 0
+    cdef bint turned = kind < 0 and is_real(x) and has_flags(<ndarray>x, cnp.NPY_ARRAY_F_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED)
+    if (kind < 0 and not turned and not small_and_strided(x)) or n_reduced == 0:
         return numpy_ref.sum(x, reduced, keepdim)
     a = <ndarray>x
     nd = ndim(a)
     cdef int first = reduced[0], last = reduced[n_reduced - 1]
-    if last - first + 1 != n_reduced:
+    if last - first + 1 != n_reduced or first < 0 or last >= nd:
         return numpy_ref.sum(x, reduced, keepdim)
     for k in range(n_reduced):
         if reduced[k] != first + k:
@@ -83,18 +88,44 @@ def sum(x, reduced, keepdim):
             inner *= dims(a)[i]
         if i < first or i > last:
             d[k] = dims(a)[i]
+            kept += d[k] > 1
             k += 1
         elif keepdim:
             d[k] = 1
             k += 1
-    if inner > 1 and n > 4096:
-        return numpy_ref.sum(x, reduced, keepdim)       # a running sum of so many floats loses digits
+    if turned and kept > 1:         # in memory the dimensions come in the reverse order, and so would those of the result
+        return numpy_ref.sum(x, reduced, keepdim)
     z = fresh(k, d, typenum(a))
-    numbers = data(a) if kind >= 0 else row_by_row(a, <char *>room)
+    if inner == 0 or outer == 0:
+        return z
+    numbers = data(a) if kind >= 0 or turned else row_by_row(a, <char *>room)
+    if turned:
+        outer, inner = inner, outer
     if typenum(a) == NPY_FLOAT32:
         sum_block(<float *>numbers, <float *>data(z), outer, n, inner)
     else:
         sum_block(<double *>numbers, <double *>data(z), outer, n, inner)
+    return z
+
+
+def recurrence(x, y, int dim, reverse):
+    cdef int kind = easy(x), i
+    if kind < 0 or easy(y) != kind or ndim(<ndarray>y) != ndim(<ndarray>x) or not 0 <= dim < ndim(<ndarray>x) \
+            or not same_dims(dims(<ndarray>x), dims(<ndarray>y), ndim(<ndarray>x)) or size(<ndarray>x) == 0:
+        return numpy_ref.recurrence(x, y, dim, reverse)
+    cdef ndarray a = <ndarray>x, b = <ndarray>y, z = fresh(ndim(a), dims(a), typenum(a))
+    cdef Py_ssize_t outer = 1, n = dims(a)[dim], inner = 1, o, at, step = -1 if reverse else 1
+    for i in range(ndim(a)):
+        if i < dim:
+            outer *= dims(a)[i]
+        elif i > dim:
+            inner *= dims(a)[i]
+    for o in range(outer):
+        at = (o * n + (n - 1 if reverse else 0)) * inner
+        if kind == 0:
+            recurrence_f32(<float *>data(a) + at, <float *>data(b) + at, <float *>data(z) + at, n, inner, step)
+        else:
+            recurrence_f64(<double *>data(a) + at, <double *>data(b) + at, <double *>data(z) + at, n, inner, step)
     return z
 
 
@@ -141,7 +172,7 @@ cdef object softmax_of(ndarray x, double scale, Py_ssize_t queries):
 
 
 def attention_weights(x, double scale, causal):
-    if ndim(<ndarray>x) < 2 or not last_dim(x, ndim(<ndarray>x) - 1) or scale <= 0:
+    if easy(x) < 0 or ndim(<ndarray>x) < 2 or size(<ndarray>x) == 0 or not scale > 0:
         return numpy_ref.attention_weights(x, scale, causal)
     cdef ndarray a = <ndarray>x
     return softmax_of(a, scale, dims(a)[ndim(a) - 2] if causal else 0)
@@ -182,36 +213,50 @@ cdef object backward_of(ndarray g, ndarray z, bint logarithm):
     return out
 
 
+cdef bint alike(object x, object y) noexcept:
+    """Whether `y` is as easy as `x`, and has its dtype and shape."""
+    return (easy(y) == easy(x) >= 0 and ndim(<ndarray>x) == ndim(<ndarray>y)
+            and same_dims(dims(<ndarray>x), dims(<ndarray>y), ndim(<ndarray>x)))
+
+
 def softmax_backward(g, z, int dim):
-    if not last_dim(g, dim) or easy(z) != easy(g):
+    if not last_dim(g, dim) or not alike(g, z):
         return numpy_ref.softmax_backward(g, z, dim)
     return backward_of(<ndarray>g, <ndarray>z, False)
 
 
 def log_softmax_backward(g, z, int dim):
-    if not last_dim(g, dim) or easy(z) != easy(g):
+    if not last_dim(g, dim) or not alike(g, z):
         return numpy_ref.log_softmax_backward(g, z, dim)
     return backward_of(<ndarray>g, <ndarray>z, True)
 
 
-cdef bint fits(object w, object x):
-    """Whether `w` is None, or an easy array of the dtype of `x`."""
-    return w is None or easy(w) == easy(x)
+cdef bint fits(object w, object x, Py_ssize_t n) noexcept:
+    """Whether `w` is None, or an easy array of `n` numbers of the dtype of `x`."""
+    return w is None or (easy(w) == easy(x) and size(<ndarray>w) == n)
+
+
+cdef Py_ssize_t in_last(object x, int n_dims) noexcept:
+    """How many numbers the last `n_dims` dimensions of an easy array hold; -1 if it is none, or has not so many, or no numbers."""
+    cdef Py_ssize_t n = 1
+    cdef int i
+    if easy(x) < 0 or not 0 <= n_dims <= ndim(<ndarray>x) or size(<ndarray>x) == 0:
+        return -1
+    for i in range(ndim(<ndarray>x) - n_dims, ndim(<ndarray>x)):
+        n *= dims(<ndarray>x)[i]
+    return n
 
 
 def layer_norm(x, w, b, int n_dims, double eps):
-    if easy(x) < 0 or size(<ndarray>x) == 0 or not (fits(w, x) and fits(b, x)):
+    cdef Py_ssize_t n = in_last(x, n_dims)
+    if n < 0 or not (fits(w, x, n) and fits(b, x, n)):
         return numpy_ref.layer_norm(x, w, b, n_dims, eps)
     cdef ndarray a = <ndarray>x, z = fresh(ndim(a), dims(a), typenum(a)), mean, rstd
-    cdef npy_intp d[64]
-    cdef Py_ssize_t n = 1, rows = 1
+    cdef npy_intp d[MOST_DIMS]
+    cdef Py_ssize_t rows = size(a) // n
     cdef int i, lead = ndim(a) - n_dims, type_ = typenum(a)
     for i in range(ndim(a)):
         d[i] = dims(a)[i] if i < lead else 1
-        if i < lead:
-            rows *= dims(a)[i]
-        else:
-            n *= dims(a)[i]
     mean, rstd = fresh(ndim(a), d, type_), fresh(ndim(a), d, type_)
     cdef char *pw = NULL if w is None else data(<ndarray>w)
     cdef char *pb = NULL if b is None else data(<ndarray>b)
@@ -228,13 +273,11 @@ def layer_norm(x, w, b, int n_dims, double eps):
 
 
 def layer_norm_backward(g, x, w, mean, rstd, int n_dims):
-    cdef int kind = easy(x)
-    if kind < 0 or easy(g) != kind or easy(mean) != kind or easy(rstd) != kind or size(<ndarray>x) == 0 \
-            or not fits(w, x):
+    cdef Py_ssize_t n = in_last(x, n_dims), rows = 0 if n < 0 else size(<ndarray>x) // n
+    if n < 0 or not alike(x, g) or mean is None or rstd is None or not (fits(w, x, n) and fits(mean, x, rows) and fits(rstd, x, rows)):
         return numpy_ref.layer_norm_backward(g, x, w, mean, rstd, n_dims)
     cdef ndarray a = <ndarray>x, m = <ndarray>mean
     cdef int lead = ndim(a) - n_dims, type_ = typenum(a)
-    cdef Py_ssize_t rows = size(m), n = size(a) // rows
     cdef ndarray dx = fresh(ndim(a), dims(a), type_)
     cdef ndarray dw = zeros(n_dims, dims(a) + lead, type_, 0), db = zeros(n_dims, dims(a) + lead, type_, 0)
     cdef char *pg = data(<ndarray>g)
@@ -245,11 +288,17 @@ def layer_norm_backward(g, x, w, mean, rstd, int n_dims):
     cdef char *pdx = data(dx)
     cdef char *pdw = data(dw)
     cdef char *pdb = data(db)
+    cdef double *totals = NULL
+    if rows > MG_FEW_ROWS:
+        totals = <double *>calloc(2 * n, sizeof(double))
+        if totals == NULL:
+            raise MemoryError
     with nogil:
         if type_ == NPY_FLOAT32:
             layer_norm_backward_f32(<float *>pg, <float *>px, <float *>pw, <float *>pm, <float *>ps, <float *>pdx, <float *>pdw,
-                                    <float *>pdb, rows, n)
+                                    <float *>pdb, totals, rows, n)
         else:
             layer_norm_backward_f64(<double *>pg, <double *>px, <double *>pw, <double *>pm, <double *>ps, <double *>pdx,
-                                    <double *>pdw, <double *>pdb, rows, n)
+                                    <double *>pdw, <double *>pdb, totals, rows, n)
+        free(totals)
     return dx, dw, db

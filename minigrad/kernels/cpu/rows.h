@@ -1,6 +1,9 @@
-/* Loops over rows: softmax and its kin, and layer normalisation. One set for float, one for double.
+/* Loops over rows: sums, softmax and its kin, layer normalisation, recurrences. One set for float, one for double.
 
-   Sums and maxima along a row are told to the compiler as reductions, because it may not reorder them by itself. */
+   Sums and maxima along a row are told to the compiler as reductions, because it may not reorder them by itself.
+
+   Many numbers are added up in parts of MG_PART, and the parts in double: in float alone each of a million additions would
+   round, and what lies in the last digits would be lost. */
 #ifndef MINIGRAD_ROWS_H
 #define MINIGRAD_ROWS_H
 
@@ -14,11 +17,26 @@
 #define MG_REDUCE(how, ...)
 #endif
 
+#define MG_PART 512         /* numbers of a row that are added up without double */
+#define MG_FEW_ROWS 64      /* rows, in sums down the columns, where no vector adds up several numbers side by side */
+#define MG_TILE 512         /* columns that are summed together */
+
 /* The largest number of a row; nan is passed over, it comes back with the exponentials. */
 #define MG_TOP(T, x, n)                                                                            \
     T top = -INFINITY;                                                                             \
     MG_REDUCE(max, top)                                                                            \
     for (mg_size i = 0; i < (n); i++) top = (x)[i] > top ? (x)[i] : top
+
+/* total = Σ over i < n; the last argument is the loop's body, which adds number i to `part`. */
+#define MG_TOTAL(T, total, n, ...)                                                                 \
+    double total = 0;                                                                              \
+    for (mg_size first = 0; first < (n); first += MG_PART) {                                       \
+        const mg_size last = first + MG_PART < (n) ? first + MG_PART : (n);                        \
+        T part = 0;                                                                                \
+        MG_REDUCE(+, part)                                                                         \
+        for (mg_size i = first; i < last; i++) { __VA_ARGS__; }                                    \
+        total += part;                                                                             \
+    }
 
 #define MG_ROW_LOOPS(T, suffix, EXP, LOG, SQRT)                                                    \
     MG_SIMD static double mg_sum_row_##suffix(const T *x, mg_size n) {                             \
@@ -28,19 +46,58 @@
         return total;                                                                              \
     }                                                                                              \
                                                                                                    \
+    /* z = Σ of the n rows of x, each of `inner` numbers */                                        \
+    MG_SIMD static void mg_sum_columns_##suffix(const T *x, T *z, mg_size n, mg_size inner) {      \
+        if (n <= MG_FEW_ROWS) {                                                                    \
+            for (mg_size i = 0; i < inner; i++) z[i] = 0;                                          \
+            for (mg_size r = 0; r < n; r++, x += inner)                                            \
+                for (mg_size i = 0; i < inner; i++) z[i] += x[i];                                  \
+            return;                                                                                \
+        }                                                                                          \
+        for (mg_size at = 0; at < inner; at += MG_TILE) {                                          \
+            const mg_size width = inner - at < MG_TILE ? inner - at : MG_TILE;                     \
+            double totals[MG_TILE];                                                                \
+            T part[MG_TILE];                                                                       \
+            for (mg_size i = 0; i < width; i++) totals[i] = 0;                                     \
+            for (mg_size r = 0; r < n; r += MG_FEW_ROWS) {                                         \
+                const mg_size end = r + MG_FEW_ROWS < n ? r + MG_FEW_ROWS : n;                     \
+                for (mg_size i = 0; i < width; i++) part[i] = 0;                                   \
+                for (mg_size k = r; k < end; k++) {                                                \
+                    const T *row = x + k * inner + at;                                             \
+                    for (mg_size i = 0; i < width; i++) part[i] += row[i];                         \
+                }                                                                                  \
+                for (mg_size i = 0; i < width; i++) totals[i] += part[i];                          \
+            }                                                                                      \
+            for (mg_size i = 0; i < width; i++) z[at + i] = (T)totals[i];                          \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    /* z[k] = a[k] z[k - step] + b[k] for n rows of `inner` numbers; where a[k] is 0 what was before counts for nothing. The first \
+       row is at a, b and z, the others follow at distances of `step` rows. */                     \
+    MG_SIMD static void mg_recurrence_##suffix(const T *a, const T *b, T *z, mg_size n, mg_size inner, mg_size step) { \
+        for (mg_size at = 0; at < inner; at += MG_TILE) {                                          \
+            const mg_size width = inner - at < MG_TILE ? inner - at : MG_TILE;                     \
+            double running[MG_TILE];                                                               \
+            for (mg_size i = 0; i < width; i++) z[at + i] = (T)(running[i] = b[at + i]);           \
+            for (mg_size k = 1; k < n; k++) {                                                      \
+                const mg_size row = k * step * inner + at;                                         \
+                for (mg_size i = 0; i < width; i++) {                                              \
+                    const double before = a[row + i] * running[i];                                 \
+                    running[i] = (a[row + i] == 0 ? 0 : before) + b[row + i];                      \
+                    z[row + i] = (T)running[i];                                                    \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
     /* z = softmax(scale x); if queries > 0, row r sees its first 1 + r % queries numbers only. x may be z. */ \
     MG_SIMD static void mg_softmax_##suffix(const T *x, T *z, mg_size rows, mg_size n, T scale, mg_size queries) { \
         for (mg_size r = 0; r < rows; r++, x += n, z += n) {                                       \
             const mg_size limit = queries > 0 && r % queries + 1 < n ? r % queries + 1 : n;        \
             MG_TOP(T, x, limit);                                                                   \
-            T total = 0;                                                                           \
-            MG_REDUCE(+, total)                                                                    \
-            for (mg_size i = 0; i < limit; i++) {                                                  \
-                const T e = EXP(scale * (x[i] - top));                                             \
-                z[i] = e;                                                                          \
-                total += e;                                                                        \
-            }                                                                                      \
-            for (mg_size i = 0; i < limit; i++) z[i] /= total;                                     \
+            MG_TOTAL(T, total, limit, const T e = EXP(scale * (x[i] - top)); z[i] = e; part += e)  \
+            const T sum = (T)total;                                                                \
+            for (mg_size i = 0; i < limit; i++) z[i] /= sum;                                       \
             for (mg_size i = limit; i < n; i++) z[i] = 0;                                          \
         }                                                                                          \
     }                                                                                              \
@@ -48,31 +105,27 @@
     MG_SIMD static void mg_log_softmax_##suffix(const T *x, T *z, mg_size rows, mg_size n) {       \
         for (mg_size r = 0; r < rows; r++, x += n, z += n) {                                       \
             MG_TOP(T, x, n);                                                                       \
-            T total = 0;                                                                           \
-            MG_REDUCE(+, total)                                                                    \
-            for (mg_size i = 0; i < n; i++) total += EXP(x[i] - top);                              \
-            const T shift = LOG(total);                                                            \
-            for (mg_size i = 0; i < n; i++) z[i] = (x[i] - top) - shift;                           \
+            MG_TOTAL(T, total, n, part += EXP(x[i] - top))                                         \
+            const T shift = LOG((T)total);                                                         \
+            for (mg_size i = 0; i < n; i++) z[i] = x[i] - top - shift;                             \
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
     /* out = z (g - Σ g z) */                                                                      \
     MG_SIMD static void mg_softmax_backward_##suffix(const T *g, const T *z, T *out, mg_size rows, mg_size n) { \
         for (mg_size r = 0; r < rows; r++, g += n, z += n, out += n) {                             \
-            T total = 0;                                                                           \
-            MG_REDUCE(+, total)                                                                    \
-            for (mg_size i = 0; i < n; i++) total += g[i] * z[i];                                  \
-            for (mg_size i = 0; i < n; i++) out[i] = z[i] * (g[i] - total);                        \
+            MG_TOTAL(T, total, n, part += g[i] * z[i])                                             \
+            const T sum = (T)total;                                                                \
+            for (mg_size i = 0; i < n; i++) out[i] = z[i] * (g[i] - sum);                          \
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
     /* out = g - e^z Σ g */                                                                        \
     MG_SIMD static void mg_log_softmax_backward_##suffix(const T *g, const T *z, T *out, mg_size rows, mg_size n) { \
         for (mg_size r = 0; r < rows; r++, g += n, z += n, out += n) {                             \
-            T total = 0;                                                                           \
-            MG_REDUCE(+, total)                                                                    \
-            for (mg_size i = 0; i < n; i++) total += g[i];                                         \
-            for (mg_size i = 0; i < n; i++) out[i] = g[i] - EXP(z[i]) * total;                     \
+            MG_TOTAL(T, total, n, part += g[i])                                                    \
+            const T sum = (T)total;                                                                \
+            for (mg_size i = 0; i < n; i++) out[i] = g[i] - EXP(z[i]) * sum;                       \
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
@@ -80,13 +133,10 @@
     MG_SIMD static void mg_layer_norm_##suffix(const T *x, const T *w, const T *b, T *z, T *mean, T *rstd, mg_size rows, \
                                                mg_size n, T eps) {                                 \
         for (mg_size r = 0; r < rows; r++, x += n, z += n) {                                       \
-            T total = 0, squares = 0;                                                              \
-            MG_REDUCE(+, total)                                                                    \
-            for (mg_size i = 0; i < n; i++) total += x[i];                                         \
-            const T m = total / n;                                                                 \
-            MG_REDUCE(+, squares)                                                                  \
-            for (mg_size i = 0; i < n; i++) squares += (x[i] - m) * (x[i] - m);                    \
-            const T s = 1 / SQRT(squares / n + eps);                                               \
+            MG_TOTAL(T, total, n, part += x[i])                                                    \
+            const T m = (T)(total / n);                                                            \
+            MG_TOTAL(T, squares, n, part += (x[i] - m) * (x[i] - m))                               \
+            const T s = 1 / SQRT((T)(squares / n) + eps);                                          \
             for (mg_size i = 0; i < n; i++) z[i] = (x[i] - m) * s;                                 \
             if (w) for (mg_size i = 0; i < n; i++) z[i] *= w[i];                                   \
             if (b) for (mg_size i = 0; i < n; i++) z[i] += b[i];                                   \
@@ -96,25 +146,35 @@
     }                                                                                              \
                                                                                                    \
     /* dx = rstd (h - mean(h) - y mean(h y)) with y = (x - mean) rstd and h = g w; w may be NULL. What the rows sum to, \
-       dw = Σ g y and db = Σ g, is added to dw and db. */                                          \
+       dw = Σ g y and db = Σ g, is added to dw and db, which are 0: by way of `totals`, 2 n numbers, where there are many rows. */ \
     MG_SIMD static void mg_layer_norm_backward_##suffix(const T *g, const T *x, const T *w, const T *mean, const T *rstd, T *dx, \
-                                                        T *dw, T *db, mg_size rows, mg_size n) {   \
+                                                        T *dw, T *db, double *totals, mg_size rows, mg_size n) { \
         for (mg_size r = 0; r < rows; r++, g += n, x += n, dx += n) {                              \
             const T m = mean[r], s = rstd[r];                                                      \
+            if (r % MG_FEW_ROWS == 0 && totals) mg_flush_##suffix(dw, db, totals, n);              \
             for (mg_size i = 0; i < n; i++) dw[i] += g[i] * ((x[i] - m) * s);                      \
             for (mg_size i = 0; i < n; i++) db[i] += g[i];                                         \
-            T total = 0, product = 0;                                                              \
             for (mg_size i = 0; i < n; i++) dx[i] = w ? g[i] * w[i] : g[i];                        \
-            MG_REDUCE(+, total, product)                                                           \
-            for (mg_size i = 0; i < n; i++) {                                                      \
-                total += dx[i];                                                                    \
-                product += dx[i] * ((x[i] - m) * s);                                               \
-            }                                                                                      \
-            total /= n;                                                                            \
-            product /= n;                                                                          \
-            for (mg_size i = 0; i < n; i++) dx[i] = s * (dx[i] - total - (x[i] - m) * s * product); \
+            MG_TOTAL(T, total, n, part += dx[i])                                                   \
+            MG_TOTAL(T, product, n, part += dx[i] * ((x[i] - m) * s))                              \
+            const T a = (T)(total / n), b = (T)(product / n);                                      \
+            for (mg_size i = 0; i < n; i++) dx[i] = s * (dx[i] - a - (x[i] - m) * s * b);          \
+        }                                                                                          \
+        if (totals) {                                                                              \
+            mg_flush_##suffix(dw, db, totals, n);                                                  \
+            for (mg_size i = 0; i < n; i++) dw[i] = (T)totals[i];                                  \
+            for (mg_size i = 0; i < n; i++) db[i] = (T)totals[n + i];                              \
         }                                                                                          \
     }
+
+/* Moves what dw and db hold into totals. */
+#define MG_FLUSH(T, suffix)                                                                        \
+    static inline void mg_flush_##suffix(T *dw, T *db, double *totals, mg_size n) {                \
+        for (mg_size i = 0; i < n; i++) totals[i] += dw[i], dw[i] = 0;                             \
+        for (mg_size i = 0; i < n; i++) totals[n + i] += db[i], db[i] = 0;                         \
+    }
+MG_FLUSH(float, f32)
+MG_FLUSH(double, f64)
 
 MG_ROW_LOOPS(float, f32, mg_exp_of_f32, logf, sqrtf)
 MG_ROW_LOOPS(double, f64, mg_exp_of_f64, log, sqrt)

@@ -14,11 +14,14 @@ cdef extern from *:
     int HAS_OPENMP "MG_HAS_OPENMP"
 
 threads = 1
+MOST = 1024     # which OpenMP can still start
 
 
 def set_num_threads(int n):
     """Use `n` threads; without OpenMP there is only one."""
     global threads
+    if not 1 <= n <= MOST:
+        raise ValueError(f"between 1 and {MOST} threads, not {n}")
     threads = n if HAS_OPENMP else 1
 
 

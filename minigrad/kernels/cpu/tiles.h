@@ -38,7 +38,7 @@ static MG_TARGET void MG_NAME(mg_line_up)(const T *x, T *lined, const mg_geometr
    stored later; the last one of a plane is stored by its numbers. */
 static MG_INLINE MG_TARGET void MG_NAME(mg_result_tile)(const int rows, const int vecs, const T *x, const T *w, T *z,
                                                         const mg_plan *p, mg_size first) {
-    VECTOR total[MG_ROWS][MG_VECS], in[MG_VECS];
+    VECTOR total[MG_ROWS][MG_VECS], sums[MG_ROWS][MG_VECS], in[MG_VECS];
     mg_size from[MG_VECS], to[MG_VECS];
     for (int v = 0; v < vecs; v++) {
         const mg_size at = first + v < p->vectors ? first + v : p->vectors - 1;
@@ -47,11 +47,20 @@ static MG_INLINE MG_TARGET void MG_NAME(mg_result_tile)(const int rows, const in
     }
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vecs; v++) total[r][v] = (VECTOR){0};
-    for (mg_size t = 0; t < p->taps; t++, w += rows) {
-        const T *place = x + p->shift[t];
-        for (int v = 0; v < vecs; v++) in[v] = LOAD(place + from[v]);
-        for (int r = 0; r < rows; r++)
-            for (int v = 0; v < vecs; v++) total[r][v] += in[v] * w[r];
+    for (mg_size begin = 0, end; begin < p->taps; begin = end) {       /* by parts, lest a long sum loses its last digits */
+        end = begin + MG_AT_A_TIME < p->taps ? begin + MG_AT_A_TIME : p->taps;
+        for (mg_size t = begin; t < end; t++, w += rows) {
+            const T *place = x + p->shift[t];
+            for (int v = 0; v < vecs; v++) in[v] = LOAD(place + from[v]);
+            for (int r = 0; r < rows; r++)
+                for (int v = 0; v < vecs; v++) total[r][v] += in[v] * w[r];
+        }
+        if (begin > 0)
+            for (int r = 0; r < rows; r++)
+                for (int v = 0; v < vecs; v++) total[r][v] += sums[r][v];
+        if (end < p->taps)
+            for (int r = 0; r < rows; r++)
+                for (int v = 0; v < vecs; v++) sums[r][v] = total[r][v], total[r][v] = (VECTOR){0};
     }
     for (int v = 0; v < vecs; v++) {
         const int whole = to[v] + LANES <= p->places;
@@ -80,19 +89,30 @@ static MG_INLINE MG_TARGET T MG_NAME(mg_sum)(const VECTOR *total) {
 /* The same for the weights: `rows` outputs of `vecs` taps, summed over vectors and images. The gradient lies vector by vector. */
 static MG_INLINE MG_TARGET void MG_NAME(mg_weight_tile)(const int rows, const int vecs, const T *grad, mg_size grad_step,
                                                         const T *x, mg_size images, T *z, const mg_plan *p, mg_size first) {
-    VECTOR total[MG_ROWS][MG_VECS], in[MG_VECS];
+    VECTOR total[MG_ROWS][MG_VECS], sums[MG_ROWS][MG_VECS], in[MG_VECS];
     const T *place[MG_VECS];
+    mg_size added = 0;
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < vecs; v++) total[r][v] = (VECTOR){0};
+        for (int v = 0; v < vecs; v++) total[r][v] = sums[r][v] = (VECTOR){0};
     for (mg_size n = 0; n < images; n++, x += p->image, grad += grad_step) {
         const T *g = grad;
         for (int v = 0; v < vecs; v++) place[v] = x + p->shift[first + v < p->taps ? first + v : p->taps - 1];
-        for (mg_size i = 0; i < p->vectors; i++, g += rows * LANES) {
-            for (int v = 0; v < vecs; v++) in[v] = LOAD(place[v] + p->from[i]);
+        for (mg_size begin = 0, end; begin < p->vectors; begin = end) {
+            end = begin + MG_AT_A_TIME < p->vectors ? begin + MG_AT_A_TIME : p->vectors;
+            for (mg_size i = begin; i < end; i++, g += rows * LANES) {
+                for (int v = 0; v < vecs; v++) in[v] = LOAD(place[v] + p->from[i]);
+                for (int r = 0; r < rows; r++)
+                    for (int v = 0; v < vecs; v++) total[r][v] += in[v] * LOAD(g + r * LANES);
+            }
+            added += end - begin;
+            if (added < MG_AT_A_TIME) continue;
+            added = 0;
             for (int r = 0; r < rows; r++)
-                for (int v = 0; v < vecs; v++) total[r][v] += in[v] * LOAD(g + r * LANES);
+                for (int v = 0; v < vecs; v++) sums[r][v] += total[r][v], total[r][v] = (VECTOR){0};
         }
     }
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < vecs; v++) total[r][v] += sums[r][v];
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vecs; v++)
             if (first + v < p->taps) z[r * p->taps + first + v] += MG_NAME(mg_sum)(&total[r][v]);

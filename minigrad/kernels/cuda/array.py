@@ -26,6 +26,7 @@ if not cython.compiled:
 _lock = threading.Lock()
 
 
+@cython.binding(False)
 @cython.cclass
 class Statistics:
     """Bytes of one GPU that tensors hold, and the most that they have held."""
@@ -44,6 +45,7 @@ class Statistics:
             self.most = max(self.most, self.allocated)
 
 
+@cython.binding(False)
 @cython.cclass
 class Block:
     """Bytes on a GPU, which arrays lie in. They go back with the last reference to them.
@@ -73,6 +75,7 @@ class Block:
         return self.as_dtype(self, dtype)
 
 
+@cython.binding(False)
 @cython.cclass
 class Typed:
     """A block of a GPU seen as numbers of one NumPy dtype: the first of the two things that kernels are told of an array."""
@@ -82,6 +85,7 @@ class Typed:
         self.dtype = dtype
 
 
+@cython.binding(False)
 @cython.cclass
 class CudaArray:
     """An array on a GPU.

@@ -69,11 +69,11 @@ def sign(x):
 
 
 def gelu(x):
-    return x * (like(x, 1) + m.erf(x * like(x, ROOT_HALF))) * like(x, 0.5)
+    return x * m.erfc(x * like(x, -ROOT_HALF)) * like(x, 0.5)       # 1 + erf would cancel to the left
 
 
 def gelu_tanh(x):
-    return like(x, 0.5) * x * (like(x, 1) + m.tanh(like(x, ROOT_2_PI) * (x + like(x, 0.044715) * x * x * x)))
+    return x / (like(x, 1) + m.exp(like(x, -2 * ROOT_2_PI) * (x + like(x, 0.044715) * x * x * x)))
 
 
 def relu(x):
@@ -178,8 +178,8 @@ def quotient_of_integers(x, y):
 def truncated(x, y):
     if y == 0:
         return 0
-    q = abs(x) // abs(y)
-    return q if (x < 0) == (y < 0) else -q
+    q = x // y                          # rounded down; the smallest number has no absolute value
+    return q + 1 if q * y != x and (x < 0) != (y < 0) else q
 
 
 def remainder_like_x(x, y):
@@ -242,13 +242,14 @@ def bits(f, of_bools):
 
 
 def gelu_slope(g, x):
-    return g * (like(x, 0.5) * (like(x, 1) + m.erf(x * like(x, ROOT_HALF))) + x * like(x, SLOPE) * m.exp(like(x, -0.5) * x * x))
+    return g * (like(x, 0.5) * m.erfc(x * like(x, -ROOT_HALF)) + x * like(x, SLOPE) * m.exp(like(x, -0.5) * x * x))
 
 
 def gelu_tanh_slope(g, x):
-    one, half, root, cubic = like(x, 1), like(x, 0.5), like(x, ROOT_2_PI), like(x, 0.044715)
-    t = m.tanh(root * (x + cubic * x * x * x))
-    return g * (half * (one + t) + half * x * (one - t * t) * root * (one + like(x, 3) * cubic * x * x))
+    v = like(x, 2 * ROOT_2_PI) * (x + like(x, 0.044715) * x * x * x)
+    e = m.exp(-abs(v))                                  # s (1 - s) is e / (1 + e)²: 1 - s would cancel
+    d = like(x, 1) / (like(x, 1) + e)
+    return g * ((e * d if v < 0 else d) + x * (e * d * d) * like(x, 2 * ROOT_2_PI) * (like(x, 1) + like(x, 0.134145) * x * x))
 
 
 TWO = {
@@ -269,7 +270,7 @@ TWO = {
     "logical_and": bits(lambda x, y: x & y, lambda x, y: x and y),
     "logical_or": bits(lambda x, y: x | y, lambda x, y: x or y),
     "logical_xor": bits(lambda x, y: x ^ y, lambda x, y: x != y),
-    "relu_backward": Expression(lambda g, z: g if z > 0 else 0, c=NONE),
+    "relu_backward": Expression(lambda g, z: 0 if z <= 0 else g, c=NONE),
     "sigmoid_backward": Expression(lambda g, z: g * ((like(z, 1) - z) * z)),
     "tanh_backward": Expression(lambda g, z: g * (like(z, 1) - z * z)),
     "gelu_backward": floats(gelu_slope),

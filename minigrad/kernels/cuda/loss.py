@@ -16,6 +16,9 @@ Whether all classes exist has to be known before they are used as places in memo
 asserts inside its kernel instead, which costs no wait, and ends the process's use of the GPU when it fails. So the look comes
 before the softmax: the wait is for what is queued already, and while the GPU computes the softmax the CPU queues the rest.
 
+Between the look and the use somebody may write to the targets. So both kernels compare each class once more, and what is none
+makes nan: of the loss, and in the row of the gradient. Nothing is read or written outside of an array, and nobody waits.
+
 Mirrors ``aten/src/ATen/native/cuda/Loss.cu`` and ``NLLLoss2d.cu``.
 """
 
@@ -53,18 +56,20 @@ def find_outside(size, classes, ignored, shape, target, t0, t_steps, found):
 @cache
 def picking(wide, real, weighted, each):
     """The losses of the targets, if they are wanted `each`, and what those of a block and their weights add up to."""
-    none, one, room_size, number = real(0), real(1), 2 * THREADS, from_dtype(np.dtype(real))
+    none, one, nan, room_size, number = real(0), real(1), real(np.nan), 2 * THREADS, from_dtype(np.dtype(real))
     _, put = planes(2)
     joined = tree(add_pairs, 2, real)
 
     @cuda.jit
-    def kernel(size, ignored, shape, target, t0, t_steps, x, x0, x_steps, x_step, w, w0, w_step, losses, partial):
+    def kernel(size, classes, ignored, shape, target, t0, t_steps, x, x0, x_steps, x_step, w, w0, w_step, losses, partial):
         room = cuda.shared.array(room_size, number)
         all_losses, all_weights = none, none
         for i in range(cuda.grid(1), size, cuda.gridsize(1)):
             c = target[t0 + offset(i, shape, t_steps)]
             weight, loss = none, none
-            if c != ignored:
+            if c != ignored and (c < 0 or c >= classes):
+                weight, loss = nan, nan
+            elif c != ignored:
                 weight = wide(w[w0 + c * w_step]) if weighted else one      # without weights those are 1, and `w` is anything
                 if weight != none:                  # a weight of 0 is 0 times inf, too
                     loss = -wide(x[x0 + offset(i, shape, x_steps) + c * x_step]) * weight
@@ -104,13 +109,17 @@ def totalling(real, reduction):
 @cache
 def placing(wide, real, weighted, mean):
     """The gradient: - weight g, for the mean divided by the total weight, at the class of each target."""
-    one = real(1)
+    one, nan = real(1), real(np.nan)
 
     @cuda.jit
-    def kernel(size, ignored, shape, target, t0, t_steps, g, g0, g_steps, w, w0, w_step, total, total0, z, z_steps, z_step):
+    def kernel(size, classes, ignored, shape, target, t0, t_steps, g, g0, g_steps, w, w0, w_step, total, total0, z, z_steps,
+               z_step):
         for i in range(cuda.grid(1), size, cuda.gridsize(1)):
             c = target[t0 + offset(i, shape, t_steps)]
-            if c != ignored:
+            if c != ignored and (c < 0 or c >= classes):
+                if classes > 0:
+                    z[offset(i, shape, z_steps)] = nan
+            elif c != ignored:
                 share = -(wide(w[w0 + c * w_step]) if weighted else one) * wide(g[g0 + offset(i, shape, g_steps)])
                 if mean:
                     share = share / wide(total[total0])
@@ -153,8 +162,9 @@ def nll_loss(x, target, weight, ignore_index, reduction):
     blocks = max(min(pieces(n, THREADS), ENOUGH), 1)
     partial = empty_array((2, blocks), real, x.device)
     shape, t_steps, x_steps = collapsed(target.shape, in_elements(target, target.shape), x_steps)
-    launch(picking(wide, real, weight is not None, each), blocks, THREADS, x.device, n, ignore_index, shape, *pointers(target),
-           t_steps, *pointers(x), x_steps, x_step, *weights_or(x, weight), *[a.block.of(a.dtype) for a in (loss, partial)])
+    launch(picking(wide, real, weight is not None, each), blocks, THREADS, x.device, n, x.shape[1], ignore_index, shape,
+           *pointers(target), t_steps, *pointers(x), x_steps, x_step, *weights_or(x, weight),
+           *[a.block.of(a.dtype) for a in (loss, partial)])
     launch(totalling(real, reduction), 1, THREADS, x.device, blocks, *[a.block.of(a.dtype) for a in (partial, loss, total)])
     return loss, total
 
@@ -167,7 +177,7 @@ def nll_loss_backward(g, x_shape, target, weight, total, ignore_index, reduction
     z_steps, z_step = by_class(z)
     steps = in_elements(target, target.shape), in_elements(g, target.shape), z_steps
     shape, t_steps, g_steps, z_steps = collapsed(target.shape, *steps)
-    launch_each(placing(wide, real, weight is not None, reduction == "mean"), target.size, g.device, target.size, ignore_index,
-                shape, *pointers(target), t_steps, *pointers(g), g_steps, *weights_or(g, weight), *pointers(total),
+    launch_each(placing(wide, real, weight is not None, reduction == "mean"), target.size, g.device, target.size, x_shape[1],
+                ignore_index, shape, *pointers(target), t_steps, *pointers(g), g_steps, *weights_or(g, weight), *pointers(total),
                 z.block.of(z.dtype), z_steps, z_step)
     return z

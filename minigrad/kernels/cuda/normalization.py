@@ -314,10 +314,10 @@ def normed(name, x, w, b, n_dims, eps, centred):
     z = empty_array(x.shape, x.dtype, x.device)
     if not x.size:                                  # the mean of nothing is nan
         return z, *[filled(statistics, np.nan, x.dtype, x.device) for _ in range(2)]
-    rstd = empty_array(statistics, x.dtype, x.device)
+    wide, real = wide_of(x.dtype)
+    rstd = empty_array(statistics, x.dtype if centred else np.dtype(real), x.device)
     mean = empty_array(statistics, x.dtype, x.device) if centred else rstd
     rows, n = rstd.size, x.size // rstd.size
-    wide, real = wide_of(x.dtype)
     weighted, shifted, (w, b) = w is not None, b is not None, [x if a is None else a for a in (w, b)]
     width = width_of(n, x, w, b)
     seats = seats_for(n, width, x.itemsize, 1)

@@ -107,7 +107,7 @@ def largest(few, sizes):
                     for c in range(across_size):
                         here = second + at_of(r, r_at + c)[0]
                         value = at_of(x, start + here)[0]
-                        if value > best or (value != value and best == best):       # the first nan is the largest of all
+                        if value > best or value != value:          # the last nan is the largest of all
                             best, at = value, here
             z[z0 + i] = best
             index[index0 + i] = at

@@ -7,7 +7,7 @@ They call the driver through the addresses of its functions, so that nothing her
 
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from minigrad.kernels.cpu.common cimport data, dims, is_contiguous, ndim, strides
+from minigrad.kernels.cpu.common cimport MOST_DIMS, data, dims, elements, is_contiguous, ndim, read_shape, strides
 from minigrad.kernels.cuda.array cimport Block, CudaArray, Typed
 
 from minigrad.kernels.cuda.driver import address_of, error, no_room, pool_of
@@ -87,10 +87,9 @@ def take(Py_ssize_t nbytes, device):
 
 
 cdef object new(int n, cnp.npy_intp *shape, cnp.dtype dtype, device):
-    cdef Py_ssize_t nbytes = dtype.itemsize
-    cdef int i
-    for i in range(n):
-        nbytes *= shape[i]
+    cdef Py_ssize_t count = elements(shape, n), nbytes = count * dtype.itemsize
+    if count < 0 or nbytes // dtype.itemsize != count:
+        raise no_room(1 << 63, device)
     cdef Memory memory = take(nbytes, device)
     block = Block(memory.handle, nbytes, device, memory, Typed)
     keep(dtype)                 # the next call takes a reference away
@@ -100,11 +99,8 @@ cdef object new(int n, cnp.npy_intp *shape, cnp.dtype dtype, device):
 
 def empty_array(shape, dtype, device):
     """A row-major array of `shape` and NumPy `dtype` on `device`, uninitialised."""
-    cdef cnp.npy_intp sizes[64]
-    cdef int n = 0
-    for size in shape:
-        sizes[n] = size
-        n += 1
+    cdef cnp.npy_intp sizes[MOST_DIMS]
+    cdef int n = read_shape(shape, sizes)
     return new(n, sizes, dtype if isinstance(dtype, cnp.dtype) else cnp.dtype(dtype), device)
 
 
@@ -124,7 +120,7 @@ def alike(CudaArray z, arrays):
     cdef int n = ndim(first), i
     cdef cnp.npy_intp size = itemsize(first), each
     for x in arrays:
-        other = (<CudaArray>x).layout
+        other = (<CudaArray?>x).layout
         each = itemsize(other)
         if ndim(other) != n:
             return False
@@ -163,7 +159,7 @@ def run_in_order(kernel, CudaArray z, arrays, numbers, Py_ssize_t quad, Py_ssize
         n *= dims(z.layout)[i]
     packed = aligned(z, quad)
     for x in arrays:
-        packed = packed and aligned(x, quad)
+        packed = packed and aligned(<CudaArray?>x, quad)
     if n:
         start(kernel, (n + tile - 1) // tile, threads, z.block.device, (n, packed, z, *arrays, *numbers))
     return True

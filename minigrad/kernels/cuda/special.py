@@ -23,6 +23,7 @@ from minigrad.kernels.cuda.missing import missing
 from minigrad.kernels.cuda.quads import TILE, last_of, place, unsigned
 from minigrad.kernels.cuda.views import view_as_real
 from minigrad.kernels.numpy_ref.special import BERNOULLI as NUMBERS
+from minigrad.kernels.numpy_ref.special import DEEP, factorial
 
 __all__ = ["digamma", "erfinv", "nan_to_num", "polygamma"]
 
@@ -85,13 +86,12 @@ def slope_of_log_gamma(x):
 def derivative(n):
     """Of digamma, of order n > 0: a factor times Hurwitz's zeta, the sum of (x + k)^-s for s = n + 1."""
     s = float(n + 1)
-    factor = float((-1) ** (n + 1) * math.factorial(n))
+    factor = (-1.0) ** (n + 1) * factorial(n)
     weights = tuple([b * s * math.prod([s + i for i in range(1, 2 * j - 1)]) / math.factorial(2 * j)
                      for j, b in enumerate(BERNOULLI, 1)])
 
-    def of(x):
-        if x <= 0.0 and x == m.floor(x):
-            return factor * np.inf
+    @compiled
+    def zeta(x):
         total, q, far = 0.0, x, False
         while q < 10.0 and not far:
             term = m.pow(q, -s)
@@ -99,14 +99,23 @@ def derivative(n):
             far = q < -10.0 and abs(term) < EPSILON * abs(total)       # so far below 0 that nothing else counts
             q += 1.0
         if far or m.isinf(q):
-            return factor * total
+            return total
         power = m.pow(q, -s)
         tail = q * power / (s - 1.0) + power / 2.0
         power /= q
         for weight in weights:
             tail += weight * power
             power /= q * q
-        return factor * (total + tail)
+        return total + tail
+
+    def of(x):
+        if x <= 0.0 and x == m.floor(x):
+            return factor * np.inf
+        if x >= DEEP:
+            return factor * zeta(x)
+        p = x - m.floor(x)          # as in numpy_ref/special.py
+        below = zeta(1.0 - p) - zeta(1.0 - p - m.floor(x))
+        return factor * (zeta(p) + (below if n % 2 else -below))
     return compiled(of)
 
 

@@ -4,7 +4,8 @@
                                                                        │
                                                               ~/.cache/minigrad/<name>.cubin
 
-Compiling takes about a second, reading the file a millisecond. MINIGRAD_CACHE names another folder, or "" for none.
+Compiling takes about a second, reading the file a millisecond. MINIGRAD_CACHE names another folder, or "" for none. A
+folder that others may write to is not used.
 
 Note [What a kernel is]
     Kernels are made by functions, of expressions that are functions too: neither the name of a kernel nor its file says which it
@@ -17,6 +18,7 @@ Read next: ``launch.py``.
 
 import hashlib
 import os
+import stat
 import tempfile
 import types
 from functools import cache
@@ -33,6 +35,21 @@ def folder():
     if chosen is not None:
         return Path(chosen) if chosen else None
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "minigrad")
+
+
+def own(path):
+    """Whether `path`, a folder that is made now if need be, is one that only this user may write to.
+
+    What lies there is run as machine code, so whoever may write there may do all that this process may.
+    """
+    if path is None:
+        return False
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.stat()
+    except OSError:
+        return False
+    return os.name == "nt" or (found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 # ---- which kernel it is ---------------------------------------------------------------------------------
@@ -124,7 +141,7 @@ _loaded = []        # what keeps the code on the GPU
 def function_for(kernel, key, device):
     """The driver's number of the function that `kernel` is for arguments of these types: from a file, or compiled now."""
     name = None
-    if folder() is not None:
+    if own(folder()):
         what = f"{fingerprint(kernel.py_func)} {kernel.targetoptions!r} {key!r} {versions(device.index)}"
         name = folder() / f"{kernel.py_func.__name__}-{hashlib.sha256(what.encode()).hexdigest()[:32]}.cubin"
         try:
@@ -151,7 +168,6 @@ def loaded(code, entry):
 def keep(name, content):
     """Write a file, all of it or nothing: others may read it at this moment. Where nothing can be written, nothing is."""
     try:
-        name.parent.mkdir(parents=True, exist_ok=True)
         handle, path = tempfile.mkstemp(dir=name.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(content)

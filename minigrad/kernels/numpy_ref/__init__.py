@@ -3,6 +3,7 @@
     layout.py       gradients and layout, creation, copies, views
     elementwise.py  one number at a time
     reduction.py    sums, extrema, softmax: along dimensions
+    scans.py        running sums and products
     joining.py      cat, gather, scatter, indexing
     linear.py       matrix products
     linalg.py       decompositions of matrices
@@ -10,6 +11,7 @@
     convolution.py  convolution, pooling, resampling
     nn.py           losses, random numbers, optimiser steps
     special.py      the error function, gamma and its derivatives
+    precision.py    in which dtype the others compute
 
 Each function is one line of NumPy where that is possible. See ``kernels/contract.py`` for what they
 promise.
@@ -24,4 +26,5 @@ from minigrad.kernels.numpy_ref.linear import *
 from minigrad.kernels.numpy_ref.nn import *
 from minigrad.kernels.numpy_ref.ordering import *
 from minigrad.kernels.numpy_ref.reduction import *
+from minigrad.kernels.numpy_ref.scans import *
 from minigrad.kernels.numpy_ref.special import *

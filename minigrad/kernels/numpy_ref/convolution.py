@@ -11,6 +11,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from minigrad.kernels.numpy_ref.elementwise import quiet
+from minigrad.kernels.numpy_ref.precision import in_float32, wider
+from minigrad.kernels.refusals import indexed
 from minigrad.kernels.taps import window_count
 
 __all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col", "max_pool", "max_pool_backward", "max_pool_select",
@@ -26,7 +28,10 @@ def pad(x, padding):
 
 def windows(x, size, stride, padding, dilation):
     """The view (..., OH, OW, KH, KW) of the padded x (..., H, W), for any number of dimensions."""
-    n, count = len(size), [window_count(*each) for each in zip(x.shape[-len(size):], size, stride, padding, dilation)]
+    n = len(size)
+    if not len(stride) == len(padding) == len(dilation) == n < x.ndim or min(*stride, *dilation, *size) < 1 or min(padding) < 0:
+        raise ValueError(f"no windows of {size} in {x.shape}, stride {stride}, padding {padding}, dilation {dilation}")
+    count = [max(window_count(*each), 0) for each in zip(x.shape[-n:], size, stride, padding, dilation)]
     x = pad(x, padding)
     lead, last = x.strides[:-n], x.strides[-n:]
     return as_strided(x, (*x.shape[:-n], *count, *size),
@@ -45,6 +50,7 @@ def add_windows(parts, shape, stride, padding, dilation):
 
 
 @quiet
+@in_float32
 def conv(x, w, stride, padding, dilation, groups):
     n = w.ndim - 2
     patches = windows(x, w.shape[2:], stride, padding, dilation)
@@ -54,6 +60,7 @@ def conv(x, w, stride, padding, dilation, groups):
 
 
 @quiet
+@in_float32
 def conv_weight(g, x, w_shape, stride, padding, dilation, groups):
     n = len(w_shape) - 2
     patches = windows(x, w_shape[2:], stride, padding, dilation)
@@ -64,6 +71,7 @@ def conv_weight(g, x, w_shape, stride, padding, dilation, groups):
 
 
 @quiet
+@in_float32
 def conv_input(g, w, x_shape, stride, padding, dilation, groups):
     parts = [np.tensordot(h, v, ((1,), (0,)))       # (N, OH, OW, C / groups, KH, KW)
              for h, v in zip(np.split(g, groups, 1), np.split(w, groups, 0))]
@@ -82,6 +90,7 @@ def im2col(x, size, stride, padding, dilation):
 
 
 @quiet
+@in_float32
 def col2im(x, shape, size, stride, padding, dilation):
     n = len(size)
     count = [window_count(*each) for each in zip(shape[-n:], size, stride, padding, dilation)]
@@ -104,6 +113,9 @@ def max_pool(x, places):
     if not math.prod(sizes) or not values.size:
         return np.empty((*lead, *counts), x.dtype), np.empty((*lead, *counts), np.int64)
     best = values.argmax(-1)
+    nans = values != values
+    if nans.any():          # the last of them wins
+        best = np.where(nans.any(-1), nans.shape[-1] - 1 - nans[..., ::-1].argmax(-1), best)
     index = flat[np.arange(len(flat)), best]
     return np.take_along_axis(values, best[..., None], -1).reshape(*lead, *counts), index.reshape(*lead, *counts)
 
@@ -115,6 +127,8 @@ def in_planes(x, shape, n):
 
 
 @quiet
+@in_float32
+@indexed
 def max_pool_backward(g, index, x_shape, n):
     flat, shape = in_planes(g, x_shape, n)
     out = np.zeros(shape, g.dtype)
@@ -122,6 +136,7 @@ def max_pool_backward(g, index, x_shape, n):
     return out.reshape(x_shape)
 
 
+@indexed
 def max_pool_select(x, index, n):
     flat, shape = in_planes(index, x.shape, n)
     return np.take_along_axis(x.reshape(shape), flat, -1).reshape(index.shape)
@@ -130,10 +145,10 @@ def max_pool_select(x, index, n):
 @quiet
 def resample(x, dim, starts, columns, weights):
     counts = np.diff(starts)
-    z = np.zeros((*x.shape[:dim], len(counts), *x.shape[dim + 1:]), x.dtype)
-    weights = weights.astype(x.dtype).reshape(-1, *[1] * (x.ndim - dim - 1))
+    z = np.zeros((*x.shape[:dim], len(counts), *x.shape[dim + 1:]), wider(x.dtype))
+    weights = weights.astype(z.dtype).reshape(-1, *[1] * (x.ndim - dim - 1))
     for t in range(counts.max(initial=0)):
         rows = np.flatnonzero(counts > t)       # those that have a number t
         at = starts[rows] + t
         z[(slice(None),) * dim + (slice(None) if len(rows) == len(counts) else rows,)] += x.take(columns[at], dim) * weights[at]
-    return z
+    return z.astype(x.dtype)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from minigrad.kernels.numpy_ref.precision import in_float32
+
 __all__ = [
     "abs",
     "acos",
@@ -94,12 +96,13 @@ def whole(ufunc):
 
 
 def kernel(ufunc, name, doc, silent=True):
-    """A NumPy ufunc as a kernel: an array also when 0-d, and no warnings."""
+    """A NumPy ufunc as a kernel: an array also when 0-d, and no warnings. What computes with float16 does so in float32, as a
+    number beside it may be 1e5 or 1e-8."""
     def function(*operands):
         return np.asarray(ufunc(*operands))
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return quiet(function) if silent else function
+    return quiet(in_float32(function)) if silent else function
 
 
 add = kernel(np.add, "add", "x + y")
@@ -145,8 +148,7 @@ hypot = kernel(np.hypot, "hypot", "root of x x + y y")
 fmod = kernel(np.fmod, "fmod", "remainder with the sign of x")
 remainder = kernel(np.remainder, "remainder", "remainder with the sign of y")
 floor_divide = kernel(np.floor_divide, "floor_divide", "x / y, rounded down")
-trunc_divide = kernel(lambda x, y: np.trunc(x / y) if x.dtype.kind == "f" else
-                      (np.abs(x) // np.abs(y) * np.sign(x) * np.sign(y)).astype(x.dtype),
+trunc_divide = kernel(lambda x, y: np.trunc(x / y) if x.dtype.kind == "f" else x // y + ((x % y != 0) & ((x < 0) != (y < 0))),
                       "trunc_divide", "x / y, rounded towards zero")
 copysign = kernel(np.copysign, "copysign", "x with the sign of y", silent=False)
 heaviside = kernel(lambda x, y: np.where(x == 0, y, (x > 0).astype(x.dtype)), "heaviside",
@@ -172,16 +174,19 @@ invert = kernel(np.invert, "invert", "bitwise not", silent=False)
 
 
 @quiet
+@in_float32
 def pow(x, y):
     return np.asarray(np.power(x, y))
 
 
 @quiet
+@in_float32
 def reciprocal(x):
     return np.asarray(1 / x)
 
 
 @quiet
+@in_float32
 def rsqrt(x):
     return np.asarray(1 / np.sqrt(x))
 
@@ -224,6 +229,7 @@ def sign(x):
 
 
 @quiet
+@in_float32
 def sigmoid(x):
     return np.asarray(1 / (1 + np.exp(-x)))
 
@@ -233,15 +239,17 @@ def relu(x):
 
 
 def relu_backward(g, z):
-    return np.asarray(np.where(z > 0, g, g.dtype.type(0)))
+    return np.asarray(np.where(z <= 0, g.dtype.type(0), g))
 
 
 @quiet
+@in_float32
 def sigmoid_backward(g, z):
     return np.asarray(g * ((1 - z) * z))
 
 
 @quiet
+@in_float32
 def tanh_backward(g, z):
     return np.asarray(g * (1 - z * z))
 

@@ -1,6 +1,9 @@
-"""Putting arrays together, and picking elements out of them. Indices have been checked by the ops."""
+"""Putting arrays together, and picking elements out of them. The ops have checked the indices of a forward."""
 
 import numpy as np
+
+from minigrad.kernels.numpy_ref.precision import dtype_of_sums, in_float32
+from minigrad.kernels.refusals import indexed
 
 __all__ = ["cat", "gather", "index", "index_add", "index_put", "index_put_", "index_select", "into_slice", "masked_scatter",
            "scatter", "scatter_add", "scatter_reduce", "stack"]
@@ -20,23 +23,59 @@ def stack(xs, dim):
     return np.ascontiguousarray(np.stack(xs, dim))
 
 
-def places(index, dim):
-    """The full index that reaches the elements of `index` along `dim`."""
+MOST_DIMS = 32      # for which NumPy's `ufunc.at` is made; beyond, it ends the process (2.4). Its other ways to index reach 63.
+
+
+def thinned(index, dim):
+    """The dimensions of an index of very many that have more than one place, and `dim`; of any other index all."""
+    return [d for d in range(index.ndim) if index.ndim < MOST_DIMS or index.shape[d] != 1 or d == dim]
+
+
+def places(x, dim, index):
+    """(x, index): the full index that reaches the elements of `index` along `dim`, into x or a view of it."""
+    kept = thinned(index, dim)
+    if len(kept) < index.ndim:
+        x = x[tuple([slice(None) if d in kept else 0 for d in range(index.ndim)])]
+        index, dim = index.reshape([index.shape[d] for d in kept]), kept.index(dim)
     grid = list(np.ogrid[tuple([slice(n) for n in index.shape])])
     grid[dim] = index
-    return tuple(grid)
+    return x, tuple(grid)
 
 
+def covered(y, dim, index):
+    """The elements of `y` that belong to those of `index`, in the shape that `places` gives it."""
+    y = y[tuple([slice(n) for n in index.shape])]
+    return y.reshape([y.shape[d] for d in thinned(index, dim)])
+
+
+def join_at(ufunc, x, index, y):
+    """``ufunc.at(x, index, y)``, for any number of dimensions. NumPy reads beside the memory of a `y` that does not broadcast."""
+    y = np.broadcast_to(y, x[index].shape)
+    if x.ndim <= MOST_DIMS and max([np.ndim(i) for i in index], default=0) <= MOST_DIMS:
+        ufunc.at(x, index, y)
+        return
+    flat = x.reshape(-1)        # a copy, where x has gaps
+    at = np.arange(x.size).reshape(x.shape)[index]
+    ufunc.at(flat, at.reshape(-1), y.reshape(-1))
+    x[...] = flat.reshape(x.shape)
+
+
+@indexed
 def gather(x, dim, index):
-    return np.asarray(x[places(index, dim)]) if x.ndim else np.asarray(x.reshape(1)[index])
+    if not x.ndim:
+        return np.asarray(x.reshape(1)[index])
+    view, at = places(x, dim, index)
+    return np.asarray(view[at]).reshape(index.shape)
 
 
+@indexed
 def scatter(x, dim, index, y):
     out = x.copy()
     if x.ndim == 0:
         out.reshape(1)[index] = y if np.ndim(y) == 0 else y[:index.size]
     else:
-        out[places(index, dim)] = y if np.ndim(y) == 0 else y[tuple([slice(n) for n in index.shape])]
+        view, at = places(out, dim, index)
+        view[at] = y if np.ndim(y) == 0 else covered(y, dim, index)
     return out
 
 
@@ -47,29 +86,34 @@ def masked_scatter(x, mask, y):
     return out
 
 
+@indexed
 def scatter_add(x, dim, index, y):
-    out = x.copy()
+    out = x.astype(dtype_of_sums(x, index.size))
     if x.ndim == 0:
-        np.add.at(out.reshape(1), np.asarray(index).reshape(-1), np.asarray(y).reshape(-1)[:index.size])
+        join_at(np.add, out.reshape(1), (np.asarray(index).reshape(-1),), np.asarray(y).reshape(-1)[:index.size])
     else:
-        np.add.at(out, places(index, dim), y[tuple([slice(n) for n in index.shape])])
-    return out
+        join_at(np.add, *places(out, dim, index), covered(y, dim, index))
+    return out.astype(x.dtype, copy=False)
 
 
+@in_float32
+@indexed
 def scatter_reduce(x, dim, index, y, reduce):
     out = x.copy()
-    {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}[reduce].at(out, places(index, dim), y)
+    join_at({"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}[reduce], *places(out, dim, index), covered(y, dim, index))
     return out
 
 
+@indexed
 def index_select(x, dim, index):
     return np.take(x, index, dim)
 
 
+@indexed
 def index_add(x, dim, index, y):
-    out = x.copy()
-    np.add.at(out, (slice(None),) * dim + (index,), y)
-    return out
+    out = x.astype(dtype_of_sums(x, y.size))
+    join_at(np.add, out, (slice(None),) * dim + (index,), y)
+    return out.astype(x.dtype, copy=False)
 
 
 def full_index(indices):
@@ -77,18 +121,26 @@ def full_index(indices):
     return tuple([slice(None) if index is None else index for index in indices])
 
 
+@indexed
 def index(x, indices):
     return np.asarray(x[full_index(indices)])
 
 
+@indexed
 def index_put(x, indices, y, accumulate):
     out = x.copy()
     index_put_(out, indices, y, accumulate)
     return out
 
 
+@indexed
 def index_put_(x, indices, y, accumulate):
-    if accumulate:
-        np.add.at(x, full_index(indices), y)    # pyright: ignore[reportArgumentType]
+    wide = dtype_of_sums(x, np.size(y)) if accumulate else x.dtype
+    if wide is not x.dtype:
+        out = x.astype(wide)
+        join_at(np.add, out, full_index(indices), y)
+        x[...] = out
+    elif accumulate:
+        join_at(np.add, x, full_index(indices), y)
     else:
         x[full_index(indices)] = y

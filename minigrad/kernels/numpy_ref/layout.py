@@ -15,8 +15,8 @@ from minigrad.kernels.numpy_ref.elementwise import quiet
 
 __all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "by_columns", "cast", "contiguous",
            "copy", "copy_", "copy_with_layout", "diagonal", "empty", "expand", "fill_", "from_host", "full", "geometry", "imag",
-           "number", "obeys_layout", "owns", "permute", "real", "resize", "select", "slice", "to_host", "transpose", "tril", "triu",
-           "unsqueeze", "view", "view_as_complex", "view_as_real"]
+           "number", "obeys_layout", "owns", "permute", "real", "resize", "select", "slice", "storage", "to_host", "transpose",
+           "tril", "triu", "unsqueeze", "view", "view_as_complex", "view_as_real"]
 
 
 def dense(x):
@@ -151,6 +151,8 @@ def transpose(x, dim0, dim1):
 
 def expand(x, shape):
     lead = len(shape) - x.ndim
+    if lead < 0 or min(shape, default=0) < 0 or any([n not in (1, target) for n, target in zip(x.shape, shape[lead:])]):
+        raise ValueError(f"an array of shape {x.shape} cannot be expanded to {shape}")
     strides = (0,) * lead + tuple([stride if size == target else 0
                                    for stride, size, target in zip(x.strides, x.shape, shape[lead:])])
     return stride_tricks.as_strided(x, shape, strides)
@@ -244,6 +246,7 @@ def span(shape, strides):
 
 def laid_out(x, strides):
     """(memory, x): `x` with `strides`, in elements, on 1-d memory that begins at its first element."""
+    check_strides(x.shape, strides)
     if same_order(x, in_bytes(strides, x), x.itemsize):
         return stride_tricks.as_strided(x, (span(x.shape, strides),), (x.itemsize,)), x
     return copied(x, strides)
@@ -251,13 +254,23 @@ def laid_out(x, strides):
 
 def copied(x, strides):
     """`laid_out`, always in new memory."""
+    check_strides(x.shape, strides)
     memory = np.zeros(span(x.shape, strides), x.dtype)
     placed = stride_tricks.as_strided(memory, x.shape, in_bytes(strides, x))
     placed[...] = x
     return memory, placed
 
 
+def check_strides(shape, strides):
+    """Raise unless elements that are so far apart lie one after the other: NumPy's `as_strided` asks nothing."""
+    if len(shape) != len(strides) or min(strides, default=0) < 0 or min(shape, default=0) < 0:
+        raise ValueError(f"strides {strides} for the shape {shape}")
+
+
 def part_of(memory, shape, strides, offset):
+    check_strides(shape, strides)
+    if offset < 0 or (0 not in shape and offset + span(shape, strides) > memory.size):
+        raise ValueError(f"no part of {memory.size} elements has the shape {shape}, strides {strides} and offset {offset}")
     return stride_tricks.as_strided(memory[offset:], shape, in_bytes(strides, memory))
 
 
@@ -279,6 +292,18 @@ def reach(x):
     return sum([(n - 1) * s for n, s in zip(x.shape, x.strides)], x.itemsize)
 
 
+def storage(x):
+    owner = base = x
+    while base is not None:         # NumPy's own strided views hold their array by an object in between
+        owner = base if isinstance(base, np.ndarray) else owner
+        base = getattr(base, "base", None)
+    before = address(x) - address(owner)
+    if x.size and dense(owner) and before % x.itemsize == 0 and 0 <= before <= owner.nbytes - reach(x):
+        memory = stride_tricks.as_strided(owner, (owner.size,), (owner.itemsize,)).view(np.uint8)
+        return memory[:memory.size // x.itemsize * x.itemsize].view(x.dtype)
+    return stride_tricks.as_strided(x, (reach(x) // x.itemsize if x.size else 0,), (x.itemsize,))
+
+
 def as_strided(x, base_strides, shape, strides, offset):
     return part_of(laid_out(x, base_strides)[0], shape, strides, offset)
 
@@ -290,7 +315,8 @@ def as_strided_scatter(x, y, base_strides, shape, strides, offset):
 
 
 def as_strided_add(y, base_shape, base_strides, shape, strides, offset):
+    check_strides(base_shape, base_strides)
     memory = np.zeros(span(base_shape, base_strides), y.dtype)
     positions = part_of(np.arange(memory.size), shape, strides, offset)
-    np.add.at(memory, positions, y)
+    np.add.at(memory, positions.reshape(-1), np.broadcast_to(y, positions.shape).reshape(-1))    # of one dimension: see joining.py
     return stride_tricks.as_strided(memory, base_shape, in_bytes(base_strides, memory))

@@ -2,10 +2,15 @@
 
     inv, solve, cholesky    (result, info): info is 0, or k where the k-th pivot is 0, or the k-th leading minor not positive;
                             the matrix is nan there. (LAPACK's own `info`, which numpy.linalg turns into an exception.)
-    svd, eig                ValueError where numbers are not finite
+    svd                     nan where numbers are infinite, ValueError where they are nan
+    qr, eigh                nan where numbers are not finite
+    eig                     ValueError where they are not
 
 The common case is one call. Only after it has failed we look which matrices of the batch it was.
 """
+
+import functools
+import math
 
 import numpy as np
 
@@ -121,9 +126,9 @@ def solve_triangular(x, y, upper, unit):
 
 def back_substitution(x, y):
     """The solution of x z = y for an upper triangle. LU finds nothing to eliminate and no larger pivot: it is substitution."""
-    if np.isfinite(x).all() and np.diagonal(x, 0, -2, -1).all():
+    if np.isfinite(x).all() and np.isfinite(y).all() and np.diagonal(x, 0, -2, -1).all():
         return np.linalg.solve(x, y)
-    z = y.copy()        # divisions by 0 give inf and nan, as in BLAS
+    z = y.copy()        # divisions by 0 give inf and nan, as in BLAS; what is infinite reaches no row that does not depend on it
     for i in range(x.shape[-1] - 1, -1, -1):
         z[..., i, :] -= (x[..., i:i + 1, i + 1:] @ z[..., i + 1:, :])[..., 0, :]
         z[..., i, :] /= x[..., i, i, None]
@@ -146,27 +151,25 @@ def cofactors(x):
     return z
 
 
-# Of the Padé approximant of degree 13 of the exponential, which is right to double precision up to the norm REACH:
-# Higham, The scaling and squaring method for the matrix exponential revisited (2005).
-PADE = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0,
-        670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0)
-REACH = 5.371920351148152
+REACH = 0.75        # the norm up to which 17 terms of Taylor's series of the exponential are enough: 0.75^17 / 17! = 2e-17
 
 
 @quiet
 def matrix_exp(x):
+    """(e^(x / 2^k))^(2^k). No quotient of polynomials, as Padé's: of a nilpotent x it would lose the digits of the ones."""
+    if x.shape[-1] == 1:
+        return np.exp(x)
     finite = np.isfinite(x).all((-2, -1))[..., None, None]
     a = np.where(finite, x, 0).astype(np.complex128 if x.dtype.kind == "c" else np.float64)
     norm = np.abs(a).sum(-2).max(-1, initial=0)
     halvings = np.ceil(np.log2(np.maximum(norm / REACH, 1))).astype(int)[..., None, None]
     a = a / 2.0 ** halvings
-    b, one = PADE, np.eye(x.shape[-1])
-    a2 = a @ a
-    a4 = a2 @ a2
-    a6 = a4 @ a2
-    odd = a @ (a6 @ (b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * one)
-    even = a6 @ (b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * one
-    z = np.linalg.solve(even - odd, even + odd)
+    powers = [np.eye(x.shape[-1]), a, a @ a]
+    powers.append(powers[2] @ a)
+    fourth = powers[2] @ powers[2]
+    z = powers[0] / math.factorial(16)
+    for first in (12, 8, 4, 0):                 # four terms at a time, from the last on
+        z = functools.reduce(np.add, [powers[j] / math.factorial(first + j) for j in range(4)]) + fourth @ z
     for i in range(halvings.max(initial=0)):
         z = np.where(i < halvings, z @ z, z)
     return np.where(finite, z, np.nan).astype(x.dtype)
@@ -174,34 +177,43 @@ def matrix_exp(x):
 
 def qr(x, mode):
     if mode == "r":
-        return np.linalg.qr(x, "r")
-    q, r = np.linalg.qr(x, mode)
-    return q, r
+        return finite_only(lambda a: (np.linalg.qr(a, "r"),), x)[0]
+    return finite_only(lambda a: np.linalg.qr(a, mode), x)
 
 
 def svd(x, full):
-    u, s, v = np.linalg.svd(x, full_matrices=full)
-    return u, s, v
+    return finite_only(lambda a: np.linalg.svd(a, full_matrices=full), without_nan(x))
 
 
 def svdvals(x):
-    return np.linalg.svd(x, compute_uv=False)
+    return finite_only(lambda a: (np.linalg.svd(a, compute_uv=False),), without_nan(x))[0]
 
 
 def eigh(x, lower):
-    x = np.tril(x) if lower else np.triu(x)
-    if not np.isfinite(x).all():
-        at = np.isfinite(x).all((-2, -1))
-        w, v = np.full(x.shape[:-1], np.nan, x.real.dtype), np.full(x.shape, np.nan, x.dtype)
-        w[at], v[at] = np.linalg.eigh(x[at], "L" if lower else "U")
-        return w, v
-    w, v = np.linalg.eigh(x, "L" if lower else "U")
-    return w, v
+    return finite_only(lambda a: np.linalg.eigh(a, "L" if lower else "U"), np.tril(x) if lower else np.triu(x))
 
 
 def eigvalsh(x, lower):
-    x = np.tril(x) if lower else np.triu(x)
-    return np.linalg.eigvalsh(x, "L" if lower else "U") if np.isfinite(x).all() else eigh(x, lower)[0]
+    return finite_only(lambda a: (np.linalg.eigvalsh(a, "L" if lower else "U"),), np.tril(x) if lower else np.triu(x))[0]
+
+
+def without_nan(x):
+    """`x`. Raises where numbers are nan, as LAPACK does."""
+    if np.isnan(x).any():
+        raise np.linalg.LinAlgError("SVD did not converge")
+    return x
+
+
+def finite_only(function, x):
+    """The arrays that `function` makes of the matrices `x`, nan for a matrix with an infinite number or nan.
+
+    LAPACK is not asked about those: it may iterate without end, or print to the terminal.
+    """
+    finite = np.isfinite(x).all((-2, -1))
+    if finite.all():
+        return tuple(function(x))
+    made = function(np.where(finite[..., None, None], x, 0))
+    return tuple([np.where(finite.reshape(finite.shape + (1,) * (z.ndim - finite.ndim)), z, z.dtype.type(np.nan)) for z in made])
 
 
 def eig(x):

@@ -3,16 +3,19 @@
 import numpy as np
 
 from minigrad.kernels.numpy_ref.elementwise import quiet
+from minigrad.kernels.numpy_ref.precision import in_float32
 
 __all__ = ["addmm", "dot", "matmul"]
 
 
 @quiet
+@in_float32
 def matmul(x, y):
     return np.matmul(x, y)
 
 
 @quiet
+@in_float32
 def addmm(b, x, y):
     z = np.matmul(x, y)
     np.add(z, b, out=z)
@@ -20,5 +23,6 @@ def addmm(b, x, y):
 
 
 @quiet
+@in_float32
 def dot(x, y):
     return np.asarray(np.dot(x, y))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from minigrad.kernels.numpy_ref.elementwise import quiet
+from minigrad.kernels.refusals import check_step, no_such_class
 
 __all__ = ["adam_", "bernoulli", "class_outside", "dropout", "dropout_backward", "nll_loss", "nll_loss_backward", "normal", "sgd_",
            "uniform"]
@@ -10,6 +11,9 @@ __all__ = ["adam_", "bernoulli", "class_outside", "dropout", "dropout_backward",
 
 def weights_of(x_shape, target, weight, ignore_index, dtype):
     """(class of each example, 0 where ignored; weight of each, 0 where ignored)."""
+    outside = class_outside(target, x_shape[1], ignore_index)
+    if outside is not None:
+        raise no_such_class(outside, x_shape[1], ignore_index)
     kept = target != ignore_index
     classes = np.where(kept, target, 0)
     each = np.ones(target.shape, dtype) if weight is None else weight[classes]
@@ -52,12 +56,13 @@ def of_parts(draw, generator, shape, a, b, dtype):
 def uniform(generator, shape, low, high, dtype):
     if dtype.kind == "c":
         return of_parts(uniform, generator, shape, low, high, dtype)
-    if dtype.name == "float16":
-        return uniform(generator, shape, low, high, np.dtype("float32")).astype(dtype)
-    x = np.asarray(generator.random(shape, dtype))
+    wide = np.dtype("float32") if dtype.name == "float16" else dtype
+    x = np.asarray(generator.random(shape, wide))
+    if wide is not dtype:
+        x = np.floor(x * 2048) / 2048       # numbers that float16 has: rounded, the last of them would be 1
     if (low, high) != (0, 1):
-        x = np.asarray(x * dtype.type(high - low) + dtype.type(low))
-    return x
+        x = x * wide.type(high - low) + wide.type(low)
+    return np.asarray(x.astype(dtype, copy=False))
 
 
 def normal(generator, shape, mean, std, dtype):
@@ -87,6 +92,7 @@ def dropout_backward(g, kept, p):
 
 @quiet
 def sgd_(w, g, momentum_buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first):
+    check_step(w, gradient=g, momentum_buffer=momentum_buffer)
     if maximize:
         g = -g
     if weight_decay:
@@ -104,6 +110,7 @@ def sgd_(w, g, momentum_buffer, lr, momentum, dampening, weight_decay, nesterov,
 @quiet
 def adam_(w, g, m, v, v_max, step, lr, beta1, beta2, eps, weight_decay, decoupled, maximize):
     """`v_max` is the running maximum of AMSGrad, or None; `decoupled` is AdamW's weight decay."""
+    check_step(w, gradient=g, exp_avg=m, exp_avg_sq=v, max_exp_avg_sq=v_max)
     if maximize:
         g = -g
     if weight_decay and decoupled:

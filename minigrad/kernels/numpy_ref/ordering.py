@@ -1,16 +1,33 @@
 """Orders, and what is found by them. Nan counts as larger than everything, as in PyTorch."""
 
+import functools
+import math
+
 import numpy as np
 
-from minigrad.kernels.numpy_ref.elementwise import quiet
+__all__ = ["argsort", "cumextremum", "flip", "median", "mode", "nonzero", "searchsorted"]
 
-__all__ = ["argsort", "cumextremum", "flip", "logcumsumexp", "median", "mode", "nonzero", "searchsorted"]
+
+MOST_DIMS = 32      # that NumPy sorts
+
+
+def along(kernel):
+    """`kernel`, whose second argument is a dimension, for any number of dimensions: those before it are one, those behind too."""
+    @functools.wraps(kernel)
+    def called(x, dim, *args):
+        if x.ndim <= MOST_DIMS:
+            return kernel(x, dim, *args)
+        before, after = x.shape[:dim], x.shape[dim + 1:]
+        z = kernel(x.reshape(math.prod(before), x.shape[dim], math.prod(after)), 1, *args)
+        return z.reshape(*before, z.shape[1], *after)
+    return called
 
 
 def flip(x, dims):
     return np.ascontiguousarray(np.flip(x, dims)) if x.ndim else x.copy()
 
 
+@along
 def argsort(x, dim, descending):
     if x.ndim == 0:
         return np.zeros((), np.int64)
@@ -19,6 +36,7 @@ def argsort(x, dim, descending):
     return np.ascontiguousarray(x.shape[dim] - 1 - np.flip(np.argsort(np.flip(x, dim), dim, kind="stable"), dim))
 
 
+@along
 def median(x, dim, skip_nan):
     n = x.shape[dim]
     order = argsort(x, dim, False)
@@ -30,6 +48,7 @@ def median(x, dim, skip_nan):
     return np.take_along_axis(order, at, dim)
 
 
+@along
 def mode(x, dim):
     x = np.moveaxis(x, dim, -1)
     order = argsort(x, x.ndim - 1, False)
@@ -48,11 +67,6 @@ def cumextremum(x, dim, largest):
     best = (np.maximum if largest else np.minimum).accumulate(x, dim)
     at = np.arange(x.shape[dim]).reshape([-1 if d == dim else 1 for d in range(x.ndim)])
     return np.ascontiguousarray(np.maximum.accumulate(np.where((x == best) | (x != x), at, 0), dim))
-
-
-@quiet
-def logcumsumexp(x, dim):
-    return np.ascontiguousarray(np.logaddexp.accumulate(x, dim, dtype=x.dtype))
 
 
 def nonzero(x):

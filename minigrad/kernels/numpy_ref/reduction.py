@@ -1,22 +1,25 @@
 """Reductions along a tuple of dimensions, already checked and counted from the front. Results are row-major."""
 
+import math
+
 import numpy as np
 
 from minigrad.kernels.numpy_ref.elementwise import quiet
+from minigrad.kernels.numpy_ref.precision import HALF, in_float32, narrow, total, wider
 
-__all__ = ["amax", "amin", "argmax", "argmin", "attention_weights", "cumprod", "cumsum", "layer_norm", "layer_norm_backward",
-           "log_softmax", "log_softmax_backward", "logsumexp", "prod", "rms_norm", "rms_norm_backward", "softmax",
-           "softmax_backward", "sum", "var"]
+__all__ = ["amax", "amin", "argmax", "argmin", "attention_weights", "layer_norm", "layer_norm_backward", "log_softmax",
+           "log_softmax_backward", "logsumexp", "prod", "rms_norm", "rms_norm_backward", "softmax", "softmax_backward", "sum",
+           "var"]
 
 
 @quiet
 def sum(x, dims, keepdim):
-    return np.asarray(np.add.reduce(x, dims, keepdims=keepdim, dtype=x.dtype), order="C")
+    return np.asarray(total(x, dims, keepdim), order="C")
 
 
 @quiet
 def prod(x, dims, keepdim):
-    return np.asarray(np.multiply.reduce(x, dims, keepdims=keepdim, dtype=x.dtype), order="C")
+    return np.asarray(np.multiply.reduce(x, dims, keepdims=keepdim, dtype=wider(x.dtype)).astype(x.dtype), order="C")
 
 
 def amax(x, dims, keepdim):
@@ -36,61 +39,59 @@ def argmin(x, dim, keepdim):
 
 
 @quiet
-def cumsum(x, dim):
-    return np.asarray(np.cumsum(x, dim, dtype=x.dtype)) if x.ndim else x.copy()
-
-
-@quiet
-def cumprod(x, dim):
-    return np.asarray(np.cumprod(x, dim, dtype=x.dtype)) if x.ndim else x.copy()
-
-
-@quiet
+@in_float32
 def var(x, dims, correction, keepdim):
     n = 1
     for dim in dims:
         n *= x.shape[dim]
-    deviation = x - np.add.reduce(x, dims, keepdims=True) / x.dtype.type(n)     # np.mean warns of n = 0
+    wide = x.astype(wider(x.dtype))
+    deviation = wide - np.add.reduce(wide, dims, keepdims=True) / max(n, 1)
     squares = (deviation * np.conjugate(deviation)).real
-    total = np.asarray(np.add.reduce(squares, dims, keepdims=keepdim, dtype=squares.dtype))
-    return np.asarray(total / squares.dtype.type(max(n - correction, 0)), order="C")
+    z = np.add.reduce(squares, dims, keepdims=keepdim) / np.float64(max(n - correction, 0))
+    return np.asarray(z.astype(x.real.dtype), order="C")
 
 
 @quiet
+@in_float32
 def logsumexp(x, dims, keepdim):
     top = np.maximum.reduce(x, dims, keepdims=True, initial=-np.inf)
     top = np.where(np.isinf(top), x.dtype.type(0), top)
-    z = np.log(np.add.reduce(np.exp(x - top), dims, keepdims=True)) + top
+    z = np.log(total(np.exp(x - top), dims)) + top
     return np.asarray(z if keepdim else z.reshape([n for dim, n in enumerate(x.shape) if dim not in dims]))
 
 
 @quiet
+@in_float32
 def softmax(x, dim):
     if x.size == 0:
         return x.copy()
     e = np.exp(x - np.max(x, dim, keepdims=True))
-    return np.asarray(e / np.sum(e, dim, keepdims=True))
+    return np.asarray(e / total(e, dim))
 
 
 @quiet
+@in_float32
 def softmax_backward(g, z, dim):
-    return np.asarray(z * (g - np.sum(g * z, dim, keepdims=True)))
+    return np.asarray(z * (g - total(g * z, dim)))
 
 
 @quiet
+@in_float32
 def log_softmax(x, dim):
     if x.size == 0:
         return x.copy()
     shifted = x - np.max(x, dim, keepdims=True)
-    return np.asarray(shifted - np.log(np.sum(np.exp(shifted), dim, keepdims=True)))
+    return np.asarray(shifted - np.log(total(np.exp(shifted), dim)))
 
 
 @quiet
+@in_float32
 def log_softmax_backward(g, z, dim):
-    return np.asarray(g - np.exp(z) * np.sum(g, dim, keepdims=True))
+    return np.asarray(g - np.exp(z) * total(g, dim))
 
 
 @quiet
+@in_float32
 def attention_weights(x, scale, causal):
     x = x * x.dtype.type(scale)
     if causal:
@@ -98,33 +99,43 @@ def attention_weights(x, scale, causal):
     return softmax(x, x.ndim - 1)
 
 
+def average(x, dims):
+    """The mean over `dims`, which stay."""
+    return total(x, dims) / x.dtype.type(math.prod([x.shape[d] for d in dims]))
+
+
 @quiet
+@in_float32
 def layer_norm(x, w, b, n_dims, eps):
     dims = tuple(range(x.ndim - n_dims, x.ndim))
-    mean = np.mean(x, dims, keepdims=True)
-    rstd = 1 / np.sqrt(np.mean(np.square(x - mean), dims, keepdims=True) + x.dtype.type(eps))
+    mean = average(x, dims)
+    rstd = 1 / np.sqrt(average(np.square(x - mean), dims) + x.dtype.type(eps))
     z = (x - mean) * rstd
     z = z if w is None else z * w
     return np.asarray(z if b is None else z + b), np.asarray(mean), np.asarray(rstd)
 
 
 @quiet
+@in_float32
 def layer_norm_backward(g, x, w, mean, rstd, n_dims):
     lead, dims = tuple(range(x.ndim - n_dims)), tuple(range(x.ndim - n_dims, x.ndim))
     y, h = (x - mean) * rstd, g if w is None else g * w
-    dx = rstd * (h - np.mean(h, dims, keepdims=True) - y * np.mean(h * y, dims, keepdims=True))
-    return np.asarray(dx), np.asarray(np.sum(g * y, lead)), np.array(np.sum(g, lead))
+    dx = rstd * (h - average(h, dims) - y * average(h * y, dims))
+    return np.asarray(dx), np.array(total(g * y, lead, False)), np.array(total(g, lead, False))
 
 
 @quiet
 def rms_norm(x, w, n_dims, eps):
-    dims = tuple(range(x.ndim - n_dims, x.ndim))
-    rstd = 1 / np.sqrt(np.mean(np.square(x), dims, keepdims=True) + x.dtype.type(eps))
-    return np.asarray(x * rstd if w is None else x * rstd * w), np.asarray(rstd)
+    dims, half = tuple(range(x.ndim - n_dims, x.ndim)), x.dtype is HALF
+    x, w = x.astype(np.float32) if half else x, w.astype(np.float32) if half and w is not None else w
+    rstd = 1 / np.sqrt(average(np.square(x), dims) + x.dtype.type(eps))
+    z = np.asarray(x * rstd if w is None else x * rstd * w)
+    return narrow(z) if half else z, np.asarray(rstd)
 
 
 @quiet
+@in_float32
 def rms_norm_backward(g, x, w, rstd, n_dims):
     lead, dims = tuple(range(x.ndim - n_dims)), tuple(range(x.ndim - n_dims, x.ndim))
     y, h = x * rstd, g if w is None else g * w
-    return np.asarray(rstd * (h - y * np.mean(h * y, dims, keepdims=True))), np.array(np.sum(g * y, lead))
+    return np.asarray(rstd * (h - y * average(h * y, dims))), np.array(total(g * y, lead, False))

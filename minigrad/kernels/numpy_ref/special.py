@@ -18,6 +18,7 @@ import math
 import numpy as np
 
 from minigrad.kernels.numpy_ref.elementwise import quiet
+from minigrad.kernels.numpy_ref.precision import in_float32
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "lgamma", "polygamma"]
 
@@ -27,6 +28,7 @@ STEPS = 64          # points of the table per unit
 LAST = 27           # from here on erfc is 0
 TERMS = 14          # of the Taylor series: (2 · 27 / 128)^14 / 14! = 6e-17
 EPSILON = np.finfo(np.float64).eps
+DEEP = -64      # below it zeta is not summed step by step
 
 
 def in_float64(function):
@@ -80,28 +82,34 @@ def erfc(x):
 
 
 @quiet
+@in_float32
 def gelu(x):
     return np.asarray(x * normal_distribution(x))
 
 
 @quiet
+@in_float32
 def gelu_backward(g, x):
     return np.asarray(g * (normal_distribution(x) + x * np.exp(x * x * -0.5) * (0.5 * math.sqrt(2 / math.pi))))
 
 
 def normal_distribution(x):
-    return 0.5 * (1 + erf(x * math.sqrt(0.5)))
+    return 0.5 * erfc(x * -math.sqrt(0.5))      # 1 + erf would cancel to the left
 
 
 @quiet
+@in_float32
 def gelu_tanh(x):
     return np.asarray(x / (1 + np.exp(-twice_u(x))))
 
 
 @quiet
+@in_float32
 def gelu_tanh_backward(g, x):
-    s = 1 / (1 + np.exp(-twice_u(x)))
-    return np.asarray(g * (s + x * s * (1 - s) * math.sqrt(8 / math.pi) * (1 + 0.134145 * x * x)))
+    v = twice_u(x)
+    e = np.exp(-np.abs(v))      # s (1 - s) is e / (1 + e)²: 1 - s would cancel
+    d = 1 / (1 + e)
+    return np.asarray(g * (np.where(v < 0, e * d, d) + x * (e * d * d) * math.sqrt(8 / math.pi) * (1 + 0.134145 * x * x)))
 
 
 def twice_u(x):
@@ -130,6 +138,14 @@ def erfinv(x):
 def zeta(s, q):
     """Hurwitz's zeta: the sum of (q + k)^-s, k = 0, 1, ...; s an integer above 1."""
     q = np.array(q, np.float64)
+    deep = q < DEEP
+    if deep.any():      # m steps below 0 it is ζ(s, p) + (-1)^s (ζ(s, 1 - p) - ζ(s, 1 - p + m)), where p = q + m is in [0, 1)
+        whole = zeta(s, np.where(deep, 1.0, q))
+        steps = np.floor(q[deep])
+        p = q[deep] - steps
+        below = zeta(s, 1 - p) - zeta(s, 1 - p - steps)
+        whole[deep] = np.where(p == 0, np.inf, zeta(s, p) + (below if s % 2 == 0 else -below))
+        return whole
     total = np.zeros_like(q)
     pole = (q <= 0) & (q == np.floor(q))
     far = np.zeros(q.shape, bool)          # so far below 0 that nothing else counts
@@ -213,4 +229,9 @@ def digamma(x):
 def polygamma(x, n):
     if n == 0:
         return digamma(x)
-    return (-1) ** (n + 1) * math.factorial(n) * zeta(n + 1, x)
+    return (factorial(n) if n % 2 else -factorial(n)) * zeta(float(n + 1), x)
+
+
+def factorial(n):
+    """n! as a float: inf where that is too small for it."""
+    return float(math.factorial(n)) if n <= 170 else math.inf

@@ -1,3 +1,0 @@
-from numpy cimport ndarray
-
-cpdef ndarray copy(ndarray x)
