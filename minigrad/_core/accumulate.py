@@ -31,10 +31,11 @@ import cython
 from minigrad._core.given import given
 from minigrad._core.meta import Meta
 from minigrad._core.node import Node
+from minigrad._core.operands import broadcast_shape
 from minigrad._core.tensor import AutogradMeta, TensorBase
 from minigrad._core.watch import Watch
 from minigrad._core.watch import watch as _switches
-from minigrad.errors import AutogradError
+from minigrad.errors import AutogradError, ShapeError
 
 if not cython.compiled:
     from minigrad._core.anomaly import note_creation
@@ -45,9 +46,8 @@ if not cython.compiled:
     from minigrad._core.state import current
     from minigrad._core.tensor import exclusive, wrap
 
-# References to the gradient while `apply` runs, if nobody but the engine has it: the engine's variable,
-# and, interpreted, the argument.
-HELD = cython.declare(cython.Py_ssize_t, 1 if cython.compiled else 2)
+# References to the gradient while `apply` runs, if nobody but the engine has it: ownership.py.
+SOLE_OWNER = cython.declare(cython.Py_ssize_t, -1)
 LAST = 0xFFFFFFFFFFFFFFFF
 # What became of a gradient, and how the record calls it.
 IN_PLACE, STOLEN, COPIED = cython.declare(cython.int, 0), cython.declare(cython.int, 1), cython.declare(cython.int, 2)
@@ -60,6 +60,7 @@ if hasattr(os, "register_at_fork"):     # as in dependencies.py
     os.register_at_fork(after_in_child=_making._at_fork_reinit)
 
 
+@cython.binding(False)
 @cython.cclass
 class AccumulateGrad(Node):
     """Adds the gradient that reaches it to ``variable.grad``. `new_accumulator` makes it."""
@@ -82,7 +83,7 @@ class AccumulateGrad(Node):
             else:
                 # see Note [Stealing a gradient]; the count is taken here, where we know who holds it, and before
                 # the call, whose argument is one more
-                nobody_else: cython.bint = references(grad) == HELD
+                nobody_else: cython.bint = references(grad) == SOLE_OWNER
                 self.accumulate(grad, nobody_else)
         if extra.post_accumulate_hooks:
             run_post_accumulate_hooks(extra.post_accumulate_hooks, leaf)
@@ -94,21 +95,26 @@ class AccumulateGrad(Node):
         extra = leaf._extra
         how: cython.int = IN_PLACE
         mine = new
-        if extra.grad is None:
-            how = STOLEN
-            forward: cython.bint = current().forward        # then it keeps its tangent
-            mine = stolen(new, leaf) if exclusive and not forward else None
-            if mine is None:
-                how = COPIED
-                if forward:
-                    mine = given.clone(new)
-                else:
-                    mine = wrap(leaf._meta.backend.kernels.copy_with_layout(new._array, leaf._array), new._meta)
-            if not replaced(self, None, mine):
-                how = IN_PLACE      # another thread was faster, or making the copy collected garbage, and that ran a backward
-        if how == IN_PLACE:
-            with adding(self):
-                add_in_place(extra.grad, mine)
+        while True:
+            present = extra.grad        # read once: another thread may set it to None, or to a tensor, at any time
+            if present is not None:
+                with adding(self):
+                    add_in_place(present, mine)
+                how = IN_PLACE
+                break
+            if how == IN_PLACE:         # the first time round
+                how = STOLEN
+                new = of_leaf(new, leaf)
+                forward: cython.bint = current().forward        # then it keeps its tangent
+                mine = stolen(new, leaf) if exclusive and not forward else None
+                if mine is None:
+                    how = COPIED
+                    if forward:
+                        mine = given.clone(new)
+                    else:
+                        mine = wrap(leaf._meta.backend.kernels.copy_with_layout(new._array, leaf._array), new._meta)
+            if replaced(self, None, mine):      # not if another thread was faster, or making the copy ran a backward
+                break
         if watch.recording:
             watch.note("accumulate", self, {"gradient": new, "grad": extra.grad, "how": HOW[how]})
 
@@ -121,11 +127,28 @@ class AccumulateGrad(Node):
         extra = self.variable.extras()
         while True:
             old = extra.grad
-            total = given.clone(new) if old is None else old + new
+            total = given.clone(of_leaf(new, self.variable)) if old is None else old + new
             if replaced(self, old, total):
                 break
         if watch.recording:
             watch.note("accumulate", self, {"gradient": new, "grad": total, "how": "cloned" if old is None else "out of place"})
+
+
+@cython.cfunc
+def of_leaf(grad: TensorBase, leaf: TensorBase) -> TensorBase:
+    """`grad` in the shape of `leaf`. The two differ if `leaf` got another shape in place after the forward (``leaf.t_()``).
+
+    Raises `ShapeError` if it does not broadcast to that shape.
+    """
+    if grad._meta is leaf._meta or grad._meta.shape == leaf._meta.shape:
+        return grad
+    broadcast = broadcast_shape([leaf._meta, grad._meta])
+    if broadcast != leaf._meta.shape:
+        raise ShapeError("MG-E204", f"output with shape {list(leaf._meta.shape)} doesn't match the broadcast shape "
+                         f"{list(broadcast)}",
+                         tensor="the gradient of a leaf whose shape has changed since the forward",
+                         fix="change the shape of a leaf before the forward, or after the backward")
+    return cython.cast(object, grad).expand(leaf._meta.shape)
 
 
 @cython.cfunc
@@ -158,6 +181,12 @@ def adding(node: AccumulateGrad) -> object:
         if node.lock is None:       # making it may have run something else
             node.lock = lock
     return node.lock
+
+
+def set_sole_owner(count):
+    """Set SOLE_OWNER."""
+    global SOLE_OWNER
+    SOLE_OWNER = count
 
 
 def gradient_meta(leaf):
@@ -269,6 +298,7 @@ def new_accumulator(leaf: TensorBase) -> AccumulateGrad:
     return node
 
 
+@cython.nonecheck(False)
 def edge_of(tensor):
     """The node that `tensor`'s gradient goes to: its grad_fn, a leaf's accumulator, or None."""
     if tensor._view and tensor._extra.base_version != tensor._counter.value:

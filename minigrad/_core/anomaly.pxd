@@ -8,5 +8,5 @@ cdef class Anomaly:
     cdef public bint check_nan
 
 cdef object note_creation(Node node, State state)
-cdef object report(Node node)
+cdef object report(Node node, object error)
 cdef object check_results(Node node, list results)

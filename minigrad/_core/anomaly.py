@@ -26,6 +26,7 @@ if not cython.compiled:
     from minigrad._core.watch import here
 
 
+@cython.binding(False)
 @cython.cclass
 class Anomaly:
     """The switch."""
@@ -69,8 +70,11 @@ def note_creation(node, state):
         metadata["parent_"] = state.node
 
 
-def report(node):
-    """Warn about the node that has just failed: what made it, and what made that."""
+def report(node, error):
+    """Warn about the node that has just failed with `error`: what made it, and what made that.
+
+    Where warnings are errors, the report becomes a note on `error`, which it does not replace.
+    """
     text = f"Error detected in {node.name()}."
     while True:
         metadata = node.metadata
@@ -79,7 +83,10 @@ def report(node):
             text += " No forward pass information available. Enable detect anomaly during forward pass for more information."
         else:
             text += " Traceback of forward call that caused the error:\n" + "".join(trace)
-        warnings.warn(text, UserWarning, stacklevel=2)
+        try:
+            warnings.warn(text, UserWarning, stacklevel=2)
+        except Warning:
+            error.add_note(text)
         node = metadata.get("parent_")
         if node is None:
             return

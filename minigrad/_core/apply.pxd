@@ -5,7 +5,7 @@ from minigrad._core.forward cimport push
 from minigrad._core.intercept cimport below
 from minigrad._core.meta cimport Backend, Device, DType, Meta, meta_of
 from minigrad._core.node cimport Node
-from minigrad._core.operands cimport broadcast_shape, not_a_tensor, on_one_device
+from minigrad._core.operands cimport broadcast_shape, has_history, not_a_tensor, on_one_device, too_large
 from minigrad._core.opnode cimport any_tensor, record, record_many
 from minigrad._core.packed cimport packed
 from minigrad._core.primitive cimport Plan, Primitive

@@ -27,7 +27,7 @@ if not cython.compiled:
     from minigrad._core.forward import push
     from minigrad._core.intercept import below
     from minigrad._core.meta import meta_of
-    from minigrad._core.operands import broadcast_shape, not_a_tensor, on_one_device
+    from minigrad._core.operands import broadcast_shape, has_history, not_a_tensor, on_one_device, too_large
     from minigrad._core.opnode import any_tensor, record, record_many
     from minigrad._core.packed import packed
     from minigrad._core.state import current
@@ -53,7 +53,11 @@ def binary(op, x, y):
         if plain(y):
             b = cython.cast(TensorBase, y)
             if a._meta is b._meta and a._meta.dtype.is_floating_point and op.result is None:
-                out = wrap(a._meta.backend.table[op.kernel](a._array, b._array), a._meta)
+                try:
+                    array = a._meta.backend.table[op.kernel](a._array, b._array)
+                except MemoryError:
+                    return slow(op, state, (x, y))      # which says why
+                out = wrap(array, a._meta)
                 if state.grad_enabled and op.differentiable:
                     e = edge_of(a)
                     f = edge_of(b)
@@ -66,7 +70,10 @@ def binary(op, x, y):
             if a._meta.dtype is b._meta.dtype and a._meta.dtype.is_floating_point and a._meta.backend is b._meta.backend:
                 return broadcast(op, state, a, b)
         elif (type(y) is float or type(y) is int) and a._meta.dtype.is_floating_point:
-            array = a._meta.backend.table[op.kernel](a._array, y)
+            try:
+                array = a._meta.backend.table[op.kernel](a._array, y)
+            except (MemoryError, OverflowError):
+                return slow(op, state, (x, y))
             if op.result is not None:
                 return wrap(array, meta_of(array, a._meta.device))
             out = wrap(array, a._meta)
@@ -87,7 +94,7 @@ def broadcast(op: Primitive, state: State, a: TensorBase, b: TensorBase) -> obje
     """`binary` for two tensors of one dtype whose shapes differ, or whose result has a dtype of its own."""
     try:
         array = a._meta.backend.table[op.kernel](a._array, b._array)
-    except ValueError:
+    except (ValueError, MemoryError):
         return slow(op, state, (a, b))      # which says what does not fit
     if op.result is not None:
         return wrap(array, meta_of(array, a._meta.device))
@@ -114,7 +121,11 @@ def unary(op, x):
     if state.ordinary and plain(x):
         a = cython.cast(TensorBase, x)
         if a._meta.dtype.is_floating_point and op.result is None:
-            out = wrap(a._meta.backend.table[op.kernel](a._array), a._meta)
+            try:
+                array = a._meta.backend.table[op.kernel](a._array)
+            except MemoryError:
+                return slow(op, state, (x,))
+            out = wrap(array, a._meta)
             if state.grad_enabled and op.differentiable:
                 e = edge_of(a)
                 if e is not None:
@@ -157,13 +168,13 @@ def slow(op, state, operands):
     if op.floats_only and not dtype.differentiable:
         dtype = default_dtype()
     kernels = first._meta.backend.kernels
-    arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
-              else kernels.number(x, dtype.numpy) for x in operands]
     try:
+        arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
+                  else kernels.number(x, dtype.numpy) for x in operands]
         array = first._meta.backend.table[op.kernel](*arrays)
-    except ValueError:
+    except (ValueError, IndexError, MemoryError, OverflowError) as error:
         broadcast_shape([cython.cast(TensorBase, x)._meta for x in operands if isinstance(x, TensorBase)])
-        raise
+        raise too_large(op.name, error) from None
     return finish(op, state, operands, operands[:op.inputs], array, first._meta.device)
 
 
@@ -183,45 +194,51 @@ def call(op, args):
     for i in range(len(arrays)):
         x = arrays[i]
         if isinstance(x, TensorBase):
-            arrays[i] = cython.cast(TensorBase, x)._array
+            arrays[i] = cython.cast(TensorBase, x)._array if i < inputs else constant_in(op, i, x)
             if first is None:
                 first = x
             elif cython.cast(TensorBase, x)._meta.device is not first._meta.device:
                 on_one_device(op, first, x)
         elif i >= inputs:
-            arrays[i] = array_in(x)
+            arrays[i] = constant_in(op, i, x)
         elif x is not None:
             raise not_a_tensor(op, x)
     if first is None:
         raise not_a_tensor(op, None)
     if not state.ordinary and state.interceptors:
         return intercepted(op, state, args, tensors[:inputs])
-    if op.variadic:
-        if op.kernel >= 0 and len(args) == 2:
+    try:
+        if not op.variadic:
+            array = op.forward(first._meta.backend.kernels, *arrays)
+        elif op.kernel >= 0 and len(args) == 2:
             array = first._meta.backend.table[op.kernel](arrays, args[1])
         else:
             array = op.forward(first._meta.backend.kernels, arrays, *args[1:])
-        return finish(op, state, args, tensors, array, first._meta.device)
-    array = op.forward(first._meta.backend.kernels, *arrays)
-    return finish(op, state, args, tensors[:inputs], array, first._meta.device)
+    except (ValueError, IndexError, MemoryError, OverflowError) as error:
+        raise too_large(op.name, error) from None
+    return finish(op, state, args, tensors if op.variadic else tensors[:inputs], array, first._meta.device)
 
 
+@cython.nonecheck(False)
 @cython.cfunc
 def call_one(op: Primitive, args: tuple, state: State) -> object:
     """`call` for what most ops are: one tensor, nothing special, and numbers."""
     x = cython.cast(TensorBase, args[0])
     kernels = x._meta.backend.kernels
     n: cython.Py_ssize_t = len(args)
-    if op.kernel >= 0:
-        array = by_kernel(x._meta.backend.table[op.kernel], x._array, args)
-    elif n == 1:
-        array = op.forward(kernels, x._array)
-    elif n == 2:
-        array = op.forward(kernels, x._array, array_in(args[1]))
-    elif n == 3:
-        array = op.forward(kernels, x._array, array_in(args[1]), array_in(args[2]))
-    else:
-        array = op.forward(kernels, x._array, *[array_in(a) for a in args[1:]])
+    try:
+        if op.kernel >= 0:
+            array = by_kernel(x._meta.backend.table[op.kernel], x._array, args)
+        elif n == 1:
+            array = op.forward(kernels, x._array)
+        elif n == 2:
+            array = op.forward(kernels, x._array, constant_in(op, 1, args[1]))
+        elif n == 3:
+            array = op.forward(kernels, x._array, constant_in(op, 1, args[1]), constant_in(op, 2, args[2]))
+        else:
+            array = op.forward(kernels, x._array, *[constant_in(op, i, args[i]) for i in range(1, n)])
+    except (ValueError, IndexError, MemoryError, OverflowError) as error:
+        raise too_large(op.name, error) from None
     if type(array) is tuple or type(array) is list:
         return finish(op, state, args, args[:1], array, x._meta.device)
     out = finish_one(op, array, x._meta.device, None, args, DEFAULT)
@@ -252,12 +269,22 @@ def by_kernel(kernel, array, args: tuple) -> object:
 
 
 def array_in(argument):
-    """What forward gets of an argument that has no derivative: of a tensor (a mask, an index) its array."""
+    """What forward gets of an argument: of a tensor its array."""
     if isinstance(argument, TensorBase):
         return cython.cast(TensorBase, argument)._array
     if type(argument) is tuple and argument and any_tensor(argument):
         return tuple([array_in(x) for x in argument])
     return argument
+
+
+@cython.cfunc
+def constant_in(op: Primitive, i: cython.Py_ssize_t, argument) -> object:
+    """`array_in` of an argument that has no derivative, such as a mask. Raises if that would lose a history in silence."""
+    if isinstance(argument, TensorBase):
+        tensor = cython.cast(TensorBase, argument)
+        if tensor._meta.dtype.differentiable and requires_grad(tensor) and current().grad_enabled:
+            raise has_history(op, i, tensor)
+    return array_in(argument)
 
 
 @cython.cfunc
@@ -345,6 +372,7 @@ def finish_one(op: Primitive, array, device: Device, cls, tensors: tuple, creati
     return out
 
 
+@cython.nonecheck(False)
 def look_at(view, source, creation):
     """Make `view` a view of `source`, or of what that is itself a view of.
 

@@ -18,9 +18,34 @@ cdef extern from *:
 
     /* An instance of `cls` (a Python subclass of the extension type `base`) without a call of
        cls.__new__ or cls.__init__: a third of the price of cls(). */
+    static newfunc mg_bare_new;     /* what `fill_at_birth` found, where it was called */
+    static PyObject *mg_filler;
     static inline PyObject *mg_allocate(PyTypeObject *base, PyObject *cls, PyObject *empty) {
-        return base->tp_new((PyTypeObject *)cls, empty, NULL);
+        return (mg_bare_new ? mg_bare_new : base->tp_new)((PyTypeObject *)cls, empty, NULL);
     }
+
+    /* From now on an instance of `base` or a subclass that anybody but `allocate` makes is given to `filler`, so that a subclass whose
+       __new__ skips ours has its fields too. */
+    static inline PyObject *mg_filled_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) {
+        PyObject *done, *o = mg_bare_new(cls, args, kwargs);
+        if (!o || !(done = PyObject_CallOneArg(mg_filler, o))) { Py_XDECREF(o); return NULL; }
+        Py_DECREF(done);
+        return o;
+    }
+    static inline void mg_fill_at_birth(PyTypeObject *base, PyObject *filler) {
+        mg_bare_new = base->tp_new;
+        mg_filler = filler;
+        Py_INCREF(filler);
+        base->tp_new = mg_filled_new;
+        PyType_Modified(base);
+    }
+
+    /* The function that takes over arrays which nobody else holds, by its address: kernels/cpu/pool.pyx. */
+    typedef void (*mg_recycle)(PyObject *);
+    static inline mg_recycle mg_recycler_in(PyObject *capsule) {
+        return capsule == Py_None ? NULL : (mg_recycle)PyCapsule_GetPointer(capsule, "minigrad.recycle");
+    }
+    static inline void mg_give_back(mg_recycle recycler, PyObject *array) { if (recycler) recycler(array); }
 
     /* NumPy's number for the type of an array's elements; -1 if their bytes are swapped. */
     static inline int mg_type_number(PyObject *array) {
@@ -67,12 +92,14 @@ cdef extern from *:
 
     /* Let instances of `sub`, which adds no field to `base`, die as those of `base` do. Within one file Cython does so by itself;
        across files each class takes the object out of the collector's list and puts it back for the next: 20 ns a tensor. */
-    static inline void mg_inherit_death(PyTypeObject *sub, PyTypeObject *base) {
+    static inline void mg_inherit_death(PyObject *cls, PyTypeObject *base) {
+        PyTypeObject *sub = (PyTypeObject *)cls;
         if (sub->tp_basicsize == base->tp_basicsize && sub->tp_finalize == base->tp_finalize) sub->tp_dealloc = base->tp_dealloc;
     }
 
     /* Give `sub` the arithmetic slots of its base; see Note [Operators in C] in operators.py. */
-    static inline void mg_inherit_arithmetic(PyTypeObject *sub, PyTypeObject *base) {
+    static inline void mg_inherit_arithmetic(PyObject *cls, PyTypeObject *base) {
+        PyTypeObject *sub = (PyTypeObject *)cls;
         PyNumberMethods *to = sub->tp_as_number, *from = base->tp_as_number;
         to->nb_add = from->nb_add;
         to->nb_subtract = from->nb_subtract;
@@ -91,9 +118,13 @@ cdef extern from *:
     bint has_type "mg_has_type"(object array, object dtype)
     bint has_shape "mg_has_shape"(object array, tuple shape)
     bint row_by_row "mg_row_by_row"(object array)
-    void inherit_death "mg_inherit_death"(type sub, type base)
-    void inherit_arithmetic "mg_inherit_arithmetic"(type sub, type base)
+    void inherit_death "mg_inherit_death"(object sub, type base)        # whose own class may be another than `type`
+    void inherit_arithmetic "mg_inherit_arithmetic"(object sub, type base)
     object allocate "mg_allocate"(type base, object cls, object empty)
+    void fill_at_birth "mg_fill_at_birth"(type base, object filler)
+    ctypedef void (*recycle_t "mg_recycle")(object)
+    recycle_t recycler_in "mg_recycler_in"(object capsule) except? NULL
+    void give_back "mg_give_back"(recycle_t recycler, object array)
 
 cdef extern from "Python.h":
     int check_signals "PyErr_CheckSignals"() except -1

@@ -7,8 +7,8 @@ answer to each, only slower.
 import sys
 import threading
 
-__all__ = ["allocate", "check_signals", "has_shape", "has_type", "inherit_arithmetic", "inherit_death", "references",
-           "row_by_row", "shape_key", "thread_id", "type_number", "values"]
+__all__ = ["allocate", "check_signals", "fill_at_birth", "give_back", "has_shape", "has_type", "inherit_arithmetic",
+           "inherit_death", "recycler_in", "references", "row_by_row", "shape_key", "thread_id", "type_number", "values"]
 
 
 def thread_id():
@@ -29,16 +29,42 @@ def inherit_arithmetic(sub, base):
 
 
 def references(obj):
-    """Number of references to `obj`, less those that this call itself makes.
+    """Number of references to `obj`, a local variable of the caller's, less those that this call itself makes."""
+    return sys.getrefcount(obj) - _made_by_the_call
 
-    We subtract two: the argument of this function and the argument of ``getrefcount``.
-    """
-    return sys.getrefcount(obj) - 2
+
+def _alone():
+    """What `references` says of an object that one local variable holds."""
+    probe = object()
+    return references(probe)
+
+
+# The argument of this function and that of ``getrefcount``: two, but for Python 3.14, which lends some arguments instead of
+# counting them.
+_made_by_the_call = 0
+_made_by_the_call = _alone() - 1
+
+
+def recycler_in(capsule):
+    """The address of the function that takes over arrays, or none: interpreted, Python frees them."""
+
+
+def give_back(recycler, array):
+    """Hand `array`, which only the caller holds, to the pool that it may have come from."""
 
 
 def allocate(base, cls, empty):
     """An instance of `cls` whose ``__init__`` has not run."""
     return object.__new__(cls)
+
+
+def fill_at_birth(base, filler):
+    """From now on give each instance of `base` that is made by ``__new__``, and not by `allocate`, to `filler`."""
+    def new(cls, *args, **kwargs):
+        made = object.__new__(cls)
+        filler(made)
+        return made
+    base.__new__ = staticmethod(new)
 
 
 def values(d):

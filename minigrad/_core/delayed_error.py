@@ -23,6 +23,7 @@ if not cython.compiled:
     from minigrad._core.tensor import alias
 
 
+@cython.binding(False)
 @cython.cclass
 class DelayedError(Node):
     """Raises in backward. See the head of this file."""

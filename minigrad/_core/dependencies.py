@@ -36,6 +36,7 @@ if hasattr(os, "register_at_fork"):     # a thread that holds it does not exist 
     os.register_at_fork(after_in_child=claiming._at_fork_reinit)
 
 
+@cython.binding(False)
 @cython.cclass
 class Scratch:
     """A task's notes on a node that another task has stamped."""
@@ -46,6 +47,7 @@ class Scratch:
         self.needed = 0
 
 
+@cython.binding(False)
 @cython.cclass
 class Dependencies:
     """A task's notes on the nodes that it may run. See the head of this file."""

@@ -3,7 +3,7 @@ from minigrad._core.anomaly cimport Anomaly, report
 from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node, NodeExtra, start
 from minigrad._core.ready cimport pop_ready, push_ready
-from minigrad._core.state cimport State, current
+from minigrad._core.state cimport Modes, State, current
 from minigrad._core.streamed cimport StreamedTask
 from minigrad._core.task cimport GraphTask
 from minigrad._core.tensor cimport TensorBase, wrap

@@ -22,7 +22,8 @@ Note [Reentrant backward]
     the call returns. Each nesting takes stack, of C and of Python; so beyond MOST_NESTED of them the next one
     goes to a new thread, for its fresh stack, while the calling thread waits. The new thread *borrows the
     State* of the calling one: grad mode, hooks, running node, sequence numbers and all, so that to whatever
-    runs there nothing has changed but the thread's name.
+    runs there nothing has changed but the thread's name. Ctrl-C reaches the thread that waits. It tells the other by
+    `State.interrupt`, and goes on waiting: the State is its own again when the other has ended.
 
 Mirrors ``torch/csrc/autograd/engine.cpp`` (Engine::execute, execute_with_graph_task, queue_callback).
 """
@@ -38,7 +39,7 @@ from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.dependencies import claiming, live
 from minigrad._core.node import Node
 from minigrad._core.recorded import RecordedTask
-from minigrad._core.state import State, borrow
+from minigrad._core.state import Modes, State, borrow
 from minigrad._core.streamed import StreamedTask
 from minigrad._core.streams import carried, streaming
 from minigrad._core.task import GraphTask
@@ -64,6 +65,7 @@ watch = cython.declare(Watch, _switches)
 _ids = itertools.count(1)
 
 
+@cython.binding(False)
 @cython.cclass
 class GraphRoot(Node):
     """Stands before several roots and hands each its gradient."""
@@ -145,7 +147,10 @@ def run_task(task: GraphTask, state: State, roots, grads):
         root = GraphRoot(tuple([r[0] for r in roots]), tuple([r[1] for r in roots]), tuple(grads))
         number = 0
     task.root = root
-    outer = state.task, state.node, state.grad_enabled, state.inference, state.forward_enabled
+    if state.interrupt is not None:
+        raise state.interrupt
+    outer = state.task, state.node
+    modes: Modes = state.modes()
     live[task.id] = task
     state.depth += 1
     try:
@@ -165,16 +170,21 @@ def run_task(task: GraphTask, state: State, roots, grads):
             state.node = outer[1]
             for callback in task.callbacks:     # grows while we walk it: a callback may install another
                 callback()
-        except BaseException:
-            failed = state.node
+        except BaseException as error:
+            failed: Node = state.node
             task.forget(root)
-            if anomaly.enabled and failed is not outer[1]:
-                report(failed)
-            raise
+            if failed is outer[1]:
+                raise
+            explained = failed.explained(error)
+            if anomaly.enabled:
+                report(failed, explained)
+            if explained is error:
+                raise
+            raise explained from error
     finally:
         state.depth -= 1
-        state.task, state.node, grad_enabled, inference, forward = outer
-        state.set_modes(grad_enabled, inference, forward)
+        state.task, state.node = outer
+        state.restore(modes)
         live.pop(task.id, None)
 
 
@@ -182,28 +192,38 @@ def on_another_stack(task, state, roots, grads):
     """`run_task` in a thread of its own. See Note [Reentrant backward]."""
     errors = []
     streams = carried()
+    done = threading.Lock()     # ours, for Python 3.11 and 3.12 take a thread for ended whose `join` was interrupted
+    done.acquire()
 
     def work():
-        depth = state.depth
-        borrow(state)
-        state.depth = 0
         try:
-            with streams:
-                run_task(task, state, roots, grads)
+            depth = state.depth
+            borrow(state)
+            state.depth = 0
+            try:
+                with streams:
+                    run_task(task, state, roots, grads)
+            finally:
+                state.depth = depth
+                borrow(None)
         except BaseException as error:
             errors.append(error)
         finally:
-            state.depth = depth
-            borrow(None)
+            done.release()
 
     thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), name="minigrad-reentrant-backward")
     thread.start()
-    while thread.is_alive():
+    waiting = True
+    while waiting:
         try:
-            thread.join()
+            done.acquire()
+            waiting = False
         except BaseException as error:      # Ctrl-C: the State is not ours before the thread has ended
-            errors.append(error)
+            errors.insert(0, error)
+            state.interrupt = error         # what runs there ends at its next backward, or after some thousands of nodes
+    thread.join()
     if errors:
+        state.interrupt = None
         try:
             raise errors[0]
         finally:

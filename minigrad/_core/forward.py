@@ -167,26 +167,24 @@ def set_tangent(x, tangent, in_place):
 @cython.cfunc
 def alike(tangent: TensorBase, x: TensorBase) -> cython.bint:
     """Whether they lie in memory alike, and in as much of it: then what is a view of one is the same view of the other."""
-    mine: TensorBase = tangent._extra.base if tangent._view else tangent
-    its: TensorBase = x._extra.base if x._view else x
-    if tangent._meta.shape != x._meta.shape or span(mine) != span(its):
+    if tangent._meta.shape != x._meta.shape:
         return False
-    if x._meta.numel == 0:
-        return True
-    where: tuple = geometry(tangent, mine)
-    there: tuple = geometry(x, its)
-    if where[3] != there[3]:
+    mine, its = place(tangent), place(x)
+    if mine[0] != its[0] or mine[1] != its[1]:
         return False
-    for size, step, other in zip(x._meta.shape, where[2], there[2]):
+    for size, step, other in zip(x._meta.shape, mine[2], its[2]):
         if size > 1 and step != other:
             return False
     return True
 
 
 @cython.cfunc
-def span(x: TensorBase) -> object:
-    """How much memory there is from the first element to the last, in elements."""
-    return 1 + sum([(n - 1) * step for n, step in zip(x._meta.shape, geometry(x, x)[2])]) if x._meta.numel else 0
+def place(x: TensorBase) -> tuple:
+    """(how many elements the memory of `x` has, where `x` begins in it, its strides), in elements."""
+    kernels = x._meta.backend.kernels
+    memory = kernels.storage(x._array)
+    _, _, strides, offset = kernels.geometry(x._array, memory)
+    return memory.shape[0], offset, strides
 
 
 def overlapping(x):
@@ -200,13 +198,11 @@ def overlapping(x):
 @cython.cfunc
 def zeros(x: TensorBase, dtype: DType) -> object:
     """Zeros that lie in memory as `x` does, gaps and all."""
-    base: TensorBase = x._extra.base if x._view else x
-    if x._meta.dtype is not base._meta.dtype or geometry(x, base)[3] < 0:
-        base = x
-    made = given.cast(given.zeros_like(base), dtype)
-    if not alike(made, base):       # columns first; or with gaps, as what detach() has made of a view
-        made = given.view_strided(cython.cast(object, x).new_zeros((span(base),), dtype=dtype), (1,), *geometry(base, base)[1:])
-    return made if base is x else given.view_strided(made, *geometry(x, base))
+    made = given.cast(given.zeros_like(x), dtype)
+    if alike(made, x):
+        return made
+    size, offset, strides = place(x)
+    return given.view_strided(cython.cast(object, x).new_zeros((size,), dtype=dtype), (1,), x._meta.shape, strides, offset)
 
 
 def set_primal(view):

@@ -53,6 +53,7 @@ def use_function(cls):
     base = cls
 
 
+@cython.binding(False)
 @cython.cclass
 class PyNode(Node):
     """The node of a custom Function. See the head of this file.
@@ -334,6 +335,7 @@ def function_twin(node):
     return twin
 
 
+@cython.binding(False)
 @cython.cclass
 class RawSavedVariable:
     """One saved tensor as the node of a Function keeps it. Mirrors ``torch._C._autograd.SavedTensor``."""

@@ -15,6 +15,7 @@ class Given:
     """Functions of tensors that the ops supply."""
 
     backward: Any = None        # backward(tensor, ...): autograd.backward, behind Tensor.backward
+    device: Any = None  # device(name) -> Device: also how a pickle finds it again
     clone = None        # clone(tensor) -> tensor
     sum_to = None       # sum_to(tensor, shape) -> tensor
     cast = None         # cast(tensor, dtype) -> tensor

@@ -1,9 +1,9 @@
 from minigrad._core.accumulate cimport edge_of
 from minigrad._core.apply cimport array_in, requires_grad
-from minigrad._core.c cimport references, row_by_row
+from minigrad._core.c cimport give_back, references, row_by_row
 from minigrad._core.forward cimport after_write, before_write, overlapping, set_tangent, tangent_of
 from minigrad._core.intercept cimport below
-from minigrad._core.operands cimport broadcast_shape, on_one_device
+from minigrad._core.operands cimport broadcast_shape, on_one_device, too_large
 from minigrad._core.opnode cimport OpNode, described, new_node
 from minigrad._core.meta cimport DType, Meta, dtype_of
 from minigrad._core.node cimport Node

@@ -30,11 +30,11 @@ from minigrad.errors import AutogradError, ShapeError
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
     from minigrad._core.apply import array_in, requires_grad
-    from minigrad._core.c import references, row_by_row
+    from minigrad._core.c import give_back, references, row_by_row
     from minigrad._core.forward import after_write, before_write, overlapping, set_tangent, tangent_of
     from minigrad._core.intercept import below
     from minigrad._core.meta import dtype_of
-    from minigrad._core.operands import broadcast_shape, on_one_device
+    from minigrad._core.operands import broadcast_shape, on_one_device, too_large
     from minigrad._core.opnode import described, new_node
     from minigrad._core.saved import describe
     from minigrad._core.state import current
@@ -44,8 +44,6 @@ if not cython.compiled:
 SHAPE = cython.declare(cython.int, 100)     # as in primitive.py
 ndarray = cython.declare(object, np.ndarray)
 COPY = cython.declare(cython.int, 1)        # number of the kernel copy_ in the contract
-# References to the new numbers in `overwrite`, if nobody else has them: its caller's; interpreted also its argument's.
-HELD = cython.declare(cython.Py_ssize_t, 1 if cython.compiled else 2)
 
 
 def check_inplace(target):
@@ -157,7 +155,10 @@ def quick(op: Primitive, target: TensorBase, others: tuple, state: State) -> cyt
     kernel = target._meta.backend.table[op.kernel]
     array = None
     if type(target._array) is ndarray or not getattr(kernel, "in_place", False):
-        array = kernel(target._array) if not others else kernel(target._array, x._array if x is not None else y)
+        try:
+            array = kernel(target._array) if not others else kernel(target._array, x._array if x is not None else y)
+        except (MemoryError, OverflowError):
+            return False        # `general` says why
         kernel = None
     node: OpNode = None
     if e is not None or f is not None:
@@ -196,7 +197,12 @@ def general(op: Primitive, target: TensorBase, others: tuple, state: State) -> o
                 mask |= cython.cast(cython.longlong, 1) << i
             edges.append(edge)
             numbers.append(cython.cast(TensorBase, inputs[i])._output_number if edge is not None else 0)
-    array = computed(op, target, args) if state.ordinary or not state.interceptors else None
+    array = None
+    if state.ordinary or not state.interceptors:
+        try:
+            array = computed(op, target, args)
+        except (ValueError, IndexError, MemoryError, OverflowError) as error:
+            raise too_large(op.name, error) from None
     kernel = array if callable(array) else None
     before: tuple = before_write(op, target, args, state) if state.forward else None
     node: OpNode = None
@@ -228,8 +234,8 @@ def overwrite(op: Primitive, target: TensorBase, array, args: tuple, node: OpNod
         counter = target.shared_counter()
         counter.bump(op.name)
         target._meta.backend.table[COPY](target._array, array)
-        if references(array) == HELD and target._meta.backend.recycle is not None:
-            target._meta.backend.recycle(array)
+        if references(array) == 1:      # compiled, the caller's variable. (Interpreted, nothing takes an array back.)
+            give_back(target._meta.backend.recycler, array)
     if node is not None:
         rebase(target, node, geometry)
         if cython.cast(Plan, node.plan).saves_output:

@@ -19,6 +19,7 @@ Mirrors the ``inplace_view`` functions of the generated ``VariableType.cpp`` and
 import cython
 
 from minigrad._core.forward import refuse
+from minigrad._core.operands import too_large
 from minigrad._core.opnode import OpNode
 from minigrad._core.primitive import Plan
 from minigrad.errors import AutogradError
@@ -48,7 +49,10 @@ def look_again(op, target, others):
         edge = edge_of(target)
     args = (target, *others)
     tangent = tangent_of(target) if state.forward else None
-    array = op.forward(target._meta.backend.kernels, target._array, *others)
+    try:
+        array = op.forward(target._meta.backend.kernels, target._array, *others)
+    except ValueError as error:
+        raise too_large(op.name, error) from None
     if edge is not None:
         plan: Plan = op.plan(1)
         node = new_node(plan, state, meta_of(array, target._meta.device))
@@ -89,4 +93,6 @@ def point_to(target, source):
         raise AutogradError("MG-E211", "derivative for set_ is not implemented", tensor=describe(target._meta),
                             fix="x.detach().set_(...), or an assignment: x = source")
     show(target, source._array, "set_")
+    if target._extra is not None:
+        target._extra.accumulator = None        # a new graph gets a new one, for gradients of the new shape
     return target

@@ -1,4 +1,4 @@
-from minigrad._core.c cimport has_shape, has_type, shape_key, type_number
+from minigrad._core.c cimport has_shape, has_type, recycle_t, recycler_in, shape_key, type_number
 
 cdef class DType:
     cdef readonly str name
@@ -16,6 +16,7 @@ cdef class Backend:
     cdef readonly object kernels
     cdef readonly list table
     cdef readonly object recycle
+    cdef recycle_t recycler
     cdef readonly list metas
     cdef readonly list recent
 

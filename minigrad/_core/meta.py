@@ -15,11 +15,16 @@ torch/csrc/autograd/input_metadata.h), never the output itself.
 Read next: ``tensor.py``.
 """
 
+import operator
+
 import cython
 import numpy as np
 
+from minigrad._core.given import given
+from minigrad.errors import AutogradTypeError, ShapeError
+
 if not cython.compiled:
-    from minigrad._core.c import has_shape, has_type, shape_key, type_number
+    from minigrad._core.c import has_shape, has_type, recycler_in, shape_key, type_number
 
 __all__ = ["BOOL", "COMPLEX", "CPU", "DTYPES", "FLOAT", "INTEGER", "Backend", "DType", "Device", "Meta", "Size",
            "dtype_of", "dtype_of_numpy", "make_meta",
@@ -44,9 +49,26 @@ class Size(tuple):
     minigrad.Size([2, 3])
     >>> mg.zeros(2, 3).shape.numel()
     6
+
+    Raises:
+        TypeError: it is given something else than ints of 64 bits.
     """
 
     __slots__ = ()
+
+    def __new__(cls, sizes=()):
+        if not hasattr(sizes, "__iter__"):
+            raise AutogradTypeError("MG-E206", f"minigrad.Size() takes an iterable of 'int', not {type(sizes).__name__}")
+        found = []
+        for size in sizes:
+            try:
+                found.append(operator.index(size))
+            except TypeError:
+                raise AutogradTypeError("MG-E206", f"minigrad.Size() takes an iterable of 'int' (item {len(found)} is "
+                                        f"'{type(size).__name__}')") from None
+            if not -MOST_ELEMENTS <= found[-1] <= MOST_ELEMENTS:
+                raise AutogradTypeError("MG-E206", f"minigrad.Size(): Overflow when unpacking long long (item {len(found) - 1})")
+        return tuple.__new__(cls, found)
 
     def numel(self):
         """Number of elements of a tensor of this shape.
@@ -64,17 +86,23 @@ class Size(tuple):
 
     def __getitem__(self, index):
         item = tuple.__getitem__(self, index)
-        return Size(item) if isinstance(index, slice) else item
+        return size_of(item) if isinstance(index, slice) else item
 
     def __add__(self, other):
         return Size(tuple(self) + tuple(other)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, times):
-        return Size(tuple(self) * times)
+        return size_of(tuple(self) * times)
 
     __rmul__ = __mul__
 
 
+def size_of(shape):
+    """The `Size` of a shape that a tensor has, and so needs no check."""
+    return tuple.__new__(Size, shape)
+
+
+@cython.binding(False)
 @cython.cclass
 class DType:
     """The type of a tensor's elements, as ``mg.float32``. Mirrors ``torch.dtype``.
@@ -135,6 +163,7 @@ _BY_NAME = {d.name: d for d in DTYPES}
 _BY_NUMPY = {d.numpy: d for d in DTYPES}
 # by NumPy's number; several numbers may stand for one dtype (long and long long)
 MOST_NUMBERS = cython.declare(cython.int, 24)
+MOST_ELEMENTS = (1 << 63) - 1       # that a tensor can have, and the largest size: an int64
 _BY_NUMBER = cython.declare(list, [None] * 24)
 for _dtype in map(np.dtype, np.typecodes["AllInteger"] + np.typecodes["AllFloat"] + "?"):
     _BY_NUMBER[_dtype.num] = _BY_NUMPY.get(_dtype)
@@ -151,7 +180,7 @@ def dtype_of_numpy(dtype):
     found = _BY_NUMPY.get(dtype)
     if found is None:
         names = ", ".join([d.name for d in DTYPES])
-        raise TypeError(f"can't convert np.ndarray of type {dtype}. The only supported types are: {names}.")
+        raise AutogradTypeError("MG-E305", f"can't convert np.ndarray of type {dtype}. The only supported types are: {names}.")
     return found
 
 
@@ -166,6 +195,7 @@ def dtype_of(array):
     return dtype_of_numpy(array.dtype)
 
 
+@cython.binding(False)
 @cython.cclass
 class Backend:
     """The kernels of one kind of device, and the table of metadata for tensors that live there.
@@ -178,7 +208,8 @@ class Backend:
         self.name = name
         self.kernels = None
         self.table = []
-        self.recycle = None         # called with an array that no tensor needs any more, or None
+        self.recycle = None         # a capsule with the function that takes over arrays that no tensor needs any more, or None
+        self.recycler = recycler_in(None)       # the same as an address
         self.metas = [{} for _ in DTYPES]
         self.recent = [None] * RECENT       # see meta_of
 
@@ -188,9 +219,11 @@ class Backend:
         self.kernels = kernels
         self.table = kernels.table
         self.recycle = kernels.recycle
+        self.recycler = recycler_in(kernels.recycle)
         return before
 
 
+@cython.binding(False)
 @cython.cclass
 class Device:
     """Where a tensor lives, as ``mg.device("cpu")``. Mirrors ``torch.device``.
@@ -218,7 +251,11 @@ class Device:
     def __hash__(self):
         return hash(str(self))
 
+    def __reduce__(self):
+        return given.device, (str(self),)       # the one device of that name, with its kernels
 
+
+@cython.binding(False)
 @cython.freelist(16)
 @cython.cclass
 class Meta:
@@ -226,11 +263,14 @@ class Meta:
 
     def __init__(self, shape, dtype, device):
         self.shape = shape
-        self.size = Size(shape)
+        self.size = size_of(shape)
         self.dtype = dtype
         self.device = device
         self.backend = device.backend
-        self.numel = self.size.numel()
+        numel = self.size.numel()
+        if numel > MOST_ELEMENTS:
+            raise ShapeError("MG-E206", "numel: integer multiplication overflow", found=f"shape {list(shape)}")
+        self.numel = numel
         self.ndim = len(shape)
 
     def fits(self, other):

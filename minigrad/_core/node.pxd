@@ -68,6 +68,7 @@ cdef class Node:
 
     cdef object apply(self, object grad, long long wanted, list results)
     cdef object release(self)
+    cdef object explained(self, object error)
     cdef int number_of_outputs(self)
     cdef Meta output_meta(self, int number)
     cdef Node next_node(self, Py_ssize_t i)

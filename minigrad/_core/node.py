@@ -44,6 +44,8 @@ import cython
 from minigrad._core.handle import add_hook, registering
 
 if not cython.compiled:
+    from minigrad._core.checked import checked
+
     def show_less(node):
         """Show the collector less of nodes. Interpreted, it looks into the dict of each."""
 
@@ -52,6 +54,7 @@ if not cython.compiled:
 LAST = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 
 
+@cython.binding(False)
 @cython.cclass
 class NodeExtra:
     """What few nodes have: hooks, retained gradients, metadata. Made on first use."""
@@ -65,6 +68,7 @@ class NodeExtra:
         self.place = None           # (file, line) at which the node was made and saved its values, if that was noted
 
 
+@cython.binding(False)
 @cython.trashcan(True)     # and in node.pxd, where subclasses look for it
 @cython.freelist(16384)    # 3 MB: the nodes of a step are those of the last one, and no page is mapped anew
 @cython.cclass
@@ -88,6 +92,10 @@ class Node:
     def release(self):
         """Drop what was saved for the backward."""
 
+    def explained(self, error):
+        """The error to raise for `error`, which came while this node was run."""
+        return error
+
     def name(self):
         """The name of the function, such as ``MulBackward0``."""
         return type(self).__name__
@@ -100,6 +108,7 @@ class Node:
     def output_meta(self, number):
         return self.meta if self.metas is None else self.metas[number]
 
+    @cython.nonecheck(False)
     def next_node(self, i):
         """The node that edge `i` leads to, or None."""
         return self.next0 if i == 0 else self.next1 if i == 1 else self.next_more[i - 2]
@@ -242,3 +251,5 @@ def mark_retained(node: Node, number: cython.int, tensor) -> object:
 
 
 show_less(cython.cast(Node, Node.__new__(Node)))
+if not cython.compiled:
+    globals()["Node"] = checked(Node)

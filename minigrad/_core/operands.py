@@ -1,9 +1,14 @@
-"""What an op demands of its operands together: one device, shapes that broadcast. And what it says if not."""
+"""What an op demands of its operands: one device, shapes that broadcast, sizes that fit. And what it says if not."""
 
 
-from minigrad.errors import ShapeError, TensorTypeError
+from minigrad.errors import AutogradError, MinigradError, NumberOverflowError, OutOfMemoryError, ShapeError, TensorTypeError
 
-__all__ = ["broadcast_shape", "not_a_tensor", "on_one_device"]
+__all__ = ["broadcast_shape", "has_history", "not_a_tensor", "on_one_device", "too_large"]
+
+# How NumPy begins when an array of this shape cannot exist, however much memory there is.
+TOO_BIG = ("array is too big", "an array of shape", "Maximum allowed dimension", "Maximum allowed size")
+TOO_MANY_DIMENSIONS = ("maximum supported dimension", "an array has at most", "number of dimensions must be within")
+NO_BROADCAST = ("operands could not be broadcast", "shape mismatch", "could not broadcast")
 
 
 def on_one_device(op, first, tensor):
@@ -22,6 +27,33 @@ def not_a_tensor(op, x):
                            fix="make it one with minigrad.tensor(...)")
 
 
+def has_history(op, i, x):
+    """The error for argument i of an op, which has no derivative and requires a gradient: that would be lost in silence."""
+    name = op.rule.torch_names.get(op.params[i], op.params[i])
+    return AutogradError("MG-E307", f"The function '{op.name}' is not differentiable with respect to argument '{name}'. This input "
+                         "cannot have requires_grad True.", tensor=f"{x._meta.dtype.name} {list(x._meta.shape)}",
+                         fix=f"{name}.detach(), if it is a constant")
+
+
+def too_large(name, error):
+    """What `name` raises for `error`, which its kernel raised: ours, if the operands do not fit, or the result is too large."""
+    if isinstance(error, MinigradError):
+        return error
+    if isinstance(error, MemoryError):
+        return OutOfMemoryError("MG-E311", f"{name}(): can't allocate memory", found=str(error) or None,
+                                fix="a smaller batch; del what is no longer needed, or run it under no_grad()")
+    if isinstance(error, OverflowError):
+        return NumberOverflowError("MG-E302", f"{name}(): a number is too large to convert", found=str(error))
+    if str(error).startswith(TOO_BIG):
+        return ShapeError("MG-E206", f"{name}(): Storage size calculation overflowed", found=str(error))
+    if str(error).startswith(TOO_MANY_DIMENSIONS):
+        return ShapeError("MG-E205", f"{name}(): a tensor has at most 64 dimensions", found=str(error))
+    if str(error).startswith(NO_BROADCAST):
+        return ShapeError("MG-E204", f"{name}(): The size of tensor a must match the size of tensor b at every dimension "
+                          "where neither is 1", found=str(error))
+    return error
+
+
 def broadcast_shape(metas):
     """The shape that tensors with these metadata broadcast to. Raises if they do not."""
     a = metas[0].shape
@@ -30,7 +62,7 @@ def broadcast_shape(metas):
         n = max(len(a), len(b))
         wide_a = (1,) * (n - len(a)) + a
         wide_b = (1,) * (n - len(b)) + b
-        for dim in range(n):
+        for dim in range(n - 1, -1, -1):
             if wide_a[dim] != wide_b[dim] and 1 not in (wide_a[dim], wide_b[dim]):
                 raise ShapeError(
                     "MG-E204", f"The size of tensor a ({wide_a[dim]}) must match the size of tensor b ({wide_b[dim]}) "

@@ -26,6 +26,7 @@ if not cython.compiled:
     from minigrad._core.c import inherit_arithmetic, inherit_death
 
 
+@cython.binding(False)
 @cython.cclass
 class Rules:
     """The rules behind the operators. The five hot ones are primitives, the rest functions by name."""
@@ -44,6 +45,7 @@ def use_rules(add, sub, mul, div, neg, functions):
     rules.functions = functions
 
 
+@cython.binding(False)
 @cython.cclass
 class Operators(TensorBase):
     """The operators of a tensor. See the head of this file."""
@@ -145,4 +147,6 @@ inherit_death(Operators, TensorBase)
 
 def use_operators(cls):
     """Make the operators of `cls`, a subclass of `Operators`, those of this file, without a look-up."""
+    if not isinstance(cls, type) or not issubclass(cls, Operators):
+        raise TypeError(f"{cls!r} is no class of tensors")
     inherit_arithmetic(cls, Operators)

@@ -21,11 +21,11 @@ from minigrad._core.saved import SavedTensor, SavedTuple
 from minigrad._core.tensor import TensorBase
 from minigrad._core.watch import Watch
 from minigrad._core.watch import watch as _switches
-from minigrad.errors import AutogradError, AutogradTypeError
+from minigrad.errors import AutogradError, AutogradTypeError, MinigradError
 
 if not cython.compiled:
     from minigrad._core.anomaly import note_creation
-    from minigrad._core.packed import not_saved, packed
+    from minigrad._core.packed import does_not_fit, not_saved, packed
     from minigrad._core.saved import check, save, save_tuple, saved_output, spent, with_history
     from minigrad._core.state import current
     from minigrad._core.tensor import alias
@@ -41,6 +41,7 @@ NOTHING = cython.declare(cython.int, -1)            # the slot of what was not s
 watch = cython.declare(Watch, _switches)
 
 
+@cython.binding(False)
 @cython.cclass
 class OpNode(Node):
     """The node of a built-in op: the op, the plan, and the values that the plan says to save."""
@@ -90,6 +91,7 @@ class OpNode(Node):
             self.more[slot - 3] = value
         return None
 
+    @cython.nonecheck(False)
     def value(self, slot, history):
         """What was saved in `slot`. A saved output gets its history back if `history` is set."""
         version: cython.int
@@ -140,6 +142,17 @@ class OpNode(Node):
         self.saved2 = None
         self.more = None
         return None
+
+    def explained(self, error):
+        """A formula trusts the shapes and dtypes that were saved. What unpack hooks returned instead explains why it failed."""
+        if not isinstance(error, Exception) or isinstance(error, MinigradError):
+            return error
+        for slot in range(cython.cast(Plan, self.plan).saved):
+            held = self.held(slot)
+            for saved in cython.cast(SavedTuple, held).items if isinstance(held, SavedTuple) else (held,):
+                if isinstance(saved, PackedTensor) and cython.cast(PackedTensor, saved).unlike is not None:
+                    return does_not_fit(saved, self, error)
+        return error
 
     def apply(self, grad, wanted, results):
         plan = cython.cast(Plan, self.plan)
@@ -290,6 +303,7 @@ class OpNode(Node):
                 *["_raw_saved_" + name for name in self.savable_names()]]
 
 
+@cython.binding(False)
 @cython.cclass
 class RawSavedTensor:
     """One saved tensor as its node keeps it: ``node._raw_saved_self``. Mirrors ``torch._C._autograd.SavedTensor``.
@@ -345,6 +359,7 @@ def all_undefined(grads):
 # ---- leaving a node behind ----------------------------------------------------------------------------
 
 
+@cython.nonecheck(False)
 def new_node(plan, state, meta):
     """A node for `plan`, without edges yet. `meta` describes the first output of its op."""
     node: OpNode = OpNode.__new__(OpNode) if cython.compiled else OpNode()
@@ -357,6 +372,7 @@ def new_node(plan, state, meta):
     return node
 
 
+@cython.nonecheck(False)
 def record(op, state, mask, edges, next0, next1, numbers, out, x, y, args):
     """Make the node of an op of one or two inputs and one output that has just run, and save what its plan says.
 

@@ -29,6 +29,7 @@ if not cython.compiled:
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
 
 
+@cython.binding(False)
 @cython.cclass
 class PackedTensor:
     """A saved tensor as its pack hook has left it. `output` is its number if the node itself produced it, else -1."""
@@ -47,6 +48,8 @@ class PackedTensor:
                 f"{type(data).__name__}",
                 node=owner.name(), fix="return the tensor that pack_hook was given, or a copy of it")
         source = cython.cast(TensorBase, data)
+        if source._meta is not self.meta and (source._meta.shape != self.meta.shape or source._meta.dtype is not self.meta.dtype):
+            self.unlike = source._meta      # no error: it may broadcast to the same gradient, as in PyTorch. See OpNode.explained
         if not (self.leaf or self.node is not None or self.output != NOT_AN_OUTPUT or source._node is not None
                 or source._leaf_requires_grad or self.dual is not None):
             return source
@@ -90,6 +93,8 @@ def packed(tensor, pack, unpack, output, state, shown=None):
     saved.data = data
     saved.unpack = unpack
     saved.output = output
+    saved.meta = tensor._meta
+    saved.unlike = None
     saved.dual = None
     if state.forward:
         tangent_of(tensor)      # a view may have it from its base: now it has its own
@@ -98,6 +103,16 @@ def packed(tensor, pack, unpack, output, state, shown=None):
     saved.number = tensor._output_number
     saved.leaf = tensor._node is None and tensor.requires_grad
     return saved
+
+
+def does_not_fit(packed_tensor, node, error):
+    """The error for a formula of `node` that failed with `error` on what an unpack hook had returned."""
+    saved: PackedTensor = packed_tensor
+    return AutogradError(
+        "MG-E179", f"{node.name()} can't compute its gradient from what an unpack hook returned.", node=node.name(),
+        expected=f"a tensor like the one that was packed: {saved.meta.dtype.name} {list(saved.meta.shape)}",
+        found=f"{saved.unlike.dtype.name} {list(saved.unlike.shape)}", cause=f"{type(error).__name__}: {error}",
+        fix="return from unpack_hook what pack_hook was given, in shape and dtype")
 
 
 def not_saved(tensor):

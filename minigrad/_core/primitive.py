@@ -25,6 +25,7 @@ MOST_SAVED = 12
 MOST_NEEDED = 8
 
 
+@cython.binding(False)
 @cython.cclass
 class Primitive:
     """One op as this file knows it. See ``ops/base.py`` for the class that it is made from.
@@ -80,6 +81,7 @@ class Primitive:
         return f"<Primitive {self.name}>"
 
 
+@cython.binding(False)
 @cython.cclass
 class Plan:
     """What an op saves when a given set of its inputs requires a gradient."""

@@ -111,7 +111,7 @@ def as_dtype(dtype):
     """The `DType` that an argument means: one of ours, a Python type, or a NumPy dtype."""
     if isinstance(dtype, DType):
         return dtype
-    if dtype is not None and not isinstance(dtype, str):
+    if isinstance(dtype, (type, np.dtype)):
         try:
             return dtype_of_numpy(np.dtype(dtype))
         except TypeError:

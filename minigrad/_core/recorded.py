@@ -34,6 +34,7 @@ NEEDED = cython.declare(cython.int, 1)      # as in dependencies.py
 LAST = cython.declare(cython.ulonglong, _LAST)
 
 
+@cython.binding(False)
 @cython.cclass
 class RecordedTask(StreamedTask):
     """A `GraphTask` that is watched. See the head of this file.

@@ -38,6 +38,7 @@ if not cython.compiled:
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
 
 
+@cython.binding(False)
 @cython.freelist(32)
 @cython.cclass
 class SavedTensor:
@@ -58,6 +59,7 @@ class SavedTensor:
         self.freed = True
 
 
+@cython.binding(False)
 @cython.cclass
 class SavedTuple:
     """Several values that a formula knows by one name, such as the tensors and Nones of an index."""

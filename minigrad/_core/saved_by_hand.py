@@ -25,6 +25,7 @@ if not cython.compiled:
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
 
 
+@cython.binding(False)
 @cython.cclass
 class KeptTensors(Node):
     """Saved tensors in a list. `owner` is whom an error names if one of them has been written to."""
@@ -35,7 +36,7 @@ class KeptTensors(Node):
         self.owner = owner
         self.kept = []
         for x in tensors:
-            tensor = cython.cast(TensorBase, x)
+            tensor = cython.cast(TensorBase, x, typecheck=True)
             if state.saved_hooks:
                 pack, unpack = state.saved_hooks[-1]
                 self.kept.append(packed(tensor, pack, unpack, NOT_AN_OUTPUT, state))

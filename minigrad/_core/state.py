@@ -5,6 +5,14 @@ op; so, compiled, we keep the State of the thread that asked last beside that th
 comparison (2 ns) replaces the look-up for as long as one thread does the work. The numbers are those of
 ``PyThreadState_GetID``, which are never used twice, unlike thread idents.
 
+    Modes       all that a context manager may change in a thread: no_grad, saved_tensors_hooks ...
+      State     the same, and what runs in the thread now: a task, a node
+
+Note [A backward puts the modes back]
+    A hook may enter a context and not leave it, or leave one that was entered outside, and may fail in between. After the backward
+    the modes of the thread are what they were before it, whatever has happened: they are copied as one object (`copy_modes`), so
+    that a mode that is added later cannot be forgotten.
+
 Mirrors ``at::ThreadLocalState`` and the thread-locals of torch/csrc/autograd/engine.cpp.
 Read next: ``node.py``.
 """
@@ -14,6 +22,8 @@ import weakref
 
 import cython
 
+from minigrad._core.watch import watch
+
 if not cython.compiled:
     from minigrad._core.c import thread_id
 
@@ -21,26 +31,64 @@ if not cython.compiled:
 _dual_level = cython.declare(cython.bint, False)
 
 
+@cython.binding(False)
 @cython.cclass
-class State:
-    """The autograd state of one thread. A new thread starts with gradients enabled."""
+class Modes:
+    """What context managers set, for one thread. None of the values is changed in place."""
 
     def __init__(self):
         self.grad_enabled = True        # no_grad() and its kind
         self.inference = False          # inference_mode()
-        self.ordinary = True            # none of the modes is on in which an op has more to do: see settle
         self.forward_enabled = True     # forward_ad.set_forward_grad_enabled()
-        self.forward = False            # whether tangents travel: forward.py
         self.multithreading = True      # set_multithreading_enabled()
         self.grad_layout = True         # enforce_grad_layout_policy()
+        self.saved_hooks = ()           # the stack of saved_tensors_hooks: pairs of functions
+        self.saved_hooks_disabled = None    # the message of disable_saved_tensors_hooks, if inside one
+        self.keeper = None              # what copies saved tensors before a write: allow_mutation_on_saved_tensors
+        self.interceptors = ()          # the stack of functions that see each op: intercept.py
+
+
+@cython.cfunc
+def copy_modes(source: Modes, target: Modes) -> object:
+    """Set the modes of `target` to those of `source`. A test holds that none is missing here."""
+    target.grad_enabled = source.grad_enabled
+    target.inference = source.inference
+    target.forward_enabled = source.forward_enabled
+    target.multithreading = source.multithreading
+    target.grad_layout = source.grad_layout
+    target.saved_hooks = source.saved_hooks
+    target.saved_hooks_disabled = source.saved_hooks_disabled
+    target.keeper = source.keeper
+    target.interceptors = source.interceptors
+    return None
+
+
+@cython.binding(False)
+@cython.cclass
+class State(Modes):
+    """The autograd state of one thread. A new thread starts with gradients enabled."""
+
+    def __init__(self):
+        Modes.__init__(self)
+        self.ordinary = True            # none of the modes is on in which an op has more to do: see settle
+        self.forward = False            # whether tangents travel: forward.py
         self.next_sequence = 0          # number of the next node that this thread makes
         self.node = None                # the node being executed
         self.task = None                # the GraphTask being executed
         self.depth = 0                  # how many backward calls are nested in this thread
-        self.saved_hooks = []           # the stack of saved_tensors_hooks
-        self.saved_hooks_disabled = None    # the message of disable_saved_tensors_hooks, if inside one
-        self.keeper = None              # what copies saved tensors before a write: allow_mutation_on_saved_tensors
-        self.interceptors = ()          # the stack of functions that see each op: intercept.py
+        self.interrupt = None           # an exception that has reached a thread which waits for this one: see engine.py
+
+    def modes(self):
+        """The modes as they are now, for `restore`."""
+        found: Modes = Modes.__new__(Modes) if cython.compiled else Modes()
+        copy_modes(self, found)
+        return found
+
+    def restore(self, modes):
+        """Set all modes to what they were. See Note [A backward puts the modes back]."""
+        self.set_keeper(modes.keeper)
+        copy_modes(modes, self)
+        self.settle()
 
     def set_modes(self, grad_enabled, inference, forward_enabled):
         """Set the three modes together, and what follows from them."""
@@ -53,6 +101,12 @@ class State:
         """Bring `forward` and `ordinary`, which follow from the modes, up to date."""
         self.forward = _dual_level and self.forward_enabled and not self.inference
         self.ordinary = not self.inference and not self.forward and not self.interceptors
+
+    def set_keeper(self, keeper):
+        """Set `keeper`; all threads' writes are announced while one of them has any."""
+        if (keeper is None) != (self.keeper is None):
+            watch.keeper_entered(-1 if keeper is None else 1)
+        self.keeper = keeper
 
     def set_interceptors(self, interceptors):
         """Set the stack of interceptors, and `ordinary`."""

@@ -37,6 +37,7 @@ if not cython.compiled:
     from minigrad._core.ready import pop_ready
 
 
+@cython.binding(False)
 @cython.cclass
 class StreamedTask(GraphTask):
     """A `GraphTask` whose nodes run on their streams. See the head of this file."""

@@ -41,13 +41,14 @@ if not cython.compiled:
 NEEDED = cython.declare(cython.int, 1)      # as in dependencies.py
 EVERYTHING = cython.declare(cython.longlong, -1)
 ACCUMULATE = cython.declare(cython.int, 0)  # number of the kernel of that name in the contract
-# References to a buffer's tensor while we decide whether to add to it in place; see accumulate.py.
-HELD = cython.declare(cython.Py_ssize_t, 1 if cython.compiled else 2)
+# References to a buffer's tensor while `summed` decides whether to add to it in place, if nobody else holds it: ownership.py.
+SOLE_OWNER = cython.declare(cython.Py_ssize_t, -1)
 SIGNALS_EVERY = cython.declare(cython.ulonglong, 4095)      # nodes between two looks at pending signals, 2**n - 1
 anomaly = cython.declare(Anomaly, _switch)
 watch = cython.declare(Watch, _switches)
 
 
+@cython.binding(False)
 @cython.cclass
 class GraphTask(Dependencies):
     """One run of the engine. See the head of this file."""
@@ -69,6 +70,7 @@ class GraphTask(Dependencies):
         self.heap = []
         self.ready = None           # stands for a heap of one, which is what a chain of nodes needs
 
+    @cython.nonecheck(False)
     def run(self, root, state):
         """Run all that is ready, beginning with `root`, whose buffer has been filled."""
         node: Node
@@ -87,6 +89,8 @@ class GraphTask(Dependencies):
             executed += 1
             if executed & SIGNALS_EVERY == 0:
                 check_signals()
+                if state.interrupt is not None:
+                    raise state.interrupt
             while len(results) < node.edges:
                 results.append(None)
             state.node = node
@@ -117,6 +121,7 @@ class GraphTask(Dependencies):
             return [None] * len(node.metas)
         return grad
 
+    @cython.nonecheck(False)
     def deliver(self, node, checked):
         """Pass on the results of `node`, and put into the queue whatever is complete now."""
         following: Node
@@ -284,7 +289,7 @@ class GraphTask(Dependencies):
 @cython.cfunc
 def summed(old, new, out_of_place: cython.bint) -> object:
     """``old + new``. See Note [Adding in place]."""
-    nobody_else: cython.bint = references(old) == HELD      # counted before `a` is one more
+    nobody_else: cython.bint = references(old) == SOLE_OWNER    # counted before `a` is one more
     a = cython.cast(TensorBase, old)
     b = cython.cast(TensorBase, new)
     if (nobody_else and not out_of_place and a._meta is b._meta and a._node is None
@@ -292,6 +297,19 @@ def summed(old, new, out_of_place: cython.bint) -> object:
             and a._meta.backend.table[ACCUMULATE](a._array, b._array)):
         return old
     return old + new
+
+
+def adds_in_place(count, first, second):
+    """Whether a buffer that holds the only item of the list `first` adds `second` to it in place, if SOLE_OWNER is `count`."""
+    global SOLE_OWNER
+    SOLE_OWNER = count
+    node: Node = Node()
+    task: GraphTask = GraphTask(0, False, False, False, None)
+    number = id(first[0])
+    node.meta = cython.cast(TensorBase, second)._meta
+    node.grad = first.pop()
+    task.receive(node, 0, second)
+    return id(node.grad) == number
 
 
 @cython.cfunc

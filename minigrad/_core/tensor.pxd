@@ -1,4 +1,4 @@
-from minigrad._core.c cimport allocate, references
+from minigrad._core.c cimport allocate, fill_at_birth, give_back, references
 from minigrad._core.meta cimport Device, DType, Meta, meta_of
 from minigrad._core.node cimport Node
 from minigrad._core.version cimport VersionCounter

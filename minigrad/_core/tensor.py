@@ -25,12 +25,17 @@ Read next: ``node.py``.
 import cython
 import numpy as np
 
+from minigrad._core.meta import CPU
 from minigrad._core.version import VersionCounter
+from minigrad.errors import AutogradTypeError
 
 if not cython.compiled:
-    from minigrad._core.c import allocate, references
+    from minigrad._core.c import allocate, fill_at_birth, give_back, references
+    from minigrad._core.checked import checked
+    from minigrad._core.meta import meta_of
 
 
+@cython.binding(False)
 @cython.cclass
 class Dual:
     """Where the tangent of a tensor is: what a node has saved of the tensor shares this, and nothing else of it."""
@@ -39,6 +44,7 @@ class Dual:
         self.tangent = None
 
 
+@cython.binding(False)
 @cython.freelist(64)
 @cython.cclass
 class AutogradMeta:
@@ -60,6 +66,7 @@ class AutogradMeta:
         self.root = None                    # of a view of such a view: that view, in whose tangent it has a part
 
 
+@cython.binding(False)
 @cython.cclass
 class TensorBase:
     """The fields of a tensor. See the head of this file."""
@@ -68,9 +75,7 @@ class TensorBase:
         # Compiled alone: interpreted, Python never calls it, and the array is simply freed.
         array = self._array
         if array is not None and references(array) == 2:
-            recycle = self._meta.backend.recycle
-            if recycle is not None:
-                recycle(array)
+            give_back(self._meta.backend.recycler, array)
 
     def version(self):
         """How many times the storage has been written to."""
@@ -101,6 +106,18 @@ class TensorBase:
         self._extra = None
 
 
+def empty(tensor):
+    """Make `tensor`, of which nothing is set yet, one without elements: what a subclass gets whose ``__new__`` skips ours."""
+    made = cython.cast(TensorBase, tensor, typecheck=True)
+    if not cython.compiled:
+        made.clear()
+    made._array = np.empty(0, np.float32)
+    made._meta = meta_of(made._array, CPU)
+
+
+fill_at_birth(TensorBase, empty)
+if not cython.compiled:
+    globals()["TensorBase"] = checked(TensorBase)
 _EMPTY = cython.declare(tuple, ())
 _tensor_class = cython.declare(object, TensorBase)
 _parameter_class = cython.declare(object, TensorBase)
@@ -124,7 +141,15 @@ def plain(x):
 
 
 def make(cls, array, meta):
-    """An instance of `cls`, a subclass of `TensorBase`, around `array`; its ``__init__`` does not run."""
+    """An instance of `cls`, a subclass of `TensorBase`, around `array`; its ``__init__`` does not run.
+
+    Raises `TypeError` if `cls`, which may be the user's, is no such class.
+    """
+    if not isinstance(cls, type):
+        raise AutogradTypeError("MG-E201", f"cls must be a type (got {type(cls).__name__})")
+    if not issubclass(cls, TensorBase):
+        raise AutogradTypeError("MG-E201", "Creating a Tensor subclass from a class that does not inherit from Tensor is not "
+                                f"possible. Make sure your class inherits from Tensor: {cls.__name__} does not.")
     tensor = cython.cast(TensorBase, allocate(TensorBase, cls, _EMPTY))
     if not cython.compiled:
         tensor.clear()
@@ -157,6 +182,14 @@ def owner_of(array):
             array = base
         base = getattr(base, "base", None)
     return array
+
+
+def memory_of(source):
+    """All the memory that `source` lies in, as a tensor of one dimension that shares its version counter and has no history."""
+    tensor = alias(cython.cast(TensorBase, source, typecheck=True))
+    tensor._array = tensor._meta.backend.kernels.storage(tensor._array)
+    tensor._meta = meta_of(tensor._array, tensor._meta.device)
+    return tensor
 
 
 def alias(source):

@@ -35,6 +35,7 @@ if not cython.compiled:
     from minigrad._core.tensor import alias, make, wrap
 
 
+@cython.binding(False)
 @cython.cclass
 class Variable(Operators):
     """The attributes of a tensor that autograd defines. See the head of this file."""

@@ -37,6 +37,7 @@ LOGGED = 1000       # how many writes to one storage are remembered: the latest
 watch = cython.declare(Watch, _switches)
 
 
+@cython.binding(False)
 @cython.no_gc       # a log holds numbers and strings: no cycle can go through it
 @cython.freelist(64)
 @cython.cclass

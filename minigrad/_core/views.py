@@ -90,6 +90,7 @@ def reach(tensor: TensorBase) -> object:
 # ---- a write through a view --------------------------------------------------------------------------------
 
 
+@cython.binding(False)
 @cython.cclass
 class CopySlices(Node):
     """The history of a base of which a part was overwritten through a view."""
@@ -109,6 +110,9 @@ class CopySlices(Node):
         self.sequence = inner.sequence
         if watch.births:
             note_creation(self, current())
+
+    def explained(self, error):
+        return error if self.inner is None else self.inner.explained(error)
 
     def apply(self, grad, wanted, results):
         if grad is None:

@@ -26,6 +26,7 @@ DEMO = os.path.join(PACKAGE, "demo") + os.sep       # written as users write
 _counting = threading.Lock()
 
 
+@cython.binding(False)
 @cython.cclass
 class Watch:
     """The switches. `recording`, `places`, `births` and `writes` follow from the others."""
@@ -54,6 +55,12 @@ class Watch:
         with _counting:
             self.streams += more
             self.streamed = True
+            self.settle()
+
+    def keeper_entered(self, more):
+        """A thread has entered allow_mutation_on_saved_tensors() (1), or left it (-1)."""
+        with _counting:
+            self.keepers += more
             self.settle()
 
     def note(self, kind, node, data):

@@ -36,7 +36,7 @@ from minigrad.autograd.graph import (
 )
 from minigrad.autograd.variable import Variable
 from minigrad.creation import zeros
-from minigrad.errors import AutogradError, AutogradTypeError, TensorValueError
+from minigrad.errors import AutogradAssertionError, AutogradError, AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
 
 __all__ = ["Function", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy",
@@ -215,7 +215,8 @@ def root_edges(tensors, gradients):
     grads = []
     for i, (root, g) in enumerate(zip(roots, given)):
         if not isinstance(root, (Tensor, GradientEdge)):
-            raise AssertionError(f"Expected output to be a Tensor or a GradientEdge, but got {type(root).__name__} at index {i}")
+            raise AutogradAssertionError("MG-E107", "Expected output to be a Tensor or a GradientEdge, but got "
+                                         f"{type(root).__name__} at index {i}", fix="pass a tensor, or a list or tuple of tensors")
         node, number = _edge(root, "roots")
         if node is None:
             node = None if isinstance(root, GradientEdge) else accumulator(root)

@@ -14,17 +14,14 @@ Mirrors ``allow_mutation_on_saved_tensors`` of ``torch/autograd/graph.py``.
 """
 
 import contextlib
-import threading
 import weakref
 
 from minigrad._core.state import current
-from minigrad._core.watch import watch
 from minigrad.autograd.grad_mode import inference_mode, no_grad
 from minigrad.errors import AutogradAssertionError, AutogradError
 
 __all__ = ["AllowMutationOnSavedContext", "mutation_allowed"]
 
-_switching = threading.Lock()
 
 
 class Handle:
@@ -90,18 +87,9 @@ def mutation_allowed(hooks):
                             fix="leave the inner one out: the outer one covers it")
     context = AllowMutationOnSavedContext()
     with hooks(context.pack, context.unpack):
-        state.keeper = context      # pyright: ignore[reportAttributeAccessIssue]
-        watch_writes(1)
+        state.set_keeper(context)
         try:
             yield context
         finally:
-            state.keeper = None
-            watch_writes(-1)
+            state.set_keeper(None)
             context.clear()
-
-
-def watch_writes(more):
-    """Count the threads that want to know of writes."""
-    with _switching:
-        watch.keepers += more
-        watch.settle()

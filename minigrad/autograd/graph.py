@@ -186,14 +186,14 @@ class saved_tensors_hooks:
         if state.saved_hooks_disabled is not None:
             raise RuntimeError(state.saved_hooks_disabled)
         check_hooks(self.pack_hook, self.unpack_hook)
-        state.saved_hooks.append((self.pack_hook, self.unpack_hook))
+        state.saved_hooks = (*state.saved_hooks, (self.pack_hook, self.unpack_hook))    # pyright: ignore[reportAttributeAccessIssue]
 
     def __exit__(self, *exc_info):
-        hooks = current().saved_hooks
-        if not hooks:
+        state = current()
+        if not state.saved_hooks:
             raise AutogradError("MG-E128", "there are no saved tensors hooks to leave: a context was left twice, or in "
                                 "another thread")
-        hooks.pop()
+        state.saved_hooks = state.saved_hooks[:-1]      # pyright: ignore[reportAttributeAccessIssue]
 
 
 class save_on_cpu(saved_tensors_hooks):
