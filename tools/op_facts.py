@@ -105,7 +105,7 @@ def formula(rule):
 
 def derivatives(op):
     """The names of the inputs that have a vjp."""
-    if not op.differentiable:
+    if not op.differentiable or op.rule.no_derivative:
         return ()
     if op.joint is not None:
         return op.params[:1 if op.variadic else op.inputs]
@@ -270,7 +270,7 @@ class Survey(TorchDispatchMode):
         self.case = case
         for dtype in DTYPES:
             self.depth = 0
-            differentiated = dtype == case.dtype or (dtype.startswith(("float", "complex")) and case.derivative)
+            differentiated = case.derivative and (dtype == case.dtype or dtype.startswith(("float", "complex")))
             try:
                 xs = [mg.tensor(converted(a, dtype), requires_grad=differentiated) for a in case.arrays()]
                 with self:

@@ -14,6 +14,9 @@ is written by hand.
                       NumPy. A device has an op if it has these (``--kernels`` lists them, and what each kernel is used by).
     CUDA              whether a GPU has these kernels, and if not, which it lacks: the op raises NotImplementedError there
     dtypes            those the op has run with, on the CPU
+    float32, float16  the worst error on long axes, of values and derivatives, and PyTorch's at the same place, in units of half a
+                      last digit and of what the last digits of the inputs are worth (tests/accuracy); of the cases with the op, in
+                      those with the fewest others
 
 The table for the documentation is Markdown, as MyST reads it.
 """
@@ -27,7 +30,7 @@ from tools.op_facts import DTYPES, facts, in_c, kernels_named, on_cuda, our_ops
 
 __all__ = ["COLUMNS", "coverage", "every_case", "main", "markdown", "rows"]
 
-COLUMNS = ("op", "forward", "vjp", "jvp", "double backward", "in place", "CPU kernels", "CUDA", "dtypes")
+COLUMNS = ("op", "forward", "vjp", "jvp", "double backward", "in place", "CPU kernels", "CUDA", "dtypes", "float32", "float16")
 GROUPS = {"bool": ("bool",), "int": ("uint8", "int8", "int16", "int32", "int64"), "float": ("float16", "float32", "float64"),
           "complex": ("complex64", "complex128")}
 
@@ -49,11 +52,36 @@ def rows(found=None):
     """The table, a dict of texts for each op."""
     found = found or facts(every_case())
     lacking = coverage(on_cuda())
+    errors = accuracy(found)
     return [{"op": fact.name, "forward": fact.formula, "vjp": ", ".join(fact.vjp) or "none", "jvp": fact.jvp,
              "double backward": fact.double, "in place": ", ".join(sorted(fact.in_place)) or "-",
              "CPU kernels": ", ".join(f"{k} (C)" if k in in_c() else k for k in sorted(fact.kernels)) or "-",
              "CUDA": "no: " + ", ".join(sorted(lacking[fact.name])) if lacking[fact.name] else "yes",
-             "dtypes": dtypes(fact.dtypes)} for fact in found.values()]
+             "dtypes": dtypes(fact.dtypes), **errors[fact.name]} for fact in found.values()]
+
+
+def accuracy(found):
+    """op name -> dtype -> the worst error and PyTorch's, as text."""
+    from tests.accuracy import table
+    measured, others = table.read(), {}
+    for fact in found.values():
+        for case in fact.cases[0]:
+            others[case] = others.get(case, 0) + 1
+    texts = {}
+    for fact in found.values():
+        cases = (fact.cases[0] & measured.keys() or fact.cases[1] & measured.keys()) if fact.vjp else set()
+        fewest = min([others.get(case, 0) for case in cases], default=0)
+        cases = [measured[case] for case in cases if others.get(case, 0) == fewest]
+        texts[fact.name] = {dtype: shown([case[dtype] for case in cases if dtype in case]) for dtype in ("float32", "float16")}
+    return texts
+
+
+def shown(errors):
+    """The largest of some errors (ours, PyTorch's, quantity), and PyTorch's beside it."""
+    if not errors:
+        return "-"
+    ours, torchs, _ = max(errors, key=lambda error: error[0])
+    return f"{ours:g}" if torchs is None else f"{ours:g} ({torchs:g})"
 
 
 def dtypes(names):

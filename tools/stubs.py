@@ -49,8 +49,8 @@ MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation"
 CORE = ["minigrad._core.tensor", "minigrad._core.operators", "minigrad._core.variable", "minigrad._core.promotion"]
 
 # Shown as the rest of the class is, but not to be called by anybody.
-INTERNAL = {"clear", "enter", "extras", "shared_counter", "version", "apply", "release", "number_of_outputs", "output_meta",
-            "input_number", "connect", "next_node", "next_nodes"}
+INTERNAL = {"clear", "enter", "extras", "shared_counter", "version", "apply", "release", "explained", "number_of_outputs",
+            "output_meta", "input_number", "connect", "next_node", "next_nodes"}
 
 MODES = ("no_grad", "enable_grad", "set_grad_enabled", "set_forward_grad_enabled", "inference_mode",
          "set_multithreading_enabled", "enforce_grad_layout_policy", "detect_anomaly", "set_detect_anomaly")

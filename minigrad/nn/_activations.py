@@ -21,9 +21,10 @@ from typing import Any
 from minigrad._core.apply import call
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError, TensorValueError
-from minigrad.ops import abs, chunk, exp, expm1, log1p, reshape, sigmoid, softmax, tanh, where
-from minigrad.ops.activation import Gelu
-from minigrad.ops.base import dimension, tensor_argument
+from minigrad.ops import abs, chunk, clamp_max, clamp_min, exp, log1p, reshape, sigmoid, softmax, tanh, where
+from minigrad.ops.activation import Celu, Elu, Gelu
+from minigrad.ops.base import dimension, number, real, tensor_argument, truth, wrong_type
+from minigrad.ops.precision import in_float32
 
 __all__ = ["celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu",
            "logsigmoid", "mish", "prelu", "relu6", "selu", "silu", "softmin", "softplus", "softshrink", "softsign",
@@ -32,13 +33,22 @@ __all__ = ["celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsi
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-def activated(name, formula, input, inplace=False, whole=False):
+def activated(name, formula, input, inplace=False, whole=False, real_only=False):
     """``formula(input)``; in place, its numbers are written over those of `input`, and the formula works on a copy of those.
-    Integers are refused, unless `whole`: if there is a result for them."""
+    Integers are refused, unless `whole`: if there is a result for them. So are complex numbers if `real_only`."""
     tensor_argument(name, input)
-    if not whole and not (input.dtype.is_floating_point or input.dtype.is_complex):
-        raise ShapeError("MG-E203", f'"{name}" not implemented for {input.dtype.name}', fix="input.float()")
-    return input.copy_(formula(input.clone())) if inplace else formula(input)
+    if real_only and input.dtype.is_complex:
+        raise ShapeError("MG-E203", f"{name} is not implemented for complex numbers", found=input.dtype.name)
+    if not whole:
+        not_whole(name, input)
+    formula = in_float32(formula)
+    return input.copy_(formula(input.clone())) if truth(inplace, "inplace", name) else formula(input)
+
+
+def not_whole(name, x):
+    """Raise for integers."""
+    if not x.dtype.differentiable:
+        raise ShapeError("MG-E203", f'"{name}" not implemented for {x.dtype.name}', fix="input.float()")
 
 
 def input_holds_integers(x):
@@ -66,6 +76,7 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
     >>> F.leaky_relu(mg.tensor([-1., 2.]), 0.1)
     tensor([-0.1000, 2.0000])
     """
+    negative_slope = number(negative_slope, "negative_slope", "leaky_relu")
     return activated("leaky_relu", lambda x: where(x > 0, x, x * negative_slope), input, inplace)
 
 
@@ -75,7 +86,8 @@ def elu(input, alpha=1.0, inplace=False):
     >>> F.elu(mg.tensor([-1., 2.]))
     tensor([-0.6321, 2.0000])
     """
-    return activated("elu", lambda x: where(x > 0, x, alpha * expm1(where(x > 0, 0.0, x))), input, inplace)
+    alpha = number(alpha, "alpha", "elu")
+    return activated("elu", lambda x: call(Elu.op, (x, alpha, 1.0, 1.0)), input, inplace, real_only=True)
 
 
 def selu(input, inplace=False):
@@ -84,7 +96,7 @@ def selu(input, inplace=False):
     >>> F.selu(mg.tensor([-1., 2.]))
     tensor([-1.1113, 2.1014])
     """
-    return activated("selu", lambda x: SELU_SCALE * elu(x, SELU_ALPHA), input, inplace)
+    return activated("selu", lambda x: call(Elu.op, (x, SELU_ALPHA, SELU_SCALE, 1.0)), input, inplace, real_only=True)
 
 
 def celu(input, alpha=1.0, inplace=False):
@@ -96,9 +108,10 @@ def celu(input, alpha=1.0, inplace=False):
     >>> F.celu(mg.tensor([-1., 2.]), alpha=2.)
     tensor([-0.7869, 2.0000])
     """
+    alpha = number(alpha, "alpha", "celu")
     if alpha == 0:
         raise ShapeError("MG-E332", "ZeroDivisionError: alpha cannot be 0 for CELU")
-    return activated("celu", lambda x: where(x > 0, x, alpha * expm1(where(x > 0, 0.0, x) / alpha)), input, inplace)
+    return activated("celu", lambda x: call(Celu.op, (x, alpha, 1.0, 1.0 / alpha)), input, inplace, real_only=True)
 
 
 def gelu(input, *, approximate="none"):
@@ -116,9 +129,11 @@ def gelu(input, *, approximate="none"):
     >>> F.gelu(mg.tensor([-1., 2.]), approximate="tanh")
     tensor([-0.1588, 1.9546])
     """
+    if not isinstance(approximate, str):
+        raise wrong_type("gelu", "approximate", "str", approximate)
     if approximate not in ("none", "tanh"):
         raise ShapeError("MG-E332", "approximate argument must be either none or tanh.", found=repr(approximate))
-    return activated("gelu", lambda x: call(Gelu.op, (x, approximate)), input)
+    return activated("gelu", lambda x: call(Gelu.op, (x, approximate)), input, real_only=True)
 
 
 def silu(input, inplace=False):
@@ -136,7 +151,14 @@ def mish(input, inplace=False):
     >>> F.mish(mg.tensor([-1., 2.]))
     tensor([-0.3034, 1.9440])
     """
-    return activated("mish", lambda x: x * tanh(softplus(x)), input, inplace)
+    return activated("mish", mish_formula, input, inplace)
+
+
+def mish_formula(x):
+    """x tanh(log(1 + eˣ)) as a fraction: 1 less the square of tanh, its derivative, has no digits left where tanh is almost 1."""
+    p, q = exp(clamp_max(x, 0.0)), exp(-clamp_min(x, 0.0))
+    rest = 2 * q * q / (1 + 2 * q + 2 * q * q)          # what tanh lacks to 1
+    return where(x > 0, x - clamp_max(x, 1000.0) * rest, x * (p * (p + 2) / (p * (p + 2) + 2)))
 
 
 def softplus(input, beta=1.0, threshold=20.0):
@@ -145,6 +167,8 @@ def softplus(input, beta=1.0, threshold=20.0):
     >>> F.softplus(mg.tensor([-1., 2.]))
     tensor([0.3133, 2.1269])
     """
+    beta, threshold = number(beta, "beta", "softplus"), number(threshold, "threshold", "softplus")
+
     def formula(x):
         large = x * beta > threshold
         return where(large, x, log1p(exp(where(large, 0.0, x * beta))) / beta)
@@ -172,6 +196,7 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     >>> F.hardtanh(mg.tensor([-3., 0.5]))
     tensor([-1.0000, 0.5000])
     """
+    min_val, max_val = real(min_val, "min_val", "hardtanh"), real(max_val, "max_val", "hardtanh")
     if min_val > max_val:
         raise TensorValueError("MG-E332", "min_val cannot be greater than max_val")
     return activated("hardtanh", lambda x: like(x, where(x <= min_val, min_val, where(x >= max_val, max_val, x))), input, inplace,
@@ -202,7 +227,10 @@ def hardswish(input, inplace=False):
     >>> F.hardswish(mg.tensor([1., 4.]))
     tensor([0.6667, 4.0000])
     """
-    return activated("hardswish", lambda x: x * relu6(x + 3) / 6, input, inplace)
+    def formula(x):
+        bent = where((x > -3) & (x < 3), x, 0.0)
+        return where(x < 3, where(x <= -3, 0.0, bent * (bent + 3) / 6), x)
+    return activated("hardswish", formula, input, inplace)
 
 
 def threshold(input, threshold, value, inplace=False):
@@ -211,6 +239,7 @@ def threshold(input, threshold, value, inplace=False):
     >>> F.threshold(mg.tensor([-1., 2.]), 0.5, 9.)
     tensor([9., 2.])
     """
+    threshold, value = number(threshold, "threshold", "threshold"), number(value, "value", "threshold")
     return activated("threshold", lambda x: like(x, where(x <= threshold, value, x)), input, inplace,
                      whole=input_holds_integers(input))
 
@@ -224,9 +253,13 @@ def softshrink(input, lambd=0.5):
     >>> F.softshrink(mg.tensor([-1., 0.25, 2.]))
     tensor([-0.5000, 0.0000, 1.5000])
     """
+    lambd = number(lambd, "lambd", "softshrink")
     if isinstance(lambd, complex) or not 0 <= lambd < math.inf:
         raise ShapeError("MG-E332", "lambda must be in range [0, infinity)", found=f"{lambd}")
-    return activated("softshrink", lambda x: where(x > lambd, x - lambd, where(x < -lambd, x + lambd, x * 0)), input)
+
+    def formula(x):
+        return where((x >= -lambd) & (x <= lambd), 0.0, where(x > lambd, x - lambd, x + lambd))
+    return activated("softshrink", formula, input)
 
 
 def hardshrink(input, lambd=0.5):
@@ -235,6 +268,7 @@ def hardshrink(input, lambd=0.5):
     >>> F.hardshrink(mg.tensor([-1., 0.25, 2.]))
     tensor([-1., 0., 2.])
     """
+    lambd = real(lambd, "lambd", "hardshrink")
     return activated("hardshrink", lambda x: where((x >= -lambd) & (x <= lambd), 0.0, x), input)
 
 
@@ -281,13 +315,16 @@ def glu(input, dim=-1):
     if input.ndim == 0:
         raise ShapeError("MG-E205", "glu does not support scalars because halving size must be even")
     dim = dimension(dim, input.ndim)
+    if input.dtype.is_complex:
+        raise ShapeError("MG-E203", "glu is not implemented for complex numbers", found=input.dtype.name)
     if input.shape[dim] % 2:
         raise ShapeError("MG-E204", f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}")
     if not input.shape[dim]:
         return activated("glu", lambda x: x * 1, input)
     halves: Any = chunk(input, 2, dim)
     a, b = halves
-    return activated("glu", lambda x: x * sigmoid(b), a)
+    not_whole("glu", input)
+    return in_float32(lambda x, y: x * sigmoid(y))(a, b)
 
 
 def prelu(input, weight):
@@ -314,7 +351,7 @@ def prelu(input, weight):
                              f"{weight.numel()} and channel size = {channels}.")
     shape = [1, weight.numel()] + [1] * (input.ndim - 2) if input.ndim > 1 else [1] * input.ndim
     w = reshape(weight, shape)
-    return activated("prelu", lambda x: where(x > 0, x, w * x), input)
+    return activated("prelu", lambda x: where(x > 0, x, w * where(x > 0, 0.0, x)), input)
 
 
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
@@ -331,9 +368,11 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     tensor(1.)
     """
     tensor_argument("gumbel_softmax", logits, "logits")
+    real(eps, "eps", "gumbel_softmax")
+    tau = real(tau, "tau", "gumbel_softmax")
     noise = -logits.new_empty(logits.shape).exponential_().log()
     soft = softmax((logits + noise) / tau, dim)
-    if not hard:
+    if not truth(hard, "hard", "gumbel_softmax"):
         return soft
     at = soft.detach().max(dim, keepdim=True).indices
     return soft.new_zeros(soft.shape).scatter(dim, at, 1.0) - soft.detach() + soft

@@ -17,7 +17,7 @@ from minigrad.errors import ShapeError
 from minigrad.nn._dropout import dropout
 from minigrad.ops import matmul, reshape, softmax, transpose, tril, where
 from minigrad.ops.attention import Attention
-from minigrad.ops.base import tensor_argument
+from minigrad.ops.base import real, tensor_argument, truth
 
 __all__ = ["scaled_dot_product_attention"]
 
@@ -50,11 +50,16 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         if x.ndim < 2:
             raise ShapeError("MG-E205", "scaled_dot_product_attention: Expected query, key, and value to all be at least 2 "
                              "dimensional", found=f"{name} with {x.ndim} dimensions")
+    is_causal, enable_gqa = [truth(x, name, "scaled_dot_product_attention") for x, name in (
+        (is_causal, "is_causal"), (enable_gqa, "enable_gqa"))]
+    if attn_mask is not None:
+        tensor_argument("scaled_dot_product_attention", attn_mask, "attn_mask", 4)
+    dropout_p = real(dropout_p, "dropout_p", "scaled_dot_product_attention")
     if attn_mask is not None and is_causal:
         raise ShapeError("MG-E332", "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa:
-        key, value = [shared(x, query.shape[-3]) for x in (key, value)]
-    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+        key, value = [shared(x, query.shape[-3] if query.ndim > 2 else 1) for x in (key, value)]
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else real(scale, "scale", "scaled_dot_product_attention")
     if attn_mask is None and dropout_p == 0 and query.dtype.is_floating_point and fits(query, key, value):
         return call(Attention.op, (query, key, value, factor, bool(is_causal)))[0]
     scores = matmul(query * factor, transpose(key, -2, -1))
@@ -80,8 +85,8 @@ def fits(query, key, value):
 
 def shared(x, heads):
     """(..., H, S, E) with each head repeated, so that there are `heads`."""
-    if heads % x.shape[-3]:
+    if x.ndim < 3 or heads % x.shape[-3]:
         raise ShapeError("MG-E204", "scaled_dot_product_attention: number of heads in key and value must divide the number of "
-                         "heads in query", expected=f"a divisor of {heads}", found=str(x.shape[-3]))
+                         "heads in query", expected=f"a divisor of {heads}", found=f"shape {list(x.shape)}")
     *lead, own, length, size = x.shape
     return reshape(x.unsqueeze(-3).expand(*lead, own, heads // own, length, size), (*lead, heads, length, size))

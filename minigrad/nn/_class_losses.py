@@ -9,8 +9,8 @@ Mirrors the losses of ``torch/nn/functional.py`` and ``aten/src/ATen/native/Loss
 from minigrad.errors import OutOfRangeError, ShapeError, TensorValueError
 from minigrad.nn._activations import logsigmoid
 from minigrad.nn._losses import two_tensors
-from minigrad.ops import clamp_min, sum
-from minigrad.ops.base import tensor_argument
+from minigrad.ops import relu, sum
+from minigrad.ops.base import number, real, tensor_argument
 from minigrad.ops.losses import reduced, reduction_of
 
 __all__ = ["multi_margin_loss", "multilabel_soft_margin_loss"]
@@ -29,6 +29,8 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     """
     two_tensors("multilabel_soft_margin_loss", input, target)
     reduction = reduction_of(reduction, size_average, reduce)
+    if weight is not None:
+        tensor_argument("multilabel_soft_margin_loss", weight, "weight")
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if input.ndim == 0:
         raise OutOfRangeError("MG-E301", "multilabel_soft_margin_loss(): Dimension specified as -1 but tensor has no dimensions")
@@ -56,6 +58,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     """
     two_tensors("multi_margin_loss", input, target)
     reduction = reduction_of(reduction, size_average, reduce)
+    p, margin = number(p, "p", "multi_margin_loss"), real(margin, "margin", "multi_margin_loss")
     if p not in (1, 2):
         raise TensorValueError("MG-E302", "only p == 1 and p == 2 supported", found=f"{p}")
     if weight is not None and tensor_argument("multi_margin_loss", weight, "weight").ndim != 1:
@@ -66,7 +69,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     x = input if input.ndim == 2 else input.unsqueeze(0)
     at = target.reshape((-1, 1))
     right = x.gather(1, at)
-    z = clamp_min(margin - right + x, 0.0)
+    z = relu(margin - right + x)        # of no slope at 0
     if p == 2:
         z = z * z
     if weight is not None:

@@ -9,7 +9,7 @@ Mirrors ``aten/src/ATen/native/Dropout.cpp``.
 from minigrad._core.apply import call
 from minigrad._core.variable import new_tensor
 from minigrad.errors import ShapeError, TensorValueError
-from minigrad.ops.base import tensor_argument
+from minigrad.ops.base import real, tensor_argument, truth
 from minigrad.ops.masking import NativeDropout
 from minigrad.random import stream
 from minigrad.tensor import Tensor
@@ -36,6 +36,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
     tensor([1., 1.])
     """
     tensor_argument("dropout", input)
+    p, training, inplace = real(p, "p", "dropout"), truth(training, "training", "dropout"), truth(inplace, "inplace", "dropout")
     if not 0 <= p <= 1:
         raise TensorValueError("MG-E302", f"dropout probability has to be between 0 and 1, but got {p}")
     if not input.dtype.differentiable and training and 0 < p < 1:
@@ -43,6 +44,8 @@ def dropout(input, p=0.5, training=True, inplace=False):
                          found=input.dtype.name, fix="input.float()")
     if not training or p == 0 or input.numel() == 0:
         return input
+    if input.dtype.is_complex and p < 1:
+        raise ShapeError("MG-E203", "dropout is not implemented for complex numbers", found=input.dtype.name)
     if input.device.type != "cpu" and p < 1 and not inplace and input.dtype.is_floating_point:
         return call(NativeDropout.op, (input, stream(None), p))[0]    # pyright: ignore[reportIndexIssue]
     kernels = input.device.backend.kernels
@@ -54,6 +57,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
 def kept(name, input, p, shape):
     """A tensor of ones, and with probability `p` zeros."""
     tensor_argument(name, input)
+    p = real(p, "p", name)
     if not 0 <= p <= 1:
         raise TensorValueError("MG-E302", f"dropout probability has to be between 0 and 1, but got {p}")
     if not input.dtype.differentiable:
@@ -72,6 +76,7 @@ def channels(input, unbatched):
 def dropped(name, input, p, training, inplace, unbatched):
     """Some channels 0, the others divided by 1 - p."""
     tensor_argument(name, input)
+    training, inplace = truth(training, "training", name), truth(inplace, "inplace", name)
     noise = kept(name, input, p, channels(input, unbatched))
     if not training or p == 0 or input.numel() == 0:
         return input
@@ -89,7 +94,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     >>> F.dropout1d(mg.ones(2, 2), training=False).shape
     minigrad.Size([2, 2])
     """
-    if input.ndim not in (2, 3):
+    if tensor_argument("dropout1d", input).ndim not in (2, 3):
         raise ShapeError("MG-E205", f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d "
                          "exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
                          "optional batch dimension (i.e. 2D or 3D inputs).")
@@ -126,6 +131,7 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
 
 def alpha(name, input, p, training, inplace, shape):
     """Some numbers -ALPHA, then scaled so that mean and variance are as before."""
+    training, inplace = truth(training, "training", name), truth(inplace, "inplace", name)
     noise = kept(name, input, p, shape)
     if not training or p == 0 or input.numel() == 0:
         return input

@@ -7,7 +7,7 @@ from minigrad._core.apply import call
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.errors import AutogradAssertionError, AutogradNotImplementedError, OutOfRangeError, ShapeError
 from minigrad.ops import bincount, contiguous, index_select, reshape, unique, unsqueeze, where
-from minigrad.ops.base import outside, tensor_argument
+from minigrad.ops.base import integer, outside, real, tensor_argument, truth
 from minigrad.ops.embedding import Embedding
 from minigrad.ops.norms import vector_norm
 
@@ -45,11 +45,11 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     if input.dtype.name not in ("int64", "int32"):
         raise ShapeError("MG-E203", "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
                          f"Int; but got {input.dtype.name} instead", fix="input.long()")
-    if sparse:
+    if truth(sparse, "sparse", "embedding"):
         raise AutogradNotImplementedError("MG-E332", "sparse gradients are not supported", fix="sparse=False")
     rows = weight.shape[0]
     if padding_idx is not None:
-        if not -rows <= padding_idx < rows:
+        if not -rows <= integer(padding_idx, "padding_idx", "embedding") < rows:
             raise AutogradAssertionError("MG-E332", "Padding_idx must be within num_embeddings", expected=f"below {rows}",
                                          found=str(padding_idx))
         padding_idx %= rows
@@ -58,12 +58,13 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     if bad is not None:
         raise OutOfRangeError("MG-E301", "index out of range in self", expected=f"rows from 0 to {rows - 1}", found=str(bad))
     if max_norm is not None:
-        bound(weight, numbers, max_norm, norm_type)
+        bound(weight, numbers, real(max_norm, "max_norm", "embedding"), real(norm_type, "norm_type", "embedding"))
     factor = None
     if padding_idx is not None:
         factor = unsqueeze(numbers != padding_idx, -1).to(weight.dtype)
-    if scale_grad_by_freq and numbers.numel():
-        often = bincount(reshape(numbers, (-1,)), minlength=rows)[numbers].to(weight.dtype)
+    if truth(scale_grad_by_freq, "scale_grad_by_freq", "embedding") and numbers.numel():
+        counts = bincount(reshape(numbers, (-1,)), minlength=rows)
+        often = counts[numbers].to(weight.dtype)    # pyright: ignore[reportIndexIssue]
         factor = 1 / unsqueeze(often, -1) if factor is None else factor / unsqueeze(often, -1)
     return call(Embedding.op, (weight, numbers, factor))
 

@@ -17,13 +17,17 @@ Mirrors the losses of ``torch/nn/functional.py`` and ``aten/src/ATen/native/Loss
 import math
 import warnings
 
+from minigrad._core.apply import call
 from minigrad._core.operands import broadcast_shape
-from minigrad.errors import ShapeError, TensorValueError
+from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.nn._activations import logsigmoid
 from minigrad.ops import abs, amax, amin, clamp_min, exp, expand, log, minimum, sqrt, sum, where
-from minigrad.ops.base import flag, tensor_argument
+from minigrad.ops.base import flag, in_words, real, tensor_argument, truth
+from minigrad.ops.copies import cast
+from minigrad.ops.likelihoods import BinaryCrossEntropy, BinaryCrossEntropyWithLogits, WeightedBinaryCrossEntropyWithLogits
 from minigrad.ops.losses import reduced, reduction_of
 from minigrad.ops.norms import vector_norm
+from minigrad.ops.precision import in_float32
 from minigrad.ops.selection import promoted
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cosine_similarity",
@@ -52,6 +56,22 @@ def weighted(name, loss, input, weight):
     return loss * weight
 
 
+def of_floats(name, *tensors):
+    """Raise unless one of the tensors is of floating point numbers."""
+    if not any([x.dtype.differentiable for x in tensors]):
+        raise AutogradNotImplementedError("MG-E203", f'"{name}" not implemented for {tensors[0].dtype.name}', fix="input.float()")
+
+
+def cast_loss(name, loss, like):
+    """The loss in the dtype of the tensor `like`. Raises if that is an integer one."""
+    if not like.dtype.differentiable:
+        raise ShapeError("MG-E203", f"{name}(): result type {loss.dtype.name} can't be cast to the desired output type "
+                         f"{like.dtype.name}",
+                         fix="convert the integers: x.float()")
+    return cast(loss, like.dtype)
+
+
+@in_float32
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """|x - y|. Mirrors ``torch.nn.functional.l1_loss``.
 
@@ -66,6 +86,7 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     return sum(loss) / sum(weight) if reduction == "mean" else reduced(loss, reduction)
 
 
+@in_float32
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """d² / 2β below β, else d - β/2, where d = |x - y| (Girshick, 2015). Mirrors ``torch.nn.functional.smooth_l1_loss``.
 
@@ -77,36 +98,46 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     """
     two_tensors("smooth_l1_loss", input, target, warn=True)
     reduction = reduction_of(reduction, size_average, reduce)
+    beta = real(beta, "beta", "smooth_l1_loss")
     if beta < 0:
         raise ShapeError("MG-E332", "smooth_l1_loss does not support negative values for beta.")
-    d = abs(input - target)
-    return reduced(d if beta == 0 else where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
+    of_floats("smooth_l1_loss", input, target)
+    d = input - target
+    far = abs(d) >= beta
+    small = where(far, 0.0, d)          # the square of another one may be infinite
+    return reduced(abs(d) if beta == 0 else where(far, abs(d) - 0.5 * beta, 0.5 * small * small / beta), reduction)
 
 
+@in_float32
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """d² / 2 below δ, else δ (d - δ/2), where d = |x - y| (Huber, 1964). Mirrors ``torch.nn.functional.huber_loss``.
 
     Raises:
-        RuntimeError: `delta` is not positive.
+        RuntimeError: `delta` is not positive, or the input holds integers. (The result has its dtype.)
 
     >>> F.huber_loss(mg.tensor([1., 2.]), mg.tensor([0., 4.]), delta=0.5)
     tensor(0.6250)
     """
     two_tensors("huber_loss", input, target, warn=True)
     reduction = reduction_of(reduction, None, None)
+    delta = real(delta, "delta", "huber_loss")
     if delta <= 0:
         raise ShapeError("MG-E332", "huber_loss does not support non-positive values for delta.")
-    d = abs(input - target)
-    loss = where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta))
+    of_floats("huber_loss", input, target)
+    d = input - target
+    far = abs(d) >= delta
+    small = where(far, 0.0, d)          # the square of another one may be infinite
+    loss = cast_loss("huber_loss", where(far, delta * (abs(d) - 0.5 * delta), 0.5 * small * small), input)
     return reduced(loss if weight is None else weighted("huber_loss", loss, input, weight), reduction)
 
 
+@in_float32
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """-y log x - (1 - y) log(1 - x), each logarithm at least -100. Mirrors ``torch.nn.functional.binary_cross_entropy``.
 
     Raises:
         ValueError: the sizes differ.
-        RuntimeError: a number of the input lies outside [0, 1].
+        RuntimeError: a number of the input lies outside [0, 1], or the dtypes differ or are integer ones.
 
     >>> F.binary_cross_entropy(mg.tensor([0.5, 0.5]), mg.tensor([1., 0.]))
     tensor(0.6931)
@@ -116,21 +147,20 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     if input.shape != target.shape:
         raise TensorValueError("MG-E204", f"Using a target size ({target.shape}) that is different to the input size "
                                f"({input.shape}) is deprecated. Please ensure they have the same size.")
+    if input.dtype is not target.dtype:
+        raise ShapeError("MG-E203", f"Found dtype {target.dtype.name} but expected {input.dtype.name}",
+                         fix="target.to(input.dtype)")
+    of_floats("binary_cross_entropy", input)
+    if weight is not None:
+        tensor_argument("binary_cross_entropy", weight, "weight", 3)
     if input.numel() and not (amin(input.detach()).item() >= 0 and amax(input.detach()).item() <= 1):
         raise ShapeError("MG-E332", "all elements of input should be between 0 and 1",
                          fix="sigmoid(input), or the form with_logits")
-    # Cut off at the ends, but not without gradient: what is exactly wrong would never learn. PyTorch has the derivative
-    # (x - y) / max(x (1 - x), 1e-12), which is 0 where x = y = 0 though log(1 - x) has the slope -1 there; ours has that slope.
-    loss = -(target * clamped_log(input) + (1 - target) * clamped_log(1 - input))
+    loss = call(BinaryCrossEntropy.op, (input, target))
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-def clamped_log(x):
-    """max(log x, -100), with the derivative 1 / max(x, 1e-12)."""
-    small = x < 1e-12
-    return where(small, clamp_min(log(where(small, x.detach(), 1.0)), -100.0) + (x - x.detach()) * 1e12, log(where(small, 1.0, x)))
-
-
+@in_float32
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean",
                                      pos_weight=None):
     """The binary cross entropy of sigmoid(x), computed from x, so that nothing overflows.
@@ -144,6 +174,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
 
     Raises:
         ValueError: the sizes differ.
+        RuntimeError: the targets are integers, or the weights do not broadcast.
 
     >>> F.binary_cross_entropy_with_logits(mg.tensor([0., 0.]), mg.tensor([1., 0.]))
     tensor(0.6931)
@@ -158,11 +189,16 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     if weight is not None and not broadcasts_to(weight.shape, input.shape):
         raise ShapeError("MG-E204", f"weight of shape {list(weight.shape)} doesn't broadcast to the shape of the input",
                          expected=f"what broadcasts to {list(input.shape)}")
-    factor = 1 if pos_weight is None else (pos_weight - 1) * target + 1
-    loss = (1 - target) * input - factor * logsigmoid(input)
+    if pos_weight is not None:
+        broadcast_shape([pos_weight._meta, input._meta])
+    of_floats("binary_cross_entropy_with_logits", input)
+    loss = call(BinaryCrossEntropyWithLogits.op, (input, target)) if pos_weight is None else \
+        call(WeightedBinaryCrossEntropyWithLogits.op, (input, target, pos_weight))
+    loss = cast_loss("binary_cross_entropy_with_logits", loss, target)
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
+@in_float32
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """y (log y - x): the Kullback-Leibler divergence, where x are log-probabilities.
 
@@ -173,12 +209,17 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
     Mirrors ``torch.nn.functional.kl_div``.
 
+    Raises:
+        RuntimeError: one of them holds integers.
+
     >>> F.kl_div(mg.tensor([[0.5, 0.5]]).log(), mg.tensor([[1., 0.]]), reduction="batchmean")
     tensor(0.6931)
     """
     two_tensors("kl_div", input, target)
     flag(log_target, "log_target", "kl_div")
-    batch = reduction == "batchmean" and size_average is None and reduce is None
+    if not (input.dtype.differentiable and target.dtype.differentiable):
+        raise ShapeError("MG-E203", "kl_div: Integral inputs not supported.", fix="target.float()")
+    batch = isinstance(reduction, str) and reduction == "batchmean" and size_average is None and reduce is None
     reduction = "sum" if batch else reduction_of(reduction, size_average, reduce)
     if reduction == "mean":
         warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
@@ -191,6 +232,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     return loss / input.shape[0] if batch and input.ndim else loss
 
 
+@in_float32
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
     """(log v + (x - y)² / v) / 2, with the variance v at least `eps` (its gradient is as if it were not bounded).
 
@@ -220,16 +262,18 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
         elif not (input.shape[:-1] == var.shape[:-1] and var.ndim and var.shape[-1] == 1):
             raise TensorValueError("MG-E204", "var is of incorrect size", expected=f"{list(input.shape)}",
                                    found=f"{list(var.shape)}")
-    if reduction not in ("none", "mean", "sum"):
-        raise TensorValueError("MG-E302", f"{reduction} is not valid")
+    eps = real(eps, "eps", "gaussian_nll_loss")
+    if not isinstance(reduction, str) or reduction not in ("none", "mean", "sum"):
+        raise TensorValueError("MG-E302", f"{in_words(reduction)} is not valid")
     if var.numel() and amin(var.detach()).item() < 0:
         raise TensorValueError("MG-E332", "var has negative entry/entries")
     v = var + (clamp_min(var.detach(), eps) - var.detach())
     d = input - target
     loss = 0.5 * (log(v) + d * d / v)
-    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+    return reduced(loss + 0.5 * math.log(2 * math.pi) if truth(full, "full", "gaussian_nll_loss") else loss, reduction)
 
 
+@in_float32
 def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
     """eˣ - y x, or with `log_input` False x - y log(x + ε). With `full`, plus Stirling's y log y - y + log(2π y) / 2 where y > 1.
 
@@ -241,6 +285,7 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
     two_tensors("poisson_nll_loss", input, target)
     flag(full, "full", "poisson_nll_loss")
     flag(log_input, "log_input", "poisson_nll_loss")
+    eps = real(eps, "eps", "poisson_nll_loss")
     reduction = reduction_of(reduction, size_average, reduce)
     loss = exp(input) - target * input if log_input else input - target * log(input + eps)
     if full:
@@ -250,6 +295,7 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
     return reduced(loss, reduction)
 
 
+@in_float32
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """x₁ · x₂ / (max(|x₁|, ε) max(|x₂|, ε)) along `dim`. Mirrors ``torch.nn.functional.cosine_similarity``.
 
@@ -258,6 +304,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """
     tensor_argument("cosine_similarity", x1, "x1")
     tensor_argument("cosine_similarity", x2, "x2", 2)
+    eps = real(eps, "eps", "cosine_similarity")
     x1, x2 = promoted("cosine_similarity", x1, x1, x2)
     if not x1.dtype.is_floating_point:
         raise ShapeError("MG-E203", f"expected common dtype to be floating point, yet common dtype is {x1.dtype.name}")
@@ -266,6 +313,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     return sum(a / clamp_min(vector_norm(a, 2, dim, True), eps) * (b / clamp_min(vector_norm(b, 2, dim, True), eps)), dim)
 
 
+@in_float32
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of x₁ - x₂ + ε along the last dimension. Mirrors ``torch.nn.functional.pairwise_distance``.
 
@@ -274,9 +322,10 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """
     tensor_argument("pairwise_distance", x1, "x1")
     tensor_argument("pairwise_distance", x2, "x2", 2)
-    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
+    return vector_norm(x1 - x2 + real(eps, "eps", "pairwise_distance"), p, -1, keepdim)
 
 
+@in_float32
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """1 - cos(x₁, x₂) where y is 1, max(0, cos(x₁, x₂) - margin) where it is -1.
 
@@ -290,6 +339,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     """
     two_tensors("cosine_embedding_loss", input1, input2)
     tensor_argument("cosine_embedding_loss", target, "target", 3)
+    margin = real(margin, "margin", "cosine_embedding_loss")
     reduction = reduction_of(reduction, size_average, reduce)
     if target.ndim > 1:
         raise ShapeError("MG-E204", "0D or 1D target tensor expected, multi-target not supported")
@@ -302,6 +352,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     return reduced(where(target == 1, 1 - cos, 0.0) + where(target == -1, clamp_min(cos - margin, 0.0), 0.0), reduction)
 
 
+@in_float32
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None,
                         reduction="mean"):
     """max(0, d(a, p) - d(a, n) + margin), with the distances of `pairwise_distance`.
@@ -323,6 +374,7 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, s
     for name, x in (("anchor", anchor), ("positive", positive), ("negative", negative)):
         tensor_argument("triplet_margin_loss", x, name)
     flag(swap, "swap", "triplet_margin_loss")
+    margin = real(margin, "margin", "triplet_margin_loss")
     if margin <= 0:
         raise TensorValueError("MG-E332", f"margin must be greater than 0, got {margin}")
     dims = [x.ndim for x in (anchor, positive, negative)]
@@ -335,6 +387,7 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, s
     return reduced(clamp_min(near - far + margin, 0.0), reduction)
 
 
+@in_float32
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """max(0, -y (x₁ - x₂) + margin): y says which of the two is to be larger.
 
@@ -348,6 +401,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     """
     two_tensors("margin_ranking_loss", input1, input2)
     tensor_argument("margin_ranking_loss", target, "target", 3)
+    margin = real(margin, "margin", "margin_ranking_loss")
     reduction = reduction_of(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
         raise ShapeError("MG-E204", "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -355,6 +409,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     return reduced(clamp_min(-target * (input1 - input2) + margin, 0.0), reduction)
 
 
+@in_float32
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """x where y is 1, max(0, margin - x) where it is -1. Mirrors ``torch.nn.functional.hinge_embedding_loss``.
 
@@ -362,10 +417,12 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     tensor(0.5000)
     """
     two_tensors("hinge_embedding_loss", input, target)
+    margin = real(margin, "margin", "hinge_embedding_loss")
     loss = where(target != 1, clamp_min(margin - input, 0.0), 0.0) + where(target != -1, input, 0.0)
     return reduced(loss, reduction_of(reduction, size_average, reduce))
 
 
+@in_float32
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + e^(-y x)). Mirrors ``torch.nn.functional.soft_margin_loss``.
 
@@ -376,4 +433,5 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     if not broadcasts_to(target.shape, input.shape):
         raise ShapeError("MG-E204", f"output with shape {list(input.shape)} doesn't match the broadcast shape of the target, "
                          f"{list(target.shape)}")
-    return reduced(-logsigmoid(target * input), reduction_of(reduction, size_average, reduce))
+    loss = -logsigmoid(target * input) if input.dtype.differentiable else input
+    return reduced(cast_loss("soft_margin_loss", loss, input), reduction_of(reduction, size_average, reduce))

@@ -24,7 +24,7 @@ from minigrad.nn._attention import scaled_dot_product_attention
 from minigrad.nn._dropout import dropout
 from minigrad.nn._padding import pad
 from minigrad.ops import cat, chunk, masked_fill, matmul, reshape, softmax, transpose, unsqueeze
-from minigrad.ops.base import tensor_argument
+from minigrad.ops.base import integer, real, tensor_argument, truth
 from minigrad.ops.matrix import linear
 
 __all__ = ["multi_head_attention_forward"]
@@ -72,6 +72,15 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
     tensor([[0.6698, 0.3302],
             [0.3302, 0.6698]])
     """
+    function = "multi_head_attention_forward"
+    embed_dim_to_check = integer(embed_dim_to_check, "embed_dim_to_check", function)
+    expect(integer(num_heads, "num_heads", function) > 0, f"num_heads must be positive, but got {num_heads}")
+    dropout_p = real(dropout_p, "dropout_p", function)
+    add_zero_attn, training, need_weights = [truth(x, name, function) for x, name in (
+        (add_zero_attn, "add_zero_attn"), (training, "training"), (need_weights, "need_weights"))]
+    average_attn_weights, is_causal = [truth(x, name, function) for x, name in (
+        (average_attn_weights, "average_attn_weights"), (is_causal, "is_causal"))]
+    use_separate_proj_weight = truth(use_separate_proj_weight, "use_separate_proj_weight", function)
     batched = check_inputs(query, key, value, key_padding_mask, attn_mask, num_heads)
     if key_padding_mask is not None and attn_mask is not None and key_padding_mask.dtype is not attn_mask.dtype:
         warnings.warn("Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for both instead.",
@@ -93,12 +102,16 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
     if use_separate_proj_weight:
         expect(key.shape[:2] == value.shape[:2], f"key's sequence and batch dims {list(key.shape[:2])} do not match value's "
                f"{list(value.shape[:2])}")
+        check_bias(in_proj_bias, size)
         biases = (None, None, None) if in_proj_bias is None else chunk(in_proj_bias, 3)
         weights = [given(w, name) for w, name in ((q_proj_weight, "q"), (k_proj_weight, "k"), (v_proj_weight, "v"))]
         q, k, v = [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases)]
     else:
         expect(key.shape == value.shape, f"key shape {list(key.shape)} does not match value shape {list(value.shape)}")
         expect(in_proj_weight is not None, "use_separate_proj_weight is False but in_proj_weight is None")
+        expect(tensor_argument("multi_head_attention_forward", in_proj_weight, "in_proj_weight").shape[:1] == (3 * size,),
+               f"in_proj_weight must have {3 * size} rows")
+        check_bias(in_proj_bias, size)
         q, k, v = projected(query, key, value, in_proj_weight, in_proj_bias)
 
     attn_mask = checked_mask(attn_mask, (length, key.shape[0]), batch * num_heads)
@@ -133,6 +146,12 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
     return z if batched else z.squeeze(1), weights
 
 
+def check_bias(bias, size):
+    """Raise unless `bias`, if there is one, has a number for each row of the three matrices."""
+    expect(bias is None or tensor_argument("multi_head_attention_forward", bias, "in_proj_bias").shape == (3 * size,),
+           f"in_proj_bias must have the shape [{3 * size}]")
+
+
 def expect(condition, what, expected=None, found=None):
     """Raise `AssertionError`, as PyTorch does here, unless the condition holds."""
     if not condition:
@@ -154,6 +173,9 @@ def check_inputs(query, key, value, key_padding_mask, attn_mask, num_heads):
     kind = f"For {'batched (3-D)' if batched else 'unbatched (2-D)'} `query`, expected"
     expect(key.ndim == value.ndim == query.ndim, f"{kind} `key` and `value` to be {query.ndim}-D but found {key.ndim}-D and "
            f"{value.ndim}-D tensors respectively")
+    for name, mask in (("key_padding_mask", key_padding_mask), ("attn_mask", attn_mask)):
+        if mask is not None:
+            tensor_argument("multi_head_attention_forward", mask, name)
     if key_padding_mask is not None:
         wanted, found = query.ndim - 1, key_padding_mask.ndim
         expect(found == wanted, f"{kind} `key_padding_mask` to be `None` or {wanted}-D but found {found}-D tensor instead")
@@ -205,6 +227,7 @@ def heads(x, count):
 def checked_static(x, name, sizes):
     """(N H, S, D) -> (N, H, S, D)"""
     batch, count, head = sizes
+    expect(tensor_argument("multi_head_attention_forward", x, name).ndim == 3, f"{name} must have 3 dimensions", found=f"{x.ndim}")
     expect(x.shape[0] == batch * count, f"expecting {name}.size(0) of {batch * count}, but got {x.shape[0]}")
     expect(x.shape[2] == head, f"expecting {name}.size(2) of {head}, but got {x.shape[2]}")
     return reshape(x, (batch, count, *x.shape[1:]))

@@ -17,22 +17,29 @@ import math
 
 from minigrad._core.apply import call
 from minigrad.autograd.grad_mode import no_grad
-from minigrad.dtypes import finfo
+from minigrad.dtypes import finfo, float16, float32
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.ops import clamp_min, mean, reshape, rsqrt
-from minigrad.ops.base import tensor_argument
+from minigrad.ops.base import integer, integers, real, tensor_argument, truth
+from minigrad.ops.copies import cast
 from minigrad.ops.normalization import FusedRmsNorm, NativeLayerNorm
 from minigrad.ops.norms import vector_norm
 from minigrad.ops.out import into
+from minigrad.ops.precision import in_float32, wide
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]
 
 
 def moments(x, dims):
-    """Mean, and mean square of what is left without it."""
+    """What is left of `x` without its mean; the mean; and the mean square of the former."""
     m = mean(x, dims, True)
     d = x - m
     return d, m, mean(d * d, dims, True)
+
+
+def narrow(z, input):
+    """The result in float16, if that is the dtype of the input: float32 is what it was computed in."""
+    return cast(z, float16) if input.dtype is float16 else z
 
 
 def affine(x, weight, bias):
@@ -44,7 +51,8 @@ def affine(x, weight, bias):
 def normalized(name, input, normalized_shape, weight, bias=None):
     """The last dimensions, after checks."""
     tensor_argument(name, input)
-    shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
+    shape = list(integers(normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,),
+                          "normalized_shape", name))
     if not shape:
         raise ShapeError("MG-E204", "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
                          "element, but got normalized_shape = []")
@@ -76,6 +84,8 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     tensor([[-1.0000, 1.0000]])
     """
     dims = normalized("layer_norm", input, normalized_shape, weight, bias)
+    if type(eps) is not float:
+        eps = real(eps, "eps", "layer_norm")
     if not input.dtype.is_floating_point:
         raise AutogradNotImplementedError("MG-E203", f"layer_norm() is not implemented for {input.dtype.name}", fix="input.float()")
     if any(value is not None and value.dtype is not input.dtype for value in (weight, bias)):
@@ -100,10 +110,11 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     dims = normalized("rms_norm", input, normalized_shape, weight)
     if input.numel() == 0:
         return affine(input * 1, weight, None)
-    eps = finfo(input.dtype).eps if eps is None else eps
+    eps = finfo(float32 if input.dtype is float16 else input.dtype).eps if eps is None else real(eps, "eps", "rms_norm")
     if input.device.type != "cpu" and input.dtype.is_floating_point and (weight is None or weight.dtype is input.dtype):
         return call(FusedRmsNorm.op, (input, weight, len(dims), eps))[0]
-    return affine(input * rsqrt(mean(input * input, dims, True) + eps), weight, None)
+    x = wide(input)
+    return narrow(affine(x * rsqrt(mean(x * x, dims, True) + eps), weight, None), input)
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
@@ -128,7 +139,8 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     if input.ndim < 2:
         raise ShapeError("MG-E204", f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     batch, channels = input.shape[:2]
-    if num_groups <= 0:
+    eps = real(eps, "eps", "group_norm")
+    if integer(num_groups, "num_groups", "group_norm") <= 0:
         raise ShapeError("MG-E302", f"Expected num groups to be greater than 0, got {num_groups}")
     if batch * channels // num_groups * math.prod(input.shape[2:]) == 1:
         raise TensorValueError("MG-E332", f"Expected more than 1 value per channel when training, got input size "
@@ -142,9 +154,9 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
                              f"{what} of shape {list(value.shape)} and input of shape {list(input.shape)}")
     if input.numel() == 0:
         return input * 1
-    d, _, variance = moments(reshape(input, (batch, num_groups, -1)), (2,))
+    d, _, variance = moments(reshape(wide(input), (batch, num_groups, -1)), (2,))
     z = reshape(d * rsqrt(variance + eps), input.shape)
-    return affine(z, per_channel(weight, input), per_channel(bias, input))
+    return narrow(affine(z, per_channel(weight, input), per_channel(bias, input)), input)
 
 
 def per_channel(value, input):
@@ -171,6 +183,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
             [ 1.0000]])
     """
     tensor_argument("batch_norm", input)
+    momentum, eps = real(momentum, "momentum", "batch_norm"), real(eps, "eps", "batch_norm")
+    training = truth(training, "training", "batch_norm")
     if input.ndim < 2:
         raise ShapeError("MG-E204", f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     channels = input.shape[1]
@@ -184,8 +198,9 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
             raise ShapeError("MG-E332", f"{name} must be defined in evaluation mode")
         if value is not None and value.numel() != channels:
             raise ShapeError("MG-E204", f"{name} should contain {channels} elements not {value.numel()}")
+    x = wide(input)
     if training:
-        d, m, variance = moments(input, (0, *range(2, input.ndim)))
+        d, m, variance = moments(x, (0, *range(2, input.ndim)))
         with no_grad():
             if running_mean is not None:
                 running_mean.mul_(1 - momentum).add_(reshape(m.detach(), (-1,)).to(running_mean.dtype), alpha=momentum)
@@ -193,8 +208,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
                 unbiased = reshape(variance.detach(), (-1,)) * (count / (count - 1))
                 running_var.mul_(1 - momentum).add_(unbiased.to(running_var.dtype), alpha=momentum)
     else:
-        d, variance = input - per_channel(running_mean, input), per_channel(running_var, input)
-    return affine(d * rsqrt(variance + eps), per_channel(weight, input), per_channel(bias, input))
+        d, variance = x - per_channel(running_mean, input), per_channel(running_var, input)
+    return narrow(affine(d * rsqrt(variance + eps), per_channel(weight, input), per_channel(bias, input)), input)
 
 
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1,
@@ -212,21 +227,26 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
              [-1.0000,  1.0000]]])
     """
     tensor_argument("instance_norm", input)
-    if not use_input_stats:
+    momentum, eps = real(momentum, "momentum", "instance_norm"), real(eps, "eps", "instance_norm")
+    for name, value in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+        if value is not None and tensor_argument("instance_norm", value, name).ndim != 1:
+            raise ShapeError("MG-E204", f"instance_norm(): {name} must have one dimension", found=f"{value.ndim}")
+    if not truth(use_input_stats, "use_input_stats", "instance_norm"):
         if running_mean is None or running_var is None:
             raise ShapeError("MG-E332", "Expected running_mean and running_var to be defined when use_input_stats is false")
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     count = math.prod(input.shape[2:])
     if count == 1:
         raise TensorValueError("MG-E332", f"Expected more than 1 spatial element when training, got input size {input.shape}")
-    d, m, variance = moments(input, tuple(range(2, input.ndim)))
+    d, m, variance = moments(wide(input), tuple(range(2, input.ndim)))
     with no_grad():
         for running, now in ((running_mean, m), (running_var, variance * (count / (count - 1)))):
             if running is not None:
                 running.mul_(1 - momentum).add_(reshape(mean(now.detach(), (0,)), (-1,)).to(running.dtype), alpha=momentum)
-    return affine(d * rsqrt(variance + eps), per_channel(weight, input), per_channel(bias, input))
+    return narrow(affine(d * rsqrt(variance + eps), per_channel(weight, input), per_channel(bias, input)), input)
 
 
+@in_float32
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """x / max(|x|ₚ, ε) along `dim`. Mirrors ``torch.nn.functional.normalize``.
 
@@ -236,4 +256,4 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     tensor_argument("normalize", input)
     if out is not None:
         return into(out, normalize, input, p, dim, eps)
-    return input / clamp_min(vector_norm(input, p, dim, True), eps)
+    return input / clamp_min(vector_norm(input, p, dim, True), real(eps, "eps", "normalize"))

@@ -12,7 +12,7 @@ Mirrors ``aten/src/ATen/native/PadNd.cpp``.
 from minigrad.creation import tensor
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError
 from minigrad.ops import cat, index_select, narrow
-from minigrad.ops.base import integer, tensor_argument
+from minigrad.ops.base import integer, number, tensor_argument, wrong_type
 
 __all__ = ["pad"]
 
@@ -52,6 +52,9 @@ def pad(input, pad, mode="constant", value=None):
     if len(pad) > 2 * input.ndim:
         raise ShapeError("MG-E204", "Padding length should be less than or equal to two times the input dimension but got padding "
                          f"length {len(pad)} and input of dimension {input.ndim}")
+    if not isinstance(mode, str):
+        raise wrong_type("pad", "mode", "str", mode)
+    value = None if value is None else number(value, "value", "pad")
     if mode != "constant":
         check(input, pad, mode, value)
     for i in range(len(pad) // 2):

@@ -25,6 +25,7 @@ from minigrad.nn._losses import *
 from minigrad.nn._multi_head import *
 from minigrad.nn._normalization import *
 from minigrad.nn._padding import *
+from minigrad.ops import base as _base
 from minigrad.ops.averaging import *
 from minigrad.ops.convolution import *
 from minigrad.ops.interpolation import *
@@ -46,7 +47,8 @@ def relu(input, inplace=False):
     >>> F.relu(mg.tensor([-1., 2.]))
     tensor([0., 2.])
     """
-    return input.relu_() if inplace else _ops.relu(input)
+    _base.tensor_argument("relu", input)
+    return input.relu_() if _base.truth(inplace, "inplace", "relu") else _ops.relu(input)
 
 
 def sigmoid(input):
@@ -73,7 +75,7 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     >>> F.softmax(mg.tensor([0., 0.]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    return _ops.softmax(input, implicit_dim("softmax", dim, input.ndim), dtype=dtype)
+    return _ops.softmax(input, implicit_dim("softmax", dim, _base.tensor_argument("softmax", input).ndim), dtype=dtype)
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
@@ -82,4 +84,4 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     >>> F.log_softmax(mg.tensor([0., 0.]), dim=0)
     tensor([-0.6931, -0.6931])
     """
-    return _ops.log_softmax(input, implicit_dim("log_softmax", dim, input.ndim), dtype=dtype)
+    return _ops.log_softmax(input, implicit_dim("log_softmax", dim, _base.tensor_argument("log_softmax", input).ndim), dtype=dtype)

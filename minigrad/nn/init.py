@@ -14,7 +14,8 @@ from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import empty, eye
 from minigrad.dtypes import float64
 from minigrad.errors import ShapeError, TensorValueError
-from minigrad.ops import diagonal, where
+from minigrad.ops import diagonal, log1p, where
+from minigrad.ops.base import in_words, integer, number, real, tensor_argument, wrong_type
 from minigrad.ops.factorizations import linalg_qr
 from minigrad.random import floating, randperm
 
@@ -28,6 +29,7 @@ def uniform_(tensor, a=0.0, b=1.0, generator=None):
     >>> nn.init.uniform_(mg.empty(2)).shape
     minigrad.Size([2])
     """
+    tensor_argument("uniform_", tensor, "tensor")
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
@@ -38,6 +40,7 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
     >>> nn.init.normal_(mg.empty(2)).shape
     minigrad.Size([2])
     """
+    tensor_argument("normal_", tensor, "tensor")
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -48,8 +51,9 @@ def constant_(tensor, val):
     >>> nn.init.constant_(mg.empty(2), 3)
     tensor([3., 3.])
     """
+    tensor_argument("constant_", tensor, "tensor")
     with no_grad():
-        return tensor.fill_(val)
+        return tensor.fill_(number(val, "val", "constant_"))
 
 
 def ones_(tensor):
@@ -80,6 +84,7 @@ def eye_(tensor):
     tensor([[1., 0.],
             [0., 1.]])
     """
+    tensor_argument("eye_", tensor, "tensor")
     _expect(tensor.ndim == 2, "Only tensors with 2 dimensions are supported")
     with no_grad():
         return tensor.copy_(eye(*tensor.shape, dtype=tensor.dtype))
@@ -105,9 +110,11 @@ def dirac_(tensor, groups=1):
             [[0., 0., 0.],
              [0., 1., 0.]]])
     """
+    tensor_argument("dirac_", tensor, "tensor")
     _expect(tensor.ndim in (3, 4, 5), "Only tensors with 3, 4, or 5 dimensions are supported", str(list(tensor.shape)))
     outputs, inputs, *window = tensor.shape
-    _expect(outputs % groups == 0, "dim 0 must be divisible by groups", f"{outputs} outputs in {groups} groups")
+    _expect(integer(groups, "groups", "dirac_") > 0 and outputs % groups == 0, "dim 0 must be divisible by groups",
+            f"{outputs} outputs in {groups} groups")
     own = outputs // groups
     middle = tuple([size // 2 for size in window])
     with no_grad():
@@ -121,7 +128,9 @@ def dirac_(tensor, groups=1):
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     """Fill with numbers from a normal distribution, of which only those in [a, b] are there.
 
-    They are F⁻¹(u), with F the distribution and u uniform between F(a) and F(b): no number is drawn in vain.
+    They are F⁻¹(u), with F the distribution and u uniform between F(a) and F(b). Far from the mean, where F has no digits left,
+    they are √(a² - 2 log u), drawn again in a part a / x of the cases (Marsaglia, "Generating a variable from the tail of the
+    normal distribution", 1964).
 
     Args:
         mean, std (float): of the distribution before it is cut.
@@ -135,16 +144,42 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     >>> nn.init.trunc_normal_(mg.empty(100), std=5).abs().max() <= 2
     tensor(True)
     """
-    floating(tensor.dtype, "trunc_normal_")
+    floating(tensor_argument("trunc_normal_", tensor, "tensor").dtype, "trunc_normal_")
+    given = {"mean": mean, "std": std, "a": a, "b": b}
+    mean, std, a, b = [real(x, name, "trunc_normal_") for name, x in given.items()]
+    if not std > 0:
+        raise ShapeError("MG-E302", f"trunc_normal_ expects std > 0.0, but found std={std}")
     if a > b:
         raise ShapeError("MG-E302", f"trunc_normal_ expects to return a [a, b] range, but found a={a} > b={b}")
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
                       UserWarning, stacklevel=2)
-    low, high = [math.erf((bound - mean) / (std * math.sqrt(2))) for bound in (a, b)]       # 2 F - 1
+    low, high = [(bound - mean) / std if std else math.copysign(math.inf, bound - mean) for bound in (a, b)]
     with no_grad():
-        u = empty(tensor.shape, dtype=float64).uniform_(low, high, generator=generator)
-        return tensor.copy_(u.erfinv_().mul_(std * math.sqrt(2)).add_(mean)).clamp_(a, b)
+        if low > 2 or high < -2:
+            x = in_tail(tensor.shape, min(abs(low), abs(high)), max(abs(low), abs(high)), generator)
+            x = x if low > 2 else -x
+        else:
+            u = empty(tensor.shape, dtype=float64)
+            u.uniform_(math.erf(low / math.sqrt(2)), math.erf(high / math.sqrt(2)), generator=generator)
+            x = u.erfinv_() * math.sqrt(2)
+        return tensor.copy_(x * std + mean).clamp_(a, b)
+
+
+def in_tail(shape, low, high, generator):
+    """Numbers of the normal distribution between `low` and `high`, which are far on its right."""
+    def drawn(*bounds):
+        return empty(shape, dtype=float64).uniform_(*bounds, generator=generator)
+
+    def proposed():
+        return (low * low - 2 * log1p(drawn() * math.expm1((low - high) * (low + high) / 2))).sqrt()
+
+    x = proposed()
+    refused = drawn() * x > low
+    while refused.any():
+        x = where(refused, proposed(), x)
+        refused = refused & (drawn() * x > low)
+    return x
 
 
 def orthogonal_(tensor, gain=1, generator=None):
@@ -165,6 +200,8 @@ def orthogonal_(tensor, gain=1, generator=None):
     >>> mg.allclose(w @ w.T, mg.eye(2), atol=1e-6)
     True
     """
+    tensor_argument("orthogonal_", tensor, "tensor")
+    gain = real(gain, "gain", "orthogonal_")
     _expect(tensor.ndim >= 2, "Only tensors with 2 or more dimensions are supported", str(list(tensor.shape)))
     if not tensor.numel():
         return tensor
@@ -192,8 +229,11 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     >>> (nn.init.sparse_(mg.empty(10, 3), sparsity=0.45) == 0).sum(0)
     tensor([5, 5, 5])
     """
+    tensor_argument("sparse_", tensor, "tensor")
     _expect(tensor.ndim == 2, "Only tensors with 2 dimensions are supported", str(list(tensor.shape)))
     rows, columns = tensor.shape
+    sparsity = real(sparsity, "sparsity", "sparse_")
+    _expect(0 <= sparsity <= 1, "sparsity must be a part, from 0 to 1", str(sparsity))
     normal_(tensor, 0.0, std, generator)
     with no_grad():
         for column in range(columns):
@@ -216,6 +256,8 @@ def calculate_gain(nonlinearity, param=None):
     >>> nn.init.calculate_gain("relu") == 2 ** 0.5
     True
     """
+    if not isinstance(nonlinearity, str):
+        raise wrong_type("calculate_gain", "nonlinearity", "str", nonlinearity)
     if nonlinearity in ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
                         "sigmoid"):
         return 1
@@ -225,8 +267,8 @@ def calculate_gain(nonlinearity, param=None):
         return math.sqrt(2.0)
     if nonlinearity == "leaky_relu":
         _expect(param is None or (isinstance(param, (int, float)) and not isinstance(param, bool)),
-                f"negative_slope {param} not a valid number")
-        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
+                f"negative_slope {in_words(param)} not a valid number")
+        return math.sqrt(2.0 / (1 + (0.01 if param is None else float(number(param, "param", "calculate_gain"))) ** 2))
     if nonlinearity == "selu":
         return 3.0 / 4
     raise TensorValueError("MG-E363", f"Unsupported nonlinearity {nonlinearity}",
@@ -241,6 +283,8 @@ def _calculate_fan_in_and_fan_out(tensor):
 
 
 def _fan(tensor, mode):
+    if not isinstance(mode, str):
+        raise wrong_type("kaiming_uniform_", "mode", "str", mode)
     mode = mode.lower()
     _expect(mode in ("fan_in", "fan_out"), f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
     return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
@@ -252,7 +296,8 @@ def xavier_uniform_(tensor, gain=1.0, generator=None):
     >>> nn.init.xavier_uniform_(mg.empty(3, 2)).shape
     minigrad.Size([3, 2])
     """
-    bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    tensor_argument("xavier_uniform_", tensor, "tensor")
+    bound = real(gain, "gain", "xavier_uniform_") * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
@@ -262,6 +307,8 @@ def xavier_normal_(tensor, gain=1.0, generator=None):
     >>> nn.init.xavier_normal_(mg.empty(3, 2)).shape
     minigrad.Size([3, 2])
     """
+    tensor_argument("xavier_normal_", tensor, "tensor")
+    gain = real(gain, "gain", "xavier_normal_")
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
 
@@ -283,6 +330,7 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
     >>> nn.init.kaiming_uniform_(mg.empty(3, 2)).shape
     minigrad.Size([3, 2])
     """
+    tensor_argument("kaiming_uniform_", tensor, "tensor")
     if _empty(tensor):
         return tensor
     bound = math.sqrt(3.0) * calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
@@ -295,6 +343,7 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
     >>> nn.init.kaiming_normal_(mg.empty(3, 2)).shape
     minigrad.Size([3, 2])
     """
+    tensor_argument("kaiming_normal_", tensor, "tensor")
     if _empty(tensor):
         return tensor
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator)

@@ -7,6 +7,7 @@ from minigrad._core.operators import use_operators
 from minigrad._core.tensor import use_parameter_class
 from minigrad._core.variable import as_class, new_tensor
 from minigrad._tensor_str import tensor_str
+from minigrad.ops.base import tensor_argument
 from minigrad.tensor import Tensor
 
 __all__ = ["Buffer", "Parameter"]
@@ -31,7 +32,7 @@ class Parameter(Tensor):
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
             return new_tensor(cls, Tensor()._array, requires_grad)
-        out = as_class(data.detach(), cls)
+        out = as_class(tensor_argument("Parameter", data, "data").detach(), cls)
         if requires_grad:
             out.requires_grad = True
         return out
@@ -58,7 +59,7 @@ class Buffer(Tensor):
     """
 
     def __new__(cls, data=None, *, persistent=True):
-        out = new_tensor(cls, Tensor()._array) if data is None else as_class(data.detach(), cls)
+        out = new_tensor(cls, Tensor()._array) if data is None else as_class(tensor_argument("Buffer", data, "data").detach(), cls)
         if data is not None and data.requires_grad:
             out.requires_grad = True
         out.persistent = persistent

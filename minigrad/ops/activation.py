@@ -1,4 +1,5 @@
-"""GELU as a rule of its own: written with ops it takes eight passes over memory, and it is in every transformer.
+"""Activations as rules of their own: elu, whose slope next to 0 is not 1 less its value; gelu, which written with ops takes eight
+passes over memory, and is in every transformer.
 
 Mirrors ``aten/src/ATen/native/Activation.cpp``. The other activations are written with ops, in ``nn/_activations.py``.
 """
@@ -8,7 +9,8 @@ import math
 import cython
 
 from minigrad.ops.base import Elementwise, op
-from minigrad.ops.functions import exp, sigmoid
+from minigrad.ops.functions import exp, sigmoid, tanh
+from minigrad.ops.selection import where
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -16,6 +18,26 @@ if not cython.compiled:
 __all__: list[str] = []
 
 ROOT = math.sqrt(8 / math.pi)
+
+
+@op("elu")
+class Elu(Elementwise):
+    """z = s x, or where x <= 0, s α (e^(c x) - 1)"""
+
+    inputs = 1
+    torch_names = {"x": "self_or_result", "scale": "scale", "inner": "input_scale"}
+
+    def forward(k, x, alpha, scale, inner):
+        return k.where(k.le(x, 0), k.mul(k.expm1(k.mul(x, inner)), alpha * scale), k.mul(x, scale))
+
+    def vjp_x(g, x, alpha, scale, inner):       # dx = g s α c e^(c x) there: the value plus α would cancel
+        below = x <= 0
+        return g * where(below, exp(where(x < 0, x, 0.0) * inner) * (alpha * scale * inner), scale)    # of no curvature at 0
+
+
+@op("celu")
+class Celu(Elu):
+    """`Elu` with c = 1 / α: PyTorch counts it as another op"""
 
 
 @op("gelu")
@@ -51,7 +73,7 @@ class GeluBackward(Elementwise):
 
 
 def second_derivative(x):
-    """(x σ(v))'' = s (2 v' + x v'' + x v'² (1 - 2σ)), with v = 2u and s = σ (1 - σ)."""
-    s = sigmoid(ROOT * (x + 0.044715 * x * x * x))
+    """(x σ(v))'' = σ(v) σ(-v) (2 v' + x v'' - x v'² tanh(v/2)), with v = 2u."""
+    v = ROOT * (x + 0.044715 * x * x * x)
     slope, curve = ROOT * (1 + 0.134145 * x * x), ROOT * 0.26829 * x
-    return s * (1 - s) * (2 * slope + x * curve + x * slope * slope * (1 - 2 * s))
+    return sigmoid(v) * sigmoid(-v) * (2 * slope + x * curve - x * slope * slope * tanh(v / 2))

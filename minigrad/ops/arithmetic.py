@@ -13,10 +13,11 @@ import numpy as np
 from minigrad._core.promotion import check_dtypes, operands_dtype, ranks_of
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
-from minigrad.ops.base import BOOL, NUMBERS, Elementwise, op, tensor_argument, tensor_error, two_operands, unary_function
+from minigrad.ops.base import BOOL, NUMBERS, Elementwise, number, op, tensor_argument, tensor_error, two_operands, unary_function
 from minigrad.ops.functions import Reciprocal, log
 from minigrad.ops.out import into
-from minigrad.ops.selection import abs, promoted, together, where, zeros_like
+from minigrad.ops.precision import FLOAT16, FLOAT32, HALF, narrowed, widened
+from minigrad.ops.selection import abs, cast, number_tensor, promoted, together, where, zeros_like
 
 if not cython.compiled:
     from minigrad._core.apply import binary, call, unary
@@ -113,7 +114,13 @@ class DivMode(Elementwise):
     def forward(k, x, y, mode):
         if x.dtype.kind in "cb":
             raise ShapeError("MG-E203", "div() with a rounding mode is only implemented for real numbers", found=x.dtype.name)
-        return k.floor_divide(x, y) if mode == "floor" else k.trunc_divide(x, y)
+        if mode == "floor":
+            return k.floor_divide(x, y)
+        if x.dtype != HALF:
+            return k.trunc_divide(x, y)
+        if y.ndim:
+            return k.trunc(k.div(x, y))     # of the quotient as float16 holds it, as in PyTorch
+        return narrowed(k, k.trunc_divide(widened(k, x), widened(k, y)), x)
 
     def vjp_x(g):
         return zeros_like(g)
@@ -162,10 +169,11 @@ class Pow(Elementwise):
     torch_names = {"x": "self", "y": "exponent", "z": "result"}
 
     def vjp_x(g, x, y):
-        return g * where(y == 0, 0.0, conj(y * x ** (y - 1)))
+        none = y == 0
+        return g * where(none, 0.0, conj(y * x ** where(none, y, y - 1)))      # also what is not chosen must be finite
 
     def vjp_y(g, x, y, z):  # dy = g z log x, 0 where x = 0 and y >= 0
-        return g * where(at_zero(x, y), 0.0, conj(z * log(x)))
+        return g * where(at_zero(x, y), 0.0, conj(z * log(cast(x, z.dtype))))      # negative numbers have a complex logarithm
 
 
 @op("pow_scalar_base", "Pow2")
@@ -223,8 +231,7 @@ def scaled(function, input, other, alpha):
     for operand, name, position in ((input, "input", 1), (other, "other", 2)):
         if not isinstance(operand, (TensorBase, *NUMBERS)):
             raise tensor_error(function, operand, name, position)
-    if not isinstance(alpha, NUMBERS):
-        raise TensorTypeError("MG-E201", f"{function}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
+    alpha = number(alpha, "alpha", function)
     dtype = operands_dtype((input, other))
     if function != "add":
         check_dtypes(Sub, dtype, ranks_of((input, other)))
@@ -325,6 +332,8 @@ def rounded(function, input, other, rounding_mode):
                             f"{rounding_mode!r}")
     like = input if isinstance(input, TensorBase) else tensor_argument(function, other, "other", 2)
     x, y = promoted(function, like, input, other)
+    if x.dtype is FLOAT16 and not isinstance(other, TensorBase):
+        y = cast(number_tensor(other, like), FLOAT32)       # with the digits that it has
     if not x.dtype.differentiable and not bool(y._array.all()):
         raise ShapeError("MG-E302", "ZeroDivisionError: integers have no infinity", fix="divide x.float()")
     return x, y, rounding_mode

@@ -5,13 +5,19 @@
 The weights W are an output too, so that they are saved, and so that second derivatives go through them. Flash attention
 (Dao et al., 2022) would not save but recompute them, block by block: less memory, the same numbers.
 
+Of float16 on a CPU all is computed in float32, the weights are saved so, and rounded is what leaves: z and the derivatives. (A
+GPU multiplies matrices of float16 many times as fast, so there the scores and the weights are of float16.)
+
 Mirrors ``aten/src/ATen/native/transformers/attention.cpp``.
 """
 
 import cython
+import numpy as np
 
 from minigrad.ops.base import Op, op
+from minigrad.ops.copies import cast
 from minigrad.ops.matrix import Bmm
+from minigrad.ops.precision import narrowed, widened
 from minigrad.ops.softmax import SoftmaxBackward
 from minigrad.ops.views import transpose
 
@@ -30,12 +36,16 @@ class Attention(Op):
     torch_names = {"q": "query", "s": "key", "v": "value", "z": "output", "causal": "is_causal"}
 
     def forward(k, q, s, v, scale, causal):
+        x = q
+        if isinstance(q, np.ndarray):
+            q, s, v = widened(k, q), widened(k, s), widened(k, v)
         across = k.permute(s, (*range(s.ndim - 2), s.ndim - 1, s.ndim - 2))
         weights = k.attention_weights(k.matmul(q, across), scale, causal)
-        return k.matmul(weights, v), weights
+        return narrowed(k, k.matmul(weights, v), x), weights
 
     def vjp(g, needs, q, s, v, weights, scale):
-        gz, gw = g
+        like = q
+        gz, gw, q, s, v = [in_dtype_of(x, weights) for x in (*g, q, s, v)]
         dq = ds = dv = None
         if gz is not None:
             if needs[2]:
@@ -48,10 +58,11 @@ class Attention(Op):
                 dq = product(scores, s) * scale
             if needs[1]:
                 ds = product(transpose(scores, -2, -1), q) * scale
-        return dq, ds, dv
+        return in_dtype_of(dq, like), in_dtype_of(ds, like), in_dtype_of(dv, like)
 
     def jvp(ts, q, s, v, weights, scale):
-        tq, tk, tv = ts
+        like = q
+        tq, tk, tv, q, s, v = [in_dtype_of(x, weights) for x in (*ts, q, s, v)]
         scores = z = tw = None
         if tq is not None:
             scores = product(tq, transpose(s, -2, -1)) * scale
@@ -63,7 +74,12 @@ class Attention(Op):
             z = product(tw, v)
         if tv is not None:
             z = product(weights, tv) if z is None else z + product(weights, tv)
-        return z, tw
+        return in_dtype_of(z, like), tw
+
+
+def in_dtype_of(x, other):
+    """`x`, if it is not None, in the dtype of `other`: the weights differ from the rest for float16 on a CPU."""
+    return x if x is None else cast(x, other.dtype)
 
 
 def product(x, y):

@@ -13,10 +13,11 @@ import cython
 
 from minigrad.errors import AutogradNotImplementedError, ShapeError
 from minigrad.kernels import taps
-from minigrad.ops.base import Linear, flag, integer, op
+from minigrad.ops.base import Linear, flag, integer, op, real, tensor_argument
 from minigrad.ops.convolution import sizes
 from minigrad.ops.functions import relu
-from minigrad.ops.pooling import not_empty, real_images, target_sizes, windows
+from minigrad.ops.pooling import not_empty, real_images, table, target_sizes, windows
+from minigrad.ops.precision import in_float32, narrowed, widened
 from minigrad.ops.reduction import mean
 from minigrad.ops.selection import abs as absolute
 from minigrad.ops.selection import sign
@@ -41,9 +42,10 @@ class Resample(Linear):
             if matrix is not None:      # what shrinks goes first; of two that grow, the one whose rows are shorter
                 ratio = len(matrix) / max(matrix.length, 1)
                 order.append((ratio, i if ratio < 1 else -i, x.ndim - len(matrices) + i, matrix))
+        z = widened(k, x)
         for _, _, dim, matrix in sorted(order, key=first_two):
-            x = k.resample(x, dim, matrix.starts, matrix.columns, matrix.weights)
-        return x
+            z = k.resample(z, dim, matrix.starts, matrix.columns, matrix.weights)
+        return narrowed(k, z, x)
 
     def vjp_x(g, matrices):
         return call(Resample.op, (g, tuple([None if matrix is None else matrix.adjoint() for matrix in matrices])))
@@ -85,15 +87,15 @@ def avg_pool(function, n, rule, input, kernel_size, stride, padding, ceil_mode, 
     real_images(function, input, n)
     size, stride, padding, _ = windows(function, input, n, kernel_size, stride, padding, 1, ceil_mode)
     flag(count_include_pad, "count_include_pad", function)
-    if divisor == 0:
+    if divisor is not None and integer(divisor, "divisor_override", function) == 0:
         raise ShapeError("MG-E210", "divisor must be not zero")
     if n == 3 and any([input.shape[i - 3] < size[i] for i in range(3)]):
         raise ShapeError("MG-E210", f"input image {list(input.shape[-3:])} smaller than kernel size {list(size)}, in "
                          f"{function}()")
     # the divisor is shared among all dimensions: it goes to the last
-    weights = [None] * n if divisor is None else [*[1.0] * (n - 1), 1 / integer(divisor, "divisor_override", function)]
+    weights = [None] * n if divisor is None else [*[1.0] * (n - 1), 1 / divisor]
     return resampled(rule, input, tuple([
-        taps.averages(input.shape[i - n], size[i], stride[i], padding[i], ceil_mode, count_include_pad, weights[i])
+        table(function, taps.averages, input.shape[i - n], size[i], stride[i], padding[i], ceil_mode, count_include_pad, weights[i])
         for i in range(n)]))
 
 
@@ -105,16 +107,21 @@ def adaptive_avg_pool(function, n, rule, input, output_size):
     not_empty(function, input, n)
     if not input.dtype.is_floating_point:
         raise AutogradNotImplementedError("MG-E203", f'"{function}" not implemented for \'{input.dtype.name}\'')
-    return resampled(rule, input, tuple([taps.adaptive(input.shape[i - n], count[i]) for i in range(n)]))
+    return resampled(rule, input, tuple([table(function, taps.adaptive, input.shape[i - n], count[i]) for i in range(n)]))
 
 
+@in_float32
 def lp_pool(function, n, average, input, norm_type, kernel_size, stride, ceil_mode):
     """All of lp_pool1d, lp_pool2d and lp_pool3d: |window| times the mean of the powers."""
+    tensor_argument(function, input)
+    power = real(norm_type, "norm_type", function)
+    if power == 0:
+        raise ShapeError("MG-E302", f"{function}(): norm_type must not be 0")
     count = 1
     for size in sizes(kernel_size, n, "kernel_size", function):
         count *= size
-    z = average(input ** norm_type, kernel_size, stride, 0, ceil_mode)
-    return ((sign(z) * relu(absolute(z))) * count) ** (1.0 / norm_type)
+    z = average(input ** power, kernel_size, stride, 0, ceil_mode)
+    return ((sign(z) * relu(absolute(z))) * count) ** (1.0 / power)
 
 
 # ---- public functions -------------------------------------------------------------------------------------------

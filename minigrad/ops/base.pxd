@@ -1,4 +1,5 @@
 from minigrad._core.apply cimport binary, call, unary
+from minigrad._core.state cimport State, current
 from minigrad._core.tensor cimport TensorBase
 
 cpdef object conj(object x)

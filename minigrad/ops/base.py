@@ -44,21 +44,33 @@ from minigrad._core.meta import named_dtype
 from minigrad._core.primitive import Primitive
 from minigrad._core.promotion import promote
 from minigrad._core.tensor import TensorBase
-from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeError, TensorTypeError
+from minigrad.errors import (
+    AutogradNotImplementedError,
+    NumberOverflowError,
+    OutOfRangeError,
+    ShapeError,
+    TensorTypeError,
+    TensorValueError,
+)
 from minigrad.kernels.contract import NUMBER
 from minigrad.ops.out import into
 
 if not cython.compiled:
     from minigrad._core.apply import binary, call, unary
+    from minigrad._core.state import current
 
-__all__ = ["BOOL", "INT64", "NUMBERS", "REGISTRY", "Elementwise", "Linear", "Op", "View", "conj", "dimension", "dimensions",
-           "flag", "integer", "named", "op", "outside", "tensor_argument", "tensor_error", "two_operands", "unary_function"]
+__all__ = ["BOOL", "INT64", "NUMBERS", "REGISTRY", "Elementwise", "Linear", "Op", "View", "conj", "constant", "dimension",
+           "dimensions", "flag", "in_words", "integer", "integers", "named", "number", "op", "outside", "real", "tensor_argument",
+           "tensor_error", "truth", "two_operands", "unary_function", "wrong_type"]
 
 # What counts as a number: NumPy's too.
 NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+LARGE = 1 << 63             # no int64 reaches it
+LARGEST_FLOAT = int(np.finfo(np.float64).max)
 
 BOOL = named_dtype("bool")
 INT64 = named_dtype("int64")
+FLOAT16 = named_dtype("float16")
 
 # name -> Primitive of every op
 REGISTRY = {}
@@ -80,6 +92,7 @@ class Op:
     casts = False           # in place: the result is converted, whatever the dtype of the target
     op: Primitive           # made of the class by the decorator
     differentiable = True
+    no_derivative = None    # PyTorch's name of an op that has none: a backward through it raises
     view = False            # the result shares the storage of the input
     torch_names = {"x": "self", "y": "other", "z": "result"}    # for node._saved_self and its like
 
@@ -106,21 +119,30 @@ class Elementwise(Op):
 
     @classmethod
     def jvp_of(cls, args, outs, tangents):
+        z = outs[0]
+        if z.dtype is FLOAT16:      # what the inputs contribute may be large, and their sum small again
+            args, outs, tangents = in_single(args), in_single(outs), in_single(tangents)
         total = super().jvp_of(args, outs, tangents)
         if total is not None:
-            z = outs[0]
             if total.shape != z.shape:
                 total = total.expand(z.shape)
+            if z.dtype is FLOAT16:
+                return total.to(FLOAT16)
             if total.dtype is not z.dtype:      # x was promoted: x + 1j is complex, and so is its tangent
                 total = total.to(promote(total.dtype, z.dtype))
         return total
 
     @classmethod
     def jvp_from(cls, i, tangent, args, outs):
-        if cls.op.formulas[i] is None or hasattr(cls, "jvp_" + cls.op.params[i]):
+        if cls.op.formulas[i] is None or cls.no_derivative or hasattr(cls, "jvp_" + cls.op.params[i]):
             return super().jvp_from(i, tangent, args, outs)
         formula, needs = cls.op.formulas[i]
         return conj(formula(conj(tangent), *values_of(cls.op, needs, args, outs)))
+
+
+def in_single(values):
+    """Values with the tensors of float16 among them in float32."""
+    return [v.float() if isinstance(v, TensorBase) and v.dtype is FLOAT16 else v for v in values]
 
 
 class Linear(Op):
@@ -149,7 +171,8 @@ def op(name, node_name=None):
         forward = getattr(rule, "forward", None)
         params = names_of(forward)[1:] if forward else tuple(rule.params)
         forward = forward or one_kernel(rule.kernel)
-        formulas = tuple([formula_of(rule, "vjp_" + name) for name in params])
+        formulas = tuple([without_derivative(rule.no_derivative) if rule.no_derivative else formula_of(rule, "vjp_" + name)
+                          for name in params])
         inputs = rule.inputs if rule.inputs is not None else len([f for f in formulas if f is not None])
         joint = formula_of(rule, "vjp", skip=2)
         rule.op = Primitive(
@@ -169,8 +192,8 @@ def one_kernel(name):
 
 
 def names_of(function):
-    """The names of a function's parameters."""
-    code = function.__code__
+    """The names of a function's parameters, also if it is decorated."""
+    code = getattr(function, "__wrapped__", function).__code__
     return code.co_varnames[:code.co_argcount]
 
 
@@ -178,6 +201,15 @@ def formula_of(rule, name, skip=1):
     """The formula called `name` and the names of what it needs, or None."""
     function = getattr(rule, name, None)
     return None if function is None else (function, names_of(function)[skip:])
+
+
+def without_derivative(name):
+    """The formula of an op that has no derivative: a part of a gradient that nobody can compute is never dropped in silence."""
+    def formula(g):
+        raise AutogradNotImplementedError(
+            "MG-E307", f"the derivative for {name} is not implemented.",
+            fix="detach() what goes into this op, so that no gradient is expected to pass")
+    return formula, ()
 
 
 def values_of(op, names, args, outs):
@@ -269,6 +301,11 @@ def tensor_error(function, x, name, position):
         fix="make it one with minigrad.tensor(...)")
 
 
+def constant(x):
+    """A result that an op has saved, without its history: its formula counts elsewhere how the gradient depends on it."""
+    return x.detach() if current().grad_enabled else x
+
+
 def outside(index, size):
     """A number of the int tensor `index` that is not in [0, size), or None. On a GPU it is looked for there, and waited for."""
     if size == 0:
@@ -277,21 +314,74 @@ def outside(index, size):
 
 
 def integer(value, name, function="", expected="int"):
-    """`value` as an int. Raises `TypeError` for what is none; a bool is none."""
-    if type(value) is int:
-        return value
-    if not isinstance(value, (bool, np.bool_)):
+    """`value` as an int. Raises `TypeError` for what is none, such as a bool, and `ValueError` for one of more than 64 bits."""
+    if type(value) is not int:
         try:
-            return operator.index(value)
+            value = operator.index(None if isinstance(value, (bool, np.bool_)) else value)
         except TypeError:
-            pass
-    raise TensorTypeError("MG-E206", f"{function}(): argument '{name}' must be {expected}, not {type(value).__name__}")
+            raise wrong_type(function, name, expected, value, "MG-E206") from None
+    if not -LARGE <= value < LARGE:
+        raise TensorValueError("MG-E302", f"{function}(): argument '{name}': Overflow when unpacking long long",
+                               expected="an integer of 64 bits", found=f"one of {value.bit_length()} bits")
+    return value
+
+
+def integers(values, name, function):
+    """`values`, a tuple or list of ints, as a tuple. Raises as `integer` does."""
+    if not isinstance(values, (tuple, list)):
+        raise wrong_type(function, name, "tuple of ints", values, "MG-E206")
+    return tuple([integer(n, name, function, "tuple of ints") for n in values])
+
+
+def number(value, name, function, expected="Number"):
+    """`value`, a number. Of a 0-d tensor without history it is the number that it holds; all else raises `TypeError`.
+
+    What requires a gradient is refused: the result would not depend on it in the graph.
+    """
+    if isinstance(value, NUMBERS):
+        if type(value) is int and abs(value) > LARGEST_FLOAT:
+            raise NumberOverflowError("MG-E302", f"{function}(): argument '{name}' is too large for a float")
+        return value
+    if isinstance(value, TensorBase) and value.ndim == 0 and not value.requires_grad:
+        return value.item()
+    raise wrong_type(function, name, expected, value)
+
+
+def real(value, name, function):
+    """`value`, a number that is not complex. Raises as `number` does."""
+    value = number(value, name, function, "float")
+    if isinstance(value, (complex, np.complexfloating)):
+        raise wrong_type(function, name, "float", value)
+    return value
+
+
+def wrong_type(function, name, expected, value, code="MG-E201"):
+    """The error for an argument of the wrong type."""
+    fix = None
+    if isinstance(value, TensorBase):
+        fix = "x.detach(), if it is a constant: there is no derivative with respect to it" if value.requires_grad else "x.item()"
+    return TensorTypeError(code, f"{function}(): argument '{name}' must be {expected}, not {type(value).__name__}", fix=fix)
+
+
+def truth(value, name, function):
+    """Whether an argument is true, where PyTorch takes anything. Raises `TypeError` for an array, which is neither."""
+    if value is True or value is False:
+        return value
+    try:
+        return bool(value)
+    except ValueError:
+        raise wrong_type(function, name, "bool", value) from None
+
+
+def in_words(value):
+    """`value` for a message, if that is short: of a list that holds itself only the type."""
+    return str(value) if value is None or isinstance(value, (str, *NUMBERS)) else f"a {type(value).__name__}"
 
 
 def flag(value, name, function):
     """`value`, a bool. Raises `TypeError` for anything else."""
     if value is not True and value is not False:
-        raise TensorTypeError("MG-E201", f"{function}(): argument '{name}' must be bool, not {type(value).__name__}")
+        raise wrong_type(function, name, "bool", value)
     return value
 
 

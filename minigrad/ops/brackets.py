@@ -13,6 +13,7 @@ Mirrors ``torch/csrc/autograd/python_variable_indexing.cpp`` and ``aten/src/ATen
 
 import operator
 import sys
+import warnings
 
 import cython
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from minigrad._core.inplace import write
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base import INT64, NUMBERS, outside, tensor_argument
+from minigrad.ops.base import INT64, NUMBERS, flag, outside, tensor_argument
 from minigrad.ops.copies import cast
 from minigrad.ops.indexing import Index, IndexPut
 from minigrad.ops.joining import Slice, select
@@ -36,6 +37,7 @@ if not cython.compiled:
 __all__ = ["index_put"]
 
 SLICE = cython.declare(object, Slice.op)
+FEW = 32        # a longer sequence is never read as a tuple
 MOST = cython.declare(cython.Py_ssize_t, sys.maxsize // 2)
 
 
@@ -44,10 +46,25 @@ MOST = cython.declare(cython.Py_ssize_t, sys.maxsize // 2)
 
 def getitem(x, index):
     """``x[index]``"""
-    if type(index) is slice and cython.cast(TensorBase, x)._meta.ndim:
+    if type(index) is slice and cython.cast(TensorBase, x, typecheck=True)._meta.ndim:
         return sliced(x, 0, index, True)
-    x, indices = basic(x, index)
+    x, indices = basic(x, as_tuple(index))
     return x if indices is None else call(Index.op, (x, indices))
+
+
+def as_tuple(index):
+    """`index`, as a tuple if it is a short sequence of more than numbers: that is how NumPy once read it, and PyTorch does."""
+    if not isinstance(index, (list, range)) or len(index) >= FEW or not any(map(is_item, index)):
+        return index
+    warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of x[seq]. "
+                  "For an index of the elements write x[minigrad.tensor(seq)].", UserWarning,
+                  stacklevel=1 if cython.compiled else 4)
+    return tuple(index)
+
+
+def is_item(x):
+    """Whether `x` in a list makes that list a tuple of indices."""
+    return x is None or x is Ellipsis or isinstance(x, (slice, TensorBase, np.ndarray, list, tuple, range, str))
 
 
 def basic(x, index, reading=True):
@@ -56,7 +73,7 @@ def basic(x, index, reading=True):
     Where nothing is left to do the view is x itself, unless it is for `reading`: ``x[...]`` and ``x[:]`` are
     new tensors.
     """
-    if cython.cast(TensorBase, x)._meta.ndim:
+    if cython.cast(TensorBase, x, typecheck=True)._meta.ndim:
         if type(index) is slice:
             return sliced(x, 0, index, reading), None
         if type(index) is int:
@@ -105,7 +122,7 @@ def basic(x, index, reading=True):
 @cython.cfunc
 def sliced(x, dim: cython.int, item: slice, alone: cython.bint) -> object:
     """``x[..., start:stop:step, ...]``; a full slice changes nothing, and is an op only if it stands alone."""
-    size: cython.Py_ssize_t = cython.cast(TensorBase, x)._meta.shape[dim]
+    size: cython.Py_ssize_t = cython.cast(TensorBase, x, typecheck=True)._meta.shape[dim]
     step: cython.Py_ssize_t = bound(item.step, 1)
     if step <= 0:
         raise TensorValueError("MG-E303", "step must be greater than zero",
@@ -123,7 +140,12 @@ def bound(v, default: cython.Py_ssize_t) -> cython.Py_ssize_t:
     """A bound of a slice, or `default` where it is None. What is too large for any tensor is cut off."""
     if v is None:
         return default
-    v = operator.index(v) if type(v) is not int else v
+    if type(v) is not int:
+        try:
+            v = operator.index(v)
+        except TypeError:
+            raise TensorTypeError("MG-E304", "slice indices must be integers or None or have an __index__ method",
+                                  found=type(v).__name__) from None
     number: cython.Py_ssize_t
     try:
         number = v
@@ -142,7 +164,7 @@ def within(v: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.Py_ssize_t:
 def at_index(x, dim, item):
     """``x[..., number, ...]``"""
     index = item if type(item) is int else operator.index(item.item() if isinstance(item, TensorBase) else item)
-    size = cython.cast(TensorBase, x)._meta.shape[dim]
+    size = cython.cast(TensorBase, x, typecheck=True)._meta.shape[dim]
     if not -size <= index < size:
         raise OutOfRangeError("MG-E301", f"index {index} is out of bounds for dimension {dim} with size {size}",
                               fix=f"valid indices are {-size} to {size - 1}" if size else "the dimension is empty")
@@ -230,6 +252,7 @@ def setitem(x, index, value):
     """``x[index] = value``, of which PyTorch takes tensors and numbers alone, we lists and arrays too."""
     if index is False:
         return          # as in PyTorch: nowhere
+    index = as_tuple(index)
     if isinstance(value, NUMBERS):
         check_number(x, value)
     elif not isinstance(value, TensorBase):
@@ -313,6 +336,7 @@ def index_put(input, indices, values, accumulate=False):
     tensor([3., 0., 0.])
     """
     tensor_argument("index_put", values, "values", 3)
+    flag(accumulate, "accumulate", "index_put")
     if not isinstance(indices, (tuple, list)):
         raise TensorTypeError("MG-E304", f"index_put(): argument 'indices' (position 2) must be tuple of Tensors, not "
                               f"{type(indices).__name__}", fix="x.index_put((index,), values)")

@@ -8,7 +8,7 @@ import cython
 from minigrad._core.promotion import operands_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradNotImplementedError, TensorTypeError
-from minigrad.ops.base import BOOL, NUMBERS, Elementwise, named, op, tensor_argument, two_operands
+from minigrad.ops.base import BOOL, NUMBERS, Elementwise, named, op, tensor_argument, tensor_error, two_operands
 from minigrad.ops.out import into
 from minigrad.ops.pairs import fitting, run
 
@@ -231,7 +231,7 @@ def bitwise_and(input, other, *, out=None):
     """
     if out is not None:
         return into(out, bitwise_and, input, other)
-    return tensor_argument("bitwise_and", input) & other
+    return bits("and", input, other)
 
 
 def bitwise_or(input, other, *, out=None):
@@ -245,7 +245,7 @@ def bitwise_or(input, other, *, out=None):
     """
     if out is not None:
         return into(out, bitwise_or, input, other)
-    return tensor_argument("bitwise_or", input) | other
+    return bits("or", input, other)
 
 
 def bitwise_xor(input, other, *, out=None):
@@ -259,7 +259,15 @@ def bitwise_xor(input, other, *, out=None):
     """
     if out is not None:
         return into(out, bitwise_xor, input, other)
-    return tensor_argument("bitwise_xor", input) ^ other
+    return bits("xor", input, other)
+
+
+def bits(how, x, y):
+    """``bitwise_and(x, y)`` and its like."""
+    result = logical(tensor_argument(f"bitwise_{how}", x), y, how)
+    if result is NotImplemented:
+        raise tensor_error(f"bitwise_{how}", y, "other", 2)
+    return result
 
 
 def bitwise_not(input, *, out=None):

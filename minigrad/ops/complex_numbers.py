@@ -113,7 +113,8 @@ class Angle(Elementwise):
     def jvp_x(t, x):            # Im(t / x)
         if not x.dtype.is_complex:
             return t.new_zeros(t.shape)
-        return where(abs(x) == 0, 0.0, imag(t / x))
+        size = abs(x)
+        return where(size == 0, 0.0, imag(t * conj(x)) / (size * size))
 
 
 @op("complex")

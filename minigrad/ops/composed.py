@@ -10,12 +10,13 @@ Mirrors ``aten/src/ATen/native/{Correlation,TensorShape,LinearAlgebra}.cpp``.
 
 import cython
 
-from minigrad.errors import ShapeError
-from minigrad.ops.base import BOOL, INT64, dimension, integer, tensor_argument
+from minigrad.errors import OutOfMemoryError, ShapeError
+from minigrad.ops.base import BOOL, INT64, dimension, flag, integer, number, tensor_argument
 from minigrad.ops.copies import cast
 from minigrad.ops.joining import narrow, select
 from minigrad.ops.matrix import bmm
 from minigrad.ops.out import into
+from minigrad.ops.precision import in_float32
 from minigrad.ops.reduction import sum
 from minigrad.ops.scattering import index_copy
 from minigrad.ops.selection import where
@@ -26,6 +27,8 @@ if not cython.compiled:
     from minigrad._core.apply import call
 
 __all__ = ["addbmm", "adjoint", "corrcoef", "cov", "diagonal_scatter", "select_scatter", "slice_scatter", "sum_to_size", "vander"]
+
+MOST_POWERS = 1 << 24
 
 
 def fitting(function, x, view, src):
@@ -67,7 +70,7 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     if integer(step, "step", "slice_scatter") <= 0:
         raise ShapeError("MG-E303", f"slice step must be positive, got {step}")
     part = input[(slice(None),) * at + (slice(start, end, step),)]
-    places = list(range(input.shape[at]))[slice(start, end, step)]
+    places = list(range(input.shape[at])[slice(start, end, step)])
     return index_copy(input, at, input.new_tensor(places, dtype=INT64), fitting("slice_scatter", input, part, src))
 
 
@@ -115,7 +118,7 @@ def sum_to_size(input, *size):
     >>> mg.sum_to_size(mg.ones(2, 3), 1, 3)
     tensor([[2., 2., 2.]])
     """
-    shape, target = tuple(input.shape), as_shape(size, "sum_to_size")
+    shape, target = tuple(tensor_argument("sum_to_size", input).shape), as_shape(size, "sum_to_size")
     missing = len(shape) - len(target)
     if missing < 0 or any([n not in (1, m) for n, m in zip(target, shape[missing:])]):
         raise ShapeError("MG-E204", f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
@@ -123,6 +126,7 @@ def sum_to_size(input, *size):
     return reshape(sum(input, dims, True), target) if dims else input
 
 
+@in_float32
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     """beta input + alpha times the sum of the products of matrices in pairs, (b, n, m) and (b, m, p). Mirrors ``torch.addbmm``.
 
@@ -134,8 +138,10 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     """
     if out is not None:
         return into(out, addbmm, input, batch1, batch2, beta=beta, alpha=alpha)
+    tensor_argument("addbmm", input)
+    beta, alpha = number(beta, "beta", "addbmm"), number(alpha, "alpha", "addbmm")
     product = sum(bmm(batch1, batch2), 0) * alpha
-    return product if beta == 0 else tensor_argument("addbmm", input) * beta + product
+    return product if beta == 0 else input * beta + product
 
 
 def cov(input, *, correction=1, fweights=None, aweights=None):
@@ -230,5 +236,8 @@ def vander(x, N=None, *, increasing=False):
     n = x.shape[0] if N is None else integer(N, "N", "vander")
     if n < 0:
         raise ShapeError("MG-E302", "N must be non-negative.")
-    powers = x.new_tensor(list(range(n)) if increasing else list(range(n - 1, -1, -1)), dtype=None if n else x.dtype)
+    if n > MOST_POWERS:
+        raise OutOfMemoryError("MG-E311", "vander(): can't allocate memory", expected=f"at most {MOST_POWERS} powers", found=str(n))
+    up = range(n) if flag(increasing, "increasing", "vander") else range(n - 1, -1, -1)
+    powers = x.new_tensor(list(up), dtype=None if n else x.dtype)
     return unsqueeze(x, 1) ** powers if n else narrow(unsqueeze(x, 1), 1, 0, 0)

@@ -8,7 +8,7 @@ import cython
 from minigrad._core.operands import broadcast_shape
 from minigrad._core.promotion import operands_dtype
 from minigrad.errors import OutOfRangeError, ShapeError
-from minigrad.ops.base import Linear, dimension, integer, op, tensor_argument
+from minigrad.ops.base import Linear, dimension, integer, integers, op, tensor_argument, wrong_type
 from minigrad.ops.copies import cast, clone
 from minigrad.ops.inverses import inv
 from minigrad.ops.matrix import dot, matmul, mm
@@ -149,7 +149,10 @@ def tensordot(a, b, dims=2, out=None):
     tensor_argument("tensordot", a, "a")
     tensor_argument("tensordot", b, "b", 2)
     if isinstance(dims, (tuple, list)):
-        first, second = [[d] if isinstance(d, int) else list(d) for d in dims]
+        if len(dims) != 2:
+            raise ShapeError("MG-E205", "tensordot(): argument 'dims' must be an int, or two lists of dimensions",
+                             found=f"{len(dims)} items")
+        first, second = [list(integers(d if isinstance(d, (tuple, list)) else (d,), "dims", "tensordot")) for d in dims]
     else:
         n = integer(dims, "dims", "tensordot")
         if n < 0:
@@ -287,9 +290,8 @@ def matrix_power(input, n, *, out=None):
     given = input
     if n < 0:
         input, n = inv(input), -n
-    if n == 0:
-        rows = input.new_ones(input.shape[-1])
-        return clone(expand(rows.diag_embed(), input.shape))
+    if n == 0:      # whatever the matrix is: its gradient is 0
+        return clone(input).copy_(input.new_ones(input.shape[-1]).diag_embed())
     square, z = input, None
     while True:         # n in binary: the squares of which it is made
         if n & 1:
@@ -316,6 +318,8 @@ def multi_dot(tensors, *, out=None):
     """
     if out is not None:
         return into(out, multi_dot, tensors)
+    if not isinstance(tensors, (tuple, list)):
+        raise wrong_type("multi_dot", "tensors", "tuple of Tensors", tensors)
     found = [tensor_argument("multi_dot", x, "tensors", i + 1) for i, x in enumerate(tensors)]
     n = len(found)
     if n < 2:

@@ -123,12 +123,11 @@ class ConvolutionWeight(Linear):
 def sizes(value, n, name, function):
     """A size given as one number, or as one for each of n dimensions, as a tuple."""
     if isinstance(value, (tuple, list)):
-        if len(value) == 1:
-            value = value * n
-        if len(value) != n:
+        found = tuple([integer(v, name, function) for v in value])
+        if len(found) not in (1, n):
             raise ShapeError("MG-E210", f"{function}(): expected {name} to be a single integer value or a list of {n} values to "
-                             f"match the dimensions, but got {name}={list(value)}")
-        return tuple([integer(v, name, function) for v in value])
+                             f"match the dimensions, but got {name}={list(found)}")
+        return found if len(found) == n else found * n
     return (integer(value, name, function),) * n
 
 
@@ -188,13 +187,13 @@ def convolve(function, n, input, weight, bias, stride, padding, dilation, groups
     stride, dilation = sizes(stride, n, "stride", function), sizes(dilation, n, "dilation", function)
     at_least(1, stride, "stride", function)
     at_least(1, dilation, "dilation", function)
-    if padding == "same":
+    if isinstance(padding, str) and padding == "same":
         if max(stride) > 1:
             raise ShapeError("MG-E210", "padding='same' is not supported for strided convolutions")
         x, padding = same_padding(x, weight, dilation)
     elif isinstance(padding, str) and padding != "valid":
         raise ShapeError("MG-E210", f"Invalid padding string: {padding!r}", expected="'valid' or 'same'")
-    padding = (0,) * n if padding == "valid" else sizes(padding, n, "padding", function)
+    padding = (0,) * n if isinstance(padding, str) and padding == "valid" else sizes(padding, n, "padding", function)
     at_least(0, padding, "padding", function)
     room = [x.shape[2 + i] + 2 * padding[i] for i in range(n)]
     need = [dilation[i] * (weight.shape[2 + i] - 1) + 1 for i in range(n)]
@@ -203,6 +202,8 @@ def convolve(function, n, input, weight, bias, stride, padding, dilation, groups
             raise ShapeError("MG-E210", f"Calculated padded input size per channel: ({' x '.join(map(str, room))}). Kernel size: "
                              f"({' x '.join(map(str, need))}). Kernel size can't be greater than actual input size")
     z = call(Convolution.op, (x, weight, bias, stride, padding, dilation, False, (0,) * n, groups))
+    if x.shape[1] == 0:         # as in PyTorch: of no channels there come none
+        z = narrow(z, 1, 0, 0)
     return z if x.ndim == input.ndim else squeeze(z, 0)
 
 

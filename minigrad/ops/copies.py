@@ -5,7 +5,7 @@ Mirrors ``aten/src/ATen/native/{TensorFactories,TensorConversions}.cpp``.
 
 import cython
 
-from minigrad.ops.base import Linear, op, tensor_argument
+from minigrad.ops.base import Linear, op, tensor_argument, wrong_type
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -64,7 +64,9 @@ def clone(input, *, memory_format=None):
     False
     """
     tensor_argument("clone", input)
-    return call(Clone.op, (input, memory_format in (None, "preserve_format")))
+    if memory_format is not None and not isinstance(memory_format, str):
+        raise wrong_type("clone", "memory_format", "minigrad.memory_format", memory_format)
+    return call(Clone.op, (input, memory_format is None or memory_format == "preserve_format"))
 
 
 def contiguous(input):

@@ -39,7 +39,8 @@ class EmbeddingBackward(Linear):
     torch_names = {"x": "grad_output", "index": "indices"}
 
     def forward(k, x, index, factor, rows):
-        x = x if factor is None else k.mul(x, factor)
+        if factor is not None:
+            x = k.where(k.eq(factor, 0), k.full((), 0, x.dtype), k.mul(x, factor))      # of an infinite x too
         x = k.view(k.copy(x) if not k.contiguous(x) else x, (index.size, x.shape[-1]))
         return k.index_add(k.full((rows, x.shape[-1]), 0, x.dtype), 0, k.view(index, (index.size,)), x)
 

@@ -12,8 +12,9 @@ from minigrad.errors import OutOfRangeError, ShapeError
 from minigrad.ops.base import INT64, Op, dimension, flag, op, tensor_argument
 from minigrad.ops.indexing import Gather, ScatterAdd
 from minigrad.ops.out import into
-from minigrad.ops.reduction import SumDim, all_or, kept, restored
-from minigrad.ops.selection import maximum, minimum
+from minigrad.ops.precision import FLOAT16, FLOAT32
+from minigrad.ops.reduction import SumDim, all_or, kept
+from minigrad.ops.selection import cast, maximum, minimum, where
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -21,18 +22,40 @@ if not cython.compiled:
 __all__ = ["amax", "amin", "argmax", "argmin", "max", "min"]
 
 
+
 class ExtremumRule(Op):
-    """z = the largest or smallest over dims; those that tie share the gradient"""
+    """z = the largest or smallest over dims; those that tie share the gradient, and nan ties with nan"""
 
     inputs = 1
 
     def vjp_x(g, x, z, dims, keepdim):
-        hits = (x == kept(z, x.shape, dims, keepdim)).to(g.dtype)
-        return restored(g, x.shape, dims, keepdim) * hits / call(SumDim.op, (hits, dims, True))
+        return shared(kept(g, x.shape, dims, keepdim), x, kept(z, x.shape, dims, keepdim), dims)
 
     def jvp_x(t, x, z, dims, keepdim):
-        hits = (x == kept(z, x.shape, dims, keepdim)).to(t.dtype)
-        return call(SumDim.op, (t * hits / call(SumDim.op, (hits, dims, True)), dims, keepdim))
+        return shared_out(t, x, kept(z, x.shape, dims, keepdim), dims, keepdim)
+
+
+def shared(g, x, z, dims):
+    """The gradient `g` of the extremes `z`, shared evenly among those of `x` that are equal to it; all have x's dimensions."""
+    hits = ties(x, z)
+    return where(hits, cast(g / number_of(hits, g.dtype, dims), g.dtype), 0.0)
+
+
+def shared_out(t, x, z, dims, keepdim):
+    """The mean of the tangents of those."""
+    hits = ties(x, z)
+    return call(SumDim.op, (where(hits, cast(t / number_of(hits, t.dtype, dims), t.dtype), 0.0), dims, keepdim))
+
+
+def ties(x, z):
+    """Where `x` is `z`, nan being nan."""
+    hits = x == z
+    return hits | ((x != x) & (z != z)) if x.dtype.is_floating_point else hits
+
+
+def number_of(hits, dtype, dims):
+    """How many there are; of float32 also beside float16, which ends at 65504."""
+    return call(SumDim.op, (cast(hits, FLOAT32 if dtype is FLOAT16 else dtype), dims, True))
 
 
 @op("amax")

@@ -25,7 +25,9 @@ from minigrad.ops.matrices import (
     floating,
     lower_half,
     matrices,
+    skew,
     square,
+    strict_lower,
     strict_upper,
     triangle_of,
 )
@@ -104,14 +106,16 @@ class LinalgQr(Op):
         differentiable(Q, R, mode)
         of_Q, of_R = g
         m, n = R.shape[-2:]
-        if m >= n:
+        if Q.shape[-2] > m:
             return (gradient_of_qr(of_Q, of_R, Q, R),)
         X, Y = R[..., :m], R[..., m:]                   # and A = Q R
         of_X, of_Y = (None, None) if of_R is None else (of_R[..., :m], of_R[..., m:])
-        if of_Y is not None:
-            further = Q @ (Y @ adjoint(of_Y))           # R's second part is Qᴴ Y
-            of_Q = further if of_Q is None else of_Q + further
-        first = gradient_of_qr(of_Q, of_X, Q, X)
+        C = None if of_Q is None else adjoint(Q) @ of_Q
+        if of_Y is not None and m < n:                  # R's second part is Qᴴ Y
+            C = Y @ adjoint(of_Y) if C is None else C + Y @ adjoint(of_Y)
+        first = gradient_of_square_qr(C, of_X, Q, X)
+        if m == n:
+            return (first,)
         return (cat([first, first.new_zeros((*first.shape[:-1], n - m)) if of_Y is None else Q @ of_Y], -1),)
 
     def jvp(ts, Q, R, mode):
@@ -135,7 +139,7 @@ def differentiable(Q, R, mode):
 
 
 def gradient_of_qr(of_Q, of_R, Q, R):
-    """dA = (g_Q + Q (P + Pᴴ)) R⁻ᴴ, with P the upper triangle and half of the diagonal of g_R Rᴴ - Qᴴ g_Q."""
+    """dA = (g_Q + Q (P + Pᴴ)) R⁻ᴴ, with P the upper triangle and half of the diagonal of D - C, D = g_R Rᴴ and C = Qᴴ g_Q."""
     inner = None if of_R is None else of_R @ adjoint(R)
     if of_Q is not None:
         inner = -(adjoint(Q) @ of_Q) if inner is None else inner - adjoint(Q) @ of_Q
@@ -144,12 +148,30 @@ def gradient_of_qr(of_Q, of_R, Q, R):
     return call(LinalgSolveTriangular.op, (adjoint(R), outer if of_Q is None else of_Q + outer, False, False, False))
 
 
+def gradient_of_square_qr(C, of_R, Q, R):
+    """The same where Q is square: dA = Q (C + P + Pᴴ) R⁻ᴴ. The brackets hold D above the diagonal, and Dᴴ + C - Cᴴ below."""
+    D = None if of_R is None else of_R @ adjoint(R)
+    turn = None if C is None else strict_lower(skew(C)) + diagonal_matrix(not_real(diagonal_of(C)))
+    if D is not None:
+        stretch = strict_upper(D) + strict_lower(adjoint(D)) + diagonal_matrix(real_part(diagonal_of(D)))
+        turn = stretch if turn is None else stretch + turn
+    return call(LinalgSolveTriangular.op, (adjoint(R), Q @ turn, False, False, False))
+
+
+def not_real(x):
+    """`x` without its real part."""
+    return x - real_part(x) if x.dtype.is_complex else x.new_zeros(x.shape)
+
+
 def tangent_of_qr(t, Q, R):
-    """(dQ, dR)"""
+    """(dQ, dR). Where Q is square dA R⁻¹ is Q C, and of C - W we take what does not cancel."""
     scaled = call(LinalgSolveTriangular.op, (R, t, True, False, False))     # dA R⁻¹
     C = adjoint(Q) @ scaled
     W = adjoint(lower_half(C + adjoint(C)))
-    return scaled - Q @ W, W @ R
+    if Q.shape[-2] > Q.shape[-1]:
+        return scaled - Q @ W, W @ R
+    below = strict_lower(C)
+    return Q @ (below - adjoint(below) + diagonal_matrix(not_real(diagonal_of(C)))), W @ R
 
 
 @op("cholesky_solve")

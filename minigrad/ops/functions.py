@@ -227,7 +227,7 @@ class Relu(Elementwise):
 
 @op("relu_backward", "ThresholdBackward0")
 class ReluBackward(Elementwise):
-    """z = x where y > 0, else 0: the gradient of relu"""
+    """z = 0 where y <= 0, else x: the gradient of relu"""
 
     kernel = "relu_backward"
     params = ("x", "y")

@@ -12,7 +12,7 @@ Mirrors ``aten/src/ATen/native/TensorAdvancedIndexing.*``.
 import cython
 
 from minigrad.errors import OutOfRangeError, ShapeError
-from minigrad.ops.base import INT64, Linear, dimension, op, outside, tensor_argument
+from minigrad.ops.base import INT64, Linear, dimension, number, op, outside, tensor_argument
 from minigrad.ops.copies import cast
 from minigrad.ops.joining import SliceBackward
 from minigrad.ops.out import into
@@ -263,6 +263,7 @@ def index_add(input, dim, index, source, *, alpha=1):
     """
     tensor_argument("index_add", source, "source", 4)
     at, index = slices("index_add", input, dim, index, source)
+    alpha = number(alpha, "alpha", "index_add")
     return IndexAdd.op, (input, source if alpha == 1 else alpha * source, at, index)
 
 

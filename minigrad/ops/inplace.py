@@ -18,7 +18,7 @@ from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops import arithmetic, functions, inplace_views, matrix, overwriting, selection, written
 from minigrad.ops.arithmetic import DivMode, scaled
-from minigrad.ops.base import NUMBERS
+from minigrad.ops.base import NUMBERS, number
 from minigrad.ops.matrix import addmm_operands
 from minigrad.ops.overwriting import copy_
 from minigrad.ops.pairs import fitting
@@ -118,6 +118,7 @@ def addmm_(self, mat1, mat2, *, beta=1, alpha=1):
     tensor([[6.]])
     """
     addmm_operands("addmm_", self, mat1, mat2)
+    beta, alpha = number(beta, "beta", "addmm_"), number(alpha, "alpha", "addmm_")
     if beta == 1 and alpha == 1:
         return write(matrix.Addmm.op, self, (mat1, mat2))
     return write(AddmmScaled.op, self, (mat1, mat2, beta, alpha))

@@ -8,6 +8,7 @@ Mirrors ``aten/src/ATen/native/{TensorShape,Resize}.cpp``.
 
 from minigrad._core.forward import tangent_of
 from minigrad._core.inplace_views import look_again, point_to, show
+from minigrad._core.operands import too_large
 from minigrad.errors import AutogradError, ShapeError
 from minigrad.ops.base import dimension, dimensions, op, tensor_argument
 from minigrad.ops.strided import AsStrided, geometry_in
@@ -168,7 +169,11 @@ def resize_(self, *sizes):
         raise AutogradError("MG-E212", "cannot resize variables that has a forward grad", found=f"shape {list(self.shape)}",
                             fix="x.detach().clone().resize_(...), or pad or slice x")
     if shape != self.shape:
-        show(self, self.device.backend.kernels.resize(self._array, shape), "resize_")
+        try:
+            array = self.device.backend.kernels.resize(self._array, shape)
+        except (ValueError, MemoryError) as error:
+            raise too_large("resize_", error) from None
+        show(self, array, "resize_")
     return self
 
 

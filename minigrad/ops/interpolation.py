@@ -19,7 +19,8 @@ import cython
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.kernels import taps
 from minigrad.ops.averaging import Resample, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
-from minigrad.ops.base import integer, op, tensor_argument
+from minigrad.ops.base import flag, in_words, integer, integers, op, real, tensor_argument, wrong_type
+from minigrad.ops.pooling import table
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -115,19 +116,22 @@ def target(input, size, scale_factor, recompute):
             return (integer(size, "size", "interpolate"),) * n, (None,) * n
         if len(size) != n:
             raise TensorValueError("MG-E351", "Input and output must have the same number of spatial dimensions, but got input "
-                                   f"with spatial dimensions of {list(input.shape[2:])} and output size of {size}.")
+                                   f"with spatial dimensions of {list(input.shape[2:])} and output size of {len(size)} numbers.")
         if any([not isinstance(s, int) for s in size]):
             raise TensorTypeError("MG-E206", "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, "
                                   f"int], but got size with types {[type(s) for s in size]}")
-        return tuple(size), (None,) * n
+        return integers(size, "size", "interpolate"), (None,) * n
     factors = tuple(scale_factor) if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * n
     if len(factors) != n:
         raise TensorValueError("MG-E351", "Input and scale_factor must have the same number of spatial dimensions, but got input "
-                               f"with spatial dimensions of {list(input.shape[2:])} and scale_factor of shape {factors}.")
+                               f"with spatial dimensions of {list(input.shape[2:])} and scale_factor of shape "
+                               f"({', '.join(map(in_words, factors))}).")
+    factors = [real(factor, "scale_factor", "interpolate") for factor in factors]
     for factor in factors:
-        if isinstance(factor, bool) or not isinstance(factor, (int, float)):
-            raise TensorTypeError("MG-E206", f"interpolate(): argument 'scale_factor' must be float, not {type(factor).__name__}")
-    sizes = tuple([math.floor(float(input.shape[i + 2]) * factor) for i, factor in enumerate(factors)])
+        if not math.isfinite(factor):
+            raise TensorValueError("MG-E351", f"interpolate(): scale_factor must be finite, but got {factor}")
+    sizes = [math.floor(float(input.shape[i + 2]) * factor) for i, factor in enumerate(factors)]
+    sizes = integers(sizes, "scale_factor", "interpolate")
     return sizes, (None,) * n if recompute else tuple([float(f) if f > 0 else None for f in factors])
 
 
@@ -157,6 +161,12 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
     """
     tensor_argument("interpolate", input)
+    if not isinstance(mode, str):
+        raise wrong_type("interpolate", "mode", "str", mode)
+    options = {"align_corners": align_corners, "recompute_scale_factor": recompute_scale_factor, "antialias": antialias}
+    for name, value in options.items():
+        if value is not None:
+            flag(value, name, "interpolate")
     smooth = mode in SMOOTH or mode == "lanczos"
     if align_corners is not None and not smooth and mode in ("nearest", "nearest-exact", "area"):
         raise TensorValueError("MG-E351", "align_corners option can only be set with the interpolating modes: linear | bilinear "
@@ -188,11 +198,12 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     matrices = []
     for length, count, factor in zip(input.shape[2:], sizes, factors):
         if not smooth:
-            matrices.append(taps.nearest(length, count, factor, mode == "nearest-exact", dtype))
+            matrices.append(table("interpolate", taps.nearest, length, count, factor, mode == "nearest-exact", dtype))
         elif antialias:
-            matrices.append(taps.filtered(length, count, bool(align_corners), factor, mode, dtype))
+            matrices.append(table("interpolate", taps.filtered, length, count, bool(align_corners), factor, mode))
         else:
-            matrices.append((taps.cubic if mode == "bicubic" else taps.linear)(length, count, bool(align_corners), factor, dtype))
+            make = taps.cubic if mode == "bicubic" else taps.linear
+            matrices.append(table("interpolate", make, length, count, bool(align_corners), factor, dtype))
     return call(rule.op, (input, tuple(matrices)))
 
 

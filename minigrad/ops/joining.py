@@ -8,11 +8,11 @@ import cython
 from minigrad._core.meta import Meta
 from minigrad._core.promotion import operands_dtype
 from minigrad._core.tensor import TensorBase
-from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorTypeError
+from minigrad.errors import ArgumentError, OutOfMemoryError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base import Linear, Op, View, integer, op
 from minigrad.ops.copies import cast
 from minigrad.ops.out import into
-from minigrad.ops.views import as_shape
+from minigrad.ops.views import as_shape, reshape
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -170,6 +170,15 @@ SLICE_BACKWARD = cython.declare(object, SliceBackward.op)
 
 # ---- public functions -------------------------------------------------------------------------------------
 
+MOST_PIECES = 1 << 24       # that a tensor is cut into: more tensors than any memory holds
+
+
+def few_enough(function, pieces):
+    """Raise if there are more pieces than a tuple can hold."""
+    if pieces > MOST_PIECES:
+        raise OutOfMemoryError("MG-E311", f"{function}(): can't allocate memory", expected=f"at most {MOST_PIECES} pieces",
+                               found=str(pieces))
+
 
 def select(input, dim, index):
     """The slice of `input` at `index` along `dim`, without that dimension; a view. Mirrors ``torch.select``.
@@ -250,6 +259,7 @@ def split(tensor, split_size_or_sections, dim=0):
         raise ShapeError("MG-E206", f"split expects split_size be non-negative, but got split_size={size}")
     if size == 0 and length:
         raise ShapeError("MG-E206", f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}")
+    few_enough("split", length // max(size, 1))
     return call(Split.op, (tensor, max(size, 1), at))
 
 
@@ -273,6 +283,7 @@ def chunk(input, chunks, dim=0):
     at = dimension(dim, input.ndim)
     length = input._meta.shape[at]
     if length == 0:
+        few_enough("chunk", chunks)
         return split(input, [0] * chunks, at)
     return split(input, -(-length // chunks), at)
 
@@ -290,12 +301,13 @@ def unbind(input, dim=0):
     if input.ndim == 0:
         raise OutOfRangeError("MG-E301", "Dimension specified as 0 but tensor has no dimensions")
     at = dimension(dim, input.ndim)
+    few_enough("unbind", input._meta.shape[at])
     return call(Unbind.op, (input, at)) if input._meta.shape[at] else ()
 
 
 @cython.ccall
-def same_kind(function, tensors) -> tuple:
-    """The tensors as a tuple, cast to one dtype. Raises for what is no sequence of tensors."""
+def several(function, tensors) -> tuple:
+    """The tensors as a tuple. Raises for what is no sequence of tensors."""
     if type(tensors) is not list and type(tensors) is not tuple and (
             isinstance(tensors, TensorBase) or not hasattr(tensors, "__iter__")):
         raise TensorTypeError("MG-E201", f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
@@ -304,12 +316,19 @@ def same_kind(function, tensors) -> tuple:
     if not found:
         raise ArgumentError("MG-E302", f"{function} expects a non-empty TensorList")
     i: cython.Py_ssize_t
-    mixed: cython.bint = False
     for i in range(len(found)):
-        x = found[i]
-        if not isinstance(x, TensorBase):
-            raise TensorTypeError("MG-E201", f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
-        mixed |= cython.cast(TensorBase, x)._meta.dtype is not cython.cast(TensorBase, found[0])._meta.dtype
+        if not isinstance(found[i], TensorBase):
+            raise TensorTypeError("MG-E201", f"expected Tensor as element {i} in argument 0, but got {type(found[i]).__name__}")
+    return found
+
+
+def same_kind(function, tensors) -> tuple:
+    """The same, cast to one dtype."""
+    found: tuple = several(function, tensors)
+    i: cython.Py_ssize_t
+    mixed: cython.bint = False
+    for i in range(1, len(found)):
+        mixed |= cython.cast(TensorBase, found[i])._meta.dtype is not cython.cast(TensorBase, found[0])._meta.dtype
     if mixed:
         dtype = operands_dtype(found)
         found = tuple([cast(x, dtype) for x in found])
@@ -320,7 +339,7 @@ def cat(tensors, dim=0, *, out=None):
     """The tensors one after the other along an existing dimension.
 
     Args:
-        tensors (sequence of Tensor): of the same shape except along `dim`; a 1-d tensor of size 0 is skipped.
+        tensors (sequence of Tensor): of the same shape except along `dim`; a 1-d tensor of size 0 fits everywhere.
 
     Raises:
         ValueError: there are no tensors.
@@ -336,26 +355,35 @@ def cat(tensors, dim=0, *, out=None):
         return into(out, cat, tensors, dim)
     sized = type(tensors) is list or type(tensors) is tuple or (hasattr(tensors, "__len__") and not isinstance(tensors, TensorBase))
     if sized and len(tensors) == 0:
-        raise ValueError("cat(): expected a non-empty list of Tensors")
+        raise TensorValueError("MG-E302", "cat(): expected a non-empty list of Tensors")
     found: tuple = same_kind("cat", tensors)
-    kept: tuple = found
     i: cython.Py_ssize_t
     x: TensorBase
-    skipped: cython.bint = False
+    x = found[0]
+    first: Meta = x._meta
+    fits_all: cython.bint = False
     for i in range(len(found)):
         x = found[i]
         if x._meta.ndim == 0:
             raise ShapeError("MG-E205", f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-        skipped |= x._meta.ndim == 1 and x._meta.numel == 0         # an empty vector fits everywhere
-    if skipped:
-        kept = tuple([y for y in found if y.ndim > 1 or y.numel()]) or found
-    first: Meta = cython.cast(TensorBase, kept[0])._meta
+        fits_all |= x._meta.ndim == 1 and x._meta.numel == 0
+    if fits_all:
+        others = [y._meta for y in found if not empty_vector(y)]
+        first = others[0] if others else first
     at: cython.int = dimension(dim, first.ndim)
-    for i in range(len(kept)):
-        x = kept[i]
+    if fits_all and first.ndim > 1:     # in the shape of the others it takes part, and its history is not lost
+        shape = tuple([0 if d == at else n for d, n in enumerate(first.shape)])
+        found = tuple([reshape(y, shape) if empty_vector(y) else y for y in found])
+    for i in range(len(found)):
+        x = found[i]
         if x._meta is not first:
             check_sizes(first.shape, x._meta.shape, at, i)
-    return call(CAT, (kept, at))
+    return call(CAT, (found, at))
+
+
+def empty_vector(x):
+    """Whether x is 1-d and of size 0."""
+    return x.ndim == 1 and x.numel() == 0
 
 
 def check_sizes(first, shape, at, i):

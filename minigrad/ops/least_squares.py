@@ -13,7 +13,7 @@ from collections import namedtuple
 import cython
 
 from minigrad.errors import ArgumentError, LinAlgError, ShapeError
-from minigrad.ops.base import INT64, Op, add_tangents, op, tensor_argument
+from minigrad.ops.base import INT64, Op, add_tangents, op, real, tensor_argument, wrong_type
 from minigrad.ops.inverses import batches_fit
 from minigrad.ops.matrices import adjoint, column, floating, row
 from minigrad.ops.pseudoinverses import LinalgPinv, adjoint_array, change_of_pseudoinverse, precision
@@ -133,11 +133,12 @@ def lstsq(A, B, rcond=None, *, driver=None):
         raise ShapeError("MG-E209", f"{function}: input.size(-2) should match other.size({-1 if vector else -2})",
                          found=f"shapes {list(A.shape)} and {list(B.shape)}")
     batches_fit(function, A, column(B) if vector else B)
+    if driver is not None and not isinstance(driver, str):
+        raise wrong_type(function, "driver", "str", driver)
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise ArgumentError("MG-E321", f"{function}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)",
                             found=repr(driver))
-    if rcond is None:
-        rcond = precision(A) * max(A.shape[-2:])
+    rcond = precision(A) * max(A.shape[-2:]) if rcond is None else real(rcond, "rcond", function)
     z, residuals, rank, S = converged("linalg.svd", LinalgLstsq.op, A, B, float(rcond), driver or "gelsy", vector)
     if driver == "gels":
         if (rank._array < min(A.shape[-2:])).any():

@@ -4,7 +4,7 @@ Mirrors ``aten/src/ATen/native/{TensorCompare,UnaryOps}.cpp``.
 """
 
 from minigrad._core.tensor import TensorBase
-from minigrad.ops.base import NUMBERS, Elementwise, op, tensor_error
+from minigrad.ops.base import NUMBERS, Elementwise, op, real, tensor_error
 from minigrad.ops.pairs import in_place_too
 from minigrad.ops.selection import promoted, where
 
@@ -120,4 +120,6 @@ def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
     >>> mg.tensor([1., float("nan"), float("inf")]).nan_to_num(posinf=9)
     tensor([1., 0., 9.])
     """
+    given = {"nan": nan, "posinf": posinf, "neginf": neginf}
+    nan, posinf, neginf = [None if x is None else real(x, name, "nan_to_num") for name, x in given.items()]
     return NanToNum.op, (input, 0.0 if nan is None else nan, posinf, neginf)

@@ -10,8 +10,10 @@ import cython
 from minigrad._core.meta import Meta
 from minigrad._core.operands import broadcast_shape
 from minigrad._core.tensor import TensorBase
-from minigrad.errors import OutOfRangeError, ShapeError, TensorValueError
-from minigrad.ops.base import INT64, Linear, Op, op, tensor_argument
+from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeError, TensorValueError
+from minigrad.kernels.refusals import no_such_class
+from minigrad.ops.base import INT64, Linear, Op, constant, in_words, integer, op, real, tensor_argument, truth
+from minigrad.ops.precision import narrowed, widened
 from minigrad.ops.reduction import mean, sum
 from minigrad.ops.selection import promoted, where
 from minigrad.ops.softmax import log_softmax
@@ -32,14 +34,16 @@ def reduced(loss, reduction):
 
 def reduction_of(reduction, size_average, reduce):
     """The name of the reduction, checked; with a warning that of the old arguments `size_average` and `reduce`, if given."""
-    if reduction == "mean" and size_average is None and reduce is None:
+    if type(reduction) is str and reduction == "mean" and size_average is None and reduce is None:
         return reduction
     if size_average is not None or reduce is not None:
-        each, total = reduce is not None and not reduce, size_average is not None and not size_average
+        each = reduce is not None and not truth(reduce, "reduce", "loss")
+        total = size_average is not None and not truth(size_average, "size_average", "loss")
         reduction = "none" if each else "sum" if total else "mean"
         warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=3)
-    if reduction not in ("none", "mean", "sum"):
-        raise TensorValueError("MG-E302", f"{reduction} is not a valid value for reduction", expected="'none', 'mean' or 'sum'")
+    if not isinstance(reduction, str) or reduction not in ("none", "mean", "sum"):
+        raise TensorValueError("MG-E302", f"{in_words(reduction)} is not a valid value for reduction",
+                               expected="'none', 'mean' or 'sum'")
     return reduction
 
 
@@ -54,7 +58,8 @@ class NllLoss(Linear):
         return k.nll_loss(x, target, weight, ignore_index, reduction)
 
     def vjp(g, needs, x_shape, target, weight, total_weight, ignore_index, reduction):
-        return (call(NllLossBackward.op, (g[0], x_shape, target, weight, total_weight, ignore_index, reduction)),)
+        return (call(NllLossBackward.op, (g[0], x_shape, target, weight, constant(total_weight), ignore_index,
+                                           reduction)),)
 
     @classmethod
     def jvp_of(cls, args, outs, tangents):
@@ -150,10 +155,10 @@ def classes_of_rows(x, target) -> cython.bint:
 @cython.cfunc
 def look_for_classes(target: TensorBase, classes, ignore_index) -> object:
     """Raise `IndexError` where a target is no class. The CPU waits for a GPU here: see kernels/cuda/loss.py for when to call it."""
+    ignore_index = integer(ignore_index, "ignore_index", "nll_loss")
     outside = target._meta.backend.kernels.class_outside(target._array, classes, ignore_index)
     if outside is not None:
-        raise OutOfRangeError("MG-E301", f"Target {outside} is out of bounds.",
-                              expected=f"classes from 0 to {classes - 1}, or ignore_index={ignore_index}")
+        raise no_such_class(outside, classes, ignore_index)
 
 
 @cython.cfunc
@@ -186,6 +191,8 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     tensor(1.1269)
     """
     reduction = reduction_of(reduction, size_average, reduce)
+    if type(label_smoothing) is not float:
+        label_smoothing = real(label_smoothing, "label_smoothing", "cross_entropy")
     if weight is None and label_smoothing == 0 and classes_of_rows(input, target):
         look_for_classes(target, input.shape[1], ignore_index)
         return call(NllLoss.op, (log_softmax(input, 1), target, None, ignore_index, reduction))[0]
@@ -257,11 +264,11 @@ class MseLoss(Op):
     torch_names = {"x": "self", "y": "target"}
 
     def forward(k, x, y, reduction):
-        squares = k.pow(k.sub(x, y), 2)
+        squares = k.pow(k.sub(widened(k, x), widened(k, y)), 2)
         if reduction == "none":
-            return squares
+            return narrowed(k, squares, x)
         z = k.sum(squares, tuple(range(squares.ndim)), False)
-        return k.div(z, float(squares.size)) if reduction == "mean" else z
+        return narrowed(k, k.div(z, float(squares.size)) if reduction == "mean" else z, x)
 
     def vjp_x(g, x, y, reduction):      # dx = 2 g (x - y) / n
         return g * (x - y) * norm(x, y, reduction)
@@ -308,15 +315,15 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
                       "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=2)
         shape = broadcast_shape([input._meta, target._meta])
     if weight is not None:
-        if weight.shape != input.shape:
+        if tensor_argument("mse_loss", weight, "weight").shape != input.shape:
             raise TensorValueError("MG-E204", "Weights and input must have the same size.",
                                    found=f"{weight.shape} and {input.shape}")
         squares = (input - target) ** 2 * weight
         return sum(squares) / sum(weight) if reduction == "mean" else reduced(squares, reduction)
     if input.dtype is not target.dtype:
         input, target = promoted("mse_loss", input, input, target)
-    if input.dtype.name == "bool":
-        raise ShapeError("MG-E203", "mse_loss() is not implemented for bool", fix="x.float()")
+    if not input.dtype.differentiable:
+        raise AutogradNotImplementedError("MG-E203", f"mse_loss() is not implemented for {input.dtype.name}", fix="x.float()")
     if input.shape != target.shape:
         input, target = input.expand(shape), target.expand(shape)
     return call(MseLoss.op, (input, target, reduction))

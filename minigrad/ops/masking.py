@@ -271,4 +271,5 @@ def triangle(function, x, diagonal):
     """The arguments of both, checked."""
     if x.ndim < 2:
         raise ShapeError("MG-E205", f"{function}: input tensor must have at least 2 dimensions", found=f"{x.ndim}")
-    return x, integer(diagonal, "diagonal", function)
+    most = x.shape[-1] + x.shape[-2]        # no diagonal is further away
+    return x, max(-most, min(most, integer(diagonal, "diagonal", function)))

@@ -31,7 +31,7 @@ if not cython.compiled:
     from minigrad._core.tensor import plain, wrap
     from minigrad.ops.base import conj
 
-__all__ = ["addmm", "bmm", "dot", "linear", "matmul", "mm", "mv"]
+__all__ = ["bmm", "dot", "linear", "matmul", "mm", "mv"]
 
 
 @cython.cfunc
@@ -290,30 +290,11 @@ def dot(input, tensor, *, out=None):
     return call(Dot.op, (input, tensor))
 
 
-def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
-    """beta input + alpha mat1 mat2. Mirrors ``torch.addmm``.
-
-    Args:
-        input (Tensor): broadcasts to the shape of the product.
-        mat1, mat2 (Tensor): matrices (n, m) and (m, p).
-
-    Raises:
-        RuntimeError: the shapes do not fit, or the dtypes differ.
-
-    >>> mg.addmm(mg.tensor([10., 20.]), mg.ones(2, 3), mg.ones(3, 2))
-    tensor([[13., 23.],
-            [13., 23.]])
-    """
-    if out is not None:
-        return into(out, addmm, input, mat1, mat2, beta=beta, alpha=alpha)
-    if fit(mat1, mat2) and is_row(input, mat2, 1) and beta == 1 and alpha == 1:
-        return call(Addmm.op, (input, mat1, mat2))
-    addmm_operands("addmm", input, mat1, mat2)
-    if beta != 1:
-        input = beta * input
-    if alpha != 1:
-        mat1 = alpha * mat1
-    return call(Addmm.op, (input, mat1, mat2))
+def added(b, x, y):
+    """b + x y, for matrices."""
+    if not (fit(x, y) and is_row(b, y, 1)):
+        addmm_operands("addmm", b, x, y)
+    return call(Addmm.op, (b, x, y))
 
 
 def addmm_operands(function, input, mat1, mat2):
@@ -449,8 +430,8 @@ def linear(input, weight, bias=None):
     if bias is None:
         return matmul(input, t(weight))
     if cython.cast(TensorBase, input)._meta.ndim == 2:
-        return addmm(bias, input, t(weight))
+        return added(bias, input, t(weight))
     same_dtype("linear", input, weight)
     inner("linear", input, weight, input.shape[-1] if input.ndim else 1, weight.shape[1])
     rows = view(input, -1, weight.shape[1]) if input.is_contiguous() else reshape(input, -1, weight.shape[1])
-    return view(addmm(bias, rows, t(weight)), *input.shape[:-1], weight.shape[0])
+    return view(added(bias, rows, t(weight)), *input.shape[:-1], weight.shape[0])

@@ -14,8 +14,9 @@ Mirrors ``aten/src/ATen/native/layer_norm.cpp`` and ``layer_norm_double_backward
 
 import cython
 
-from minigrad.ops.base import Op, op
+from minigrad.ops.base import Op, constant, op
 from minigrad.ops.functions import rsqrt
+from minigrad.ops.precision import in_float32
 from minigrad.ops.reduction import mean, sum
 
 if not cython.compiled:
@@ -38,18 +39,12 @@ class NativeLayerNorm(Op):
     def vjp(g, needs, x, w, mean, rstd, n_dims, eps):
         if g[0] is None:
             return (None, None, None)
-        dx, dw, db = call(NativeLayerNormBackward.op, (g[0], x, w, mean, rstd, n_dims, eps))
+        dx, dw, db = call(NativeLayerNormBackward.op, (g[0], x, w, constant(mean), constant(rstd), n_dims, eps))
         return dx if needs[0] else None, dw if needs[1] else None, db if needs[2] else None
 
     def jvp(ts, x, w, n_dims, eps):
         tx, tw, tb = ts
-        y, r, dims = standardized(x, n_dims, eps)
-        z = None
-        if tx is not None:
-            z = r * projected(tx, y, dims)
-            z = z if w is None else z * w
-        if tw is not None:
-            z = y * tw if z is None else z + y * tw
+        z = tangent(tx, tw, x, w, n_dims, eps, standardized, projected)
         if tb is not None:
             z = tb.expand(x.shape) if z is None else z + tb
         return z, None, None
@@ -68,14 +63,14 @@ class NativeLayerNormBackward(Op):
 
     def vjp(gs, needs, g, x, w, n_dims, eps):
         v, vw, vb = gs
-        dg, dx, dw = adjoints(v, vw, g, w, *standardized(x, n_dims, eps), projected)
+        dg, dx, dw = adjoints(v, vw, g, x, w, n_dims, eps, standardized, projected)
         if vb is not None:
             dg = vb.expand(x.shape) if dg is None else dg + vb
         return dg if needs[0] else None, dx if needs[1] else None, dw if needs[2] else None
 
     def jvp(ts, g, x, w, n_dims, eps):
         tg = ts[0]
-        dx, dw = tangents(*ts, g, w, *standardized(x, n_dims, eps), projected)
+        dx, dw = tangents(*ts, g, x, w, n_dims, eps, standardized, projected)
         return dx, dw, None if tg is None else total(tg, tuple(range(x.ndim - n_dims)))
 
 
@@ -93,16 +88,11 @@ class FusedRmsNorm(Op):
     def vjp(g, needs, x, w, rstd, n_dims, eps):
         if g[0] is None:
             return (None, None)
-        dx, dw = call(FusedRmsNormBackward.op, (g[0], x, w, rstd, n_dims, eps))
+        dx, dw = call(FusedRmsNormBackward.op, (g[0], x, w, constant(rstd), n_dims, eps))
         return dx if needs[0] else None, dw if needs[1] else None
 
     def jvp(ts, x, w, n_dims, eps):
-        tx, tw = ts
-        y, r, dims = shortened(x, n_dims, eps)
-        z = None if tx is None else times(r * across(tx, y, dims), w)
-        if tw is not None:
-            z = y * tw if z is None else z + y * tw
-        return z, None
+        return tangent(*ts, x, w, n_dims, eps, shortened, across), None
 
 
 @op("_fused_rms_norm_backward")
@@ -117,20 +107,31 @@ class FusedRmsNormBackward(Op):
         return k.rms_norm_backward(g, x, w, rstd, n_dims)
 
     def vjp(gs, needs, g, x, w, n_dims, eps):
-        v, vw = gs
-        dg, dx, dw = adjoints(v, vw, g, w, *shortened(x, n_dims, eps), across)
+        dg, dx, dw = adjoints(*gs, g, x, w, n_dims, eps, shortened, across)
         return dg if needs[0] else None, dx if needs[1] else None, dw if needs[2] else None
 
     def jvp(ts, g, x, w, n_dims, eps):
-        return tangents(*ts, g, w, *shortened(x, n_dims, eps), across)
+        return tangents(*ts, g, x, w, n_dims, eps, shortened, across)
 
 
 # ---- what both have in common: r P(g w) and Σ g y, and their derivatives -------------------------------------
 
 
-def adjoints(v, vw, g, w, y, r, dims, project):
+@in_float32
+def tangent(tx, tw, x, w, n_dims, eps, normed, project):
+    """The tangent of y w, given those of x and w; None if there is none."""
+    y, r, dims = normed(x, n_dims, eps)
+    z = None if tx is None else times(r * project(tx, y, dims), w)
+    if tw is not None:
+        z = y * tw if z is None else z + y * tw
+    return z
+
+
+@in_float32
+def adjoints(v, vw, g, x, w, n_dims, eps, normed, project):
     """What r P(g w) and Σ g y, with gradients v and vw, give g, x and w."""
     dg = dx = dw = None
+    y, r, dims = normed(x, n_dims, eps)
     if v is not None:
         h, back = times(g, w), r * project(v, y, dims)
         dg, dw = times(back, w), total(g * back, tuple(range(y.ndim - len(dims))))
@@ -143,8 +144,10 @@ def adjoints(v, vw, g, w, y, r, dims, project):
     return dg, dx, dw
 
 
-def tangents(tg, tx, tw, g, w, y, r, dims, project):
+@in_float32
+def tangents(tg, tx, tw, g, x, w, n_dims, eps, normed, project):
     """The tangents of r P(g w) and Σ g y, given those of g, x and w."""
+    y, r, dims = normed(x, n_dims, eps)
     lead = tuple(range(y.ndim - len(dims)))
     h, th, dx, dw = times(g, w), None, None, None
     if tg is not None:

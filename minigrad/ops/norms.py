@@ -9,19 +9,20 @@ Mirrors ``aten/src/ATen/native/LinearAlgebra.cpp``, ``Distance.cpp`` and linalg_
 """
 
 import cython
+import numpy as np
 
 from minigrad._core.promotion import as_dtype
-from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
-from minigrad.ops.base import Op, dimension, flag, op, tensor_argument
-from minigrad.ops.copies import cast
-from minigrad.ops.extrema import amax, amin
+from minigrad.errors import ArgumentError, ShapeError
+from minigrad.ops.base import Op, dimension, flag, number, op, tensor_argument
+from minigrad.ops.extrema import amax, amin, number_of
 from minigrad.ops.matrices import floating, matrices
 from minigrad.ops.out import into
 from minigrad.ops.pairs import IN_PLACE
+from minigrad.ops.precision import in_float32, narrowed, widened
 from minigrad.ops.reduction import SumDim, all_or, kept, restored
 from minigrad.ops.reduction import sum as total
 from minigrad.ops.selection import abs as absolute
-from minigrad.ops.selection import sgn, where
+from minigrad.ops.selection import real_part, sgn, where
 from minigrad.ops.singular_values import svdvals
 from minigrad.ops.views import adjoint_order, permute, unsqueeze
 
@@ -32,6 +33,8 @@ if not cython.compiled:
 __all__ = ["cdist", "dist", "norm", "renorm"]
 
 INF = float("inf")
+DOUBLE = np.dtype("float64")
+TINY = 1e-7     # what renorm adds to a norm that it divides by
 
 
 @op("linalg_vector_norm", "LinalgVectorNorm0")
@@ -42,47 +45,80 @@ class VectorNorm(Op):
     torch_names = {"x": "self", "z": "result", "dims": "dim"}
 
     def forward(k, x, ord, dims, keepdim):
-        size = k.abs(x)
-        if ord == 0:
-            return k.sum(k.cast(k.ne(size, 0), size.dtype), dims, keepdim)
-        if ord == 1:
-            return k.sum(size, dims, keepdim)
-        if ord == 2:
-            return k.sqrt(k.sum(k.mul(size, size), dims, keepdim))
-        if ord == INF or ord == -INF:
-            return (k.amax if ord > 0 else k.amin)(size, dims, keepdim)
-        return k.pow(k.sum(k.pow(size, ord), dims, keepdim), 1 / ord)
+        return narrowed(k, length(k, k.abs(widened(k, x)), ord, dims, keepdim), x)
 
+    @in_float32
     def vjp_x(g, x, z, ord, dims, keepdim):
         return restored(g, x.shape, dims, keepdim) * steepest(x, z, ord, dims, keepdim)
 
+    @in_float32
     def jvp_x(t, x, z, ord, dims, keepdim):
         moved = t * conj(steepest(x, z, ord, dims, keepdim))
         return call(SumDim.op, (moved.real if moved.dtype.is_complex else moved, dims, keepdim))
 
 
+def length(k, size, ord, dims, keepdim):
+    """(Σ size^ord)^(1/ord)"""
+    if ord == 0:
+        return k.sum(k.cast(k.ne(size, 0), size.dtype), dims, keepdim)
+    if ord == 1:
+        return k.sum(size, dims, keepdim)
+    if ord == 2:
+        return k.sqrt(k.sum(k.mul(size, size), dims, keepdim))
+    if ord == INF or ord == -INF:
+        return (k.amax if ord > 0 else k.amin)(size, dims, keepdim)
+    total = k.sum(k.pow(size, ord), dims, keepdim)
+    return k.cast(k.pow(k.cast(total, DOUBLE), 1 / ord), size.dtype)       # a third in float32 is off by 1e-8, times log(total)
+
+
 def steepest(x, z, ord, dims, keepdim):
     """The gradient of the norm: in which direction it grows."""
     if ord == 0:
-        return x * 0
+        return x.new_zeros(x.shape)
     if ord == 1:
         return sgn(x)
     z = kept(z, x.shape, dims, keepdim)
     if ord == INF or ord == -INF:
-        hits = cast(absolute(x) == z, z.dtype)
-        return sgn(x) * hits / call(SumDim.op, (hits, dims, True))
+        hits = absolute(x) == z
+        return sgn(x) * where(hits, 1 / number_of(hits, z.dtype, dims), 0.0)
     length = where(z == 0, 1.0, z)
     if ord == 2:
         return x / length
     return sgn(x) * (where(x == 0, 1.0, absolute(x)) / length) ** (ord - 1)
 
 
-def number(function, name, value):
+@op("renorm")
+class Renorm(Op):
+    """z = x m / (|x| + 1e-7) in those slices whose p-norm |x| is above m"""
+
+    inputs = 1
+    torch_names = {"x": "self", "m": "maxnorm"}
+
+    def forward(k, x, p, dim, m):
+        size = length(k, k.abs(x), p, others(x, dim), True)
+        return k.where(k.gt(size, m), k.mul(x, k.div(k.full((), m, size.dtype), k.add(size, TINY))), x)
+
+    def vjp_x(g, x, p, dim, m):         # dx = s (g - r d), s = m / (|x| + 1e-7), r the share of g along x, d the gradient of |x|
+        size = vector_norm(x, p, others(x, dim), True)
+        r = total(real_part(g * conj(x)), others(x, dim), True) / (size + TINY)
+        return where(size > m, m / (size + TINY) * (g - r * steepest(x, size, p, others(x, dim), True)), g)
+
+    def jvp_x(t, x, p, dim, m):         # s (t - r x), r the change of |x| over |x|
+        size = vector_norm(x, p, others(x, dim), True)
+        r = total(real_part(t * conj(steepest(x, size, p, others(x, dim), True))), others(x, dim), True) / (size + TINY)
+        return where(size > m, m / (size + TINY) * (t - r * x), t)
+
+
+def others(x, dim):
+    """All dimensions but one."""
+    return tuple([d for d in range(x.ndim) if d != dim])
+
+
+def power_of(value, name, function):
     """`value` as a float."""
-    if isinstance(value, complex):
+    value = number(value, name, function)
+    if isinstance(value, (complex, np.complexfloating)):
         raise ShapeError("MG-E206", f"{function}: Expected a non-complex scalar as {name}")
-    if not isinstance(value, (int, float)):
-        raise TensorTypeError("MG-E201", f"{function}(): argument '{name}' must be Number, not {type(value).__name__}")
     return float(value)
 
 
@@ -108,7 +144,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     if out is not None:
         return into(out, vector_norm, x, ord, dim, keepdim, dtype=dtype)
     tensor_argument("linalg.vector_norm", x, "x")
-    power = number("linalg.vector_norm", "ord", ord)
+    power = power_of(ord, "ord", "linalg.vector_norm")
     flag(keepdim, "keepdim", "linalg.vector_norm")
     if not x.dtype.differentiable:
         raise ShapeError("MG-E203", f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
@@ -151,11 +187,11 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
     if out is not None:
         return into(out, matrix_norm, A, ord, dim, keepdim, dtype=dtype)
     tensor_argument("linalg.matrix_norm", A, "A")
-    if not isinstance(ord, (str, int, float)):
-        raise TensorTypeError("MG-E201", f"linalg.matrix_norm(): argument 'ord' must be Number or str, not {type(ord).__name__}")
+    if not isinstance(ord, str):
+        ord = power_of(ord, "ord", "linalg.matrix_norm")
     matrices("linalg.matrix_norm", A)
     if not isinstance(dim, (tuple, list)) or len(dim) != 2:
-        raise ShapeError("MG-E205", f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
+        raise ShapeError("MG-E205", "linalg.matrix_norm: dim must be a 2-tuple.", found=type(dim).__name__)
     at, over = dimension(dim[0], A.ndim), dimension(dim[1], A.ndim)
     if at == over:
         raise ShapeError("MG-E205", f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
@@ -205,7 +241,7 @@ def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
             raise ShapeError("MG-E205", "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
                              f"{A.ndim}D.")
         dim = tuple(range(A.ndim))
-    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    dims = tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)
     if len(dims) == 2 or isinstance(ord, str):
         return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
     return vector_norm(A, ord, dims, keepdim, dtype=dtype)
@@ -230,11 +266,12 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         return into(out, norm, input, p, dim, keepdim, dtype=dtype)
     tensor_argument("norm", input)
     if isinstance(p, str) and p != "fro":
-        dims = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+        dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
         return matrix_norm(input, p, tuple(dims), keepdim, dtype=dtype)
-    return vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
+    return vector_norm(input, 2 if p is None or isinstance(p, str) else p, dim, keepdim, dtype=dtype)
 
 
+@in_float32
 def dist(input, other, p=2):
     """The p-norm of ``input - other``, which are broadcast. Mirrors ``torch.dist``.
 
@@ -244,6 +281,7 @@ def dist(input, other, p=2):
     return vector_norm(tensor_argument("dist", input) - tensor_argument("dist", other, "other", 2), p)
 
 
+@in_float32
 def renorm(input, p, dim, maxnorm, *, out=None):
     """`input` with its slices along `dim` scaled down to the p-norm `maxnorm`, where theirs is larger. Mirrors ``torch.renorm``.
 
@@ -258,15 +296,16 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     if out is not None:
         return into(out, renorm, input, p, dim, maxnorm)
     tensor_argument("renorm", input)
-    if not number("renorm", "p", p) > 0:
+    if not power_of(p, "p", "renorm") > 0:
         raise ShapeError("MG-E302", "renorm: non-positive-norm not supported", found=f"p = {p}")
-    if number("renorm", "maxnorm", maxnorm) < 0:
+    if not input.dtype.differentiable:
+        raise ShapeError("MG-E203", f"renorm: Expected a floating point or complex tensor as input. Got {input.dtype.name}",
+                         fix="x.float()")
+    if power_of(maxnorm, "maxnorm", "renorm") < 0:
         raise ShapeError("MG-E302", f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     if input.ndim < 2:
         raise ShapeError("MG-E205", f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
-    at = dimension(dim, input.ndim)
-    size = vector_norm(input, p, tuple([d for d in range(input.ndim) if d != at]), True)
-    return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
+    return call(Renorm.op, (input, float(p), dimension(dim, input.ndim), float(maxnorm)))
 
 
 def renorm_(self, p, dim, maxnorm):
@@ -282,6 +321,7 @@ def renorm_(self, p, dim, maxnorm):
 IN_PLACE["renorm_"] = renorm_
 
 
+@in_float32
 def cdist(x1, x2, p=2.0, compute_mode=None):
     """The p-norm of the difference between each row of `x1` and each row of `x2`; batches are broadcast. Mirrors ``torch.cdist``.
 
@@ -303,7 +343,7 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
             raise ShapeError("MG-E205", f"cdist only supports at least 2D tensors, X{i + 1} got: {x.ndim}D")
     if x1.shape[-1] != x2.shape[-1]:
         raise ShapeError("MG-E204", f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
-    if number("cdist", "p", p) < 0:
+    if power_of(p, "p", "cdist") < 0:
         raise ShapeError("MG-E302", "cdist only supports non-negative p values", found=str(p))
     apart = unsqueeze(x1, -2) - unsqueeze(x2, -3)
     return vector_norm(apart, p, -1) if x1.shape[-1] else total(apart, -1)

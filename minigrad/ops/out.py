@@ -25,6 +25,7 @@ import cython
 from minigrad._core.forward import refuse
 from minigrad._core.inplace import check_memory, write
 from minigrad._core.inplace_views import show
+from minigrad._core.operands import too_large
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradError, ShapeError, TensorTypeError
 
@@ -110,7 +111,10 @@ def fills_out(function):
         if sizes and not args and "size" in kwargs:
             args = (kwargs.pop("size"),)
         if out is None:
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except (ValueError, IndexError, MemoryError, OverflowError) as error:
+                raise too_large(function.__name__, error) from None
         if isinstance(out, TensorBase):
             dtype = kwargs.setdefault("dtype", out.dtype)
             if dtype is not None and dtype is not out.dtype:

@@ -11,6 +11,7 @@ from minigrad.errors import ShapeError
 from minigrad.ops.base import NUMBERS, Op, op, tensor_argument, tensor_error
 from minigrad.ops.joining import select
 from minigrad.ops.masking import check_number
+from minigrad.ops.selection import number_tensor
 from minigrad.ops.views import expand
 
 __all__ = ["METHODS"]
@@ -106,7 +107,7 @@ class Normal(Drawn):
     """z = normal random numbers"""
 
 
-@op("bernoulli_", "Bernoulli0")
+@op("bernoulli_", "Bernoulli2")
 class Bernoulli(Drawn):
     """z = 0 or 1 at random"""
 
@@ -159,7 +160,7 @@ def copy_(self, src, non_blocking=False):
     tensor([1., 2.])
     """
     if isinstance(src, NUMBERS):
-        src = self.new_tensor(src, dtype=None)
+        src = number_tensor(src, self)
     tensor_argument("copy_", src, "other", 1)
     if not broadcasts_to(src._meta.shape, self._meta.shape):
         expand(src, *self._meta.shape)        # says what is wrong

@@ -18,6 +18,7 @@ import cython
 from minigrad._core.inplace import write
 from minigrad._core.operands import broadcast_shape
 from minigrad._core.tensor import TensorBase
+from minigrad.errors import ShapeError
 from minigrad.ops.base import Elementwise, named, tensor_argument
 from minigrad.ops.out import into
 
@@ -67,7 +68,7 @@ def fitting(way, op, *args):
     """``way(op, *args)``, with the error of broadcasting where the operands do not fit."""
     try:
         return way(op, *args)
-    except ValueError:
+    except (ValueError, ShapeError):
         operands = args[0] if len(args) == 1 else (args[0], *args[1])
         broadcast_shape([x._meta for x in operands if isinstance(x, TensorBase)])
         raise

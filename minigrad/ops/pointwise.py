@@ -17,41 +17,19 @@ from minigrad._core.promotion import default_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
 from minigrad.ops.arithmetic import pow
-from minigrad.ops.base import BOOL, NUMBERS, Elementwise, op, tensor_argument, tensor_error
-from minigrad.ops.functions import cos, sigmoid, sin
+from minigrad.ops.base import BOOL, NUMBERS, Elementwise, number, op, tensor_argument, tensor_error
+from minigrad.ops.functions import cos, exp, sigmoid, sin
 from minigrad.ops.out import into
 from minigrad.ops.pairs import IN_PLACE, in_place_too
+from minigrad.ops.precision import in_float32
 from minigrad.ops.predicates import isfinite, isnan
-from minigrad.ops.selection import abs, real_part, two_tensors, where, zeros_like
+from minigrad.ops.selection import Sgn, abs, two_tensors, where, zeros_like
 
 if not cython.compiled:
     from minigrad.ops.base import conj
 
 __all__ = ["copysign", "deg2rad", "float_power", "fmax", "fmin", "heaviside", "logaddexp", "logaddexp2", "positive", "rad2deg",
            "sgn", "sinc"]
-
-
-@op("sgn")
-class Sgn(Elementwise):
-    """z = x / |x|, 0 where x is; the sign of a real x"""
-
-    kernel = "sgn"
-    params = ("x",)
-    torch_names = {"x": "self", "z": "result"}
-
-    def vjp_x(g, x, z):         # real: 0. Of a complex number only the angle matters: dx = (g - z Re(g z̄)) / |x|
-        return along_the_circle(g, x, z)
-
-    def jvp_x(t, x, z):         # the same, the derivative being symmetric
-        return along_the_circle(t, x, z)
-
-
-def along_the_circle(g, x, z):
-    """The part of g at right angles to z, over |x|."""
-    if not x.dtype.is_complex:
-        return zeros_like(g)
-    size = abs(x)
-    return where(size == 0, 0.0, (g - z * real_part(g * conj(z))) / size)
 
 
 @op("copysign_scalar", "Copysign1")
@@ -78,20 +56,16 @@ class Copysign(CopysignScalar):
         return zeros_like(g)
 
 
-@op("heaviside")
+@op("heaviside", "NotImplemented")
 class Heaviside(Elementwise):
     """z = 0, y or 1, as x is negative, 0 or positive"""
 
     kernel = "heaviside"
     params = ("x", "y")
+    inputs = 2
     torch_names = {"x": "self", "y": "values"}
     refuses_complex = "heaviside is not yet implemented for complex tensors."
-
-    def vjp_x(g):
-        return zeros_like(g)
-
-    def vjp_y(g, x):
-        return where(x == 0, g, 0.0)
+    no_derivative = "aten::heaviside"
 
 
 @op("fmax")
@@ -147,11 +121,13 @@ class Logaddexp(Elementwise):
     kernel = "logaddexp"
     params = ("x", "y")
 
+    @in_float32
     def vjp_x(g, x, y):         # dx = g / (1 + exp(y - x))
-        return g * conj(sigmoid(difference(x, y)))
+        return g * conj(portion(difference(x, y)))
 
+    @in_float32
     def vjp_y(g, x, y):
-        return g * conj(sigmoid(difference(y, x)))
+        return g * conj(portion(difference(y, x)))
 
 
 @op("logaddexp2")
@@ -166,11 +142,22 @@ class Logaddexp2(Elementwise):
     params = ("x", "y")
     refuses_complex = "logaddexp2 is not implemented for complex numbers"
 
+    @in_float32
     def vjp_x(g, x, y):
-        return g * sigmoid(difference(x, y) * math.log(2))
+        return g * portion(difference(x, y) * math.log(2))
 
+    @in_float32
     def vjp_y(g, x, y):
-        return g * sigmoid(difference(y, x) * math.log(2))
+        return g * portion(difference(y, x) * math.log(2))
+
+
+def portion(x):
+    """1 / (1 + e^-x), whose own derivative is not computed from its value: that has no digits left where it is almost 1."""
+    if x.dtype.is_complex:
+        return sigmoid(x)
+    above = x >= 0
+    t = exp(where(above, -x, x))
+    return where(above, 1.0, t) / (1 + t)
 
 
 def difference(x, y):
@@ -186,6 +173,7 @@ class Sinc(Elementwise):
     params = ("x",)
     floats_only = True
 
+    @in_float32
     def vjp_x(g, x):
         return g * conj(sinc_derivative(x))
 
@@ -392,4 +380,5 @@ def widened(x, dtype):
         return x.to(dtype)
     if not isinstance(x, NUMBERS):
         raise tensor_error("float_power", x, "exponent", 2)
+    number(x, "exponent", "float_power")
     return complex(x) if dtype.is_complex else float(x)

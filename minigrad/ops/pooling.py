@@ -13,9 +13,10 @@ import math
 
 import cython
 
+from minigrad._core.operands import too_large
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.kernels import taps
-from minigrad.ops.base import INT64, Linear, Op, flag, integer, op, tensor_argument
+from minigrad.ops.base import INT64, Linear, Op, flag, integer, op, tensor_argument, truth
 from minigrad.ops.convolution import images, sizes
 from minigrad.ops.views import squeeze, unsqueeze
 
@@ -122,7 +123,7 @@ def real_images(function, input, n, integers=False):
 def windows(function, input, n, kernel_size, stride, padding, dilation, ceil_mode):
     """The common arguments of the poolings, checked: (size, stride, padding, dilation)."""
     size = sizes(kernel_size, n, "kernel_size", function)
-    stride = size if stride is None or stride == [] or stride == () else sizes(stride, n, "stride", function)
+    stride = size if stride is None or (isinstance(stride, (tuple, list)) and not stride) else sizes(stride, n, "stride", function)
     padding, dilation = sizes(padding, n, "padding", function), sizes(dilation, n, "dilation", function)
     flag(ceil_mode, "ceil_mode", function)
     if min(size) <= 0 or min(stride) <= 0 or min(dilation) <= 0:
@@ -140,6 +141,14 @@ def windows(function, input, n, kernel_size, stride, padding, dilation, ceil_mod
     return size, stride, padding, dilation
 
 
+def table(function, make, *args):
+    """A table of ``kernels/taps.py``. Raises if it were larger than the memory."""
+    try:
+        return make(*args)
+    except (ValueError, MemoryError, OverflowError) as error:
+        raise too_large(function, error) from None
+
+
 def results(rule, x, places, return_indices):
     """Run the rule on planes, or on lines as planes of height 1."""
     if len(places) == 1:
@@ -153,7 +162,8 @@ def max_pool(function, n, rule, input, kernel_size, stride, padding, dilation, c
     """All of max_pool1d, max_pool2d and max_pool3d."""
     real_images(function, input, n, integers=True)
     size, stride, padding, dilation = windows(function, input, n, kernel_size, stride, padding, dilation, ceil_mode)
-    places = tuple([taps.places(input.shape[i - n], size[i], stride[i], padding[i], dilation[i], ceil_mode)
+    flag(return_indices, "return_indices", function)
+    places = tuple([table(function, taps.places, input.shape[i - n], size[i], stride[i], padding[i], dilation[i], ceil_mode)
                     for i in range(n)])
     for i in range(n):
         if dilation[i] > 1 and places[i].max() >= input.shape[i - n]:
@@ -195,10 +205,11 @@ def not_empty(function, input, n):
 def adaptive_max_pool(function, n, rule, input, output_size, return_indices):
     """All of adaptive_max_pool1d, adaptive_max_pool2d and adaptive_max_pool3d."""
     count = target_sizes(function, input, n, output_size)
+    return_indices = truth(return_indices, "return_indices", function)
     not_empty(function, input, n)
     if not input.dtype.is_floating_point:
         raise AutogradNotImplementedError("MG-E203", f'"{function}" not implemented for \'{input.dtype.name}\'')
-    places = tuple([taps.adaptive(input.shape[i - n], count[i], True) for i in range(n)])
+    places = tuple([table(function, taps.adaptive, input.shape[i - n], count[i], True) for i in range(n)])
     return results(rule, input, places, return_indices)
 
 

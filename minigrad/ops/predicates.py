@@ -14,7 +14,7 @@ import cython
 from minigrad._core.promotion import default_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ArgumentError, ShapeError
-from minigrad.ops.base import BOOL, Elementwise, flag, op, tensor_argument, unary_function
+from minigrad.ops.base import BOOL, Elementwise, flag, op, real, tensor_argument, unary_function
 from minigrad.ops.comparison import eq
 from minigrad.ops.out import into
 from minigrad.ops.selection import abs
@@ -166,6 +166,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     if input.dtype is not other.dtype:
         raise ShapeError("MG-E203", f"isclose: {input.dtype.name} did not match {other.dtype.name}",
                          fix="convert one of them: other.to(input.dtype)")
+    rtol, atol = real(rtol, "rtol", "isclose"), real(atol, "atol", "isclose")
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if not tolerance >= 0:
             raise ArgumentError("MG-E302", f"{name} must be greater than or equal to zero, but got {tolerance}")

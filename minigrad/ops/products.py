@@ -4,12 +4,15 @@ Mirrors ``aten/src/ATen/native/{LinearAlgebra,Blas,PointwiseOps,Lerp}.cpp``.
 """
 
 import cython
+import numpy as np
 
 from minigrad._core.tensor import TensorBase
-from minigrad.errors import ShapeError, TensorTypeError
-from minigrad.ops.base import NUMBERS, Elementwise, Op, op, tensor_argument, tensor_error
-from minigrad.ops.matrix import check, inner, same_dtype
+from minigrad.errors import ShapeError
+from minigrad.ops.base import Elementwise, Op, number, op, tensor_argument
+from minigrad.ops.matrix import added, addmm_operands, check, inner, same_dtype
+from minigrad.ops.out import into
 from minigrad.ops.pairs import in_place_too
+from minigrad.ops.precision import in_float32
 from minigrad.ops.selection import promoted
 from minigrad.ops.views import expand, t, transpose, unsqueeze
 
@@ -17,7 +20,7 @@ if not cython.compiled:
     from minigrad._core.apply import call
     from minigrad.ops.base import conj
 
-__all__ = ["addcdiv", "addcmul", "addmv", "addr", "baddbmm", "lerp"]
+__all__ = ["addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "lerp"]
 
 
 class AddedProduct(Op):
@@ -40,9 +43,6 @@ class AddedProduct(Op):
 
 def combined(k, b, product, beta, alpha):
     """The arrays b and x ∘ y put together."""
-    for name, factor in (("beta", beta), ("alpha", alpha)):
-        if not isinstance(factor, NUMBERS):
-            raise TensorTypeError("MG-E201", f"argument '{name}' must be Number, not {type(factor).__name__}")
     if alpha != 1:
         product = k.mul(product, alpha)
     return product if beta == 0 else k.add(b if beta == 1 else k.mul(b, beta), product)
@@ -63,10 +63,10 @@ class AddmmScaled(AddedProduct):
         return combined(k, b, k.matmul(x, y), beta, alpha)
 
     def vjp_x(g, y, alpha):
-        return scaled(g, alpha) @ conj(t(y))
+        return scaled(g @ conj(t(y)), alpha)
 
     def vjp_y(g, x, alpha):
-        return conj(t(x)) @ scaled(g, alpha)
+        return scaled(conj(t(x)) @ g, alpha)
 
 
 @op("addmv")
@@ -79,10 +79,10 @@ class Addmv(AddedProduct):
         return combined(k, b, k.select(k.matmul(x, k.unsqueeze(y, 1)), 1, 0), beta, alpha)
 
     def vjp_x(g, y, alpha):
-        return unsqueeze(scaled(g, alpha), 1) * conj(y)
+        return scaled(unsqueeze(g, 1) * conj(y), alpha)
 
     def vjp_y(g, x, alpha):
-        return conj(t(x)) @ scaled(g, alpha)
+        return scaled(conj(t(x)) @ g, alpha)
 
 
 @op("addr")
@@ -95,10 +95,10 @@ class Addr(AddedProduct):
         return combined(k, b, k.mul(k.unsqueeze(x, 1), y), beta, alpha)
 
     def vjp_x(g, y, alpha):
-        return scaled(g, alpha) @ conj(y)
+        return scaled(g @ conj(y), alpha)
 
     def vjp_y(g, x, alpha):
-        return t(scaled(g, alpha)) @ conj(x)
+        return scaled(t(g) @ conj(x), alpha)
 
 
 @op("baddbmm")
@@ -111,10 +111,10 @@ class Baddbmm(AddedProduct):
         return combined(k, b, k.matmul(x, y), beta, alpha)
 
     def vjp_x(g, y, alpha):
-        return scaled(g, alpha) @ conj(transpose(y, 1, 2))
+        return scaled(g @ conj(transpose(y, 1, 2)), alpha)
 
     def vjp_y(g, x, alpha):
-        return conj(transpose(x, 1, 2)) @ scaled(g, alpha)
+        return scaled(conj(transpose(x, 1, 2)) @ g, alpha)
 
 
 @op("addcmul")
@@ -153,6 +153,7 @@ class Addcdiv(Elementwise):
     def vjp_x(g, y, value):
         return scaled(g, value) / conj(y)
 
+    @in_float32
     def vjp_y(g, x, y, value):
         return -scaled(g, value) * conj((x / y) / y)
 
@@ -192,6 +193,28 @@ class Lerp(LerpScalar):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
+def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
+    """beta input + alpha mat1 mat2. Mirrors ``torch.addmm``.
+
+    Args:
+        input (Tensor): broadcasts to the shape of the product; left out where beta is 0.
+        mat1, mat2 (Tensor): matrices (n, m) and (m, p).
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> mg.addmm(mg.tensor([10., 20.]), mg.ones(2, 3), mg.ones(3, 2))
+    tensor([[13., 23.],
+            [13., 23.]])
+    """
+    if out is not None:
+        return into(out, addmm, input, mat1, mat2, beta=beta, alpha=alpha)
+    if type(beta) is int and type(alpha) is int and beta == 1 and alpha == 1:
+        return added(input, mat1, mat2)
+    addmm_operands("addmm", input, mat1, mat2)
+    return call(AddmmScaled.op, (input, mat1, mat2, *factors("addmm", mat1, beta, alpha)))
+
+
 @in_place_too
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """beta input + alpha mat vec. Mirrors ``torch.addmv``.
@@ -208,7 +231,7 @@ def addmv(input, mat, vec, *, beta=1, alpha=1):
     """
     check("addmv", mat, vec, 2, 1)
     inner("addmv", mat, vec, mat.shape[1], vec.shape[0])
-    return Addmv.op, (fits("addmv", input, mat, (mat.shape[0],)), mat, vec, beta, alpha)
+    return Addmv.op, (fits("addmv", input, mat, (mat.shape[0],)), mat, vec, *factors("addmv", mat, beta, alpha))
 
 
 @in_place_too
@@ -227,7 +250,7 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
             [6., 8.]])
     """
     check("addr", vec1, vec2, 1, 1)
-    return Addr.op, (fits("addr", input, vec1, (vec1.shape[0], vec2.shape[0])), vec1, vec2, beta, alpha)
+    return Addr.op, (fits("addr", input, vec1, (vec1.shape[0], vec2.shape[0])), vec1, vec2, *factors("addr", vec1, beta, alpha))
 
 
 @in_place_too
@@ -245,7 +268,18 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     if batch1.shape[0] != batch2.shape[0]:
         raise ShapeError("MG-E209", f"baddbmm(): batch sizes differ, {batch1.shape[0]} and {batch2.shape[0]}")
     shape = batch1.shape[0], batch1.shape[1], batch2.shape[2]
-    return Baddbmm.op, (fits("baddbmm", input, batch1, shape), batch1, batch2, beta, alpha)
+    return Baddbmm.op, (fits("baddbmm", input, batch1, shape), batch1, batch2, *factors("baddbmm", batch1, beta, alpha))
+
+
+def factors(function, x, beta, alpha):
+    """The two numbers before a tensor and a product of `x` that is added to it. Raises if they are complex where x is real."""
+    return tuple([factor(number(value, name, function), x) for value, name in ((beta, "beta"), (alpha, "alpha"))])
+
+
+def factor(value, x):
+    if isinstance(value, (complex, np.complexfloating)) and not x.dtype.is_complex:
+        raise ShapeError("MG-E203", f"value cannot be converted to type {x.dtype.name} without overflow", found=str(value))
+    return value
 
 
 def fits(function, x, like, shape):
@@ -266,7 +300,7 @@ def addcmul(input, tensor1, tensor2, *, value=1):
     >>> mg.tensor([1., 1.]).addcmul(mg.tensor([1., 2.]), mg.tensor([3., 4.]), value=10)
     tensor([31., 81.])
     """
-    return Addcmul.op, (*three("addcmul", input, tensor1, tensor2), number("addcmul", value, "value"))
+    return Addcmul.op, (*three("addcmul", input, tensor1, tensor2), number(value, "value", "addcmul"))
 
 
 @in_place_too
@@ -282,7 +316,7 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
     operands = three("addcdiv", input, tensor1, tensor2)
     if not tensor1.dtype.differentiable and not tensor2.dtype.differentiable:
         raise ShapeError("MG-E203", "Integer division with addcdiv is no longer supported", found=operands[0].dtype.name)
-    return Addcdiv.op, (*operands, number("addcdiv", value, "value"))
+    return Addcdiv.op, (*operands, number(value, "value", "addcdiv"))
 
 
 def three(function, input, tensor1, tensor2):
@@ -307,13 +341,9 @@ def lerp(input, end, weight):
     """
     same_dtype("lerp", input, tensor_argument("lerp", end, "end", 2))
     if not isinstance(weight, TensorBase):
-        return LerpScalar.op, (input, end, number("lerp", weight, "weight"))
+        return LerpScalar.op, (input, end, number(weight, "weight", "lerp"))
     same_dtype("lerp", input, weight)
     return Lerp.op, (input, end, weight)
 
 
-def number(function, value, name):
-    """`value`, a Python number. Raises `TypeError` for anything else."""
-    if not isinstance(value, NUMBERS):
-        raise tensor_error(function, value, name, 3)
-    return value
+

@@ -12,7 +12,7 @@ import numpy as np
 
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ArgumentError, ShapeError
-from minigrad.ops.base import INT64, Op, flag, op, tensor_error
+from minigrad.ops.base import INT64, Op, flag, op, real, tensor_error
 from minigrad.ops.comparison import gt
 from minigrad.ops.copies import cast
 from minigrad.ops.extrema import amax
@@ -67,10 +67,18 @@ def adjoint_array(k, x):
 
 
 def change_of_pseudoinverse(t, A, z):
-    """-z t z + z zᴴ tᴴ (1 - A z) + (1 - z A) tᴴ zᴴ z"""
-    first = z @ (adjoint(z) @ adjoint(t))
-    last = (adjoint(t) @ adjoint(z)) @ z
-    return first - first @ A @ z + last - z @ (A @ last) - z @ t @ z
+    """-z t z + z zᴴ tᴴ (1 - A z) + (1 - z A) tᴴ zᴴ z. What the projections take away is taken from tᴴ, while that is small.
+
+    Twice: they leave nothing of tᴴ if A has full rank, but of rounding ε times the condition of A, and then z zᴴ magnifies it.
+    """
+    right = left = adjoint(t)
+    if A.shape[-2] >= A.shape[-1]:      # products are put together so that none has the longer side of A twice
+        for _ in range(2):
+            right, left = right - (right @ A) @ z, left - (z @ A) @ left
+        return (z @ adjoint(z)) @ right + (left @ adjoint(z)) @ z - (z @ t) @ z
+    for _ in range(2):
+        right, left = right - right @ (A @ z), left - z @ (A @ left)
+    return z @ (adjoint(z) @ right) + left @ (adjoint(z) @ z) - z @ (t @ z)
 
 
 # ---- public functions -------------------------------------------------------------------------------------
@@ -101,7 +109,7 @@ def tolerances(A, atol, rtol):
         else:
             rtol = where(atol > 0, 0.0, usual) if isinstance(atol, TensorBase) else 0.0 if atol > 0 else usual
     dtype = A.real.dtype if A.dtype.is_complex else A.dtype
-    return [column(cast(x.detach(), dtype)) if isinstance(x, TensorBase) else x for x in (0.0 if atol is None else atol, rtol)]
+    return [column(cast(x, dtype)) if isinstance(x, TensorBase) else x for x in (0.0 if atol is None else atol, rtol)]
 
 
 def pinv(A, *, atol=None, rtol=None, hermitian=False, out=None):
@@ -139,7 +147,7 @@ def pinverse(input, rcond=1e-15):
     >>> mg.pinverse(mg.tensor([[2.], [0.]]))
     tensor([[0.5000, 0.0000]])
     """
-    return pinv(input, rtol=rcond)
+    return pinv(input, rtol=real(rcond, "rcond", "pinverse"))
 
 
 def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
@@ -158,6 +166,7 @@ def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
         return into(out, matrix_rank, A, atol=atol, rtol=rtol, hermitian=hermitian)
     check_tolerances("linalg.matrix_rank", atol, rtol)
     A = floating("linalg.matrix_rank", matrices("torch.linalg.matrix_rank", A, "input")).detach()
+    atol, rtol = [x.detach() if isinstance(x, TensorBase) else x for x in (atol, rtol)]
     atol, rtol = tolerances(A, atol, rtol)
     sizes = absolute(eigvalsh(A)) if flag(hermitian, "hermitian", "linalg.matrix_rank") else svdvals(A)
     if not A.numel():
@@ -186,6 +195,8 @@ def cond(A, p=None, *, out=None):
     if out is not None:
         return into(out, cond, A, p)
     matrices("linalg.cond", A)
+    if p is not None and not isinstance(p, str):
+        p = real(p, "p", "linalg.cond")
     if p not in (None, 2, -2, 1, -1, INF, -INF, "fro", "nuc"):
         raise ArgumentError("MG-E321", f"linalg.cond got an invalid norm type: {p}",
                             expected="2, -2, 1, -1, inf, -inf, 'fro' or 'nuc'")

@@ -7,7 +7,6 @@ Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` and torch/csrc/autograd/Functions
 """
 
 import cython
-import numpy as np
 
 from minigrad._core.given import given
 from minigrad._core.promotion import as_dtype, default_dtype
@@ -18,6 +17,8 @@ from minigrad.ops.comparison import eq, ne
 from minigrad.ops.copies import cast
 from minigrad.ops.functions import exp
 from minigrad.ops.out import into
+from minigrad.ops.precision import narrowed, widened
+from minigrad.ops.scans import products_of_others
 from minigrad.ops.selection import where
 from minigrad.ops.views import expand, view
 
@@ -89,7 +90,7 @@ class MeanRule(Linear):
 
     def forward(k, x, dims, keepdim):
         n = count(x.shape, dims)
-        return k.div(k.sum(x, dims, keepdim), float(n))
+        return narrowed(k, k.div(k.sum(widened(k, x), dims, keepdim), float(n)), x)
 
     def vjp_x(g, x_shape, dims, keepdim):
         return restored(g / (count(x_shape, dims) or float("nan")), x_shape, dims, keepdim)
@@ -114,6 +115,8 @@ class ProdRule(Op):
         return k.prod(x, dims, keepdim)
 
     def vjp_x(g, x, z, dims, keepdim):
+        if x.ndim == 0:
+            return g
         return restored(g, x.shape, dims, keepdim) * conj(product_of_others(x, z, dims, keepdim))
 
     def jvp_x(t, x, z, dims, keepdim):
@@ -121,19 +124,13 @@ class ProdRule(Op):
 
 
 def product_of_others(x, z, dims, keepdim):
-    """For each element the product of those that it was multiplied with: z / x, but for zeros.
-
-    With a zero about we multiply them out, n products of n factors, so that the result can be differentiated
-    again.
-    """
+    """For each element the product of those that it was multiplied with: z / x, or where there is a 0, what is before times what is
+    after it."""
     if not bool((x == 0)._array.any()):
         return restored(z, x.shape, dims, keepdim) / x
     rest = [d for d in range(x.ndim) if d not in dims]
-    n = count(x.shape, dims)
-    rows = x.permute(*rest, *dims).reshape(*[x.shape[d] for d in rest], n)
-    one = rows.new_ones(())
-    diagonal = rows.new_tensor(np.eye(n, dtype=bool), dtype=None)
-    others = prod(where(diagonal, one, expand(rows.unsqueeze(-2), (*rows.shape[:-1], n, n))), -1)
+    rows = x.permute(*rest, *dims).reshape(*[x.shape[d] for d in rest], count(x.shape, dims))
+    others = products_of_others(rows, len(rest))
     order = [0] * x.ndim
     for i, d in enumerate([*rest, *dims]):
         order[d] = i
@@ -179,6 +176,31 @@ def deviation(x, dims):
     return x - call(MeanDim.op, (x, dims, True))
 
 
+@op("std", "Std0")
+class Std(Op):
+    """z = √(Σ |x - mean|² / (n - correction)). Where that is 0, so is the gradient"""
+
+    inputs = 1
+
+    def forward(k, x, dims, correction, keepdim):
+        return narrowed(k, k.sqrt(k.var(widened(k, x), dims, correction, keepdim)), x)
+
+    def vjp_x(g, x, z, dims, correction, keepdim):      # dx = g (x - mean) / ((n - correction) z)
+        factor = scale(count(x.shape, dims) - correction) / 2
+        return restored(factor * by_deviation(g, z), x.shape, dims, keepdim) * deviation(x, dims)
+
+    def jvp_x(t, x, z, dims, correction, keepdim):
+        factor = scale(count(x.shape, dims) - correction) / 2
+        both = t * conj(deviation(x, dims))
+        return by_deviation(call(SumDim.op, (factor * (both.real if both.dtype.is_complex else both), dims, keepdim)), z)
+
+
+def by_deviation(g, z):
+    """g / z, 0 where z is: all numbers are equal there."""
+    none = z == 0
+    return where(none, 0.0, g / where(none, 1.0, z))
+
+
 @op("logsumexp")
 class Logsumexp(Op):
     """z = log Σ e^x over dims"""
@@ -191,8 +213,9 @@ class Logsumexp(Op):
     def vjp_x(g, x, z, dims, keepdim):
         return restored(g, x.shape, dims, keepdim) * conj(weights(x, z, dims, keepdim))
 
-    def jvp_x(t, x, z, dims, keepdim):
-        return call(SumDim.op, (t * weights(x, z, dims, keepdim), dims, keepdim))
+    def jvp_x(t, x, z, dims, keepdim):      # by the sum of the weights, which rounding of a large z makes other than 1
+        w = weights(x, z, dims, keepdim)
+        return call(SumDim.op, (t * w, dims, keepdim)) / call(SumDim.op, (w, dims, keepdim))
 
 
 def weights(x, z, dims, keepdim):
@@ -317,19 +340,24 @@ def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=N
     """
     if out is not None:
         return into(out, var, input, dim, unbiased, keepdim, correction=correction)
-    tensor_argument("var", input)
+    return spread("var", Var, input, dim, unbiased, keepdim, correction)
+
+
+def spread(name, rule, input, dim, unbiased, keepdim, correction):
+    """var and std."""
+    tensor_argument(name, input)
     if isinstance(dim, bool):
         if correction is not None or keepdim is not False:
-            raise TensorTypeError("MG-E206", "var(): argument 'dim' must be int or tuple of ints, not bool")
+            raise TensorTypeError("MG-E206", f"{name}(): argument 'dim' must be int or tuple of ints, not bool")
         dim, unbiased = None, dim
     if not input.dtype.differentiable:
         raise ShapeError("MG-E203", "std and var only support floating point and complex dtypes", found=input.dtype.name)
-    flag(keepdim, "keepdim", "var")
+    flag(keepdim, "keepdim", name)
     if correction is None:
-        correction = 1 if unbiased is None else int(flag(unbiased, "unbiased", "var"))
+        correction = 1 if unbiased is None else int(flag(unbiased, "unbiased", name))
     elif not isinstance(correction, (int, float)):
-        raise TensorTypeError("MG-E201", f"var(): argument 'correction' must be Number, not {type(correction).__name__}")
-    return call(Var.op, (input, all_or(dim, input.ndim), correction, keepdim))
+        raise TensorTypeError("MG-E201", f"{name}(): argument 'correction' must be Number, not {type(correction).__name__}")
+    return call(rule.op, (input, all_or(dim, input.ndim), correction, keepdim))
 
 
 def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
@@ -340,7 +368,7 @@ def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=N
     """
     if out is not None:
         return into(out, std, input, dim, unbiased, keepdim, correction=correction)
-    return var(input, dim, unbiased, keepdim, correction=correction).sqrt()
+    return spread("std", Std, input, dim, unbiased, keepdim, correction)
 
 
 def all(input, dim=None, keepdim=False, *, out=None):
@@ -406,7 +434,7 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
 
 def sum_to(x, shape):
     """`x` summed down to `shape`, which broadcasts to its own: the adjoint of broadcasting."""
-    wide: tuple = cython.cast(TensorBase, x)._meta.shape
+    wide: tuple = cython.cast(TensorBase, x, typecheck=True)._meta.shape
     lead: cython.Py_ssize_t = len(wide) - len(shape)
     d: cython.Py_ssize_t
     size: cython.Py_ssize_t

@@ -257,6 +257,8 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     tensor([1, 3, 3])
     """
     tensor_argument("repeat_interleave", input)
+    if output_size is not None:
+        output_size = integer(output_size, "output_size", "repeat_interleave")
     if repeats is None:
         if dim is not None:
             raise TensorTypeError("MG-E206", "repeat_interleave(): argument 'repeats' must be int or Tensor, not NoneType")

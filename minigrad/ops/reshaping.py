@@ -6,7 +6,7 @@ Mirrors ``aten/src/ATen/native/TensorShape.cpp``.
 import cython
 
 from minigrad.errors import ShapeError, TensorTypeError
-from minigrad.ops.base import dimension, tensor_argument
+from minigrad.ops.base import dimension, integers, tensor_argument
 from minigrad.ops.copies import contiguous
 from minigrad.ops.views import Permute, alias, expand, inferred, reshape, transpose, view
 
@@ -85,7 +85,7 @@ def unflatten(input, dim, sizes):
     tensor_argument("unflatten", input)
     at = dimension(dim, input.ndim)
     shape = input._meta.shape
-    return view(input, *shape[:at], *inferred(tuple(sizes), shape[at]), *shape[at + 1:])
+    return view(input, *shape[:at], *inferred(integers(sizes, "sizes", "unflatten"), shape[at]), *shape[at + 1:])
 
 
 def ravel(input):

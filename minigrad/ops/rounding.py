@@ -6,13 +6,16 @@
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{UnaryOps,BinaryOps}.cpp``.
 """
 
-from minigrad._core.promotion import check_dtypes, ranks_of
+import math
+
+from minigrad._core.promotion import check_dtypes, operands_dtype, ranks_of
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
-from minigrad.ops.arithmetic import DivMode, div
+from minigrad.ops.arithmetic import div
 from minigrad.ops.base import NUMBERS, Elementwise, integer, op, tensor_argument, tensor_error
 from minigrad.ops.pairs import in_place_too
-from minigrad.ops.selection import promoted, zeros_like
+from minigrad.ops.precision import narrowed, widened
+from minigrad.ops.selection import cast, number_tensor, promoted, zeros_like
 
 __all__ = ["ceil", "fix", "floor", "floor_divide", "fmod", "frac", "remainder", "round", "trunc"]
 
@@ -61,10 +64,11 @@ class RoundDecimals(Rounded):
     """z = x rounded to a number of decimals"""
 
     def forward(k, x, decimals):
-        scale = 10.0 ** abs(decimals)
+        scale = 10.0 ** abs(decimals) if abs(decimals) <= 308 else math.inf
+        wide = widened(k, x)            # 0.05 in float16, times ten, is on the other side of a half
         if decimals < 0:
-            return k.mul(k.round(k.div(x, scale)), scale)
-        return k.div(k.round(k.mul(x, scale)), scale)
+            return narrowed(k, k.mul(k.round(k.div(wide, scale)), scale), x)
+        return narrowed(k, k.div(k.round(k.mul(wide, scale)), scale), x)
 
 
 @op("frac")
@@ -127,6 +131,17 @@ class Remainder(RemainderScalar):
 
     def vjp_y(g, x, y):         # dy = -g floor(x / y)
         return -g * div(x, y, rounding_mode="floor")
+
+
+@op("floor_divide", "NotImplemented")
+class FloorDivide(Elementwise):
+    """z = x / y rounded down"""
+
+    inputs = 2
+    no_derivative = "aten::floor_divide"
+
+    def forward(k, x, y):
+        return k.floor_divide(x, y)
 
 
 # ---- public functions -------------------------------------------------------------------------------------
@@ -217,7 +232,9 @@ def remainder(input, other):
 
 @in_place_too
 def floor_divide(input, other):
-    """input / other rounded down, elementwise: ``input // other``. The derivative is 0. Mirrors ``torch.floor_divide``.
+    """input / other rounded down, elementwise: ``input // other``. Mirrors ``torch.floor_divide``.
+
+    A backward through it raises `NotImplementedError`, as in PyTorch; that of ``div(..., rounding_mode="floor")`` gives 0.
 
     Raises:
         RuntimeError: the shapes cannot be broadcast together, or an integer is divided by 0.
@@ -228,7 +245,7 @@ def floor_divide(input, other):
     x, y = tensors("floor_divide", input, other)
     if x.dtype.is_complex or x.dtype.name == "bool":
         raise ShapeError("MG-E203", f"floor_divide is not implemented for {x.dtype.name}")
-    return DivMode.op, (x, y, "floor")
+    return FloorDivide.op, (x, y)
 
 
 fix = trunc
@@ -259,7 +276,7 @@ def operator(function, reverse=False):
     def run(x, y):
         if not isinstance(y, (TensorBase, *NUMBERS)):
             return NotImplemented
-        return function(x.new_tensor(y, dtype=None), x) if reverse else function(x, y)
+        return function(cast(number_tensor(y, x), operands_dtype((x, y))), x) if reverse else function(x, y)
     return run
 
 floordiv, rfloordiv = operator(floor_divide), operator(floor_divide, reverse=True)

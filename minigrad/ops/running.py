@@ -10,19 +10,22 @@ from collections import namedtuple
 
 import cython
 
+from minigrad._core.meta import named_dtype
 from minigrad.errors import ShapeError
-from minigrad.ops.base import INT64, Op, dimension, op, tensor_argument
+from minigrad.ops.base import Op, dimension, op, tensor_argument
 from minigrad.ops.functions import exp
-from minigrad.ops.matrix import matmul
 from minigrad.ops.out import into
-from minigrad.ops.selection import where
+from minigrad.ops.scans import after, before, recurrence
+from minigrad.ops.selection import cast, where
 from minigrad.ops.sorting import Order
-from minigrad.ops.views import transpose, unsqueeze, view
+from minigrad.ops.views import view
 
 if not cython.compiled:
     from minigrad._core.apply import call
 
 __all__ = ["cummax", "cummin", "logcumsumexp"]
+
+FLOAT64 = named_dtype("float64")
 
 
 @op("cummax")
@@ -45,31 +48,36 @@ class Cummin(Order):
 
 @op("logcumsumexp")
 class Logcumsumexp(Op):
-    """z[k] = log Σ e^x[i] over i <= k"""
+    """z[k] = log Σ e^x[i] over i <= k
+
+    dx[i] = e^(x[i] - z[i]) s[i] with s[i] = g[i] + e^(z[i] - z[i+1]) s[i+1]: no factor is larger than 1, so nothing overflows.
+    """
 
     torch_names = {"x": "self", "z": "result"}
 
     def forward(k, x, dim):
         return k.logcumsumexp(x, dim)
 
-    def vjp_x(g, x, z, dim):        # dx[i] = Σ g[k] e^(x[i] - z[k]) over k >= i
-        return along(matmul, parts(x, z, dim), g, dim)
+    def vjp_x(g, x, z, dim):
+        share, shrink = factors(x, z, dim)
+        return cast(share * recurrence(shrink, cast(g, share.dtype), dim, True), g.dtype)
 
     def jvp_x(t, x, z, dim):
-        return along(matmul, parts(x, z, dim).mT, t, dim)
+        share, shrink = factors(x, z, dim)
+        return cast(recurrence(before(shrink, dim, 0), share * cast(t, share.dtype), dim, False), t.dtype)
 
 
-def parts(x, z, dim):
-    """Which part of the k-th sum the i-th exponential is, [..., i, k]: never more than 1, so that nothing overflows."""
-    x, z = transpose(x, dim, -1), transpose(z, dim, -1)
-    there = x.new_ones((x.shape[-1], x.shape[-1]), dtype=INT64).triu() > 0
-    there = there & (unsqueeze(x, -1) != float("-inf"))
-    return where(there, exp(where(there, unsqueeze(x, -1) - unsqueeze(z, -2), float("-inf"))), 0.0)
+def factors(x, z, dim):
+    """e^(x[i] - z[i]) and e^(z[i] - z[i+1]), 0 where nothing has been added up yet; in float64, since many of them are multiplied.
 
-
-def along(product, matrices, x, dim):
-    """The matrices times the vectors that lie along `dim`."""
-    return transpose(product(matrices, unsqueeze(transpose(x, dim, -1), -1)).squeeze(-1), dim, -1)
+    z is computed again there: a float32 of 961 is known to 3e-5, and so would its exponential be.
+    """
+    if x.dtype is not FLOAT64:
+        x = cast(x, FLOAT64)
+        z = call(Logcumsumexp.op, (x, dim))
+    nothing = z == float("-inf")
+    z = where(nothing, 0.0, z)
+    return exp(x - z), exp(where(nothing, float("-inf"), z - after(z, dim, float("inf"))))      # 0 after the last
 
 
 # ---- public functions -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import cython
 
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
-from minigrad.ops.base import NUMBERS, Linear, op, tensor_error
+from minigrad.ops.base import NUMBERS, Linear, op, tensor_argument, tensor_error
 from minigrad.ops.indexing import Gather, IndexSelect, linear_together, padded, scatter_operands, slices
 from minigrad.ops.masking import check_number
 from minigrad.ops.pairs import in_place_too
@@ -149,6 +149,7 @@ def scatter(input, dim, index, src):
         return Scatter.op, (input, *scatter_operands("scatter", input, dim, index, src))
     if not isinstance(src, NUMBERS):
         raise tensor_error("scatter", src, "src", 4)
+    check_number(input, src)
     _, at, index = scatter_operands("scatter", input, dim, index, index)
     return ScatterNumber.op, (input, at, index, src)
 
@@ -164,6 +165,7 @@ def index_copy(input, dim, index, source):
     >>> mg.zeros(3).index_copy(0, mg.tensor([2, 0]), mg.tensor([1., 2.]))
     tensor([2., 0., 1.])
     """
+    tensor_argument("index_copy", source, "source", 4)
     at, index = slices("index_copy", input, dim, index, source)
     if source.dtype is not input.dtype:
         raise ShapeError("MG-E203", "index_copy_(): self and source expected to have the same dtype, but got (self) "

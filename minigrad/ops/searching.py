@@ -5,14 +5,19 @@
     inverse         [1 0 1]         how many of them begin at or before each element, less 1
     counts          [1 2]
 
+What has integers as its result has no history. The sorted elements and the sums of weights do have one, and a backward through it
+raises: their derivative is not implemented, and what is missing must not pass for 0.
+
 Mirrors ``aten/src/ATen/native/{Unique,SummaryOps,Histogram,Bucketization,TensorCompare}.cpp``.
 """
+
+import cython
 
 from minigrad._core.promotion import named_dtype, operands_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad._core.variable import new_tensor
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
-from minigrad.ops.base import BOOL, INT64, NUMBERS, dimension, flag, integer, tensor_argument
+from minigrad.ops.base import BOOL, INT64, NUMBERS, Op, dimension, flag, integer, number, op, tensor_argument, wrong_type
 from minigrad.ops.comparison import ne
 from minigrad.ops.copies import cast, contiguous
 from minigrad.ops.indexing import index_select, scatter_add
@@ -22,11 +27,55 @@ from minigrad.ops.out import into
 from minigrad.ops.reduction import sum as total
 from minigrad.ops.reshaping import flatten
 from minigrad.ops.scans import cumsum
+from minigrad.ops.selection import number_tensor
 from minigrad.ops.sorting import argsort
 from minigrad.ops.views import reshape, transpose, view
 
+if not cython.compiled:
+    from minigrad._core.apply import call
+
 __all__ = ["argwhere", "bincount", "bucketize", "count_nonzero", "histc", "isin", "nonzero", "searchsorted", "unique",
            "unique_consecutive"]
+
+
+class Undifferentiated(Op):
+    """z = what was computed from x without a history: its place in the graph"""
+
+    inputs = 1
+
+    def forward(k, x, z):
+        return k.copy(z)
+
+
+@op("_unique2", "Unique20")
+class Unique(Undifferentiated):
+    """z = the different elements of x"""
+
+    no_derivative = "'_unique2'"
+
+
+@op("unique_dim", "UniqueDim0")
+class UniqueDim(Undifferentiated):
+    """z = the different slices of x"""
+
+    no_derivative = "'unique_dim'"
+
+
+@op("unique_consecutive", "UniqueConsecutive0")
+class UniqueConsecutive(Undifferentiated):
+    """z = the elements of x that differ from the one before"""
+
+    no_derivative = "'unique_consecutive'"
+
+
+@op("bincount", "NotImplemented")
+class Bincount(Undifferentiated):
+    """z = the sums of the weights x by number"""
+
+    no_derivative = "aten::bincount"
+
+
+# ---- where ------------------------------------------------------------------------------------------------
 
 
 def of_kernel(x, kernel, *args):
@@ -86,7 +135,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
         return_inverse (bool): also where each element of `input` is among them.
         return_counts (bool): also how often each is there.
 
-    They have no history: there is no derivative. Mirrors ``torch.unique``.
+    A backward through them raises `NotImplementedError`. Mirrors ``torch.unique``.
 
     Raises:
         IndexError: there is no such dimension.
@@ -103,7 +152,8 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
         order = index_select(order, 0, argsort(index_select(rows, 0, order)[:, column]))
     found, place, counts = runs(index_select(rows, 0, order))
     inverse = place.new_zeros(place.shape).scatter(0, order, place)
-    return answer(input, dim, found, inverse, counts, return_inverse, return_counts)
+    rule = Unique if dim is None else UniqueDim
+    return answer(rule, input, dim, found, inverse, counts, return_inverse, return_counts)
 
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
@@ -121,7 +171,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     for name, given in (("return_inverse", return_inverse), ("return_counts", return_counts)):
         flag(given, name, "unique_consecutive")
     found, place, counts = runs(as_rows("unique_consecutive", input, dim))
-    return answer(input, dim, found, place, counts, return_inverse, return_counts)
+    return answer(UniqueConsecutive, input, dim, found, place, counts, return_inverse, return_counts)
 
 
 def as_rows(function, x, dim):
@@ -154,15 +204,15 @@ def runs(rows):
     return found, place, scatter_add(place.new_zeros(found.shape[0]), 0, place, place * 0 + 1)
 
 
-def answer(x, dim, found, inverse, counts, return_inverse, return_counts):
-    """What unique returns: a tensor, or a tuple."""
+def answer(rule, x, dim, found, inverse, counts, return_inverse, return_counts):
+    """What unique returns: a tensor, or a tuple. `rule` puts the elements into the graph."""
     if dim is None:
         found, inverse = flatten(found), view(inverse, x.shape)
     else:
         at = dimension(dim, x.ndim)
         found = contiguous(transpose(reshape(found, (found.shape[0], *transpose(x, 0, at).shape[1:])), 0, at))
-    given = [found] + [inverse] * bool(return_inverse) + [counts] * bool(return_counts)
-    return tuple(given) if len(given) > 1 else found
+    given = [call(rule.op, (x, found))] + [inverse] * bool(return_inverse) + [counts] * bool(return_counts)
+    return tuple(given) if len(given) > 1 else given[0]
 
 
 # ---- counting ---------------------------------------------------------------------------------------------
@@ -172,7 +222,8 @@ def bincount(input, weights=None, minlength=0):
     """How often each number 0, 1, 2 ... is in a vector, or the sum of the weights that are there with it.
 
     Args:
-        weights (Tensor, optional): of the size of `input`; the result is float64, or float32 if they are.
+        weights (Tensor, optional): of the size of `input`; the result is float64, or float32 if they are. A backward through
+            their sums raises `NotImplementedError`.
         minlength (int): the least number of bins.
 
     Mirrors ``torch.bincount``.
@@ -199,9 +250,8 @@ def bincount(input, weights=None, minlength=0):
     tensor_argument("bincount", weights, "weights", 2)
     if weights.ndim != 1 or weights.shape != input.shape:
         raise ShapeError("MG-E204", "weights should be 1-d and have the same length as input", found=f"{list(weights.shape)}")
-    weights = weights.detach()
     kind = weights.dtype if weights.dtype.name == "float32" else named_dtype("float64")
-    return scatter_add(weights.new_zeros(n, dtype=kind), 0, index, cast(weights, kind))
+    return call(Bincount.op, (weights, scatter_add(weights.new_zeros(n, dtype=kind), 0, index, cast(weights.detach(), kind))))
 
 
 def histc(input, bins=100, min=0, max=0, *, out=None):
@@ -224,9 +274,8 @@ def histc(input, bins=100, min=0, max=0, *, out=None):
         raise ShapeError("MG-E203", f"histogram not implemented for {input.dtype.name}", fix="x.float()")
     if integer(bins, "bins", "histc") <= 0:
         raise ShapeError("MG-E206", f"torch.histc(): bins must be > 0, but got {bins}")
-    for name, limit in (("min", min), ("max", max)):
-        if not isinstance(limit, NUMBERS):
-            raise TensorTypeError("MG-E201", f"histc(): argument '{name}' must be Number, not {type(limit).__name__}")
+    min, max = number(min, "min", "histc"), number(max, "max", "histc")
+    for limit in (min, max):
         check_number(input, limit)
     x = flatten(input.detach())
     low, high = float(min), float(max)
@@ -276,9 +325,11 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         if sorted_sequence.ndim != 1:
             raise ShapeError("MG-E205", "torch.searchsorted(): input value can be a scalar only when sorted_sequence is "
                              "1 dimensional")
-        input = sorted_sequence.new_tensor(input, dtype=None)
     dtype = operands_dtype((sorted_sequence, input))
-    sorted_sequence, input = cast(sorted_sequence.detach(), dtype), cast(input.detach(), dtype)
+    input = input.detach() if isinstance(input, TensorBase) else number_tensor(input, sorted_sequence)
+    sorted_sequence, input = cast(sorted_sequence.detach(), dtype), cast(input, dtype)
+    if side is not None and not isinstance(side, str):
+        raise wrong_type("searchsorted", "side", "str", side)
     if side not in (None, "left", "right"):
         raise ShapeError("MG-E206", f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:

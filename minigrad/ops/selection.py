@@ -6,14 +6,17 @@ Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{BinaryOp
 """
 
 import cython
+import numpy as np
 
 from minigrad._core.given import given as core
+from minigrad._core.meta import named_dtype
 from minigrad._core.operands import broadcast_shape
 from minigrad._core.promotion import operands_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
 from minigrad.ops.base import (
     BOOL,
+    INT64,
     NUMBERS,
     Elementwise,
     Linear,
@@ -73,9 +76,33 @@ class Sign(Elementwise):
         return zeros_like(g)
 
 
+@op("sgn")
+class Sgn(Elementwise):
+    """z = x / |x|, 0 where x is; the sign of a real x"""
+
+    kernel = "sgn"
+    params = ("x",)
+    torch_names = {"x": "self", "z": "result"}
+
+    def vjp_x(g, x, z):         # real: 0. Of a complex number only the angle matters: dx = i z Im(g z̄) / |x|
+        return along_the_circle(g, x, z)
+
+    def jvp_x(t, x, z):         # the same, the derivative being symmetric
+        return along_the_circle(t, x, z)
+
+
+def along_the_circle(g, x, z):
+    """The part of g at right angles to z, over |x|."""
+    if not x.dtype.is_complex:
+        return zeros_like(g)
+    size = abs(x)
+    none = size == 0
+    return where(none, 0.0, 1j * z * real_part(-1j * g * conj(z)) / where(none, 1.0, size))
+
+
 @op("maximum")
 class Maximum(Elementwise):
-    """z = the larger of x and y; nan if one is. Where they are equal each gets half the gradient.
+    """z = the larger of x and y; nan if one is, and then both get the gradient. Where they are equal each gets half of it.
 
     >>> mg.maximum(mg.tensor([1., 5.]), mg.tensor([2., 3.]))
     tensor([2., 5.])
@@ -86,15 +113,15 @@ class Maximum(Elementwise):
     refuses_complex = "maximum not implemented for complex tensors."
 
     def vjp_x(g, x, y):
-        return g * share(x, y, x > y)
+        return share(g, x, y, x < y)
 
     def vjp_y(g, x, y):
-        return g * share(x, y, x < y)
+        return share(g, x, y, x > y)
 
 
 @op("minimum")
 class Minimum(Elementwise):
-    """z = the smaller of x and y; nan if one is. Where they are equal each gets half the gradient.
+    """z = the smaller of x and y; nan if one is, and then both get the gradient. Where they are equal each gets half of it.
 
     >>> mg.minimum(mg.tensor([1., 5.]), mg.tensor([2., 3.]))
     tensor([1., 3.])
@@ -105,15 +132,15 @@ class Minimum(Elementwise):
     refuses_complex = "minimum not implemented for complex tensors."
 
     def vjp_x(g, x, y):
-        return g * share(x, y, x < y)
+        return share(g, x, y, x > y)
 
     def vjp_y(g, x, y):
-        return g * share(x, y, x > y)
+        return share(g, x, y, x < y)
 
 
-def share(x, y, wins):
-    """1 where an operand wins, 1/2 where it ties, else 0."""
-    return where(x == y, 0.5, wins.to(x.dtype))
+def share(g, x, y, loses):
+    """The gradient where an operand wins, half of it where it ties, and 0, not 0 times an infinite one, where it loses."""
+    return where(loses, 0.0, where(x == y, g / 2, g))
 
 
 @op("where")
@@ -205,10 +232,7 @@ def real_part(x):
 
 def sgn(x):
     """x / |x|, 0 at 0."""
-    if not x.dtype.is_complex:
-        return sign(x)
-    size = abs(x)
-    return where(size == 0, 0.0, x / size)
+    return call(Sgn.op, (x,)) if x.dtype.is_complex else sign(x)
 
 # ---- public functions -------------------------------------------------------------------------------------
 
@@ -312,22 +336,32 @@ clip = clamp
 
 def promoted(function, like, *operands):
     """`operands`, tensors or numbers, as tensors of one dtype. `like` gives the device of the numbers."""
-    found = []
     for position, x in enumerate(operands):
-        if not isinstance(x, TensorBase):
-            if not isinstance(x, NUMBERS):
-                raise tensor_error(function, x, ("input", "other")[position % 2], position + 1)
-            x = like.new_tensor(x, dtype=None)
-        found.append(x)
+        if not isinstance(x, (TensorBase, *NUMBERS)):
+            raise tensor_error(function, x, ("input", "other")[position % 2], position + 1)
     dtype = operands_dtype(operands)
-    return [x.to(dtype) for x in found]
+    return [cast(x if isinstance(x, TensorBase) else number_tensor(x, like), dtype) for x in operands]
+
+
+def number_tensor(number, like):
+    """A number as a 0-d tensor on the device of `like`, with all digits that it has: it may meet a tensor of float64."""
+    return like.new_full((), number, dtype=widest_dtype(number))
+
+
+def widest_dtype(number):
+    """The dtype that holds every number of its kind."""
+    if isinstance(number, (bool, np.bool_)):
+        return BOOL
+    if isinstance(number, (int, np.integer)):
+        return INT64
+    return named_dtype("complex128" if isinstance(number, (complex, np.complexfloating)) else "float64")
 
 
 def together(op, args):
     """`call`, with the error of broadcasting where the tensors among `args` do not fit."""
     try:
         return call(op, args)
-    except ValueError:
+    except (ValueError, ShapeError):
         broadcast_shape([x._meta for x in args if isinstance(x, TensorBase)])
         raise
 
@@ -335,6 +369,11 @@ def together(op, args):
 def cast(x, dtype):
     """`x` in `dtype`: itself if it has it already."""
     return x if x._meta.dtype is dtype else core.cast(x, dtype)
+
+
+def floats(g, *operands):
+    """Operands of an op in the dtype of the gradient `g`, if they hold integers: the square of an int8 is not one."""
+    return [x if x._meta.dtype.differentiable else cast(x, g._meta.dtype) for x in operands]
 
 
 def zeros_like(x):

@@ -15,7 +15,7 @@ decomposition (2016); Wan and Zhang, Automatic differentiation for complex value
 from collections import namedtuple
 
 from minigrad.errors import ArgumentError
-from minigrad.ops.base import Op, flag, op
+from minigrad.ops.base import Op, flag, in_words, op
 from minigrad.ops.joining import cat
 from minigrad.ops.matrices import adjoint, column, diagonal_matrix, diagonal_of, floating, matrices, row, skew
 from minigrad.ops.out import into
@@ -152,7 +152,7 @@ def refuse_driver(function, driver):
     """Raise if there is one."""
     if driver is not None:
         raise ArgumentError("MG-E321", f"torch.{function}: keyword argument `driver=` is only supported on CUDA inputs with "
-                            "cuSOLVER backend.", found=repr(driver))
+                            "cuSOLVER backend.", found=in_words(driver))
 
 
 def svdvals(A, *, driver=None, out=None):

@@ -11,6 +11,7 @@ from minigrad.ops.base import Op, dimension, op, tensor_argument
 from minigrad.ops.copies import cast
 from minigrad.ops.functions import exp
 from minigrad.ops.out import into
+from minigrad.ops.precision import in_float32
 from minigrad.ops.reduction import SumDim
 from minigrad.ops.views import unsqueeze
 
@@ -53,12 +54,14 @@ class SoftmaxBackward(Op):
     def vjp_x(g, y, dim):
         return call(SoftmaxBackward.op, (g, y, dim))
 
+    @in_float32
     def vjp_y(g, x, y, dim):
         return g * (x - total(x * y, dim)) - x * total(g * y, dim)
 
     def jvp_x(t, y, dim):
         return call(SoftmaxBackward.op, (t, y, dim))
 
+    @in_float32
     def jvp_y(t, x, y, dim):
         return t * (x - total(x * y, dim)) - y * total(x * t, dim)
 
@@ -75,6 +78,7 @@ class LogSoftmax(Op):
     def vjp_x(g, z, dim):       # dx = g - e^z Σ g
         return call(LogSoftmaxBackward.op, (g, z, dim))
 
+    @in_float32
     def jvp_x(t, z, dim):
         return t - total(t * exp(z), dim)
 
@@ -88,15 +92,18 @@ class LogSoftmaxBackward(Op):
     def forward(k, x, y, dim):
         return k.log_softmax_backward(x, y, dim)
 
+    @in_float32
     def vjp_x(g, y, dim):
         return g - total(g * exp(y), dim)
 
+    @in_float32
     def vjp_y(g, x, y, dim):
         return -g * exp(y) * total(x, dim)
 
     def jvp_x(t, y, dim):
         return call(LogSoftmaxBackward.op, (t, y, dim))
 
+    @in_float32
     def jvp_y(t, x, y, dim):
         return -t * exp(y) * total(x, dim)
 

@@ -14,8 +14,8 @@ from collections import namedtuple
 import cython
 
 from minigrad._core.tensor import TensorBase
-from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
-from minigrad.ops.base import INT64, Op, dimension, flag, integer, op, tensor_argument
+from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.ops.base import INT64, Op, dimension, flag, integer, op, tensor_argument, wrong_type
 from minigrad.ops.extrema import ExtremumRule, ExtremumWithIndex
 from minigrad.ops.indexing import Gather, ScatterAdd, gather
 from minigrad.ops.out import into
@@ -382,7 +382,7 @@ def quantile_of(name, x, q, dim, keepdim, interpolation, skip_nans):
         raise ShapeError("MG-E203", f"{name}() input tensor must be either float or double dtype", found=x.dtype.name)
     if not isinstance(q, TensorBase):
         if not isinstance(q, (int, float)):
-            raise TensorTypeError("MG-E201", f"{name}(): argument 'q' must be Tensor or float, not {type(q).__name__}")
+            raise wrong_type(name, "q", "Tensor or float", q)
         if not 0 <= q <= 1:
             raise ShapeError("MG-E206", f"{name}() q must be in the range [0, 1] but got {q}")
         q = x.new_tensor(q)
@@ -390,6 +390,8 @@ def quantile_of(name, x, q, dim, keepdim, interpolation, skip_nans):
         raise ShapeError("MG-E205", f"{name}() q must be a scalar or 1D tensor", found=f"{q.ndim}-d")
     if q.dtype is not x.dtype:
         raise ShapeError("MG-E203", f"{name}() q tensor must be same dtype as the input tensor", found=q.dtype.name)
+    if not isinstance(interpolation, str):
+        raise wrong_type(name, "interpolation", "str", interpolation)
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise ShapeError("MG-E206", f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
                          f"{interpolation}")

@@ -13,8 +13,8 @@ import cython
 
 from minigrad._core.inplace import write
 from minigrad._core.promotion import default_dtype
-from minigrad.errors import ArgumentError, ShapeError
-from minigrad.ops.base import NUMBERS, Elementwise, integer, op, tensor_argument, tensor_error
+from minigrad.errors import ArgumentError, OutOfMemoryError, ShapeError
+from minigrad.ops.base import Elementwise, integer, op, real, tensor_argument
 from minigrad.ops.functions import exp
 from minigrad.ops.out import into
 from minigrad.ops.pairs import IN_PLACE, in_place_too
@@ -25,6 +25,7 @@ if not cython.compiled:
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "lgamma", "logit", "mvlgamma", "polygamma"]
 
+MOST_TERMS = 1 << 24
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
@@ -228,9 +229,7 @@ def logit(input, eps=None):
     >>> mg.tensor([0.5, 0.75]).logit()
     tensor([0.0000, 1.0986])
     """
-    if eps is not None and not isinstance(eps, NUMBERS):
-        raise tensor_error("logit", eps, "eps", 2)
-    return Logit.op, (floating(input), eps)
+    return Logit.op, (floating(input), None if eps is None else real(eps, "eps", "logit"))
 
 
 IN_PLACE["polygamma_"] = polygamma_
@@ -243,6 +242,9 @@ def mvlgamma_operands(function, input, p):
     if input.dtype.name == "bool":
         raise ShapeError("MG-E203", f"{function} is not implemented for bool")
     x = floating(input)
+    if p > MOST_TERMS:
+        raise OutOfMemoryError("MG-E311", f"{function}: can't allocate memory", expected=f"at most {MOST_TERMS} terms",
+                               found=str(p))
     return x.unsqueeze(-1) - x.new_tensor([i / 2 for i in range(p)])
 
 

@@ -9,20 +9,25 @@ Mirrors ``aten/src/ATen/native/TensorShape.cpp`` and torch/functional.py.
 """
 
 import itertools
+import math
 import warnings
 
-from minigrad._core.operands import broadcast_shape
+import numpy as np
+
+from minigrad._core.operands import broadcast_shape, too_large
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
-from minigrad.ops.base import INT64, dimension, flag, integer, tensor_argument
+from minigrad.ops.base import INT64, dimension, flag, integer, tensor_argument, wrong_type
 from minigrad.ops.indexing import index_select
-from minigrad.ops.joining import cat, narrow, same_kind, stack
+from minigrad.ops.joining import MOST_PIECES, cat, few_enough, narrow, several, stack
 from minigrad.ops.out import into
 from minigrad.ops.reshaping import flatten
 from minigrad.ops.views import expand, reshape, transpose, unsqueeze, view
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "cartesian_prod", "column_stack", "combinations",
            "dsplit", "dstack", "hsplit", "hstack", "meshgrid", "row_stack", "tensor_split", "vsplit", "vstack"]
+
+MOST_CHOSEN = 64        # of twice as many there are more choices than 2^64
 
 
 def at_least(function, tensors, raised):
@@ -89,7 +94,7 @@ def hstack(tensors, *, out=None):
     """
     if out is not None:
         return into(out, hstack, tensors)
-    found = [raised_1d(x) for x in same_kind("hstack", tensors)]
+    found = [raised_1d(x) for x in several("hstack", tensors)]
     return cat(found, 0 if found[0].ndim == 1 else 1)
 
 
@@ -106,7 +111,7 @@ def vstack(tensors, *, out=None):
     """
     if out is not None:
         return into(out, vstack, tensors)
-    return cat([raised_2d(x) for x in same_kind("vstack", tensors)], 0)
+    return cat([raised_2d(x) for x in several("vstack", tensors)], 0)
 
 row_stack = vstack
 
@@ -124,7 +129,7 @@ def dstack(tensors, *, out=None):
     """
     if out is not None:
         return into(out, dstack, tensors)
-    return cat([raised_3d(x) for x in same_kind("dstack", tensors)], 2)
+    return cat([raised_3d(x) for x in several("dstack", tensors)], 2)
 
 
 def column_stack(tensors, *, out=None):
@@ -140,7 +145,7 @@ def column_stack(tensors, *, out=None):
     """
     if out is not None:
         return into(out, column_stack, tensors)
-    return hstack([reshape(x, x.numel(), 1) if x.ndim <= 1 else x for x in same_kind("column_stack", tensors)])
+    return hstack([reshape(x, x.numel(), 1) if x.ndim <= 1 else x for x in several("column_stack", tensors)])
 
 
 # ---- apart ------------------------------------------------------------------------------------------------
@@ -180,6 +185,7 @@ def tensor_split(input, indices_or_sections, dim=0):
         pieces = integer(indices_or_sections, "sections", "tensor_split")
         if pieces <= 0:
             raise ShapeError("MG-E206", f"number of sections must be larger than 0, got {pieces}")
+        few_enough("tensor_split", pieces)
         size, longer = divmod(n, pieces)
         cuts = [i * size + min(i, longer) for i in range(1, pieces)]
     return tuple([narrow(input, at, start, max(stop - start, 0)) for start, stop in zip([0, *cuts], [*cuts, n])])
@@ -287,6 +293,8 @@ def meshgrid(*tensors, indexing=None):
         warnings.warn("meshgrid: in an upcoming release, it will be required to pass the indexing argument.", UserWarning,
                       stacklevel=2)
         indexing = "ij"
+    if not isinstance(indexing, str):
+        raise wrong_type("meshgrid", "indexing", "str", indexing)
     if indexing not in ("ij", "xy"):
         raise ShapeError("MG-E206", f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for x in found:
@@ -347,6 +355,14 @@ def combinations(input, r=2, with_replacement=False):
         raise ShapeError("MG-E206", f"Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty((0,))
+    n = input.shape[0]
+    total = n + r - 1 if with_replacement else n
+    if min(r, total - r) > MOST_CHOSEN or r > MOST_PIECES:      # more than 2^64, or as many columns
+        raise ShapeError("MG-E206", f"combinations(): there are too many choices of {r} among {n}")
+    count = math.comb(total, r)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(choose(range(input.shape[0]), r))
-    return stack([index_select(input, 0, input.new_tensor([row[i] for row in rows], dtype=INT64)) for i in range(r)], 1)
+    try:
+        rows = np.fromiter(itertools.chain.from_iterable(choose(range(n), r)), np.int64, count * r)
+    except (ValueError, MemoryError, OverflowError) as error:
+        raise too_large("combinations", error) from None
+    return stack([index_select(input, 0, input.new_tensor(column, dtype=INT64)) for column in rows.reshape(count, r).T.copy()], 1)

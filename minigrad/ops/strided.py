@@ -11,10 +11,12 @@ Mirrors ``as_strided_backward`` in torch/csrc/autograd/FunctionsManual.cpp.
 
 import cython
 
+from minigrad._core.forward import tangent_of
 from minigrad._core.given import given
+from minigrad._core.tensor import memory_of
 from minigrad.errors import ShapeError
 from minigrad.ops import indexing
-from minigrad.ops.base import Linear, Op, View, dimension, integer, op, tensor_argument
+from minigrad.ops.base import Linear, Op, View, dimension, integer, integers, op, tensor_argument
 from minigrad.ops.selection import zeros_like
 
 if not cython.compiled:
@@ -198,8 +200,7 @@ def as_strided(input, size, stride, storage_offset=None):
 
 def geometry_in(x, size, stride, storage_offset):
     """(x or its base, (strides, size, stride, offset)): what `AsStrided` takes. Raises if it would leave the memory."""
-    size = tuple([integer(n, "size", "as_strided") for n in size])
-    stride = tuple([integer(n, "stride", "as_strided") for n in stride])
+    size, stride = integers(size, "size", "as_strided"), integers(stride, "stride", "as_strided")
     offset = x.storage_offset() if storage_offset is None else integer(storage_offset, "storage_offset", "as_strided")
     if len(size) != len(stride):
         raise ShapeError("MG-E206", "mismatch in length of strides and shape", found=f"{list(stride)} and {list(size)}")
@@ -209,8 +210,9 @@ def geometry_in(x, size, stride, storage_offset):
     if min(size, default=0) < 0 or offset < 0:
         raise ShapeError("MG-E206", "as_strided: sizes and the offset may not be negative", found=f"{list(size)}, {offset}")
     last = sum([(n - 1) * s for n, s in zip(size, stride)]) if 0 not in size else -1
-    for source in (x, x._base):
-        if source is None or (source is not x and x.requires_grad):
+    for source_of in (itself, base_of, memory_beyond):
+        source = source_of(x)
+        if source is None:
             continue
         strides = source.stride()
         start = offset - source.storage_offset()
@@ -222,6 +224,20 @@ def geometry_in(x, size, stride, storage_offset):
         "MG-E206", f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds for the "
         f"memory of {'a tensor that requires grad and' if x.requires_grad else 'a tensor that'} has shape {list(x.shape)}, strides "
         f"{list(x.stride())} and storage offset {x.storage_offset()}")
+
+
+def itself(x):
+    return x
+
+
+def base_of(x):
+    """The base of the view `x`, None for another tensor. A history would lead to `x`, and not there."""
+    return None if x.requires_grad else x._base
+
+
+def memory_beyond(x):
+    """The whole memory of `x`, which ``detach()`` may have made of a slice; None if a history or a tangent would be lost."""
+    return None if x.requires_grad or tangent_of(x) is not None else memory_of(x)
 
 
 def unfold(input, dimension, size, step):

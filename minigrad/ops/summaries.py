@@ -8,7 +8,7 @@ from collections import namedtuple
 from minigrad._core.promotion import as_dtype, default_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
-from minigrad.ops.base import dimension, integer, tensor_argument
+from minigrad.ops.base import dimension, integer, number, tensor_argument
 from minigrad.ops.comparison import eq, ne
 from minigrad.ops.extrema import amax, amin
 from minigrad.ops.joining import cat, narrow
@@ -161,7 +161,7 @@ def strips(function, y, x, dx, dim):
     length = max(y.shape[at] - 1, 0)
     both = narrow(y, at, min(1, y.shape[at]), length) + narrow(y, at, 0, length)
     if x is None or not y.shape[at]:
-        return both * ((1 if dx is None else dx) / 2), at
+        return both * ((1 if dx is None else number(dx, "dx", function)) / 2), at
     if not isinstance(x, TensorBase):
         tensor_argument(function, x, "x", 2)
     if x.ndim == 1:

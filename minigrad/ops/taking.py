@@ -10,14 +10,16 @@ import cython
 
 from minigrad._core.operands import broadcast_shape
 from minigrad.errors import OutOfRangeError, ShapeError
-from minigrad.ops.base import INT64, Linear, Op, dimension, flag, integer, op, outside, tensor_argument
+from minigrad.ops.base import INT64, Linear, Op, dimension, flag, integer, op, outside, tensor_argument, wrong_type
 from minigrad.ops.copies import cast, clone
 from minigrad.ops.indexing import Gather, ScatterAdd, gather, linear_together, scatter_add, scatter_operands
 from minigrad.ops.out import into
 from minigrad.ops.pairs import in_place_too
 from minigrad.ops.reshaping import flatten
+from minigrad.ops.scans import Cumsum, after, before, recurrence
 from minigrad.ops.scattering import scatter
 from minigrad.ops.selection import where
+from minigrad.ops.sorting import argsort
 from minigrad.ops.views import expand, reshape
 
 if not cython.compiled:
@@ -90,9 +92,27 @@ class ScatterProduct(ScatterReduceRule):
 def other_factors(x, y, z, dim, index):
     """For each element of y the product without it: z / y, or where the element is the only 0, the product with a 1 there."""
     zero = y == 0
-    alone = zero & (gather(scatter_add(zeros(x), dim, index, cast(zero, INT64)), dim, index) == 1)
-    rest = call(Gather.op, (call(ScatterProduct.op, (x, where(alone, 1.0, y), dim, index)), dim, index))
-    return where(zero, where(alone, rest, 0.0), call(Gather.op, (z, dim, index)) / where(zero, 1.0, y))
+    number = gather(scatter_add(zeros(x), dim, index, cast(zero, INT64)), dim, index)       # of zeros in the place of each
+    if bool((number > 1).any()):
+        return call(Gather.op, (x, dim, index)) * others_in_place(x, y, dim, index)
+    rest = call(Gather.op, (call(ScatterProduct.op, (x, where(zero, 1.0, y), dim, index)), dim, index))
+    return where(zero, rest, call(Gather.op, (z, dim, index)) / where(zero, 1.0, y))
+
+
+def others_in_place(x, y, dim, index):
+    """For each element of y the product of the other elements with its place: of those before it and of those behind it.
+
+    All of them are 0 where three are, and so are their derivatives, but not the derivatives of these. So we multiply.
+    """
+    numbered = reshape(call(Cumsum.op, (x.new_ones((x.numel(),), dtype=INT64), 0)), x.shape)
+    places = flatten(gather(numbered, dim, index))
+    order = argsort(places, stable=True)
+    places, factors = take(places, order), take(flatten(y), order)
+    same = before(places, 0, 0) == places
+    ahead = recurrence(where(same, before(factors, 0, 1), 0.0), cast(~same, y.dtype), 0, False)
+    same = after(places, 0, 0) == places
+    behind = recurrence(where(same, after(factors, 0, 1), 0.0), cast(~same, y.dtype), 0, True)
+    return reshape(take(ahead * behind, argsort(order)), y.shape)
 
 
 def zeros(x):
@@ -261,6 +281,9 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
     tensor_argument("scatter_reduce", input)
     integer(dim, "dim", "scatter_reduce")
     tensor_argument("scatter_reduce", src, "src", 4)
+    flag(include_self, "include_self", "scatter_reduce")
+    if not isinstance(reduce, str):
+        raise wrong_type("scatter_reduce", "reduce", "str", reduce)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise ShapeError("MG-E206", f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if src.dtype is not input.dtype:

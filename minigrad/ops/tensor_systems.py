@@ -4,7 +4,7 @@ Mirrors ``aten/src/ATen/native/LinearAlgebra.cpp`` (linalg_tensorsolve, linalg_t
 """
 
 from minigrad.errors import ShapeError
-from minigrad.ops.base import dimension, integer, tensor_argument
+from minigrad.ops.base import dimension, integer, integers, tensor_argument
 from minigrad.ops.contractions import size
 from minigrad.ops.inverses import inv, solve
 from minigrad.ops.out import into
@@ -63,7 +63,7 @@ def tensorsolve(A, B, dims=None, *, out=None):
     tensor_argument("linalg.tensorsolve", A, "A")
     tensor_argument("linalg.tensorsolve", B, "B", 2)
     if dims is not None:
-        moved = [dimension(d, A.ndim) for d in dims]
+        moved = [dimension(d, A.ndim) for d in integers(dims, "dims", "linalg.tensorsolve")]
         A = movedim(A, moved, list(range(A.ndim - len(moved), A.ndim)))
     first, last = tuple(A.shape[:B.ndim]), tuple(A.shape[B.ndim:])
     one_size("other.ndim", last, first)

@@ -10,8 +10,9 @@ import math
 import cython
 
 from minigrad.ops.base import Elementwise, op, tensor_argument
-from minigrad.ops.functions import rsqrt
+from minigrad.ops.functions import exp, rsqrt
 from minigrad.ops.pairs import in_place_too
+from minigrad.ops.selection import floats, where
 
 if not cython.compiled:
     from minigrad.ops.base import conj
@@ -65,8 +66,8 @@ class Expm1(Function):
 
     kernel = "expm1"
 
-    def vjp_x(g, z):
-        return g * conj(z + 1)
+    def vjp_x(g, x):        # dx = g e^x; z + 1 would cancel to the left
+        return g * conj(exp(x))
 
 
 @op("log2")
@@ -165,8 +166,10 @@ class Acosh(Function):
 
     kernel = "acosh"
 
-    def vjp_x(g, x):        # dx = g / √(x² - 1)
-        return g * conj(rsqrt(x * x - 1))
+    def vjp_x(g, x):        # dx = g / √(x² - 1), as a product of roots: for complex x the root of the product is another
+        if not x.dtype.is_complex:
+            return g * rsqrt((x - 1) * (x + 1))
+        return g * conj(rsqrt(x - 1) * rsqrt(x + 1))
 
 
 @op("atanh")
@@ -188,11 +191,19 @@ class Atan2(Elementwise):
     floats_only = True
     refuses_complex = "atan2 is not implemented for complex numbers"
 
-    def vjp_x(g, x, y):         # dx = g y / (x² + y²)
-        return g * y / (x * x + y * y)
+    def vjp_x(g, x, y):         # dx = g y / (x² + y²), 0 at the origin
+        return across(g, *floats(g, x, y))
 
     def vjp_y(g, x, y):         # dy = -g x / (x² + y²)
-        return -g * x / (x * x + y * y)
+        x, y = floats(g, x, y)
+        return across(-g, y, x)
+
+
+def across(g, x, y):
+    """g y / (x² + y²), 0 where both are 0."""
+    square = x * x + y * y
+    none = square == 0
+    return where(none, 0.0, g * y / where(none, 1.0, square))
 
 
 @op("hypot")

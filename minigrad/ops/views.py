@@ -14,7 +14,7 @@ from minigrad._core.tensor import TensorBase
 from minigrad._core.variable import as_class
 from minigrad.errors import ShapeError
 from minigrad.kernels.contract import NUMBER
-from minigrad.ops.base import Linear, View, dimensions, integer, op
+from minigrad.ops.base import LARGE, Linear, View, dimensions, integers, op
 from minigrad.ops.copies import Clone
 
 if not cython.compiled:
@@ -183,9 +183,14 @@ def as_shape(sizes, function="view"):
     """Sizes given as ``(2, 3)``, ``((2, 3),)`` or a `Size`, as a tuple of ints."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = sizes[0]
-    for size in sizes:
-        if type(size) is not int:
-            return tuple([integer(s, "size", function) for s in sizes])
+    n: cython.Py_ssize_t
+    try:
+        for size in sizes:
+            if type(size) is not int or (not cython.compiled and not -LARGE <= size < LARGE):
+                return integers(tuple(sizes), "size", function)
+            n = size        # compiled, what is too large raises here  # noqa: F841
+    except OverflowError:
+        return integers(tuple(sizes), "size", function)
     return tuple(sizes)
 
 
@@ -193,15 +198,19 @@ def as_shape(sizes, function="view"):
 def inferred(shape: tuple, numel: cython.longlong) -> tuple:
     """`shape` with its -1 replaced by what makes it hold `numel` elements."""
     known: cython.longlong = 1
+    extent: cython.double = 1
     unknown: cython.int = 0
     size: cython.longlong
     for size in shape:
         if size >= 0:
             known *= size
+            extent *= size
         elif size == -1:
             unknown += 1
         else:
             raise ShapeError("MG-E206", f"invalid shape dimension {size}")
+    if extent > numel and extent >= LARGE:      # in C the product would start again from below
+        raise ShapeError("MG-E206", f"shape '{list(shape)}' is invalid for input of size {numel}")
     if unknown > 1:
         raise ShapeError("MG-E206", "only one dimension can be inferred", found=f"shape {list(shape)}")
     if unknown:

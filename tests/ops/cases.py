@@ -210,6 +210,7 @@ case("masked_select", lambda m, x: m.masked_select(x, m.tensor([True, False, Tru
 case("tril", lambda m, x: m.tril(x, -1), (2, 3, 3))
 case("triu", lambda m, x: x.triu(1), (3, 4))
 case("cumsum", lambda m, x: x.cumsum(1), (2, 3))
+case("cumsum squared", lambda m, x: m.cumsum(x, 0) ** 2, (3, 2))
 case("cumprod", lambda m, x: m.cumprod(x, 0), (3, 2), numbers="nonzero")
 case("cumprod with zeros", lambda m, x: m.cumprod(x * m.tensor([1.0, 0.0, 1.0, 0.0], dtype=m.float64), 0), (4,), numbers="nonzero")
 
@@ -234,7 +235,8 @@ case("prod with two zeros", lambda m, x: (x * m.tensor([[1.0, 0.0, 1.0], [0.0, 0
 case("var", lambda m, x: x.var(), (5,))
 case("var dim", lambda m, x: x.var(0), (4, 3))
 case("var correction", lambda m, x: m.var(x, 1, correction=0, keepdim=True), (2, 5))
-case("std", lambda m, x: x.std(1), (2, 5), name_differs=True)
+case("std", lambda m, x: x.std(1), (2, 5))
+case("std all", lambda m, x: m.std(x, correction=0), (2, 5))
 case("amax", lambda m, x: x.amax(1), (2, 3), numbers="apart")
 case("amax all", lambda m, x: m.amax(x), (2, 3), numbers="apart")
 case("amin dims", lambda m, x: m.amin(x, (0, 1), keepdim=True), (2, 3), numbers="apart")
@@ -448,7 +450,8 @@ case("norm", lambda m, x: x.norm(), (2, 3))
 for _p in ("fro", 1, -1, float("inf")):
     case(f"matrix_norm {_p}", lambda m, x, p=_p: m.linalg.matrix_norm(x, p), (2, 3, 2), name_differs=True)
 case("dist", lambda m, x, y: m.dist(x, y, 3), (2, 3), (3,), numbers="apart", name_differs=True)
-case("renorm", lambda m, x: m.renorm(x, 2, 0, 1.0), (2, 3), name_differs=True)
+case("renorm", lambda m, x: m.renorm(x, 2, 0, 1.0), (2, 3))
+case("renorm 3", lambda m, x: m.renorm(x, 3, 1, 0.7), (2, 3, 2), numbers="apart")
 
 # ---- summaries and running ones -----------------------------------------------------------------------------
 case("nansum", lambda m, x: m.nansum(x, 1), (2, 3), name_differs=True)
@@ -519,6 +522,9 @@ case("log_softmax", lambda m, x: F(m).log_softmax(x, 1), (2, 3))
 case("log_softmax dim 0", lambda m, x: m.log_softmax(x, 0), (3, 2))
 case("embedding", lambda m, w: F(m).embedding(m.tensor([[1, 0], [3, 1]]), w) ** 2, (4, 3))
 case("embedding of none", lambda m, w: F(m).embedding(m.zeros(0, 2, dtype=m.int64), w), (4, 3))
+case("elu", lambda m, x: F(m).elu(x, 0.7), (2, 3), numbers="apart")
+case("selu", lambda m, x: F(m).selu(x), (2, 3), numbers="apart")
+case("celu", lambda m, x: F(m).celu(x, 0.5), (2, 3), numbers="apart")     # PyTorch has 1 / 0.7 in float32
 case("gelu", lambda m, x: F(m).gelu(x), (2, 3))
 case("gelu tanh", lambda m, x: F(m).gelu(x, approximate="tanh"), (2, 3))
 case("gelu of nothing", lambda m, x: F(m).gelu(x), (0, 3))
@@ -556,6 +562,11 @@ case("cross_entropy probabilities smooth", lambda m, x, y: F(m).cross_entropy(x,
 case("mse_loss", lambda m, x, y: F(m).mse_loss(x, y), (2, 3), (2, 3))
 case("mse_loss sum", lambda m, x, y: F(m).mse_loss(x, y, reduction="sum"), (2, 3), (2, 3))
 case("mse_loss none", lambda m, x, y: F(m).mse_loss(x, y, reduction="none"), (2, 3), (2, 3))
+case("binary_cross_entropy", lambda m, x, y: F(m).binary_cross_entropy(m.sigmoid(x), m.sigmoid(y), reduction="none"), (2, 3), (2, 3))
+case("binary_cross_entropy_with_logits", lambda m, x, y: F(m).binary_cross_entropy_with_logits(x, m.sigmoid(y), reduction="none"), (2, 3), (2, 3))
+case("binary_cross_entropy_with_logits pos_weight", lambda m, x, y: F(m).binary_cross_entropy_with_logits(
+    x, m.sigmoid(y), pos_weight=m.tensor([1.0, 2.0, 0.5], dtype=m.float64), reduction="none"), (2, 3), (2, 3), name_differs=True)
+ours("weighted_binary_cross_entropy_with_logits", lambda f, x, y, p: f(x, y, p), (2, 3), (2, 3), (3,))
 case("conv2d", lambda m, x, w, b: F(m).conv2d(x, w, b), (2, 3, 5, 6), (4, 3, 3, 2), (4,))
 case("conv2d strided", lambda m, x, w: F(m).conv2d(x, w, stride=(2, 1), padding=(1, 2)), (2, 2, 5, 6), (3, 2, 3, 3))
 case("conv2d dilated", lambda m, x, w: F(m).conv2d(x, w, dilation=2, padding=1), (1, 2, 7, 6), (3, 2, 3, 2))
@@ -769,6 +780,11 @@ OURS.append(Case("multi_margin_loss", lambda m, x: F(m).multi_margin_loss(x, m.t
 case("multilabel_soft_margin_loss", lambda m, x, y: F(m).multilabel_soft_margin_loss(x, y), (2, 3), (2, 3), name_differs=True)
 
 # ---- random numbers: what was there gets no gradient ------------------------------------------------------------
+case("bernoulli", lambda m, x: x * m.bernoulli(x * 0), (2, 3), name_differs=True)
+case("bernoulli_ tensor", lambda m, x, p: (x * 1).bernoulli_(p * 0), (2, 3), (3,))
+case("normal of mean", lambda m, x: m.normal(x, 1.0) * 0, (2, 3))
+case("normal of std", lambda m, x: m.normal(1.0, x) * 0, (2, 3), numbers="positive")
+case("normal of both", lambda m, x, y: m.normal(x, y) * 0, (2, 3), (3,), numbers="positive")
 for _name in ("uniform_", "normal_", "bernoulli_"):
     writing(_name, lambda m, x, f=_name: getattr(x * 1, f)() * 0 + x, (2, 3))
 
@@ -810,6 +826,11 @@ for _name in ("argmax", "argmin"):
 plain("heaviside_", lambda m, x, y: (x * 1).heaviside_(y), (2, 3), (3,))
 plain("floor_divide_", lambda m, x, y: (x * 1).floor_divide_(y), (2, 3), (3,), numbers="nonzero")
 
+plain("unique", lambda m, x: m.unique(x.round()), (4, 5))
+plain("unique dim", lambda m, x: m.unique(x.round(), dim=1), (2, 9))
+plain("unique_consecutive", lambda m, x: m.unique_consecutive((x * 0.7).round()), (20,))
+plain("bincount weights", lambda m, x: m.bincount(m.tensor([0, 3, 3]), x), (3,))
+
 for _name in ("asin_", "acos_", "asinh_", "atanh_", "erfinv_", "digamma_", "lgamma_"):
     plain(_name, lambda m, x, f=_name: getattr(x * 1, f)(), (2, 3), numbers="small")
 plain("acosh_", lambda m, x: (x + 1).acosh_(), (2, 3), numbers="positive")
@@ -836,7 +857,6 @@ def elsewhere():
 
 ours("to_device", lambda f, x: f(x, elsewhere(), x.device, True), (2, 3))
 ours("as_strided_parts", lambda f, z: f(z, (6, 2, 1), (2, 3), (6, 2), 1, False), (2, 3), dtype="complex128")
-ours("heaviside", lambda f, x, y: f(x, y), (2, 3), (3,))
 ours("logical_not_", lambda f, x: f(x * 1), (2, 3))
 for _name in ("logical_and_", "logical_or_", "logical_xor_"):
     ours(_name, lambda f, x, y: f(x * 1, y), (2, 3), (3,))

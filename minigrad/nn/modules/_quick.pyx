@@ -59,6 +59,8 @@ cdef tuple HOOKS_OF_ALL = (_forward_hooks, _forward_pre_hooks, _backward_hooks, 
 
 def quicken(cls):
     """Let `cls`, a subclass of `Module`, look up attributes and be called by the functions below. See Note [Slots of modules]."""
+    if not isinstance(cls, type):
+        raise TypeError(f"{cls!r} is no class")
     if cls.__getattribute__ is object.__getattribute__:
         if cls.__getattr__ is Tree.__getattr__:
             set_getattr(cls, look_up)

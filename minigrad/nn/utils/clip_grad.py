@@ -12,6 +12,7 @@ from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import tensor
 from minigrad.errors import MinigradError
 from minigrad.ops import abs, amax, clamp, ne, pow, stack, sum
+from minigrad.ops.base import real, tensor_argument, truth, wrong_type
 from minigrad.tensor import Tensor
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
@@ -23,8 +24,17 @@ class NonFiniteNorm(MinigradError, RuntimeError):
 
 def gradients(parameters):
     """The gradients of one parameter or of many, of those that have one."""
-    parameters = [parameters] if isinstance(parameters, Tensor) else parameters
+    parameters = listed("clip_grad", "parameters", parameters)
     return [p.grad for p in parameters if p.grad is not None]
+
+
+def listed(function, name, tensors):
+    """One tensor, or all of an iterable of them, as a list."""
+    if isinstance(tensors, Tensor):
+        return [tensors]
+    if not hasattr(tensors, "__iter__"):
+        raise wrong_type(function, name, "Tensor or an iterable of Tensors", tensors)
+    return [tensor_argument(function, x, name, i + 1) for i, x in enumerate(tensors)]
 
 
 def vector_norm(x, order):
@@ -53,12 +63,12 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     >>> nn.utils.get_total_norm([mg.tensor([3.]), mg.tensor([4.])])
     tensor(5.)
     """
-    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    tensors = listed("get_total_norm", "tensors", tensors)
+    order = math.inf if isinstance(norm_type, str) and norm_type == "inf" else float(real(norm_type, "norm_type", "get_total_norm"))
     if not tensors:
         return tensor(0.0)
-    order = float(norm_type)
     total = vector_norm(stack([vector_norm(t, order) for t in tensors]), order)
-    if error_if_nonfinite and not math.isfinite(total.item()):
+    if truth(error_if_nonfinite, "error_if_nonfinite", "get_total_norm") and not math.isfinite(total.item()):
         raise NonFiniteNorm("MG-E331", f"The total norm of order {order} for gradients from `parameters` is non-finite, so it "
                             "cannot be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
                             "`error_if_nonfinite=False`", found=f"a norm of {total.item()}")
@@ -75,8 +85,9 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     >>> nn.utils.clip_grads_with_norm_(w, 1.0, mg.tensor(20.0)); w.grad
     tensor([0.5000])
     """
+    tensor_argument("clip_grads_with_norm_", total_norm, "total_norm")
     with no_grad():
-        factor = clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
+        factor = clamp(float(real(max_norm, "max_norm", "clip_grads_with_norm_")) / (total_norm + 1e-6), max=1.0)
         for grad in gradients(parameters):
             grad.mul_(factor.to(grad.dtype))
 
@@ -104,7 +115,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     >>> nn.utils.clip_grad_norm_([w], 1.0), w.grad
     (tensor(5.), tensor([0.6000, 0.8000]))
     """
-    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    parameters = listed("clip_grad_norm_", "parameters", parameters)
     with no_grad():
         total = get_total_norm(gradients(parameters), norm_type, error_if_nonfinite, foreach)
         clip_grads_with_norm_(parameters, max_norm, total, foreach)
@@ -121,7 +132,7 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
     >>> nn.utils.clip_grad_value_([w], 1.0); w.grad
     tensor([1.0000, 0.5000])
     """
-    limit = float(clip_value)
+    limit = float(real(clip_value, "clip_value", "clip_grad_value_"))
     with no_grad():
         for grad in gradients(parameters):
             grad.clamp_(-limit, limit)

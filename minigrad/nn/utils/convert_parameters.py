@@ -1,6 +1,9 @@
 """All parameters as one vector, and back. Mirrors ``torch/nn/utils/convert_parameters.py``."""
 
+from minigrad.errors import TensorTypeError
+from minigrad.nn.utils.clip_grad import listed
 from minigrad.ops import cat, reshape
+from minigrad.tensor import Tensor
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
@@ -13,7 +16,7 @@ def parameters_to_vector(parameters):
     >>> nn.utils.parameters_to_vector([mg.zeros(2), mg.ones(1, 1)])
     tensor([0., 0., 1.])
     """
-    return cat([reshape(p, (-1,)) for p in parameters])
+    return cat([reshape(p, (-1,)) for p in listed("parameters_to_vector", "parameters", parameters)])
 
 
 def vector_to_parameters(vec, parameters):
@@ -28,9 +31,9 @@ def vector_to_parameters(vec, parameters):
     >>> nn.utils.vector_to_parameters(mg.tensor([1., 2.]), [a]); a
     tensor([1., 2.])
     """
-    if not hasattr(vec, "numel"):
-        raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
+    if not isinstance(vec, Tensor):
+        raise TensorTypeError("MG-E201", f"expected torch.Tensor, but got: {type(vec).__name__}")
     at = 0
-    for p in parameters:
-        p.data = vec[at:at + p.numel()].view_as(p).data
+    for p in listed("vector_to_parameters", "parameters", parameters):
+        p.data = vec[at:at + p.numel()].view_as(p).data     # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
         at += p.numel()

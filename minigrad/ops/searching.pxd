@@ -1,0 +1,2 @@
+from minigrad._core.apply cimport call
+from minigrad._core.tensor cimport TensorBase

@@ -1,0 +1,50 @@
+"""Every op and layer is as accurate in float32 and float16 as PyTorch is, on axes of thousands; the measure is in measure.py.
+
+Each case runs in both dtypes, on wide and on ordinary numbers, each time with another of its sizes made long; interpreted, which
+is slow, in one of these four ways. ``python -m tests.accuracy`` runs all sizes of all cases in all of them.
+"""
+
+import importlib.util
+
+import pytest
+
+from minigrad import _pure
+from tests.accuracy import table
+from tests.accuracy.forms import forms_of
+from tests.accuracy.judge import WAYS, examine
+from tests.accuracy.memory import growth
+from tests.accuracy.survey import CASES, asked_of
+
+
+def ways(name):
+    """How a case is examined here."""
+    return [WAYS[list(CASES).index(name) % len(WAYS)]] if _pure.PURE else WAYS
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_as_accurate_as_pytorch(name):
+    """differences/A-01, A-02, A-03, A-04, A-05, A-06, A-11"""
+    complaints = [str(finding) for asked in asked_of(name, ways(name)) for finding in examine(*asked) if finding.complaint]
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("tools") is None, reason="an installed minigrad, without the tool that looks into ops")
+def test_every_derivative_is_measured():
+    """An op that has a derivative runs in a form, or in the backward of one."""
+    from tools import op_facts, op_table
+    measured = {name for name in CASES if forms_of(CASES[name])}
+    facts = op_facts.facts(op_table.every_case()).values()
+    assert not [fact.name for fact in facts if fact.vjp and not (fact.cases[0] | fact.cases[1]) & measured]
+
+
+def test_the_table_has_all_cases():
+    """`make ops` shows figures that ``python -m tests.accuracy --table`` has measured; of new cases there are none yet."""
+    assert set(table.read()) == {name for name in CASES if forms_of(CASES[name])}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives_take_the_memory_of_their_forward(name):
+    """No matrix of all pairs: four times the numbers take at most some four times the memory, or as the forward does."""
+    forms = forms_of(CASES[name])
+    grown = growth(forms[list(CASES).index(name) % len(forms)]) if forms else {}
+    assert not {asked: times for asked, (times, allowed, _) in grown.items() if times > allowed}
