@@ -15,7 +15,7 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test test-cuda parity fuzz lint types bench build wheel sizes ops docs docs-serve docs-check clean
+.PHONY: help demo test test-cuda parity fuzz hostile sanitize lint types bench build wheel sizes ops docs docs-serve docs-check clean
 
 help:                               ## What there is to make.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -41,6 +41,21 @@ FUZZ = $(PY) -m tests.parity.test_random_programs
 fuzz: .venv/test .venv/parity .venv/build     ## Run random programs on PyTorch and on minigrad, and compare every line. Takes half an hour.
 	MINIGRAD_PURE=0 MINIGRAD_PROGRAMS=$${MINIGRAD_PROGRAMS:-20000} $(FUZZ)
 	MINIGRAD_PURE=1 MINIGRAD_PROGRAMS=$$(( $${MINIGRAD_PROGRAMS:-20000} * 3 / 20 )) $(FUZZ)
+
+HOSTILE = -m tests.hostile --seed $${MINIGRAD_SEED:-1} --calls
+hostile: .venv/test .venv/build     ## Call everything with whatever is wrong, each call in a process that may die. See tests/hostile.
+	MINIGRAD_PURE=0 $(PY) $(HOSTILE) $${MINIGRAD_CALLS:-20000}
+	MINIGRAD_PURE=1 $(PY) $(HOSTILE) $$(( $${MINIGRAD_CALLS:-20000} / 4 ))
+
+# A second build in build/sanitize, with its own copy of the tests, which import minigrad from there.
+SANITIZED = cd build/sanitize/lib && OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=1 PYTHONMALLOC=malloc \
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=64 UBSAN_OPTIONS=print_stacktrace=1 $(abspath $(PY))
+sanitize: .venv/test .venv/build    ## The tests of core, ops, kernels, optim and nn, and hostile calls, under AddressSanitizer and UBSan.
+	MINIGRAD_BUILD=require MINIGRAD_SANITIZE=1 $(PY) setup.py --quiet build --build-base build/sanitize --build-lib build/sanitize/lib
+	rm -rf build/sanitize/lib/tests && cp -r tests build/sanitize/lib
+	$(SANITIZED) -m pytest $(PYTEST_ARGS) -p no:cacheprovider $${MINIGRAD_SANITIZE_TESTS:-tests/kernels tests/core tests/optim tests/nn tests/ops}
+	$(SANITIZED) $(HOSTILE) $${MINIGRAD_CALLS:-20000}
 
 lint: .venv/lint                    ## ruff
 	.venv/bin/ruff check .

@@ -1,0 +1,196 @@
+"""Each call in a process that may die: forked from one in which minigrad is loaded, under limits of time and memory.
+
+    parent                        the worker of one core: asks for calls by number
+      └── fork ── child           makes the arguments, calls, looks at the result, says what came of it on a pipe, some dozens of times
+
+A child that ends without a word has crashed; one that says nothing for some time has hung, and is killed. A new one goes on with the
+next call. What is wrong with a call is asked again in a child that makes this call alone.
+"""
+
+import faulthandler
+import gc
+import linecache
+import os
+import pickle
+import re
+import resource
+import select
+import signal
+import tempfile
+import time
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import minigrad as mg
+from tests.hostile.calls import Attack
+from tests.hostile.subjects import twin_of
+from tests.ops.test_bad_input import plain
+
+ROOT = Path(mg.__file__).parent
+MEMORY = 3 << 30        # bytes more than the parent has; Python's and NumPy's MemoryError is one of the things to be seen
+LARGEST = 1 << 16       # elements up to which a result is sent to be compared
+SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
+
+
+def run(call, seconds, perform):
+    """What came of one call, in a child of its own: ("crash" or "hang", where), or what `perform` (perform_ours, perform_torchs) says."""
+    return next(outcomes([call], seconds, perform))
+
+
+def outcomes(calls, seconds, perform):
+    """What came of each call. They share a child, which is replaced if it dies or hangs."""
+    i = 0
+    while i < len(calls):
+        child, source, frames = spawned(calls[i:], perform)
+        with source, frames:
+            said = True
+            while said and i < len(calls):
+                said = read(source, seconds)
+                if said:
+                    yield pickle.loads(said)
+                    i += 1
+            if said is None:
+                os.kill(child, signal.SIGUSR1)      # for the frames
+                time.sleep(0.3)
+                os.kill(child, signal.SIGKILL)
+            _, status = os.waitpid(child, 0)
+            if not said:
+                frames.seek(0)
+                how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit status {os.WEXITSTATUS(status)}"
+                where = where_in(frames.read().decode())
+                yield ("hang", where) if said is None else ("crash", f"{how} in {where}")
+                i += 1
+
+
+def spawned(calls, perform):
+    """(child, the end of a pipe where it says what came of each call, a file for its frames)"""
+    reading, writing = os.pipe()
+    frames = tempfile.TemporaryFile()       # noqa: SIM115    (open in both, and closed by the caller)
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        try:
+            prepare(frames)
+            with os.fdopen(writing, "wb") as out:
+                for call in calls:
+                    said = pickle.dumps(perform(call))
+                    out.write(len(said).to_bytes(8, "little") + said)
+                    out.flush()
+        except BaseException as error:
+            traceback.print_exception(error)
+            os._exit(3)
+        os._exit(0)
+    os.close(writing)
+    return child, os.fdopen(reading, "rb", buffering=0), frames
+
+
+def where_in(text):
+    """The innermost frames of a traceback of faulthandler's, those in tests left out."""
+    found = re.findall(r'File ".*?((?:minigrad|numpy)/[^"]*)", line (\d+)', text)
+    return " < ".join([f"{file}:{line}" for file, line in found if "tests/" not in file][:4]) or "C alone"
+
+
+def read(source, seconds):
+    """The next outcome in the pipe; b"" where there is none any more, None where nothing comes for that many seconds."""
+    until, said, length = time.monotonic() + seconds, b"", None
+    while length is None or len(said) < length:
+        if not select.select([source], [], [], max(0.0, until - time.monotonic()))[0]:
+            return None
+        part = source.read((8 if length is None else length) - len(said))
+        if not part:
+            return b""
+        said += part
+        if length is None and len(said) == 8:
+            length, said = int.from_bytes(said, "little"), b""
+    return said
+
+
+def prepare(frames):
+    """What holds in a child alone: a folder of its own, nothing to read and nobody to write to, a limit on memory."""
+    os.chdir(tempfile.gettempdir())
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    if not SANITIZED:       # whose reports are on stderr, and which maps terabytes
+        os.dup2(nothing, 1)
+        os.dup2(nothing, 2)
+        with open("/proc/self/statm") as file:
+            there = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (there + MEMORY,) * 2)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    faulthandler.enable(frames, all_threads=False)
+    faulthandler.register(signal.SIGUSR1, frames, all_threads=False)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.disable()
+
+
+def perform_ours(call):
+    """("result", plain value or None), or ("error", classes, text, whether it is ours, where it was raised)."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            if isinstance(call, Attack):
+                call.run()
+                return "result", None
+            args, kwargs = call.arguments(mg)
+        except Exception as error:
+            return described(error, isinstance(call, Attack))
+        try:
+            result = call.subject.function(*args, **kwargs)
+            return "result", looked_at(result)
+        except Exception as error:
+            return (*described(error, True), belongs(call, args))
+
+
+def perform_torchs(call):
+    """The same of PyTorch, whose errors are all alike here."""
+    import torch
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            args, kwargs = call.arguments(torch)
+            result = twin_of(call.subject)(*args, **kwargs)
+            return "result", pickle.loads(pickle.dumps(plain(result)))
+        except Exception as error:
+            return "error", repr(error)
+
+
+def belongs(call, args):
+    """Whether a method was called on an object of its class: a function of Python's own takes any."""
+    owner = call.subject.owner
+    return owner is None or not args or isinstance(args[0], owner)
+
+
+def looked_at(result):
+    """The result as it can be sent; every number of it is read, and a backward run, so that memory that is not there is met here."""
+    for part in result if isinstance(result, (tuple, list)) else (result,):
+        if isinstance(part, mg.Tensor) and part.numel() <= LARGEST:
+            repr(part)
+            if part.requires_grad and part.dtype.is_floating_point:
+                part.sum().backward()
+    small = [p for p in (result if isinstance(result, (tuple, list)) else (result,)) if isinstance(p, mg.Tensor)]
+    if not small or sum(p.numel() for p in small) > LARGEST:
+        return None
+    try:
+        return pickle.loads(pickle.dumps(plain(result)))
+    except Exception:       # of numbers that NumPy lacks, or of what cannot be sent: there is nothing to compare
+        return None
+
+
+def described(error, counts):
+    """An error in words. `counts` is False where an argument could not even be made."""
+    frames = traceback.extract_tb(error.__traceback__)
+    last = frames[-1] if frames else None
+    inside = next((f for f in reversed(frames) if "minigrad/" in f.filename), None)
+    path = inside.filename.rpartition("minigrad/")[2] if inside else ""
+    place = f"{path}:{inside.lineno}" if inside else ""
+    line = linecache.getline(str(ROOT / path), inside.lineno).strip() if inside else ""     # compiled code names its files relatively
+    meant = last is inside is not None and line.startswith(("raise ", "assert "))
+    try:
+        text = str(error)
+    except Exception as second:
+        text = f"(its text raises {second!r})"
+    ours = isinstance(error, mg.errors.MinigradError) or (meant and bool(text))
+    return "error" if counts else "no call", [c.__name__ for c in type(error).__mro__], text[:300], ours, place

@@ -1,0 +1,63 @@
+"""What is wrong with what came of a call, if anything.
+
+    crash, hang     of any callable
+    bare            an error of Python's or NumPy's where a public function should say in our words what is wrong
+    values          other numbers than PyTorch's
+"""
+
+import re
+
+import numpy as np
+
+from tests.hostile.subjects import PATIENT
+from tests.ops.test_bad_input import same
+
+# What Python and Cython say of a call that does not fit a signature, before a line of ours runs: as good as our own words.
+BINDING = re.compile(
+    r"missing \d+ required|missing a required|takes (?:exactly|at (?:most|least)|from|no|\d+)|takes \d+ positional|got an unexpected keyword|got multiple values|required positional|"
+    r"takes no (?:keyword )?arguments|unexpected keyword argument|must be called with an? |requires? an? '?[\w.]+'? object|doesn't apply to an? |"
+    r"needs an argument|keywords must be strings|too many positional|descriptor '|cannot create '|expected \d+ argument|abstract|not supported between|unsupported operand|"
+    r"Argument '\w+' has incorrect type")
+ALLOWED = {"HostileError", "KeyboardInterrupt"}
+
+
+def judged(call, outcome):
+    """(kind, text) of what is wrong, or None. `call` is a Call or an Attack."""
+    what = outcome[0]
+    if what == "crash" or (what == "hang" and getattr(getattr(call, "subject", None), "name", None) not in PATIENT):
+        return what, str(outcome[1] or "")
+    if what != "error":
+        return None
+    _, classes, text, ours, place, *belongs = outcome
+    subject = getattr(call, "subject", None)
+    if subject is None or not subject.public or ours or ALLOWED & set(classes):
+        return None         # an attack may end in any error
+    if classes[0] == "TypeError" and BINDING.search(text):
+        return None
+    if belongs == [False] and not subject.place.endswith("Tensor") and classes[0] in ("AttributeError", "TypeError"):
+        return None         # as of any method of Python's that is called on what is no object of its class
+    if classes[0] != "SystemError" and subject.name.startswith("__"):
+        return None         # a protocol of Python's may ask for a bare error: of an attribute that is not there, of the end of an iterator
+    return "bare", f"{classes[0]}: {text} [{place}]"
+
+
+def differing(call, ours, theirs):
+    """The same, of two results that should be equal."""
+    if same(ours, theirs) or excused(call, ours, theirs):
+        return None
+    return "values", f"{ours!r:.140}, torch: {theirs!r:.140}"
+
+
+def excused(call, ours, theirs):
+    """Why two results may differ, or None."""
+    from tests.parity.odd_arguments import DIFFERENT
+    if call.subject.place == "minigrad.linalg" and not (finite(ours) and finite(theirs)):
+        return "which of the results of an infinite matrix are nan depends on LAPACK"
+    if "overlapping" in str(call):
+        return "what is written first to elements that share memory"
+    return DIFFERENT.get(("values", call.subject.name.removesuffix("_")))
+
+
+def finite(result):
+    parts = result if isinstance(result, list) else [result]
+    return all(np.isfinite(x).all() for x in parts if isinstance(x, np.ndarray))

@@ -1,0 +1,118 @@
+"""Wrong arguments, and sizes that no memory holds: to every argument of every public function.
+
+Each call ends in a result or in an error of ours, which names the function; never in one of Python's or NumPy's own, and at once. They
+run in a process of their own, whose memory is bounded, so that what would be too large is refused and not made.
+"""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import nn
+from minigrad.errors import MinigradError
+from tests import signatures
+
+ROOT = Path(__file__).resolve().parent.parent
+PARTS = 4
+MEMORY = 6 << 30        # bytes of addresses that a process may take
+
+
+def nested(depth):
+    """[[[...1...]]]"""
+    x = 1
+    for _ in range(depth):
+        x = [x]
+    return x
+
+
+def itself():
+    x = []
+    x.append(x)
+    return x
+
+
+def doubled(times):
+    """A list that holds one list twice, which holds another one twice: 2^times numbers in a little memory."""
+    x = [1.0]
+    for _ in range(times):
+        x = [x, x]
+    return x
+
+
+WRONG = {
+    "None": lambda: None, "str": lambda: "x", "bytes": lambda: b"x", "object": object, "list": lambda: [1.5], "empty": list,
+    "dict": dict, "complex": lambda: 1j, "nan": lambda: float("nan"), "inf": lambda: float("inf"), "-1": lambda: -1,
+    "2**40": lambda: 2 ** 40, "2**63 - 1": lambda: 2 ** 63 - 1, "2**63": lambda: 2 ** 63, "-2**63 - 1": lambda: -2 ** 63 - 1,
+    "10**400": lambda: 10 ** 400, "sizes": lambda: (2 ** 40, 2 ** 40), "70 dims": lambda: (1,) * 70, "array": lambda: np.ones(3),
+    "objects": lambda: np.array([object()]), "type": lambda: int, "itself": itself, "deep": lambda: nested(100_000),
+    "doubled": lambda: doubled(60), "tensor": lambda: mg.tensor([0.0, 1.0]), "generator": lambda: iter([1]), "module": nn.ReLU,
+}
+
+
+def foreign(error):
+    """Whether an error is none of ours; a call with too many arguments, or a wrong name, is refused by Python."""
+    return not isinstance(error, MinigradError)
+
+
+def all_calls():
+    """(path, name of an argument, a good call) of everything public, each function once."""
+    seen = set()
+    for path in signatures.subjects():
+        call = signatures.good_call(path)
+        function = call.function(mg)
+        if function in seen:
+            continue
+        seen.add(function)
+        for p in signatures.parameters_of(path):
+            if p.kind is p.VAR_KEYWORD or p.name == "self" or path == "sum_to":
+                continue
+            names = range(len(call.arguments.get(signatures.ANY, ()))) if p.kind is p.VAR_POSITIONAL else [p.name]
+            for name in names:
+                yield path, name, call
+
+
+def main(part):
+    """Run a part of the calls, and print what was wrong."""
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    wrong = []
+    deep = {label: make() for label, make in WRONG.items() if label in ("deep", "itself", "doubled", "module")}
+    for i, (path, name, call) in enumerate(all_calls()):
+        if i % PARTS != part:
+            continue
+        for label, make in WRONG.items():
+            print(f"{path}({name}={label})", file=sys.stderr, flush=True)        # the last line says what a crash was in
+            value = deep[label] if label in deep else make()
+            try:
+                call.but(name, lambda m, value=value: value).run(mg)
+            except Exception as error:
+                if foreign(error):
+                    wrong.append(f"{path}({name}={label}): {type(error).__name__}: {str(error)[:100]}")
+    print(json.dumps(wrong))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the memory of a process cannot be bounded")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_wrong_arguments(part):
+    """differences/F-03, H-01, H-03."""
+    done = subprocess.run([sys.executable, "-c", f"from tests.test_arguments import main; main({part})"], cwd=ROOT, timeout=1800,
+                          env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"exit status {done.returncode}, in {done.stderr[-1000:]}"
+    wrong = json.loads(done.stdout.splitlines()[-1])
+    assert not wrong, f"{len(wrong)} calls:\n" + "\n".join(wrong[:40])
+
+
+def test_every_parameter_has_a_value():
+    """A new function needs a call that works: see tests/signatures.py."""
+    for path in signatures.subjects():
+        try:
+            signatures.good_call(path).run(mg)
+        except Exception as error:
+            pytest.fail(f"{path}: {inspect.signature(signatures.good_call(path).function(mg))}: {error!r}")
