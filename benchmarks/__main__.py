@@ -27,7 +27,7 @@ def main():
 
     import minigrad
     from benchmarks.harness import measure
-    from benchmarks.memory import bytes_per_node
+    from benchmarks.memory import STEPS, bytes_per_node, peak_of_step
     from benchmarks.scenarios import SCENARIOS
     from minigrad import _pure
 
@@ -47,6 +47,10 @@ def main():
         for both, what in ((False, "x*b, b constant"), (True, "x*b, both require a gradient")):
             print(f"bytes per node, {what}: minigrad {bytes_per_node('minigrad', both):.0f}, torch "
                   f"{bytes_per_node('torch', both):.0f}")
+        for scenario, sizes in STEPS:
+            ours, theirs = [peak_of_step(module, scenario, sizes) / 1e6 for module in ("minigrad", "torch")]
+            print(f"peak memory of a training step, {scenario} {sizes}: minigrad {ours:.1f} MB, torch {theirs:.1f} MB, ratio "
+                  f"{ours / theirs:.2f}")
     return 0
 
 

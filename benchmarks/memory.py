@@ -1,8 +1,11 @@
-"""Bytes per node: how much the process grows by keeping a long chain of ``y = y * b`` on scalars.
+"""Memory: bytes per node of a graph, and the peak of a training step.
 
-Both libraries are asked for the same graph, in which every intermediate result is saved because both operands
-require a gradient, and the difference of the resident memory is divided by the number of nodes. Run in a
-process of its own, since memory that has been freed is not given back.
+    bytes_per_node      how much the process grows by keeping a long chain of ``y = y * b`` on scalars. Where both operands require
+                        a gradient, every intermediate result is saved. The growth is divided by the number of nodes.
+    peak_of_step        how much resident memory a training step needs at its peak, in bytes, beyond what the process had after a
+                        step of the same model on two samples, which loads the code and fills the buffers of BLAS.
+
+Each is measured in a process of its own, since memory that has been freed is not given back.
 """
 
 import os
@@ -27,9 +30,46 @@ for _ in range(n):
 print((resident() - before) / n)
 """
 
+STEP = """
+import gc
+import {module} as m
+from benchmarks.scenarios import {scenario} as program
+def status(key):
+    with open("/proc/self/status") as f:
+        return next(1024 * int(line.split()[1]) for line in f if line.startswith(key))
+m.set_num_threads(1)
+small = program(batch=2)(m, "{module}")
+for _ in range(3):
+    small()
+del small
+gc.collect()
+before = status("VmRSS")
+step = program(**{sizes})(m, "{module}")
+for _ in range(6):
+    step()
+with open("/proc/self/clear_refs", "w") as f:
+    f.write("5")        # the peak begins anew
+for _ in range(5):
+    step()
+print(status("VmHWM") - before)
+"""
+
+# scenario, sizes: large enough that a few megabytes of something else do not count
+STEPS = [("lenet", {"batch": 512}), ("gpt", {"batch": 64, "length": 64}), ("gpt", {"batch": 16, "length": 128, "width": 128})]
+
 
 def bytes_per_node(module, both, n=200_000):
     """Bytes per node of one library; `both`: whether b requires a gradient too, so that y is saved."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM.format(module=module, n=n, both=both)], capture_output=True, text=True,
-                          check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    return printed_by(PROGRAM.format(module=module, n=n, both=both))
+
+
+def peak_of_step(module, scenario, sizes):
+    """Bytes of a training step of one library; `scenario` is a function of scenarios.py."""
+    return printed_by(STEP.format(module=module, scenario=scenario, sizes=sizes))
+
+
+def printed_by(program):
+    """The number that a program prints."""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True,
+                          env={**os.environ, "OMP_NUM_THREADS": "1"})
     return float(done.stdout)

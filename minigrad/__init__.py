@@ -21,6 +21,7 @@ _CPU.backend.use(_kernels.CPU)    # pyright: ignore[reportOptionalMemberAccess]
 from minigrad import ops as _ops
 from minigrad._core.meta import Device, Size
 from minigrad._core.meta import DType as dtype
+from minigrad._core.ownership import measure as _measure
 from minigrad._tensor_str import set_printoptions
 from minigrad._version import __version__
 from minigrad.dtypes import (bool_, can_cast, cdouble, cfloat, complex64, complex128, device, double, finfo, float16, float32,
@@ -32,6 +33,7 @@ from minigrad.tensor import Tensor
 from minigrad.tensor import install_methods as _install_methods
 
 _install_methods(_ops.METHODS)
+_measure(lambda requires_grad: Tensor(3).requires_grad_(requires_grad))
 
 from minigrad import _distributions, autograd, random
 from minigrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled

@@ -29,6 +29,7 @@ def available_cpus():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+MOST_THREADS = 1024     # which OpenMP and BLAS can still start
 _number = available_cpus()
 if _threads is not None:
     _threads.set_num_threads(_number)
@@ -51,7 +52,7 @@ def set_num_threads(n):
         raise TypeError(f"set_num_threads expects an int, but got {type(n).__name__}")
     if n <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
-    _number = n
+    _number = n = min(n, MOST_THREADS)
     if _threads is not None:
         _threads.set_num_threads(n)
     if importlib.util.find_spec("threadpoolctl") is not None:

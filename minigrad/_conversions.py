@@ -27,8 +27,8 @@ from minigrad.dtypes import (
     int64,
     uint8,
 )
-from minigrad.errors import AutogradError, ShapeError, TensorValueError
-from minigrad.ops.base import tensor_argument
+from minigrad.errors import AutogradError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.ops.base import tensor_argument, truth
 
 
 class Conversions(Variable):
@@ -66,7 +66,7 @@ class Conversions(Variable):
         out = self if dtype is None else cast(self, as_dtype(dtype))
         if device is not None:
             out = move(out, as_device(device), not non_blocking)
-        return clone(self) if copy and out is self else out
+        return clone(self) if truth(copy, "copy", "to") and out is self else out
 
     def type(self, dtype=None):
         """The name of this tensor's type, or this tensor in another dtype.
@@ -275,18 +275,18 @@ class Conversions(Variable):
 
     def __len__(self):
         if self.ndim == 0:
-            raise TypeError("len() of a 0-d tensor")
+            raise TensorTypeError("MG-E208", "len() of a 0-d tensor")
         return self._meta.shape[0]
 
     def __iter__(self):
         if self.ndim == 0:
-            raise TypeError("iteration over a 0-d tensor")
+            raise TensorTypeError("MG-E208", "iteration over a 0-d tensor", fix="x.item() is its number")
         return iter(self.unbind(0))
 
     def __contains__(self, element):
         if isinstance(element, (Variable, int, float, complex)):
             return bool(self.eq(element)._array.any())
-        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+        raise ShapeError("MG-E201", f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __bool__(self):
         if self._meta.numel != 1:
@@ -315,7 +315,8 @@ class Conversions(Variable):
 
     def __index__(self):
         if self._meta.numel != 1 or self.dtype.differentiable or self.dtype is bool_:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
+            raise TensorTypeError("MG-E208", "only integer tensors of a single element can be converted to an index",
+                                  found=f"{self.dtype.name} {list(self.shape)}")
         return int(self._array.item())
 
     def __repr__(self, *, tensor_contents=None):

@@ -8,15 +8,22 @@
 Mirrors ``torch/csrc/utils/tensor_new.cpp``. Read next: ``creation.py``, which makes tensors of the arrays.
 """
 
+import math
+import warnings
+
 import numpy as np
 
 from minigrad._core.meta import dtype_of
+from minigrad._core.operands import too_large
 from minigrad._core.promotion import default_dtype, operands_dtype
 from minigrad._core.tensor import TensorBase
-from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import OutOfMemoryError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base import NUMBERS
 
 __all__ = ["as_array", "check_array"]
+
+MOST_DIMENSIONS = 64        # NumPy's
+MOST_NUMBERS = 1 << 33      # in nested lists, of which each takes 8 bytes for a reference alone
 
 
 def as_array(data, dtype, copy):
@@ -64,7 +71,10 @@ def no_number(data, dtype):
 
 def of_numbers(data, dtype):
     """A Python number, or nested lists of them, as an array: of `dtype`, or of the one that the numbers stand for."""
-    array = np.array(data)
+    try:
+        array = np.array(data)
+    except ValueError:      # arrays among numbers
+        raise TensorValueError("MG-E306", "only one element tensors can be converted to Python scalars") from None
     kind = array.dtype.kind
     with np.errstate(over="ignore"):
         if kind == "c":
@@ -78,27 +88,51 @@ def of_numbers(data, dtype):
         if kind in "bi":
             return array
         if kind in "uO" and dtype is not None and dtype.kind in "fcb":
-            return array.astype(dtype)
+            try:
+                return array.astype(dtype)
+            except OverflowError as error:
+                raise too_large("tensor", error) from None
     raise TensorValueError("MG-E306", "Overflow when unpacking long long: an integer does not fit into int64")
 
 
 def of_sequence(data, dtype):
     """A nested list or tuple as an array: of numbers, of arrays, of 0-d tensors."""
-    check_nested(data, sizes_of(data), 0, dtype)
+    sizes = sizes_of(data)
+    check_size(sizes)
+    check_nested(data, sizes, 0, dtype)
     leaf = first_leaf(data)
     if contains_tensor(data):
-        kind = operands_dtype(leaves(data)).numpy
+        found = leaves(data)
+        if any([isinstance(x, TensorBase) and x.requires_grad for x in found]):
+            warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                          "Consider using tensor.detach() first, or minigrad.stack to keep the history.", UserWarning, stacklevel=4)
+        kind = operands_dtype(found).numpy
         if dtype is not None and dtype.kind in "iub" and kind.kind in "fc":
             raise TensorTypeError("MG-E306", "only integer tensors of a single element can be converted to an index",
                                   found=kind.name)
-        return np.array(unwrapped(data)).astype(kind)
+        return array_of(unwrapped(data)).astype(kind)
     if isinstance(leaf, (np.ndarray, np.generic)):
-        array = np.array(unwrapped(data))
+        array = array_of(unwrapped(data))
         if array.dtype.kind in "biufc":
             return array
     if leaf is None:
-        return np.empty(sizes_of(data), default_dtype().numpy)
+        return np.empty(sizes, default_dtype().numpy)
     return of_numbers(data, dtype)
+
+
+def array_of(data):
+    """Nested lists that hold arrays as one array."""
+    try:
+        return np.array(data)
+    except ValueError:
+        raise TensorValueError("MG-E306", "only one element tensors can be converted to Python scalars",
+                               found="arrays or tensors of different shapes") from None
+
+
+def check_size(sizes):
+    """Raise if a nested list seems to hold more numbers than any memory: a list that holds one list twice, and so on."""
+    if math.prod(sizes) > MOST_NUMBERS:
+        raise OutOfMemoryError("MG-E311", "tensor(): can't allocate memory", found=f"nested lists of sizes {list(sizes)}")
 
 
 def contains_tensor(data):
@@ -118,10 +152,15 @@ def unwrapped(data):
 
 
 def sizes_of(data):
-    """The shape that the first elements of a nested list suggest."""
+    """The shape that the first elements of a nested list suggest. Raises for one that is too deep, as one that holds itself is."""
     sizes = []
     while isinstance(data, (list, tuple, range)):
-        sizes.append(len(data))
+        try:
+            sizes.append(len(data))
+        except OverflowError as error:      # of a range
+            raise too_large("tensor", error) from None
+        if len(sizes) > MOST_DIMENSIONS:
+            raise TensorValueError("MG-E306", f"too many dimensions {type(data).__name__!r}", expected=f"at most {MOST_DIMENSIONS}")
         if not data:
             break
         data = data[0]

@@ -17,9 +17,10 @@ from minigrad._core.inplace import write
 from minigrad.dtypes import float64, int64
 from minigrad.errors import ShapeError
 from minigrad.ops import overwriting, searchsorted
-from minigrad.ops.base import integer, tensor_argument
+from minigrad.ops.base import flag, integer, real, tensor_argument
 from minigrad.ops.out import into
-from minigrad.random import rand, randint, stream
+from minigrad.ops.precision import HALF, SINGLE
+from minigrad.random import rand, randint, renamed, stream
 from minigrad.tensor import install_methods
 
 __all__ = ["multinomial", "randint_like"]
@@ -35,6 +36,13 @@ def continuous(x, name):
                          f"but you specified {x.dtype.name}")
 
 
+def drawn(draw):
+    """Numbers of float16 are drawn in float32: too many of those between 0 and 1 are 0 or 1 in float16."""
+    def numbers(k, shape, dtype):
+        return k.cast(draw(k, shape, SINGLE), dtype) if dtype == HALF else draw(k, shape, dtype)
+    return numbers
+
+
 def exponential_(self, lambd=1, *, generator=None):
     """Fill self with random numbers of the density λ e^(-λx), x > 0. Mirrors ``torch.Tensor.exponential_``.
 
@@ -45,13 +53,14 @@ def exponential_(self, lambd=1, *, generator=None):
     True
     """
     continuous(self, "Exponential")
+    lambd = real(lambd, "lambd", "exponential_")
     if not lambd > 0:
         raise ShapeError("MG-E302", f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     numbers = stream(generator)
 
     def draw(k, shape, dtype):      # the smallest u above 0: none of them is 0
         return k.div(k.neg(k.log1p(k.neg(k.uniform(numbers, shape, 2.0 ** -25, 1, dtype)))), lambd)
-    return write(overwriting.Exponential.op, self, (draw,))
+    return write(overwriting.Exponential.op, self, (drawn(draw),))
 
 
 def geometric_(self, p, *, generator=None):
@@ -65,13 +74,14 @@ def geometric_(self, p, *, generator=None):
     >>> bool((mg.empty(100).geometric_(0.5) >= 1).all())
     True
     """
+    p = real(p, "p", "geometric_")
     if not 0 < p < 1:
         raise ShapeError("MG-E302", f"geometric_ expects p to be in (0, 1), but got p={p}")
     numbers = stream(generator)
 
     def draw(k, shape, dtype):
         u = k.uniform(numbers, shape, 2.0 ** -53, 1, np.dtype("float64"))
-        return k.cast(k.ceil(k.div(k.log1p(k.neg(u)), math.log1p(-p))), dtype)
+        return k.cast(k.ceil(k.div(k.log1p(k.neg(u)), math.log1p(-float(p)))), dtype)
     return write(overwriting.Geometric.op, self, (draw,))
 
 
@@ -85,10 +95,14 @@ def log_normal_(self, mean=1, std=2, *, generator=None):
     True
     """
     continuous(self, "LogNormal")
+    mean, std = real(mean, "mean", "log_normal_"), real(std, "std", "log_normal_")
     if not std > 0:
         raise ShapeError("MG-E302", f"log_normal_ expects std > 0.0, but found std={std}")
     numbers = stream(generator)
-    return write(overwriting.LogNormal.op, self, (lambda k, shape, dtype: k.exp(k.normal(numbers, shape, mean, std, dtype)),))
+
+    def draw(k, shape, dtype):
+        return k.exp(k.normal(numbers, shape, mean, std, dtype))
+    return write(overwriting.LogNormal.op, self, (drawn(draw),))
 
 
 def cauchy_(self, median=0, sigma=1, *, generator=None):
@@ -101,13 +115,14 @@ def cauchy_(self, median=0, sigma=1, *, generator=None):
     minigrad.Size([3])
     """
     continuous(self, "Cauchy")
+    median, sigma = real(median, "median", "cauchy_"), real(sigma, "sigma", "cauchy_")
     if not sigma > 0:
         raise ShapeError("MG-E302", f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     numbers = stream(generator)
 
     def draw(k, shape, dtype):
         return k.add(k.mul(k.tan(k.uniform(numbers, shape, -math.pi / 2, math.pi / 2, dtype)), sigma), median)
-    return write(overwriting.Cauchy.op, self, (draw,))
+    return write(overwriting.Cauchy.op, self, (drawn(draw),))
 
 
 def random_(self, from_=None, to=None, *, generator=None, **old):
@@ -121,7 +136,7 @@ def random_(self, from_=None, to=None, *, generator=None, **old):
     >>> x = mg.empty(100).random_(2, 5); x.min() >= 2 and x.max() < 5
     tensor(True)
     """
-    low = old.get("from", from_)
+    low = renamed(old, from_, "random_")
     numbers = stream(generator)
     if low is None and to is None:
         rule, low, high = overwriting.Random, 0, limit(self.dtype) + 1
@@ -155,7 +170,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     if out is not None:
         return into(out, multinomial, input, num_samples, replacement, generator=generator)
     weights = check_weights(tensor_argument("multinomial", input).detach(), integer(num_samples, "num_samples", "multinomial"),
-                            replacement)
+                            flag(replacement, "replacement", "multinomial"))
     if not weights.numel():
         return weights.new_zeros((*weights.shape[:-1], num_samples), dtype=int64)
     if replacement:         # where uniform numbers fall among the running sums; what has weight 0 has no width

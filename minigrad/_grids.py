@@ -6,11 +6,12 @@ Mirrors ``aten/src/ATen/native/{TensorFactories,RangeFactories}.cpp`` and ``torc
 import numpy as np
 
 from minigrad._core.meta import Size
+from minigrad._core.operands import too_large
 from minigrad._core.promotion import default_dtype
-from minigrad.creation import linspace, made, sizes_argument
+from minigrad.creation import linspace, made, one_number, sizes_argument
 from minigrad.dtypes import as_dtype, float64, int64
 from minigrad.errors import ShapeError
-from minigrad.ops.base import integer
+from minigrad.ops.base import integer, real
 from minigrad.ops.out import fills_out
 
 __all__ = ["broadcast_shapes", "logspace", "tril_indices", "triu_indices"]
@@ -19,9 +20,13 @@ __all__ = ["broadcast_shapes", "logspace", "tril_indices", "triu_indices"]
 def triangle(function, row, col, offset, dtype, device, keep):
     """The indices of a row by col matrix that `keep`, given those of rows and columns, says are in its triangle."""
     rows, columns = sizes_argument((row, col), function)
-    i, j = np.indices((rows, columns))
+    offset = integer(offset, "offset", function)
     kind = int64 if dtype is None else as_dtype(dtype)
-    return made(np.stack(np.nonzero(keep(i, j - integer(offset, "offset", function)))).astype(kind.numpy), device, False)
+    try:
+        i, j = np.indices((rows, columns))
+        return made(np.stack(np.nonzero(keep(i, j - offset))).astype(kind.numpy), device, False)
+    except (ValueError, MemoryError) as error:
+        raise too_large(function, error) from None
 
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None):
@@ -61,8 +66,12 @@ def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_
     tensor([  1.,  10., 100.])
     """
     kind = default_dtype() if dtype is None else as_dtype(dtype)
+    for name, x in (("start", start), ("end", end)):
+        one_number("logspace", name, x)
+    base = real(base, "base", "logspace")
     exponents = linspace(start, end, steps, dtype=kind if kind.is_complex else float64)._array
-    return made(np.power(base, exponents).astype(kind.numpy), device, requires_grad)
+    with np.errstate(all="ignore"):
+        return made(np.power(float(base), exponents).astype(kind.numpy), device, requires_grad)
 
 
 def broadcast_shapes(*shapes):

@@ -117,7 +117,8 @@ def abbreviated(array):
     edge = options.edgeitems
     for dim, size in enumerate(array.shape):
         if size > 2 * edge:
-            array = np.concatenate([np.take(array, range(edge), dim), np.take(array, range(size - edge, size), dim)], dim)
+            before = (slice(None),) * dim       # slices, for an expanded tensor may have more elements than there is memory
+            array = np.concatenate([array[(*before, slice(edge))], array[(*before, slice(size - edge, None))]], dim)
     return array
 
 

@@ -10,13 +10,13 @@ import warnings
 
 import numpy as np
 
-from minigrad._core.meta import INTEGER
+from minigrad._core.operands import too_large
 from minigrad._core.promotion import default_dtype
 from minigrad._core.variable import new_tensor
 from minigrad._data import as_array, check_array
 from minigrad.dtypes import as_device, as_dtype, bool_, int64
-from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base import NUMBERS, integer
+from minigrad.errors import AutogradError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.ops.base import flag, integer, integers, number, real, wrong_type
 from minigrad.ops.out import fills_out
 from minigrad.tensor import Tensor
 
@@ -61,7 +61,7 @@ def made(array, device, requires_grad):
     """A leaf around `array`. Says "only Tensors of ..." where a gradient is impossible."""
     where = as_device(device)
     out = new_tensor(Tensor, array, False, where)
-    if requires_grad:
+    if flag(requires_grad, "requires_grad", "tensor"):
         if not out.dtype.differentiable:
             raise ShapeError("MG-E112", "Only Tensors of floating point and complex dtype can require gradients",
                              found=out.dtype.name, fix="give dtype=minigrad.float32, or write the numbers with a point")
@@ -123,7 +123,10 @@ def from_dlpack(ext_tensor):
     """
     if not hasattr(ext_tensor, "__dlpack__"):
         raise TensorTypeError("MG-E305", f"from_dlpack(): expected an object with __dlpack__, got {type(ext_tensor).__name__}")
-    return made(np.from_dlpack(ext_tensor), None, False)
+    try:
+        return made(np.from_dlpack(ext_tensor), None, False)
+    except BufferError as error:
+        raise TensorTypeError("MG-E305", f"from_dlpack(): {error}") from None
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
@@ -141,9 +144,18 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     >>> mg.frombuffer(bytearray(b"\\x01\\x00\\x02\\x00"), dtype=mg.int16)
     tensor([1, 2], dtype=minigrad.int16)
     """
-    if count == 0 or memoryview(buffer).nbytes == 0:
+    count, offset = integer(count, "count", "frombuffer"), integer(offset, "offset", "frombuffer")
+    try:
+        nbytes = memoryview(buffer).nbytes
+    except TypeError:
+        raise wrong_type("frombuffer", "buffer", "an object with the buffer protocol", buffer) from None
+    if count == 0 or nbytes == 0:
         raise TensorValueError("MG-E305", "both buffer length and count must not be 0", found=f"count {count}")
-    array = np.frombuffer(buffer, as_dtype(dtype).numpy, count, offset)
+    try:
+        array = np.frombuffer(buffer, as_dtype(dtype).numpy, count, offset)
+    except ValueError as error:
+        raise TensorValueError("MG-E305", f"frombuffer(): {error}",
+                               found=f"{nbytes} bytes, count {count}, offset {offset}") from None
     warn_if_read_only(array, "buffer")
     return made(array, None, requires_grad)
 
@@ -155,7 +167,7 @@ def sizes_argument(size, function):
     """The sizes of a factory function, given one by one or as a tuple."""
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
-    shape = tuple([integer(n, "size", function, "tuple of ints") for n in size])
+    shape = integers(size, "size", function)
     if min(shape, default=0) < 0:
         raise ShapeError("MG-E206", f"{function}: Dimension size must be non-negative.", found=f"size {list(shape)}")
     return shape
@@ -168,7 +180,11 @@ def filled(function, size, value, dtype, device, requires_grad):
     if kind is not bool_ and ((isinstance(value, complex) and not kind.is_complex) or (isinstance(value, float) and not (
             kind.is_floating_point or kind.is_complex or math.isfinite(value)))):
         raise ShapeError("MG-E203", f"value cannot be converted to type {kind.name} without overflow", found=repr(value))
-    return made(as_device(device).backend.kernels.full(shape, value, kind.numpy), device, requires_grad)
+    kernels = as_device(device).backend.kernels
+    try:
+        return made(kernels.full(shape, value, kind.numpy), device, requires_grad)
+    except (ValueError, MemoryError, OverflowError) as error:
+        raise too_large(function, error) from None
 
 
 @fills_out
@@ -230,11 +246,7 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
     """
     if not isinstance(size, (tuple, list)):
         raise TensorTypeError("MG-E206", f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
-    if isinstance(fill_value, Tensor):
-        fill_value = fill_value.item()
-    if not isinstance(fill_value, NUMBERS):
-        raise TensorTypeError("MG-E201", "full(): argument 'fill_value' (position 2) must be Number, not "
-                              f"{type(fill_value).__name__}")
+    fill_value = number(fill_value, "fill_value", "full")
     if dtype is None:
         dtype = bool_ if isinstance(fill_value, bool) else int64 if isinstance(fill_value, int) else default_dtype().to_complex() \
             if isinstance(fill_value, complex) else default_dtype()
@@ -274,11 +286,8 @@ def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False
     >>> mg.full_like(mg.tensor([1., 2.]), 3)
     tensor([3., 3.])
     """
-    if not isinstance(fill_value, (*NUMBERS, Tensor)):
-        raise TensorTypeError("MG-E201", f"full_like(): argument 'fill_value' (position 2) must be Number, not "
-                              f"{type(fill_value).__name__}")
     dtype, device = like(input, dtype, device)
-    return filled("full_like", (tuple(input.shape),), fill_value, dtype, device, requires_grad)
+    return filled("full_like", (tuple(input.shape),), number(fill_value, "fill_value", "full_like"), dtype, device, requires_grad)
 
 
 def empty_like(input, *, dtype=None, device=None, requires_grad=False):
@@ -317,13 +326,7 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
     """
     if end is None:
         start, end = 0, start
-    for name, x in (("start", start), ("end", end), ("step", step)):
-        if isinstance(x, Tensor) and x.numel() != 1:
-            raise TensorTypeError("MG-E201", f"arange(): argument '{name}' must be Number, not Tensor of shape {list(x.shape)}")
-    start, end, step = [x.item() if isinstance(x, Tensor) else x for x in (start, end, step)]
-    for name, x in (("start", start), ("end", end), ("step", step)):
-        if not isinstance(x, (int, float, np.number)):
-            raise TensorTypeError("MG-E201", f"arange(): argument '{name}' must be Number, not {type(x).__name__}")
+    start, end, step = [real(x, name, "arange") for name, x in (("start", start), ("end", end), ("step", step))]
     if step == 0:
         raise ShapeError("MG-E302", "step must be nonzero")
     if (end - start) * step < 0:
@@ -332,21 +335,26 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
     if not (math.isfinite(start) and math.isfinite(end) and step == step):
         raise ShapeError("MG-E302", f"unsupported range: {start} -> {end}, in steps of {step}")
     whole = all(isinstance(x, (int, np.integer)) for x in (start, end, step))
+    if whole and max(abs(start), abs(end), abs(step)) >= 1 << 63:
+        raise ShapeError("MG-E302", "value cannot be converted to type int64 without overflow",
+                         found=f"arange({start}, {end}, {step})")
     kind = (int64 if whole else default_dtype()) if dtype is None else as_dtype(dtype)
-    n = -((start - end) // step) if whole else math.ceil((end - start) / step)
+    n = -((start - end) // step) if whole else math.ceil((end - start) / step)      # pyright: ignore[reportOperatorIssue]
     exact = np.int64 if whole else np.float64
     array = np.arange(n, dtype=exact) * exact(step) + exact(start)
     return made(array.astype(kind.numpy), device, requires_grad)
 
 
-def one_number(function, x):
-    """`x`, a number or a 0-d tensor."""
-    if not isinstance(x, Tensor):
-        return x
-    if x.ndim:
+def one_number(function, name, x):
+    """`x`, a number or a 0-d tensor. (PyTorch takes one that requires a gradient too, and its history is lost.)"""
+    if isinstance(x, Tensor) and x.ndim:
         raise ShapeError("MG-E208", f"{function} only supports 0-dimensional start and end tensors, but got one with {x.ndim} "
                          "dimension(s).")
-    return x.item()
+    if isinstance(x, Tensor) and x.requires_grad:
+        raise AutogradError("MG-E307", f"The function '{function}' is not differentiable with respect to argument '{name}'. This "
+                            "input cannot have requires_grad True.",
+                            fix=f"start + (end - start) * minigrad.linspace(0, 1, steps); or {name}.detach()")
+    return number(x, name, function)
 
 
 @fills_out
@@ -359,13 +367,19 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     >>> mg.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    if not isinstance(steps, int):
-        raise TensorTypeError("MG-E201", f"linspace(): argument 'steps' must be int, not {type(steps).__name__}")
+    if integer(steps, "steps", "linspace") >= (1 << 63) - 1:
+        raise ShapeError("MG-E206", "linspace(): Storage size calculation overflowed", found=f"{steps} steps")
     if steps < 0:
         raise ShapeError("MG-E302", "number of steps must be non-negative")
     kind = default_dtype() if dtype is None else as_dtype(dtype)
-    start, end = [one_number("linspace", x) for x in (start, end)]
-    exact = np.linspace(start, end, steps, dtype=np.float64 if kind.category <= INTEGER or not kind.is_complex else np.complex128)
+    start, end = one_number("linspace", "start", start), one_number("linspace", "end", end)
+    if not kind.is_complex and any([isinstance(x, (complex, np.complexfloating)) for x in (start, end)]):
+        raise ShapeError("MG-E203", f"linspace(): inferred dtype complex can't be safely cast to passed dtype {kind.name}")
+    start, end = [x if isinstance(x, (complex, np.complexfloating)) else float(x) for x in (start, end)]
+    exact_dtype = np.complex128 if kind.is_complex else np.float64
+    if steps == 1:          # of which NumPy makes nan, if the end is infinite
+        return made(np.full(1, start, exact_dtype).astype(kind.numpy), device, requires_grad)
+    exact = np.linspace(start, end, steps, dtype=exact_dtype)
     return made(exact.astype(kind.numpy), device, requires_grad)
 
 

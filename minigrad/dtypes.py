@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from minigrad._core.given import given
 from minigrad._core.meta import CPU, Device, named_dtype
 from minigrad._core.promotion import as_dtype, default_dtype, operands_dtype, promote
 from minigrad._core.promotion import set_default_dtype as _set_default_dtype
@@ -66,6 +67,9 @@ def device(type, index=None):
     return as_device(type if index is None else f"{type}:{index}")
 
 
+given.device = device
+
+
 def get_default_dtype():
     """The dtype of floating point tensors that nothing else decides. Mirrors ``torch.get_default_dtype``.
 
@@ -125,7 +129,10 @@ def finfo(type=None):
     >>> float(mg.finfo(mg.float32).max) > 3e38
     True
     """
-    return np.finfo((default_dtype() if type is None else as_dtype(type)).numpy)
+    kind = default_dtype() if type is None else as_dtype(type)
+    if not kind.differentiable:
+        raise AutogradTypeError("MG-E203", f"finfo() requires a floating point input type. Use iinfo() for {kind.name}.")
+    return np.finfo(kind.numpy)
 
 
 def iinfo(type):
@@ -134,4 +141,7 @@ def iinfo(type):
     >>> mg.iinfo(mg.int8).max
     127
     """
-    return np.iinfo(as_dtype(type).numpy)    # pyright: ignore
+    kind = as_dtype(type)
+    if kind.differentiable or kind is bool_:
+        raise AutogradTypeError("MG-E203", f"iinfo() requires an integer input type. Use finfo() for {kind.name}.")
+    return np.iinfo(kind.numpy)    # pyright: ignore

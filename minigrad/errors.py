@@ -17,8 +17,8 @@ import os
 
 __all__ = [
     "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradNotImplementedError", "AutogradTypeError",
-    "LinAlgError", "MinigradError", "OutOfMemoryError", "OutOfRangeError", "ShapeError", "TensorTypeError", "TensorValueError",
-    "UnknownOperatorError", "catalogue", "explain",
+    "LinAlgError", "MinigradError", "NumberOverflowError", "OutOfMemoryError", "OutOfRangeError", "ShapeError", "TensorTypeError",
+    "TensorValueError", "UnknownOperatorError", "catalogue", "explain",
 ]
 
 
@@ -71,8 +71,8 @@ class ShapeError(MinigradError, RuntimeError):
     """Shapes, dtypes or devices of tensors do not go together."""
 
 
-class OutOfMemoryError(MinigradError, RuntimeError):
-    """A GPU has no room for another tensor. Mirrors ``torch.OutOfMemoryError``.
+class OutOfMemoryError(MinigradError, RuntimeError, MemoryError):
+    """There is no room for another tensor, in the memory of the CPU or of a GPU. Mirrors ``torch.OutOfMemoryError``.
 
     >>> try:
     ...     x = mg.empty(1 << 60, device="cuda" if mg.cuda.is_available() else "cpu")
@@ -84,6 +84,10 @@ class OutOfMemoryError(MinigradError, RuntimeError):
 
 class LinAlgError(MinigradError, RuntimeError):
     """A matrix has no inverse, or no such decomposition."""
+
+
+class NumberOverflowError(MinigradError, OverflowError):
+    """A number is too large for every dtype."""
 
 
 class TensorTypeError(MinigradError, TypeError):

@@ -11,14 +11,17 @@ import contextlib
 
 import numpy as np
 
+from minigrad._core.apply import call
 from minigrad._core.inplace import write
 from minigrad._core.promotion import default_dtype
 from minigrad.creation import like, made, sizes_argument
 from minigrad.dtypes import as_device, as_dtype, int64
 from minigrad.errors import ShapeError, TensorTypeError
-from minigrad.ops import overwriting
-from minigrad.ops.base import integer, tensor_argument
+from minigrad.ops import overwriting, sampling
+from minigrad.ops.base import integer, number, real, tensor_argument
 from minigrad.ops.out import fills_out, into
+from minigrad.ops.pairs import fitting, run
+from minigrad.ops.views import expand
 from minigrad.tensor import Tensor, install_methods
 
 __all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "normal",
@@ -94,8 +97,14 @@ class Generator:
         >>> g.set_state(g.get_state()) is g
         True
         """
-        self._seed, state = new_state
-        self.numpy.bit_generator.state = state
+        try:
+            seed, state = new_state
+            numbers = np.random.Generator(np.random.Philox(0))
+            numbers.bit_generator.state = state
+        except (TypeError, ValueError, KeyError, OverflowError):
+            raise TensorTypeError("MG-E201", "set_state(): argument 'new_state' must be what get_state() has returned, not "
+                                  f"{type(new_state).__name__}") from None
+        self._seed, self._numpy = seed, numbers
         return self
 
 
@@ -255,22 +264,44 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=N
     """Random numbers from a normal distribution. Mirrors ``torch.normal``.
 
     Args:
-        mean, std (float or Tensor): of the distribution; tensors give one each per element.
+        mean, std (float or Tensor): of the distribution; tensors give one each per element, and get a gradient of 0.
         size (tuple): the shape, where both are numbers.
 
     Raises:
+        TypeError: neither of the two is a tensor and there is no `size`, or there is one beside tensors.
         RuntimeError: `std` is negative.
 
     >>> mg.normal(0., 1., (2, 3)).shape
     minigrad.Size([2, 3])
     """
-    check_std(std)
     if size is None:
-        of = mean if isinstance(mean, Tensor) else tensor_argument("normal", std, "std", 2)
-        return randn(tuple(of.shape), generator=generator, dtype=of.dtype, device=of.device) * std + mean
+        return normal_of_tensors(mean, std, stream(generator))
+    mean, std = mean_of(mean, floating(dtype, "normal"), "normal"), real(std, "std", "normal")
+    check_std(std)
     kernels = as_device(device).backend.kernels
     return made(kernels.normal(stream(generator), sizes_argument((size,), "normal"), mean, std, floating(dtype, "normal").numpy),
                 device, requires_grad)
+
+
+def normal_of_tensors(mean, std, numbers):
+    """Normal random numbers, one for each element of `mean` and `std`, of which at least one is a tensor."""
+    of_mean, of_std = isinstance(mean, Tensor), isinstance(std, Tensor)
+    if not of_mean:
+        tensor_argument("normal", std, "std", 2)
+        mean = mean_of(mean, std.dtype, "normal")
+    floating((mean if of_mean else std).dtype, "normal")    # pyright: ignore[reportAttributeAccessIssue]
+    if of_std and std.dtype.is_complex:
+        raise ShapeError("MG-E203", "normal expects standard deviation to be non-complex")
+    std = std if of_std else real(std, "std", "normal")
+    check_std(std)
+    if of_mean and of_std:
+        return fitting(run, sampling.NormalOfBoth.op, (mean, std, numbers))
+    return call(sampling.NormalOfMean.op, (mean, std, numbers)) if of_mean else call(sampling.NormalOfStd.op, (std, mean, numbers))
+
+
+def mean_of(mean, dtype, function):
+    """The mean of random numbers of `dtype`, a number: a complex one for complex numbers alone."""
+    return number(mean, "mean", function) if dtype.is_complex else real(mean, "mean", function)
 
 
 def check_std(std):
@@ -320,7 +351,7 @@ def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False)
 
 
 def bernoulli(input, *, generator=None, out=None):
-    """1 with the probability that `input` gives, else 0, elementwise. Mirrors ``torch.bernoulli``.
+    """1 with the probability that `input` gives, else 0, elementwise. The gradient is 0. Mirrors ``torch.bernoulli``.
 
     Raises:
         RuntimeError: a probability lies outside [0, 1].
@@ -330,15 +361,27 @@ def bernoulli(input, *, generator=None, out=None):
     """
     if out is not None:
         return into(out, bernoulli, input, generator=generator)
-    floating(tensor_argument("bernoulli", input).dtype, "bernoulli")
-    kernels = input.device.backend.kernels
-    array = kernels.to_host(input._array)
+    check_probabilities(tensor_argument("bernoulli", input))
+    return call(sampling.Bernoulli.op, (input, stream(generator)))
+
+
+def check_probabilities(p):
+    """Raise unless a tensor holds floating point numbers from 0 to 1."""
+    floating(p.dtype, "bernoulli")
+    array = p.device.backend.kernels.to_host(p._array)
     if not ((array >= 0) & (array <= 1)).all():
         raise ShapeError("MG-E302", "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1")
-    return made(kernels.bernoulli(stream(generator), array.shape, input._array, input.dtype.numpy), input.device, False)
 
 
 # ---- methods that overwrite ---------------------------------------------------------------------------------
+
+
+def renamed(old, from_, function):
+    """What ``from=`` gave, which is no name in Python, or else `from_`."""
+    for name in old:
+        if name != "from":
+            raise TensorTypeError("MG-E201", f"{function}() got an unexpected keyword argument '{name}'")
+    return old.get("from", from_)
 
 
 def uniform_(self, from_=0, to=1, *, generator=None, **old):
@@ -350,7 +393,7 @@ def uniform_(self, from_=0, to=1, *, generator=None, **old):
     >>> mg.empty(2).uniform_(0, 1).shape
     minigrad.Size([2])
     """
-    low = old.get("from", from_)
+    low, to = real(renamed(old, from_, "uniform_"), "from", "uniform_"), real(to, "to", "uniform_")
     floating(self.dtype, "uniform_")
     if to < low:
         raise ShapeError("MG-E302", f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
@@ -369,6 +412,7 @@ def normal_(self, mean=0, std=1, *, generator=None):
     minigrad.Size([2])
     """
     floating(self.dtype, "normal_")
+    mean, std = mean_of(mean, self.dtype, "normal_"), real(std, "std", "normal_")
     check_std(std)
     numbers = stream(generator)
     return write(overwriting.Normal.op, self,
@@ -378,15 +422,22 @@ def normal_(self, mean=0, std=1, *, generator=None):
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fill self with 1 with probability `p`, else 0. Mirrors ``torch.Tensor.bernoulli_``.
 
-    Raises:
-        RuntimeError: `p` lies outside [0, 1].
+    Args:
+        p (float or Tensor): a tensor, which broadcasts to self, has one for each element, and gets a gradient of 0.
 
-    >>> mg.empty(2).bernoulli_(1)
-    tensor([1., 1.])
+    Raises:
+        RuntimeError: `p` lies outside [0, 1], or does not broadcast.
+
+    >>> mg.empty(2).bernoulli_(1), mg.empty(2).bernoulli_(mg.tensor([0., 1.]))
+    (tensor([1., 1.]), tensor([0., 1.]))
     """
+    numbers = stream(generator)
+    if isinstance(p, Tensor):
+        check_probabilities(p)
+        return write(sampling.BernoulliWritten.op, self, (expand(p, *self.shape), numbers))
+    p = real(p, "p", "bernoulli_")
     if not 0 <= p <= 1:
         raise ShapeError("MG-E302", f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    numbers = stream(generator)
     return write(overwriting.Bernoulli.op, self,
                  (lambda k, shape, dtype: k.bernoulli(numbers, shape, p, dtype),))
 

@@ -14,20 +14,22 @@ import warnings
 import numpy as np
 
 from minigrad._conversions import Conversions
+from minigrad._core.checked import Checked
 from minigrad._core.given import given
+from minigrad._core.operands import too_large
 from minigrad._core.operators import use_operators
 from minigrad._core.tensor import owner_of, use_tensor_class
 from minigrad._core.variable import new_tensor
 from minigrad._data import as_array
 from minigrad.dtypes import as_device, as_dtype
 from minigrad.errors import ArgumentError, AutogradError, ShapeError
-from minigrad.ops.base import dimension, tensor_argument
+from minigrad.ops.base import dimension, flag, tensor_argument
 from minigrad.ops.views import as_shape
 
 __all__ = ["Tensor"]
 
 
-class Tensor(Conversions):
+class Tensor(Conversions, metaclass=Checked):
     """A multi-dimensional array of numbers of one dtype that autograd can differentiate through.
 
     Make one with `tensor`, `zeros`, `rand` and their like. ``Tensor(2, 3)`` gives uninitialised float32 numbers of
@@ -75,6 +77,7 @@ class Tensor(Conversions):
     @staticmethod
     def _make_subclass(cls, data, require_grad=False):  # pyright: ignore[reportSelfClsParameterName]
         """A leaf of class `cls` on the memory of `data`. Mirrors ``torch.Tensor._make_subclass``."""
+        tensor_argument("_make_subclass", data, "data", 2)
         return new_tensor(cls, data._array, require_grad, data.device)
 
     # ---- shape ------------------------------------------------------------------------------------------
@@ -347,9 +350,14 @@ class Tensor(Conversions):
         if min(shape, default=0) < 0:
             raise ShapeError("MG-E206", f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
         as_device(device)
+        if requires_grad is not False:
+            flag(requires_grad, "requires_grad", "new_tensor")
         kind = (self.dtype if dtype is None else as_dtype(dtype)).numpy
         kernels = self._meta.backend.kernels
-        array = kernels.empty(shape, kind) if value is None else kernels.full(shape, value, kind)
+        try:
+            array = kernels.empty(shape, kind) if value is None else kernels.full(shape, value, kind)
+        except (ValueError, MemoryError) as error:
+            raise too_large("new_tensor", error) from None
         return new_tensor(Tensor, array, requires_grad, self.device)
 
     # ---- copies and pickles ---------------------------------------------------------------------------------

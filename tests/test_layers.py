@@ -25,7 +25,7 @@ BELOW = {
     "cuda": {"kernels", "surface", "_core", "errors"},
     "nn": {"autograd", "surface", "ops", "_core", "errors"},
     "special": {"ops"},
-    "optim": {"nn", "autograd", "surface", "ops", "errors"},
+    "optim": {"nn", "autograd", "surface", "ops", "_core", "errors"},
     "func": {"utils", "autograd", "surface", "_core", "errors"},
     "distributed": {"nn", "autograd", "surface", "errors"},
     "serialization": {"surface", "errors"},

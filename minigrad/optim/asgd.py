@@ -45,7 +45,8 @@ class ASGD(Optimizer):
             state.update(step=0, eta=lr, mu=1.0, ax=zeros_like(param))
         state["step"] += 1
         grad = decayed(param, grad, group)
-        param.mul_(1 - lambd * state["eta"]).add_(grad, alpha=-state["eta"])
-        state["ax"].add_(param - state["ax"], alpha=state["mu"])
+        moved = (param * (1 - lambd * state["eta"])).add_(grad, alpha=-state["eta"])
+        state["ax"].add_(moved - state["ax"], alpha=state["mu"])
+        param.copy_(moved)      # last: what does not fit together has raised before
         state["eta"] = lr / (1 + lambd * lr * state["step"]) ** group["alpha"]
         state["mu"] = 1 / max(1, state["step"] - group["t0"])

@@ -7,6 +7,7 @@ import copy
 import warnings
 from collections import defaultdict
 
+from minigrad._core.inplace import check_memory
 from minigrad.autograd.grad_mode import enable_grad, no_grad
 from minigrad.errors import MinigradError
 from minigrad.tensor import Tensor
@@ -16,6 +17,14 @@ __all__ = ["Optimizer"]
 
 class OptimizerError(MinigradError, ValueError):
     """An optimiser was given options or parameters that make no sense."""
+
+
+class OptimizerTypeError(MinigradError, TypeError):
+    """An optimiser was given something of another type."""
+
+
+class MissingParameters(MinigradError, KeyError):
+    """A group of parameters has none."""
 
 
 class UnsupportedOption(MinigradError, NotImplementedError):
@@ -56,9 +65,9 @@ class Optimizer:
         self.state = defaultdict(dict)
         self.param_groups = []
         if isinstance(params, Tensor):
-            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got Tensor: "
-                            "write [param]")
-        groups = list(params)
+            raise OptimizerTypeError("MG-E402", "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                                     "but got Tensor", fix="write [param]")
+        groups = listed(params)
         if not groups:
             raise OptimizerError("MG-E402", "optimizer got an empty parameter list",
                                  fix="pass model.parameters(), not used up before")
@@ -75,16 +84,20 @@ class Optimizer:
         [0.1, 0.2]
         """
         if not isinstance(param_group, dict):
-            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+            raise OptimizerTypeError("MG-E402", f"param_group must be a dict, but got {type(param_group)}")
+        if "params" not in param_group:
+            raise MissingParameters("MG-E402", "param_group has no 'params'", found=", ".join(map(str, param_group)) or "nothing")
         group = dict(param_group)
         if isinstance(group["params"], set):
-            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
-                            "will change between runs. Please use a list instead.")
-        params = [group["params"]] if isinstance(group["params"], Tensor) else list(group["params"])
+            raise OptimizerTypeError("MG-E402", "optimizer parameters need to be organized in ordered collections, but the "
+                                     "ordering of tensors in sets will change between runs. Please use a list instead.")
+        params = [group["params"]] if isinstance(group["params"], Tensor) else listed(group["params"])
         named = sum(isinstance(param, tuple) for param in params)
         if named:
             if named < len(params):
                 raise OptimizerError("MG-E402", "all optimizer params should be with/without names. Some param names are missing")
+            if any(len(pair) != 2 for pair in params):
+                raise OptimizerError("MG-E402", "a parameter with a name is a pair (name, parameter)")
             group["param_names"] = [name for name, _ in params]
             params = [param for _, param in params]
         if self.param_groups and ("param_names" in group) != ("param_names" in self.param_groups[0]):
@@ -97,7 +110,8 @@ class Optimizer:
         seen = {id(p) for other in self.param_groups for p in other["params"]}
         for param in params:
             if not isinstance(param, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
+                raise OptimizerTypeError("MG-E402", "optimizer can only optimize Tensors, but one of the params is "
+                                         f"{type(param).__name__}")
             if not param.is_leaf:
                 raise OptimizerError("MG-E402", "can't optimize a non-leaf Tensor",
                                      fix="pass the parameters, not what is computed of them")
@@ -121,8 +135,9 @@ class Optimizer:
                 if set_to_none:
                     param.grad = None
                 elif param.grad is not None:
-                    param.grad.detach_()
-                    param.grad.zero_()
+                    if param.grad.grad_fn is not None:      # of a backward with create_graph=True
+                        param.grad.detach_()
+                    param.grad.requires_grad_(False).zero_()
 
     def step(self, closure=None):
         """Change every parameter that has a gradient by one step.
@@ -150,6 +165,7 @@ class Optimizer:
                 for param in group["params"]:
                     grad = param.grad
                     if grad is not None:
+                        check_memory(param)
                         param.bump(name)
                         self.update(param, grad, group, self.state[param])
         return loss
@@ -207,6 +223,15 @@ class Optimizer:
             lines += [""] * (i > 0) + [f"Parameter Group {i}"]
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join([*lines, ")"])
+
+
+def listed(params):
+    """What is iterable, as a list."""
+    try:
+        return list(params)
+    except TypeError:
+        raise OptimizerTypeError("MG-E402", "params argument given to the optimizer should be an iterable of Tensors or dicts, but "
+                                 f"{type(params).__name__} is not iterable", fix="pass model.parameters()") from None
 
 
 def copy_for(param, name, value):

@@ -8,6 +8,9 @@ same for what is interpreted, and cannot for what is compiled.
 
 __all__ = ["Source", "source_of"]
 
+# Decorators that say what compiled code checks, of which a reader learns nothing: they are not shown. They stand above all others.
+CHECKS = ("cython.binding(", "cython.nonecheck(")
+
 
 class Source:
     """Some lines of a file, as `source_of` gives them: ``text``, ``path`` and the number of the first ``line``.
@@ -60,6 +63,6 @@ def source_of(path, name=None):
         if not found:
             raise KeyError(f"{where} defines no {name}")
         node = found[0]
-    first = min([node.lineno, *[item.lineno for item in node.decorator_list]])
+    first = min([node.lineno, *[item.lineno for item in node.decorator_list if not ast.unparse(item).startswith(CHECKS)]])
     lines = text.splitlines()[first - 1:node.end_lineno]
     return Source(where, first, textwrap.dedent("\n".join(lines)))
