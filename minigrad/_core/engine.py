@@ -178,9 +178,12 @@ def run_task(task: GraphTask, state: State, roots, grads):
             explained = failed.explained(error)
             if anomaly.enabled:
                 report(failed, explained)
-            if explained is error:
-                raise
-            raise explained from error
+            try:
+                if explained is error:
+                    raise
+                raise explained from error
+            finally:
+                del explained       # its traceback holds this frame: a cycle would keep the graph
     finally:
         state.depth -= 1
         state.task, state.node = outer

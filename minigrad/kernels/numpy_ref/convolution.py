@@ -10,8 +10,7 @@ import math
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from minigrad.kernels.numpy_ref.elementwise import quiet
-from minigrad.kernels.numpy_ref.precision import in_float32, wider
+from minigrad.kernels.numpy_ref.precision import in_float32, quiet, wider
 from minigrad.kernels.refusals import indexed
 from minigrad.kernels.taps import window_count
 

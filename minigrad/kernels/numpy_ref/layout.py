@@ -11,7 +11,7 @@ from builtins import slice as slice_
 import numpy as np
 from numpy.lib import stride_tricks
 
-from minigrad.kernels.numpy_ref.elementwise import quiet
+from minigrad.kernels.numpy_ref.precision import quiet
 
 __all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "by_columns", "cast", "contiguous",
            "copy", "copy_", "copy_with_layout", "diagonal", "empty", "expand", "fill_", "from_host", "full", "geometry", "imag",
@@ -89,13 +89,13 @@ def copy(x):
     return x.copy(order="C")
 
 
+@quiet      # nan and inf have some integer value, as in C
 def cast(x, dtype):
     if x.dtype == dtype:
         return x
-    with np.errstate(invalid="ignore", over="ignore"):      # nan and inf have some integer value, as in C
-        if x.dtype.kind == "c" and dtype.kind not in "cb":
-            x = x.real
-        return x.astype(dtype, order="C" if 0 in x.strides else "K")
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        x = x.real
+    return x.astype(dtype, order="C" if 0 in x.strides else "K")
 
 
 def number(value, dtype):

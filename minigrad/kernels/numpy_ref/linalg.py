@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from minigrad.kernels.numpy_ref.elementwise import quiet
+from minigrad.kernels.numpy_ref.precision import quiet
 
 __all__ = ["cholesky", "cofactors", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matrix_exp", "qr", "slogdet", "solve",
            "solve_triangular", "svd", "svdvals"]

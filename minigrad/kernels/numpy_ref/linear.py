@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from minigrad.kernels.numpy_ref.elementwise import quiet
-from minigrad.kernels.numpy_ref.precision import in_float32
+from minigrad.kernels.numpy_ref.precision import in_float32, quiet
 
 __all__ = ["addmm", "dot", "matmul"]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minigrad.kernels.numpy_ref.elementwise import quiet
+from minigrad.kernels.numpy_ref.precision import quiet
 from minigrad.kernels.refusals import check_step, no_such_class
 
 __all__ = ["adam_", "bernoulli", "class_outside", "dropout", "dropout_backward", "nll_loss", "nll_loss_backward", "normal", "sgd_",

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from minigrad.kernels.numpy_ref.elementwise import quiet
-from minigrad.kernels.numpy_ref.precision import HALF, in_float32, narrow, total, wider
+from minigrad.kernels.numpy_ref.precision import HALF, in_float32, narrow, quiet, total, wider
 
 __all__ = ["amax", "amin", "argmax", "argmin", "attention_weights", "layer_norm", "layer_norm_backward", "log_softmax",
            "log_softmax_backward", "logsumexp", "prod", "rms_norm", "rms_norm_backward", "softmax", "softmax_backward", "sum",

@@ -10,8 +10,7 @@ What runs, runs in the next wider dtype.
 
 import numpy as np
 
-from minigrad.kernels.numpy_ref.elementwise import quiet
-from minigrad.kernels.numpy_ref.precision import wider
+from minigrad.kernels.numpy_ref.precision import quiet, wider
 
 __all__ = ["cumprod", "cumsum", "logcumsumexp", "recurrence"]
 

@@ -17,8 +17,7 @@ import math
 
 import numpy as np
 
-from minigrad.kernels.numpy_ref.elementwise import quiet
-from minigrad.kernels.numpy_ref.precision import in_float32
+from minigrad.kernels.numpy_ref.precision import in_float32, quiet
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "lgamma", "polygamma"]
 
@@ -33,10 +32,10 @@ DEEP = -64      # below it zeta is not summed step by step
 
 def in_float64(function):
     """The kernel of a function on float64 arrays: silent, and with the dtype of its argument."""
+    @quiet
     @functools.wraps(function)
     def kernel(x, *args):
-        with np.errstate(all="ignore"):
-            return np.asarray(function(np.asarray(x, np.float64), *args), x.dtype)
+        return np.asarray(function(np.asarray(x, np.float64), *args), x.dtype)
     return kernel
 
 
