@@ -50,7 +50,7 @@ hostile: .venv/test .venv/build     ## Call everything with whatever is wrong, e
 # A second build in build/sanitize, with its own copy of the tests, which import minigrad from there.
 SANITIZED = cd build/sanitize/lib && OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=1 PYTHONMALLOC=malloc \
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=64 UBSAN_OPTIONS=print_stacktrace=1 $(abspath $(PY))
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=64:max_allocation_size_mb=4096 UBSAN_OPTIONS=print_stacktrace=1 $(abspath $(PY))
 sanitize: .venv/test .venv/build    ## The tests of core, ops, kernels, optim and nn, and hostile calls, under AddressSanitizer and UBSan.
 	MINIGRAD_BUILD=require MINIGRAD_SANITIZE=1 $(PY) setup.py --quiet build --build-base build/sanitize --build-lib build/sanitize/lib
 	rm -rf build/sanitize/lib/tests && cp -r tests build/sanitize/lib

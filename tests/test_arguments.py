@@ -18,6 +18,7 @@ import minigrad as mg
 from minigrad import nn
 from minigrad.errors import MinigradError
 from tests import signatures
+from tests.limits import bound_memory
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = 4
@@ -80,8 +81,7 @@ def all_calls():
 
 def main(part):
     """Run a part of the calls, and print what was wrong."""
-    import resource
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    bound_memory(MEMORY)
     wrong = []
     deep = {label: make() for label, make in WRONG.items() if label in ("deep", "itself", "doubled", "module")}
     for i, (path, name, call) in enumerate(all_calls()):

@@ -89,7 +89,6 @@ def test_example(name):
 
 # No example of its own, and why.
 WITHOUT = {
-    "mg.sum_to": "the adjoint of broadcasting, for whoever writes a rule",
     "mg.Tensor.bump": "the version protocol, for optimisers",
     "mg.debug.enter": "of all modes: what `with` does on entering",
     "mg.debug.clone": "of all modes: what a decorated function enters",

@@ -9,7 +9,7 @@ import functools
 
 from minigrad.errors import OutOfRangeError, ShapeError
 
-__all__ = ["check_step", "indexed", "no_such_class", "no_such_index"]
+__all__ = ["check_step", "indexed", "no_such_class", "no_such_index", "not_complex"]
 
 
 def no_such_class(target, classes, ignore_index):
@@ -21,6 +21,11 @@ def no_such_class(target, classes, ignore_index):
 def no_such_index(index, size):
     """The error for an index into a dimension of `size` elements."""
     return OutOfRangeError("MG-E301", f"index {index} is out of bounds for a dimension with size {size}")
+
+
+def not_complex(dtype):
+    """The error for pairs of numbers asked for of real ones, of which each would take the next."""
+    return ShapeError("MG-E203", "view_as_real is only supported for complex tensors", found=str(dtype))
 
 
 def indexed(kernel):

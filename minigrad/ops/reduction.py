@@ -12,7 +12,7 @@ from minigrad._core.given import given
 from minigrad._core.promotion import as_dtype, default_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError, TensorTypeError
-from minigrad.ops.base import INT64, Linear, Op, dimension, dimensions, flag, op, tensor_argument
+from minigrad.ops.base import INT64, Linear, Op, dimension, dimensions, flag, op, tensor_argument, wrong_type
 from minigrad.ops.comparison import eq, ne
 from minigrad.ops.copies import cast
 from minigrad.ops.functions import exp
@@ -433,16 +433,31 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
 
 
 def sum_to(x, shape):
-    """`x` summed down to `shape`, which broadcasts to its own: the adjoint of broadcasting."""
+    """`x` summed down to `shape`, a tuple that broadcasts to its own shape: the adjoint of broadcasting.
+
+    Raises:
+        TypeError: `x` is no tensor, or `shape` no tuple of numbers.
+        RuntimeError: `shape` does not broadcast to the shape of `x`.
+
+    >>> mg.sum_to(mg.ones(2, 3), (1, 3))
+    tensor([[2., 2., 2.]])
+    """
     wide: tuple = cython.cast(TensorBase, x, typecheck=True)._meta.shape
+    if not isinstance(shape, tuple):
+        raise wrong_type("sum_to", "shape", "tuple of ints", shape)
     lead: cython.Py_ssize_t = len(wide) - len(shape)
     d: cython.Py_ssize_t
     size: cython.Py_ssize_t
+    fits: cython.bint = lead >= 0
     dims: list = []
     for d in range(len(wide)):
         size = shape[d - lead] if d >= lead else 1
         if d < lead or (size == 1 and cython.cast(cython.Py_ssize_t, wide[d]) != 1):
             dims.append(d)
+        elif size != cython.cast(cython.Py_ssize_t, wide[d]):
+            fits = False
+    if not fits:
+        raise ShapeError("MG-E204", f"size {list(shape)} is not expandable to size {list(wide)}.")
     if len(dims) == lead:
         return call(SUM_DIM, (x, tuple(dims), False)) if dims else x
     x = call(SUM_DIM, (x, tuple(dims), True))

@@ -49,6 +49,7 @@ EXCEPTIONS = [
     Exempt(("matrix_exp",), ("!",), "skipped", "float16 is refused; PyTorch has nan"),
     Exempt(("sort", "msort", "argsort", "mode"), DERIVATIVES, "skipped", "which of two equal numbers comes first is not said, and float16 has many"),
     Exempt(("GaussianNLLLoss {'eps': 0.7",), ("tangent",), "skipped", "PyTorch clamps under no_grad, which stops tangents and not gradients"),
+    Exempt(("MaxUnpool",), ALL, "skipped", "made long, several numbers go to one place, and which stays is not said; max_unpool1d to 3d are compared"),
     Exempt(("Embedding bounded",), ("tangent",), "skipped", "PyTorch shortens rows under no_grad, which scales tangents and not gradients"),
 ]
 

@@ -13,7 +13,6 @@ import linecache
 import os
 import pickle
 import re
-import resource
 import select
 import signal
 import tempfile
@@ -27,12 +26,12 @@ import numpy as np
 import minigrad as mg
 from tests.hostile.calls import Attack
 from tests.hostile.subjects import twin_of
+from tests.limits import SANITIZED, bound_memory
 from tests.ops.test_bad_input import plain
 
 ROOT = Path(mg.__file__).parent
 MEMORY = 3 << 30        # bytes more than the parent has; Python's and NumPy's MemoryError is one of the things to be seen
 LARGEST = 1 << 16       # elements up to which a result is sent to be compared
-SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 
 
 def run(call, seconds, perform):
@@ -113,13 +112,10 @@ def prepare(frames):
     os.chdir(tempfile.gettempdir())
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
-    if not SANITIZED:       # whose reports are on stderr, and which maps terabytes
+    if not SANITIZED:       # whose reports are on stderr
         os.dup2(nothing, 1)
         os.dup2(nothing, 2)
-        with open("/proc/self/statm") as file:
-            there = int(file.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (there + MEMORY,) * 2)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    bound_memory(MEMORY)
     faulthandler.enable(frames, all_threads=False)
     faulthandler.register(signal.SIGUSR1, frames, all_threads=False)
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -17,6 +17,7 @@ import pytest
 from minigrad import kernels
 from minigrad.kernels import numpy_ref
 from tests.kernels.samples import SAMPLES
+from tests.limits import bound_memory
 
 COMPILED = sorted(name for name in SAMPLES if kernels.CPU.origin[name] != numpy_ref.__name__)
 PARTS = 4
@@ -73,8 +74,7 @@ def calls(part):
 
 def main(part):
     """Make the calls; print those where C takes what NumPy refuses."""
-    import resource
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    bound_memory(MEMORY)
     wrong, count = [], 0
     with np.errstate(all="ignore"):
         for name, use, make in calls(part):

@@ -172,6 +172,15 @@ def test_refused(function):
     assert found[0] is found[1]
 
 
+@pytest.mark.parametrize("m", [mg, torch], ids=["minigrad", "torch"])
+def test_pairs_of_a_real_tangent(m):
+    """differences/K-07: complex numbers may have a tangent of real ones, whose pairs would reach beyond its memory."""
+    with m.autograd.forward_ad.dual_level():
+        z = m.autograd.forward_ad.make_dual(m.ones(2, dtype=m.complex64), m.ones(2))
+        with pytest.raises(RuntimeError, match="view_as_real is only supported for complex tensors"):
+            m.view_as_real(z)
+
+
 @pytest.mark.parametrize("run", [
     lambda m: m.angle(m.tensor([-1.0, 2.0, float("nan"), -0.0])), lambda m: m.angle(m.tensor([1, -2])), lambda m: m.view_as_real(m.zeros(0, dtype=m.complex64)),
     lambda m: m.view_as_complex(m.zeros(0, 2)), lambda m: m.tensor(1 + 2j).imag, lambda m: m.view_as_real(m.tensor(1 + 2j)),

@@ -43,7 +43,7 @@ def numbers(x, shape=()):
 
 def directions_of(arrays, seed=1):
     rng = np.random.default_rng(seed)
-    return [rng.standard_normal(a.shape) for a in arrays]
+    return [rng.standard_normal(a.shape).astype(np.result_type(a.dtype, np.float32)) for a in arrays]
 
 
 def each_and_all(n):

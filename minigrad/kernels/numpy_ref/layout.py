@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib import stride_tricks
 
 from minigrad.kernels.numpy_ref.precision import quiet
+from minigrad.kernels.refusals import not_complex
 
 __all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "by_columns", "cast", "contiguous",
            "copy", "copy_", "copy_with_layout", "diagonal", "empty", "expand", "fill_", "from_host", "full", "geometry", "imag",
@@ -197,6 +198,8 @@ def imag(x):
 
 
 def view_as_real(x):
+    if x.dtype.kind != "c":     # as a tangent may be that somebody else has made
+        raise not_complex(x.dtype)
     real = x.real
     return stride_tricks.as_strided(real, (*real.shape, 2), (*real.strides, real.itemsize))
 
