@@ -16,7 +16,7 @@ from minigrad._core.variable import new_tensor
 from minigrad._data import as_array, check_array
 from minigrad.dtypes import as_device, as_dtype, bool_, int64
 from minigrad.errors import AutogradError, ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base import flag, integer, integers, number, real, wrong_type
+from minigrad.ops.base import WRITTEN_AS, converted, flag, integer, integers, number, real, wrong_type
 from minigrad.ops.out import fills_out
 from minigrad.tensor import Tensor
 
@@ -177,9 +177,7 @@ def filled(function, size, value, dtype, device, requires_grad):
     """A tensor of the given size, every element being `value`."""
     shape = sizes_argument(size, function)
     kind = default_dtype() if dtype is None else as_dtype(dtype)
-    if kind is not bool_ and ((isinstance(value, complex) and not kind.is_complex) or (isinstance(value, float) and not (
-            kind.is_floating_point or kind.is_complex or math.isfinite(value)))):
-        raise ShapeError("MG-E203", f"value cannot be converted to type {kind.name} without overflow", found=repr(value))
+    value = converted(value, kind if function == "full_like" else WRITTEN_AS.get(kind, kind))
     kernels = as_device(device).backend.kernels
     try:
         return made(kernels.full(shape, value, kind.numpy), device, requires_grad)

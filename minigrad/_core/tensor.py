@@ -126,13 +126,23 @@ _parameter_class = cython.declare(object, TensorBase)
 def use_tensor_class(cls):
     """Make the results of ops instances of `cls`, a subclass of `TensorBase`."""
     global _tensor_class
-    _tensor_class = cls
+    _tensor_class = subclass(cls)
 
 
 def use_parameter_class(cls):
     """Name the one subclass (`nn.Parameter`) with which ops compute as fast as with the class itself."""
     global _parameter_class
-    _parameter_class = cls
+    _parameter_class = subclass(cls)
+
+
+def subclass(cls):
+    """`cls`. Raises `TypeError` unless it is a subclass of `TensorBase`, as instances are made by its memory layout."""
+    if not isinstance(cls, type):
+        raise AutogradTypeError("MG-E201", f"cls must be a type (got {type(cls).__name__})")
+    if not issubclass(cls, TensorBase):
+        raise AutogradTypeError("MG-E201", "Creating a Tensor subclass from a class that does not inherit from Tensor is not "
+                                f"possible. Make sure your class inherits from Tensor: {cls.__name__} does not.")
+    return cls
 
 
 def plain(x):
@@ -145,12 +155,7 @@ def make(cls, array, meta):
 
     Raises `TypeError` if `cls`, which may be the user's, is no such class.
     """
-    if not isinstance(cls, type):
-        raise AutogradTypeError("MG-E201", f"cls must be a type (got {type(cls).__name__})")
-    if not issubclass(cls, TensorBase):
-        raise AutogradTypeError("MG-E201", "Creating a Tensor subclass from a class that does not inherit from Tensor is not "
-                                f"possible. Make sure your class inherits from Tensor: {cls.__name__} does not.")
-    tensor = cython.cast(TensorBase, allocate(TensorBase, cls, _EMPTY))
+    tensor = cython.cast(TensorBase, allocate(TensorBase, subclass(cls), _EMPTY))
     if not cython.compiled:
         tensor.clear()
     tensor._array = array

@@ -415,7 +415,7 @@ def new_tensor(cls, array, requires_grad=False, device=CPU):
 
 def as_class(tensor, cls):
     """What `tensor` is, in an instance of `cls`."""
-    source = cython.cast(TensorBase, tensor)
+    source = cython.cast(TensorBase, tensor, typecheck=True)
     out = cython.cast(TensorBase, make(cls, source._array, source._meta))
     out._node = source._node
     out._output_number = source._output_number

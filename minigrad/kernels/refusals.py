@@ -7,9 +7,9 @@ between two steps of an optimiser.
 
 import functools
 
-from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.errors import NumberOverflowError, OutOfRangeError, ShapeError
 
-__all__ = ["check_step", "indexed", "no_such_class", "no_such_index", "not_complex"]
+__all__ = ["check_step", "indexed", "no_such_class", "no_such_index", "not_complex", "too_long"]
 
 
 def no_such_class(target, classes, ignore_index):
@@ -26,6 +26,12 @@ def no_such_index(index, size):
 def not_complex(dtype):
     """The error for pairs of numbers asked for of real ones, of which each would take the next."""
     return ShapeError("MG-E203", "view_as_real is only supported for complex tensors", found=str(dtype))
+
+
+def too_long(value):
+    """The error for an integer that would meet others of 64 bits at most."""
+    return NumberOverflowError("MG-E302", "int too big to convert", expected="an integer of at most 64 bits",
+                               found=f"one of {value.bit_length()} bits")
 
 
 def indexed(kernel):

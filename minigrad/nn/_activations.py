@@ -23,7 +23,7 @@ from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.ops import abs, chunk, clamp_max, clamp_min, exp, log1p, reshape, sigmoid, softmax, tanh, where
 from minigrad.ops.activation import Celu, Elu, Gelu
-from minigrad.ops.base import dimension, number, real, tensor_argument, truth, wrong_type
+from minigrad.ops.base import converted, dimension, number, real, tensor_argument, truth, wrong_type
 from minigrad.ops.precision import in_float32
 
 __all__ = ["celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu",
@@ -199,6 +199,9 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     min_val, max_val = real(min_val, "min_val", "hardtanh"), real(max_val, "max_val", "hardtanh")
     if min_val > max_val:
         raise TensorValueError("MG-E332", "min_val cannot be greater than max_val")
+    min_val, max_val = [converted(n, tensor_argument("hardtanh", input).dtype) for n in (min_val, max_val)]
+    if math.isnan(min_val) or math.isnan(max_val):
+        return activated("hardtanh", lambda x: x + math.nan, input, inplace, whole=input_holds_integers(input))
     return activated("hardtanh", lambda x: like(x, where(x <= min_val, min_val, where(x >= max_val, max_val, x))), input, inplace,
                      whole=input_holds_integers(input))
 

@@ -35,6 +35,8 @@ gradient down to the shape of its tensor), type promotion, undefined gradients o
 Mirrors PyTorch's ``tools/autograd/derivatives.yaml``, one file for what there is spread over many.
 """
 
+import functools
+import math
 import operator
 
 import cython
@@ -71,6 +73,7 @@ LARGEST_FLOAT = int(np.finfo(np.float64).max)
 BOOL = named_dtype("bool")
 INT64 = named_dtype("int64")
 FLOAT16 = named_dtype("float16")
+WRITTEN_AS = {FLOAT16: named_dtype("float64")}      # PyTorch's `full`, `where` and `x[i] = n` round what is too large for it to inf
 
 # name -> Primitive of every op
 REGISTRY = {}
@@ -345,6 +348,35 @@ def number(value, name, function, expected="Number"):
     if isinstance(value, TensorBase) and value.ndim == 0 and not value.requires_grad:
         return value.item()
     raise wrong_type(function, name, expected, value)
+
+
+def converted(value, dtype):
+    """The number `value`, real if `dtype` is. Raises `RuntimeError` if `dtype` cannot hold it; `bool` holds any.
+
+    No dtype holds a finite number beyond its largest, an integer no nan or inf, a real one no imaginary part. An unsigned integer
+    holds what is below 0 as its two's complement.
+    """
+    if dtype is BOOL:
+        return bool(value)
+    if not dtype.is_complex and not value.imag:
+        value = value.real
+    parts = (value.real, value.imag) if dtype.is_complex else (value,)
+    least, most = range_of(dtype.to_real() if dtype.is_complex else dtype)
+    for part in parts:
+        if isinstance(part, (complex, np.complexfloating)) or not (
+                least <= part <= most or (dtype.differentiable and not -math.inf < part < math.inf)):
+            raise ShapeError("MG-E203", f"value cannot be converted to type {dtype.name} without overflow", found=str(value),
+                             expected=f"numbers from {least} to {most}")
+    return value
+
+
+@functools.cache
+def range_of(dtype):
+    """The least and the largest number that a real `dtype` can hold."""
+    if dtype.differentiable:
+        return -float(np.finfo(dtype.numpy).max), float(np.finfo(dtype.numpy).max)
+    most = int(np.iinfo(dtype.numpy).max)
+    return (int(np.iinfo(dtype.numpy).min) if np.iinfo(dtype.numpy).min else -most), most
 
 
 def real(value, name, function):

@@ -21,11 +21,10 @@ import numpy as np
 from minigrad._core.inplace import write
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base import INT64, NUMBERS, flag, outside, tensor_argument
+from minigrad.ops.base import INT64, NUMBERS, WRITTEN_AS, converted, flag, outside, tensor_argument
 from minigrad.ops.copies import cast
 from minigrad.ops.indexing import Index, IndexPut
 from minigrad.ops.joining import Slice, select
-from minigrad.ops.masking import check_number
 from minigrad.ops.overwriting import broadcasts_to, copy_, fill_
 from minigrad.ops.pairs import in_place_too
 from minigrad.ops.views import alias, expand, unsqueeze
@@ -254,7 +253,7 @@ def setitem(x, index, value):
         return          # as in PyTorch: nowhere
     index = as_tuple(index)
     if isinstance(value, NUMBERS):
-        check_number(x, value)
+        value = converted(value, WRITTEN_AS.get(x.dtype, x.dtype))
     elif not isinstance(value, TensorBase):
         try:
             value = x.new_tensor(value)

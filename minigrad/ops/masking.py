@@ -6,14 +6,12 @@
 Mirrors ``aten/src/ATen/native/{TensorAdvancedIndexing,TriangularOps}.cpp``.
 """
 
-from math import isfinite
-
 import cython
 
 from minigrad._core.operands import broadcast_shape
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
-from minigrad.ops.base import BOOL, NUMBERS, Elementwise, Linear, Op, integer, op, tensor_argument, tensor_error
+from minigrad.ops.base import BOOL, NUMBERS, Elementwise, Linear, Op, converted, integer, op, tensor_argument, tensor_error
 from minigrad.ops.indexing import linear_together
 from minigrad.ops.joining import cat
 from minigrad.ops.out import into
@@ -152,14 +150,6 @@ def mask_argument(function, mask, position=2):
     return mask
 
 
-def check_number(x, value):
-    """Raise for a complex number where `x` holds real ones, and nan or inf where it holds integers."""
-    if isinstance(value, float) and not x.dtype.differentiable and x.dtype.name != "bool" and not isfinite(value):
-        raise ShapeError("MG-E203", f"value cannot be converted to type {x.dtype.name} without overflow", found=str(value))
-    if isinstance(value, complex) and not x.dtype.is_complex and x.dtype.name != "bool":
-        raise ShapeError("MG-E203", f"value cannot be converted to type {x.dtype.name} without overflow", found=str(value))
-
-
 @in_place_too
 def masked_fill(input, mask, value):
     """input with `value` where `mask` holds. Mirrors ``torch.masked_fill``.
@@ -180,7 +170,7 @@ def masked_fill(input, mask, value):
     if not isinstance(value, TensorBase):
         if not isinstance(value, NUMBERS):
             raise tensor_error("masked_fill", value, "value", 3)
-        check_number(input, value)
+        value = converted(value, input.dtype)
         return MaskedFill.op, (input, mask, value)
     if value.ndim:
         raise ShapeError("MG-E204", "masked_fill only supports a 0-dimensional value tensor, but got tensor with "

@@ -8,9 +8,8 @@ Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{Copy,Fil
 from minigrad._core.inplace import write
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
-from minigrad.ops.base import NUMBERS, Op, op, tensor_argument, tensor_error
+from minigrad.ops.base import NUMBERS, Op, converted, op, tensor_argument, tensor_error
 from minigrad.ops.joining import select
-from minigrad.ops.masking import check_number
 from minigrad.ops.selection import number_tensor
 from minigrad.ops.views import expand
 
@@ -192,9 +191,9 @@ def fill_(self, value):
     tensor([7., 7.])
     """
     if not isinstance(value, TensorBase):
-        check_number(self, value)
         if not isinstance(value, NUMBERS):
             raise tensor_error("fill_", value, "value", 1)
+        value = converted(value, self.dtype)
         write(Fill.op, one_of_each(self), (value,))
         return self
     if value.ndim > 0:

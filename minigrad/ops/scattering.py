@@ -13,9 +13,8 @@ import cython
 
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
-from minigrad.ops.base import NUMBERS, Linear, op, tensor_argument, tensor_error
+from minigrad.ops.base import NUMBERS, Linear, converted, op, tensor_argument, tensor_error
 from minigrad.ops.indexing import Gather, IndexSelect, linear_together, padded, scatter_operands, slices
-from minigrad.ops.masking import check_number
 from minigrad.ops.pairs import in_place_too
 
 if not cython.compiled:
@@ -149,7 +148,7 @@ def scatter(input, dim, index, src):
         return Scatter.op, (input, *scatter_operands("scatter", input, dim, index, src))
     if not isinstance(src, NUMBERS):
         raise tensor_error("scatter", src, "src", 4)
-    check_number(input, src)
+    src = converted(src, input.dtype)
     _, at, index = scatter_operands("scatter", input, dim, index, index)
     return ScatterNumber.op, (input, at, index, src)
 
@@ -188,7 +187,7 @@ def index_fill(input, dim, index, value):
     if not isinstance(value, TensorBase):
         if not isinstance(value, NUMBERS):
             raise tensor_error("index_fill", value, "value", 4)
-        check_number(input, value)
+        value = converted(value, input.dtype)
         return IndexFill.op, (input, at, index, value)
     if value.ndim:
         raise ShapeError("MG-E204", "Only supports 0-dimension value tensor but got tensor with "

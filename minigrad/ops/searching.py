@@ -17,12 +17,24 @@ from minigrad._core.promotion import named_dtype, operands_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad._core.variable import new_tensor
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
-from minigrad.ops.base import BOOL, INT64, NUMBERS, Op, dimension, flag, integer, number, op, tensor_argument, wrong_type
+from minigrad.ops.base import (
+    BOOL,
+    INT64,
+    NUMBERS,
+    Op,
+    converted,
+    dimension,
+    flag,
+    integer,
+    number,
+    op,
+    tensor_argument,
+    wrong_type,
+)
 from minigrad.ops.comparison import ne
 from minigrad.ops.copies import cast, contiguous
 from minigrad.ops.indexing import index_select, scatter_add
 from minigrad.ops.joining import cat, unbind
-from minigrad.ops.masking import check_number
 from minigrad.ops.out import into
 from minigrad.ops.reduction import sum as total
 from minigrad.ops.reshaping import flatten
@@ -275,8 +287,7 @@ def histc(input, bins=100, min=0, max=0, *, out=None):
     if integer(bins, "bins", "histc") <= 0:
         raise ShapeError("MG-E206", f"torch.histc(): bins must be > 0, but got {bins}")
     min, max = number(min, "min", "histc"), number(max, "max", "histc")
-    for limit in (min, max):
-        check_number(input, limit)
+    min, max = converted(min, input.dtype), converted(max, input.dtype)
     x = flatten(input.detach())
     low, high = float(min), float(max)
     if low == high and x.numel():

@@ -17,10 +17,13 @@ from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
 from minigrad.ops.base import (
     BOOL,
     INT64,
+    LARGE,
     NUMBERS,
+    WRITTEN_AS,
     Elementwise,
     Linear,
     View,
+    converted,
     named,
     op,
     tensor_argument,
@@ -340,7 +343,8 @@ def promoted(function, like, *operands):
         if not isinstance(x, (TensorBase, *NUMBERS)):
             raise tensor_error(function, x, ("input", "other")[position % 2], position + 1)
     dtype = operands_dtype(operands)
-    return [cast(x if isinstance(x, TensorBase) else number_tensor(x, like), dtype) for x in operands]
+    return [cast(x if isinstance(x, TensorBase) else number_tensor(converted(x, WRITTEN_AS.get(dtype, dtype)), like), dtype)
+            for x in operands]
 
 
 def number_tensor(number, like):
@@ -353,7 +357,7 @@ def widest_dtype(number):
     if isinstance(number, (bool, np.bool_)):
         return BOOL
     if isinstance(number, (int, np.integer)):
-        return INT64
+        return INT64 if -LARGE <= number < LARGE else named_dtype("float64")
     return named_dtype("complex128" if isinstance(number, (complex, np.complexfloating)) else "float64")
 
 

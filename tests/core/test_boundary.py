@@ -70,7 +70,8 @@ def test_a_node_made_by_hand():
 
 @pytest.mark.parametrize("cls", ["int", "3", "mg.ones(1)", "object", "type(mg.ones(2, requires_grad=True).exp().grad_fn)"])
 @pytest.mark.parametrize("how", ["mg.ones(2).as_subclass({})", "mg.Tensor._make_subclass({}, mg.ones(2))", "mg.Tensor.__new__({})",
-                                 "mg.nn.Parameter.__new__({}, mg.ones(2))", "mg.nn.Buffer.__new__({}, mg.ones(2))"])
+                                 "mg.nn.Parameter.__new__({}, mg.ones(2))", "mg.nn.Buffer.__new__({}, mg.ones(2))",
+                                 "mg._core.tensor.use_tensor_class({})", "mg._core.tensor.use_parameter_class({})"])
 def test_no_class_of_tensors(how, cls):
     """differences/K-04"""
     with pytest.raises(TypeError):

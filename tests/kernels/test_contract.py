@@ -201,6 +201,13 @@ def test_bad_shapes_raise_value_error():
                 getattr(k, name)(*[np.ones(s, np.float32) for s in shapes])
 
 
+@pytest.mark.parametrize("shape, dims", [((3,), (-1, 0)), ((2, 3), (0, 0)), ((2, 3), (0, 2)), ((2, 3), (-2, -1)), ((), (0, 1))])
+def test_no_diagonal_beyond_memory(shape, dims):
+    """differences/K-07: NumPy's `as_strided` asks nothing."""
+    with pytest.raises(ValueError):
+        kernels.CPU.diagonal(np.ones(shape, np.float32), 0, *dims)
+
+
 # ---- the ops on the other kernels ------------------------------------------------------------------------
 
 

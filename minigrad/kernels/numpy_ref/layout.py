@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import stride_tricks
 
 from minigrad.kernels.numpy_ref.precision import quiet
-from minigrad.kernels.refusals import not_complex
+from minigrad.kernels.refusals import not_complex, too_long
 
 __all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "by_columns", "cast", "contiguous",
            "copy", "copy_", "copy_with_layout", "diagonal", "empty", "expand", "fill_", "from_host", "full", "geometry", "imag",
@@ -107,8 +107,11 @@ def number(value, dtype):
         return complex(value)
     if kind == "b":
         return bool(value)
+    value = int(value)
+    if value.bit_length() > 64:
+        raise too_long(value)
     span = 1 << 8 * dtype.itemsize
-    value = int(value) % span
+    value %= span
     return value - span if kind == "i" and value >= span >> 1 else value
 
 
@@ -181,6 +184,8 @@ def triu(x, diagonal):
 
 
 def diagonal(x, offset, dim1, dim2):        # NumPy's own is read-only
+    if not 0 <= dim1 < x.ndim > dim2 >= 0 or dim1 == dim2:
+        raise ValueError(f"no diagonal of the shape {x.shape} along the dimensions {dim1} and {dim2}")
     down, right = max(-offset, 0), max(offset, 0)
     length = max(min(x.shape[dim1] - down, x.shape[dim2] - right), 0)
     first = slice(slice(x, dim1, down, None, 1), dim2, right, None, 1)
