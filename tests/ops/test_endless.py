@@ -71,6 +71,9 @@ def test_much_of_nothing():
     """differences/H-03."""
     run("""
 nothing = mg.zeros(0)
+for shape in ((0, 2**40), (2**40, 0)):
+    u, s, vh = mg.linalg.svd(mg.zeros(shape), full_matrices=False)
+    assert (u.shape, s.shape, vh.shape) == ((shape[0], 0), (0,), (0, shape[1])) and mg.linalg.svdvals(mg.zeros(shape)).shape == (0,)
 assert nothing.repeat(2**40).shape == nothing.tile((2**40,)).shape == (0,)
 assert mg.zeros(0, 3).repeat(2**40, 2**10).shape == (0, 3 * 2**10)
 assert mg.zeros(0, 2**40).flip(0).roll(1).cumsum(1).shape == (0, 2**40)

@@ -182,10 +182,17 @@ def qr(x, mode):
 
 
 def svd(x, full):
+    if 0 in x.shape[-2:]:      # NumPy walks along the other axis, which may be endless
+        *batch, m, n = x.shape
+        u, vh = [np.zeros((*batch, *shape), x.dtype) + (np.eye(*shape, dtype=x.dtype) if full else 0) for shape in
+                 (((m, m), (n, n)) if full else ((m, 0), (0, n)))]
+        return u, np.zeros((*batch, min(m, n)), x.real.dtype), vh
     return finite_only(lambda a: np.linalg.svd(a, full_matrices=full), without_nan(x))
 
 
 def svdvals(x):
+    if 0 in x.shape[-2:]:
+        return np.zeros((*x.shape[:-2], min(x.shape[-2:])), x.real.dtype)
     return finite_only(lambda a: (np.linalg.svd(a, compute_uv=False),), without_nan(x))[0]
 
 
