@@ -9,17 +9,18 @@ Mirrors ``aten/src/ATen/native/PadNd.cpp``.
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
 
-from minigrad.creation import tensor
+from minigrad.creation import arange
+from minigrad.dtypes import int64
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError
 from minigrad.ops import cat, index_select, narrow
 from minigrad.ops.base import integer, number, tensor_argument, wrong_type
 
 __all__ = ["pad"]
 
-# Where the number at place i of the padded dimension comes from, with n numbers in it.
+# Where the numbers at the places i of the padded dimension come from, with n numbers in it.
 SOURCES = {
     "reflect": lambda i, n: n - 1 - abs(n - 1 - abs(i)),
-    "replicate": lambda i, n: min(max(i, 0), n - 1),
+    "replicate": lambda i, n: i.clamp(0, n - 1),
     "circular": lambda i, n: i % n,
 }
 
@@ -65,8 +66,8 @@ def pad(input, pad, mode="constant", value=None):
             raise ShapeError("MG-E204", "narrow(): length must be non-negative.", expected=f"at most {size} numbers taken away",
                              found=f"padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}")
         if mode != "constant" and (before or after):
-            places = [SOURCES[mode](i, size) for i in range(-before, size + after)]
-            input = index_select(input, dim, tensor(places, device=input.device).long())
+            places = arange(-before, size + after, dtype=int64, device=input.device)
+            input = index_select(input, dim, SOURCES[mode](places, size))
             continue
         if before < 0 or after < 0:
             input = narrow(input, dim, max(-before, 0), size + min(before, 0) + min(after, 0))

@@ -112,8 +112,8 @@ def prepare(frames):
     os.chdir(tempfile.gettempdir())
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
     if not SANITIZED:       # whose reports are on stderr
-        os.dup2(nothing, 1)
         os.dup2(nothing, 2)
     bound_memory(MEMORY)
     faulthandler.enable(frames, all_threads=False)

@@ -81,6 +81,7 @@ assert mg.zeros(0, 1).expand(0, 2**40).clone().sum().item() == 0
 for f in (lambda: mg.tensor_split(mg.ones(3), 2**63), lambda: mg.tensor_split(nothing, 2**62), lambda: nothing.repeat(2**63), lambda: nothing.repeat(2**62, 2**62),
           lambda: mg.chunk(mg.ones(3), 2**63), lambda: mg.repeat_interleave(mg.ones(2), 2**60), lambda: mg.zeros(2**40, 0).unbind(0),
           lambda: mg.zeros(2**40, 0).split(1), lambda: mg.combinations(mg.ones(100), 50), lambda: mg.cartesian_prod(*[mg.ones(100)] * 12),
+          *[lambda mode=mode: mg.nn.functional.pad(mg.ones(1, 3), (2**40, 0), mode=mode) for mode in ("replicate", "reflect", "circular")],
           lambda: mg.vander(mg.ones(2), 2**40), lambda: mg.mvlgamma(mg.ones(2) * 1e10, 10**12)):
     assert isinstance(ours(f), MinigradError), f
 """)
