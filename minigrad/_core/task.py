@@ -306,8 +306,8 @@ def adds_in_place(count, first, second):
     node: Node = Node()
     task: GraphTask = GraphTask(0, False, False, False, None)
     number = id(first[0])
-    node.meta = cython.cast(TensorBase, second)._meta
-    node.grad = first.pop()
+    node.meta = cython.cast(TensorBase, second, typecheck=True)._meta
+    node.grad = cython.cast(TensorBase, first.pop(), typecheck=True)
     task.receive(node, 0, second)
     return id(node.grad) == number
 

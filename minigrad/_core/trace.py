@@ -166,18 +166,20 @@ class Recorder:
                     self.called.setdefault(known, name)
             self.called.pop(None, None)
 
-    def plain(self, value):
-        """`value` as names, numbers and texts."""
+    def plain(self, value, depth=6):
+        """`value` as names, numbers and texts; of what is nested deeper, the name of its type."""
         if isinstance(value, Node):
             return self.name(value)
         if isinstance(value, TensorBase):
             return summary(value)
         if isinstance(value, VersionCounter):
             return self.storage(value)
+        if isinstance(value, (list, tuple, dict)) and not depth:
+            return type(value).__name__
         if isinstance(value, (list, tuple)):
-            return [self.plain(item) for item in value]
+            return [self.plain(item, depth - 1) for item in value]
         if isinstance(value, dict):
-            return {key: self.plain(item) for key, item in value.items()}
+            return {key: self.plain(item, depth - 1) for key, item in value.items()}
         return getattr(value, "__name__", type(value).__name__) if callable(value) else value
 
     def start(self):
@@ -202,7 +204,7 @@ def summary(tensor):
     array = tensor._array
     told = looks(tensor)
     if tensor._meta.numel <= FEW:
-        told["numbers"] = numbers(array.tolist())
+        told["numbers"] = numbers(array)
     elif tensor._meta.dtype.is_complex:
         told["largest"] = number(float(abs(array).max()))
     else:
@@ -230,9 +232,9 @@ def place_of(found):
     return {"file": file_name(file), "line": line, "source": linecache.getline(file, line).strip()}
 
 
-def numbers(values):
-    """Nested lists of numbers, as they are shown."""
-    return [numbers(item) for item in values] if isinstance(values, list) else number(values)
+def numbers(array):
+    """Nested lists of the numbers of `array`, as they are shown."""
+    return np.array([number(x) for x in array.reshape(-1).tolist()] or [None], object)[:array.size].reshape(array.shape).tolist()
 
 
 def number(value):

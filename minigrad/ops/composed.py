@@ -122,6 +122,8 @@ def sum_to_size(input, *size):
     missing = len(shape) - len(target)
     if missing < 0 or any([n not in (1, m) for n, m in zip(target, shape[missing:])]):
         raise ShapeError("MG-E204", f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
+    if not target:
+        return sum(input)
     dims = [d for d in range(len(shape)) if d < missing or target[d - missing] == 1 != shape[d]]
     return reshape(sum(input, dims, True), target) if dims else input
 

@@ -366,4 +366,6 @@ def chain_matmul(*matrices, out=None):
     >>> mg.chain_matmul(mg.ones(1, 2), mg.ones(2, 3))
     tensor([[2., 2., 2.]])
     """
-    return matrices[0] if len(matrices) == 1 else multi_dot(matrices, out=out)
+    if len(matrices) != 1:
+        return multi_dot(matrices, out=out)
+    return matrices[0] if out is None else into(out, chain_matmul, *matrices)

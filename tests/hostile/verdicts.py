@@ -53,8 +53,10 @@ def excused(call, ours, theirs):
     from tests.parity.odd_arguments import DIFFERENT
     if (call.subject.place == "minigrad.linalg" or call.subject.name in OF_MATRICES) and not (finite(ours) and finite(theirs)):
         return "which of the results of an infinite matrix are nan depends on LAPACK"
-    if "half" in str(call) and call.subject.name in ("softmax", "log_softmax", "softmin", "logsumexp"):
-        return "PyTorch adds up in float16"
+    if "half" in str(call) and all(np.allclose(a, b, 4e-3, 1e-7, equal_nan=True) for a, b in zip(arrays(ours), arrays(theirs))):
+        return "PyTorch rounds some of the steps to float16"
+    if call.subject.name == "gumbel_softmax":
+        return "random numbers"
     if "overlapping" in str(call):
         return "what is written first to elements that share memory"
     return DIFFERENT.get(("values", call.subject.name.removesuffix("_")))
@@ -64,5 +66,9 @@ OF_MATRICES = {"inverse", "slogdet", "logdet", "det", "matrix_power", "cholesky"
 
 
 def finite(result):
-    parts = result if isinstance(result, list) else [result]
-    return all(np.isfinite(x).all() for x in parts if isinstance(x, np.ndarray))
+    return all(np.isfinite(x).all() for x in arrays(result))
+
+
+def arrays(result):
+    """The arrays in a result."""
+    return [x for x in (result if isinstance(result, list) else [result]) if isinstance(x, np.ndarray)]
