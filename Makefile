@@ -8,7 +8,7 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check $(PIP_ARGS)
 SOURCES := $(wildcard minigrad/*.py minigrad/*/*.py minigrad/*/*/*.py minigrad/*/*.p[xy][dx] minigrad/*/*/*.p[xy][dx] \
 	minigrad/kernels/cpu/*.h tools/*.py) setup.py
 # Tests outside tests/parity that ask PyTorch too.
-PARITY = tests/parity $(shell grep -rl --include='test_*.py' 'importorskip("torch")' tests)
+PARITY = tests/parity tests/accuracy tests/hostile $(shell grep -rl --include='test_*.py' 'importorskip("torch")' tests)
 PYTEST_ARGS ?= -n auto
 PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 
