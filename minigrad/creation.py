@@ -375,10 +375,11 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
         raise ShapeError("MG-E203", f"linspace(): inferred dtype complex can't be safely cast to passed dtype {kind.name}")
     start, end = [x if isinstance(x, (complex, np.complexfloating)) else float(x) for x in (start, end)]
     exact_dtype = np.complex128 if kind.is_complex else np.float64
-    if steps == 1:          # of which NumPy makes nan, if the end is infinite
-        return made(np.full(1, start, exact_dtype).astype(kind.numpy), device, requires_grad)
-    exact = np.linspace(start, end, steps, dtype=exact_dtype)
-    return made(exact.astype(kind.numpy), device, requires_grad)
+    with np.errstate(all="ignore"):
+        if steps == 1:          # of which NumPy makes nan, if the end is infinite
+            return made(np.full(1, start, exact_dtype).astype(kind.numpy), device, requires_grad)
+        exact = np.linspace(start, end, steps, dtype=exact_dtype)
+        return made(exact.astype(kind.numpy), device, requires_grad)
 
 
 @fills_out

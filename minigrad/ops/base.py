@@ -73,7 +73,7 @@ LARGEST_FLOAT = int(np.finfo(np.float64).max)
 BOOL = named_dtype("bool")
 INT64 = named_dtype("int64")
 FLOAT16 = named_dtype("float16")
-WRITTEN_AS = {FLOAT16: named_dtype("float64")}      # PyTorch's `full`, `where` and `x[i] = n` round what is too large for it to inf
+WRITTEN_AS: dict = {FLOAT16: named_dtype("float64")}  # PyTorch makes inf of what is too large for it in `full`, `where`, `x[i] = n`
 
 # name -> Primitive of every op
 REGISTRY = {}

@@ -106,14 +106,14 @@ sub = kernel(np.subtract, "sub", "x - y")
 rsub = kernel(lambda x, y: np.subtract(y, x), "rsub", "y - x")
 mul = kernel(np.multiply, "mul", "x y")
 div = kernel(np.true_divide, "div", "x / y")
-maximum = kernel(np.maximum, "maximum", "the larger", silent=False)
-minimum = kernel(np.minimum, "minimum", "the smaller", silent=False)
-eq = kernel(np.equal, "eq", "x = y", silent=False)
-ne = kernel(np.not_equal, "ne", "x != y", silent=False)
-lt = kernel(np.less, "lt", "x < y", silent=False)
-le = kernel(np.less_equal, "le", "x <= y", silent=False)
-gt = kernel(np.greater, "gt", "x > y", silent=False)
-ge = kernel(np.greater_equal, "ge", "x >= y", silent=False)
+maximum = kernel(np.maximum, "maximum", "the larger")
+minimum = kernel(np.minimum, "minimum", "the smaller")
+eq = kernel(np.equal, "eq", "x = y")
+ne = kernel(np.not_equal, "ne", "x != y")
+lt = kernel(np.less, "lt", "x < y")
+le = kernel(np.less_equal, "le", "x <= y")
+gt = kernel(np.greater, "gt", "x > y")
+ge = kernel(np.greater_equal, "ge", "x >= y")
 logical_and = kernel(np.bitwise_and, "logical_and", "x and y", silent=False)
 logical_or = kernel(np.bitwise_or, "logical_or", "x or y", silent=False)
 logical_xor = kernel(np.bitwise_xor, "logical_xor", "x xor y", silent=False)
@@ -146,7 +146,7 @@ remainder = kernel(np.remainder, "remainder", "remainder with the sign of y")
 floor_divide = kernel(np.floor_divide, "floor_divide", "x / y, rounded down")
 trunc_divide = kernel(lambda x, y: np.trunc(x / y) if x.dtype.kind == "f" else x // y + ((x % y != 0) & ((x < 0) != (y < 0))),
                       "trunc_divide", "x / y, rounded towards zero")
-copysign = kernel(np.copysign, "copysign", "x with the sign of y", silent=False)
+copysign = kernel(np.copysign, "copysign", "x with the sign of y")
 heaviside = kernel(lambda x, y: np.where(x == 0, y, (x > 0).astype(x.dtype)), "heaviside",
                    "0, y or 1, by the sign of x", silent=False)
 fmax = kernel(np.fmax, "fmax", "the larger; nan if both are", silent=False)
@@ -250,10 +250,12 @@ def tanh_backward(g, z):
     return np.asarray(g * (1 - z * z))
 
 
+@quiet
 def where(c, x, y):
     return np.asarray(np.where(c, x, y))
 
 
+@quiet
 def clamp(x, low, high):
     if x.dtype.kind in "iu":        # a limit that no number of the dtype can reach
         least, most = int(np.iinfo(x.dtype).min), int(np.iinfo(x.dtype).max)
@@ -265,5 +267,6 @@ def clamp(x, low, high):
     return np.asarray(x)
 
 
+@quiet
 def nan_to_num(x, nan, posinf, neginf):
     return np.asarray(np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf))

@@ -82,6 +82,7 @@ def empty(shape, dtype):
     return np.empty(shape, dtype)
 
 
+@quiet
 def full(shape, value, dtype):
     return np.full(shape, number(value, np.dtype(dtype)), dtype)
 
@@ -129,6 +130,7 @@ def copy_(x, y):
     x[...] = y
 
 
+@quiet
 def fill_(x, value):
     x[...] = number(value, x.dtype)
 

@@ -53,6 +53,7 @@ def of_parts(draw, generator, shape, a, b, dtype):
     return parts.view(dtype).reshape(shape)
 
 
+@quiet
 def uniform(generator, shape, low, high, dtype):
     if dtype.kind == "c":
         return of_parts(uniform, generator, shape, low, high, dtype)
@@ -65,6 +66,7 @@ def uniform(generator, shape, low, high, dtype):
     return np.asarray(x.astype(dtype, copy=False))
 
 
+@quiet
 def normal(generator, shape, mean, std, dtype):
     if dtype.kind == "c":       # std is that of the whole
         return np.asarray(of_parts(normal, generator, shape, 0, std * 0.5 ** 0.5, dtype) + dtype.type(mean))
