@@ -234,7 +234,10 @@ def place_of(found):
 
 def numbers(array):
     """Nested lists of the numbers of `array`, as they are shown."""
-    return np.array([number(x) for x in array.reshape(-1).tolist()] or [None], object)[:array.size].reshape(array.shape).tolist()
+    shown = np.array(array.tolist(), object)
+    for place in np.ndindex(shown.shape):
+        shown[place] = number(shown[place])
+    return shown.tolist()
 
 
 def number(value):
