@@ -241,6 +241,9 @@ DIFFERENT = {
     ("values", "hardswish"): "torch multiplies -inf by 0", ("values", "cumulative_trapezoid"): "torch adds numbers of uint8, which wrap",
     ("values", "cholesky_inverse"): "torch takes a complex diagonal for a real one",
     ("values", "sub"): "torch takes the least alpha of 64 bits for its own negative", ("values", "cov"): "torch wraps a correction of 64 bits",
+    **{("values", name): "torch wraps a limit of -1 to 255, beside uint8" for name in ("clamp_min", "clamp_max")},
+    ("values", "gelu"): "torch's is nan at inf", ("values", "dist"): "of nothing, with p=nan", ("values", "bucketize"): "limits that are nan",
+    ("values", "arange"): "torch leaves an out of one element its shape",
     ("values", "float_power"): "torch's 0**0 of complex numbers is nan",
     ("values", "group_norm"): "rounding", ("values", "mode"): "which of equal elements",
 }
