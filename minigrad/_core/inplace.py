@@ -67,7 +67,9 @@ def check_inplace(target):
 
 
 def check_memory(target: TensorBase):
-    """Raise if several elements of `target` are one number in memory, as in the result of expand()."""
+    """Raise if several elements of `target` are one number in memory, as in the result of expand(), or it is read-only."""
+    if type(target._array) is ndarray and row_by_row(target._array):
+        return
     if target._meta.numel and overlapping(target):
         raise AutogradError(
             "MG-E122", "unsupported operation: more than one element of the written-to tensor refers to a single memory "
@@ -150,8 +152,7 @@ def quick(op: Primitive, target: TensorBase, others: tuple, state: State) -> cyt
             f = edge_of(x)
         if e is None and f is None:
             return False
-    if type(target._array) is not ndarray or not row_by_row(target._array):
-        check_memory(target)
+    check_memory(target)
     kernel = target._meta.backend.table[op.kernel]
     array = None
     if type(target._array) is ndarray or not getattr(kernel, "in_place", False):
