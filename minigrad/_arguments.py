@@ -8,10 +8,11 @@ stand in constructors and in functions that are seldom called; what is called at
 """
 
 import numbers
+from typing import Any
 
 from minigrad.ops.base import wrong_type
 
-__all__ = ["called", "instance", "listed", "repeated", "sized"]
+__all__ = ["callable_argument", "instance", "listed", "repeated", "sized"]
 
 
 def instance(value, cls, name, function, expected=None, code="MG-E201"):
@@ -21,14 +22,14 @@ def instance(value, cls, name, function, expected=None, code="MG-E201"):
     return value
 
 
-def called(value, name, function, code="MG-E201"):
+def callable_argument(value, name, function, code="MG-E201"):
     """`value`, a function or another object that can be called."""
     if not callable(value):
         raise wrong_type(function, name, "callable", value, code)
     return value
 
 
-def listed(values, name, function, expected="iterable", code="MG-E201"):
+def listed(values, name, function, expected="iterable", code="MG-E201") -> list[Any]:
     """`values` as a list."""
     try:
         return list(values)
@@ -45,7 +46,7 @@ def sized(values, name, function, expected="sequence", code="MG-E201"):
     return values
 
 
-def repeated(value, count, name, function):
+def repeated(value, count, name, function) -> tuple[Any, ...]:
     """One integer as a tuple of `count`; several of them as a tuple."""
     if isinstance(value, numbers.Integral):
         return (value,) * count

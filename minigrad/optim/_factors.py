@@ -13,7 +13,7 @@ import types
 from bisect import bisect_right
 from collections import Counter
 
-from minigrad._arguments import listed
+from minigrad._arguments import callable_argument, listed
 from minigrad.ops.base import real
 from minigrad.optim._scheduler import LRScheduler, check, checked_optimizer
 
@@ -27,7 +27,8 @@ class _Lambdas(LRScheduler):
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
         groups = len(checked_optimizer(optimizer).param_groups)
-        self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
+        functions = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
+        self.lr_lambdas = [callable_argument(f, "lr_lambda", type(self).__name__) for f in functions]
         check(len(self.lr_lambdas) == groups, f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
         super().__init__(optimizer, last_epoch)
 
