@@ -14,8 +14,10 @@ import math
 
 import numpy as np
 
+from minigrad._arguments import instance
 from minigrad._core.state import current
 from minigrad.errors import TensorValueError
+from minigrad.ops.base import integer, real
 
 __all__ = ["set_printoptions", "tensor_str"]
 
@@ -51,12 +53,13 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     """
     profiles = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, math.inf, 3, 80)}
     if profile is not None:
-        if profile not in profiles:
+        if instance(profile, str, "profile", "set_printoptions") not in profiles:
             raise TensorValueError("MG-E302", f"set_printoptions(): there is no profile {profile!r}", expected=", ".join(profiles))
         options.precision, options.threshold, options.edgeitems, options.linewidth = profiles[profile]
     for name, value in (("precision", precision), ("threshold", threshold), ("edgeitems", edgeitems), ("linewidth", linewidth)):
         if value is not None:
-            setattr(options, name, value)
+            checked = real if name == "threshold" else integer      # inf: nothing is abbreviated
+            setattr(options, name, checked(value, name, "set_printoptions"))
     options.sci_mode = sci_mode
 
 

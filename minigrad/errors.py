@@ -127,7 +127,7 @@ def explain(code=None):
     texts = catalogue()
     if code is None:
         return "\n".join(f"{c}  {title}" for c, (title, _) in texts.items())
-    if code not in texts:
+    if not isinstance(code, str) or code not in texts:
         raise KeyError(f"no error code {code!r}; minigrad.explain() lists them all")
     title, text = texts[code]
     return f"{code}  {title}\n\n{text}\n"

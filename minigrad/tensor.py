@@ -21,7 +21,7 @@ from minigrad._core.operators import use_operators
 from minigrad._core.tensor import owner_of, use_tensor_class
 from minigrad._core.variable import new_tensor
 from minigrad._data import as_array
-from minigrad.dtypes import as_device, as_dtype
+from minigrad.dtypes import as_device, as_dtype, float32
 from minigrad.errors import ArgumentError, AutogradError, ShapeError
 from minigrad.ops.base import dimension, flag, tensor_argument
 from minigrad.ops.views import as_shape
@@ -53,7 +53,8 @@ class Tensor(Conversions, metaclass=Checked):
             return new_tensor(cls, data[0]._array)
         if len(data) == 1 and not isinstance(data[0], int):
             return new_tensor(cls, as_array(data[0], np.dtype("float32"), copy=True))
-        return new_tensor(cls, np.empty(data or (0,), np.float32))
+        from minigrad.creation import empty
+        return new_tensor(cls, empty(data, dtype=float32)._array)
 
     def __init_subclass__(cls, **kwargs):
         """Ops on a subclass give instances of it, unless the class says otherwise with `_result_class`."""

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ import minigrad as mg
 from minigrad import nn
 from minigrad.errors import MinigradError
 from tests import signatures
+from tests.hostile.verdicts import BINDING
 from tests.limits import bound_memory
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -116,3 +118,30 @@ def test_every_parameter_has_a_value():
             signatures.good_call(path).run(mg)
         except Exception as error:
             pytest.fail(f"{path}: {inspect.signature(signatures.good_call(path).function(mg))}: {error!r}")
+
+
+MADE_WITH = {
+    "params": lambda: [mg.zeros(3, requires_grad=True)], "optimizer": lambda: mg.optim.SGD([mg.zeros(3)], 0.1), "defaults": dict,
+    "lr_lambda": lambda: float, "milestones": lambda: [1], "mode": lambda: "LSTM", "encoder_layer": nn.ReLU, "decoder_layer": nn.ReLU,
+    "schedulers": lambda: [mg.optim.lr_scheduler.ConstantLR(mg.optim.SGD([mg.zeros(3)], 0.1))], "unflattened_size": lambda: (1, 1),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("place", [nn, mg.optim, mg.optim.lr_scheduler], ids=lambda place: place.__name__)
+@pytest.mark.parametrize("wrong", ["None", "object", "str", "dict"])
+def test_wrong_arguments_of_classes(place, wrong):
+    """differences/F-03: layers, optimizers and schedules refuse by name what is no size, number, function or sequence."""
+    bare = []
+    for cls in filter(inspect.isclass, [getattr(place, name) for name in place.__all__]):
+        parameters = [p for p in inspect.signature(cls).parameters.values() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+        for name in [p.name for p in parameters]:
+            given = {p.name: MADE_WITH.get(p.name, lambda: 2)() for p in parameters if p.default is p.empty}
+            try:
+                cls(**{**given, name: WRONG[wrong]()})
+            except Exception as error:
+                last = traceback.extract_tb(error.__traceback__)[-1]
+                meant = (last.line or "").startswith("raise ")
+                if foreign(error) and not meant and not BINDING.search(str(error)):
+                    bare.append(f"{cls.__name__}({name}={wrong}): {type(error).__name__}: {error}")
+    assert not bare, "\n".join(bare)

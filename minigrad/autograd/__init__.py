@@ -10,6 +10,7 @@ Mirrors ``torch/autograd/__init__.py``.
 
 import warnings
 
+from minigrad._arguments import listed
 from minigrad._core.accumulate import accumulator
 from minigrad._core.function_node import NO_RECORD
 from minigrad._core.given import given
@@ -80,9 +81,9 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             raise AutogradError("MG-E108", "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
                                 "`backward()`. Please only use `grad_tensors`.")
         grad_tensors = grad_variables
-    listed = None if inputs is None else as_inputs(inputs, "backward")
-    roots, grads = root_edges(tensors, grad_tensors)
-    targets = None if listed is None else accumulated(listed)
+    sources = None if inputs is None else as_inputs(inputs, "backward")
+    roots, grads = root_edges(tensors, grad_tensors, "backward", "tensors")
+    targets = None if sources is None else accumulated(sources)
     if create_graph:
         _warn_of_cycle()
     keep = create_graph if retain_graph is None else bool(retain_graph)
@@ -127,16 +128,16 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
                       "parts of the graph, please use minigrad.autograd.backward.", FutureWarning, stacklevel=2)
     keys = list(inputs) if type(inputs) is dict else None
-    listed = as_inputs(inputs, "grad")
-    targets = [_source(x) for x in listed]
+    sources = as_inputs(inputs, "grad")
+    targets = [_source(x) for x in sources]
     if is_grads_batched:
-        found = batched(outputs, grad_outputs, listed, retain_graph, create_graph, allow_unused, materialize_grads)
+        found = batched(outputs, grad_outputs, sources, retain_graph, create_graph, allow_unused, materialize_grads)
     else:
-        roots, grads = root_edges(outputs, grad_outputs)
+        roots, grads = root_edges(outputs, grad_outputs, "grad", "outputs")
         keep = create_graph if retain_graph is None else bool(retain_graph)
         found = _engine_run_backward(roots, grads, keep, bool(create_graph), targets, False)
         found = tuple([_result(g, x, i, allow_unused or materialize_grads, materialize_grads, create_graph)
-                       for i, (g, x) in enumerate(zip(found, listed))])
+                       for i, (g, x) in enumerate(zip(found, sources))])
     return found if keys is None else dict(zip(keys, found))
 
 
@@ -151,7 +152,7 @@ def as_inputs(inputs, function):
         inputs = inputs.values()
     elif hasattr(inputs, "keys"):
         raise AutogradTypeError("MG-E107", f"{function}(): a mapping of inputs must be a dict, not {type(inputs).__name__}")
-    found = list(inputs)
+    found = listed(inputs, "inputs", function, "Tensor or an iterable of Tensors")
     if not found:
         raise AutogradError("MG-E107", f"`inputs` argument to `{function}()` cannot be empty.",
                             fix="leave it out to compute the gradients of all leaves")
@@ -197,10 +198,10 @@ def _result(found, x, index, allow_unused, materialize, create_graph):
     return zeros(tuple(x.shape), dtype=x.dtype, device=x.device, requires_grad=bool(create_graph))
 
 
-def root_edges(tensors, gradients):
+def root_edges(tensors, gradients, function, name):
     """The roots of a backward as edges, and their gradients, checked and filled in."""
     single = isinstance(tensors, (Tensor, GradientEdge))
-    roots = [tensors] if single else list(tensors)
+    roots = [tensors] if single else listed(tensors, name, function, "Tensor or an iterable of Tensors")
     if not roots:
         raise AutogradError("MG-E107", "'outputs' argument to the backward cannot be empty: no tensor was given")
     if gradients is None:
@@ -208,7 +209,7 @@ def root_edges(tensors, gradients):
     elif isinstance(gradients, Tensor):
         given = [gradients]
     else:
-        given = list(gradients)
+        given = listed(gradients, "grad_" + name, function, "Tensor or an iterable of Tensors")
     if len(given) != len(roots):
         raise AutogradError("MG-E108", f"got {len(roots)} tensors and {len(given)} gradients")
     edges = []

@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from minigrad import autograd
+from minigrad._arguments import callable_argument
 from minigrad.autograd._gradcheck_analytical import (
     backward_jacobian,
     backward_vjp,
@@ -35,6 +36,7 @@ from minigrad.autograd._gradcheck_numerical import as_tuple, numerical_jacobian,
 from minigrad.autograd._gradcheck_report import differ, expect_equal, matrices
 from minigrad.autograd.gradcheck import GradcheckError
 from minigrad.errors import AutogradError, TensorValueError
+from minigrad.ops.base import real
 from minigrad.random import Generator, rand
 from minigrad.tensor import Tensor
 
@@ -52,9 +54,10 @@ class Check:
     """
 
     def __init__(self, fn, inputs, eps, atol, rtol, nondet_tol, check_grad_dtypes):
-        self.fn, self.inputs = fn, as_tuple(inputs)
-        self.eps, self.atol, self.rtol = eps, atol, rtol
-        self.nondet_tol, self.check_grad_dtypes = nondet_tol, check_grad_dtypes
+        self.fn, self.inputs = callable_argument(fn, "func", "gradcheck"), as_tuple(inputs)
+        self.eps, self.atol, self.rtol, self.nondet_tol = [real(value, name, "gradcheck") for value, name in (
+            (eps, "eps"), (atol, "atol"), (rtol, "rtol"), (nondet_tol, "nondet_tol"))]
+        self.check_grad_dtypes = check_grad_dtypes
         self.tensors = [x for x in self.inputs if isinstance(x, Tensor)]
         self.indices = differentiable(self.inputs)
         self.generator = Generator()

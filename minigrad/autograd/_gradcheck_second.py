@@ -6,6 +6,7 @@ Mirrors ``gradgradcheck`` of ``torch/autograd/gradcheck.py``.
 """
 
 from minigrad import autograd
+from minigrad._arguments import callable_argument
 from minigrad.autograd._gradcheck_analytical import differentiable
 from minigrad.autograd._gradcheck_numerical import as_tuple, outputs_of, uniform
 from minigrad.autograd._gradcheck_run import Check
@@ -18,6 +19,7 @@ __all__ = ["second_check"]
 def second_check(func, inputs, grad_outputs, gaps, eps, atol, rtol, nondet_tol, check_grad_dtypes):
     """The `Check` of the gradients of `func`; see `gradgradcheck` for the arguments."""
     inputs = as_tuple(inputs)
+    callable_argument(func, "func", "gradgradcheck")
     if grad_outputs is None:
         draw = Generator()
         outputs = [y for y in outputs_of(func, inputs) if y.requires_grad]

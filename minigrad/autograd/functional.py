@@ -17,6 +17,7 @@ Gradients are enabled meanwhile, also under `no_grad` and `inference_mode`.
 Mirrors ``torch/autograd/functional.py``. For functions of dicts and lists, and to compose derivatives: ``minigrad.func``.
 """
 
+from minigrad._arguments import callable_argument
 from minigrad.autograd._functional_arguments import (
     as_given,
     as_tuple,
@@ -262,7 +263,7 @@ def called(func, inputs, function, create_graph, strict):
     """`func` called on fresh variables: ``(is inputs a tuple, the variables, is outputs a tuple, outputs)``."""
     is_inputs_tuple, inputs = as_tuple(inputs, "inputs", function)
     inputs = prepared(inputs, create_graph)
-    is_outputs_tuple, outputs = as_tuple(func(*inputs), OUTPUTS, function)
+    is_outputs_tuple, outputs = as_tuple(callable_argument(func, "func", function)(*inputs), OUTPUTS, function)
     check_outputs(outputs, strict)
     return is_inputs_tuple, inputs, is_outputs_tuple, outputs
 

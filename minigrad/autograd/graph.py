@@ -24,6 +24,7 @@ from minigrad.autograd._multi_grad import (
 )
 from minigrad.autograd._mutation import mutation_allowed
 from minigrad.errors import AutogradAssertionError, AutogradError, AutogradTypeError
+from minigrad.ops.base import tensor_argument
 from minigrad.tensor import Tensor
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
@@ -108,7 +109,7 @@ def get_gradient_edge(tensor):
     >>> mg.autograd.grad(edge, x)
     (tensor(3.),)
     """
-    if not tensor.requires_grad:
+    if not tensor_argument("get_gradient_edge", tensor, "tensor").requires_grad:
         raise AutogradError("MG-E107", "It is not possible to get the gradient edge for a Tensor that does not require gradients",
                             fix="x.requires_grad_()")
     return GradientEdge(_get_grad_fn_or_grad_acc(tensor), tensor.output_nr)    # pyright: ignore[reportArgumentType]

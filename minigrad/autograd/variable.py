@@ -7,6 +7,7 @@ Mirrors ``torch/autograd/variable.py`` and ``torch/csrc/autograd/python_engine.c
 """
 
 from minigrad._core import engine
+from minigrad.ops.base import tensor_argument
 from minigrad.tensor import Tensor
 
 __all__ = ["ImperativeEngine", "Variable"]
@@ -52,4 +53,4 @@ class Variable(metaclass=VariableMeta):
     _execution_engine = ImperativeEngine()
 
     def __new__(cls, data, requires_grad=False):
-        return data.detach().requires_grad_(requires_grad)
+        return tensor_argument("Variable", data, "data").detach().requires_grad_(requires_grad)

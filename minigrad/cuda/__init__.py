@@ -128,10 +128,10 @@ class Stream:
     """
 
     def __init__(self, device=None, _stream=None):
+        self.device = _of(device)
         from numba import cuda
 
         from minigrad.kernels.cuda.streams import CudaStream
-        self.device = _of(device)
         self._stream = CudaStream(self.device, cuda.stream()) if _stream is None else _stream
 
     def synchronize(self):
@@ -164,8 +164,8 @@ class Stream:
 
 def current_stream(device=None):
     """The `Stream` into which this thread's work goes. Mirrors ``torch.cuda.current_stream``."""
-    from minigrad.kernels.cuda import streams
     device = _of(device)
+    from minigrad.kernels.cuda import streams
     return Stream(device, streams.current_stream(device))
 
 

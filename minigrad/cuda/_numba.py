@@ -12,6 +12,9 @@ simulator has no such function, since its "GPU" has no addresses; `as_numba` wor
 
 import numpy as np
 
+from minigrad._arguments import instance
+from minigrad.tensor import Tensor
+
 __all__ = ["as_numba", "numba_stream"]
 
 
@@ -32,7 +35,7 @@ def as_numba(tensor):
     >>> if mg.cuda.is_available():
     ...     array = mg.cuda.as_numba(mg.zeros(2, 3, device="cuda"))
     """
-    _ = tensor.__cuda_array_interface__     # raises what there is to be raised
+    _ = instance(tensor, Tensor, "tensor", "as_numba").__cuda_array_interface__     # raises what there is to be raised
     from minigrad.kernels.cuda.streams import SIMULATED
     if not SIMULATED:
         from numba import cuda

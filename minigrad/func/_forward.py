@@ -11,6 +11,7 @@ Mirrors ``torch/_functorch/eager_transforms.py``.
 import threading
 from contextlib import ExitStack
 
+from minigrad._arguments import callable_argument
 from minigrad.autograd._jacobians import linearized
 from minigrad.autograd.forward_ad import enter_dual_level, exit_dual_level, make_dual, unpack_dual
 from minigrad.autograd.grad_mode import inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad
@@ -130,7 +131,7 @@ def pushed(func, leaves, arguments, directions, has_aux):
                 modes.enter_context(inference_mode(False))
                 modes.enter_context(no_grad())
             duals = [make_dual(x, v) for x, v in zip(leaves, directions)]
-            point = Point(func(*arguments(duals)), has_aux, JVP)
+            point = Point(callable_argument(func, "func", "jvp")(*arguments(duals)), has_aux, JVP)
             unpacked = [unpack_dual(y) for y in point.outputs]
             point.outputs = [y if dual.tangent is None else dual.primal for y, dual in zip(point.outputs, unpacked)]
             point.output = tree_unflatten(point.outputs, point.spec)
@@ -149,7 +150,7 @@ class Linearization(Point):
         self.level = level = Level()
         with inference_mode(False):                         # which enables gradients too
             variables = [level.variable(x) for x in leaves]
-            super().__init__(func(*arguments(variables)), has_aux, call)
+            super().__init__(callable_argument(func, "func", call.partition("(")[0])(*arguments(variables)), has_aux, call)
             level.end()
             self.wanted = any([level.leads_outside(y) for y in self.outputs])
             self.output, self.aux = level.released((self.output, self.aux))

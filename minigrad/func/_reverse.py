@@ -5,6 +5,7 @@ Mirrors ``torch/_functorch/eager_transforms.py``.
 
 import functools
 
+from minigrad._arguments import callable_argument
 from minigrad.autograd._jacobians import gradients
 from minigrad.autograd.grad_mode import inference_mode, is_grad_enabled
 from minigrad.creation import zeros_like
@@ -127,7 +128,7 @@ def vjp(func, *primals, has_aux=False):
     with inference_mode(False):
         leaves, spec = flat_tensors(primals)
         variables = [level.variable(x) for x in leaves]
-        output, aux = with_aux(func(*tree_unflatten(variables, spec)), has_aux, VJP)
+        output, aux = with_aux(callable_argument(func, "func", "vjp")(*tree_unflatten(variables, spec)), has_aux, VJP)
         outputs, output_spec = flat_outputs(output, VJP)
         check_differentiable(outputs)
         level.end()

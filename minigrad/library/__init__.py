@@ -11,6 +11,7 @@ An operator is found again by its name: ``get_op("mylib::sin")``, in PyTorch ``t
 Mirrors ``torch/library.py``.
 """
 
+from minigrad._arguments import instance
 from minigrad.errors import TensorValueError, UnknownOperatorError
 from minigrad.library._custom_ops import REGISTRY, CustomOpDef, custom_op
 from minigrad.library._infer_schema import infer_schema
@@ -36,7 +37,7 @@ def get_op(name):
     >>> get_op("docs::halve")(mg.ones(2))
     tensor([0.5000, 0.5000])
     """
-    if name not in REGISTRY:
+    if instance(name, str, "name", "get_op") not in REGISTRY:
         namespace, _, last = str(name).partition("::")
         there = sorted(known for known in REGISTRY if known.startswith(namespace + "::"))
         raise UnknownOperatorError("MG-E280", f"namespace {namespace!r} has no operator {last!r}",

@@ -17,13 +17,14 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from minigrad._arguments import instance
 from minigrad._core.inplace import check_inplace
 from minigrad._core.meta import Device
 from minigrad._core.state import current
 from minigrad.errors import AutogradError, AutogradNotImplementedError, TensorValueError
 from minigrad.library._autograd import Call, Formula, autograd_class, flatten, unflatten
 from minigrad.library._infer_schema import schema_of
-from minigrad.library._schema import parse_schema
+from minigrad.library._schema import FunctionSchema, parse_schema
 from minigrad.tensor import Tensor
 
 __all__ = ["CustomOpDef", "custom_op"]
@@ -134,7 +135,7 @@ class CustomOpDef:
     def __init__(self, namespace, name, schema, fn, tags=None):
         self._namespace = namespace
         self._name = name
-        self._schema = schema
+        self._schema = instance(schema, FunctionSchema, "schema", "CustomOpDef")
         self._tags = tags
         self._init_fn = fn
         self._kernels = {}          # device type, None for all -> implementation

@@ -13,7 +13,9 @@ import types
 from bisect import bisect_right
 from collections import Counter
 
-from minigrad.optim._scheduler import LRScheduler, check
+from minigrad._arguments import callable_argument, listed
+from minigrad.ops.base import real
+from minigrad.optim._scheduler import LRScheduler, check, checked_optimizer
 
 __all__ = ["ConstantLR", "ExponentialLR", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "StepLR"]
 
@@ -24,8 +26,9 @@ class _Lambdas(LRScheduler):
     """
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
-        groups = len(optimizer.param_groups)
-        self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
+        groups = len(checked_optimizer(optimizer).param_groups)
+        functions = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
+        self.lr_lambdas = [callable_argument(f, "lr_lambda", type(self).__name__) for f in functions]
         check(len(self.lr_lambdas) == groups, f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
         super().__init__(optimizer, last_epoch)
 
@@ -105,7 +108,8 @@ class MultiStepLR(LRScheduler):
     """
 
     def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
-        self.milestones = Counter(milestones)
+        self.milestones = Counter([real(epoch, "milestones", "MultiStepLR")
+                                   for epoch in listed(milestones, "milestones", "MultiStepLR")])
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 

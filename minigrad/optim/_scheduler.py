@@ -12,7 +12,7 @@ Mirrors LRScheduler of ``torch/optim/lr_scheduler.py``.
 
 import warnings
 
-from minigrad.errors import MinigradError
+from minigrad.errors import AutogradNotImplementedError, MinigradError
 from minigrad.optim.optimizer import Optimizer
 from minigrad.tensor import Tensor
 
@@ -68,7 +68,8 @@ class LRScheduler:
 
     def get_lr(self):
         """The learning rate of each group for `last_epoch`. Every subclass has its own."""
-        raise NotImplementedError
+        raise AutogradNotImplementedError("MG-E330", f"{type(self).__name__} has no method get_lr()",
+                                          fix="define it: it returns a list with the learning rate of each group")
 
     def get_last_lr(self):
         """The learning rates that the last step set: a list, one per group.
@@ -156,7 +157,7 @@ def check(condition, what):
 
 def per_group(value, optimizer, name):
     """One number per group: a list of as many, or the same for all."""
-    count = len(optimizer.param_groups)
+    count = len(checked_optimizer(optimizer).param_groups)
     if not isinstance(value, (list, tuple)):
         return [value] * count
     check(len(value) == count, f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "

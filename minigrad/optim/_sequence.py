@@ -3,8 +3,9 @@
 from bisect import bisect_right
 from typing import Any
 
+from minigrad._arguments import sized
 from minigrad.optim._plateau import ReduceLROnPlateau
-from minigrad.optim._scheduler import LRScheduler, check
+from minigrad.optim._scheduler import LRScheduler, check, checked_optimizer
 
 __all__ = ["ChainedScheduler", "SequentialLR"]
 
@@ -15,15 +16,19 @@ class _Several(LRScheduler):
     _schedulers: Any
 
     def _check(self, schedulers, optimizer):
+        """Raise unless all of `schedulers` change this optimizer, or all the same one if it is None. Returns it."""
         name = type(self).__name__
+        check(len(sized(schedulers, "schedulers", name)) >= 1, f"{name} expects at least one scheduler, but got no scheduler.")
         for i, scheduler in enumerate(schedulers):
             check(hasattr(scheduler, "optimizer"), f"{name} at index {i} should have `optimizer` as its attribute.")
+            optimizer = scheduler.optimizer if optimizer is None else optimizer
             check(not isinstance(scheduler, ReduceLROnPlateau),
                   f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when "
                   f"calling `step`, but got one at index {i} in the given schedulers sequence.")
             check(scheduler.optimizer is optimizer,
                   f"{name} expects all schedulers to belong to the same optimizer, but got scheduler {type(scheduler).__name__} at "
                   f"index {i} has another.")
+        return optimizer
 
     def state_dict(self):
         """All attributes but the optimizer, and the states of the schedules."""
@@ -57,9 +62,8 @@ class SequentialLR(_Several):
     """
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
-        check(len(schedulers) >= 1, "SequentialLR expects at least one scheduler, but got no scheduler.")
-        self._check(schedulers, optimizer)
-        check(len(milestones) == len(schedulers) - 1,
+        self._check(schedulers, checked_optimizer(optimizer))
+        check(len(sized(milestones, "milestones", "SequentialLR")) == len(schedulers) - 1,
               "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but "
               f"got number of schedulers {len(schedulers)} and the number of milestones to be equal to {len(milestones)}")
         self._schedulers = schedulers
@@ -99,9 +103,7 @@ class ChainedScheduler(_Several):
     """
 
     def __init__(self, schedulers, optimizer=None):
-        check(len(schedulers) >= 1, "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
-        self.optimizer = schedulers[0].optimizer if optimizer is None else optimizer
-        self._check(schedulers, self.optimizer)
+        self.optimizer = self._check(schedulers, optimizer)
         self._schedulers = schedulers
         self._last_lr = schedulers[-1]._now()
 

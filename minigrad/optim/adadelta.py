@@ -1,7 +1,7 @@
 """Adadelta. Mirrors ``torch/optim/adadelta.py``."""
 
 from minigrad.creation import zeros_like
-from minigrad.optim.optimizer import Optimizer, check, check_options, decayed
+from minigrad.optim.optimizer import Optimizer, check_option, check_options, decayed
 
 __all__ = ["Adadelta"]
 
@@ -35,9 +35,9 @@ class Adadelta(Optimizer):
 
     def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False,
                  differentiable=False):
-        check_options(lr, weight_decay, foreach, None, differentiable)
-        check(0 <= rho <= 1, f"Invalid rho value: {rho}")
-        check(eps >= 0, f"Invalid epsilon value: {eps}")
+        check_options(self, lr, weight_decay, foreach, None, differentiable)
+        check_option(self, "rho", rho, lambda rho: 0 <= rho <= 1)
+        check_option(self, "eps", eps)
         super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
                                   "capturable": capturable, "foreach": foreach, "differentiable": differentiable})
 

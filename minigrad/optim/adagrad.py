@@ -1,7 +1,7 @@
 """Adagrad. Mirrors ``torch/optim/adagrad.py``."""
 
 from minigrad.creation import full_like
-from minigrad.optim.optimizer import Optimizer, check, check_options, decayed
+from minigrad.optim.optimizer import Optimizer, check_option, check_options, decayed
 
 __all__ = ["Adagrad"]
 
@@ -34,10 +34,10 @@ class Adagrad(Optimizer):
 
     def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
                  maximize=False, differentiable=False, fused=None):
-        check_options(lr, weight_decay, foreach, fused, differentiable)
-        check(lr_decay >= 0, f"Invalid lr_decay value: {lr_decay}")
-        check(initial_accumulator_value >= 0, f"Invalid initial_accumulator_value value: {initial_accumulator_value}")
-        check(eps >= 0, f"Invalid epsilon value: {eps}")
+        check_options(self, lr, weight_decay, foreach, fused, differentiable)
+        check_option(self, "lr_decay", lr_decay)
+        check_option(self, "initial_accumulator_value", initial_accumulator_value)
+        check_option(self, "eps", eps)
         super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
                                   "initial_accumulator_value": initial_accumulator_value, "foreach": foreach,
                                   "maximize": maximize, "differentiable": differentiable, "fused": fused})

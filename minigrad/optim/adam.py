@@ -1,7 +1,7 @@
 """Adam. Mirrors ``torch/optim/adam.py``."""
 
 from minigrad.creation import zeros_like
-from minigrad.optim.optimizer import Optimizer, check, check_betas, check_options
+from minigrad.optim.optimizer import Optimizer, check_betas, check_option, check_options
 
 __all__ = ["Adam"]
 
@@ -39,9 +39,9 @@ class Adam(Optimizer):
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,
                  maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
-        check_options(lr, weight_decay, foreach, fused, differentiable)
-        check(eps >= 0, f"Invalid epsilon value: {eps}")
-        check_betas(betas)
+        check_options(self, lr, weight_decay, foreach, fused, differentiable)
+        check_option(self, "eps", eps)
+        check_betas(self, betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
                                   "maximize": maximize, "foreach": foreach, "capturable": capturable,
                                   "differentiable": differentiable,

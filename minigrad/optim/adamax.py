@@ -2,7 +2,7 @@
 
 from minigrad.creation import zeros_like
 from minigrad.ops import maximum
-from minigrad.optim.optimizer import Optimizer, check, check_betas, check_options, decayed
+from minigrad.optim.optimizer import Optimizer, check_betas, check_option, check_options, decayed
 
 __all__ = ["Adamax"]
 
@@ -36,9 +36,9 @@ class Adamax(Optimizer):
 
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False,
                  differentiable=False, capturable=False):
-        check_options(lr, weight_decay, foreach, None, differentiable)
-        check(eps >= 0, f"Invalid epsilon value: {eps}")
-        check_betas(betas)
+        check_options(self, lr, weight_decay, foreach, None, differentiable)
+        check_option(self, "eps", eps)
+        check_betas(self, betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
                                   "maximize": maximize, "differentiable": differentiable, "capturable": capturable})
 

@@ -7,7 +7,7 @@ from minigrad.autograd.grad_mode import enable_grad, no_grad
 from minigrad.errors import AutogradAssertionError
 from minigrad.ops import cat, reshape, view_as_real
 from minigrad.optim._wolfe import Point, strong_wolfe
-from minigrad.optim.optimizer import ContradictingOptions, Optimizer, check
+from minigrad.optim.optimizer import ContradictingOptions, Optimizer, check, check_option
 from minigrad.tensor import Tensor
 
 __all__ = ["LBFGS"]
@@ -51,7 +51,7 @@ class LBFGS(Optimizer):
                  line_search_fn=None):
         if isinstance(lr, Tensor):
             check(lr.numel() == 1, "Tensor lr must be 1-element")
-        check(lr >= 0, f"Invalid learning rate: {lr}")
+        check_option(self, "lr", lr)
         super().__init__(params, {"lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
                                   "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
                                   "history_size": history_size, "line_search_fn": line_search_fn})

@@ -3,7 +3,7 @@
 import math
 
 from minigrad.creation import zeros_like
-from minigrad.optim.optimizer import Optimizer, check, check_betas, check_options, decayed
+from minigrad.optim.optimizer import Optimizer, check_betas, check_option, check_options, decayed
 
 __all__ = ["NAdam"]
 
@@ -39,10 +39,10 @@ class NAdam(Optimizer):
 
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
                  decoupled_weight_decay=False, *, foreach=None, maximize=False, capturable=False, differentiable=False):
-        check_options(lr, weight_decay, foreach, None, differentiable)
-        check(eps >= 0, f"Invalid epsilon value: {eps}")
-        check_betas(betas)
-        check(momentum_decay >= 0, f"Invalid momentum_decay value: {momentum_decay}")
+        check_options(self, lr, weight_decay, foreach, None, differentiable)
+        check_option(self, "eps", eps)
+        check_betas(self, betas)
+        check_option(self, "momentum_decay", momentum_decay)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
                                   "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
                                   "maximize": maximize, "foreach": foreach, "capturable": capturable,

@@ -6,13 +6,20 @@ Mirrors ``torch/optim/optimizer.py``.
 import copy
 import warnings
 from collections import defaultdict
+from collections.abc import Mapping
 
+from minigrad._arguments import instance
 from minigrad._core.inplace import check_memory
 from minigrad.autograd.grad_mode import enable_grad, no_grad
-from minigrad.errors import MinigradError
+from minigrad.errors import MinigradError, OutOfRangeError
+from minigrad.ops.base import truth, wrong_type
 from minigrad.tensor import Tensor
 
 __all__ = ["Optimizer"]
+
+# What PyTorch calls options in its messages.
+NAMES = {"lr": "learning rate", "eps": "epsilon value",
+         "betas[0]": "beta parameter at index 0", "betas[1]": "beta parameter at index 1"}
 
 
 class OptimizerError(MinigradError, ValueError):
@@ -28,7 +35,7 @@ class MissingParameters(MinigradError, KeyError):
 
 
 class UnsupportedOption(MinigradError, NotImplementedError):
-    """An option of PyTorch's optimisers that minigrad does not have."""
+    """An option of PyTorch's optimisers that minigrad does not have, or a method that a subclass lacks."""
 
 
 class ContradictingOptions(MinigradError, RuntimeError):
@@ -61,7 +68,7 @@ class Optimizer:
     _opt_called = False         # whether it has made a step: a schedule must not go first
 
     def __init__(self, params, defaults):
-        self.defaults = defaults
+        self.defaults = instance(defaults, dict, "defaults", type(self).__name__, code="MG-E402")
         self.state = defaultdict(dict)
         self.param_groups = []
         if isinstance(params, Tensor):
@@ -172,7 +179,8 @@ class Optimizer:
 
     def update(self, param, grad, group, state):
         """Change the numbers of one parameter. `state` is the dict kept for it."""
-        raise NotImplementedError
+        raise UnsupportedOption("MG-E402", f"{type(self).__name__} has no method update(param, grad, group, state)",
+                                fix="define it: it changes `param` by one step, without history")
 
     def state_dict(self):
         """The state and options, with numbers in place of the parameters: what `load_state_dict` takes.
@@ -200,6 +208,11 @@ class Optimizer:
         >>> b.param_groups[0]['lr']
         0.1
         """
+        function = type(self).__name__ + ".load_state_dict"
+        for key in ("param_groups", "state"):
+            if key not in instance(state_dict, Mapping, "state_dict", function, "dict", "MG-E402"):
+                raise MissingParameters("MG-E402", f"{function}(): argument 'state_dict' has no {key!r}",
+                                        fix="pass what state_dict() of such an optimizer returned")
         groups = state_dict["param_groups"]
         if len(groups) != len(self.param_groups):
             raise OptimizerError("MG-E402", "loaded state dict has a different number of parameter groups",
@@ -241,13 +254,16 @@ def copy_for(param, name, value):
     return copy.deepcopy(value)
 
 
-def check_options(lr, weight_decay, foreach, fused, differentiable):
+def check_options(optimizer, lr, weight_decay, foreach, fused, differentiable):
     """Raise unless the options that all optimisers have make sense together."""
+    function = type(optimizer).__name__
+    foreach, fused = truth(foreach, "foreach", function), truth(fused, "fused", function)
+    differentiable = truth(differentiable, "differentiable", function)
     if isinstance(lr, Tensor):
         check(lr.numel() == 1, "Tensor lr must be 1-element")
         check(not foreach, "lr as a Tensor is not supported for capturable=False and foreach=True")
-    check(lr >= 0, f"Invalid learning rate: {lr}")
-    check(weight_decay >= 0, f"Invalid weight_decay value: {weight_decay}")
+    check_option(optimizer, "lr", lr)
+    check_option(optimizer, "weight_decay", weight_decay)
     if fused and differentiable:
         raise ContradictingOptions("MG-E402", "`fused` does not support `differentiable`")
     if fused and foreach:
@@ -257,10 +273,31 @@ def check_options(lr, weight_decay, foreach, fused, differentiable):
                                 fix="write the step with ops: w = w - lr * g, with g from autograd.grad(..., create_graph=True)")
 
 
-def check_betas(betas):
+def check_option(optimizer, name, value, fits=lambda x: x >= 0):
+    """Raise `ValueError` unless a number fits, and `TypeError` if it is none."""
+    try:
+        fit = bool(fits(value))
+    except (TypeError, ValueError):     # of a comparison: arrays have no truth
+        raise wrong_type(type(optimizer).__name__, name, "a number", value, "MG-E402") from None
+    check(fit, f"Invalid {NAMES.get(name) or name + ' value'}: {value}")
+
+
+def pair(optimizer, name, value):
+    """`value`, an option that is a tuple or list of two numbers."""
+    function = type(optimizer).__name__
+    if not isinstance(value, (tuple, list)):
+        raise wrong_type(function, name, "a pair of numbers", value, "MG-E402")
+    if len(value) < 2:
+        raise OutOfRangeError("MG-E402", f"{function}(): argument '{name}' must be a pair of numbers: index "
+                              f"{len(value)} is out of range")
+    check(len(value) == 2, f"{function}(): argument '{name}' must be a pair of numbers, not {len(value)}")
+    return value
+
+
+def check_betas(optimizer, betas):
     """Raise unless the factors of two running means lie in [0, 1)."""
-    for i in (0, 1):
-        check(0 <= betas[i] < 1, f"Invalid beta parameter at index {i}: {betas[i]}")
+    for name, beta in zip(("betas[0]", "betas[1]"), pair(optimizer, "betas", betas)):
+        check_option(optimizer, name, beta, lambda beta: 0 <= beta < 1)
 
 
 def decayed(param, grad, group):

@@ -3,7 +3,7 @@
 import math
 
 from minigrad.creation import zeros_like
-from minigrad.optim.optimizer import Optimizer, check, check_betas, check_options, decayed
+from minigrad.optim.optimizer import Optimizer, check_betas, check_option, check_options, decayed
 
 __all__ = ["RAdam"]
 
@@ -42,9 +42,9 @@ class RAdam(Optimizer):
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *,
                  foreach=None, maximize=False, capturable=False, differentiable=False):
-        check_options(lr, weight_decay, foreach, None, differentiable)
-        check(eps >= 0, f"Invalid epsilon value: {eps}")
-        check_betas(betas)
+        check_options(self, lr, weight_decay, foreach, None, differentiable)
+        check_option(self, "eps", eps)
+        check_betas(self, betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
                                   "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
                                   "differentiable": differentiable})

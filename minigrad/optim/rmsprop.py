@@ -1,7 +1,7 @@
 """RMSprop. Mirrors ``torch/optim/rmsprop.py``."""
 
 from minigrad.creation import zeros_like
-from minigrad.optim.optimizer import Optimizer, check, check_options, decayed
+from minigrad.optim.optimizer import Optimizer, check_option, check_options, decayed
 
 __all__ = ["RMSprop"]
 
@@ -36,10 +36,10 @@ class RMSprop(Optimizer):
 
     def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False,
                  foreach=None, maximize=False, differentiable=False):
-        check_options(lr, weight_decay, foreach, None, differentiable)
-        check(eps >= 0, f"Invalid epsilon value: {eps}")
-        check(momentum >= 0, f"Invalid momentum value: {momentum}")
-        check(alpha >= 0, f"Invalid alpha value: {alpha}")
+        check_options(self, lr, weight_decay, foreach, None, differentiable)
+        check_option(self, "eps", eps)
+        check_option(self, "momentum", momentum)
+        check_option(self, "alpha", alpha)
         super().__init__(params, {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
                                   "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach,
                                   "maximize": maximize, "differentiable": differentiable})

@@ -5,7 +5,8 @@
 
 from minigrad.creation import full_like, zeros_like
 from minigrad.ops import sign, where
-from minigrad.optim.optimizer import Optimizer, check, check_options
+from minigrad.ops.base import real
+from minigrad.optim.optimizer import Optimizer, check, check_options, pair
 
 __all__ = ["Rprop"]
 
@@ -39,8 +40,9 @@ class Rprop(Optimizer):
 
     def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None, maximize=False,
                  differentiable=False):
-        check_options(lr, 0, foreach, None, differentiable)
-        check(0 < etas[0] < 1 < etas[1], f"Invalid eta values: {etas[0]}, {etas[1]}")
+        check_options(self, lr, 0, foreach, None, differentiable)
+        low, high = [real(eta, "etas", "Rprop") for eta in pair(self, "etas", etas)]
+        check(0 < low < 1 < high, f"Invalid eta values: {low}, {high}")
         super().__init__(params, {"lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
                                   "differentiable": differentiable, "capturable": capturable})
 

@@ -1,7 +1,8 @@
 """Stochastic gradient descent. Mirrors ``torch/optim/sgd.py``."""
 
 from minigrad.creation import empty_like
-from minigrad.optim.optimizer import Optimizer, check, check_options
+from minigrad.ops.base import truth
+from minigrad.optim.optimizer import Optimizer, check, check_option, check_options
 
 __all__ = ["SGD"]
 
@@ -37,8 +38,9 @@ class SGD(Optimizer):
 
     def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None,
                  differentiable=False, fused=None):
-        check_options(lr, weight_decay, foreach, fused, differentiable)
-        check(momentum >= 0, f"Invalid momentum value: {momentum}")
+        check_options(self, lr, weight_decay, foreach, fused, differentiable)
+        check_option(self, "momentum", momentum)
+        nesterov = truth(nesterov, "nesterov", "SGD")
         check(not nesterov or (momentum > 0 and dampening == 0), "Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
                                   "nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable,

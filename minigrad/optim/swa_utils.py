@@ -15,6 +15,7 @@ import copy
 import itertools
 import math
 
+from minigrad._arguments import instance
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import tensor
 from minigrad.dtypes import int64
@@ -202,7 +203,7 @@ def update_bn(loader, model, device=None):
     tensor([4.])
     """
     momenta = {}
-    for module in model.modules():
+    for module in instance(model, Module, "model", "update_bn").modules():
         if isinstance(module, _BatchNorm):
             module.reset_running_stats()
             momenta[module] = module.momentum

@@ -18,6 +18,7 @@ from textwrap import wrap
 
 import numpy as np
 
+from minigrad._arguments import callable_argument
 from minigrad.autograd import grad
 from minigrad.autograd.gradcheck import gradcheck, gradgradcheck
 from minigrad.creation import zeros
@@ -112,7 +113,9 @@ def check_op(fn, *inputs, reference=None, check_forward_ad=None, check_second_or
       vjp of vjp  ok
       jvp of vjp  not there   no jvp is defined
     """
-    report = OpReport(named(fn))
+    report = OpReport(named(callable_argument(fn, "fn", "check_op")))
+    if reference is not None:
+        callable_argument(reference, "reference", "check_op")
     chosen = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad] or [
         i for i, x in enumerate(inputs) if isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())]
     if not chosen:

@@ -13,6 +13,7 @@ Mirrors ``CheckpointFunction`` of ``torch/utils/checkpoint.py``.
 import warnings
 
 from minigrad import autograd, random
+from minigrad._arguments import listed
 from minigrad._core.engine import is_checkpoint_valid
 from minigrad.autograd.function import Function
 from minigrad.autograd.grad_mode import enable_grad, no_grad
@@ -43,7 +44,7 @@ def check_backward_validity(inputs):
 
     >>> mg.utils.checkpoint.check_backward_validity([mg.ones(2, requires_grad=True), 3])
     """
-    if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
+    if not any(isinstance(x, Tensor) and x.requires_grad for x in listed(inputs, "inputs", "check_backward_validity")):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
 

@@ -17,6 +17,7 @@ import atexit
 import functools
 
 from minigrad._core.meta import Size
+from minigrad.errors import ArgumentError
 
 __all__ = ["register_pytree_node", "tree_all", "tree_any", "tree_flatten", "tree_leaves", "tree_map", "tree_map_",
            "tree_structure", "tree_unflatten"]
@@ -48,7 +49,10 @@ def tree_flatten(tree, is_leaf=None):
     >>> tree_unflatten([10, 20, 30], spec)
     {'w': 10, 'b': [20, 30]}
     """
-    return _optree().tree_flatten(tree, is_leaf, none_is_leaf=True, namespace=NAMESPACE)
+    try:
+        return _optree().tree_flatten(tree, is_leaf, none_is_leaf=True, namespace=NAMESPACE)
+    except RecursionError:
+        raise ArgumentError("MG-E258", "tree_flatten(): argument 'tree' is nested too deeply, or holds itself") from None
 
 
 def tree_unflatten(leaves, treespec):

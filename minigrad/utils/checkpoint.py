@@ -14,8 +14,10 @@ import contextlib
 import contextvars
 import warnings
 
+from minigrad._arguments import listed
 from minigrad.autograd.grad_mode import is_grad_enabled
 from minigrad.errors import AutogradError, TensorValueError
+from minigrad.ops.base import integer
 from minigrad.utils._checkpoint_debug import Debug
 from minigrad.utils._checkpoint_frames import CheckpointError, Frame, GraphExecGroup, metadata, nothing
 from minigrad.utils._checkpoint_reentrant import CheckpointFunction, check_backward_validity, detach_variable
@@ -136,8 +138,8 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise _unexpected(kwargs)
-    functions = list(functions)
-    if not 1 <= segments <= len(functions):
+    functions = listed(functions, "functions", "checkpoint_sequential", "Sequential or list of callables")
+    if not 1 <= integer(segments, "segments", "checkpoint_sequential") <= len(functions):
         raise TensorValueError("MG-E163", "checkpoint_sequential: segments has to lie between 1 and the number of functions, "
                                f"{len(functions)}, but got {segments}")
 

@@ -1,5 +1,6 @@
 """Handles of hooks, and hooks that need not be pickled. Mirrors ``torch/utils/hooks.py``."""
 
+from minigrad._arguments import callable_argument
 from minigrad._core.handle import RemovableHandle
 from minigrad.nn.modules._backward_hook import BackwardHook
 
@@ -14,5 +15,6 @@ def unserializable_hook(f):
     >>> from minigrad.utils.hooks import unserializable_hook
     >>> handle = mg.ones(1, requires_grad=True).register_hook(unserializable_hook(lambda grad: grad))
     """
+    callable_argument(f, "f", "unserializable_hook")
     f.__torch_unserializable__ = True
     return f

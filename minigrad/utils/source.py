@@ -6,6 +6,8 @@ In a notebook, or on a page made of one, the lines are shown in colour. PyTorch 
 same for what is interpreted, and cannot for what is compiled.
 """
 
+from typing import Any
+
 __all__ = ["Source", "source_of"]
 
 # Decorators that say what compiled code checks, of which a reader learns nothing: they are not shown. They stand above all others.
@@ -53,11 +55,15 @@ def source_of(path, name=None):
     import textwrap
     from pathlib import Path
 
-    text = (Path(__file__).parents[1] / path).read_text("utf-8")
+    from minigrad._arguments import instance
+    file = Path(__file__).parents[1] / instance(path, str, "path", "source_of")
+    if not file.is_file():
+        raise FileNotFoundError(f"minigrad has no file {path!r}")
+    text = file.read_text("utf-8")
     where = f"minigrad/{path}"
     if name is None:
         return Source(where, 1, text.rstrip())
-    node = ast.parse(text)
+    node: Any = ast.parse(text)
     for part in name.split("."):
         found = [item for item in node.body if isinstance(item, (ast.FunctionDef, ast.ClassDef)) and item.name == part]
         if not found:

@@ -15,6 +15,7 @@ Mirrors nothing: PyTorch has no such views of its engine; torchviz draws graphs.
 import sys
 from collections.abc import Mapping
 
+from minigrad._arguments import instance
 from minigrad._record import Record
 from minigrad.autograd.graph import Node
 from minigrad.errors import AutogradTypeError, TensorValueError
@@ -152,7 +153,7 @@ def draw(*tensors: Tensor | Node, names: Mapping[str, Tensor] | None = None) -> 
         frame = sys._getframe(1)
         known = frame.f_globals if frame.f_code.co_name == "<module>" else {}
         names = {name: value for name, value in list(known.items()) if isinstance(value, Tensor) and not name.startswith("_")}
-    for name, tensor in names.items():
+    for name, tensor in instance(names, Mapping, "names", "draw").items():
         if not isinstance(tensor, Tensor):
             raise AutogradTypeError("MG-E177", f"viz.draw() expects the names of tensors, but {name} is a {type(tensor).__name__}")
     return Drawing(list(tensors), names)

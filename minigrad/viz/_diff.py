@@ -13,6 +13,7 @@ import difflib
 import os
 import re
 
+from minigrad._arguments import instance
 from minigrad._record import Event, Record
 from minigrad.viz._page import escape, fragment, page, script, style, tag, told
 from minigrad.viz._step import button, folded, stepped
@@ -40,6 +41,8 @@ class Diff:
     """
 
     def __init__(self, a: Record, b: Record, labels: tuple[str, str], most: int):
+        for name, record in (("a", a), ("b", b)):
+            instance(record, Record, name, "Diff")
         self._labels = labels
         self._events = a.events, b.events
         self.pairs = aligned(*self._events)

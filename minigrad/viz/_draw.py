@@ -13,6 +13,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from minigrad._arguments import instance
 from minigrad._core.accumulate import AccumulateGrad, accumulator
 from minigrad._core.function_node import PyNode
 from minigrad._core.kept import current_version, kept
@@ -53,7 +54,7 @@ class Drawing:
         self._rows: list[tuple[str, ...]] = []
         self._called: dict[int, str] = {}       # id of a tensor -> its name
         self._outputs: dict[Node, list[str]] = {}       # node -> the names of what came out of it
-        for name, tensor in names.items():
+        for name, tensor in instance(names, Mapping, "names", "Drawing").items():
             self._called.setdefault(id(tensor), name)
             if tensor.grad_fn is not None:
                 self._outputs.setdefault(tensor.grad_fn, []).append(name)

@@ -8,6 +8,7 @@ Read next: ``_panels.py``, for the tables.
 
 import os
 
+from minigrad._arguments import instance
 from minigrad._record import Event, Record
 from minigrad.viz._film import Film, Shot
 from minigrad.viz._page import escape, fragment, page, script, style, tag, told
@@ -37,7 +38,7 @@ class Step:
     """
 
     def __init__(self, record: Record, first: int, most: int):
-        self._table = repr(record)
+        self._table = repr(instance(record, Record, "record", "Step"))
         self._html = stepped(record, first, most, style() + "{}" + script("step.js"))
 
     def __repr__(self) -> str:

@@ -5,6 +5,8 @@
     values          other numbers than PyTorch's
 """
 
+import enum
+import inspect
 import re
 
 import numpy as np
@@ -19,6 +21,8 @@ BINDING = re.compile(
     r"needs an argument|keywords must be strings|too many positional|descriptor '|cannot create '|expected \d+ argument|abstract|not supported between|unsupported operand|"
     r"Argument '\w+' has incorrect type")
 ALLOWED = {"HostileError", "KeyboardInterrupt"}
+# Class -> its methods that are never called by hand.
+HOOKS = {"Optimizer": ("update",), "Mode": ("enter",), "Function": ("forward", "backward")}
 
 
 def judged(call, outcome):
@@ -34,11 +38,22 @@ def judged(call, outcome):
         return None         # an attack may end in any error
     if classes[0] == "TypeError" and BINDING.search(text):
         return None
-    if belongs == [False] and not subject.place.endswith("Tensor") and classes[0] in ("AttributeError", "TypeError"):
+    getter = subject.owner is not None and isinstance(inspect.getattr_static(subject.owner, subject.name, None), property)
+    if belongs == [False] and (getter or not subject.place.endswith("Tensor")) and classes[0] in ("AttributeError", "KeyError", "TypeError"):
         return None         # as of any method of Python's that is called on what is no object of its class
+    if called_by_us(subject):
+        return None         # by the engine, a step or a `with`, with what these have: users define such methods and call none
+    if isinstance(subject.function, type) and issubclass(subject.function, (type, enum.Enum)) and not place:
+        return None         # refused by Python, as it makes a class or looks up a member, before a line of ours runs
     if classes[0] != "SystemError" and subject.name.startswith("__"):
         return None         # a protocol of Python's may ask for a bare error: of an attribute that is not there, of the end of an iterator
     return "bare", f"{classes[0]}: {text} [{place}]"
+
+
+def called_by_us(subject):
+    """Whether a method is a hook that a base class of ours calls."""
+    return any(subject.name in names and cls.__module__.startswith("minigrad.") for cls in getattr(subject.owner, "__mro__", ())
+               for names in (HOOKS.get(cls.__name__, ()),))
 
 
 def differing(call, ours, theirs):

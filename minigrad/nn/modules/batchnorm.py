@@ -11,6 +11,7 @@ from minigrad.errors import TensorValueError
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
 from minigrad.nn.modules.normalization import parameter, reset
+from minigrad.ops.base import truth
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
 
@@ -27,7 +28,7 @@ class _Norm(Module):
         self.track_running_stats = track_running_stats
         parameter(self, "weight", affine, num_features, device, dtype)
         parameter(self, "bias", affine and bias, num_features, device, dtype)
-        track = track_running_stats
+        track = truth(track_running_stats, "track_running_stats", type(self).__name__)
         self.register_buffer("running_mean", zeros(num_features, device=device, dtype=dtype) if track else None)
         self.register_buffer("running_var", ones(num_features, device=device, dtype=dtype) if track else None)
         self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device) if track else None)

@@ -11,6 +11,7 @@ from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
+from minigrad.ops.base import integer
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 
@@ -26,6 +27,9 @@ class _ConvNd(Module):
     def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias,
                  padding_mode, device, dtype):
         super().__init__()
+        in_channels, out_channels, groups = [
+            integer(n, name, type(self).__name__)
+            for n, name in ((in_channels, "in_channels"), (out_channels, "out_channels"), (groups, "groups"))]
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
         if in_channels % groups:

@@ -7,6 +7,7 @@ from itertools import chain
 
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
+from minigrad.ops.base import in_words
 from minigrad.tensor import Tensor
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList"]
@@ -141,7 +142,12 @@ class _Dict:
         if not hasattr(other, "__iter__"):
             raise TypeError(f"{type(self).__name__}.update should be called with an iterable of key/value pairs, but got "
                             f"{type(other).__name__}")
-        for key, value in other.items() if hasattr(other, "items") else other:
+        for pair in other.items() if hasattr(other, "items") else other:
+            try:
+                key, value = pair
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{type(self).__name__}.update should be called with an iterable of key/value pairs, but one of "
+                                  f"its elements is no pair: {in_words(pair)}") from None
             self[key] = value
 
 

@@ -1,11 +1,13 @@
 """Layers that normalise over the last dimensions, or over groups of channels. Mirrors ``torch/nn/modules/normalization.py``."""
 
+from minigrad._arguments import repeated
 from minigrad.creation import empty
 from minigrad.errors import TensorValueError
 from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
+from minigrad.ops.base import integer, truth
 
 __all__ = ["GroupNorm", "LayerNorm", "RMSNorm"]
 
@@ -20,6 +22,7 @@ def reset(module):
 
 def parameter(module, name, wanted, shape, device, dtype):
     """Register a parameter, or None."""
+    wanted = truth(wanted, name, type(module).__name__)
     module.register_parameter(name, Parameter(empty(shape, device=device, dtype=dtype)) if wanted else None)
 
 
@@ -41,7 +44,7 @@ class LayerNorm(Module):
 
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None):
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = repeated(normalized_shape, 1, "normalized_shape", type(self).__name__)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         parameter(self, "weight", elementwise_affine, self.normalized_shape, device, dtype)
@@ -71,7 +74,7 @@ class RMSNorm(Module):
 
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = repeated(normalized_shape, 1, "normalized_shape", type(self).__name__)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         parameter(self, "weight", elementwise_affine, self.normalized_shape, device, dtype)
@@ -102,7 +105,9 @@ class GroupNorm(Module):
 
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *, bias=True):
         super().__init__()
-        if num_channels % num_groups:
+        num_groups = integer(num_groups, "num_groups", "GroupNorm")
+        num_channels = integer(num_channels, "num_channels", "GroupNorm")
+        if not num_groups or num_channels % num_groups:
             raise TensorValueError("MG-E332", f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups = num_groups
         self.num_channels = num_channels

@@ -1,5 +1,6 @@
 """Padding as layers: `minigrad.nn.functional.pad` of the last 1, 2 or 3 dimensions. Mirrors ``torch/nn/modules/padding.py``."""
 
+from minigrad._arguments import repeated
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
 
@@ -16,7 +17,7 @@ class _Pad(Module):
 
     def __init__(self, padding):
         super().__init__()
-        self.padding = (padding,) * (2 * self.dims) if isinstance(padding, int) else tuple(padding)
+        self.padding = repeated(padding, 2 * self.dims, "padding", type(self).__name__)
 
     def forward(self, input):
         return F.pad(input, self.padding, self.mode)

@@ -18,6 +18,7 @@ import math
 import numbers
 import warnings
 
+from minigrad._arguments import instance
 from minigrad.creation import empty, zeros
 from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
 from minigrad.nn import functional as F
@@ -26,6 +27,7 @@ from minigrad.nn._recurrent import GATES, layer
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
 from minigrad.ops import cat, stack, unbind
+from minigrad.ops.base import real
 
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
@@ -58,13 +60,13 @@ class RNNBase(Module):
     def __init__(self, mode, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
                  bidirectional=False, proj_size=0, device=None, dtype=None):
         super().__init__()
-        self.mode = mode
+        self.mode = instance(mode, str, "mode", type(self).__name__)
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.num_layers = num_layers
         self.bias = bias
         self.batch_first = batch_first
-        self.dropout = dropout if isinstance(dropout, bool) else float(dropout)
+        self.dropout = dropout if isinstance(dropout, bool) else float(real(dropout, "dropout", type(self).__name__))
         self.bidirectional = bidirectional
         self.proj_size = proj_size
         check_options(self)

@@ -7,6 +7,7 @@ from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
+from minigrad.ops.base import integer, tensor_argument
 
 __all__ = ["Embedding"]
 
@@ -33,10 +34,10 @@ class Embedding(Module):
     def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
                  sparse=False, _weight=None, _freeze=False, device=None, dtype=None):
         super().__init__()
-        self.num_embeddings = num_embeddings
+        self.num_embeddings = num_embeddings = integer(num_embeddings, "num_embeddings", "Embedding")
         self.embedding_dim = embedding_dim
         if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
+            if not -num_embeddings <= integer(padding_idx, "padding_idx", "Embedding") < num_embeddings:
                 raise AutogradAssertionError("MG-E332", "Padding_idx must be within num_embeddings",
                                              expected=f"below {num_embeddings}", found=str(padding_idx))
             padding_idx %= num_embeddings
@@ -46,7 +47,7 @@ class Embedding(Module):
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
         if _weight is not None:
-            if list(_weight.shape) != [num_embeddings, embedding_dim]:
+            if list(tensor_argument("Embedding", _weight, "_weight", 8).shape) != [num_embeddings, embedding_dim]:
                 raise AutogradAssertionError("MG-E332", "Shape of weight does not match num_embeddings and embedding_dim")
             self.weight = Parameter(_weight, requires_grad=not _freeze)
         else:

@@ -27,6 +27,7 @@ from minigrad.nn.modules.lists import ModuleList
 from minigrad.nn.modules.module import Module
 from minigrad.nn.modules.normalization import LayerNorm
 from minigrad.ops import triu
+from minigrad.ops.base import integer
 
 __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
 
@@ -170,7 +171,7 @@ class TransformerEncoder(Module):
 
     def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
         super().__init__()
-        self.layers = clones(encoder_layer, num_layers)
+        self.layers = clones(encoder_layer, num_layers, "TransformerEncoder")
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
@@ -204,7 +205,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer, num_layers, norm=None):
         super().__init__()
-        self.layers = clones(decoder_layer, num_layers)
+        self.layers = clones(decoder_layer, num_layers, "TransformerDecoder")
         self.num_layers = num_layers
         self.norm = norm
 
@@ -306,6 +307,6 @@ def causal_hint(mask, hint):
     return mask.equal(triu(causal, 1))
 
 
-def clones(layer, count):
+def clones(layer, count, function):
     """As many copies of a layer, each with parameters of its own."""
-    return ModuleList([copy.deepcopy(layer) for _ in range(count)])
+    return ModuleList([copy.deepcopy(layer) for _ in range(integer(count, "num_layers", function))])

@@ -5,6 +5,7 @@ Mirrors ``torch/nn/modules/{upsampling,pixelshuffle,channelshuffle}.py``.
 
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
+from minigrad.ops.base import real
 
 __all__ = ["ChannelShuffle", "PixelShuffle", "PixelUnshuffle", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
@@ -28,9 +29,9 @@ class Upsample(Module):
         self.name = type(self).__name__
         self.size = size
         if isinstance(scale_factor, tuple):
-            self.scale_factor = tuple([float(factor) for factor in scale_factor])
+            self.scale_factor = tuple([float(real(factor, "scale_factor", self.name)) for factor in scale_factor])
         else:
-            self.scale_factor = float(scale_factor) if scale_factor else None
+            self.scale_factor = (0 if scale_factor is None else float(real(scale_factor, "scale_factor", self.name))) or None
         self.mode = mode
         self.align_corners = align_corners
         self.recompute_scale_factor = recompute_scale_factor

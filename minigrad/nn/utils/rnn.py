@@ -5,6 +5,7 @@
 
 from minigrad.errors import ShapeError
 from minigrad.ops import cat, stack, transpose, unbind
+from minigrad.ops.base import tensor_argument
 
 __all__ = ["pad_sequence", "unpad_sequence"]
 
@@ -34,6 +35,8 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     sequences = list(sequences)
     if not sequences:
         raise ShapeError("MG-E362", "received an empty list of sequences")
+    for i, x in enumerate(sequences):
+        tensor_argument("pad_sequence", x, f"sequences[{i}]")
     rest = sequences[0].shape[1:]
     for i, x in enumerate(sequences):
         if x.ndim == 0 or x.shape[1:] != rest:

@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from minigrad._arguments import sized
 from minigrad.creation import as_tensor, tensor
 from minigrad.dtypes import float64
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops import stack
+from minigrad.ops.base import wrong_type
 from minigrad.tensor import Tensor
 
 __all__ = ["default_collate"]
@@ -25,6 +27,8 @@ def default_collate(batch):
     >>> mg.utils.data.default_collate([{"x": 1, "y": "a"}, {"x": 2, "y": "b"}])
     {'x': tensor([1, 2]), 'y': ['a', 'b']}
     """
+    if isinstance(batch, Mapping) or not len(sized(batch, "batch", "default_collate")):
+        raise wrong_type("default_collate", "batch", "list of one sample or more", batch)
     first = batch[0]
     if isinstance(first, Tensor):
         return stack(list(batch), 0)

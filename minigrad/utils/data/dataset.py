@@ -5,7 +5,9 @@ import warnings
 from bisect import bisect_right
 from itertools import accumulate
 
+from minigrad._arguments import listed, sized
 from minigrad.errors import AutogradAssertionError, TensorValueError
+from minigrad.ops.base import real, tensor_argument
 from minigrad.random import default_generator, randperm
 
 __all__ = ["ConcatDataset", "Dataset", "IterableDataset", "Subset", "TensorDataset", "random_split"]
@@ -58,7 +60,7 @@ class TensorDataset(Dataset):
     """
 
     def __init__(self, *tensors):
-        if len({t.shape[0] for t in tensors}) > 1:
+        if len({tensor_argument("TensorDataset", t, "tensors", i).size(0) for i, t in enumerate(tensors, 1)}) > 1:
             raise AutogradAssertionError("MG-E333", "Size mismatch between tensors", expected="one number of rows",
                                          found=", ".join(str(list(t.shape)) for t in tensors))
         self.tensors = tensors
@@ -82,12 +84,13 @@ class ConcatDataset(Dataset):
     """
 
     def __init__(self, datasets):
-        self.datasets = list(datasets)
+        self.datasets = listed(datasets, "datasets", "ConcatDataset", "iterable of data sets")
         if not self.datasets:
             raise AutogradAssertionError("MG-E333", "datasets should not be an empty iterable")
         if any(isinstance(d, IterableDataset) for d in self.datasets):
             raise AutogradAssertionError("MG-E333", "ConcatDataset does not support IterableDataset")
-        self.cumulative_sizes = list(accumulate(len(d) for d in self.datasets))
+        self.cumulative_sizes = list(accumulate(len(sized(d, "datasets", "ConcatDataset", "iterable of data sets"))
+                                                for d in self.datasets))
 
     def __len__(self):
         return self.cumulative_sizes[-1]
@@ -141,7 +144,10 @@ def random_split(dataset, lengths, generator=default_generator):
     >>> [len(part) for part in mg.utils.data.random_split(range(10), [0.75, 0.25])]
     [8, 2]
     """
-    size = len(dataset)
+    size = len(sized(dataset, "dataset", "random_split", "data set"))
+    lengths = listed(lengths, "lengths", "random_split")
+    for part in lengths:
+        real(part, "lengths", "random_split")
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for i, part in enumerate(lengths):
             if not 0 <= part <= 1:
