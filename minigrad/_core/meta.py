@@ -235,6 +235,9 @@ class Device:
     """
 
     def __init__(self, type, index=None, backend=None):
+        if not isinstance(type, str):
+            raise AutogradTypeError("MG-E201", f"Device(): argument 'type' must be str, not {type.__class__.__name__}",
+                                    fix="minigrad.device('cpu')")
         self.type = type
         self.index = index
         self.backend = backend

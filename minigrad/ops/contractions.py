@@ -366,6 +366,8 @@ def chain_matmul(*matrices, out=None):
     >>> mg.chain_matmul(mg.ones(1, 2), mg.ones(2, 3))
     tensor([[2., 2., 2.]])
     """
+    for i, x in enumerate(matrices):
+        tensor_argument("chain_matmul", x, "matrices", i + 1)
     if len(matrices) != 1:
         return multi_dot(matrices, out=out)
     return matrices[0] if out is None else into(out, chain_matmul, *matrices)

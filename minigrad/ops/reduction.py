@@ -442,7 +442,7 @@ def sum_to(x, shape):
     >>> mg.sum_to(mg.ones(2, 3), (1, 3))
     tensor([[2., 2., 2.]])
     """
-    wide: tuple = cython.cast(TensorBase, x, typecheck=True)._meta.shape
+    wide: tuple = cython.cast(TensorBase, tensor_argument("sum_to", x, "x"))._meta.shape
     if not isinstance(shape, tuple):
         raise wrong_type("sum_to", "shape", "tuple of ints", shape)
     lead: cython.Py_ssize_t = len(wide) - len(shape)
