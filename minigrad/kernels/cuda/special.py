@@ -110,7 +110,7 @@ def derivative(n):
 
     def of(x):
         if x <= 0.0 and x == m.floor(x):
-            return factor * np.inf
+            return np.nan if m.isinf(x) else factor * np.inf
         if x >= DEEP:
             return factor * zeta(x)
         p = x - m.floor(x)          # as in numpy_ref/special.py
