@@ -53,6 +53,7 @@ from minigrad._config import (
     show_config,
     use_deterministic_algorithms,
 )
+from minigrad._warnings import is_warn_always_enabled, set_warn_always
 from minigrad.serialization import load, save
 
 float = float32

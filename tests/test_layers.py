@@ -11,7 +11,8 @@ import minigrad
 ROOT = Path(minigrad.__file__).parent
 
 # Layer -> the layers that it may import from, besides itself. `surface` is the documented Python layer's common part.
-SURFACE = {"tensor", "creation", "dtypes", "random", "_distributions", "_grids", "_conversions", "_data", "_tensor_str", "_arguments"}
+SURFACE = {"tensor", "creation", "dtypes", "random", "_distributions", "_grids", "_conversions", "_data", "_tensor_str", "_arguments",
+           "_warnings"}
 BELOW = {
     "errors": set(), "_version": set(), "_pure": set(),
     "kernels": {"errors"},

@@ -33,7 +33,8 @@ def push_forward(node, args, raw, outs, dirty, constant, state):
     if not node.undefined_as_none:
         for i in range(len(given_in)):
             if given_in[i] is None and isinstance(args[i], TensorBase):
-                given_in[i] = zeros(cython.cast(TensorBase, args[i])._meta)
+                meta = cython.cast(TensorBase, args[i])._meta
+                given_in[i] = zeros(meta) if meta.dtype.differentiable else None
     forward = state.forward_enabled
     state.set_modes(state.grad_enabled, state.inference, False)
     try:
@@ -84,9 +85,14 @@ def give_tangent(node: PyNode, args: tuple, tangents: list, versions: list, raw:
         for i in range(len(args)):
             if tangents[i] is None or base_of(args[i]) is not base_of(out):
                 continue
-            if result is None or not is_view_of(result, tangents[i]):
+            tangent: TensorBase = tangents[i]
+            if result is None or not cython.cast(TensorBase, result)._view:
                 raise wrong(node, "A custom Function's forward is returning a view (or an input as-is) but the jvp is not "
                             "returning a view.", "return the same view of the tangent; t.view_as(t), if an input is returned as-is")
+            if not is_view_of(result, tangent):
+                raise wrong(node, "A custom Function is returning a view but the jvp is not returning a view of "
+                            + ("the same base as the given grad input." if tangent._view else "the given grad input."),
+                            "return the same view of the tangent")
     if result is not None:
         keep(out.extras(), result)
     return None

@@ -162,8 +162,8 @@ def spent(owner):
     """The error for a node that has let go of what it saved."""
     return AutogradError(
         "MG-E101",
-        "Trying to backward through the graph a second time, or to read saved tensors after they have been "
-        f"freed: {owner.name()} has let go of what it saved.",
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+        f"freed). {owner.name()} has let go of what it saved.",
         node=owner.name(),
         fix="call the first backward (or autograd.grad) with retain_graph=True. Specify retain_graph=True also "
             "where two losses share a part of the graph; or run the forward again.",

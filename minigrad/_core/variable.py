@@ -135,8 +135,9 @@ class Variable(Operators):
             raise AutogradError("MG-E114", "can't assign Variable as its own grad")
         meta: Meta = cython.cast(TensorBase, value)._meta
         if meta.shape != self._meta.shape:
-            raise AutogradError("MG-E114", f"attempting to assign a gradient of size {list(meta.shape)} to a tensor of "
-                                f"size {list(self._meta.shape)}. Please ensure that the gradient and the tensor are the same size")
+            raise AutogradError("MG-E114", f"attempting to assign a gradient of size '{list(meta.shape)}' to a tensor of "
+                                f"size '{list(self._meta.shape)}'. Please ensure that the gradient and the tensor are the same "
+                                "size")
         expected: Meta = gradient_meta(self)
         if meta.dtype is not expected.dtype and expected.dtype is not None:
             what = "grad_dtype" if expected is not self._meta else "dtype"

@@ -272,17 +272,22 @@ def check_creation(view: TensorBase, indirect: cython.bint) -> object:
     how: cython.int = extra.creation
     if how == DEFAULT:
         return None
-    created = "created in no_grad mode" if how == NO_GRAD_MODE else "created in inference mode" if how == INFERENCE_MODE else ""
-    if view._node is not None:
-        start_of = f"Output {view._output_number} of {short_name(view._node)} is a view"
-        if created:
-            start_of += f" of a view which was {created}"
-    else:
+    created = "created in inference mode" if how == INFERENCE_MODE else \
+        "" if how == MULTI_OUTPUT_NODE else "created in no_grad mode"
+    if view._node is None:
         start_of = f"A view was {created or 'created without a history'}"
+    else:
+        start_of = f"Output {view._output_number} of {short_name(view._node)} is a view"
+        if how in (NO_GRAD_MODE, INFERENCE_MODE):
+            start_of += f" of a view which was {created}"
+        else:
+            created = ""
     if indirect:
         event = "its base or another view of its base has been modified inplace"
     else:
         event = "is being modified inplace"
+    if created:
+        event += " in normal mode" if how == INFERENCE_MODE else " with grad mode enabled"
     if how == MULTI_OUTPUT_NODE:
         reason = "This view is the output of a function that returns multiple views. Such functions do not allow the " \
                  "output views to be modified inplace."

@@ -14,7 +14,9 @@ from minigrad._arguments import listed
 from minigrad._core.accumulate import accumulator
 from minigrad._core.function_node import NO_RECORD
 from minigrad._core.given import given
+from minigrad._core.meta import Size
 from minigrad._core.variable import new_tensor
+from minigrad._warnings import warn_once
 from minigrad.autograd import anomaly_mode, forward_ad, function, functional, grad_mode, graph
 from minigrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from minigrad.autograd.function import Function
@@ -251,25 +253,18 @@ def root_gradient(root, node, number, g, index):
     if not isinstance(g, Tensor):
         raise AutogradTypeError("MG-E108", f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if tuple(g.shape) != meta.shape:
-        raise AutogradError("MG-E108", f"Mismatch in shape: grad_output[{index}] has a shape of {list(g.shape)} and "
-                            f"output[{index}] has a shape of {list(meta.shape)}.")
+        raise AutogradError("MG-E108", f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and "
+                            f"output[{index}] has a shape of {Size(meta.shape)}.")
     if g.dtype.is_complex != meta.dtype.is_complex:
         raise AutogradError("MG-E108", f"For complex Tensors, both grad_output and output are required to have the same dtype. "
-                            f"Mismatch in dtype: grad_output[{index}] has a dtype of {g.dtype.name} and output[{index}] has a "
-                            f"dtype of {meta.dtype.name}.")
+                            f"Mismatch in dtype: grad_output[{index}] has a dtype of {g.dtype} and output[{index}] has a "
+                            f"dtype of {meta.dtype}.")
     return g
 
 
-_warned = False
-
-
 def _warn_of_cycle():
-    global _warned
-    if not _warned:
-        _warned = True
-        warnings.warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its "
-                      "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
-                      "this.", UserWarning, stacklevel=3)
+    warn_once("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which "
+              "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this.", 3)
 
 
 def batched(outputs, grad_outputs, inputs, retain_graph, create_graph, allow_unused, materialize_grads):
@@ -290,7 +285,7 @@ def batched(outputs, grad_outputs, inputs, retain_graph, create_graph, allow_unu
             raise AutogradError("MG-E108", f"{what}If `is_grads_batched=True`, we interpret the first dimension of each "
                                 "grad_output as the batch dimension. The sizes of the remaining dimensions are expected to match "
                                 f"the shape of corresponding output, but a mismatch was detected: grad_output[{i}] has a shape of "
-                                f"{list(g.shape)} and output[{i}] has a shape of {list(shape)}.")
+                                f"{Size(g.shape[1:])} and output[{i}] has a shape of {Size(shape)}.")
     n = gradients[0].shape[0]
     keep = create_graph if retain_graph is None else retain_graph
     rows = [grad(outputs, inputs, [g[i] for g in gradients], True if i < n - 1 else keep, create_graph, True, allow_unused, False,

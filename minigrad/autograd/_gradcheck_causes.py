@@ -174,7 +174,7 @@ def brief(c):
 
 
 def conjugated(e):
-    if np.iscomplexobj(e.a) and e.alike(np.conj(e.n)):
+    if np.iscomplexobj(e.a) and e.alike(np.conj(e.n) * (-1 if e.part else 1)):      # conj(i n) = -i conj(n)
         return ("analytical is the complex conjugate of numerical",
                 "the gradient of z = f(x) for a holomorphic f is g * f'(x).conj()")
     return None

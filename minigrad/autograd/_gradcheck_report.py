@@ -49,7 +49,8 @@ def differ(a, n, atol, rtol):
 
 def expect_equal(analytical, numerical, check, i, o, forward=False, absent=False):
     """Compare the Jacobians of output `o` by input `i`: analytical, numerical."""
-    for part, (a, n) in enumerate(zip(matrices(analytical, forward), matrices(numerical, forward))):
+    parts = enumerate(zip(matrices(analytical, forward), matrices(numerical, forward)))
+    for part, (a, n) in reversed(list(parts)):      # the imaginary part first, as PyTorch does
         wrong = differ(a, n, check.atol, check.rtol)
         if wrong.any():
             raise mismatch(a, n, wrong, check, i, o, forward, part, absent)

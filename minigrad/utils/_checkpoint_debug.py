@@ -45,8 +45,9 @@ class Debug:
     def explain(self, error):
         """The error `error`, with the logs."""
         return type(error)(
-            error.code, "An error happened while unpacking tensors; here are the operations of both runs, because debug=True was "
-            f"passed to checkpoint().\nOperations of the original forward:\n{self.forward}\n"
+            error.code, "An error happened while unpacking tensors; here are the operations of both runs. You are seeing this "
+            "error because you passed `debug=True` to checkpoint().\n"
+            f"Operations of the original forward:\n{self.forward}\n"
             f"Operations of the recomputation (which ends early once all is there that the forward saved):\n{self.again}\n"
             f"{self.parting()}\n{error.what}", fix="make the function do the same each time")
 

@@ -71,8 +71,8 @@ class CheckpointFunction(Function):
     def backward(ctx, *grads):
         if not is_checkpoint_valid():
             raise AutogradError(
-                "MG-E169", "When use_reentrant=True, checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
-                ".backward(): the leaves that the function reaches are not in this graph.",
+                "MG-E169", "When use_reentrant=True, minigrad.utils.checkpoint is incompatible with .grad() or passing an "
+                "`inputs` parameter to .backward(): the leaves that the function reaches are not in this graph.",
                 fix="use_reentrant=False; or call .backward() without `inputs`")
         tensors = iter(ctx.saved_tensors)
         inputs = detach_variable(tuple([next(tensors) if other is None else other[0] for other in ctx.others]))
