@@ -42,7 +42,7 @@ fuzz: .venv/test .venv/parity .venv/build     ## Run random programs on PyTorch 
 	MINIGRAD_PURE=0 MINIGRAD_PROGRAMS=$${MINIGRAD_PROGRAMS:-20000} $(FUZZ)
 	MINIGRAD_PURE=1 MINIGRAD_PROGRAMS=$$(( $${MINIGRAD_PROGRAMS:-20000} * 3 / 20 )) $(FUZZ)
 
-HOSTILE = -m tests.hostile --seed $${MINIGRAD_SEED:-1} --calls
+HOSTILE = -m tests.hostile --seconds 60 --seed $${MINIGRAD_SEED:-1} --calls
 hostile: .venv/test .venv/build     ## Call everything with whatever is wrong, each call in a process that may die. See tests/hostile.
 	MINIGRAD_PURE=0 $(PY) $(HOSTILE) $${MINIGRAD_CALLS:-20000}
 	MINIGRAD_PURE=1 $(PY) $(HOSTILE) $$(( $${MINIGRAD_CALLS:-20000} / 4 ))

@@ -4,7 +4,7 @@
     MINIGRAD_PURE=1 pytest tests        interpreted
     MINIGRAD_EXPECT=interpreted pytest  for an install that was made without a compiler
 
-`tests/parity` compares with PyTorch and is collected only where torch is installed.
+`tests/parity` and `tests/accuracy` compare with PyTorch and are collected only where torch is installed.
 """
 
 import gc
@@ -20,7 +20,7 @@ import minigrad as mg
 from minigrad import _pure
 
 TORCH = importlib.util.find_spec("torch") is not None
-collect_ignore = [] if TORCH else ["parity"]
+collect_ignore = [] if TORCH else ["parity", "accuracy"]
 
 
 def expected_mode():
