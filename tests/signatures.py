@@ -145,7 +145,7 @@ EXCEPTIONS = {
     "bernoulli_": {"p": value(0.5)}, "special.logit": {}, "dropout": {}, "is_set_to": {}, "uniform_": {"from_": value(0.0), "to": value(1.0)},
     "log_normal_": {}, "swapaxes": {"axis1": value(1)}, "swapdims": {"dim1": value(1)}, "transpose": {"dim1": value(1)},
     "transpose_": {"dim1": value(1)}, "diagonal": {"offset": value(0), "dim1": value(0), "dim2": value(1)}, "linalg.diagonal": {},
-    "diag_embed": {"dim1": value(0), "dim2": value(1)}, "use_deterministic_algorithms": {"mode": value(False)},
+    "diag_embed": {"dim1": value(0), "dim2": value(1)}, "use_deterministic_algorithms": {"mode": value(False)}, "set_warn_always": {"b": value(False)},
     "linalg.matrix_power": {"n": value(2)}, "matrix_power": {"n": value(2)}, "linalg.multi_dot": {"tensors": lambda m: [square(m), square(m)]},
     "linalg.tensorinv": {"A": lambda m: m.eye(4).reshape(2, 2, 4), "ind": value(2)}, "linalg.tensorsolve": {"A": definite, "B": VALUES["vec"]},
     "linalg.solve_triangular": {"A": definite, "upper": value(True)}, "linalg.eigh": {"A": definite}, "linalg.eigvalsh": {"A": definite},
@@ -195,7 +195,7 @@ EXCEPTIONS = {
 # What is public and no computation, or takes no argument that could be wrong.
 SKIPPED = {"load", "save", "explain", "show_config", "set_printoptions", "backward", "Tensor.backward", "cuda", "Tensor.cuda", "Tensor.pin_memory", "seed", "device",
            "Tensor.bump", "Tensor.as_subclass", "Tensor.register_hook", "Tensor.register_post_accumulate_grad_hook", "Tensor.retain_grad", "Tensor.detach_",
-           "contiguous_format", "nn.functional.implicit_dim", "set_num_threads", "set_default_dtype", "use_deterministic_algorithms"}
+           "contiguous_format", "nn.functional.implicit_dim", "set_num_threads", "set_default_dtype", "use_deterministic_algorithms", "set_warn_always"}
 
 
 @dataclass

@@ -373,7 +373,7 @@ RETURNS = {
     **dict.fromkeys(("equal", "allclose", "is_nonzero", "is_tensor", "is_complex", "is_floating_point"), "_bool"), "numel": "_int",
     "explain": "_str", "show_config": "_str", "get_num_threads": "_int", "device": "Device", "get_default_dtype": "dtype",
     "promote_types": "dtype", "finfo": "np.finfo[Any]", "iinfo": "np.iinfo[Any]", "is_grad_enabled": "_bool",
-    "is_inference_mode_enabled": "_bool", "are_deterministic_algorithms_enabled": "_bool",
+    "is_inference_mode_enabled": "_bool", "are_deterministic_algorithms_enabled": "_bool", "is_warn_always_enabled": "_bool",
     "load": "Any", "manual_seed": "Generator", "seed": "_int", "initial_seed": "_int", "get_rng_state": "Any", "fork_rng": "Any",
     "autograd.grad": "tuple[Tensor, ...]", "get_gradient_edge": "GradientEdge",
     "check_op": "OpReport", "OpReport.__str__": "_str", "OpReport.__bool__": "_bool",

@@ -31,7 +31,7 @@ SKIPPED = {
     "normal", "bernoulli", "multinomial", "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout",
     "feature_alpha_dropout", "empty", "empty_like", "empty_strided", "new_empty", "resize_", "resize_as_", "set_", "uniform_",
     "normal_", "bernoulli_", "set_printoptions", "set_num_threads", "get_num_threads", "set_default_dtype",
-    "use_deterministic_algorithms", "are_deterministic_algorithms_enabled",
+    "use_deterministic_algorithms", "are_deterministic_algorithms_enabled", "set_warn_always", "is_warn_always_enabled",
     "get_default_dtype", "as_subclass", "register_hook", "register_post_accumulate_grad_hook", "retain_grad", "numpy",
     "detach_", "is_inference", "compile", "device", "dtype", "finfo", "iinfo", "from_dlpack", "from_numpy", "frombuffer",
     "is_tensor", "is_storage", "is_grad_enabled", "set_grad_enabled", "no_grad", "enable_grad", "inference_mode",

@@ -42,7 +42,7 @@ PAGES = [
     Page("random", "Random numbers", MG, ("random", "_distributions")),
     Page("minigrad.random", "minigrad.random", "minigrad.random"),
     Page("modes", "Grad modes, configuration, files, help", MG,
-         ("autograd.grad_mode", "autograd.anomaly_mode", "_config", "serialization", "_debug", "errors", "_version")),
+         ("autograd.grad_mode", "autograd.anomaly_mode", "_config", "_warnings", "serialization", "_debug", "errors", "_version")),
     Page("arithmetic", "Arithmetic", MG, ops("arithmetic", "pointwise", "rounding", "selection", "limits"),
          "One number at a time, broadcast."),
     Page("elementary", "Exponentials, angles, special functions", MG,
