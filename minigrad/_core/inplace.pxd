@@ -15,5 +15,7 @@ from minigrad._core.views cimport check_creation, geometry_of, rebase
 
 cpdef object check_inplace(TensorBase target)
 cpdef object check_memory(TensorBase target)
+cpdef object begin_write(TensorBase target, object name)
+cdef object count_write(TensorBase target, object name)
 cdef object written_outside(TensorBase target)
 cpdef object write(Primitive op, TensorBase target, tuple others)

@@ -122,6 +122,19 @@ def write(op, target, others):
     return target
 
 
+def begin_write(target: TensorBase, name):
+    """Check that the memory of `target` may be written to, and count the write. An optimiser calls this before each update."""
+    check_memory(target)
+    count_write(target, name)
+
+
+def count_write(target, name):
+    """Count a write to the storage of `target` that is about to happen, by what is called `name`."""
+    if target._inference and not current().inference:
+        raise written_outside(target)
+    target.shared_counter().bump(name)
+
+
 def written_outside(target):
     """The error for a write to an inference tensor outside of the mode."""
     return AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",

@@ -29,6 +29,7 @@ if not cython.compiled:
     from minigrad._core.apply import base_requires_grad
     from minigrad._core.c import inherit_death
     from minigrad._core.forward import tangent_of
+    from minigrad._core.inplace import count_write
     from minigrad._core.meta import meta_of
     from minigrad._core.node import mark_retained
     from minigrad._core.state import current
@@ -327,10 +328,7 @@ class Variable(Operators):
 
     def bump(self, name):
         """Count a write to the storage that is about to happen, by what is called `name`."""
-        if self._inference and not current().inference:
-            raise AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
-                                fix="clone() it to get a normal tensor")
-        self.shared_counter().bump(name)
+        count_write(self, name)
 
     def _set_version(self, version):
         """Have the writes since `version` count for nothing. See `minigrad.autograd._unsafe_preserve_version_counter`."""

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from minigrad._arguments import instance
-from minigrad._core.inplace import check_memory
+from minigrad._core.inplace import begin_write
 from minigrad.autograd.grad_mode import enable_grad, no_grad
 from minigrad.errors import MinigradError, OutOfRangeError
 from minigrad.ops.base import truth, wrong_type
@@ -172,8 +172,7 @@ class Optimizer:
                 for param in group["params"]:
                     grad = param.grad
                     if grad is not None:
-                        check_memory(param)
-                        param.bump(name)
+                        begin_write(param, name)
                         self.update(param, grad, group, self.state[param])
         return loss
 
