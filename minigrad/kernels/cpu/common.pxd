@@ -7,14 +7,17 @@
 #     that dimensions and indices lie inside. What does not fit goes to the twin in numpy_ref, which NumPy watches over, or is a
 #     ValueError, TypeError or IndexError. An index is checked where it is used, not by a loop of its own before that.
 cimport numpy as cnp
+from cpython.tuple cimport PyTuple_GET_ITEM
 from numpy cimport NPY_FLOAT32, NPY_FLOAT64, ndarray, npy_intp
+
+cdef extern from *:
+    bint times "__builtin_mul_overflow"(npy_intp, npy_intp, npy_intp *) noexcept nogil      # whether it overflows
 
 cdef extern from "numpy/arrayobject.h":
     bint is_contiguous "PyArray_IS_C_CONTIGUOUS"(ndarray) noexcept nogil
     bint has_flags "PyArray_CHKFLAGS"(ndarray, int) noexcept nogil
     int typenum "PyArray_TYPE"(ndarray) noexcept nogil
     bint native "PyArray_ISNOTSWAPPED"(ndarray) noexcept nogil
-    npy_intp NPY_MAX_INTP
     int NPY_HALF
     int ndim "PyArray_NDIM"(ndarray) noexcept nogil
     npy_intp *dims "PyArray_DIMS"(ndarray) noexcept nogil
@@ -47,28 +50,27 @@ cdef inline bint same_dims(npy_intp *a, npy_intp *b, int n) noexcept:
 # Number of elements of such a shape; -1 if there is no number for it.
 cdef inline npy_intp elements(npy_intp *d, int n) noexcept:
     cdef npy_intp total = 1
+    cdef bint too_many = False
     cdef int i
     for i in range(n):
         if d[i] == 0:
             return 0
-    for i in range(n):
-        if d[i] < 0 or total > NPY_MAX_INTP // d[i]:
-            return -1
-        total *= d[i]
-    return total
+        if d[i] < 0 or times(total, d[i], &total):
+            too_many = True
+    return -1 if too_many else total
 
 
 # Write the numbers of a shape to `d`, which has room for MOST_DIMS. Returns how many there are.
 cdef inline int read_shape(object shape, npy_intp *d) except -1:
     cdef tuple numbers = <tuple>shape if isinstance(shape, tuple) else tuple(shape)
-    cdef Py_ssize_t i
-    if len(numbers) > MOST_DIMS:
+    cdef Py_ssize_t i, n = len(numbers)
+    if n > MOST_DIMS:
         raise ValueError(f"an array has at most {MOST_DIMS} dimensions")
-    for i in range(len(numbers)):
-        d[i] = numbers[i]
+    for i in range(n):
+        d[i] = <object>PyTuple_GET_ITEM(numbers, i)
         if d[i] < 0:
             raise ValueError(f"a dimension cannot have {d[i]} elements")
-    return <int>len(numbers)
+    return <int>n
 
 
 cdef inline int check_dim(int dim, int n) except -1:

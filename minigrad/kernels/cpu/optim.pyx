@@ -24,18 +24,19 @@ cdef extern from "steps.h" nogil:
                                         double, double)
 
 
-cdef bint agree(int kind, ndarray w, object x, bint written) noexcept:
-    """Whether `x` is of the easy `kind` and has the shape of the parameter `w`; `written`: and may be written to."""
-    return (easy(x) == kind and ndim(w) == ndim(<ndarray>x) and same_dims(dims(w), dims(<ndarray>x), ndim(w))
-            and (not written or has_flags(<ndarray>x, cnp.NPY_ARRAY_WRITEABLE)))
+cdef bint agree(ndarray w, object x, bint written) noexcept:
+    """Whether `x` is an array as easy as the parameter `w`, of its shape and dtype; `written`: and may be written to."""
+    cdef int flags = cnp.NPY_ARRAY_CARRAY if written else cnp.NPY_ARRAY_CARRAY_RO
+    return (type(x) is ndarray and has_flags(<ndarray>x, flags) and typenum(<ndarray>x) == typenum(w) and native(<ndarray>x)
+            and ndim(w) == ndim(<ndarray>x) and same_dims(dims(w), dims(<ndarray>x), ndim(w)))
 
 
 def adam_(w, g, m, v, v_max, step, double lr, double beta1, double beta2, double eps, double weight_decay, decoupled,
           maximize):
     cdef int kind = easy(w)
-    if kind < 0 or not has_flags(<ndarray>w, cnp.NPY_ARRAY_WRITEABLE) or not agree(kind, <ndarray>w, g, False) \
-            or not agree(kind, <ndarray>w, m, True) or not agree(kind, <ndarray>w, v, True) \
-            or (v_max is not None and not agree(kind, <ndarray>w, v_max, True)):
+    if kind < 0 or not has_flags(<ndarray>w, cnp.NPY_ARRAY_WRITEABLE) or not agree(<ndarray>w, g, False) \
+            or not agree(<ndarray>w, m, True) or not agree(<ndarray>w, v, True) \
+            or (v_max is not None and not agree(<ndarray>w, v_max, True)):
         return numpy_ref.adam_(w, g, m, v, v_max, step, lr, beta1, beta2, eps, weight_decay, decoupled, maximize)
     cdef double rate = lr / (1 - beta1 ** step), correction = (1 - beta2 ** step) ** -0.5
     cdef double decay = 0 if decoupled else weight_decay, shrink = 1 - lr * weight_decay if decoupled else 1
@@ -65,8 +66,8 @@ def adam_(w, g, m, v, v_max, step, double lr, double beta1, double beta2, double
 def sgd_(w, g, momentum_buffer, double lr, double momentum, double dampening, double weight_decay, nesterov, maximize,
          first):
     cdef int kind = easy(w)
-    if kind < 0 or not has_flags(<ndarray>w, cnp.NPY_ARRAY_WRITEABLE) or not agree(kind, <ndarray>w, g, False) \
-            or (momentum and not agree(kind, <ndarray>w, momentum_buffer, True)):
+    if kind < 0 or not has_flags(<ndarray>w, cnp.NPY_ARRAY_WRITEABLE) or not agree(<ndarray>w, g, False) \
+            or (momentum and not agree(<ndarray>w, momentum_buffer, True)):
         return numpy_ref.sgd_(w, g, momentum_buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first)
     cdef bint moves = momentum != 0
     cdef double sign = -1 if maximize else 1
