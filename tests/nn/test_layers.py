@@ -153,3 +153,13 @@ def test_max_pool2d_layer_returns_indices():
 def test_padding_mode_is_refused_by_name():
     with pytest.raises(ValueError, match="padding_mode='mirror'"):
         nn.Conv2d(1, 1, 3, padding_mode="mirror")
+
+
+@pytest.mark.parametrize(("make", "name"), [
+    (lambda a: nn.Linear(2, 3, bias=a), "bias"), (lambda a: nn.Conv2d(1, 1, 1, bias=a), "bias"), (lambda a: nn.GRU(2, 2, bias=a), "bias"),
+    (lambda a: nn.LSTMCell(2, 2, bias=a), "bias"), (lambda a: nn.MultiheadAttention(4, 2, add_bias_kv=a), "add_bias_kv"),
+    (lambda a: nn.BatchNorm1d(2, affine=a), "affine"), (lambda a: nn.LayerNorm(2, elementwise_affine=a), "elementwise_affine")])
+def test_an_array_is_no_flag(make, name):
+    """differences/F-03"""
+    with pytest.raises(TypeError, match=rf"argument '{name}' must be bool, not ndarray"):
+        make(np.ones(2))

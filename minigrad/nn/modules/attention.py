@@ -7,13 +7,12 @@
 Mirrors MultiheadAttention of ``torch/nn/modules/activation.py``.
 """
 
-from minigrad.creation import empty
 from minigrad.errors import AutogradAssertionError, TensorValueError
 from minigrad.nn import functional as F
 from minigrad.nn import init
+from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn.modules.linear import NonDynamicallyQuantizableLinear
 from minigrad.nn.modules.module import Module
-from minigrad.nn.parameter import Parameter
 
 __all__ = ["MultiheadAttention"]
 
@@ -57,7 +56,7 @@ class MultiheadAttention(Module):
         self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
         self.num_heads = num_heads
         self.dropout = dropout
-        self.batch_first = batch_first
+        self.batch_first = flag_of(self, "batch_first", batch_first)
         self.head_dim = embed_dim // num_heads
         if embed_dim % num_heads:
             raise AutogradAssertionError("MG-E360", "embed_dim must be divisible by num_heads",
@@ -67,8 +66,9 @@ class MultiheadAttention(Module):
                   "in_proj_bias": (3 * embed_dim,), "bias_k": (1, 1, embed_dim), "bias_v": (1, 1, embed_dim)}
 
         def parameter(name, wanted):
-            self.register_parameter(name, Parameter(empty(*shapes[name], device=device, dtype=dtype)) if wanted else None)
+            register_optional(self, name, wanted, shapes[name], device, dtype)
 
+        bias, add_bias_kv = flag_of(self, "bias", bias), flag_of(self, "add_bias_kv", add_bias_kv)
         for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
             parameter(name, not self._qkv_same_embed_dim)
         parameter("in_proj_weight", self._qkv_same_embed_dim)

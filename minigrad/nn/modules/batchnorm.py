@@ -9,9 +9,9 @@ from minigrad.creation import ones, tensor, zeros
 from minigrad.dtypes import int64
 from minigrad.errors import TensorValueError
 from minigrad.nn import functional as F
+from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn.modules.module import Module
-from minigrad.nn.modules.normalization import parameter, reset
-from minigrad.ops.base import truth
+from minigrad.nn.modules.normalization import reset
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
 
@@ -24,11 +24,11 @@ class _Norm(Module):
         self.num_features = num_features
         self.eps = eps
         self.momentum = momentum
-        self.affine = affine
+        self.affine = flag_of(self, "affine", affine)
         self.track_running_stats = track_running_stats
-        parameter(self, "weight", affine, num_features, device, dtype)
-        parameter(self, "bias", affine and bias, num_features, device, dtype)
-        track = truth(track_running_stats, "track_running_stats", type(self).__name__)
+        register_optional(self, "weight", self.affine, num_features, device, dtype)
+        register_optional(self, "bias", flag_of(self, "bias", bias) and self.affine, num_features, device, dtype)
+        track = flag_of(self, "track_running_stats", track_running_stats)
         self.register_buffer("running_mean", zeros(num_features, device=device, dtype=dtype) if track else None)
         self.register_buffer("running_var", ones(num_features, device=device, dtype=dtype) if track else None)
         self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device) if track else None)

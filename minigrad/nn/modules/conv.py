@@ -9,6 +9,7 @@ from minigrad.creation import empty
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.nn import functional as F
 from minigrad.nn import init
+from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
 from minigrad.ops.base import integer
@@ -53,10 +54,7 @@ class _ConvNd(Module):
         self.padding_mode = padding_mode
         channels = (in_channels, out_channels // groups) if self.transposed else (out_channels, in_channels // groups)
         self.weight = Parameter(empty(*channels, *self.kernel_size, device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(empty(out_channels, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        register_optional(self, "bias", flag_of(self, "bias", bias), out_channels, device, dtype)
         self.reset_parameters()
 
     def _tuple(self, value, name):

@@ -5,6 +5,7 @@ import math
 from minigrad.creation import empty
 from minigrad.nn import functional as F
 from minigrad.nn import init
+from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
 
@@ -47,10 +48,7 @@ class Linear(Module):
         self.in_features = in_features
         self.out_features = out_features
         self.weight = Parameter(empty(out_features, in_features, device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(empty(out_features, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        register_optional(self, "bias", flag_of(self, "bias", bias), out_features, device, dtype)
         self.reset_parameters()
 
     def reset_parameters(self):

@@ -1,13 +1,12 @@
 """Layers that normalise over the last dimensions, or over groups of channels. Mirrors ``torch/nn/modules/normalization.py``."""
 
 from minigrad._arguments import repeated
-from minigrad.creation import empty
 from minigrad.errors import TensorValueError
 from minigrad.nn import functional as F
 from minigrad.nn import init
+from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn.modules.module import Module
-from minigrad.nn.parameter import Parameter
-from minigrad.ops.base import integer, truth
+from minigrad.ops.base import integer
 
 __all__ = ["GroupNorm", "LayerNorm", "RMSNorm"]
 
@@ -18,12 +17,6 @@ def reset(module):
         init.ones_(module.weight)
     if getattr(module, "bias", None) is not None:
         init.zeros_(module.bias)
-
-
-def parameter(module, name, wanted, shape, device, dtype):
-    """Register a parameter, or None."""
-    wanted = truth(wanted, name, type(module).__name__)
-    module.register_parameter(name, Parameter(empty(shape, device=device, dtype=dtype)) if wanted else None)
 
 
 class LayerNorm(Module):
@@ -46,9 +39,10 @@ class LayerNorm(Module):
         super().__init__()
         self.normalized_shape = repeated(normalized_shape, 1, "normalized_shape", type(self).__name__)
         self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        parameter(self, "weight", elementwise_affine, self.normalized_shape, device, dtype)
-        parameter(self, "bias", elementwise_affine and bias, self.normalized_shape, device, dtype)
+        self.elementwise_affine = flag_of(self, "elementwise_affine", elementwise_affine)
+        register_optional(self, "weight", self.elementwise_affine, self.normalized_shape, device, dtype)
+        bias = flag_of(self, "bias", bias) and self.elementwise_affine
+        register_optional(self, "bias", bias, self.normalized_shape, device, dtype)
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -76,8 +70,8 @@ class RMSNorm(Module):
         super().__init__()
         self.normalized_shape = repeated(normalized_shape, 1, "normalized_shape", type(self).__name__)
         self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        parameter(self, "weight", elementwise_affine, self.normalized_shape, device, dtype)
+        self.elementwise_affine = flag_of(self, "elementwise_affine", elementwise_affine)
+        register_optional(self, "weight", self.elementwise_affine, self.normalized_shape, device, dtype)
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -112,9 +106,9 @@ class GroupNorm(Module):
         self.num_groups = num_groups
         self.num_channels = num_channels
         self.eps = eps
-        self.affine = affine
-        parameter(self, "weight", affine, num_channels, device, dtype)
-        parameter(self, "bias", affine and bias, num_channels, device, dtype)
+        self.affine = flag_of(self, "affine", affine)
+        register_optional(self, "weight", self.affine, num_channels, device, dtype)
+        register_optional(self, "bias", flag_of(self, "bias", bias) and self.affine, num_channels, device, dtype)
         self.reset_parameters()
 
     def reset_parameters(self):

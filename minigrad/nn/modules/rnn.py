@@ -23,6 +23,7 @@ from minigrad.creation import empty, zeros
 from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
 from minigrad.nn import functional as F
 from minigrad.nn import init
+from minigrad.nn._optional import flag_of
 from minigrad.nn._recurrent import GATES, layer
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
@@ -64,21 +65,21 @@ class RNNBase(Module):
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.num_layers = num_layers
-        self.bias = bias
-        self.batch_first = batch_first
+        self.bias = flag_of(self, "bias", bias)
+        self.batch_first = flag_of(self, "batch_first", batch_first)
         self.dropout = dropout if isinstance(dropout, bool) else float(real(dropout, "dropout", type(self).__name__))
-        self.bidirectional = bidirectional
+        self.bidirectional = flag_of(self, "bidirectional", bidirectional)
         self.proj_size = proj_size
         check_options(self)
         if dropout > 0 and num_layers == 1:
             warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
                           f"greater than 1, but got dropout={dropout} and num_layers={num_layers}", UserWarning, stacklevel=3)
-        directions = 2 if bidirectional else 1
+        directions = 2 if self.bidirectional else 1
         own, rows = proj_size or hidden_size, GATES[mode] * hidden_size
         self._names = []            # of the parameters, for each layer and direction
         for number in range(num_layers):
             shapes = {"weight_ih": (rows, own * directions if number else input_size), "weight_hh": (rows, own)}
-            if bias:
+            if self.bias:
                 shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
             if proj_size:
                 shapes["weight_hr"] = (proj_size, hidden_size)

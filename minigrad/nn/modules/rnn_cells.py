@@ -8,12 +8,12 @@ Mirrors ``torch/nn/modules/rnn.py``.
 
 import math
 
-from minigrad.creation import empty, zeros
+from minigrad.creation import zeros
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.nn import init
+from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn._recurrent import cell
 from minigrad.nn.modules.module import Module
-from minigrad.nn.parameter import Parameter
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 
@@ -41,12 +41,11 @@ class RNNCellBase(Module):
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
-        self.bias = bias
+        self.bias = flag_of(self, "bias", bias)
         rows = num_chunks * hidden_size
         for name, shape in (("weight_ih", (rows, input_size)), ("weight_hh", (rows, hidden_size)), ("bias_ih", (rows,)),
                             ("bias_hh", (rows,))):
-            wanted = bias or name.startswith("weight")
-            self.register_parameter(name, Parameter(empty(*shape, device=device, dtype=dtype)) if wanted else None)
+            register_optional(self, name, self.bias or name.startswith("weight"), shape, device, dtype)
         self.reset_parameters()
 
     def reset_parameters(self):

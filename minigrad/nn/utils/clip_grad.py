@@ -8,11 +8,12 @@ Pascanu et al., "On the difficulty of training recurrent neural networks", 2013.
 
 import math
 
+from minigrad import _arguments
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import tensor
 from minigrad.errors import MinigradError
 from minigrad.ops import abs, amax, clamp, ne, pow, stack, sum
-from minigrad.ops.base import real, tensor_argument, truth, wrong_type
+from minigrad.ops.base import real, tensor_argument, truth
 from minigrad.tensor import Tensor
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
@@ -32,9 +33,8 @@ def listed(function, name, tensors):
     """One tensor, or all of an iterable of them, as a list."""
     if isinstance(tensors, Tensor):
         return [tensors]
-    if not hasattr(tensors, "__iter__"):
-        raise wrong_type(function, name, "Tensor or an iterable of Tensors", tensors)
-    return [tensor_argument(function, x, name, i + 1) for i, x in enumerate(tensors)]
+    tensors = _arguments.listed(tensors, name, function, "Tensor or an iterable of Tensors")
+    return [tensor_argument(function, x, name, i) for i, x in enumerate(tensors, 1)]
 
 
 def vector_norm(x, order):
