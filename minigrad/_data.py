@@ -71,10 +71,7 @@ def no_number(data, dtype):
 
 def of_numbers(data, dtype):
     """A Python number, or nested lists of them, as an array: of `dtype`, or of the one that the numbers stand for."""
-    try:
-        array = np.array(data)
-    except ValueError:      # arrays among numbers
-        raise TensorValueError("MG-E306", "only one element tensors can be converted to Python scalars") from None
+    array = array_of(data)
     kind = array.dtype.kind
     with np.errstate(over="ignore"):
         if kind == "c":
@@ -126,7 +123,7 @@ def array_of(data):
         return np.array(data)
     except ValueError:
         raise TensorValueError("MG-E306", "only one element tensors can be converted to Python scalars",
-                               found="arrays or tensors of different shapes") from None
+                               found="arrays or tensors of different shapes, or beside numbers") from None
 
 
 def check_size(sizes):

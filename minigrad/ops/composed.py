@@ -10,10 +10,10 @@ Mirrors ``aten/src/ATen/native/{Correlation,TensorShape,LinearAlgebra}.cpp``.
 
 import cython
 
-from minigrad.errors import OutOfMemoryError, ShapeError
+from minigrad.errors import ShapeError
 from minigrad.ops.base import BOOL, INT64, dimension, flag, integer, number, tensor_argument
 from minigrad.ops.copies import cast
-from minigrad.ops.joining import narrow, select
+from minigrad.ops.joining import few_enough, narrow, select
 from minigrad.ops.matrix import bmm
 from minigrad.ops.out import into
 from minigrad.ops.precision import in_float32
@@ -27,8 +27,6 @@ if not cython.compiled:
     from minigrad._core.apply import call
 
 __all__ = ["addbmm", "adjoint", "corrcoef", "cov", "diagonal_scatter", "select_scatter", "slice_scatter", "sum_to_size", "vander"]
-
-MOST_POWERS = 1 << 24
 
 
 def fitting(function, x, view, src):
@@ -238,8 +236,7 @@ def vander(x, N=None, *, increasing=False):
     n = x.shape[0] if N is None else integer(N, "N", "vander")
     if n < 0:
         raise ShapeError("MG-E302", "N must be non-negative.")
-    if n > MOST_POWERS:
-        raise OutOfMemoryError("MG-E311", "vander(): can't allocate memory", expected=f"at most {MOST_POWERS} powers", found=str(n))
+    few_enough("vander", n, "powers")
     up = range(n) if flag(increasing, "increasing", "vander") else range(n - 1, -1, -1)
     powers = x.new_tensor(list(up), dtype=None if n else x.dtype)
     return unsqueeze(x, 1) ** powers if n else narrow(unsqueeze(x, 1), 1, 0, 0)

@@ -173,11 +173,11 @@ SLICE_BACKWARD = cython.declare(object, SliceBackward.op)
 MOST_PIECES = 1 << 24       # that a tensor is cut into: more tensors than any memory holds
 
 
-def few_enough(function, pieces):
-    """Raise if there are more pieces than a tuple can hold."""
-    if pieces > MOST_PIECES:
-        raise OutOfMemoryError("MG-E311", f"{function}(): can't allocate memory", expected=f"at most {MOST_PIECES} pieces",
-                               found=str(pieces))
+def few_enough(function, number, what="pieces"):
+    """Raise if there are more of what is made one by one than any memory holds."""
+    if number > MOST_PIECES:
+        raise OutOfMemoryError("MG-E311", f"{function}(): can't allocate memory", expected=f"at most {MOST_PIECES} {what}",
+                               found=str(number))
 
 
 def select(input, dim, index):
@@ -322,6 +322,7 @@ def several(function, tensors) -> tuple:
     return found
 
 
+@cython.ccall
 def same_kind(function, tensors) -> tuple:
     """The same, cast to one dtype."""
     found: tuple = several(function, tensors)

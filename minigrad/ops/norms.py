@@ -204,7 +204,8 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
         return spectral_norm(A, ord, at, over, keepdim, dtype)
     along, over = (at, over) if ord in (1, -1) else (over, at)
     sums = vector_norm(A, 1, along, True, dtype=dtype)
-    z = (amax if ord > 0 else amin)(sums, over, True)
+    nothing = ord > 0 and sums.shape[over] == 0        # the largest of no sums is 0
+    z = total(sums, over, True) if nothing else (amax if ord > 0 else amin)(sums, over, True)
     return z if keepdim else z.squeeze((along, over))
 
 

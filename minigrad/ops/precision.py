@@ -12,11 +12,12 @@ import numpy as np
 
 from minigrad._core.meta import named_dtype
 from minigrad._core.tensor import TensorBase
+from minigrad.ops.base import FLOAT16
 from minigrad.ops.copies import cast
 
 __all__ = ["FLOAT16", "FLOAT32", "HALF", "SINGLE", "in_float32", "narrowed", "wide", "widened"]
 
-FLOAT16, FLOAT32 = named_dtype("float16"), named_dtype("float32")
+FLOAT32 = named_dtype("float32")
 HALF, SINGLE = np.dtype("float16"), np.dtype("float32")
 
 

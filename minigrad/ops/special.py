@@ -13,9 +13,10 @@ import cython
 
 from minigrad._core.inplace import write
 from minigrad._core.promotion import default_dtype
-from minigrad.errors import ArgumentError, OutOfMemoryError, ShapeError
+from minigrad.errors import ArgumentError, ShapeError
 from minigrad.ops.base import Elementwise, integer, op, real, tensor_argument
 from minigrad.ops.functions import exp
+from minigrad.ops.joining import few_enough
 from minigrad.ops.out import into
 from minigrad.ops.pairs import IN_PLACE, in_place_too
 from minigrad.ops.selection import cast, where
@@ -25,7 +26,6 @@ if not cython.compiled:
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "lgamma", "logit", "mvlgamma", "polygamma"]
 
-MOST_TERMS = 1 << 24
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
@@ -242,9 +242,7 @@ def mvlgamma_operands(function, input, p):
     if input.dtype.name == "bool":
         raise ShapeError("MG-E203", f"{function} is not implemented for bool")
     x = floating(input)
-    if p > MOST_TERMS:
-        raise OutOfMemoryError("MG-E311", f"{function}: can't allocate memory", expected=f"at most {MOST_TERMS} terms",
-                               found=str(p))
+    few_enough(function, p, "terms")
     return x.unsqueeze(-1) - x.new_tensor([i / 2 for i in range(p)])
 
 

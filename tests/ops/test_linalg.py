@@ -122,6 +122,12 @@ def test_calls(run):
 # ---- what a decomposition promises ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("order", [1, -1, INF, -INF])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (2, 0, 3)])
+def test_norms_of_empty_matrices(shape, order):
+    check_alike(lambda m: m.linalg.matrix_norm(m.zeros(shape), order))
+
+
 @st.composite
 def matrices_of(draw, square=False, dtypes=("float32", "float64", "complex64", "complex128")):
     """A batch of matrices at random, now and then without any numbers, of numbers that are not too far apart."""
