@@ -48,7 +48,7 @@ step = program(**{sizes})(m, "{module}")
 for _ in range(6):
     step()
 with open("/proc/self/clear_refs", "w") as f:
-    f.write("5")        # the peak begins anew
+    f.write("5")        # now the kernel counts the peak from here on
 for _ in range(5):
     step()
 print(status("VmHWM") - before)

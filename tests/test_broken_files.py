@@ -177,7 +177,7 @@ def test_a_device_stays_one():
 
 
 def test_two_processes_save_to_one_path(path):
-    """differences/F-02: whoever reads at any time finds a whole file of one of the two."""
+    """differences/F-02: at any time the file is complete, and one of the two has written it."""
     code = ("import sys, minigrad as mg\n"
             "for i in range(60): mg.save({'x': mg.full((20_000,), float(sys.argv[1])), 'who': int(sys.argv[1])}, sys.argv[2])")
     mg.save({"x": mg.zeros(20_000), "who": 0}, path)

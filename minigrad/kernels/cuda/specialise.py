@@ -40,7 +40,7 @@ def folder():
 def own(path):
     """Whether `path`, a folder that is made now if need be, is one that only this user may write to.
 
-    What lies there is run as machine code, so whoever may write there may do all that this process may.
+    What lies there is run as machine code: a user who can write to the folder can run anything in this process.
     """
     if path is None:
         return False
