@@ -61,7 +61,7 @@ def binary(op, x, y):
                 if state.grad_enabled and op.differentiable:
                     e = edge_of(a)
                     f = edge_of(b)
-                    if e is not None or f is not None:
+                    if (e is not None or f is not None) and not (a._inference and b._inference):
                         record(op, state, (e is not None) | ((f is not None) << 1), 2, e, f, numbers_of(a, b),
                                out, x, y, None)
                     elif a._view or b._view:
@@ -79,7 +79,7 @@ def binary(op, x, y):
             out = wrap(array, a._meta)
             if state.grad_enabled and op.differentiable:
                 e = edge_of(a)
-                if e is not None:
+                if e is not None and not (a._inference and only_inference(op, (x,), (x, y)[:op.inputs])):
                     # a number counts as an input of + - * /, as in PyTorch, but not of x ** 2
                     record(op, state, 1, op.inputs, e, None, (a._output_number, 0) if a._output_number else None,
                            out, x, y, None)
@@ -128,7 +128,7 @@ def unary(op, x):
             out = wrap(array, a._meta)
             if state.grad_enabled and op.differentiable:
                 e = edge_of(a)
-                if e is not None:
+                if e is not None and not (a._inference and only_inference(op, (x,), ())):
                     record(op, state, 1, 1, e, None, (a._output_number,) if a._output_number else None, out, x, None, None)
                 elif a._view:
                     remember(op, state, (x,), (x,), out, None)
@@ -244,7 +244,7 @@ def call_one(op: Primitive, args: tuple, state: State) -> object:
     out = finish_one(op, array, x._meta.device, None, args, DEFAULT)
     if state.grad_enabled and op.differentiable and out._meta.dtype.differentiable:
         edge = edge_of(x)
-        if edge is not None:
+        if edge is not None and not (x._inference and only_inference(op, args, ())):
             record(op, state, 1, 1, edge, None, (x._output_number,) if x._output_number else None, out, None, None, args)
         elif x._view:
             remember(op, state, args, args[:1], out, None)
@@ -425,7 +425,7 @@ def remember(op: Primitive, state: State, args: tuple, tensors: tuple, out: Tens
             elif cython.cast(TensorBase, x)._view and base_requires_grad(x):
                 required = True
         edges.append(edge)
-    if mask == 0 and not required:
+    if (mask == 0 and not required) or only_inference(op, args, tensors):
         return None
     if outs is None and not out._meta.dtype.differentiable:
         return None
@@ -434,6 +434,27 @@ def remember(op: Primitive, state: State, args: tuple, tensors: tuple, out: Tens
         numbers = tuple([0 if edge is None else cython.cast(TensorBase, x)._output_number for x, edge in zip(tensors, edges)])
     record_many(op, state, mask, tuple(edges), numbers, out, outs, args)
     return None
+
+
+@cython.cfunc
+def only_inference(op: Primitive, args: tuple, tensors: tuple) -> cython.bint:
+    """Whether all tensors of an op are inference tensors: then it is not recorded, also outside inference mode.
+
+    A number in the place of a tensor counts as a normal one, for PyTorch makes a tensor of it. As in PyTorch, where the dispatcher
+    comes to the autograd keys only if some tensor has them.
+    """
+    if op.rule.always_recorded:
+        return False
+    for x in tensors:
+        if x is not None and not isinstance(x, TensorBase) and not isinstance(x, tuple):
+            return False
+    for x in args:
+        if isinstance(x, tuple):
+            if not only_inference(op, x, ()):
+                return False
+        elif isinstance(x, TensorBase) and not cython.cast(TensorBase, x)._inference:
+            return False
+    return True
 
 
 def requires_grad(x):

@@ -21,16 +21,8 @@ from minigrad.errors import AutogradTypeError
 
 
 def below(op, state, args, in_place):
-    """Have the innermost interceptor run `op` on `args`; returns its result."""
-    interceptors = state.interceptors
-    grad_enabled, inference, forward = state.grad_enabled, state.inference, state.forward_enabled
-    state.interceptors = interceptors[:-1]
-    state.set_modes(False, inference, False)
-    try:
-        found = interceptors[-1](op, args, in_place)
-    finally:
-        state.interceptors = interceptors
-        state.set_modes(grad_enabled, inference, forward)
+    """Have the innermost interceptor run `op` on `args`; returns its result, a tensor or a tuple of them."""
+    found = hand_on(op, state, args, in_place)
     if type(found) is list:
         found = tuple(found)
     for x in found if type(found) is tuple else (found,):
@@ -39,3 +31,16 @@ def below(op, state, args, in_place):
                 "MG-E171", f"a dispatch mode returned {type(x).__name__} for the result of {op.name}, expected a Tensor",
                 fix="return func(*args, **kwargs), or tensors like those that it returns")
     return found
+
+
+def hand_on(op, state, args, in_place, **keywords):
+    """Call the innermost interceptor with `op`, a `Primitive` or a custom operator. Returns whatever it returns."""
+    interceptors = state.interceptors
+    grad_enabled, inference, forward = state.grad_enabled, state.inference, state.forward_enabled
+    state.interceptors = interceptors[:-1]
+    state.set_modes(False, inference, False)
+    try:
+        return interceptors[-1](op, args, in_place, **keywords)
+    finally:
+        state.interceptors = interceptors
+        state.set_modes(grad_enabled, inference, forward)

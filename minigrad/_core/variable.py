@@ -278,6 +278,8 @@ class Variable(Operators):
     def detach_(self):
         """Cut this tensor off from its history, in place: it becomes a leaf that requires no gradient.
 
+        In inference mode, and on an inference tensor, nothing happens: as in PyTorch, autograd is not asked there.
+
         Raises:
             RuntimeError: it is a view.
 
@@ -285,6 +287,8 @@ class Variable(Operators):
         >>> x.detach_()
         tensor([2.])
         """
+        if self._inference or current().inference:
+            return self
         if self._view:
             raise AutogradError("MG-E115", "Can't detach views in-place. Use detach() instead.")
         self._node = None

@@ -19,6 +19,7 @@ import numpy as np
 
 from minigrad._arguments import instance
 from minigrad._core.inplace import check_inplace
+from minigrad._core.intercept import hand_on
 from minigrad._core.meta import Device
 from minigrad._core.state import current
 from minigrad.errors import AutogradError, AutogradNotImplementedError, TensorValueError
@@ -26,6 +27,7 @@ from minigrad.library._autograd import Call, Formula, autograd_class, flatten, u
 from minigrad.library._infer_schema import schema_of
 from minigrad.library._schema import FunctionSchema, parse_schema
 from minigrad.tensor import Tensor
+from minigrad.utils._python_dispatch import CUSTOM, Operator
 
 __all__ = ["CustomOpDef", "custom_op"]
 
@@ -104,6 +106,7 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
                 fix="move them before the * in the signature")
         op = CustomOpDef(namespace, opname, found, function, tags)
         op.register_kernel(device_types)(function)
+        CUSTOM[str(op.default)] = op.default
         REGISTRY[qualname + ("" if overload == "default" else f".{overload}")] = op
         return op
 
@@ -117,6 +120,16 @@ def parsed_name(name):
         raise TensorValueError("MG-E272", f"{name!r} is no name of a custom operator", expected='"namespace::name"',
                                fix="take the name of your project as the namespace: \"mylib::my_op\"")
     return found[1], found[2], found[3] or "default"
+
+
+class CustomOperator(Operator):
+    """A custom operator as a dispatch mode sees it: ``a.f.default``."""
+
+    definition: "CustomOpDef"
+    is_view = False
+
+    def __call__(self, *args, **kwargs):
+        return self.definition(*args, **kwargs)
 
 
 class CustomOpDef:
@@ -148,6 +161,27 @@ class CustomOpDef:
     def _qualname(self):
         return f"{self._namespace}::{self._name}"
 
+    @property
+    def default(self):
+        """The operator as a dispatch mode or a policy of checkpointing sees it: ``a.f.default``, a `str` that can be called.
+
+        Mirrors ``torch.ops.a.f.default``.
+
+        >>> from minigrad.library import custom_op
+        >>> @custom_op("docs::twice", mutates_args=())
+        ... def twice(x: mg.Tensor) -> mg.Tensor:
+        ...     return x * 2
+        >>> twice.default
+        <operator docs.twice.default>
+        """
+        # It holds us, and so we do not hold it: an operator that is replaced is freed at once.
+        found = CustomOperator(f"{self._namespace}.{self._name}.{self._schema.overload_name}")
+        known = CUSTOM.get(found)
+        if known is not None and known.definition is self:
+            return known
+        found.definition, found.in_place = self, bool(self._schema.writes)
+        return found
+
     def __repr__(self):
         return f"<CustomOpDef({self._qualname})>"
 
@@ -165,7 +199,7 @@ class CustomOpDef:
                 "You must implement the jvp function for custom autograd.Function to use it with forward mode AD.",
                 fix="write a Function with a jvp, or unpack_dual(x).primal for what is a constant here")
         recorded = state.grad_enabled and any([x.requires_grad for x in tensors])
-        dirty = self._announce_writes(inputs, state.grad_enabled) if schema.writes else ()
+        dirty = self._check_writes(inputs) if schema.writes and state.grad_enabled else ()
         if not recorded:
             return self._below_autograd(inputs, keywords, tensors)
         call = Call(lambda: self._run(inputs, keywords, tensors), inputs, keywords, dirty)
@@ -176,19 +210,22 @@ class CustomOpDef:
         outputs = unflatten(call.structure.outputs, flat_outputs[len(dirty):])
         return tuple(outputs) if schema.returns_tuple else outputs[0] if outputs else None
 
-    def _announce_writes(self, inputs, grad_enabled):
-        """Count a write to each tensor that is written to; returns those of them that require a gradient now.
+    def _written(self, inputs):
+        """The tensors that the operator writes to."""
+        written = [(a, value) for a, value in zip(self._schema.positional, inputs) if a.is_write]
+        return [x for a, value in written for x in flatten((a,), (value,)) if x is not None]
+
+    def _check_writes(self, inputs):
+        """The tensors that are written to and require a gradient.
 
         A tensor that requires one has this operator in its history from now on, as after any write in place.
 
         Raises:
             RuntimeError: one may not be written to: a leaf that requires a gradient, or a view of one.
         """
-        written = [x for a, value in zip(self._schema.positional, inputs) if a.is_write for x in flatten((a,), (value,))
-                   if x is not None]
         dirty = []
-        for x in written:
-            if grad_enabled and x.requires_grad:
+        for x in self._written(inputs):
+            if x.requires_grad:
                 check_inplace(x)
                 if not any([x is y for y in dirty]):
                     dirty.append(x)
@@ -196,9 +233,6 @@ class CustomOpDef:
             raise AutogradError(
                 "MG-E145", f"{self._qualname} writes to a view that requires a gradient, and has other outputs: it must return a "
                 "single Variable.", fix="give it a clone() of the view")
-        for x in written:
-            if not x.is_inference() or current().inference:
-                x.bump(self._qualname)
         return tuple(dirty)
 
     def _below_autograd(self, inputs, keywords, tensors):
@@ -212,7 +246,14 @@ class CustomOpDef:
             state.set_modes(grad_enabled, inference, forward)
 
     def _run(self, inputs, keywords, tensors):
-        """The output of the kernel of the device, checked."""
+        """The output, checked: of the innermost dispatch mode, which sees the operator as one op, or of the device's kernel."""
+        state = current()
+        if state.interceptors:
+            given = self._schema.without_defaults(inputs)
+            return self._schema.results(hand_on(self.default, state, given, bool(self._schema.writes), **keywords))
+        for x in self._written(inputs):
+            if not x.is_inference() or state.inference:
+                x.bump(self._qualname)
         kernel = self._kernel(tensors, inputs, keywords)
         output = self._schema.results(kernel(*inputs, **keywords))
         outputs = output if isinstance(output, tuple) else (output,)

@@ -120,6 +120,13 @@ class FunctionSchema:
             raise self._wrong(f"Unknown keyword argument '{next(iter(left))}' for operator '{self.name}'.")
         return positional, keywords
 
+    def without_defaults(self, positional):
+        """`positional` without what comes last and is the default."""
+        n = len(positional)
+        while n and self.positional[n - 1].default is not REQUIRED and _same(positional[n - 1], self.positional[n - 1].default):
+            n -= 1
+        return tuple(positional[:n])
+
     def _taken(self, argument, left, position):
         if argument.name in left:
             return self._fitted(argument, left.pop(argument.name), position)
@@ -232,3 +239,8 @@ def split(text):
 def malformed(text, what):
     return ArgumentError("MG-E272", f"the schema {text!r} cannot be read: {what}",
                          fix="leave `schema` out, and give the function type hints: it is inferred from these")
+
+
+def _same(value, default):
+    """Whether an argument is what it would be by default. A tensor never is: it is not compared."""
+    return type(value) is type(default) and not hasattr(value, "grad_fn") and value == default

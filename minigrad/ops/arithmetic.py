@@ -66,6 +66,7 @@ class Sub(Elementwise):
 class Rsub(Elementwise):
     """z = y - x, for a number y"""
 
+    always_recorded = True
     kernel = "rsub"
     params = ("x", "y")
     refuses_any_bool = SUBTRACT_BOOL

@@ -97,6 +97,7 @@ class Op:
     differentiable = True
     no_derivative = None    # PyTorch's name of an op that has none: a backward through it raises
     view = False            # the result shares the storage of the input
+    always_recorded = False     # even if all its tensors are inference tensors: PyTorch makes a normal one on the way
     torch_names = {"x": "self", "y": "other", "z": "result"}    # for node._saved_self and its like
 
     @classmethod

@@ -17,6 +17,7 @@ __all__ = ["clone", "contiguous"]
 class Clone(Linear):
     """z = x, in memory of its own"""
 
+    always_recorded = True
     inputs = 1
 
     def forward(k, x, dense):
@@ -30,6 +31,7 @@ class Clone(Linear):
 class Cast(Linear):
     """z = x in another dtype"""
 
+    always_recorded = True
     inputs = 1
 
     def forward(k, x, dtype, source):
@@ -43,6 +45,7 @@ class Cast(Linear):
 class Move(Linear):
     """z = x on another device"""
 
+    always_recorded = True
     inputs = 1
 
     def forward(k, x, target, source, wait):

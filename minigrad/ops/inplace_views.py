@@ -9,6 +9,7 @@ Mirrors ``aten/src/ATen/native/{TensorShape,Resize}.cpp``.
 from minigrad._core.forward import tangent_of
 from minigrad._core.inplace_views import look_again, point_to, show
 from minigrad._core.operands import too_large
+from minigrad._core.state import current
 from minigrad.errors import AutogradError, ShapeError
 from minigrad.ops.base import dimension, dimensions, op, tensor_argument
 from minigrad.ops.strided import AsStrided, geometry_in
@@ -153,7 +154,7 @@ def resize_(self, *sizes):
             the new numbers are 0, and leaves its views behind.
 
     Raises:
-        RuntimeError: self requires a gradient, or a size is negative.
+        RuntimeError: self requires a gradient (outside inference mode), or a size is negative.
 
     >>> mg.arange(4).resize_(2, 3)
     tensor([[0, 1, 2],
@@ -162,7 +163,7 @@ def resize_(self, *sizes):
     shape = as_shape(sizes, "resize_")
     if min(shape, default=0) < 0:
         raise ShapeError("MG-E206", f"resize_(): invalid shape {list(shape)}")
-    if self.requires_grad:
+    if self.requires_grad and not self.is_inference() and not current().inference:
         raise AutogradError("MG-E212", "cannot resize variables that require grad", found=f"shape {list(self.shape)}",
                             fix="x.detach().clone().resize_(...), or pad or slice x")
     if tangent_of(self) is not None:

@@ -292,9 +292,9 @@ def _itself(x):
     return x
 
 
-def _nothing_special(primitive, args, in_place):
+def _nothing_special(op, args, in_place, **keywords):
     """An interceptor that runs the op."""
-    return operator_of(primitive, in_place)(*args)
+    return operator_of(op, in_place)(*args, **keywords)
 
 
 def _version(x):

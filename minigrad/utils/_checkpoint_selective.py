@@ -111,8 +111,12 @@ def _check_op(op):
             return
         except KeyError:
             pass
-    raise TensorValueError("MG-E166", f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}.",
-                           expected="the name of an op, as a string", fix="such as \"mm\"; minigrad.ops.REGISTRY has all names")
+    packet = hasattr(op, "default")     # a custom operator, which counts as all its overloads
+    raise TensorValueError(
+        "MG-E166", f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}."
+        + (" Please update the OpOverloadPacket to a specific OpOverload." if packet else ""),
+        expected="the name of an op, as a string",
+        fix="op.default in place of op" if packet else 'such as "mm"; minigrad.ops.REGISTRY has all names')
 
 
 class _Kept:
@@ -142,11 +146,11 @@ class _Keep(TorchDispatchMode):
         self.storage = storage      # operator -> what is kept of each of its runs
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        out = func(*args)
+        out = func(*args, **(kwargs or {}))
         if _always_redone(func):
             return out
         ctx = SelectiveCheckpointContext(is_recompute=False, op_output=out)
-        answer = self.policy(ctx, func, *args)
+        answer = self.policy(ctx, func, *args, **(kwargs or {}))
         if not isinstance(answer, (bool, CheckpointPolicy)):
             raise TensorTypeError("MG-E166", f"a policy returned {type(answer).__name__} for {func}, expected a "
                                   "CheckpointPolicy or bool")
@@ -169,7 +173,7 @@ class _Reuse(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if _always_redone(func):
-            return func(*args)
+            return func(*args, **(kwargs or {}))
         number = self.runs.get(func, 0)
         self.runs[func] = number + 1
         kept = self.storage.get(func, ())
@@ -179,7 +183,7 @@ class _Reuse(TorchDispatchMode):
                 "than in the forward.", expected=f"at most {len(kept)} times", fix="the function has to do the same each time")
         entry = kept[number]
         if entry is _RECOMPUTE:
-            return func(*args)
+            return func(*args, **(kwargs or {}))
         if entry is _CONSUMED:
             raise AutogradError(
                 "MG-E167", "Trying to backward an extra time. You are only allowed to backward once on any region computed under "

@@ -20,7 +20,8 @@ class Operator(str):
     """An op as a mode sees it: its name, which can be called.
 
     The names are those of the rules in ``minigrad/ops``: ``"mul"``, ``"mm"``, ``"sum_dim"``. One that ends with an underscore
-    writes to its first argument: ``"mul_"``. Being strings, they can be compared with strings, and be the keys of dicts.
+    writes to its first argument: ``"mul_"``. A custom operator is called ``"namespace.name.default"``. Being strings, they can be
+    compared with strings, and be the keys of dicts.
 
     The counterpart of PyTorch's ``OpOverload``.
 
@@ -58,11 +59,15 @@ def operator(name):
     >>> operator("add_").in_place
     True
     """
+    if name in CUSTOM:
+        return CUSTOM[name]
     return operator_of(REGISTRY.get(name) or REGISTRY[name.removesuffix("_")], name.endswith("_"))
 
 
 def operator_of(primitive, in_place):
-    """The operator that runs `primitive`, made on first use."""
+    """The operator that runs `primitive`, made on first use; a custom operator is one already."""
+    if isinstance(primitive, Operator):
+        return primitive
     found = _operators.get((primitive, in_place))
     if found is None:
         found = Operator(primitive.name + "_" * (in_place and not primitive.name.endswith("_")))
@@ -73,6 +78,7 @@ def operator_of(primitive, in_place):
 
 
 _operators = {}
+CUSTOM = {}         # name -> `Operator` of those that `custom_op` has made, which see to it
 
 
 class TorchDispatchMode:
@@ -105,12 +111,13 @@ class TorchDispatchMode:
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         """Run `func`, an `Operator`, on `args`: return its result, or a tensor (or tuple of tensors) in its place.
 
-        `types` and `kwargs` are empty: they are here for the sake of PyTorch's signature.
+        A custom operator is one op, ``namespace.name.overload``; `args` lack trailing arguments that are the default. `kwargs` has
+        those arguments of it that cannot be given by position, and is empty for all other ops; `types` is always empty.
         """
         raise NotImplementedError
 
-    def _intercept(self, primitive, args, in_place):
-        return self.__torch_dispatch__(operator_of(primitive, in_place), (), args, {})
+    def _intercept(self, op, args, in_place, **keywords):
+        return self.__torch_dispatch__(operator_of(op, in_place), (), args, keywords)
 
     def __enter__(self):
         state = current()

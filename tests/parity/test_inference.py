@@ -108,8 +108,6 @@ INFERENCE = {"inference", "slice of inference", "slice of inference inside", "re
 BETTER = {
     # PyTorch lets what shares the memory of an inference tensor be written to outside, so that the tensor changes all the same
     *[(tensor, action, False) for tensor in INFERENCE for action in ("write to data", "write to detached")],
-    # PyTorch's detach_ does nothing inside the mode; ours detaches, and refuses a view, as everywhere
-    *[(tensor, "detach_", True) for tensor in TENSORS if tensor not in INFERENCE],
 }
 
 
@@ -141,5 +139,66 @@ def test_as_in_torch(tensor, within):
 def test_differences_are_still_there():
     """What is listed as different is different."""
     for tensor, action, within in BETTER:
-        if action != "detach_" or tensor in ("leaf", "non-leaf"):
-            assert outcome(minigrad, tensor, action, within) != outcome(torch, tensor, action, within), (tensor, action)
+        assert outcome(minigrad, tensor, action, within) != outcome(torch, tensor, action, within), (tensor, action)
+
+
+# ---- ops that see inference tensors only ------------------------------------------------------------------------------
+
+OPS = {
+    "exp": lambda m, a: a.exp(), "sum": lambda m, a: a.sum(), "view": lambda m, a: a.view(6), "t": lambda m, a: a.t(),
+    "cat": lambda m, a: m.cat([a, a]), "a * 2": lambda m, a: a * 2, "a ** 2": lambda m, a: a ** 2, "1 - a": lambda m, a: 1 - a,
+    "a * a": lambda m, a: a * a, "a * normal": lambda m, a: a * m.ones(3), "a[0]": lambda m, a: a[0], "a[:, 1:]": lambda m, a: a[:, 1:],
+    "unbind": lambda m, a: a.unbind()[0], "mm": lambda m, a: a @ a.t(), "where": lambda m, a: m.where(a > 0, a, a),
+    "where normal": lambda m, a: m.where(m.tensor(True), a, a), "clone": lambda m, a: a.clone(), "double": lambda m, a: a.double(),
+    "expand": lambda m, a: a.expand(2, 2, 3), "softmax": lambda m, a: m.softmax(a, 0), "cumsum": lambda m, a: a.cumsum(0),
+    "max": lambda m, a: a.max(0)[0], "index": lambda m, a: a[m.tensor([0])], "masked_fill": lambda m, a: a.masked_fill(m.tensor(True), 0.0),
+    "layer_norm": lambda m, a: m.nn.functional.layer_norm(a, (3,)), "einsum": lambda m, a: m.einsum("ij,ij->i", a, a)}
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_inference_tensors_alone_are_not_recorded(name):
+    """differences/M-03: outside of the mode; one normal tensor among them, and the op is recorded."""
+    def recorded(m):
+        with m.inference_mode():
+            a = m.ones(2, 3, requires_grad=True)
+        y = OPS[name](m, a)
+        return y.requires_grad, y.grad_fn is not None, y.is_inference(), y.is_leaf
+    assert recorded(minigrad) == recorded(torch)
+
+
+def test_nothing_fills_the_grad_of_an_inference_leaf():
+    """differences/M-03"""
+    with minigrad.inference_mode():
+        a = minigrad.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        a.exp().sum().backward()
+    assert a.grad is None
+
+
+def test_resize_and_detach_inside():
+    """differences/M-04"""
+    def events(m):
+        n = m.ones(3, requires_grad=True)
+        q = n * 2
+        found = []
+
+        def note(x):
+            found.append((x.requires_grad, x.grad_fn is not None, x.is_inference(), x.is_leaf, x._is_view(), tuple(x.shape)))
+
+        with m.inference_mode():
+            note(n.view(3).detach_())
+            note(n.resize_(2))
+            note(n.resize_as_(m.ones(3)))
+            found.append(n._version)
+            note(q.resize_(5))
+            note(q.detach_())
+            z = m.ones(4, requires_grad=True)
+            note(z.resize_(2))
+            note(z.detach_())
+        note(n)
+        note(z.detach_())
+        note(q.detach_())
+        with m.no_grad(), pytest.raises(RuntimeError, match="cannot resize variables that require grad"):
+            n.resize_(2)
+        return found
+    assert events(minigrad) == events(torch)
