@@ -352,6 +352,9 @@ class Conversions(Variable):
                             "host memory first.")
         return self._array.view()
 
+    def __dir__(self):
+        return [name for name in object.__dir__(self) if name != "__cuda_array_interface__" or self.device.type == "cuda"]
+
     @property
     def __cuda_array_interface__(self):
         """Where on a GPU this tensor's numbers are, for libraries that read the CUDA array interface: CuPy, numba, PyTorch.

@@ -46,7 +46,7 @@ if not cython.compiled:
     from minigrad._core.state import current
     from minigrad._core.tensor import exclusive, wrap
 
-# References to the gradient while `apply` runs, if nobody but the engine has it: ownership.py.
+# References to the gradient while `compute` runs, if nobody but the engine has it: ownership.py.
 SOLE_OWNER = cython.declare(cython.Py_ssize_t, -1)
 LAST = 0xFFFFFFFFFFFFFFFF
 # What became of a gradient, and how the record calls it.
@@ -69,7 +69,7 @@ class AccumulateGrad(Node):
         start(self)
         self.lock = RLock()     # compiled, nothing of this runs, and `lock` is None
 
-    def apply(self, grad, wanted, results):
+    def compute(self, grad, wanted, results):
         """Accumulate. There are no results: nothing lies behind a leaf."""
         leaf = self.variable
         if leaf._node is not None:
@@ -83,7 +83,9 @@ class AccumulateGrad(Node):
             else:
                 # see Note [Stealing a gradient]; the count is taken here, where we know who holds it, and before
                 # the call, whose argument is one more
-                nobody_else: cython.bint = references(grad) == SOLE_OWNER
+                # (for post-hooks the engine keeps it once more)
+                owners: cython.Py_ssize_t = SOLE_OWNER + 1 if self.extra is not None and self.extra.post_hooks else SOLE_OWNER
+                nobody_else: cython.bint = references(grad) == owners
                 self.accumulate(grad, nobody_else)
         if extra.post_accumulate_hooks:
             run_post_accumulate_hooks(extra.post_accumulate_hooks, leaf)
@@ -127,7 +129,7 @@ class AccumulateGrad(Node):
         extra = self.variable.extras()
         while True:
             old = extra.grad
-            total = given.clone(of_leaf(new, self.variable)) if old is None else old + new
+            total = given.copied(of_leaf(new, self.variable)) if old is None else old + new
             if replaced(self, old, total):
                 break
         if watch.recording:

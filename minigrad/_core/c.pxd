@@ -97,6 +97,28 @@ cdef extern from *:
         if (sub->tp_basicsize == base->tp_basicsize && sub->tp_finalize == base->tp_finalize) sub->tp_dealloc = base->tp_dealloc;
     }
 
+    /* A class that is `base` under another name, of static storage: what is said of it below holds for a class that is not on the heap.
+       Nobody can make instances of it, or subclasses. */
+    static inline PyObject *mg_named_subclass(PyTypeObject *base, PyObject *name) {
+        Py_ssize_t length;
+        const char *text = PyUnicode_AsUTF8AndSize(name, &length);
+        PyTypeObject *cls = text ? (PyTypeObject *)PyMem_Calloc(1, sizeof(PyTypeObject)) : NULL;
+        char *copy = text ? (char *)PyMem_Malloc(length + 1) : NULL;
+        if (!cls || !copy) { PyMem_Free(cls); PyMem_Free(copy); return text ? PyErr_NoMemory() : NULL; }
+        memcpy(copy, text, length + 1);
+        Py_SET_REFCNT((PyObject *)cls, 1);
+        cls->tp_name = copy;
+        cls->tp_base = base;
+        cls->tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+        if (PyType_Ready(cls) < 0) return NULL;
+        Py_INCREF(cls);
+        return (PyObject *)cls;
+    }
+
+    /* Make `o` an instance of such a subclass of its class: the two differ in nothing but the name. The free list of Node knows objects
+       of its own class only by their size, and so it serves these too. */
+    static inline void mg_become(PyObject *o, PyObject *cls) { Py_SET_TYPE(o, (PyTypeObject *)cls); }
+
     /* Give `sub` the arithmetic slots of its base; see Note [Operators in C] in operators.py. */
     static inline void mg_inherit_arithmetic(PyObject *cls, PyTypeObject *base) {
         PyTypeObject *sub = (PyTypeObject *)cls;
@@ -120,6 +142,8 @@ cdef extern from *:
     bint row_by_row "mg_row_by_row"(object array)
     void inherit_death "mg_inherit_death"(object sub, type base)        # whose own class may be another than `type`
     void inherit_arithmetic "mg_inherit_arithmetic"(object sub, type base)
+    object named_subclass "mg_named_subclass"(type base, str name)
+    void become "mg_become"(object o, object cls)
     object allocate "mg_allocate"(type base, object cls, object empty)
     void fill_at_birth "mg_fill_at_birth"(type base, object filler)
     ctypedef void (*recycle_t "mg_recycle")(object)

@@ -7,8 +7,9 @@ answer to each, only slower.
 import sys
 import threading
 
-__all__ = ["allocate", "check_signals", "fill_at_birth", "give_back", "has_shape", "has_type", "inherit_arithmetic",
-           "inherit_death", "recycler_in", "references", "row_by_row", "shape_key", "thread_id", "type_number", "values"]
+__all__ = ["allocate", "become", "check_signals", "fill_at_birth", "give_back", "has_shape", "has_type",
+           "inherit_arithmetic", "inherit_death", "named_subclass", "recycler_in", "references", "row_by_row", "shape_key",
+           "thread_id", "type_number", "values"]
 
 
 def thread_id():
@@ -26,6 +27,23 @@ def inherit_death(sub, base):
 
 def inherit_arithmetic(sub, base):
     """Call the operators of `sub` without a look-up by name. Interpreted, there is no such way."""
+
+
+def named_subclass(base, name):
+    """A class that is `base` under another name. Nobody can make instances of it, or subclasses."""
+    def refuse(cls, *args, **kwargs):
+        raise TypeError(f"cannot create '{name}' instances")
+
+    def refuse_subclass(cls, **kwargs):
+        raise TypeError(f"type '{name}' is not an acceptable base type")
+
+    return type(base)(name, (base,), {"__module__": "builtins", "__doc__": None, "__new__": refuse,
+                                      "__init_subclass__": classmethod(refuse_subclass)})
+
+
+def become(obj, cls):
+    """Make `obj` an instance of such a subclass of its class."""
+    obj.__class__ = cls
 
 
 def references(obj):

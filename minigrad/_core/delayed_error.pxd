@@ -3,6 +3,6 @@ from minigrad._core.node cimport Node, start
 from minigrad._core.state cimport State, current
 from minigrad._core.tensor cimport TensorBase, alias
 
-cdef class DelayedError(Node):
+cdef class Error(Node):
     cdef str message
     cdef str fix

@@ -25,7 +25,7 @@ if not cython.compiled:
 
 @cython.binding(False)
 @cython.cclass
-class DelayedError(Node):
+class Error(Node):
     """Raises in backward. See the head of this file."""
 
     def __init__(self, message, fix, sources):
@@ -39,11 +39,8 @@ class DelayedError(Node):
         self.connect(tuple(nodes), tuple([cython.cast(TensorBase, x)._output_number if node is not None else 0
                                           for x, node in zip(sources, nodes)]))
 
-    def apply(self, grad, wanted, results):
+    def compute(self, grad, wanted, results):
         raise AutogradError("MG-E147", self.message, fix=self.fix)
-
-    def name(self):
-        return "Error"
 
 
 def delayed_error(message, fix, sources, results):
@@ -51,7 +48,7 @@ def delayed_error(message, fix, sources, results):
 
     `sources` are the tensors from which they were computed.
     """
-    node: DelayedError = DelayedError(message, fix, sources)
+    node: Error = Error(message, fix, sources)
     outs = []
     metas = []
     i: cython.int

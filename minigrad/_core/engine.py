@@ -75,7 +75,7 @@ class GraphRoot(Node):
         self.connect(nodes, numbers)
         self.grads = grads
 
-    def apply(self, grad, wanted, results):
+    def compute(self, grad, wanted, results):
         results[:] = self.grads
 
 

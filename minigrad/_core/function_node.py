@@ -76,7 +76,18 @@ class PyNode(Node):
 
     # ---- backward ---------------------------------------------------------------------------------------
 
-    def apply(self, grad, wanted, results):
+    def __call__(self, *grads, **keywords):
+        raise AutogradTypeError("MG-E130", f"{type(self).__name__!r} object is not callable", node=self.name(),
+                                fix="call its apply, as in PyTorch: y.grad_fn.apply(grad)")
+
+    def apply(self, *grads):
+        """Call the user's backward with `grads`, one for each output, and return what it returns, unchecked.
+
+        No hook runs, and nothing is freed. Mirrors ``torch.autograd.function.BackwardCFunction.apply``.
+        """
+        return self.backward_of()(self, *grads)
+
+    def compute(self, grad, wanted, results):
         backward = self.backward_of()
         grads = self.grads_in(grad)
         grad = None
@@ -375,7 +386,7 @@ class RawSavedVariable:
 
 # Interpreted, the fields and methods that the user must not meet: see Note [Names on ctx] in private.py.
 FIELDS = ("variables", "opaque", "arity", "undefined_as_none", "opaque_as_none", "boxed", "once", "taken", "saves", "rewrites")
-METHODS = ("apply", "release", "number_of_outputs", "output_meta", "next_node", "next_nodes", "connect", "input_number", "extras",
+METHODS = ("compute", "release", "number_of_outputs", "output_meta", "next_node", "next_nodes", "connect", "input_number", "extras",
            "backward_of", "grads_in", "grads_out", "keep", "position")
 
 

@@ -17,6 +17,7 @@ class Given:
     backward: Any = None        # backward(tensor, ...): autograd.backward, behind Tensor.backward
     device: Any = None  # device(name) -> Device: also how a pickle finds it again
     clone = None        # clone(tensor) -> tensor
+    copied = None       # copied(tensor) -> tensor: the same, as a write to new memory
     sum_to = None       # sum_to(tensor, shape) -> tensor
     cast = None         # cast(tensor, dtype) -> tensor
     real = None         # real(tensor) -> the real part of a complex tensor

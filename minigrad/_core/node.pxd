@@ -66,7 +66,7 @@ cdef class Node:
     cdef unsigned char needed
     cdef unsigned char hooked
 
-    cdef object apply(self, object grad, long long wanted, list results)
+    cdef object compute(self, object grad, long long wanted, list results)
     cdef object release(self)
     cdef object explained(self, object error)
     cdef int number_of_outputs(self)

@@ -15,7 +15,7 @@ in a tuple that is absent while all of them are zero. Pairs are made when somebo
 (An object per edge took an eighth of a small graph's time, and a tuple of nodes a quarter of the time to
 build and free a graph: the garbage collector walks over whatever can hold other objects.)
 
-The engine knows nodes through five things only: their edges, `sequence`, `apply`, `release` and the
+The engine knows nodes through five things only: their edges, `sequence`, `compute`, `release` and the
 scratch fields. The kinds of node:
 
     OpNode           a built-in op                        opnode.py
@@ -42,6 +42,7 @@ from collections import OrderedDict
 import cython
 
 from minigrad._core.handle import add_hook, registering
+from minigrad.errors import AutogradTypeError
 
 if not cython.compiled:
     from minigrad._core.checked import checked
@@ -52,6 +53,7 @@ if not cython.compiled:
 # The sequence number of AccumulateGrad: larger than any other, so that a leaf's gradient is put away as
 # soon as it is complete and its buffer can be freed.
 LAST = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
+_call = cython.declare(object, None)        # of node_call.py, which knows what a tensor is
 
 
 @cython.binding(False)
@@ -80,7 +82,7 @@ class Node:
 
     # ---- what a kind of node supplies ---------------------------------------------------------------
 
-    def apply(self, grad, wanted, results):
+    def compute(self, grad, wanted, results):
         """Compute the gradients of the forward op's inputs, given those of its outputs.
 
         `grad` is the gradient of the one output, or a list of them if the op has several; None stands for an
@@ -149,6 +151,29 @@ class Node:
             extra.metadata = {}
         return extra.metadata
 
+    def __call__(self, *grads, **keywords):
+        """Compute the gradients of the forward op's inputs from those of its outputs, here and now.
+
+        Args:
+            grads (Tensor or None): one for each output of the forward op, of its shape; None is an undefined gradient.
+
+        Returns:
+            Tensor or None: for one input its gradient; for more, a tuple of them, with None where nothing is needed; () of an
+            `AccumulateGrad`, which adds to ``.grad``. They have a history if gradients are enabled and what was saved has one.
+
+        Raises:
+            TypeError: the number of gradients is another, or one is no tensor.
+            RuntimeError: the saved values have been freed, as by a backward without retain_graph.
+
+        This is the node alone: no engine, and so neither its hooks nor the nodes behind it run, and nothing is freed. With it and
+        `next_functions` you can write an engine of your own in ten lines. Mirrors ``torch/csrc/autograd/python_cpp_function.cpp``.
+
+        >>> x = mg.tensor([3.], requires_grad=True)
+        >>> (x ** 2).grad_fn(mg.ones(1))
+        tensor([6.], grad_fn=<MulBackward0>)
+        """
+        return _call(self, grads, keywords)
+
     def register_hook(self, fn):
         """Call ``fn(grad_inputs, grad_outputs)`` after the node has run; both are tuples of tensors and Nones.
 
@@ -191,6 +216,10 @@ class Node:
         """Give the node another place in the order. For experiments."""
         self.sequence = number
 
+    def __reduce__(self):
+        raise AutogradTypeError("MG-E131", f"cannot pickle {type(self).__name__!r} object", node=self.name(),
+                                fix="pickle or copy x.detach(), and compute the graph again")
+
     def __repr__(self):
         return f"<{self.name()} object at {id(self):#x}>"
 
@@ -218,6 +247,12 @@ def start(node):
         node.dependencies = 0
         node.needed = 0
         node.hooked = False
+
+
+def use_call(function):
+    """Supply `call_node` of node_call.py."""
+    global _call
+    _call = function
 
 
 @cython.cfunc

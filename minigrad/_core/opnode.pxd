@@ -1,4 +1,5 @@
 from minigrad._core.anomaly cimport note_creation
+from minigrad._core.c cimport become, named_subclass
 from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node
 from minigrad._core.packed cimport PackedTensor, does_not_fit, not_saved, packed
@@ -16,7 +17,7 @@ cdef class OpNode(Node):
     cdef object held(self, int slot)
     cdef object set_hooks(self, int slot, int item, object pack, object unpack)
     cdef object one(self, int i, object grad, object a, object b, object c)
-    cdef object apply_many(self, object grad, long long wanted, list results)
+    cdef object compute_many(self, object grad, long long wanted, list results)
 
 cdef class RawSavedTensor:
     cdef OpNode node

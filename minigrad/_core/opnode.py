@@ -16,7 +16,7 @@ import cython
 
 from minigrad._core.node import Node
 from minigrad._core.packed import PackedTensor, check_hooks
-from minigrad._core.primitive import Plan
+from minigrad._core.primitive import Plan, use_node_class
 from minigrad._core.saved import SavedTensor, SavedTuple
 from minigrad._core.tensor import TensorBase
 from minigrad._core.watch import Watch
@@ -25,6 +25,7 @@ from minigrad.errors import AutogradError, AutogradTypeError, MinigradError
 
 if not cython.compiled:
     from minigrad._core.anomaly import note_creation
+    from minigrad._core.c import become, named_subclass
     from minigrad._core.packed import does_not_fit, not_saved, packed
     from minigrad._core.saved import check, save, save_tuple, saved_output, spent, with_history
     from minigrad._core.state import current
@@ -154,7 +155,7 @@ class OpNode(Node):
                     return does_not_fit(saved, self, error)
         return error
 
-    def apply(self, grad, wanted, results):
+    def compute(self, grad, wanted, results):
         plan = cython.cast(Plan, self.plan)
         if self.metas is None:
             if grad is None:
@@ -164,7 +165,7 @@ class OpNode(Node):
         if self.freed and plan.saved > 0:
             raise spent(self)
         if not plan.simple:
-            return self.apply_many(grad, wanted, results)
+            return self.compute_many(grad, wanted, results)
         history: cython.bint = plan.saves_output and current().grad_enabled
         active: cython.longlong = plan.active & wanted
         a = b = c = None
@@ -200,8 +201,8 @@ class OpNode(Node):
         slot = plan.slots[MOST_NEEDED * i + 2]
         return formula(grad, p, q, a if slot == 0 else b if slot == 1 else c)
 
-    def apply_many(self, grad, wanted, results):
-        """`apply` for any number of inputs, outputs and saved values."""
+    def compute_many(self, grad, wanted, results):
+        """`compute` for any number of inputs, outputs and saved values."""
         plan = cython.cast(Plan, self.plan)
         history = current().grad_enabled
         i: cython.int
@@ -358,11 +359,25 @@ def all_undefined(grads):
 
 # ---- leaving a node behind ----------------------------------------------------------------------------
 
+_classes = {}       # name -> subclass of OpNode
+
+
+def node_class(name):
+    """The class of the nodes called `name`: `OpNode` under another name, so that ``type(y.grad_fn).__name__`` is that of the op."""
+    found = _classes.get(name)
+    if found is None:
+        found = _classes[name] = named_subclass(OpNode, name)
+    return found
+
+
+use_node_class(node_class)
+
 
 @cython.nonecheck(False)
 def new_node(plan, state, meta):
     """A node for `plan`, without edges yet. `meta` describes the first output of its op."""
     node: OpNode = OpNode.__new__(OpNode) if cython.compiled else OpNode()
+    become(node, plan.node_class)
     node.plan = plan
     node.meta = meta
     node.sequence = state.next_sequence

@@ -4,6 +4,7 @@ cdef class Primitive
 
 cdef class Plan:
     cdef readonly Primitive op
+    cdef readonly object node_class
     cdef readonly tuple names
     cdef readonly tuple formulas
     cdef readonly object joint

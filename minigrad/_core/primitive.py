@@ -22,7 +22,14 @@ import cython
 SHAPE = cython.declare(cython.int, 100)
 BY_COLUMNS = cython.declare(cython.int, 200)
 MOST_SAVED = 12
+node_class = cython.declare(object, None)       # of opnode.py, which lies above this file
 MOST_NEEDED = 8
+
+
+def use_node_class(function):
+    """Supply `node_class` of opnode.py."""
+    global node_class
+    node_class = function
 
 
 @cython.binding(False)
@@ -92,6 +99,7 @@ class Plan:
             self.count = [0] * 8
             self.slots = [0] * 64
         self.op = op
+        self.node_class = node_class(op.node_name)
         self.inputs = op.inputs
         names = []
         formulas = []

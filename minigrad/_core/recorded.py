@@ -1,6 +1,6 @@
 """A run of the engine that tells the recorders each of its steps. See ``trace.py``.
 
-    GraphTask.run           the loop: take, apply, deliver                          task.py
+    GraphTask.run           the loop: take, compute, deliver                          task.py
     RecordedTask.run        the same steps in the same order, each with a note      here
 
 `execute` makes one or the other, once per backward: so an ordinary run has nothing to ask, and this one need not be fast.

@@ -1,7 +1,7 @@
 """One run of the engine: taking ready nodes, calling them, and passing on what they computed.
 
     take      the gradient out of the node's buffer
-    apply     the node, which puts the gradients of its inputs into `results`
+    compute   the node, which puts the gradients of its inputs into `results`
     deliver   each to the buffer of the node behind that edge, whose dependencies go down by one; at zero its
               gradient is complete, and it is pushed into the queue
 
@@ -98,7 +98,7 @@ class GraphTask(Dependencies):
                 self.run_watched(node)
                 continue
             grad = self.take(node)
-            node.apply(grad, EVERYTHING, results)
+            node.compute(grad, EVERYTHING, results)
             grad = None
             if node.hooked:         # by its own backward
                 self.finish(node, ())
@@ -245,7 +245,7 @@ class GraphTask(Dependencies):
             if node.extra is not None and node.extra.post_hooks:
                 before = as_tuple(node, grad)
         self.calling(node, grad)
-        node.apply(grad, self.wanted(node), self.results)
+        node.compute(grad, self.wanted(node), self.results)
         grad = None
         if anomaly.enabled or watch.recording or (node.extra is not None and node.extra.post_hooks):
             self.finish(node, before)

@@ -90,6 +90,10 @@ class Variable(Operators):
                                 found=self._meta.dtype.name, fix="x.float().requires_grad_()")
         self._leaf_requires_grad = value
 
+    @requires_grad.deleter
+    def requires_grad(self):
+        raise AutogradError("MG-E112", "requires_grad must be a bool", found="del x.requires_grad", fix="x.requires_grad = False")
+
     @property
     def is_leaf(self):
         """Whether no op of the graph made this tensor: True if it has no `grad_fn`."""
@@ -321,6 +325,10 @@ class Variable(Operators):
             self._extra.accumulator = None      # it expects gradients of the old kind
         self._array = source._array
         self._meta = source._meta
+
+    @data.deleter
+    def data(self):
+        raise AutogradError("MG-E115", "Deleting tensor data is not allowed. Delete tensor instead!", fix="del x, or x = None")
 
     def is_inference(self):
         """Whether the tensor was made in inference mode.

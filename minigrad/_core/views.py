@@ -114,7 +114,7 @@ class CopySlices(Node):
     def explained(self, error):
         return error if self.inner is None else self.inner.explained(error)
 
-    def apply(self, grad, wanted, results):
+    def compute(self, grad, wanted, results):
         if grad is None:
             return None
         if self.inner is None:
@@ -142,7 +142,7 @@ class CopySlices(Node):
         """Run `inner` on its part of the gradient. Returns the gradient of the whole base, if `old` asks for it."""
         kernels = self.meta.backend.kernels
         part = kernels.copy(kernels.as_strided(grad, *self.geometry))
-        inner.apply(wrap(part, inner.meta), wanted, found)
+        inner.compute(wrap(part, inner.meta), wanted, found)
         if not old:
             return None
         written = found[self.position]      # None: overwritten for good, and nothing flows to the old values
@@ -156,7 +156,7 @@ class CopySlices(Node):
         whole = given.as_real(grad) if from_complex else grad
         part = given.as_strided(whole, *self.geometry)
         seen = given.as_complex(part) if to_complex else part
-        inner.apply(given.clone(seen), wanted, found)
+        inner.compute(given.clone(seen), wanted, found)
         if not old:
             return None
         written = found[self.position]

@@ -11,7 +11,7 @@ import contextlib
 import logging
 from typing import NamedTuple
 
-from minigrad._core import engine
+from minigrad._core import engine, node_call  # noqa: F401  (nodes can be called)
 from minigrad._core.accumulate import accumulator
 from minigrad._core.node import Node as _Node
 from minigrad._core.packed import check_hooks

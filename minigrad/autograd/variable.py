@@ -6,8 +6,11 @@
 Mirrors ``torch/autograd/variable.py`` and ``torch/csrc/autograd/python_engine.cpp``.
 """
 
+import warnings
+
 from minigrad._core import engine
-from minigrad.ops.base import tensor_argument
+from minigrad.creation import tensor
+from minigrad.errors import TensorTypeError
 from minigrad.tensor import Tensor
 
 __all__ = ["ImperativeEngine", "Variable"]
@@ -44,7 +47,17 @@ class VariableMeta(type):
 
 
 class Variable(metaclass=VariableMeta):
-    """The old name of a tensor. Mirrors ``torch.autograd.Variable``.
+    """The old name of a tensor: ``Variable(x)`` is x without its history, ``Variable()`` an empty tensor.
+
+    Args:
+        data (Tensor, optional)
+        requires_grad (bool)
+        volatile: had a meaning once. Accepted with a warning; see `minigrad.no_grad`.
+
+    Raises:
+        TypeError: `data` is no tensor.
+
+    Mirrors ``torch.autograd.Variable`` (``torch/csrc/autograd/python_variable.cpp``, THPVariable_pynew).
 
     >>> isinstance(mg.ones(2), mg.autograd.Variable)
     True
@@ -52,5 +65,13 @@ class Variable(metaclass=VariableMeta):
 
     _execution_engine = ImperativeEngine()
 
-    def __new__(cls, data, requires_grad=False):
-        return tensor_argument("Variable", data, "data").detach().requires_grad_(requires_grad)
+    def __new__(cls, data=None, requires_grad=False, volatile=False):
+        if volatile:
+            warnings.warn("volatile was removed and now has no effect. Use `with minigrad.no_grad():` instead.", UserWarning,
+                          stacklevel=2)
+        if data is None:
+            data = tensor([])
+        if not isinstance(data, Tensor):
+            raise TensorTypeError("MG-E201", f"Variable data has to be a tensor, but got {type(data).__name__}",
+                                  fix="minigrad.tensor(data)")
+        return data.detach().requires_grad_(requires_grad)

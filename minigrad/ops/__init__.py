@@ -42,6 +42,7 @@ from minigrad.ops import (
     matrix_functions,
     normalization,
     norms,
+    overwriting,
     pointwise,
     pooling,
     predicates,
@@ -164,6 +165,7 @@ def where_method(self, condition, other):
 METHODS |= {"where": where_method, "polygamma": special.polygamma_method, "scatter_reduce_": taking.scatter_reduce_}
 
 given.clone = copies.clone
+given.copied = overwriting.copied
 given.cast = copies.cast
 given.real = selection.real_part
 

@@ -166,6 +166,12 @@ def copy_(self, src, non_blocking=False):
     return write(Copy.op, self, (src,))
 
 
+def copied(x):
+    """A copy of x with its strides, whose node is CopyBackwards: what PyTorch makes of a gradient under create_graph=True."""
+    new = x.new_empty(x.shape) if x.is_contiguous() else x.detach().clone()
+    return copy_(new, x)
+
+
 def broadcasts_to(small, large):
     """Whether a tensor of shape `small` broadcasts to `large`."""
     return len(small) <= len(large) and all(a in (1, b) for a, b in zip(small[::-1], large[::-1]))

@@ -59,9 +59,13 @@ def test_unbound(call):
 
 
 def test_a_node_made_by_hand():
-    """Nothing in it is set: its methods raise."""
+    """There is none: nothing in it would be set. Nor a subclass."""
     cls = type(mg.ones(2, requires_grad=True).exp().grad_fn)
-    node = cls()
+    with pytest.raises(TypeError, match="cannot create 'ExpBackward0' instances"):
+        cls()
+    with pytest.raises(TypeError, match="type 'ExpBackward0' is not an acceptable base type"):
+        type("Sub", (cls,), {})
+    node = cls.__mro__[1]()
     assert node.next_functions == ()
     for ask in (lambda: node.name(), lambda: node._saved_self, lambda: node._raw_saved_self, lambda: dir(node)):
         with pytest.raises(AttributeError):
