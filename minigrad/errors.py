@@ -12,8 +12,12 @@ keeps the words by which people search for the error.
 This file imports nothing of minigrad, so that every layer may raise from it.
 """
 
+import builtins
 import functools
+import importlib
+import operator
 import os
+from typing import ClassVar
 
 __all__ = [
     "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradNotImplementedError", "AutogradTypeError",
@@ -22,12 +26,37 @@ __all__ = [
 ]
 
 
-class MinigradError(Exception):
+class _NamedForWhatItIs(type):
+    """The class of the error classes: an error that nobody catches is printed as the builtin error that it is.
+
+        RuntimeError: one of the variables needed for gradient computation has been modified ...
+
+    is what people search for, and what PyTorch prints. So the name that a traceback shows is that of the first builtin class that
+    an error derives from; `repr` shows the class itself. A class that PyTorch has too keeps its name: `own_name`.
+    """
+
+    def __init__(cls, name, bases, attributes):
+        super().__init__(name, bases, attributes)
+        cls.home = (cls.__module__, cls.__qualname__)
+        builtin = next(base for base in cls.__mro__ if getattr(builtins, base.__name__, None) is base)
+        if builtin is not Exception and not cls.own_name:
+            cls.__module__, cls.__qualname__ = "builtins", builtin.__name__
+
+    def __repr__(cls):
+        return f"<class '{'.'.join(cls.home)}'>"
+
+
+class MinigradError(Exception, metaclass=_NamedForWhatItIs):
     """Base of all errors that minigrad raises on purpose.
 
     `code` is the entry of the catalogue; the other arguments become the lines of the message, those
     that are None being left out.
+
+    Each error is also a builtin one, as PyTorch's are, and a traceback shows it by that name.
     """
+
+    home: ClassVar[tuple[str, str]]     # the module and the name in it
+    own_name = False                    # whether a traceback shows the name of the class itself
 
     def __init__(self, code, what, *, tensor=None, node=None, expected=None, found=None, where=None, cause=None,
                  fix=None):
@@ -42,10 +71,12 @@ class MinigradError(Exception):
         super().__init__("\n".join(lines))
 
     def __reduce__(self):
-        return _rebuild, (type(self), self.code, self.what, self.args)
+        return _rebuild, (type(self).home, self.code, self.what, self.args)
 
 
-def _rebuild(cls, code, what, args):
+def _rebuild(home, code, what, args):
+    module, name = home
+    cls = operator.attrgetter(name)(importlib.import_module(module))
     error = cls.__new__(cls, *args)
     error.code, error.what, error.args = code, what, args
     return error
@@ -81,9 +112,13 @@ class OutOfMemoryError(MinigradError, RuntimeError, MemoryError):
     a smaller batch
     """
 
+    own_name = True
+
 
 class LinAlgError(MinigradError, RuntimeError):
     """A matrix has no inverse, or no such decomposition."""
+
+    own_name = True
 
 
 class NumberOverflowError(MinigradError, OverflowError):

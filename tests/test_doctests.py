@@ -44,7 +44,7 @@ def documented():
         for name in public(namespace):
             thing = inspect.getattr_static(namespace, name)
             thing = thing.__func__ if isinstance(thing, (staticmethod, classmethod)) else thing
-            own = getattr(thing, "__module__", None) or getattr(getattr(thing, "__objclass__", None), "__module__", "")
+            own = getattr(thing, "home", [None])[0] or getattr(thing, "__module__", None) or getattr(getattr(thing, "__objclass__", None), "__module__", "")
             if isinstance(thing, (types.ModuleType, mg.dtype)) or not (callable(thing) or hasattr(thing, "__get__")):
                 continue
             if own == "minigrad._core.tensor" or inspect.isdatadescriptor(thing):   # the graph's own fields; attributes
@@ -60,7 +60,7 @@ def documented():
 def ours(cls, name):
     """Whether a class of minigrad defines the attribute, not one of Python's that it inherits from."""
     owner = next((c for c in cls.__mro__ if name in vars(c)), None)
-    return owner is not None and owner.__module__.startswith("minigrad")
+    return owner is not None and getattr(owner, "home", (owner.__module__,))[0].startswith("minigrad")
 
 
 DOCUMENTED = documented()

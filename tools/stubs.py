@@ -26,6 +26,7 @@ import minigrad.viz
 from minigrad._core.handle import RemovableHandle
 from minigrad._core.meta import Device, DType, Size
 from minigrad._core.node import Node
+from minigrad.errors import MinigradError
 from minigrad.tensor import Tensor
 from tools.annotations import ATTRIBUTES, HEADER, HOMES, OVERLOADS, PARAMETERS, PREAMBLES, RETURNS
 
@@ -49,7 +50,7 @@ MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation"
 CORE = ["minigrad._core.tensor", "minigrad._core.operators", "minigrad._core.variable", "minigrad._core.promotion"]
 
 # Shown as the rest of the class is, but not to be called by anybody.
-INTERNAL = {"clear", "enter", "extras", "shared_counter", "version", "apply", "release", "explained", "number_of_outputs",
+INTERNAL = {"clear", "enter", "extras", "shared_counter", "version", "compute", "release", "explained", "number_of_outputs",
             "output_meta", "input_number", "connect", "next_node", "next_nodes"}
 
 MODES = ("no_grad", "enable_grad", "set_grad_enabled", "set_forward_grad_enabled", "inference_mode",
@@ -133,14 +134,20 @@ def function_lines(function, name, module, cls=None):
     return [line for shape in shapes for line in ("@overload", f"def {name}{shape.format(self=this)}: ...")]
 
 
+def module_of(value):
+    """The name of the module that defines `value`. (An error has that of the builtin one that it is printed as.)"""
+    return value.home[0] if isinstance(value, type) and issubclass(value, MinigradError) else getattr(value, "__module__", None)
+
+
 def bases_of(cls):
     """The public bases, and the classes whose members `cls` takes over because they are not public."""
     hidden: list[type] = []
     shown: list[type] = []
     for base in cls.__mro__[1:]:
-        module = sys.modules[base.__module__]
-        public = base in ADOPTED or not base.__module__.startswith("minigrad") or (
-            base.__module__ in MODULES and base.__name__ in getattr(module, "__all__", [base.__name__]))
+        home = module_of(base)
+        module = sys.modules[home]
+        public = base in ADOPTED or not home.startswith("minigrad") or (
+            home in MODULES and base.__name__ in getattr(module, "__all__", [base.__name__]))
         if public:
             if base is not object and not any(issubclass(s, base) for s in shown):
                 shown.append(base)
@@ -194,7 +201,7 @@ def public(module):
         names = ["__version__", *[n for n in vars(module) if not n.startswith("_")]]
     else:
         names = getattr(module, "__all__", None) or [
-            n for n, v in vars(module).items() if not n.startswith("_") and getattr(v, "__module__", None) == module.__name__]
+            n for n, v in vars(module).items() if not n.startswith("_") and module_of(v) == module.__name__]
     for name in names:
         value = getattr(module, name)
         if name not in ("install_methods",):
@@ -206,7 +213,7 @@ def public(module):
             found[called(cls)] = cls
     # Not in __all__, but what is public mentions it.
     for name, value in vars(module).items():
-        if inspect.isclass(value) and value.__module__ == module.__name__ and issubclass(value, Exception):
+        if inspect.isclass(value) and module_of(value) == module.__name__ and issubclass(value, Exception):
             found[name] = value
     return found
 
@@ -219,7 +226,7 @@ def stub(module):
             package, _, last = value.__name__.rpartition(".")
             imports.append(f"from {package} import {last} as {name}")
         elif inspect.isclass(value):
-            home = ADOPTED.get(value, value.__module__)
+            home = ADOPTED.get(value, module_of(value))
             own = called(value)
             if home == module.__name__:
                 body += ["", *class_lines(value, module.__name__)]
@@ -240,11 +247,11 @@ def stub(module):
     for base in set(re.findall(r"^class \w+\(([\w, ]+)\):", text, re.M)):
         for name in base.split(", "):
             owner = next((c for v in vars(module).values() if inspect.isclass(v) for c in v.__mro__ if c.__name__ == name), None)
-            if name not in defined | imported and name not in HOMES and owner and owner.__module__.startswith("minigrad"):
-                imports.append(f"from {owner.__module__} import {name}")
+            if name not in defined | imported and name not in HOMES and owner and module_of(owner).startswith("minigrad"):
+                imports.append(f"from {module_of(owner)} import {name}")
     if module is not minigrad:      # what other modules of the package use, and nobody else should
         body += ["", *[f"{name}: Any" for name, value in vars(module).items() if inspect.isfunction(value)
-                       and value.__module__ == module.__name__ and name not in public(module) and not name.startswith("__")]]
+                       and module_of(value) == module.__name__ and name not in public(module) and not name.startswith("__")]]
     body = "\n".join(body)
     return "\n".join([HEADER + "\n".join(sorted(set(imports))), PREAMBLES.get(module.__name__, ""), body.strip("\n"), ""])
 
@@ -253,7 +260,7 @@ def core_stub(module):
     """The stub of a module of the core: its classes have whatever attribute is asked for."""
     lines = [HEADER]
     for name, value in vars(module).items():
-        if getattr(value, "__module__", None) == module.__name__:
+        if module_of(value) == module.__name__:
             anything = f"class {name}:\n    def __getattr__(self, name: _str) -> Any: ..."
             lines.append(anything if inspect.isclass(value) else f"{name}: Any")
     return "\n".join([*lines, ""])

@@ -67,7 +67,7 @@ def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=Non
     >>> mg.testing.assert_close(mg.tensor([1., 2., 3.]), mg.tensor([1., 4., 5.]))
     Traceback (most recent call last):
         ...
-    minigrad.testing.NotCloseError: Tensor-likes are not close!
+    AssertionError: Tensor-likes are not close!
     <BLANKLINE>
     Mismatched elements: 2 / 3 (66.7%)
     Greatest absolute difference: 2.0 at index (1,) (up to 1e-05 allowed)

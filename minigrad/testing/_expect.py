@@ -48,7 +48,7 @@ class expect_error:
     >>> x = mg.tensor([1., 2.], requires_grad=True)
     >>> with mg.testing.expect_error(RuntimeError, code="MG-E108"):
     ...     (x * x).backward()
-    minigrad.errors.AutogradError: grad can be implicitly created only for scalar outputs
+    RuntimeError: grad can be implicitly created only for scalar outputs
       found:    shape [2]
       ...
       help:     minigrad.explain("MG-E108")

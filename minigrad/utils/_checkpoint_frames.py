@@ -59,6 +59,8 @@ class CheckpointError(AutogradError):
     MG-E160
     """
 
+    own_name = True
+
 
 class Stop(BaseException):
     """See Note [Stopping a recomputation early]."""

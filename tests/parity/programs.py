@@ -160,7 +160,7 @@ def family(error):
     Where a stale view is also given a wrong dimension, either may be noticed first. PyTorch's NotImplementedError, a
     RuntimeError, says that an op has no kernel for a dtype, such as < for complex numbers; we have nothing to implement.
     """
-    name = next(c.__name__ for c in type(error).__mro__ if c.__module__ == "builtins")
+    name = next(c.__qualname__ for c in type(error).__mro__ if c.__module__ == "builtins")
     return "RuntimeError" if name in ("IndexError", "NotImplementedError") else name
 
 

@@ -122,7 +122,7 @@ def outcome(m, tensor, action, within):
             return (y.is_inference(), y.requires_grad, y.grad_fn is not None, y._is_view(), tuple(y.shape),
                     np.round(np.array(y.tolist()), 4).tolist())
     except (RuntimeError, TypeError, ValueError, AttributeError) as error:
-        return next(base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins")
+        return next(base.__qualname__ for base in type(error).__mro__ if base.__module__ == "builtins")
 
 
 @pytest.mark.parametrize("within", [False, True], ids=["outside", "inside"])

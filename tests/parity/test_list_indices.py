@@ -48,7 +48,7 @@ def outcome(m, action, index):
             result = action(m, index)
             found = tuple(result.shape), result.tolist()
         except Exception as error:
-            found = next(c.__name__ for c in type(error).__mro__ if c.__module__ == "builtins")
+            found = next(c.__qualname__ for c in type(error).__mro__ if c.__module__ == "builtins")
     texts = [str(w.message) for w in caught if w.category is UserWarning]
     return found, any(t.startswith("Using a non-tuple sequence for multidimensional indexing is deprecated") for t in texts)
 

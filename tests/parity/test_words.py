@@ -1,5 +1,9 @@
 """The phrases that people search for are PyTorch's, whole, on every path."""
 
+import pickle
+import re
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -184,3 +188,30 @@ def test_warnings_that_come_once(m):
         m.set_warn_always(False)
     with pytest.raises(RuntimeError, match="setWarnOnlyOnce expects a bool, but got int"):
         m.set_warn_always(1)
+
+
+# ---- what is printed of an error that nobody catches ---------------------------------------------------------------
+
+ESCAPES = {
+    "RuntimeError": "m.ones(2).backward()", "TypeError": "m.ones(2).sum(dim='x')", "IndexError": "m.ones(2)[5]",
+    "ValueError": "m.nn.functional.dropout(m.ones(2), p=2.0)"}
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ESCAPES)
+def test_the_name_of_what_escapes(kind, m):
+    """differences/W-06"""
+    done = subprocess.run([sys.executable, "-c", f"import {m.__name__} as m\n{ESCAPES[kind]}"], capture_output=True, text=True, check=False)
+    assert re.search(rf"^{kind}: ", done.stderr, re.MULTILINE), done.stderr
+    assert "minigrad.errors" not in done.stderr
+
+
+def test_errors_keep_their_classes():
+    """differences/W-06: only what is printed is the builtin's name."""
+    with pytest.raises(RuntimeError) as caught:
+        mg.ones(2).backward()
+    error = caught.value
+    assert type(error) is mg.errors.AutogradError and type(error).__name__ == "AutogradError"
+    assert repr(type(error)) == "<class 'minigrad.errors.AutogradError'>"
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error) and str(again) == str(error) and again.code == error.code

@@ -4,6 +4,7 @@ A hand-written page in docs/errors/ names the codes that it is about in its fron
 links to it. So does the list of all codes, docs/errors/index.md, which this file completes.
 """
 
+import builtins
 import re
 
 from minigrad.errors import MinigradError, catalogue
@@ -72,7 +73,7 @@ def page(code, more=()):
             raised += [step for step in part if step.error is not None]
             lines.append(example(code, part) + "\n")
     assert len(raised) == 1, f"the example of {code} has to raise once; it did {len(raised)} times"
-    kinds = [c.__name__ for c in type(raised[0].error).__mro__ if c.__module__ == "builtins" and c not in (object, BaseException)]
+    kinds = [c.__name__ for c in type(raised[0].error).__mro__ if getattr(builtins, c.__name__, None) is c]
     lines.insert(1, f"*{type(raised[0].error).__name__}, which is a* {{py:exc}}`{kinds[0]}`\n")
     if more:
         listed = "\n".join([f"- {{doc}}`{name}`" for name, _ in more])
