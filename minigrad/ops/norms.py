@@ -11,6 +11,7 @@ Mirrors ``aten/src/ATen/native/LinearAlgebra.cpp``, ``Distance.cpp`` and linalg_
 import cython
 import numpy as np
 
+from minigrad._core.operands import broadcast_shape
 from minigrad._core.promotion import as_dtype
 from minigrad.errors import ArgumentError, ShapeError
 from minigrad.ops.base import Op, dimension, flag, number, op, tensor_argument
@@ -22,9 +23,9 @@ from minigrad.ops.precision import in_float32, narrowed, widened
 from minigrad.ops.reduction import SumDim, all_or, kept, restored
 from minigrad.ops.reduction import sum as total
 from minigrad.ops.selection import abs as absolute
-from minigrad.ops.selection import real_part, sgn, where
+from minigrad.ops.selection import promoted, real_part, sgn, where
 from minigrad.ops.singular_values import svdvals
-from minigrad.ops.views import adjoint_order, permute, unsqueeze
+from minigrad.ops.views import adjoint_order, expand, permute, unsqueeze
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -87,6 +88,60 @@ def steepest(x, z, ord, dims, keepdim):
     return sgn(x) * (where(x == 0, 1.0, absolute(x)) / length) ** (ord - 1)
 
 
+@op("dist")
+class Dist(Op):
+    """z = (Σ |x - y|^p)^(1/p)"""
+
+    torch_names = {"x": "self", "y": "other", "z": "result"}
+    inputs = 2
+
+    def forward(k, x, y, p):
+        d = k.abs(k.sub(widened(k, x), widened(k, y)))
+        return narrowed(k, length(k, d, p, tuple(range(d.ndim)), False), x)
+
+    @in_float32
+    def vjp(g, needs, x, y, z, p):
+        d = x - y
+        dx = g * steepest(d, z, p, tuple(range(d.ndim)), False)
+        return dx if needs[0] else None, -dx if needs[1] else None
+
+    @in_float32
+    def jvp(ts, x, y, z, p):
+        tx, ty = ts
+        d = x - y
+        moved = (tx if ty is None else -ty if tx is None else tx - ty) * conj(steepest(d, z, p, tuple(range(d.ndim)), False))
+        return total(expand(moved.real if moved.dtype.is_complex else moved, d.shape))
+
+
+@op("cdist")
+class Cdist(Op):
+    """z[i, j] = (Σ |x[i] - y[j]|^p)^(1/p), for rows"""
+
+    torch_names = {"x": "x1", "y": "x2", "z": "result"}
+    inputs = 2
+
+    def forward(k, x, y, p):
+        d = k.abs(k.sub(k.unsqueeze(widened(k, x), x.ndim - 1), k.unsqueeze(widened(k, y), y.ndim - 2)))
+        return narrowed(k, length(k, d, p, (d.ndim - 1,), False), x)
+
+    @in_float32
+    def vjp(g, needs, x, y, z, p):
+        d = unsqueeze(x, -2) - unsqueeze(y, -3)
+        each = unsqueeze(g, -1) * steepest(d, z, p, (d.ndim - 1,), False)
+        return total(each, -2) if needs[0] else None, -total(each, -3) if needs[1] else None
+
+    @in_float32
+    def jvp(ts, x, y, z, p):
+        tx, ty = ts
+        d = unsqueeze(x, -2) - unsqueeze(y, -3)
+        along = steepest(d, z, p, (d.ndim - 1,), False)
+        moved = None if tx is None else total(unsqueeze(tx, -2) * along, -1)
+        if ty is None:
+            return moved
+        back = total(unsqueeze(ty, -3) * along, -1)
+        return -back if moved is None else moved - back
+
+
 @op("renorm")
 class Renorm(Op):
     """z = x m / (|x| + 1e-7) in those slices whose p-norm |x| is above m"""
@@ -95,14 +150,18 @@ class Renorm(Op):
     torch_names = {"x": "self", "m": "maxnorm"}
 
     def forward(k, x, p, dim, m):
-        size = length(k, k.abs(x), p, others(x, dim), True)
-        return k.where(k.gt(size, m), k.mul(x, k.div(k.full((), m, size.dtype), k.add(size, TINY))), x)
+        wide = widened(k, x)
+        size = length(k, k.abs(wide), p, others(x, dim), True)
+        z = k.where(k.gt(size, m), k.mul(wide, k.div(k.full((), m, size.dtype), k.add(size, TINY))), wide)
+        return narrowed(k, z, x)
 
+    @in_float32
     def vjp_x(g, x, p, dim, m):         # dx = s (g - r d), s = m / (|x| + 1e-7), r the share of g along x, d the gradient of |x|
         size = vector_norm(x, p, others(x, dim), True)
         r = total(real_part(g * conj(x)), others(x, dim), True) / (size + TINY)
         return where(size > m, m / (size + TINY) * (g - r * steepest(x, size, p, others(x, dim), True)), g)
 
+    @in_float32
     def jvp_x(t, x, p, dim, m):         # s (t - r x), r the change of |x| over |x|
         size = vector_norm(x, p, others(x, dim), True)
         r = total(real_part(t * conj(steepest(x, size, p, others(x, dim), True))), others(x, dim), True) / (size + TINY)
@@ -272,17 +331,23 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     return vector_norm(input, 2 if p is None or isinstance(p, str) else p, dim, keepdim, dtype=dtype)
 
 
-@in_float32
 def dist(input, other, p=2):
     """The p-norm of ``input - other``, which are broadcast. Mirrors ``torch.dist``.
 
     >>> mg.dist(mg.tensor([1., 2.]), mg.tensor([4., 6.]))
     tensor(5.)
     """
-    return vector_norm(tensor_argument("dist", input) - tensor_argument("dist", other, "other", 2), p)
+    tensor_argument("dist", input)
+    tensor_argument("dist", other, "other", 2)
+    if input.dtype is not other.dtype:
+        input, other = promoted("dist", input, input, other)
+    shape = broadcast_shape([input._meta, other._meta])
+    power = power_of(p, "ord", "linalg.vector_norm")
+    if not input.dtype.differentiable or ((power < 0 or power == INF) and 0 in shape):
+        return vector_norm(input - other, power)        # raises
+    return call(Dist.op, (input, other, power))
 
 
-@in_float32
 def renorm(input, p, dim, maxnorm, *, out=None):
     """`input` with its slices along `dim` scaled down to the p-norm `maxnorm`, where theirs is larger. Mirrors ``torch.renorm``.
 
@@ -322,7 +387,6 @@ def renorm_(self, p, dim, maxnorm):
 IN_PLACE["renorm_"] = renorm_
 
 
-@in_float32
 def cdist(x1, x2, p=2.0, compute_mode=None):
     """The p-norm of the difference between each row of `x1` and each row of `x2`; batches are broadcast. Mirrors ``torch.cdist``.
 
@@ -344,7 +408,13 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
             raise ShapeError("MG-E205", f"cdist only supports at least 2D tensors, X{i + 1} got: {x.ndim}D")
     if x1.shape[-1] != x2.shape[-1]:
         raise ShapeError("MG-E204", f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
-    if power_of(p, "p", "cdist") < 0:
+    power = power_of(p, "p", "cdist")
+    if power < 0:
         raise ShapeError("MG-E302", "cdist only supports non-negative p values", found=str(p))
-    apart = unsqueeze(x1, -2) - unsqueeze(x2, -3)
-    return vector_norm(apart, p, -1) if x1.shape[-1] else total(apart, -1)
+    if x1.dtype is not x2.dtype:
+        x1, x2 = promoted("cdist", x1, x1, x2)
+    if not x1.shape[-1]:
+        return total(unsqueeze(x1, -2) - unsqueeze(x2, -3), -1)
+    if x1.ndim > 2 or x2.ndim > 2:
+        broadcast_shape([unsqueeze(x, at).detach()._meta for x, at in ((x1, -2), (x2, -3))])
+    return call(Cdist.op, (x1, x2, power))
