@@ -15,6 +15,7 @@ from minigrad._core.operands import broadcast_shape
 from minigrad._core.promotion import as_dtype
 from minigrad.errors import ArgumentError, ShapeError
 from minigrad.ops.base import Op, dimension, flag, number, op, tensor_argument
+from minigrad.ops.copies import cast
 from minigrad.ops.extrema import amax, amin, number_of
 from minigrad.ops.matrices import floating, matrices
 from minigrad.ops.out import into
@@ -90,56 +91,63 @@ def steepest(x, z, ord, dims, keepdim):
 
 @op("dist")
 class Dist(Op):
-    """z = (Σ |x - y|^p)^(1/p)"""
+    """z = (Σ |x - y|^p)^(1/p), and x - y, which is kept for the backward"""
 
-    torch_names = {"x": "self", "y": "other", "z": "result"}
     inputs = 2
+    outputs = ("z", "apart")
+    torch_names = {"x": "self", "y": "other", "z": "result"}
 
     def forward(k, x, y, p):
-        d = k.abs(k.sub(widened(k, x), widened(k, y)))
-        return narrowed(k, length(k, d, p, tuple(range(d.ndim)), False), x)
+        d = k.sub(widened(k, x), widened(k, y))
+        return narrowed(k, length(k, k.abs(d), p, tuple(range(d.ndim)), False), x), d
 
-    @in_float32
-    def vjp(g, needs, x, y, z, p):
-        d = x - y
-        dx = g * steepest(d, z, p, tuple(range(d.ndim)), False)
+    def vjp(g, needs, x, y, z, apart, p):
+        dx = None if g[0] is None else g[0] * steepest(apart, z, p, tuple(range(apart.ndim)), False)
+        if g[1] is not None:
+            dx = g[1] if dx is None else dx + g[1]
+        dx = cast(dx, x.dtype)
         return dx if needs[0] else None, -dx if needs[1] else None
 
-    @in_float32
-    def jvp(ts, x, y, z, p):
-        tx, ty = ts
-        d = x - y
-        moved = (tx if ty is None else -ty if tx is None else tx - ty) * conj(steepest(d, z, p, tuple(range(d.ndim)), False))
-        return total(expand(moved.real if moved.dtype.is_complex else moved, d.shape))
+    def jvp(ts, x, y, z, apart, p):
+        t = expand(difference(*ts), apart.shape)
+        return cast(change(t, apart, z, p, tuple(range(apart.ndim))), z.dtype), cast(t, apart.dtype)
 
 
 @op("cdist")
 class Cdist(Op):
-    """z[i, j] = (Σ |x[i] - y[j]|^p)^(1/p), for rows"""
+    """z[i, j] = (Σ |x[i] - y[j]|^p)^(1/p), for rows, and x[i] - y[j]"""
 
-    torch_names = {"x": "x1", "y": "x2", "z": "result"}
     inputs = 2
+    outputs = ("z", "apart")
+    torch_names = {"x": "x1", "y": "x2", "z": "result"}
 
     def forward(k, x, y, p):
-        d = k.abs(k.sub(k.unsqueeze(widened(k, x), x.ndim - 1), k.unsqueeze(widened(k, y), y.ndim - 2)))
-        return narrowed(k, length(k, d, p, (d.ndim - 1,), False), x)
+        d = k.sub(k.unsqueeze(widened(k, x), x.ndim - 1), k.unsqueeze(widened(k, y), y.ndim - 2))
+        return narrowed(k, length(k, k.abs(d), p, (d.ndim - 1,), False), x), d
 
-    @in_float32
-    def vjp(g, needs, x, y, z, p):
-        d = unsqueeze(x, -2) - unsqueeze(y, -3)
-        each = unsqueeze(g, -1) * steepest(d, z, p, (d.ndim - 1,), False)
-        return total(each, -2) if needs[0] else None, -total(each, -3) if needs[1] else None
+    def vjp(g, needs, x, y, z, apart, p):
+        dims = (apart.ndim - 1,)
+        each = None if g[0] is None else restored(g[0], apart.shape, dims, False) * steepest(apart, z, p, dims, False)
+        if g[1] is not None:
+            each = g[1] if each is None else each + g[1]
+        return cast(total(each, -2), x.dtype) if needs[0] else None, cast(-total(each, -3), y.dtype) if needs[1] else None
 
-    @in_float32
-    def jvp(ts, x, y, z, p):
+    def jvp(ts, x, y, z, apart, p):
         tx, ty = ts
-        d = unsqueeze(x, -2) - unsqueeze(y, -3)
-        along = steepest(d, z, p, (d.ndim - 1,), False)
-        moved = None if tx is None else total(unsqueeze(tx, -2) * along, -1)
-        if ty is None:
-            return moved
-        back = total(unsqueeze(ty, -3) * along, -1)
-        return -back if moved is None else moved - back
+        t = difference(None if tx is None else unsqueeze(tx, -2), None if ty is None else unsqueeze(ty, -3))
+        t = expand(t, apart.shape)
+        return cast(change(t, apart, z, p, (apart.ndim - 1,)), z.dtype), cast(t, apart.dtype)
+
+
+def difference(x, y):
+    """x - y, where a None counts as 0."""
+    return x if y is None else -y if x is None else x - y
+
+
+def change(t, x, z, p, dims):
+    """The tangent of the norm z of x, given that of x."""
+    moved = t * conj(steepest(x, z, p, dims, False))
+    return total(moved.real if moved.dtype.is_complex else moved, dims)
 
 
 @op("renorm")
@@ -345,7 +353,7 @@ def dist(input, other, p=2):
     power = power_of(p, "ord", "linalg.vector_norm")
     if not input.dtype.differentiable or ((power < 0 or power == INF) and 0 in shape):
         return vector_norm(input - other, power)        # raises
-    return call(Dist.op, (input, other, power))
+    return call(Dist.op, (input, other, power))[0]
 
 
 def renorm(input, p, dim, maxnorm, *, out=None):
@@ -417,4 +425,4 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
         return total(unsqueeze(x1, -2) - unsqueeze(x2, -3), -1)
     if x1.ndim > 2 or x2.ndim > 2:
         broadcast_shape([unsqueeze(x, at).detach()._meta for x, at in ((x1, -2), (x2, -3))])
-    return call(Cdist.op, (x1, x2, power))
+    return call(Cdist.op, (x1, x2, power))[0]

@@ -452,8 +452,6 @@ case("norm", lambda m, x: x.norm(), (2, 3))
 for _p in ("fro", 1, -1, float("inf")):
     case(f"matrix_norm {_p}", lambda m, x, p=_p: m.linalg.matrix_norm(x, p), (2, 3, 2), name_differs=True)
 case("dist", lambda m, x, y: m.dist(x, y, 3), (2, 3), (3,), numbers="apart")
-case("cdist", lambda m, x, y: m.cdist(x, y), (3, 2), (4, 2), numbers="apart")
-case("cdist 3", lambda m, x, y: m.cdist(x, y, 3.0) ** 2, (2, 3, 2), (4, 2), numbers="apart")
 case("renorm", lambda m, x: m.renorm(x, 2, 0, 1.0), (2, 3))
 case("renorm 3", lambda m, x: m.renorm(x, 3, 1, 0.7), (2, 3, 2), numbers="apart")
 
@@ -588,8 +586,15 @@ case("binary_cross_entropy", lambda m, x, y: F(m).binary_cross_entropy(m.sigmoid
 case("binary_cross_entropy_with_logits", lambda m, x, y: F(m).binary_cross_entropy_with_logits(x, m.sigmoid(y), reduction="none"), (2, 3), (2, 3))
 case("binary_cross_entropy_with_logits pos_weight", lambda m, x, y: F(m).binary_cross_entropy_with_logits(
     x, m.sigmoid(y), pos_weight=m.tensor([1.0, 2.0, 0.5], dtype=m.float64), reduction="none"), (2, 3), (2, 3), name_differs=True)
+ours("cdist", lambda f, x, y: f(x, y, 2.0)[0] ** 2, (3, 2), (4, 2), numbers="apart")
 ours("weighted_binary_cross_entropy_with_logits", lambda f, x, y, p: f(x, y, p), (2, 3), (2, 3), (3,))
 case("conv2d", lambda m, x, w, b: F(m).conv2d(x, w, b), (2, 3, 5, 6), (4, 3, 3, 2), (4,))
+case("group_norm", lambda m, x, w, b: F(m).group_norm(x, 2, w, b) ** 2, (2, 4, 3), (4,), (4,))
+case("group_norm plain", lambda m, x: F(m).group_norm(x, 1) ** 2, (2, 4))
+case("batch_norm", lambda m, x, w, b: F(m).batch_norm(x, None, None, w, b, training=True) ** 2, (3, 2, 2), (2,), (2,))
+case("batch_norm plain", lambda m, x: F(m).batch_norm(x, None, None, training=True) ** 2, (4, 2))
+case("batch_norm running", lambda m, x, w, b: F(m).batch_norm(
+    x, m.tensor([0.5, -1.0], dtype=x.dtype), m.tensor([2.0, 0.5], dtype=x.dtype), w, b) ** 2, (3, 2, 2), (2,), (2,))
 case("pad", lambda m, x: F(m).pad(x, (1, 2, 0, 1)) ** 2, (2, 3))
 case("pad value", lambda m, x: F(m).pad(x, (1, 0), value=2.5) ** 2, (2, 3))
 case("pad shorter", lambda m, x: F(m).pad(x, (-1, 2, 1, -1)) ** 2, (3, 4))
