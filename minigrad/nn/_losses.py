@@ -5,8 +5,8 @@
     gaussian_nll_loss poisson_nll_loss                      of the parameters of a distribution
     cosine_embedding_loss triplet_margin_loss margin_ranking_loss hinge_embedding_loss soft_margin_loss     of pairs
 
-Being made of ops they have derivatives of every order, with respect to the targets too. `mse_loss`, `nll_loss` and `cross_entropy`
-are rules of their own, in ``ops/losses.py``.
+They have derivatives of every order, with respect to the targets too. `smooth_l1_loss`, `huber_loss`, `mse_loss`, `nll_loss` and
+`cross_entropy` are rules of their own, in ``ops/losses.py``, the binary cross entropies in ``ops/likelihoods.py``.
 
 Mirrors the losses of ``torch/nn/functional.py`` and ``aten/src/ATen/native/Loss.cpp``.
 """
@@ -18,6 +18,7 @@ import math
 import warnings
 
 from minigrad._core.apply import call
+from minigrad._core.forward import tangent_of
 from minigrad._core.operands import broadcast_shape
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.nn._activations import logsigmoid
@@ -25,7 +26,7 @@ from minigrad.ops import abs, amax, amin, clamp_min, exp, expand, log, minimum, 
 from minigrad.ops.base import flag, in_words, real, tensor_argument, truth
 from minigrad.ops.copies import cast
 from minigrad.ops.likelihoods import BinaryCrossEntropy, BinaryCrossEntropyWithLogits, WeightedBinaryCrossEntropyWithLogits
-from minigrad.ops.losses import reduced, reduction_of
+from minigrad.ops.losses import NONE, NUMBER_OF, HuberLoss, SmoothL1Loss, reduced, reduction_of
 from minigrad.ops.norms import vector_norm
 from minigrad.ops.precision import in_float32
 from minigrad.ops.selection import promoted
@@ -86,7 +87,6 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     return sum(loss) / sum(weight) if reduction == "mean" else reduced(loss, reduction)
 
 
-@in_float32
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """d² / 2β below β, else d - β/2, where d = |x - y| (Girshick, 2015). Mirrors ``torch.nn.functional.smooth_l1_loss``.
 
@@ -102,13 +102,27 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     if beta < 0:
         raise ShapeError("MG-E332", "smooth_l1_loss does not support negative values for beta.")
     of_floats("smooth_l1_loss", input, target)
-    d = input - target
-    far = abs(d) >= beta
-    small = where(far, 0.0, d)          # the square of another one may be infinite
-    return reduced(abs(d) if beta == 0 else where(far, abs(d) - 0.5 * beta, 0.5 * small * small / beta), reduction)
+    if beta == 0:
+        return distance(input, target, reduction)
+    return call(SmoothL1Loss.op, (*alike("smooth_l1_loss", input, target), NUMBER_OF[reduction], beta))
 
 
 @in_float32
+def distance(input, target, reduction):
+    """|x - y|, averaged or summed: `smooth_l1_loss` with a β of 0."""
+    return reduced(abs(input - target), reduction)
+
+
+def alike(name, input, target):
+    """Both in one dtype and of one shape."""
+    if input.dtype is not target.dtype:
+        input, target = promoted(name, input, input, target)
+    if input.shape == target.shape:
+        return input, target
+    shape = broadcast_shape([input._meta, target._meta])
+    return expand(input, shape), expand(target, shape)
+
+
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """d² / 2 below δ, else δ (d - δ/2), where d = |x - y| (Huber, 1964). Mirrors ``torch.nn.functional.huber_loss``.
 
@@ -124,14 +138,11 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     if delta <= 0:
         raise ShapeError("MG-E332", "huber_loss does not support non-positive values for delta.")
     of_floats("huber_loss", input, target)
-    d = input - target
-    far = abs(d) >= delta
-    small = where(far, 0.0, d)          # the square of another one may be infinite
-    loss = cast_loss("huber_loss", where(far, delta * (abs(d) - 0.5 * delta), 0.5 * small * small), input)
-    return reduced(loss if weight is None else weighted("huber_loss", loss, input, weight), reduction)
+    each = NONE if weight is not None else NUMBER_OF[reduction]
+    loss = cast_loss("huber_loss", call(HuberLoss.op, (*alike("huber_loss", input, target), each, delta)), input)
+    return loss if weight is None else reduced(weighted("huber_loss", loss, input, weight), reduction)
 
 
-@in_float32
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """-y log x - (1 - y) log(1 - x), each logarithm at least -100. Mirrors ``torch.nn.functional.binary_cross_entropy``.
 
@@ -156,11 +167,22 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     if input.numel() and not (amin(input.detach()).item() >= 0 and amax(input.detach()).item() <= 1):
         raise ShapeError("MG-E332", "all elements of input should be between 0 and 1",
                          fix="sigmoid(input), or the form with_logits")
-    loss = call(BinaryCrossEntropy.op, (input, target))
-    return reduced(loss if weight is None else loss * weight, reduction)
+    if not constant_factor(weight, input):
+        return in_products(call(BinaryCrossEntropy.op, (input, target, None, NONE)), weight, reduction)
+    return call(BinaryCrossEntropy.op, (input, target, weight, NUMBER_OF[reduction]))
+
+
+def constant_factor(factor, input):
+    """Whether a rule can take this factor, if there is one: its dtype is that of `input`, and no derivative flows to it."""
+    return factor is None or (factor.dtype is input.dtype and not factor.requires_grad and tangent_of(factor) is None)
 
 
 @in_float32
+def in_products(loss, weight, reduction):
+    """The loss times the weight, if there is one, averaged or summed: each by an op."""
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean",
                                      pos_weight=None):
     """The binary cross entropy of sigmoid(x), computed from x, so that nothing overflows.
@@ -192,10 +214,13 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     if pos_weight is not None:
         broadcast_shape([pos_weight._meta, input._meta])
     of_floats("binary_cross_entropy_with_logits", input)
-    loss = call(BinaryCrossEntropyWithLogits.op, (input, target)) if pos_weight is None else \
+    name = "binary_cross_entropy_with_logits"
+    if constant_factor(weight, input) and constant_factor(pos_weight, input):
+        loss = call(BinaryCrossEntropyWithLogits.op, (input, target, weight, pos_weight, NUMBER_OF[reduction]))
+        return cast_loss(name, loss, target)
+    loss = call(BinaryCrossEntropyWithLogits.op, (input, target, None, None, NONE)) if pos_weight is None else \
         call(WeightedBinaryCrossEntropyWithLogits.op, (input, target, pos_weight))
-    loss = cast_loss("binary_cross_entropy_with_logits", loss, target)
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return in_products(cast_loss(name, loss, target), weight, reduction)
 
 
 @in_float32

@@ -1,4 +1,4 @@
-"""Normalisation, written with ops: numbers with mean 0 and variance 1 over some dimensions, then a weight and a bias.
+"""Normalisation: numbers with mean 0 and variance 1 over some dimensions, then a weight and a bias.
 
                         over which numbers of (N, C, L)         weight and bias
     batch_norm          N, L: one mean per channel              per channel
@@ -6,6 +6,8 @@
     group_norm          L, and the channels of a group          per channel
     layer_norm          the last dimensions                     per number
     rms_norm            the same, without taking the mean away
+
+What of them are rules is in ``ops/normalization.py``.
 
 Mirrors ``aten/src/ATen/native/{Normalization,layer_norm,group_norm}.cpp`` and ``torch/nn/functional.py``.
 """
@@ -16,13 +18,14 @@ Mirrors ``aten/src/ATen/native/{Normalization,layer_norm,group_norm}.cpp`` and `
 import math
 
 from minigrad._core.apply import call
-from minigrad.autograd.grad_mode import no_grad
+from minigrad._core.forward import tangent_of
+from minigrad.autograd.grad_mode import is_grad_enabled, no_grad
 from minigrad.dtypes import finfo, float16, float32
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.ops import clamp_min, mean, reshape, rsqrt
 from minigrad.ops.base import integer, integers, real, tensor_argument, truth
 from minigrad.ops.copies import cast
-from minigrad.ops.normalization import FusedRmsNorm, NativeLayerNorm
+from minigrad.ops.normalization import FusedRmsNorm, NativeBatchNorm, NativeGroupNorm, NativeLayerNorm
 from minigrad.ops.norms import vector_norm
 from minigrad.ops.out import into
 from minigrad.ops.precision import in_float32, wide
@@ -154,9 +157,19 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
                              f"{what} of shape {list(value.shape)} and input of shape {list(input.shape)}")
     if input.numel() == 0:
         return input * 1
+    if takes_rule(input, weight, bias):
+        sizes = batch, channels, math.prod(input.shape[2:]), num_groups
+        return call(NativeGroupNorm.op, (input, weight, bias, *sizes, eps))[0]
     d, _, variance = moments(reshape(wide(input), (batch, num_groups, -1)), (2,))
     z = reshape(d * rsqrt(variance + eps), input.shape)
     return narrow(affine(z, per_channel(weight, input), per_channel(bias, input)), input)
+
+
+def takes_rule(input, weight, bias):
+    """Whether group_norm and batch_norm are one op: of numbers of one dtype; beside float16 also float32."""
+    dtype = input.dtype
+    return dtype.is_floating_point and all([
+        value is None or value.dtype is dtype or (dtype is float16 and value.dtype is float32) for value in (weight, bias)])
 
 
 def per_channel(value, input):
@@ -198,6 +211,20 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
             raise ShapeError("MG-E332", f"{name} must be defined in evaluation mode")
         if value is not None and value.numel() != channels:
             raise ShapeError("MG-E204", f"{name} should contain {channels} elements not {value.numel()}")
+    if count and takes_rule(input, weight, bias):
+        if training:
+            z, m, _, variance = call(NativeBatchNorm.op, (input, weight, bias, None, None, True, eps))
+            with no_grad():
+                if running_mean is not None:
+                    move(running_mean, m.detach(), momentum)
+                if running_var is not None:
+                    move(running_var, variance.detach() * (count / (count - 1)), momentum)
+            return z
+        if not any([value.requires_grad or tangent_of(value) is not None for value in (running_mean, running_var)]):
+            dtype = float32 if input.dtype is float16 else input.dtype
+            copy = is_grad_enabled()        # training may move them before the backward
+            now = [value.detach().to(dtype, copy=copy) for value in (running_mean, running_var)]
+            return call(NativeBatchNorm.op, (input, weight, bias, *now, False, eps))[0]
     x = wide(input)
     if training:
         d, m, variance = moments(x, (0, *range(2, input.ndim)))
@@ -210,6 +237,11 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     else:
         d, variance = x - per_channel(running_mean, input), per_channel(running_var, input)
     return narrow(affine(d * rsqrt(variance + eps), per_channel(weight, input), per_channel(bias, input)), input)
+
+
+def move(running, now, momentum):
+    """Move the running statistics towards those of the batch."""
+    running.mul_(1 - momentum).add_(reshape(now, running.shape).to(running.dtype), alpha=momentum)
 
 
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1,

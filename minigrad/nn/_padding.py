@@ -1,4 +1,4 @@
-"""Padding: what stands around a tensor. Written with ops.
+"""Padding: what stands around a tensor. The circular one is written with ops, the others are rules (``ops/padding.py``).
 
     constant    0 0 | a b c | 0 0           reflect     c b | a b c | b a
     replicate   a a | a b c | c c           circular    b c | a b c | a b
@@ -9,20 +9,17 @@ Mirrors ``aten/src/ATen/native/PadNd.cpp``.
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
 
+from minigrad._core.apply import call
 from minigrad.creation import arange
 from minigrad.dtypes import int64
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError
-from minigrad.ops import cat, index_select, narrow
+from minigrad.ops import index_select
 from minigrad.ops.base import integer, number, tensor_argument, wrong_type
+from minigrad.ops.padding import PADS, ConstantPadNd
 
 __all__ = ["pad"]
 
-# Where the numbers at the places i of the padded dimension come from, with n numbers in it.
-SOURCES = {
-    "reflect": lambda i, n: n - 1 - abs(n - 1 - abs(i)),
-    "replicate": lambda i, n: i.clamp(0, n - 1),
-    "circular": lambda i, n: i % n,
-}
+MODES = ("reflect", "replicate", "circular")
 
 
 def pad(input, pad, mode="constant", value=None):
@@ -65,28 +62,26 @@ def pad(input, pad, mode="constant", value=None):
         if size + before + after < 0 or min(before, 0) + min(after, 0) < -size:
             raise ShapeError("MG-E204", "narrow(): length must be non-negative.", expected=f"at most {size} numbers taken away",
                              found=f"padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}")
-        if mode != "constant" and (before or after):
-            places = arange(-before, size + after, dtype=int64, device=input.device)
-            input = index_select(input, dim, SOURCES[mode](places, size))
-            continue
-        if before < 0 or after < 0:
-            input = narrow(input, dim, max(-before, 0), size + min(before, 0) + min(after, 0))
-        if before > 0 or after > 0:
-            parts = [constant(input, dim, before, value), input, constant(input, dim, after, value)]
-            input = cat([part for part in parts if part is input or part.shape[dim]], dim)
-    return input if any(pad) else input.clone()
+    if mode == "constant":
+        return call(ConstantPadNd.op, (input, tuple(pad), 0 if value is None else input.new_full((), value).item()))
+    if mode != "circular":
+        return call(PADS[mode][len(pad) // 2 - 1], (input, tuple(pad)))
+    return circular(input, pad) if any(pad) else input.clone()
 
 
-def constant(like, dim, length, value):
-    """A piece of `length` along `dim`, to be put beside `like`."""
-    shape = list(like.shape)
-    shape[dim] = max(length, 0)
-    return like.new_full(shape, 0 if value is None else value)
+def circular(x, pad):
+    """`x` as if it went on from the start after its end."""
+    for i in range(len(pad) // 2):
+        dim = x.ndim - 1 - i
+        size = x.shape[dim]
+        if pad[2 * i] or pad[2 * i + 1]:
+            x = index_select(x, dim, arange(-pad[2 * i], size + pad[2 * i + 1], dtype=int64, device=x.device) % size)
+    return x
 
 
 def check(input, pad, mode, value):
     """Raise unless the mode is there and fits."""
-    if mode not in SOURCES:
+    if mode not in MODES:
         raise AutogradNotImplementedError("MG-E332", f"Unrecognised padding mode {mode}",
                                           expected="'constant', 'reflect', 'replicate' or 'circular'")
     if value not in (None, 0):

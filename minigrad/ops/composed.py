@@ -11,12 +11,9 @@ Mirrors ``aten/src/ATen/native/{Correlation,TensorShape,LinearAlgebra}.cpp``.
 import cython
 
 from minigrad.errors import ShapeError
-from minigrad.ops.base import BOOL, INT64, dimension, flag, integer, number, tensor_argument
+from minigrad.ops.base import BOOL, INT64, dimension, flag, integer, tensor_argument
 from minigrad.ops.copies import cast
 from minigrad.ops.joining import few_enough, narrow, select
-from minigrad.ops.matrix import bmm
-from minigrad.ops.out import into
-from minigrad.ops.precision import in_float32
 from minigrad.ops.reduction import sum
 from minigrad.ops.scattering import index_copy
 from minigrad.ops.selection import where
@@ -26,7 +23,7 @@ from minigrad.ops.views import as_shape, reshape, transpose, unsqueeze
 if not cython.compiled:
     from minigrad._core.apply import call
 
-__all__ = ["addbmm", "adjoint", "corrcoef", "cov", "diagonal_scatter", "select_scatter", "slice_scatter", "sum_to_size", "vander"]
+__all__ = ["adjoint", "corrcoef", "cov", "diagonal_scatter", "select_scatter", "slice_scatter", "sum_to_size", "vander"]
 
 
 def fitting(function, x, view, src):
@@ -124,24 +121,6 @@ def sum_to_size(input, *size):
         return sum(input)
     dims = [d for d in range(len(shape)) if d < missing or target[d - missing] == 1 != shape[d]]
     return reshape(sum(input, dims, True), target) if dims else input
-
-
-@in_float32
-def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
-    """beta input + alpha times the sum of the products of matrices in pairs, (b, n, m) and (b, m, p). Mirrors ``torch.addbmm``.
-
-    Raises:
-        RuntimeError: the shapes do not fit, or the dtypes differ.
-
-    >>> mg.addbmm(mg.zeros(1, 1), mg.ones(2, 1, 3), mg.ones(2, 3, 1))
-    tensor([[6.]])
-    """
-    if out is not None:
-        return into(out, addbmm, input, batch1, batch2, beta=beta, alpha=alpha)
-    tensor_argument("addbmm", input)
-    beta, alpha = number(beta, "beta", "addbmm"), number(alpha, "alpha", "addbmm")
-    product = sum(bmm(batch1, batch2), 0) * alpha
-    return product if beta == 0 else input * beta + product
 
 
 def cov(input, *, correction=1, fweights=None, aweights=None):

@@ -13,7 +13,7 @@ from minigrad.ops.base import INT64, Op, dimension, flag, op, tensor_argument
 from minigrad.ops.indexing import Gather, ScatterAdd
 from minigrad.ops.out import into
 from minigrad.ops.precision import FLOAT16, FLOAT32
-from minigrad.ops.reduction import SumDim, all_or, kept
+from minigrad.ops.reduction import SumDim, added, all_or, kept
 from minigrad.ops.selection import cast, maximum, minimum, where
 
 if not cython.compiled:
@@ -27,6 +27,7 @@ class ExtremumRule(Op):
     """z = the largest or smallest over dims; those that tie share the gradient, and nan ties with nan"""
 
     inputs = 1
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
 
     def vjp_x(g, x, z, dims, keepdim):
         return shared(kept(g, x.shape, dims, keepdim), x, kept(z, x.shape, dims, keepdim), dims)
@@ -88,6 +89,25 @@ class Min(ExtremumRule):
 
     def forward(k, x, dims, keepdim):
         return k.amin(x, dims, keepdim)
+
+
+@op("aminmax")
+class Aminmax(Op):
+    """The smallest and the largest over dims, with the derivatives of `ExtremumRule`"""
+
+    inputs = 1
+    outputs = ("min", "max")
+    torch_names = {"x": "self", "dims": "dim"}
+
+    def forward(k, x, dims, keepdim):
+        return k.amin(x, dims, keepdim), k.amax(x, dims, keepdim)
+
+    def vjp(g, needs, x, min, max, dims, keepdim):
+        return (added(*[None if one is None else ExtremumRule.vjp_x(one, x, z, dims, keepdim)
+                        for one, z in ((g[0], min), (g[1], max))]),)
+
+    def jvp(ts, x, min, max, dims, keepdim):
+        return tuple([ExtremumRule.jvp_x(ts[0], x, z, dims, keepdim) for z in (min, max)])
 
 
 class ExtremumWithIndex(Op):
@@ -159,7 +179,7 @@ def check_ordered(name, input):
 
 
 def reduce_extremum(name, rule, input, dim, keepdim):
-    """amax and amin."""
+    """amax, amin and aminmax."""
     tensor_argument(name, input)
     flag(keepdim, "keepdim", name)
     check_ordered(name, input)

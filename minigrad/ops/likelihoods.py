@@ -3,7 +3,8 @@
     binary_cross_entropy                -y log x - (1 - y) log(1 - x)                       dx = (x - y) / (x (1 - x))
     binary_cross_entropy_with_logits    y softplus(-x) + (1 - y) softplus(x)                dx = σ(x) - y
 
-Both are elementwise; ``nn/_losses.py`` averages them.
+Each element counts w times. Neither rule has a derivative with respect to w or to the factor p of the part with y: for that
+``nn/_losses.py`` multiplies and averages by ops.
 
 Mirrors ``aten/src/ATen/native/Loss.cpp`` and binary_cross_entropy_with_logits_backward in FunctionsManual.cpp.
 """
@@ -13,6 +14,7 @@ import cython
 from minigrad.ops.base import Elementwise, op
 from minigrad.ops.functions import log, log1p, sigmoid
 from minigrad.ops.limits import clamp_min
+from minigrad.ops.losses import ElementwiseLoss, averaged, share
 from minigrad.ops.pointwise import logaddexp, portion
 from minigrad.ops.precision import in_float32, narrowed, widened
 from minigrad.ops.selection import where
@@ -26,21 +28,29 @@ LOWEST = -100.0     # of a logarithm: one wrong prediction is not to make the lo
 
 
 @op("binary_cross_entropy")
-class BinaryCrossEntropy(Elementwise):
-    """z = -y log x - (1 - y) log(1 - x), each logarithm at least -100"""
+class BinaryCrossEntropy(ElementwiseLoss):
+    """z = w (-y log x - (1 - y) log(1 - x)), each logarithm at least -100; averaged or summed"""
 
-    torch_names = {"x": "self", "y": "target"}
+    torch_names = {"x": "self", "y": "target", "w": "weight"}
 
-    def forward(k, x, y):
+    def forward(k, x, y, w, reduction):
         p, t = widened(k, x), widened(k, y)
         right, wrong = k.clamp(k.log(p), LOWEST, None), k.clamp(k.log1p(k.neg(p)), LOWEST, None)
-        return narrowed(k, k.neg(k.add(k.mul(t, right), k.mul(k.rsub(t, 1.0), wrong))), x)
+        loss = k.neg(k.add(k.mul(t, right), k.mul(k.rsub(t, 1.0), wrong)))
+        return averaged(k, loss if w is None else k.mul(loss, widened(k, w)), x, reduction)
 
-    def vjp_x(g, x, y):
-        return call(BinaryCrossEntropyBackward.op, (g, x, y))
+    @in_float32
+    def vjp_x(g, x, y, w, reduction):
+        return call(BinaryCrossEntropyBackward.op, (times(share(g, reduction, x), w), x, y))
 
-    def vjp_y(g, x):
-        return g * (clamp_min(log1p(-x), LOWEST) - clamp_min(log(x), LOWEST))
+    @in_float32
+    def vjp_y(g, x, w, reduction):
+        return times(share(g, reduction, x), w) * (clamp_min(log1p(-x), LOWEST) - clamp_min(log(x), LOWEST))
+
+
+def times(g, w):
+    """g w, where there is a w."""
+    return g if w is None else g * w
 
 
 @op("binary_cross_entropy_backward")
@@ -66,22 +76,28 @@ class BinaryCrossEntropyBackward(Elementwise):
 
 
 @op("binary_cross_entropy_with_logits")
-class BinaryCrossEntropyWithLogits(Elementwise):
-    """z = y softplus(-x) + (1 - y) softplus(x)"""
+class BinaryCrossEntropyWithLogits(ElementwiseLoss):
+    """z = w (p y softplus(-x) + (1 - y) softplus(x)), averaged or summed"""
 
-    torch_names = {"x": "self", "y": "target"}
+    torch_names = {"x": "self", "y": "target", "w": "weight", "p": "pos_weight"}
 
-    def forward(k, x, y):
+    def forward(k, x, y, w, p, reduction):
         hit, miss = softplus_of_both(k, x)
         t = widened(k, y)
-        return narrowed(k, k.add(k.mul(t, hit), k.mul(k.rsub(t, 1.0), miss)), x)
+        loss = k.add(k.mul(t if p is None else k.mul(t, widened(k, p)), hit), k.mul(k.rsub(t, 1.0), miss))
+        return averaged(k, loss if w is None else k.mul(loss, widened(k, w)), x, reduction)
 
     @in_float32
-    def vjp_x(g, x, y):         # dx = g (σ(x) - y), of which neither number is almost 1 if the other is
-        return g * where(x < 0, sigmoid(x) - y, (1 - y) - sigmoid(-x))
+    def vjp_x(g, x, y, w, p, reduction):    # dx = g (σ(x) - y), of which neither number is almost 1 if the other is
+        g = times(share(g, reduction, x, p), w)
+        if p is None:
+            return g * where(x < 0, sigmoid(x) - y, (1 - y) - sigmoid(-x))
+        return g * ((1 - y) * portion(x) - p * y * portion(-x))
 
-    def vjp_y(g, x):
-        return -g * x
+    @in_float32
+    def vjp_y(g, x, w, p, reduction):
+        g = times(share(g, reduction, x, p), w)
+        return -g * x if p is None else g * (p * softplus(-x) - softplus(x))
 
 
 @op("weighted_binary_cross_entropy_with_logits", "BinaryCrossEntropyWithLogits0")

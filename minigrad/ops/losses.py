@@ -12,10 +12,11 @@ from minigrad._core.operands import broadcast_shape
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeError, TensorValueError
 from minigrad.kernels.refusals import no_such_class
-from minigrad.ops.base import INT64, Linear, Op, constant, in_words, integer, op, real, tensor_argument, truth
-from minigrad.ops.precision import narrowed, widened
+from minigrad.ops.base import INT64, Linear, Op, constant, in_single, in_words, integer, op, real, tensor_argument, truth, values_of
+from minigrad.ops.copies import cast
+from minigrad.ops.precision import FLOAT16, in_float32, narrowed, widened
 from minigrad.ops.reduction import mean, sum
-from minigrad.ops.selection import promoted, where
+from minigrad.ops.selection import abs, promoted, sgn, where
 from minigrad.ops.softmax import log_softmax
 from minigrad.ops.views import reshape, squeeze, unsqueeze
 
@@ -23,6 +24,11 @@ if not cython.compiled:
     from minigrad._core.apply import call
 
 __all__ = ["cross_entropy", "mse_loss", "nll_loss"]
+
+
+# What PyTorch calls the reductions inside, and a node says of its own: ``node._saved_reduction``.
+NONE, MEAN, SUM = 0, 1, 2
+NUMBER_OF = {"none": NONE, "mean": MEAN, "sum": SUM}
 
 
 def reduced(loss, reduction):
@@ -257,37 +263,106 @@ def smoothed(loss, scores, target, weight, ignore_index, reduction, label_smooth
     return (1 - label_smoothing) * loss + label_smoothing * even
 
 
-@op("mse_loss", "MseLoss0")
-class MseLoss(Op):
-    """z = (x - y)², averaged or summed"""
+def averaged(k, loss, like, reduction):
+    """The array of the losses per element, averaged or summed, in the dtype of `like`."""
+    if reduction == NONE:
+        return narrowed(k, loss, like)
+    z = k.sum(loss, tuple(range(loss.ndim)), False)
+    return narrowed(k, k.div(z, float(loss.size)) if reduction == MEAN else z, like)
 
+
+def share(g, reduction, *operands):
+    """What of the gradient of the result each element gets, where these are what the loss is made of."""
+    if reduction != MEAN:
+        return g
+    metas = [x._meta for x in operands if x is not None]
+    n = 1
+    for size in metas[0].shape if len(metas) == 1 else broadcast_shape(metas):
+        n *= size
+    return g / (n or float("nan"))
+
+
+class ElementwiseLoss(Op):
+    """z = a loss per element, averaged or summed or as it is"""
+
+    inputs = 2
     torch_names = {"x": "self", "y": "target"}
 
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        reduction = args[cls.op.params.index("reduction")]
+        each = [NONE if name == "reduction" else value for name, value in zip(cls.op.params, args)]
+        if outs[0].dtype is FLOAT16:
+            each, tangents = in_single(each), in_single(tangents)
+        total = None
+        for (formula, needs), t in zip(cls.op.formulas, tangents):
+            if t is not None:
+                part = formula(t, *values_of(cls.op, needs, each, outs))
+                total = part if total is None else total + part
+        total = total if reduction == NONE else mean(total) if reduction == MEAN else sum(total)
+        return cast(total, outs[0].dtype)
+
+
+@op("mse_loss", "MseLoss0")
+class MseLoss(ElementwiseLoss):
+    """z = (x - y)², averaged or summed"""
+
     def forward(k, x, y, reduction):
-        squares = k.pow(k.sub(widened(k, x), widened(k, y)), 2)
-        if reduction == "none":
-            return narrowed(k, squares, x)
-        z = k.sum(squares, tuple(range(squares.ndim)), False)
-        return narrowed(k, k.div(z, float(squares.size)) if reduction == "mean" else z, x)
+        return averaged(k, k.pow(k.sub(widened(k, x), widened(k, y)), 2), x, reduction)
 
+    @in_float32
     def vjp_x(g, x, y, reduction):      # dx = 2 g (x - y) / n
-        return g * (x - y) * norm(x, y, reduction)
+        return g * (x - y) * norm(x, reduction)
 
+    @in_float32
     def vjp_y(g, x, y, reduction):
-        return g * (y - x) * norm(x, y, reduction)
-
-    def jvp(ts, x, y, reduction):
-        tx, ty = ts
-        difference = tx if ty is None else -ty if tx is None else tx - ty
-        return reduced(2 * (x - y) * difference, reduction)
+        return g * (y - x) * norm(x, reduction)
 
 
-def norm(x, y, reduction):
+def norm(x, reduction):
     """2 / n, where the mean is taken over n elements."""
-    if reduction != "mean":
-        return 2.0
-    n = (x - y).numel() if x.shape != y.shape else x.numel()
-    return 2.0 / n if n else float("nan")
+    return 2.0 if reduction != MEAN else 2.0 / (x.numel() or float("nan"))
+
+
+@op("smooth_l1_loss")
+class SmoothL1Loss(ElementwiseLoss):
+    """z = d² / 2β below β, else d - β/2, where d = |x - y|; averaged or summed"""
+
+    def forward(k, x, y, reduction, beta):      # with s = min(d, β) both are (d - s/2) s / β, in which no square overflows
+        d = k.abs(k.sub(widened(k, x), widened(k, y)))
+        s = k.clamp(d, None, beta)
+        return averaged(k, k.mul(k.sub(d, k.mul(s, 0.5)), k.div(s, beta)), x, reduction)
+
+    @in_float32
+    def vjp_x(g, x, y, reduction, beta):        # dx = g (x - y) / β between -1 and 1
+        return share(g, reduction, x) * slope(x - y, beta, 1.0)
+
+    @in_float32
+    def vjp_y(g, x, y, reduction, beta):
+        return share(g, reduction, x) * slope(y - x, beta, 1.0)
+
+
+@op("huber_loss")
+class HuberLoss(ElementwiseLoss):
+    """z = d² / 2 below δ, else δ (d - δ/2), where d = |x - y|; averaged or summed"""
+
+    def forward(k, x, y, reduction, delta):     # with s = min(d, δ) both are (d - s/2) s
+        d = k.abs(k.sub(widened(k, x), widened(k, y)))
+        s = k.clamp(d, None, delta)
+        return averaged(k, k.mul(k.sub(d, k.mul(s, 0.5)), s), x, reduction)
+
+    @in_float32
+    def vjp_x(g, x, y, reduction, delta):       # dx = g (x - y) between -δ and δ
+        return share(g, reduction, x) * slope(x - y, delta, delta)
+
+    @in_float32
+    def vjp_y(g, x, y, reduction, delta):
+        return share(g, reduction, x) * slope(y - x, delta, delta)
+
+
+def slope(d, limit, most):
+    """d, or d / limit if `most` is 1, between -most and most. Where it is one of the two, its own derivative is 0."""
+    return where(abs(d) >= limit, most * sgn(d), d if limit == most else d / limit)
 
 
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
@@ -326,4 +401,4 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
         raise AutogradNotImplementedError("MG-E203", f"mse_loss() is not implemented for {input.dtype.name}", fix="x.float()")
     if input.shape != target.shape:
         input, target = input.expand(shape), target.expand(shape)
-    return call(MseLoss.op, (input, target, reduction))
+    return call(MseLoss.op, (input, target, NUMBER_OF[reduction]))

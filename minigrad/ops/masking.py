@@ -7,6 +7,7 @@ Mirrors ``aten/src/ATen/native/{TensorAdvancedIndexing,TriangularOps}.cpp``.
 """
 
 import cython
+import numpy as np
 
 from minigrad._core.operands import broadcast_shape
 from minigrad._core.tensor import TensorBase
@@ -116,6 +117,29 @@ class MaskedScatter(Linear):
         return linear_together(cls, args, tangents)
 
 
+@op("masked_select")
+class MaskedSelect(Linear):
+    """z = the elements of x where the mask holds, as a vector"""
+
+    inputs = 1
+
+    def forward(k, x, mask):
+        if x.shape != mask.shape:
+            shape = np.broadcast_shapes(tuple(x.shape), tuple(mask.shape))
+            x, mask = k.expand(x, shape), k.expand(mask, shape)
+        places = k.nonzero(in_a_row(k, mask))
+        return k.index_select(in_a_row(k, x), 0, k.select(places, 1, 0))
+
+    def vjp_x(g, x, mask):
+        shape = broadcast_shape([x._meta, mask._meta])
+        return call(MaskedScatter.op, (g.new_zeros(shape), g, expand(mask, shape)))
+
+
+def in_a_row(k, x):
+    """The array x as a vector."""
+    return k.view(x if k.contiguous(x) else k.copy(x), (x.size,))
+
+
 @op("tril")
 class Tril(Linear):
     """z = x with 0 above a diagonal"""
@@ -217,10 +241,8 @@ def masked_select(input, mask, *, out=None):
         return into(out, masked_select, input, mask)
     tensor_argument("masked_select", input)
     mask_argument("masked_select", mask)
-    shape = broadcast_shape([input._meta, mask._meta])
-    if tuple(input.shape) != shape:
-        input = expand(input, shape)
-    return input[mask if tuple(mask.shape) == shape else expand(mask, shape)]
+    broadcast_shape([input._meta, mask._meta])
+    return call(MaskedSelect.op, (input, mask))
 
 
 @in_place_too

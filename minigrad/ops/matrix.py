@@ -239,12 +239,17 @@ def bmm(input, mat2, *, out=None):
     """
     if out is not None:
         return into(out, bmm, input, mat2)
+    matrices_in_pairs(input, mat2)
+    return call(Bmm.op, (input, mat2))
+
+
+def matrices_in_pairs(input, mat2):
+    """Raise unless the two can be multiplied by `bmm`."""
     check("bmm", input, mat2, 3, 3)
     if input.shape[0] != mat2.shape[0]:
         raise ShapeError("MG-E209", f"bmm(): batch sizes differ, {input.shape[0]} and {mat2.shape[0]}: Expected size for first two "
                          "dimensions of batch2 tensor to match", found=f"shapes {list(input.shape)} and {list(mat2.shape)}")
     inner("bmm", input, mat2, input.shape[2], mat2.shape[1])
-    return call(Bmm.op, (input, mat2))
 
 
 def mv(input, vec, *, out=None):

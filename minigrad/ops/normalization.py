@@ -1,4 +1,4 @@
-"""Layer normalisation and rms_norm as rules of their own; the other norms are written with ops, in ``nn/_normalization.py``.
+"""Layer, group and batch normalisation and rms_norm as rules of their own; ``nn/_normalization.py`` has the public functions.
 
     y = (x - mean) r,  r = 1 / √(variance + ε)          over the last dimensions of x
     z = y w + b
@@ -9,18 +9,24 @@ The gradient of y goes through a projection, which takes out what adding a numbe
 
 rms_norm leaves the mean where it is: y = x r, r = 1 / √(mean of x² + ε), and P(h) = h - y mean(h y).
 
+group_norm is layer_norm of rows, each of which has the numbers of one group; w and b come after it. In batch_norm the mean is
+over all dimensions but the one of the channels.
+
 Mirrors ``aten/src/ATen/native/layer_norm.cpp`` and ``layer_norm_double_backward`` in ``torch/csrc/autograd/FunctionsManual.cpp``.
 """
 
 import cython
 
 from minigrad.ops.base import Op, constant, op
+from minigrad.ops.copies import cast
 from minigrad.ops.functions import rsqrt
-from minigrad.ops.precision import in_float32
+from minigrad.ops.precision import in_float32, narrowed, wide, widened
 from minigrad.ops.reduction import mean, sum
+from minigrad.ops.views import reshape, unsqueeze
 
 if not cython.compiled:
     from minigrad._core.apply import call
+    from minigrad._core.state import current
 
 __all__: list[str] = []
 
@@ -112,6 +118,152 @@ class FusedRmsNormBackward(Op):
 
     def jvp(ts, g, x, w, n_dims, eps):
         return tangents(*ts, g, x, w, n_dims, eps, shortened, across)
+
+
+@op("native_group_norm")
+class NativeGroupNorm(Op):
+    """z = (x - mean) rstd w + b, with the mean of each group of channels"""
+
+    inputs = 3
+    outputs = ("z", "mean", "rstd")
+    torch_names = {"x": "input", "w": "weight", "b": "bias", "mean": "result1", "rstd": "result2", "n": "N", "c": "C", "hxw": "HxW"}
+
+    def forward(k, x, w, b, n, c, hxw, group, eps):
+        single = widened(k, x)
+        rows = k.view(single if k.contiguous(single) else k.copy(single), (n * group, c // group * hxw))
+        y, mean, rstd = k.layer_norm(rows, None, None, 1, eps)
+        z = narrowed(k, by_channel(k, k.view(y, (n, c, hxw)), w, b), x)
+        return k.view(z, x.shape), k.view(mean, (n, group)), k.view(rstd, (n, group))
+
+    def vjp(g, needs, x, w, mean, rstd, n, c, hxw, group, eps):
+        if g[0] is None:
+            return (None, None, None)
+        dx = dw = db = None
+        rows = (n * group, c // group * hxw)
+        gc, xr = reshape(wide(g[0]), (n, c, hxw)), reshape(wide(x), rows)
+        if needs[0]:
+            h = reshape(times(gc, column(w)), rows)
+            dx = reshape(gradient_of_rows(h, xr, mean, rstd, eps), x.shape)
+        if needs[1]:
+            dw = sum(gc * reshape(normalized_rows(xr, eps), (n, c, hxw)), (0, 2))
+        if needs[2]:
+            db = sum(gc, (0, 2))
+        return dx, dw, db
+
+    def jvp(ts, x, w, n, c, hxw, group, eps):
+        tx, tw, tb = [None if t is None else wide(t) for t in ts]
+        rows, shape = (n * group, c // group * hxw), (n, c, hxw)
+        xr, z = reshape(wide(x), rows), None
+        if tx is not None:
+            z = times(reshape(tangent(reshape(tx, rows), None, xr, None, 1, eps, standardized, projected), shape), column(w))
+        if tw is not None:
+            more = reshape(normalized_rows(xr, eps), shape) * column(tw)
+            z = more if z is None else z + more
+        if tb is not None:
+            z = column(tb).expand(shape) if z is None else z + column(tb)
+        return cast(reshape(z, x.shape), x.dtype), None, None
+
+
+@op("native_batch_norm")
+class NativeBatchNorm(Op):
+    """z = (x - mean) rstd w + b, with the mean of each channel, or the running one; and the variance"""
+
+    inputs = 3
+    outputs = ("z", "mean", "rstd", "variance")
+    torch_names = {"x": "input", "w": "weight", "b": "bias", "mean": "result1", "rstd": "result2"}
+
+    def forward(k, x, w, b, running_mean, running_var, training, eps):
+        single, shape = widened(k, x), (x.shape[1], *[1] * (x.ndim - 2))
+        if training:
+            dims = (0, *range(2, x.ndim))
+            n = float(x.size // x.shape[1])
+            mean = k.div(k.sum(single, dims, True), n)
+            d = k.sub(single, mean)
+            variance = k.div(k.sum(k.mul(d, d), dims, True), n)
+        else:
+            d, variance = k.sub(single, k.view(running_mean, shape)), k.view(running_var, shape)
+        r = k.rsqrt(k.add(variance, eps))
+        z = k.mul(d, r if w is None else k.mul(r, k.view(widened(k, w), shape)))
+        z = narrowed(k, z if b is None else k.add(z, k.view(widened(k, b), shape)), x)
+        if training:
+            return z, *[k.view(of, shape[:1]) for of in (mean, r, variance)]
+        return z, *[k.full((0,), 0, single.dtype) for _ in range(3)]
+
+    def vjp(g, needs, x, w, mean, rstd, running_mean, running_var, training, eps):
+        g = g[0]
+        if g is None:
+            return (None, None, None)
+        dx = dw = db = None
+        g, dims = wide(g), (0, *range(2, x.ndim))
+        y, r = by_running(x, running_mean, running_var, eps) if running_mean is not None else by_batch(x, mean, rstd, eps)
+        of_y = sum(g * y, dims, True) if needs[1] or (needs[0] and training) else None
+        of_b = sum(g, dims, True) if needs[2] or (needs[0] and training) else None
+        if needs[0]:
+            n = x.numel() // x.shape[1]
+            dx = times(r, channels(w, x)) * (g - of_b / n - y * (of_y / n) if training else g)
+        if needs[1]:
+            dw = reshape(of_y, (x.shape[1],))
+        if needs[2]:
+            db = reshape(of_b, (x.shape[1],))
+        return dx, dw, db
+
+    def jvp(ts, x, w, running_mean, running_var, training, eps):
+        tx, tw, tb = [None if t is None else wide(t) for t in ts]
+        y, r = by_running(x, running_mean, running_var, eps) if running_mean is not None else by_batch(x, None, None, eps)
+        z = None
+        if tx is not None:
+            dims = (0, *range(2, x.ndim))
+            z = times(r, channels(w, x)) * (projected(tx, y, dims) if training else tx)
+        if tw is not None:
+            z = y * channels(tw, x) if z is None else z + y * channels(tw, x)
+        if tb is not None:
+            z = channels(tb, x).expand(x.shape) if z is None else z + channels(tb, x)
+        return cast(z, x.dtype), None, None, None
+
+
+def channels(w, x):
+    """A number per channel, so that it broadcasts with x."""
+    return None if w is None else reshape(wide(w), (w.shape[0], *[1] * (x.ndim - 2)))
+
+
+def by_running(x, mean, variance, eps):
+    """(y, r) of x with the running mean and variance."""
+    r = rsqrt(channels(variance, x) + eps)
+    return (wide(x) - channels(mean, x)) * r, r
+
+
+def by_batch(x, center, rstd, eps):
+    """(y, r) with those of the batch. They are computed again, and recorded, where the derivatives of y and r may be asked for."""
+    x, state = wide(x), current()
+    if center is not None and not (state.grad_enabled or state.forward):
+        r = channels(rstd, x)
+        return (x - channels(center, x)) * r, r
+    dims = (0, *range(2, x.ndim))
+    d = x - mean(x, dims, True)
+    r = rsqrt(mean(d * d, dims, True) + eps)
+    return d * r, r
+
+
+def by_channel(k, z, w, b):
+    """The array z, whose last dimension but one are the channels, times w and plus b, where they are there."""
+    z = z if w is None else k.mul(z, k.unsqueeze(widened(k, w), 1))
+    return z if b is None else k.add(z, k.unsqueeze(widened(k, b), 1))
+
+
+def column(w):
+    """A number per channel, so that it broadcasts over what is in it."""
+    return None if w is None else unsqueeze(wide(w), 1)
+
+
+def normalized_rows(x, eps):
+    """(x - mean) rstd"""
+    return call(NativeLayerNorm.op, (x, None, None, 1, eps))[0]
+
+
+def gradient_of_rows(h, x, mean, rstd, eps):
+    """The gradient of x, where that of `normalized_rows` is h."""
+    rows = (x.shape[0], 1)
+    return call(NativeLayerNormBackward.op, (h, x, None, reshape(constant(mean), rows), reshape(constant(rstd), rows), 1, eps))[0]
 
 
 # ---- what both have in common: r P(g w) and Σ g y, and their derivatives -------------------------------------

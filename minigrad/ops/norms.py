@@ -11,9 +11,11 @@ Mirrors ``aten/src/ATen/native/LinearAlgebra.cpp``, ``Distance.cpp`` and linalg_
 import cython
 import numpy as np
 
+from minigrad._core.operands import broadcast_shape
 from minigrad._core.promotion import as_dtype
 from minigrad.errors import ArgumentError, ShapeError
 from minigrad.ops.base import Op, dimension, flag, number, op, tensor_argument
+from minigrad.ops.copies import cast
 from minigrad.ops.extrema import amax, amin, number_of
 from minigrad.ops.matrices import floating, matrices
 from minigrad.ops.out import into
@@ -22,9 +24,9 @@ from minigrad.ops.precision import in_float32, narrowed, widened
 from minigrad.ops.reduction import SumDim, all_or, kept, restored
 from minigrad.ops.reduction import sum as total
 from minigrad.ops.selection import abs as absolute
-from minigrad.ops.selection import real_part, sgn, where
+from minigrad.ops.selection import promoted, real_part, sgn, where
 from minigrad.ops.singular_values import svdvals
-from minigrad.ops.views import adjoint_order, permute, unsqueeze
+from minigrad.ops.views import adjoint_order, expand, permute, unsqueeze
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -87,6 +89,67 @@ def steepest(x, z, ord, dims, keepdim):
     return sgn(x) * (where(x == 0, 1.0, absolute(x)) / length) ** (ord - 1)
 
 
+@op("dist")
+class Dist(Op):
+    """z = (Σ |x - y|^p)^(1/p), and x - y, which is kept for the backward"""
+
+    inputs = 2
+    outputs = ("z", "apart")
+    torch_names = {"x": "self", "y": "other", "z": "result"}
+
+    def forward(k, x, y, p):
+        d = k.sub(widened(k, x), widened(k, y))
+        return narrowed(k, length(k, k.abs(d), p, tuple(range(d.ndim)), False), x), d
+
+    def vjp(g, needs, x, y, z, apart, p):
+        dx = None if g[0] is None else g[0] * steepest(apart, z, p, tuple(range(apart.ndim)), False)
+        if g[1] is not None:
+            dx = g[1] if dx is None else dx + g[1]
+        dx = cast(dx, x.dtype)
+        return dx if needs[0] else None, -dx if needs[1] else None
+
+    def jvp(ts, x, y, z, apart, p):
+        t = expand(difference(*ts), apart.shape)
+        return cast(change(t, apart, z, p, tuple(range(apart.ndim))), z.dtype), cast(t, apart.dtype)
+
+
+@op("cdist")
+class Cdist(Op):
+    """z[i, j] = (Σ |x[i] - y[j]|^p)^(1/p), for rows, and x[i] - y[j]"""
+
+    inputs = 2
+    outputs = ("z", "apart")
+    torch_names = {"x": "x1", "y": "x2", "z": "result"}
+
+    def forward(k, x, y, p):
+        d = k.sub(k.unsqueeze(widened(k, x), x.ndim - 1), k.unsqueeze(widened(k, y), y.ndim - 2))
+        return narrowed(k, length(k, k.abs(d), p, (d.ndim - 1,), False), x), d
+
+    def vjp(g, needs, x, y, z, apart, p):
+        dims = (apart.ndim - 1,)
+        each = None if g[0] is None else restored(g[0], apart.shape, dims, False) * steepest(apart, z, p, dims, False)
+        if g[1] is not None:
+            each = g[1] if each is None else each + g[1]
+        return cast(total(each, -2), x.dtype) if needs[0] else None, cast(-total(each, -3), y.dtype) if needs[1] else None
+
+    def jvp(ts, x, y, z, apart, p):
+        tx, ty = ts
+        t = difference(None if tx is None else unsqueeze(tx, -2), None if ty is None else unsqueeze(ty, -3))
+        t = expand(t, apart.shape)
+        return cast(change(t, apart, z, p, (apart.ndim - 1,)), z.dtype), cast(t, apart.dtype)
+
+
+def difference(x, y):
+    """x - y, where a None counts as 0."""
+    return x if y is None else -y if x is None else x - y
+
+
+def change(t, x, z, p, dims):
+    """The tangent of the norm z of x, given that of x."""
+    moved = t * conj(steepest(x, z, p, dims, False))
+    return total(moved.real if moved.dtype.is_complex else moved, dims)
+
+
 @op("renorm")
 class Renorm(Op):
     """z = x m / (|x| + 1e-7) in those slices whose p-norm |x| is above m"""
@@ -95,14 +158,18 @@ class Renorm(Op):
     torch_names = {"x": "self", "m": "maxnorm"}
 
     def forward(k, x, p, dim, m):
-        size = length(k, k.abs(x), p, others(x, dim), True)
-        return k.where(k.gt(size, m), k.mul(x, k.div(k.full((), m, size.dtype), k.add(size, TINY))), x)
+        wide = widened(k, x)
+        size = length(k, k.abs(wide), p, others(x, dim), True)
+        z = k.where(k.gt(size, m), k.mul(wide, k.div(k.full((), m, size.dtype), k.add(size, TINY))), wide)
+        return narrowed(k, z, x)
 
+    @in_float32
     def vjp_x(g, x, p, dim, m):         # dx = s (g - r d), s = m / (|x| + 1e-7), r the share of g along x, d the gradient of |x|
         size = vector_norm(x, p, others(x, dim), True)
         r = total(real_part(g * conj(x)), others(x, dim), True) / (size + TINY)
         return where(size > m, m / (size + TINY) * (g - r * steepest(x, size, p, others(x, dim), True)), g)
 
+    @in_float32
     def jvp_x(t, x, p, dim, m):         # s (t - r x), r the change of |x| over |x|
         size = vector_norm(x, p, others(x, dim), True)
         r = total(real_part(t * conj(steepest(x, size, p, others(x, dim), True))), others(x, dim), True) / (size + TINY)
@@ -272,17 +339,23 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     return vector_norm(input, 2 if p is None or isinstance(p, str) else p, dim, keepdim, dtype=dtype)
 
 
-@in_float32
 def dist(input, other, p=2):
     """The p-norm of ``input - other``, which are broadcast. Mirrors ``torch.dist``.
 
     >>> mg.dist(mg.tensor([1., 2.]), mg.tensor([4., 6.]))
     tensor(5.)
     """
-    return vector_norm(tensor_argument("dist", input) - tensor_argument("dist", other, "other", 2), p)
+    tensor_argument("dist", input)
+    tensor_argument("dist", other, "other", 2)
+    if input.dtype is not other.dtype:
+        input, other = promoted("dist", input, input, other)
+    shape = broadcast_shape([input._meta, other._meta])
+    power = power_of(p, "ord", "linalg.vector_norm")
+    if not input.dtype.differentiable or ((power < 0 or power == INF) and 0 in shape):
+        return vector_norm(input - other, power)        # raises
+    return call(Dist.op, (input, other, power))[0]
 
 
-@in_float32
 def renorm(input, p, dim, maxnorm, *, out=None):
     """`input` with its slices along `dim` scaled down to the p-norm `maxnorm`, where theirs is larger. Mirrors ``torch.renorm``.
 
@@ -322,7 +395,6 @@ def renorm_(self, p, dim, maxnorm):
 IN_PLACE["renorm_"] = renorm_
 
 
-@in_float32
 def cdist(x1, x2, p=2.0, compute_mode=None):
     """The p-norm of the difference between each row of `x1` and each row of `x2`; batches are broadcast. Mirrors ``torch.cdist``.
 
@@ -344,7 +416,13 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
             raise ShapeError("MG-E205", f"cdist only supports at least 2D tensors, X{i + 1} got: {x.ndim}D")
     if x1.shape[-1] != x2.shape[-1]:
         raise ShapeError("MG-E204", f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
-    if power_of(p, "p", "cdist") < 0:
+    power = power_of(p, "p", "cdist")
+    if power < 0:
         raise ShapeError("MG-E302", "cdist only supports non-negative p values", found=str(p))
-    apart = unsqueeze(x1, -2) - unsqueeze(x2, -3)
-    return vector_norm(apart, p, -1) if x1.shape[-1] else total(apart, -1)
+    if x1.dtype is not x2.dtype:
+        x1, x2 = promoted("cdist", x1, x1, x2)
+    if not x1.shape[-1]:
+        return total(unsqueeze(x1, -2) - unsqueeze(x2, -3), -1)
+    if x1.ndim > 2 or x2.ndim > 2:
+        broadcast_shape([unsqueeze(x, at).detach()._meta for x, at in ((x1, -2), (x2, -3))])
+    return call(Cdist.op, (x1, x2, power))[0]

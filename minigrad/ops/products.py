@@ -9,10 +9,11 @@ import numpy as np
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
 from minigrad.ops.base import Elementwise, Op, number, op, tensor_argument
-from minigrad.ops.matrix import added, addmm_operands, check, inner, same_dtype
+from minigrad.ops.copies import contiguous
+from minigrad.ops.matrix import Bmm, added, addmm_operands, check, inner, matrices_in_pairs, same_dtype
 from minigrad.ops.out import into
 from minigrad.ops.pairs import in_place_too
-from minigrad.ops.precision import in_float32
+from minigrad.ops.precision import in_float32, narrowed, widened
 from minigrad.ops.selection import promoted
 from minigrad.ops.views import expand, t, transpose, unsqueeze
 
@@ -20,7 +21,7 @@ if not cython.compiled:
     from minigrad._core.apply import call
     from minigrad.ops.base import conj
 
-__all__ = ["addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "lerp"]
+__all__ = ["addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "lerp"]
 
 
 class AddedProduct(Op):
@@ -115,6 +116,30 @@ class Baddbmm(AddedProduct):
 
     def vjp_y(g, x, alpha):
         return scaled(conj(transpose(x, 1, 2)) @ g, alpha)
+
+
+@op("addbmm")
+class Addbmm(AddedProduct):
+    """z = beta b + alpha Σ x[i] y[i], for batches of matrices; b broadcasts"""
+
+    torch_names = {"b": "self", "x": "batch1", "y": "batch2"}
+
+    def forward(k, b, x, y, beta, alpha):
+        product = k.sum(k.matmul(widened(k, x), widened(k, y)), (0,), False)
+        return narrowed(k, combined(k, widened(k, b), product, beta, alpha), b)
+
+    @in_float32
+    def vjp_x(g, y, alpha):
+        return call(Bmm.op, (for_each(scaled(g, alpha), y), conj(transpose(y, 1, 2))))
+
+    @in_float32
+    def vjp_y(g, x, alpha):
+        return call(Bmm.op, (conj(transpose(x, 1, 2)), for_each(scaled(g, alpha), x)))
+
+
+def for_each(g, batch):
+    """The matrix g, once for each of those in `batch`. BLAS does not take one whose rows share their memory."""
+    return expand(contiguous(g), (batch.shape[0], *g.shape))
 
 
 @op("addcmul")
@@ -269,6 +294,21 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
         raise ShapeError("MG-E209", f"baddbmm(): batch sizes differ, {batch1.shape[0]} and {batch2.shape[0]}")
     shape = batch1.shape[0], batch1.shape[1], batch2.shape[2]
     return Baddbmm.op, (fits("baddbmm", input, batch1, shape), batch1, batch2, *factors("baddbmm", batch1, beta, alpha))
+
+
+@in_place_too
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """beta input + alpha times the sum of the products of matrices in pairs, (b, n, m) and (b, m, p). Mirrors ``torch.addbmm``.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> mg.zeros(1, 1).addbmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1))
+    tensor([[6.]])
+    """
+    matrices_in_pairs(batch1, batch2)
+    shape = batch1.shape[1], batch2.shape[2]
+    return Addbmm.op, (fits("addbmm", input, batch1, shape), batch1, batch2, *factors("addbmm", batch1, beta, alpha))
 
 
 def factors(function, x, beta, alpha):

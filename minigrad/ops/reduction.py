@@ -89,11 +89,15 @@ class MeanRule(Linear):
     inputs = 1
 
     def forward(k, x, dims, keepdim):
-        n = count(x.shape, dims)
-        return narrowed(k, k.div(k.sum(widened(k, x), dims, keepdim), float(n)), x)
+        return average(k, x, dims, keepdim)
 
     def vjp_x(g, x_shape, dims, keepdim):
         return restored(g / (count(x_shape, dims) or float("nan")), x_shape, dims, keepdim)
+
+
+def average(k, x, dims, keepdim):
+    """The mean of the array x over `dims`."""
+    return narrowed(k, k.div(k.sum(widened(k, x), dims, keepdim), float(count(x.shape, dims))), x)
 
 
 @op("mean", "Mean0")
@@ -147,11 +151,16 @@ class ProdDim(ProdRule):
     """z = the product over one dimension"""
 
 
-@op("var", "Var0")
-class Var(Op):
-    """z = Σ |x - mean|² / (n - correction)"""
+class SpreadRule(Op):
+    """z = how far the numbers are from their mean, over dims"""
 
     inputs = 1
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
+
+
+@op("var", "Var0")
+class Var(SpreadRule):
+    """z = Σ |x - mean|² / (n - correction)"""
 
     def forward(k, x, dims, correction, keepdim):
         return k.var(x, dims, correction, keepdim)
@@ -177,13 +186,11 @@ def deviation(x, dims):
 
 
 @op("std", "Std0")
-class Std(Op):
+class Std(SpreadRule):
     """z = √(Σ |x - mean|² / (n - correction)). Where that is 0, so is the gradient"""
 
-    inputs = 1
-
     def forward(k, x, dims, correction, keepdim):
-        return narrowed(k, k.sqrt(k.var(widened(k, x), dims, correction, keepdim)), x)
+        return root_of_var(k, x, dims, correction, keepdim)
 
     def vjp_x(g, x, z, dims, correction, keepdim):      # dx = g (x - mean) / ((n - correction) z)
         factor = scale(count(x.shape, dims) - correction) / 2
@@ -195,10 +202,75 @@ class Std(Op):
         return by_deviation(call(SumDim.op, (factor * (both.real if both.dtype.is_complex else both), dims, keepdim)), z)
 
 
+def root_of_var(k, x, dims, correction, keepdim):
+    """The standard deviation of the array x."""
+    return narrowed(k, k.sqrt(k.var(widened(k, x), dims, correction, keepdim)), x)
+
+
 def by_deviation(g, z):
     """g / z, 0 where z is: all numbers are equal there."""
     none = z == 0
     return where(none, 0.0, g / where(none, 1.0, z))
+
+
+def added(*parts):
+    """The sum of the gradients that are there."""
+    found = [part for part in parts if part is not None]
+    return found[0] if len(found) == 1 else found[0] + found[1]
+
+
+@op("var_mean")
+class VarMean(SpreadRule):
+    """The variance, as `Var` has it, and the mean"""
+
+    outputs = ("z", "mean")
+
+    def forward(k, x, dims, correction, keepdim):
+        return k.var(x, dims, correction, keepdim), average(k, x, dims, keepdim)
+
+    def vjp(g, needs, x, dims, correction, keepdim):
+        of_var = None if g[0] is None else Var.vjp_x(g[0], x, dims, correction, keepdim)
+        return (added(of_var, None if g[1] is None else MeanRule.vjp_x(g[1], x.shape, dims, keepdim)),)
+
+    def jvp(ts, x, dims, correction, keepdim):
+        return Var.jvp_x(ts[0], x, dims, correction, keepdim), call(MeanDim.op, (ts[0], dims, keepdim))
+
+
+@op("std_mean")
+class StdMean(SpreadRule):
+    """The standard deviation, as `Std` has it, and the mean"""
+
+    outputs = ("z", "mean")
+    torch_names = {"x": "self", "z": "result0", "dims": "dim"}
+
+    def forward(k, x, dims, correction, keepdim):
+        return root_of_var(k, x, dims, correction, keepdim), average(k, x, dims, keepdim)
+
+    def vjp(g, needs, x, z, dims, correction, keepdim):
+        of_std = None if g[0] is None else Std.vjp_x(g[0], x, z, dims, correction, keepdim)
+        return (added(of_std, None if g[1] is None else MeanRule.vjp_x(g[1], x.shape, dims, keepdim)),)
+
+    def jvp(ts, x, z, dims, correction, keepdim):
+        return Std.jvp_x(ts[0], x, z, dims, correction, keepdim), call(MeanDim.op, (ts[0], dims, keepdim))
+
+
+@op("nansum")
+class Nansum(Op):
+    """z = Σ x over dims, without what is nan; in another dtype, if there is one"""
+
+    inputs = 1
+    torch_names = {"x": "self", "dims": "dim"}
+
+    def forward(k, x, dims, keepdim, dtype):
+        x = k.where(k.eq(x, x), x, k.full((), 0, x.dtype))
+        return k.sum(x if dtype is None else k.cast(x, dtype.numpy), dims, keepdim)
+
+    def vjp_x(g, x, dims, keepdim):
+        return where(eq(x, x), restored(cast(g, x.dtype), x.shape, dims, keepdim), 0.0)
+
+    def jvp_x(t, x, dims, keepdim, dtype):
+        t = where(eq(x, x), t, 0.0)
+        return call(SumDim.op, (t if dtype is None else cast(t, dtype), dims, keepdim))
 
 
 @op("logsumexp")
@@ -344,7 +416,7 @@ def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=N
 
 
 def spread(name, rule, input, dim, unbiased, keepdim, correction):
-    """var and std."""
+    """var and std, and both with the mean."""
     tensor_argument(name, input)
     if isinstance(dim, bool):
         if correction is not None or keepdim is not False:

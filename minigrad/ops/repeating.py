@@ -41,18 +41,26 @@ class Flip(Linear):
 
 @op("roll")
 class Roll(Linear):
-    """z[i] = x[(i - shift) mod n] along dims"""
+    """z[i] = x[(i - shift) mod n] along dims, or, if there are none, of x as one row"""
 
     def forward(k, x, shifts, dims):
-        for shift, dim in zip(shifts, dims):
-            n = x.shape[dim]
-            if n:
-                at = -shift % n
-                x = k.cat([k.slice(x, dim, at, n, 1), k.slice(x, dim, 0, at, 1)], dim)
-        return k.copy(x)
+        if dims or not shifts:
+            return rolled(k, x, shifts, dims)
+        return k.view(rolled(k, k.view(x if k.contiguous(x) else k.copy(x), (x.size,)), shifts, (0,)), x.shape)
 
     def vjp_x(g, shifts, dims):
         return call(Roll.op, (g, tuple([-shift for shift in shifts]), dims))
+
+
+def rolled(k, x, shifts, dims):
+    """The array x moved along `dims`; a copy."""
+    z = x
+    for shift, dim in zip(shifts, dims):
+        n = x.shape[dim]
+        if n:
+            at = -shift % n
+            z = k.cat([k.slice(z, dim, at, n, 1), k.slice(z, dim, 0, at, 1)], dim)
+    return k.copy(x) if z is x else z
 
 
 @op("rot90")
@@ -170,7 +178,7 @@ def roll(input, shifts, dims=()):
     if not ways:
         raise ShapeError("MG-E205", "roll(): `shifts` required")
     if not along and len(ways) == 1:
-        return view(call(Roll.op, (flatten(input), ways, (0,))), input.shape)
+        return call(Roll.op, (input, ways, ()))
     if len(ways) != len(along):
         raise ShapeError("MG-E205", f"shifts and dimensions must align. shifts: {len(ways)}, dims:{len(along)}")
     if not input.numel():       # for which PyTorch does not look at the dimensions

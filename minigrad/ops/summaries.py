@@ -1,23 +1,28 @@
-"""Reductions made of others: sums without nan, mean and variance at once, both extrema; differences and areas.
+"""More reductions: sums without nan, mean and variance at once, both extrema; differences and areas.
 
 Mirrors ``aten/src/ATen/native/{ReduceOps,Integration}.cpp``.
 """
 
 from collections import namedtuple
 
+import cython
+
 from minigrad._core.promotion import as_dtype, default_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
-from minigrad.ops.base import dimension, integer, number, tensor_argument
+from minigrad.ops.base import dimension, flag, integer, number, tensor_argument
 from minigrad.ops.comparison import eq, ne
-from minigrad.ops.extrema import amax, amin
+from minigrad.ops.extrema import Aminmax, reduce_extremum
 from minigrad.ops.joining import cat, narrow
 from minigrad.ops.out import into
-from minigrad.ops.reduction import mean, std, var
+from minigrad.ops.reduction import Nansum, StdMean, VarMean, all_or, spread
 from minigrad.ops.reduction import sum as total
 from minigrad.ops.scans import cumsum
 from minigrad.ops.selection import where
 from minigrad.ops.views import view
+
+if not cython.compiled:
+    from minigrad._core.apply import call
 
 __all__ = ["aminmax", "cumulative_trapezoid", "diff", "nanmean", "nansum", "std_mean", "trapezoid", "trapz", "var_mean"]
 
@@ -37,9 +42,12 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     tensor_argument("nansum", input)
     if input.dtype.is_complex:
         raise ShapeError("MG-E203", "nansum does not support complex inputs", found=input.dtype.name)
-    if input.dtype.is_floating_point:
-        input = where(eq(input, input), input, 0.0)
-    return total(input, dim, keepdim, dtype=dtype)
+    to = None if dtype is None else as_dtype(dtype)
+    if not input.dtype.is_floating_point:       # has no nan
+        return total(input, dim, keepdim, dtype=dtype)
+    if to is not None and not to.is_floating_point:
+        return total(where(eq(input, input), input, 0.0), dim, keepdim, dtype=dtype)
+    return call(Nansum.op, (input, all_or(dim, input.ndim), flag(keepdim, "keepdim", "sum"), to))
 
 
 def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
@@ -70,7 +78,7 @@ def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     >>> mg.var_mean(mg.tensor([1., 2., 3., 4.]))
     (tensor(1.6667), tensor(2.5000))
     """
-    return var(input, dim, unbiased, keepdim, correction=correction), mean_beside(input, dim, keepdim)
+    return spread("var", VarMean, input, dim, unbiased, keepdim, correction)
 
 
 def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
@@ -79,12 +87,7 @@ def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     >>> mg.std_mean(mg.tensor([1., 2., 3., 4.]))
     (tensor(1.2910), tensor(2.5000))
     """
-    return std(input, dim, unbiased, keepdim, correction=correction), mean_beside(input, dim, keepdim)
-
-
-def mean_beside(x, dim, keepdim):
-    """The mean over the dimensions of `var`, whose second argument may be `unbiased`."""
-    return mean(x, None if isinstance(dim, bool) else dim, keepdim)
+    return spread("std", StdMean, input, dim, unbiased, keepdim, correction)
 
 
 aminmax_result = namedtuple("aminmax", ("min", "max"))
@@ -103,7 +106,7 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
     if out is not None:
         return into(out, aminmax, input, dim=dim, keepdim=keepdim)
     dims = () if dim is None else integer(dim, "dim", "aminmax")
-    return aminmax_result(amin(input, dims, keepdim), amax(input, dims, keepdim))
+    return aminmax_result(*reduce_extremum("amin", Aminmax, input, dims, keepdim))
 
 
 # ---- along a dimension --------------------------------------------------------------------------------------

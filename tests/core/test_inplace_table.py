@@ -51,7 +51,7 @@ CASES = {
         "round_", "frac_")},
 }
 # Of these torch has no derivative in place, or no such method out of place: they have tests below.
-ELSEWHERE = {"asin_", "acos_", "asinh_", "acosh_", "atanh_", "addmv_", "baddbmm_", "erfinv_", "digamma_", "polygamma_", "mvlgamma_", "sgn_",
+ELSEWHERE = {"asin_", "acos_", "asinh_", "acosh_", "atanh_", "addbmm_", "addmv_", "baddbmm_", "erfinv_", "digamma_", "polygamma_", "mvlgamma_", "sgn_",
              "conj_physical_", "heaviside_", "floor_divide_", "put_", "scatter_reduce_", "logical_not_", "logical_and_", "logical_or_",
              "logical_xor_",
              "bitwise_and_", "bitwise_or_", "bitwise_xor_", "bitwise_not_", "eq_", "ne_", "lt_", "le_", "gt_", "ge_",
@@ -221,6 +221,17 @@ def test_baddbmm_in_place(m):
     for name in ("baddbmm_", "baddbmm"):
         x, y = m.tensor([X], requires_grad=True), m.tensor([[[1., 2.], [3., 4.]]], requires_grad=True)
         z = getattr(x * 1, name)(y, x * 2, beta=3, alpha=2)
+        found.append([g.tolist() for g in m.autograd.grad((z * z).sum(), (x, y))])
+    assert found[0] == found[1]
+
+
+def test_addbmm_in_place(m):
+    """differences/N-03"""
+    found = []
+    for name in ("addbmm_", "addbmm"):
+        x, y = m.tensor([[5., 6.], [7., 8.]], requires_grad=True), m.tensor([[[1., 2.], [3., 4.]]], requires_grad=True)
+        z = getattr(x * 1, name)(y, y * 2, beta=3, alpha=2)
+        assert z.grad_fn.name() == "AddbmmBackward0"
         found.append([g.tolist() for g in m.autograd.grad((z * z).sum(), (x, y))])
     assert found[0] == found[1]
 
