@@ -98,6 +98,7 @@ class Op:
     no_derivative = None    # PyTorch's name of an op that has none: a backward through it raises
     view = False            # the result shares the storage of the input
     torch_names = {"x": "self", "y": "other", "z": "result"}    # for node._saved_self and its like
+    hidden = ()             # what formulas need and PyTorch does not save: the node has no attribute for it
 
     @classmethod
     def jvp_of(cls, args, outs, tangents):

@@ -18,11 +18,15 @@ cdef extern from "loops.h" nogil:
     const mg_unary mg_libm_loops[][2]
     void mg_run_binary(mg_binary, const char *, const char *, char *, Py_ssize_t, int, int, int, int)
     void mg_run_unary(mg_unary, const char *, char *, Py_ssize_t, int, int)
+    ctypedef void (*mg_choice)(const char *, const void *, const void *, void *, Py_ssize_t)
+    const mg_choice mg_choice_loops[2][2][2]
+    void mg_run_choice(mg_choice, const char *, const char *, const char *, char *, Py_ssize_t, int, int, int, int)
     int MG_PARALLEL
     int MG_B_add, MG_B_sub, MG_B_mul, MG_B_div, MG_B_maximum, MG_B_minimum, MG_B_relu_backward
     int MG_B_sigmoid_backward, MG_B_tanh_backward, MG_B_rsub, MG_B_gelu_backward, MG_B_gelu_tanh_backward
+    int MG_B_silu_backward, MG_B_mish_backward
     int MG_U_neg, MG_U_sqrt, MG_U_rsqrt, MG_U_reciprocal, MG_U_abs, MG_U_relu, MG_U_square, MG_U_cube, MG_U_erf
-    int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh
+    int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh, MG_U_silu, MG_U_mish
     int MG_L_exp, MG_L_log, MG_L_log1p, MG_L_sin, MG_L_cos, MG_L_tanh
 
 cdef enum:
@@ -242,6 +246,14 @@ def gelu_tanh_backward(g, x):
     return binary(MG_B_gelu_tanh_backward, g, x, "gelu_tanh_backward")
 
 
+def silu_backward(g, x):
+    return binary(MG_B_silu_backward, g, x, "silu_backward")
+
+
+def mish_backward(g, x):
+    return binary(MG_B_mish_backward, g, x, "mish_backward")
+
+
 def pow(x, y):
     if (type(y) is int or type(y) is float) and easy(x) >= 0:
         if y == 2:
@@ -287,6 +299,14 @@ def gelu(x):
 
 def gelu_tanh(x):
     return unary(MG_U_gelu_tanh, x, "gelu_tanh")
+
+
+def silu(x):
+    return unary(MG_U_silu, x, "silu")
+
+
+def mish(x):
+    return unary(MG_U_mish, x, "mish")
 
 
 def exp(x):
@@ -356,3 +376,62 @@ def add_(x, y):
                 mg_run_binary(mg_binary_loops[MG_B_add][kind][VV], p, q, p, n, item_size(kind), 1, 1, threads)
             return None
     numpy_ref.add_(x, y)
+
+
+# ---- choices ----------------------------------------------------------------------------------------------------------
+
+
+# What a choice takes from: an array of `kind` (its address), the one number of an array without dimensions, or a Python number, which
+# is put into `number`. NULL: something else. `single` is whether it is one number.
+cdef char *source(object x, int kind, ndarray mask, double *number, bint *single) except? NULL:
+    single[0] = True
+    if type(x) is float or type(x) is int:
+        number[0] = x
+        if kind == 0:
+            (<float *>number)[0] = <float>number[0]
+        return <char *>number
+    if easy(x) != kind:
+        return NULL
+    if ndim(<ndarray>x) != 0 or ndim(mask) == 0:
+        if ndim(<ndarray>x) != ndim(mask) or not same_dims(dims(<ndarray>x), dims(mask), ndim(mask)):
+            return NULL
+        single[0] = False
+    return data(<ndarray>x)
+
+
+def where(c, x, y):
+    cdef int kind = easy(x)
+    cdef ndarray mask, z
+    cdef double a, b
+    cdef bint one, other
+    cdef char *p
+    cdef char *q
+    cdef char *m
+    cdef char *r
+    cdef npy_intp n
+    cdef mg_choice loop
+    if kind < 0:
+        kind = easy(y)
+    if kind >= 0 and type(c) is ndarray and typenum(<ndarray>c) == cnp.NPY_BOOL and is_contiguous(<ndarray>c):
+        mask = <ndarray>c
+        p = source(x, kind, mask, &a, &one)
+        q = source(y, kind, mask, &b, &other) if p != NULL else NULL
+        if q != NULL:
+            z = fresh(ndim(mask), dims(mask), NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
+            n = size(z)
+            loop = mg_choice_loops[kind][one][other]
+            m, r = data(mask), data(z)
+            if n < MG_PARALLEL:
+                loop(m, p, q, r, n)
+            else:
+                with nogil:
+                    mg_run_choice(loop, m, p, q, r, n, item_size(kind), not one, not other, threads)
+            return z
+    return numpy_ref.where(c, x, y)
+
+
+def clamp(x, low, high):
+    if easy(x) < 0 or (low is None and high is None):
+        return numpy_ref.clamp(x, low, high)
+    z = x if low is None else binary(MG_B_maximum, x, low, "maximum")
+    return z if high is None else binary(MG_B_minimum, z, high, "minimum")
