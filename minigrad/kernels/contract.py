@@ -217,6 +217,8 @@ CONTRACT = {
     "nonzero": ("x", "the indices of the elements that are not 0, as rows (int64)"),
     "searchsorted": ("x, y, right", "how many elements of the sorted x are smaller than y (or equal to it), int64; rows by rows"),
     # neural networks
+    "glu": ("x, dim", "a sigmoid(b), a and b the halves of x along dim, dim >= 0"),
+    "glu_backward": ("g, x, dim", "gradient of x: g sigmoid(b), then g a sigmoid(b) sigmoid(-b)"),
     "softmax": ("x, dim", "softmax"),
     "softmax_backward": ("g, z, dim", "z (g - sum(g z))"),
     "log_softmax": ("x, dim", "log of softmax"),

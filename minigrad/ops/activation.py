@@ -316,8 +316,7 @@ class Glu(Op):
     inputs = 1
 
     def forward(k, x, dim):
-        a, b = halves(k, widened(k, x), dim)
-        return narrowed(k, k.mul(a, k.sigmoid(b)), x)
+        return k.glu(x, dim if dim >= 0 else dim + x.ndim)
 
     def vjp_x(g, x, dim):
         return call(GluBackward.op, (g, x, dim))
@@ -337,10 +336,7 @@ class GluBackward(Op):
     torch_names = GRADIENT
 
     def forward(k, x, y, dim):
-        g = widened(k, x)
-        a, b = halves(k, widened(k, y), dim)
-        s = k.sigmoid(b)
-        return narrowed(k, k.cat([k.mul(g, s), k.sigmoid_backward(k.mul(g, a), s)], dim if dim >= 0 else dim + y.ndim), x)
+        return k.glu_backward(x, y, dim if dim >= 0 else dim + y.ndim)
 
     @in_float32
     def vjp_x(g, y, dim):
@@ -364,10 +360,3 @@ class GluBackward(Op):
         s, rest = sigmoid(b), sigmoid(-b)
         steep = x * (s * rest)
         return cat([tb * steep, steep * (ta + tb * a * (rest - s))], dim)
-
-
-def halves(k, x, dim):
-    """The two halves of x along `dim`, as views."""
-    dim = dim if dim >= 0 else dim + x.ndim
-    n = x.shape[dim]
-    return k.slice(x, dim, 0, n // 2, 1), k.slice(x, dim, n // 2, n, 1)

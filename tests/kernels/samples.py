@@ -288,6 +288,14 @@ for _shape in ((3, 3), (2, 4, 3), (2, 5), (0, 3), (3, 0)):
     sample("svd", f"{_shape}", _shape, dtypes=(*FLOATS, *COMPLEX), after=lambda x: (x, False))
     sample("svd", f"{_shape} full", _shape, dtypes=(*FLOATS, *COMPLEX), after=lambda x: (x, True))
     sample("svdvals", f"{_shape}", _shape, dtypes=(*FLOATS, *COMPLEX))
+for _dim in range(3):
+    sample("glu", f"{_dim}", (2, 4, 6), dtypes=FLOATS, after=lambda x, dim=_dim: (x, dim))
+    sample("glu_backward", f"{_dim}", [(1, 4, 6), (2, 2, 6), (2, 4, 3)][_dim], (2, 4, 6), dtypes=FLOATS,
+           after=lambda g, x, dim=_dim: (g, x, dim))
+for _kind in ("any", "special"):
+    sample("glu", f"row {_kind}", ((130,), _kind), dtypes=FLOATS, after=lambda x: (x, 0))
+    sample("glu_backward", f"row {_kind}", ((65,), _kind), ((130,), _kind), dtypes=FLOATS, after=lambda g, x: (g, x, 0))
+sample("glu", "of nothing", (0, 4), dtypes=FLOATS, after=lambda x: (x, 1))
 sample("cat", "two", (2, 3), (2, 4), dtypes=EVERY, after=lambda x, y: ([x, y], 1))
 sample("cat", "three", (2, 3, 2), (1, 3, 2), (0, 3, 2), dtypes=EVERY, after=lambda x, y, z: ([x, y, z], 0))
 sample("stack", "two", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: ([x, y], 2))

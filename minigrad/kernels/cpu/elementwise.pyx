@@ -24,7 +24,9 @@ cdef extern from "loops.h" nogil:
     int MG_PARALLEL
     int MG_B_add, MG_B_sub, MG_B_mul, MG_B_div, MG_B_maximum, MG_B_minimum, MG_B_relu_backward
     int MG_B_sigmoid_backward, MG_B_tanh_backward, MG_B_rsub, MG_B_gelu_backward, MG_B_gelu_tanh_backward
-    int MG_B_silu_backward, MG_B_mish_backward
+    int MG_B_silu_backward, MG_B_mish_backward, MG_B_glu
+    void mg_glu_backward_f32(const void *, const void *, void *, Py_ssize_t)
+    void mg_glu_backward_f64(const void *, const void *, void *, Py_ssize_t)
     int MG_U_neg, MG_U_sqrt, MG_U_rsqrt, MG_U_reciprocal, MG_U_abs, MG_U_relu, MG_U_square, MG_U_cube, MG_U_erf
     int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh, MG_U_silu, MG_U_mish
     int MG_L_exp, MG_L_log, MG_L_log1p, MG_L_sin, MG_L_cos, MG_L_tanh
@@ -435,3 +437,63 @@ def clamp(x, low, high):
         return numpy_ref.clamp(x, low, high)
     z = x if low is None else binary(MG_B_maximum, x, low, "maximum")
     return z if high is None else binary(MG_B_minimum, z, high, "minimum")
+
+
+# ---- halves -----------------------------------------------------------------------------------------------------------
+
+
+# Write the shape of half of `x` along `dim` to `d`, and how many halves follow each other to `outer`. Returns how many numbers lie
+# together in one; -1 if there are no halves.
+cdef npy_intp half(ndarray x, int dim, npy_intp *d, npy_intp *outer) noexcept:
+    cdef npy_intp inner = 1
+    cdef int i
+    outer[0] = 1
+    if not 0 <= dim < ndim(x) or dims(x)[dim] % 2:
+        return -1
+    for i in range(ndim(x)):
+        d[i] = dims(x)[i] // 2 if i == dim else dims(x)[i]
+        if i < dim:
+            outer[0] *= d[i]
+        else:
+            inner *= d[i]
+    return inner
+
+
+def glu(x, int dim):
+    cdef int kind = easy(x), width
+    cdef npy_intp d[MOST_DIMS]
+    cdef npy_intp outer, k, inner = half(<ndarray>x, dim, d, &outer) if kind >= 0 else -1
+    cdef ndarray z
+    cdef char *p
+    cdef char *r
+    cdef mg_binary loop
+    if inner < 0:
+        return numpy_ref.glu(x, dim)
+    z = fresh(ndim(<ndarray>x), d, typenum(<ndarray>x))
+    p, r, loop, width = data(<ndarray>x), data(z), mg_binary_loops[MG_B_glu][kind][VV], item_size(kind)
+    with nogil:
+        for k in range(outer):
+            mg_run_binary(loop, p + 2 * k * inner * width, p + (2 * k + 1) * inner * width, r + k * inner * width, inner, width,
+                          True, True, threads)
+    return z
+
+
+def glu_backward(g, x, int dim):
+    cdef int kind = easy(x), width
+    cdef npy_intp d[MOST_DIMS]
+    cdef npy_intp outer, k, inner = half(<ndarray>x, dim, d, &outer) if kind >= 0 else -1
+    cdef ndarray z
+    cdef char *p
+    cdef char *q
+    cdef char *r
+    if inner < 0 or easy(g) != kind or ndim(<ndarray>g) != ndim(<ndarray>x) or not same_dims(dims(<ndarray>g), d, ndim(<ndarray>x)):
+        return numpy_ref.glu_backward(g, x, dim)
+    z = fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
+    p, q, r, width = data(<ndarray>g), data(<ndarray>x), data(z), item_size(kind)
+    with nogil:
+        for k in range(outer):
+            if kind == 0:
+                mg_glu_backward_f32(p + k * inner * width, q + 2 * k * inner * width, r + 2 * k * inner * width, inner)
+            else:
+                mg_glu_backward_f64(p + k * inner * width, q + 2 * k * inner * width, r + 2 * k * inner * width, inner)
+    return z

@@ -49,7 +49,8 @@ typedef void (*mg_unary)(const void *, void *, mg_size);
     X(gelu_backward, 10, a * mg_gelu_slope_f32(b), a * mg_gelu_slope_f64(b))                       \
     X(gelu_tanh_backward, 11, a * mg_gelu_tanh_slope_f32(b), a * mg_gelu_tanh_slope_f64(b))        \
     X(silu_backward, 12, a * mg_silu_slope_f32(b), a * mg_silu_slope_f64(b))                       \
-    X(mish_backward, 13, a * mg_mish_slope_f32(b), a * mg_mish_slope_f64(b))
+    X(mish_backward, 13, a * mg_mish_slope_f32(b), a * mg_mish_slope_f64(b))                       \
+    X(glu, 14, a * mg_sigmoid_of_f32(b), a * mg_sigmoid_of_f64(b))
 
 #define MG_UNARY_TABLE(X)                                                                          \
     X(neg, 0, -a, -a)                                                                              \
@@ -75,6 +76,9 @@ typedef void (*mg_unary)(const void *, void *, mg_size);
     X(sin, 3, sinf(a), sin(a))                                                                     \
     X(cos, 4, cosf(a), cos(a))                                                                     \
     X(tanh, 5, tanhf(a), tanh(a))
+
+MG_GLU_BACKWARD(float, f32, mg_exp_of_f32, fabsf)
+MG_GLU_BACKWARD(double, f64, mg_exp_of_f64, fabs)
 
 /* z = a where c, else b. Both are read and one is taken, without a jump: a mask that is random costs a jump more than all else. */
 typedef void (*mg_choice)(const char *, const void *, const void *, void *, mg_size);

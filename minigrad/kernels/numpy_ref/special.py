@@ -19,8 +19,8 @@ import numpy as np
 
 from minigrad.kernels.numpy_ref.precision import in_float32, quiet
 
-__all__ = ["digamma", "erf", "erfc", "erfinv", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "lgamma", "mish",
-           "mish_backward", "polygamma", "silu", "silu_backward"]
+__all__ = ["digamma", "erf", "erfc", "erfinv", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "glu",
+           "glu_backward", "lgamma", "mish", "mish_backward", "polygamma", "silu", "silu_backward"]
 
 # B2, B4, ... of Bernoulli
 BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330, 854513 / 138]
@@ -147,6 +147,22 @@ def mish_backward(g, x):
     u, top, bottom = tanh_of_softplus(x)    # t' = sigmoid(x) (1 - t²) is 4 u (1 + u) / bottom², and that times u above 0
     steep = (1 + u) * u * np.where(x > 0, 4 * u, 4) / (bottom * bottom)
     return np.asarray(g * (top / bottom + np.minimum(x, 1000) * steep))
+
+
+@quiet
+@in_float32
+def glu(x, dim):
+    a, b = np.split(x, 2, dim)
+    return np.asarray(a / (1 + np.exp(-b)))
+
+
+@quiet
+@in_float32
+def glu_backward(g, x, dim):
+    a, b = np.split(x, 2, dim)
+    e = np.exp(-np.abs(b))
+    d = 1 / (1 + e)
+    return np.concatenate([g * np.where(b < 0, e * d, d), g * a * (e * d * d)], dim)
 
 
 def tanh_of_softplus(x):
