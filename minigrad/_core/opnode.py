@@ -243,7 +243,8 @@ class OpNode(Node):
         if wanted not in names:
             if wanted in self.savable_names():      # as in torch: there is such a value, and it was not needed
                 return RawSavedTensor(self, NOTHING) if raw else None
-            raise AttributeError(f"{self.name()} has not saved {wanted!r}; it has saved: {', '.join(names) or 'nothing'}")
+            raise AttributeError(f"{self.name()} has not saved {wanted!r}; it has saved: "
+                                 f"{', '.join([name for name in names if name]) or 'nothing'}")
         slot = names.index(wanted)
         if raw:
             held = self.held(slot)
@@ -289,19 +290,29 @@ class OpNode(Node):
         self.put(slot, packed(value, pack, unpack, number, current(), alias(value)), NOT_A_TENSOR)
 
     def saved_names(self):
-        """What the saved values are called in PyTorch: the x of our rules is ``self``, z ``result``."""
-        torch_names = cython.cast(Plan, self.plan).op.rule.torch_names
-        return [torch_names.get(name, name) for name in cython.cast(Plan, self.plan).names]
+        """What PyTorch calls the saved values: the x of our rules is ``self``, z ``result``, and None what it does not save."""
+        rule = cython.cast(Plan, self.plan).op.rule
+        return [None if name in rule.hidden else rule.torch_names.get(name, name) for name in cython.cast(Plan, self.plan).names]
 
     def savable_names(self):
         """The same for what would be saved if all inputs required a gradient."""
         op = cython.cast(Plan, self.plan).op
         needs = [op.joint] if op.joint is not None else [f for f in op.formulas if f is not None]
-        return list(dict.fromkeys([op.rule.torch_names.get(name, name) for _, names in needs for name in names]))
+        return list(dict.fromkeys([op.rule.torch_names.get(name, name) for _, names in needs for name in names
+                                   if name not in op.rule.hidden]))
+
+    def saves_number(self, name):
+        """Whether what PyTorch calls `name` is saved and is no tensor: it has no raw form."""
+        names = self.saved_names()
+        if name not in names:
+            return False
+        value = self.held(names.index(name))
+        return value is not None and not isinstance(value, (TensorBase, SavedTensor, SavedTuple, PackedTensor))
 
     def __dir__(self):
-        return [*object.__dir__(self), *["_saved_" + name for name in self.savable_names()],
-                *["_raw_saved_" + name for name in self.savable_names()]]
+        names = self.savable_names()
+        return [*object.__dir__(self), *["_saved_" + name for name in names],
+                *["_raw_saved_" + name for name in names if not self.saves_number(name)]]
 
 
 @cython.binding(False)

@@ -1,12 +1,13 @@
-"""Nonlinearities, written with ops.
+"""Nonlinearities: what they take, and which op each is.
 
     leaky_relu elu selu celu        below 0 not 0 but a slope, or an exponential
     gelu silu mish                  x times a soft step
     hardtanh relu6 hardsigmoid hardswish threshold softshrink hardshrink        made of lines
-    softplus logsigmoid tanhshrink softsign softmin glu prelu
+    softplus logsigmoid glu prelu
+    tanhshrink softsign softmin     written with ops
 
-Being made of ops they have derivatives of every order, in both directions. Where one formula holds on one side only, its argument
-is replaced by 0 on the other side: otherwise the backward would multiply an overflow there by 0, which is nan.
+The rules are in ``ops/activation.py`` and ``ops/piecewise.py``. In place most are the same rule, whose result is written over the
+input; `elu_`, `celu_`, `leaky_relu_` and `threshold_` are rules of their own, as in PyTorch.
 
 Mirrors the activations of ``torch/nn/functional.py`` and ``aten/src/ATen/native/Activation.cpp``.
 """
@@ -16,14 +17,29 @@ Mirrors the activations of ``torch/nn/functional.py`` and ``aten/src/ATen/native
 
 import math
 import warnings
-from typing import Any
+
+import numpy as np
 
 from minigrad._core.apply import call
+from minigrad._core.inplace import write
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError, TensorValueError
-from minigrad.ops import abs, chunk, clamp_max, clamp_min, exp, log1p, reshape, sigmoid, softmax, tanh, where
-from minigrad.ops.activation import Celu, Elu, Gelu
+from minigrad.ops import abs, reshape, softmax, tanh, where
+from minigrad.ops.activation import Celu, CeluInPlace, Elu, EluInPlace, Gelu, Glu, LogSigmoid, Mish, Silu, Softplus
 from minigrad.ops.base import converted, dimension, number, real, tensor_argument, truth, wrong_type
+from minigrad.ops.comparison import Ordering
+from minigrad.ops.piecewise import (
+    Hardshrink,
+    Hardsigmoid,
+    Hardswish,
+    Hardtanh,
+    LeakyRelu,
+    LeakyReluInPlace,
+    PreluKernel,
+    Softshrink,
+    Threshold,
+    ThresholdInPlace,
+)
 from minigrad.ops.precision import in_float32
 
 __all__ = ["celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu",
@@ -33,16 +49,42 @@ __all__ = ["celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsi
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-def activated(name, formula, input, inplace=False, whole=False, real_only=False):
-    """``formula(input)``; in place, its numbers are written over those of `input`, and the formula works on a copy of those.
-    Integers are refused, unless `whole`: if there is a result for them. So are complex numbers if `real_only`."""
-    tensor_argument(name, input)
-    if real_only and input.dtype.is_complex:
-        raise ShapeError("MG-E203", f"{name} is not implemented for complex numbers", found=input.dtype.name)
-    if not whole:
-        not_whole(name, input)
-    formula = in_float32(formula)
+def activated(name, rule, input, args=(), inplace=False, in_place=None):
+    """The op `rule` on `input` and `args`; in place by the rule `in_place`, if PyTorch counts that as another."""
+    if truth(inplace, "inplace", name):
+        return write((in_place or rule).op, input, args)
+    return call(rule.op, (input, *args))
+
+
+def computed(name, formula, input, inplace=False):
+    """``formula(input)``; in place, its numbers are written over those of `input`, and the formula works on a copy of those."""
     return input.copy_(formula(input.clone())) if truth(inplace, "inplace", name) else formula(input)
+
+
+def floating(name, x):
+    """`x`, a tensor of real or complex floating point numbers. Raises for anything else."""
+    not_whole(name, tensor_argument(name, x))
+    return x
+
+
+def real_floating(name, x):
+    """`x`, a tensor of real floating point numbers. Raises for anything else."""
+    if tensor_argument(name, x).dtype.is_complex:
+        raise ShapeError("MG-E203", f"{name} is not implemented for complex numbers", found=x.dtype.name)
+    return floating(name, x)
+
+
+def ordered(name, x, *numbers):
+    """`x`, a tensor of floating point numbers that is compared with `numbers`. Raises for anything else, and for complex ones."""
+    floating(name, x)
+    if x.dtype.is_complex or any([isinstance(n, (complex, np.complexfloating)) for n in numbers]):
+        raise ShapeError("MG-E203", Ordering.refuses_complex, found=x.dtype.name)
+    return x
+
+
+def real_factor(value, x):
+    """The number `value`, by which the real tensor `x` is multiplied or replaced. Raises if it is complex."""
+    return converted(value, x.dtype) if isinstance(value, (complex, np.complexfloating)) else value
 
 
 def not_whole(name, x):
@@ -77,7 +119,10 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
     tensor([-0.1000, 2.0000])
     """
     negative_slope = number(negative_slope, "negative_slope", "leaky_relu")
-    return activated("leaky_relu", lambda x: where(x > 0, x, x * negative_slope), input, inplace)
+    negative_slope = real_factor(negative_slope, ordered("leaky_relu", input))
+    # Of a falling slope the result does not say from which side it comes: then a copy of the input is kept.
+    in_place = LeakyReluInPlace if negative_slope >= 0 else LeakyRelu
+    return activated("leaky_relu", LeakyRelu, input, (negative_slope,), inplace, in_place)
 
 
 def elu(input, alpha=1.0, inplace=False):
@@ -87,7 +132,7 @@ def elu(input, alpha=1.0, inplace=False):
     tensor([-0.6321, 2.0000])
     """
     alpha = number(alpha, "alpha", "elu")
-    return activated("elu", lambda x: call(Elu.op, (x, alpha, 1.0, 1.0)), input, inplace, real_only=True)
+    return activated("elu", Elu, real_floating("elu", input), (alpha, 1, 1), inplace, EluInPlace)
 
 
 def selu(input, inplace=False):
@@ -96,7 +141,7 @@ def selu(input, inplace=False):
     >>> F.selu(mg.tensor([-1., 2.]))
     tensor([-1.1113, 2.1014])
     """
-    return activated("selu", lambda x: call(Elu.op, (x, SELU_ALPHA, SELU_SCALE, 1.0)), input, inplace, real_only=True)
+    return activated("selu", Elu, real_floating("selu", input), (SELU_ALPHA, SELU_SCALE, 1), inplace, EluInPlace)
 
 
 def celu(input, alpha=1.0, inplace=False):
@@ -111,7 +156,7 @@ def celu(input, alpha=1.0, inplace=False):
     alpha = number(alpha, "alpha", "celu")
     if alpha == 0:
         raise ShapeError("MG-E332", "ZeroDivisionError: alpha cannot be 0 for CELU")
-    return activated("celu", lambda x: call(Celu.op, (x, alpha, 1.0, 1.0 / alpha)), input, inplace, real_only=True)
+    return activated("celu", Celu, real_floating("celu", input), (alpha,), inplace, CeluInPlace)
 
 
 def gelu(input, *, approximate="none"):
@@ -133,7 +178,7 @@ def gelu(input, *, approximate="none"):
         raise wrong_type("gelu", "approximate", "str", approximate)
     if approximate not in ("none", "tanh"):
         raise ShapeError("MG-E332", "approximate argument must be either none or tanh.", found=repr(approximate))
-    return activated("gelu", lambda x: call(Gelu.op, (x, approximate)), input, real_only=True)
+    return activated("gelu", Gelu, real_floating("gelu", input), (approximate,))
 
 
 def silu(input, inplace=False):
@@ -142,7 +187,7 @@ def silu(input, inplace=False):
     >>> F.silu(mg.tensor([-1., 2.]))
     tensor([-0.2689, 1.7616])
     """
-    return activated("silu", lambda x: x * sigmoid(x), input, inplace)
+    return activated("silu", Silu, floating("silu", input), (), inplace)
 
 
 def mish(input, inplace=False):
@@ -151,14 +196,7 @@ def mish(input, inplace=False):
     >>> F.mish(mg.tensor([-1., 2.]))
     tensor([-0.3034, 1.9440])
     """
-    return activated("mish", mish_formula, input, inplace)
-
-
-def mish_formula(x):
-    """x tanh(log(1 + eˣ)) as a fraction: 1 less the square of tanh, its derivative, has no digits left where tanh is almost 1."""
-    p, q = exp(clamp_max(x, 0.0)), exp(-clamp_min(x, 0.0))
-    rest = 2 * q * q / (1 + 2 * q + 2 * q * q)          # what tanh lacks to 1
-    return where(x > 0, x - clamp_max(x, 1000.0) * rest, x * (p * (p + 2) / (p * (p + 2) + 2)))
+    return activated("mish", Mish, ordered("mish", input), (), inplace)
 
 
 def softplus(input, beta=1.0, threshold=20.0):
@@ -168,11 +206,7 @@ def softplus(input, beta=1.0, threshold=20.0):
     tensor([0.3133, 2.1269])
     """
     beta, threshold = number(beta, "beta", "softplus"), number(threshold, "threshold", "softplus")
-
-    def formula(x):
-        large = x * beta > threshold
-        return where(large, x, log1p(exp(where(large, 0.0, x * beta))) / beta)
-    return activated("softplus", formula, input)
+    return activated("softplus", Softplus, ordered("softplus", input, beta, threshold), (beta, threshold))
 
 
 def logsigmoid(input):
@@ -181,10 +215,7 @@ def logsigmoid(input):
     >>> F.logsigmoid(mg.tensor([-1., 2.]))
     tensor([-1.3133, -0.1269])
     """
-    def formula(x):
-        below = x < 0
-        return where(below, x, 0.0) - log1p(exp(where(below, x, -x)))
-    return activated("logsigmoid", formula, input)
+    return activated("logsigmoid", LogSigmoid, ordered("logsigmoid", input))[0]
 
 
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
@@ -200,10 +231,10 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     if min_val > max_val:
         raise TensorValueError("MG-E332", "min_val cannot be greater than max_val")
     min_val, max_val = [converted(n, tensor_argument("hardtanh", input).dtype) for n in (min_val, max_val)]
-    if math.isnan(min_val) or math.isnan(max_val):
-        return activated("hardtanh", lambda x: x + math.nan, input, inplace, whole=input_holds_integers(input))
-    return activated("hardtanh", lambda x: like(x, where(x <= min_val, min_val, where(x >= max_val, max_val, x))), input, inplace,
-                     whole=input_holds_integers(input))
+    if input_holds_integers(input):
+        return computed("hardtanh", lambda x: like(x, where(x <= min_val, min_val, where(x >= max_val, max_val, x))), input,
+                        inplace)
+    return activated("hardtanh", Hardtanh, ordered("hardtanh", input), (min_val, max_val), inplace)
 
 
 def relu6(input, inplace=False):
@@ -221,7 +252,7 @@ def hardsigmoid(input, inplace=False):
     >>> F.hardsigmoid(mg.tensor([-3., 0.]))
     tensor([0.0000, 0.5000])
     """
-    return activated("hardsigmoid", lambda x: relu6(x + 3) / 6, input, inplace)
+    return activated("hardsigmoid", Hardsigmoid, ordered("hardsigmoid", input), (), inplace)
 
 
 def hardswish(input, inplace=False):
@@ -230,10 +261,7 @@ def hardswish(input, inplace=False):
     >>> F.hardswish(mg.tensor([1., 4.]))
     tensor([0.6667, 4.0000])
     """
-    def formula(x):
-        bent = where((x > -3) & (x < 3), x, 0.0)
-        return where(x < 3, where(x <= -3, 0.0, bent * (bent + 3) / 6), x)
-    return activated("hardswish", formula, input, inplace)
+    return activated("hardswish", Hardswish, ordered("hardswish", input), (), inplace)
 
 
 def threshold(input, threshold, value, inplace=False):
@@ -243,8 +271,10 @@ def threshold(input, threshold, value, inplace=False):
     tensor([9., 2.])
     """
     threshold, value = number(threshold, "threshold", "threshold"), number(value, "value", "threshold")
-    return activated("threshold", lambda x: like(x, where(x <= threshold, value, x)), input, inplace,
-                     whole=input_holds_integers(input))
+    if input_holds_integers(input):
+        return computed("threshold", lambda x: like(x, where(x <= threshold, value, x)), input, inplace)
+    value = real_factor(value, ordered("threshold", input, threshold))
+    return activated("threshold", Threshold, input, (threshold, value), inplace, ThresholdInPlace)
 
 
 def softshrink(input, lambd=0.5):
@@ -259,10 +289,7 @@ def softshrink(input, lambd=0.5):
     lambd = number(lambd, "lambd", "softshrink")
     if isinstance(lambd, complex) or not 0 <= lambd < math.inf:
         raise ShapeError("MG-E332", "lambda must be in range [0, infinity)", found=f"{lambd}")
-
-    def formula(x):
-        return where((x >= -lambd) & (x <= lambd), 0.0, where(x > lambd, x - lambd, x + lambd))
-    return activated("softshrink", formula, input)
+    return activated("softshrink", Softshrink, ordered("softshrink", input), (lambd,))
 
 
 def hardshrink(input, lambd=0.5):
@@ -272,7 +299,7 @@ def hardshrink(input, lambd=0.5):
     tensor([-1., 0., 2.])
     """
     lambd = real(lambd, "lambd", "hardshrink")
-    return activated("hardshrink", lambda x: where((x >= -lambd) & (x <= lambd), 0.0, x), input)
+    return activated("hardshrink", Hardshrink, ordered("hardshrink", input), (lambd,))
 
 
 def tanhshrink(input):
@@ -281,7 +308,7 @@ def tanhshrink(input):
     >>> F.tanhshrink(mg.tensor([-1., 2.]))
     tensor([-0.2384, 1.0360])
     """
-    return activated("tanhshrink", lambda x: x - tanh(x), input, whole=True)
+    return in_float32(lambda x: x - tanh(x))(tensor_argument("tanhshrink", input))
 
 
 def softsign(input):
@@ -290,7 +317,7 @@ def softsign(input):
     >>> F.softsign(mg.tensor([-1., 3.]))
     tensor([-0.5000, 0.7500])
     """
-    return activated("softsign", lambda x: x / (abs(x) + 1), input, whole=True)
+    return in_float32(lambda x: x / (abs(x) + 1))(tensor_argument("softsign", input))
 
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
@@ -317,17 +344,13 @@ def glu(input, dim=-1):
     tensor_argument("glu", input)
     if input.ndim == 0:
         raise ShapeError("MG-E205", "glu does not support scalars because halving size must be even")
-    dim = dimension(dim, input.ndim)
+    at = dimension(dim, input.ndim)
     if input.dtype.is_complex:
         raise ShapeError("MG-E203", "glu is not implemented for complex numbers", found=input.dtype.name)
-    if input.shape[dim] % 2:
-        raise ShapeError("MG-E204", f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}")
-    if not input.shape[dim]:
-        return activated("glu", lambda x: x * 1, input)
-    halves: Any = chunk(input, 2, dim)
-    a, b = halves
+    if input.shape[at] % 2:
+        raise ShapeError("MG-E204", f"Halving dimension must be even, but dimension {at} is size {input.shape[at]}")
     not_whole("glu", input)
-    return in_float32(lambda x, y: x * sigmoid(y))(a, b)
+    return call(Glu.op, (input, dim))
 
 
 def prelu(input, weight):
@@ -353,8 +376,7 @@ def prelu(input, weight):
             raise ShapeError("MG-E204", "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
                              f"{weight.numel()} and channel size = {channels}.")
     shape = [1, weight.numel()] + [1] * (input.ndim - 2) if input.ndim > 1 else [1] * input.ndim
-    w = reshape(weight, shape)
-    return activated("prelu", lambda x: where(x > 0, x, w * where(x > 0, 0.0, x)), input)
+    return call(PreluKernel.op, (ordered("prelu", input), reshape(weight, shape)))
 
 
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):

@@ -77,7 +77,7 @@ def test_numbers_are_read_and_written_sixteen_bytes_at_a_time():
     assert ".f64" not in in_order + strided
 
 
-@pytest.mark.parametrize("name", ["sigmoid", "gelu", "gelu_tanh", "relu", "reciprocal", "rsqrt", "exp2", "tanh"])
+@pytest.mark.parametrize("name", ["sigmoid", "gelu", "gelu_tanh", "silu", "mish", "relu", "reciprocal", "rsqrt", "exp2", "tanh"])
 def test_float32_is_computed_in_float32(name):
     """See Note [Constants have a type] in kernels/cuda/mathematics.py."""
     f = elementwise.compiled(expressions.ONE[name].of(np.dtype("float32")))

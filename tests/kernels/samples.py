@@ -92,7 +92,7 @@ for _names, _dtypes, _kinds in [
         ("log log1p rsqrt reciprocal", (*FLOATS, "float16"), ("positive", "special")), ("invert", (*INTEGERS, "bool"), ("any",)),
         ("floor ceil trunc round", REAL, ("any", "special")), ("exp2 expm1 tan sinh cosh atan asinh", FLOATS, ("any", "special")),
         ("isnan isinf isfinite", (*EVERY,), ("any", "special")), ("sgn", (*REAL, *COMPLEX), ("any", "special")),
-        ("signbit", REAL, ("any", "special")), ("erf erfc sinc gelu gelu_tanh", FLOATS, ("any", "special")), ("lgamma digamma", FLOATS, ("any",)),
+        ("signbit", REAL, ("any", "special")), ("erf erfc sinc gelu gelu_tanh silu mish", FLOATS, ("any", "special")), ("lgamma digamma", FLOATS, ("any",)),
         ("erfinv", FLOATS, ("any",)),
         ("log2 log10 acosh", FLOATS, ("positive", "special")), ("asin acos atanh", FLOATS, ("any",)),
         ("copy to_host", EVERY, ("any",)), ("contiguous owns", EVERY, ("any",))]:
@@ -112,7 +112,7 @@ for _a, _b in PAIRS:
         sample("add mul sub rsub maximum minimum", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=REAL)
         sample("eq ne lt le gt ge", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=(*REAL, "bool"))
         sample("div relu_backward sigmoid_backward tanh_backward", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
-        sample("gelu_backward gelu_tanh_backward", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
+        sample("gelu_backward gelu_tanh_backward silu_backward mish_backward", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
         sample("floor_divide trunc_divide", f"{_a} {_b} {_kind}", (_a, _kind), (_b, "positive"), dtypes=(*FLOATS, *INTEGERS))
         sample("atan2 hypot fmod remainder", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
         sample("copysign heaviside fmax fmin", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
@@ -288,6 +288,14 @@ for _shape in ((3, 3), (2, 4, 3), (2, 5), (0, 3), (3, 0)):
     sample("svd", f"{_shape}", _shape, dtypes=(*FLOATS, *COMPLEX), after=lambda x: (x, False))
     sample("svd", f"{_shape} full", _shape, dtypes=(*FLOATS, *COMPLEX), after=lambda x: (x, True))
     sample("svdvals", f"{_shape}", _shape, dtypes=(*FLOATS, *COMPLEX))
+for _dim in range(3):
+    sample("glu", f"{_dim}", (2, 4, 6), dtypes=FLOATS, after=lambda x, dim=_dim: (x, dim))
+    sample("glu_backward", f"{_dim}", [(1, 4, 6), (2, 2, 6), (2, 4, 3)][_dim], (2, 4, 6), dtypes=FLOATS,
+           after=lambda g, x, dim=_dim: (g, x, dim))
+for _kind in ("any", "special"):
+    sample("glu", f"row {_kind}", ((130,), _kind), dtypes=FLOATS, after=lambda x: (x, 0))
+    sample("glu_backward", f"row {_kind}", ((65,), _kind), ((130,), _kind), dtypes=FLOATS, after=lambda g, x: (g, x, 0))
+sample("glu", "of nothing", (0, 4), dtypes=FLOATS, after=lambda x: (x, 1))
 sample("cat", "two", (2, 3), (2, 4), dtypes=EVERY, after=lambda x, y: ([x, y], 1))
 sample("cat", "three", (2, 3, 2), (1, 3, 2), (0, 3, 2), dtypes=EVERY, after=lambda x, y, z: ([x, y, z], 0))
 sample("stack", "two", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: ([x, y], 2))

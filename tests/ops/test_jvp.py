@@ -80,7 +80,7 @@ def test_tangents_are_torchs(case, strided):
 
 
 # What either library refuses of complex numbers, or PyTorch alone.
-@pytest.mark.parametrize("case", [c for c in CASES if not c.name.startswith(("round decimals", "frac", "mse", "avg_pool", "logcumsumexp"))], ids=lambda c: c.name)
+@pytest.mark.parametrize("case", [c for c in CASES if not c.name.startswith(("round decimals", "frac", "mse", "avg_pool", "logcumsumexp", "silu"))], ids=lambda c: c.name)
 def test_complex_tangents_are_torchs(case):
     torch = pytest.importorskip("torch")
     arrays = [a + 1j * d for a, d in zip(case.arrays(), directions_of(case.arrays(), 2))]

@@ -18,11 +18,17 @@ cdef extern from "loops.h" nogil:
     const mg_unary mg_libm_loops[][2]
     void mg_run_binary(mg_binary, const char *, const char *, char *, Py_ssize_t, int, int, int, int)
     void mg_run_unary(mg_unary, const char *, char *, Py_ssize_t, int, int)
+    ctypedef void (*mg_choice)(const char *, const void *, const void *, void *, Py_ssize_t)
+    const mg_choice mg_choice_loops[2][2][2]
+    void mg_run_choice(mg_choice, const char *, const char *, const char *, char *, Py_ssize_t, int, int, int, int)
     int MG_PARALLEL
     int MG_B_add, MG_B_sub, MG_B_mul, MG_B_div, MG_B_maximum, MG_B_minimum, MG_B_relu_backward
     int MG_B_sigmoid_backward, MG_B_tanh_backward, MG_B_rsub, MG_B_gelu_backward, MG_B_gelu_tanh_backward
+    int MG_B_silu_backward, MG_B_mish_backward, MG_B_glu
+    void mg_glu_backward_f32(const void *, const void *, void *, Py_ssize_t)
+    void mg_glu_backward_f64(const void *, const void *, void *, Py_ssize_t)
     int MG_U_neg, MG_U_sqrt, MG_U_rsqrt, MG_U_reciprocal, MG_U_abs, MG_U_relu, MG_U_square, MG_U_cube, MG_U_erf
-    int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh
+    int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh, MG_U_silu, MG_U_mish
     int MG_L_exp, MG_L_log, MG_L_log1p, MG_L_sin, MG_L_cos, MG_L_tanh
 
 cdef enum:
@@ -242,6 +248,14 @@ def gelu_tanh_backward(g, x):
     return binary(MG_B_gelu_tanh_backward, g, x, "gelu_tanh_backward")
 
 
+def silu_backward(g, x):
+    return binary(MG_B_silu_backward, g, x, "silu_backward")
+
+
+def mish_backward(g, x):
+    return binary(MG_B_mish_backward, g, x, "mish_backward")
+
+
 def pow(x, y):
     if (type(y) is int or type(y) is float) and easy(x) >= 0:
         if y == 2:
@@ -287,6 +301,14 @@ def gelu(x):
 
 def gelu_tanh(x):
     return unary(MG_U_gelu_tanh, x, "gelu_tanh")
+
+
+def silu(x):
+    return unary(MG_U_silu, x, "silu")
+
+
+def mish(x):
+    return unary(MG_U_mish, x, "mish")
 
 
 def exp(x):
@@ -356,3 +378,122 @@ def add_(x, y):
                 mg_run_binary(mg_binary_loops[MG_B_add][kind][VV], p, q, p, n, item_size(kind), 1, 1, threads)
             return None
     numpy_ref.add_(x, y)
+
+
+# ---- choices ----------------------------------------------------------------------------------------------------------
+
+
+# What a choice takes from: an array of `kind` (its address), the one number of an array without dimensions, or a Python number, which
+# is put into `number`. NULL: something else. `single` is whether it is one number.
+cdef char *source(object x, int kind, ndarray mask, double *number, bint *single) except? NULL:
+    single[0] = True
+    if type(x) is float or type(x) is int:
+        number[0] = x
+        if kind == 0:
+            (<float *>number)[0] = <float>number[0]
+        return <char *>number
+    if easy(x) != kind:
+        return NULL
+    if ndim(<ndarray>x) != 0 or ndim(mask) == 0:
+        if ndim(<ndarray>x) != ndim(mask) or not same_dims(dims(<ndarray>x), dims(mask), ndim(mask)):
+            return NULL
+        single[0] = False
+    return data(<ndarray>x)
+
+
+def where(c, x, y):
+    cdef int kind = easy(x)
+    cdef ndarray mask, z
+    cdef double a, b
+    cdef bint one, other
+    cdef char *p
+    cdef char *q
+    cdef char *m
+    cdef char *r
+    cdef npy_intp n
+    cdef mg_choice loop
+    if kind < 0:
+        kind = easy(y)
+    if kind >= 0 and type(c) is ndarray and typenum(<ndarray>c) == cnp.NPY_BOOL and is_contiguous(<ndarray>c):
+        mask = <ndarray>c
+        p = source(x, kind, mask, &a, &one)
+        q = source(y, kind, mask, &b, &other) if p != NULL else NULL
+        if q != NULL:
+            z = fresh(ndim(mask), dims(mask), NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
+            n = size(z)
+            loop = mg_choice_loops[kind][one][other]
+            m, r = data(mask), data(z)
+            if n < MG_PARALLEL:
+                loop(m, p, q, r, n)
+            else:
+                with nogil:
+                    mg_run_choice(loop, m, p, q, r, n, item_size(kind), not one, not other, threads)
+            return z
+    return numpy_ref.where(c, x, y)
+
+
+def clamp(x, low, high):
+    if easy(x) < 0 or (low is None and high is None):
+        return numpy_ref.clamp(x, low, high)
+    z = x if low is None else binary(MG_B_maximum, x, low, "maximum")
+    return z if high is None else binary(MG_B_minimum, z, high, "minimum")
+
+
+# ---- halves -----------------------------------------------------------------------------------------------------------
+
+
+# Write the shape of half of `x` along `dim` to `d`, and how many halves follow each other to `outer`. Returns how many numbers lie
+# together in one; -1 if there are no halves.
+cdef npy_intp half(ndarray x, int dim, npy_intp *d, npy_intp *outer) noexcept:
+    cdef npy_intp inner = 1
+    cdef int i
+    outer[0] = 1
+    if not 0 <= dim < ndim(x) or dims(x)[dim] % 2:
+        return -1
+    for i in range(ndim(x)):
+        d[i] = dims(x)[i] // 2 if i == dim else dims(x)[i]
+        if i < dim:
+            outer[0] *= d[i]
+        else:
+            inner *= d[i]
+    return inner
+
+
+def glu(x, int dim):
+    cdef int kind = easy(x), width
+    cdef npy_intp d[MOST_DIMS]
+    cdef npy_intp outer, k, inner = half(<ndarray>x, dim, d, &outer) if kind >= 0 else -1
+    cdef ndarray z
+    cdef char *p
+    cdef char *r
+    cdef mg_binary loop
+    if inner < 0:
+        return numpy_ref.glu(x, dim)
+    z = fresh(ndim(<ndarray>x), d, typenum(<ndarray>x))
+    p, r, loop, width = data(<ndarray>x), data(z), mg_binary_loops[MG_B_glu][kind][VV], item_size(kind)
+    with nogil:
+        for k in range(outer):
+            mg_run_binary(loop, p + 2 * k * inner * width, p + (2 * k + 1) * inner * width, r + k * inner * width, inner, width,
+                          True, True, threads)
+    return z
+
+
+def glu_backward(g, x, int dim):
+    cdef int kind = easy(x), width
+    cdef npy_intp d[MOST_DIMS]
+    cdef npy_intp outer, k, inner = half(<ndarray>x, dim, d, &outer) if kind >= 0 else -1
+    cdef ndarray z
+    cdef char *p
+    cdef char *q
+    cdef char *r
+    if inner < 0 or easy(g) != kind or ndim(<ndarray>g) != ndim(<ndarray>x) or not same_dims(dims(<ndarray>g), d, ndim(<ndarray>x)):
+        return numpy_ref.glu_backward(g, x, dim)
+    z = fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
+    p, q, r, width = data(<ndarray>g), data(<ndarray>x), data(z), item_size(kind)
+    with nogil:
+        for k in range(outer):
+            if kind == 0:
+                mg_glu_backward_f32(p + k * inner * width, q + 2 * k * inner * width, r + 2 * k * inner * width, inner)
+            else:
+                mg_glu_backward_f64(p + k * inner * width, q + 2 * k * inner * width, r + 2 * k * inner * width, inner)
+    return z

@@ -94,4 +94,36 @@ static inline double mg_normal_of_f64(double x, double power) {
 MG_GELU(float, f32, mg_exp_of_f32, fabsf, mg_sigmoid_of_f32)
 MG_GELU(double, f64, mg_exp_of_f64, fabs, mg_sigmoid_of_f64)
 
+/* x sigmoid(x) and x t, t = tanh(log(1 + e^x)), with their derivatives. t is top / bottom, of powers of u = e^-|x|, which cannot
+   overflow: (1 + 2u) / (1 + 2u + 2u²) above 0, (2u + u²) / (2 + 2u + u²) elsewhere. And t' = sigmoid(x) (1 - t²) is
+   4 u (1 + u) / bottom², above 0 that times u; there x t' is 0 for all x > 1000, and infinity times 0 is not. */
+#define MG_SOFT_STEPS(T, suffix, EXP, ABS, SIGMOID)                                                \
+    static inline T mg_silu_of_##suffix(T x) { return x * SIGMOID(x); }                            \
+    static inline T mg_silu_slope_##suffix(T x) {           /* s (1 - s) from e^-|x|: 1 - s would cancel */ \
+        const T e = EXP(-ABS(x)), d = 1 / (1 + e), s = x < 0 ? e * d : d;                          \
+        return s + x * (e * d * d);                                                                \
+    }                                                                                              \
+    static inline T mg_mish_of_##suffix(T x) {                                                     \
+        const T u = EXP(-ABS(x)), top = (x > 0 ? 1 : u * u) + 2 * u;                               \
+        return x * (top / (top + (x > 0 ? 2 * u * u : 2)));                                        \
+    }                                                                                              \
+    static inline T mg_mish_slope_##suffix(T x) {                                                  \
+        const T u = EXP(-ABS(x)), top = (x > 0 ? 1 : u * u) + 2 * u, bottom = top + (x > 0 ? 2 * u * u : 2); \
+        const T steep = (1 + u) * u * (x > 0 ? 4 * u : 4) / (bottom * bottom);                     \
+        return top / bottom + (x < 1000 ? x : 1000) * steep;                                       \
+    }
+/* x and then y are a half each; z gets the gradients of both. The derivative of the sigmoid is had from e^-|y|: 1 - s would cancel. */
+#define MG_GLU_BACKWARD(T, suffix, EXP, ABS)                                                       \
+    MG_SIMD static void mg_glu_backward_##suffix(const void *gradient, const void *halves, void *result, mg_size n) { \
+        const T *g = (const T *)gradient, *x = (const T *)halves, *y = x + n;                      \
+        T *p = (T *)result, *q = p + n;                                                            \
+        for (mg_size i = 0; i < n; i++) {                                                          \
+            const T e = EXP(-ABS(y[i])), d = 1 / (1 + e), s = y[i] < 0 ? e * d : d, c = g[i], a = x[i]; \
+            p[i] = c * s;                                                                          \
+            q[i] = c * a * (e * d * d);                                                            \
+        }                                                                                          \
+    }
+MG_SOFT_STEPS(float, f32, mg_exp_of_f32, fabsf, mg_sigmoid_of_f32)
+MG_SOFT_STEPS(double, f64, mg_exp_of_f64, fabs, mg_sigmoid_of_f64)
+
 #endif

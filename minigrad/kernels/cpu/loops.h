@@ -47,7 +47,10 @@ typedef void (*mg_unary)(const void *, void *, mg_size);
     X(tanh_backward, 8, a * (1.0f - b * b), a * (1.0 - b * b))                                     \
     X(rsub, 9, b - a, b - a)                                                                       \
     X(gelu_backward, 10, a * mg_gelu_slope_f32(b), a * mg_gelu_slope_f64(b))                       \
-    X(gelu_tanh_backward, 11, a * mg_gelu_tanh_slope_f32(b), a * mg_gelu_tanh_slope_f64(b))
+    X(gelu_tanh_backward, 11, a * mg_gelu_tanh_slope_f32(b), a * mg_gelu_tanh_slope_f64(b))        \
+    X(silu_backward, 12, a * mg_silu_slope_f32(b), a * mg_silu_slope_f64(b))                       \
+    X(mish_backward, 13, a * mg_mish_slope_f32(b), a * mg_mish_slope_f64(b))                       \
+    X(glu, 14, a * mg_sigmoid_of_f32(b), a * mg_sigmoid_of_f64(b))
 
 #define MG_UNARY_TABLE(X)                                                                          \
     X(neg, 0, -a, -a)                                                                              \
@@ -61,7 +64,9 @@ typedef void (*mg_unary)(const void *, void *, mg_size);
     X(erf, 8, mg_erf_of_f32(a), erf(a))                                                               \
     X(sigmoid, 9, mg_sigmoid_of_f32(a), mg_sigmoid_of_f64(a))                                            \
     X(gelu, 10, mg_gelu_of_f32(a), mg_gelu_of_f64(a))                                              \
-    X(gelu_tanh, 11, mg_gelu_tanh_of_f32(a), mg_gelu_tanh_of_f64(a))
+    X(gelu_tanh, 11, mg_gelu_tanh_of_f32(a), mg_gelu_tanh_of_f64(a))                               \
+    X(silu, 12, mg_silu_of_f32(a), mg_silu_of_f64(a))                                              \
+    X(mish, 13, mg_mish_of_f32(a), mg_mish_of_f64(a))
 
 /* For few elements only: NumPy's vectorised versions are faster from some dozen elements on. */
 #define MG_LIBM_TABLE(X)                                                                           \
@@ -71,6 +76,30 @@ typedef void (*mg_unary)(const void *, void *, mg_size);
     X(sin, 3, sinf(a), sin(a))                                                                     \
     X(cos, 4, cosf(a), cos(a))                                                                     \
     X(tanh, 5, tanhf(a), tanh(a))
+
+MG_GLU_BACKWARD(float, f32, mg_exp_of_f32, fabsf)
+MG_GLU_BACKWARD(double, f64, mg_exp_of_f64, fabs)
+
+/* z = a where c, else b. Both are read and one is taken, without a jump: a mask that is random costs a jump more than all else. */
+typedef void (*mg_choice)(const char *, const void *, const void *, void *, mg_size);
+#define MG_CHOICE_LOOP(layout, T, suffix, A, B)                                                    \
+    MG_SIMD static void mg_where_##layout##_##suffix(const char *c, const void *x, const void *y, void *z, mg_size n) { \
+        const T *p = (const T *)x, *q = (const T *)y; T *r = (T *)z;                               \
+        const T first = n ? *p : 0, second = n ? *q : 0; (void)first; (void)second;                \
+        for (mg_size i = 0; i < n; i++) { const T a = A, b = B; r[i] = c[i] ? a : b; }             \
+    }
+#define MG_CHOICE_LOOPS(T, suffix)                                                                 \
+    MG_CHOICE_LOOP(vv, T, suffix, p[i], q[i])                                                      \
+    MG_CHOICE_LOOP(vs, T, suffix, p[i], second)                                                    \
+    MG_CHOICE_LOOP(sv, T, suffix, first, q[i])                                                     \
+    MG_CHOICE_LOOP(ss, T, suffix, first, second)
+MG_CHOICE_LOOPS(float, f32)
+MG_CHOICE_LOOPS(double, f64)
+
+/* [0: float, 1: double][1 if x is a single number][1 if y is] */
+static const mg_choice mg_choice_loops[2][2][2] = {
+    {{mg_where_vv_f32, mg_where_vs_f32}, {mg_where_sv_f32, mg_where_ss_f32}},
+    {{mg_where_vv_f64, mg_where_vs_f64}, {mg_where_sv_f64, mg_where_ss_f64}}};
 
 #define MG_DEFINE_BINARY(name, number, f, d) MG_BINARY_LOOPS(name, float, f32, f) MG_BINARY_LOOPS(name, double, f64, d)
 #define MG_DEFINE_UNARY(name, number, f, d) MG_UNARY_LOOPS(name, float, f32, f) MG_UNARY_LOOPS(name, double, f64, d)
@@ -112,6 +141,22 @@ static void mg_run_binary(mg_binary loop, const char *x, const char *y, char *z,
     }
 #endif
     loop(x, y, z, n);
+}
+
+static void mg_run_choice(mg_choice loop, const char *c, const char *x, const char *y, char *z, mg_size n, int itemsize,
+                          int x_moves, int y_moves, int threads) {
+#ifdef _OPENMP
+    if (threads > 1 && n >= MG_PARALLEL) {
+        mg_size pieces = (n + MG_PIECE - 1) / MG_PIECE;
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (mg_size k = 0; k < pieces; k++) {
+            mg_size from = k * MG_PIECE, at = from * itemsize, left = n - from;
+            loop(c + from, x + x_moves * at, y + y_moves * at, z + at, left < MG_PIECE ? left : MG_PIECE);
+        }
+        return;
+    }
+#endif
+    loop(c, x, y, z, n);
 }
 
 static void mg_run_unary(mg_unary loop, const char *x, char *z, mg_size n, int itemsize, int threads) {

@@ -76,6 +76,17 @@ def gelu_tanh(x):
     return x / (like(x, 1) + m.exp(like(x, -2 * ROOT_2_PI) * (x + like(x, 0.044715) * x * x * x)))
 
 
+def silu(x):
+    return x / (like(x, 1) + m.exp(-x))
+
+
+def mish(x):
+    u = m.exp(-abs(x))                                  # tanh(log(1 + exp x)) is a fraction of its powers
+    square = u * u
+    top = (like(x, 1) if x > 0 else square) + like(x, 2) * u
+    return x * (top / (top + (like(x, 2) * square if x > 0 else like(x, 2))))
+
+
 def relu(x):
     return x if x > 0 or x != x else 0
 
@@ -113,6 +124,8 @@ ONE = {
     "sigmoid": floats(sigmoid),
     "gelu": floats(gelu),
     "gelu_tanh": floats(gelu_tanh),
+    "silu": floats(silu),
+    "mish": floats(mish),
     "relu": Expression(relu, b=itself, c=NONE),
     "conj": Expression(itself, c=lambda x: x.conjugate()),
     "invert": Expression(NONE, i=lambda x: ~x, b=lambda x: not x, c=NONE),
@@ -252,6 +265,21 @@ def gelu_tanh_slope(g, x):
     return g * ((e * d if v < 0 else d) + x * (e * d * d) * like(x, 2 * ROOT_2_PI) * (like(x, 1) + like(x, 0.134145) * x * x))
 
 
+def silu_slope(g, x):
+    e = m.exp(-abs(x))                                  # s (1 - s) is e / (1 + e)²: 1 - s would cancel
+    d = like(x, 1) / (like(x, 1) + e)
+    return g * ((e * d if x < 0 else d) + x * (e * d * d))
+
+
+def mish_slope(g, x):
+    u = m.exp(-abs(x))
+    square = u * u
+    top = (like(x, 1) if x > 0 else square) + like(x, 2) * u
+    bottom = top + (like(x, 2) * square if x > 0 else like(x, 2))
+    steep = (like(x, 1) + u) * u * (like(x, 4) * u if x > 0 else like(x, 4)) / (bottom * bottom)
+    return g * (top / bottom + (x if x < 1000 else like(x, 1000)) * steep)
+
+
 TWO = {
     "add": Expression(lambda x, y: x + y, b=lambda x, y: x or y),
     "sub": Expression(lambda x, y: x - y),
@@ -275,6 +303,8 @@ TWO = {
     "tanh_backward": Expression(lambda g, z: g * (like(z, 1) - z * z)),
     "gelu_backward": floats(gelu_slope),
     "gelu_tanh_backward": floats(gelu_tanh_slope),
+    "silu_backward": floats(silu_slope),
+    "mish_backward": floats(mish_slope),
     "atan2": floats(lambda x, y: m.atan2(x, y)),
     "hypot": floats(lambda x, y: m.hypot(x, y)),
     "fmod": floats(lambda x, y: m.fmod(x, y), i=remainder_like_x),

@@ -18,6 +18,7 @@ Read next: ``indexing.py``.
 import numpy as np
 from numba import cuda
 
+from minigrad.kernels.cuda import elementwise
 from minigrad.kernels.cuda.elementwise import filled, in_elements, offset
 from minigrad.kernels.cuda.launch import launch_each
 from minigrad.kernels.cuda.layout import copy, store
@@ -25,7 +26,24 @@ from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.views import select
 from minigrad.kernels.cuda.views import slice as sliced
 
-__all__ = ["cat", "flip", "into_slice", "stack", "tril", "triu"]
+__all__ = ["cat", "flip", "glu", "glu_backward", "into_slice", "stack", "tril", "triu"]
+
+
+def glu(x, dim):
+    a, b = halves(x, dim)
+    return elementwise.mul(a, elementwise.sigmoid(b))
+
+
+def glu_backward(g, x, dim):
+    a, b = halves(x, dim)
+    s = elementwise.sigmoid(b)
+    slope = elementwise.mul(s, elementwise.sigmoid(elementwise.neg(b)))
+    return cat([elementwise.mul(g, s), elementwise.mul(elementwise.mul(g, a), slope)], dim)
+
+
+def halves(x, dim):
+    n = x.shape[dim]
+    return sliced(x, dim, 0, n // 2, 1), sliced(x, dim, n // 2, n, 1)
 
 
 def cat(xs, dim):

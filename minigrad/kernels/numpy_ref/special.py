@@ -19,7 +19,8 @@ import numpy as np
 
 from minigrad.kernels.numpy_ref.precision import in_float32, quiet
 
-__all__ = ["digamma", "erf", "erfc", "erfinv", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "lgamma", "polygamma"]
+__all__ = ["digamma", "erf", "erfc", "erfinv", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "glu",
+           "glu_backward", "lgamma", "mish", "mish_backward", "polygamma", "silu", "silu_backward"]
 
 # B2, B4, ... of Bernoulli
 BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330, 854513 / 138]
@@ -114,6 +115,64 @@ def gelu_tanh_backward(g, x):
 def twice_u(x):
     """2 u, where (1 + tanh u) / 2 = sigmoid(2 u) stands in for the normal distribution."""
     return math.sqrt(8 / math.pi) * (x + 0.044715 * x * x * x)
+
+
+@quiet
+@in_float32
+def silu(x):
+    return np.asarray(x / (1 + np.exp(-x)))
+
+
+@quiet
+@in_float32
+def silu_backward(g, x):
+    if x.dtype.kind == "c":
+        s = 1 / (1 + np.exp(-x))
+        return np.asarray(g * (s + x * (s * (1 - s))))
+    e = np.exp(-np.abs(x))      # s (1 - s) is e / (1 + e)²: 1 - s would cancel
+    d = 1 / (1 + e)
+    return np.asarray(g * (np.where(x < 0, e * d, d) + x * (e * d * d)))
+
+
+@quiet
+@in_float32
+def mish(x):
+    _, top, bottom = tanh_of_softplus(x)
+    return np.asarray(x * (top / bottom))
+
+
+@quiet
+@in_float32
+def mish_backward(g, x):
+    u, top, bottom = tanh_of_softplus(x)    # t' = sigmoid(x) (1 - t²) is 4 u (1 + u) / bottom², and that times u above 0
+    steep = (1 + u) * u * np.where(x > 0, 4 * u, 4) / (bottom * bottom)
+    return np.asarray(g * (top / bottom + np.minimum(x, 1000) * steep))
+
+
+@quiet
+@in_float32
+def glu(x, dim):
+    a, b = np.split(x, 2, dim)
+    return np.asarray(a / (1 + np.exp(-b)))
+
+
+@quiet
+@in_float32
+def glu_backward(g, x, dim):
+    a, b = np.split(x, 2, dim)
+    e = np.exp(-np.abs(b))
+    d = 1 / (1 + e)
+    return np.concatenate([g * np.where(b < 0, e * d, d), g * a * (e * d * d)], dim)
+
+
+def tanh_of_softplus(x):
+    """t = tanh(log(1 + exp x)) as a fraction of powers of u = exp(-|x|), which cannot overflow: (u, numerator, denominator).
+
+    (1 + 2u) / (1 + 2u + 2u²) above 0, (2u + u²) / (2 + 2u + u²) elsewhere.
+    """
+    u = np.exp(-np.abs(x))
+    top = np.where(x > 0, 1, u * u) + 2 * u
+    return u, top, top + np.where(x > 0, 2 * u * u, 2)
 
 
 @in_float64
