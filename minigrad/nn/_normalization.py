@@ -21,7 +21,7 @@ from minigrad.dtypes import finfo, float16, float32
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.ops import clamp_min, mean, reshape, rsqrt
 from minigrad.ops.base import integer, integers, real, tensor_argument, truth
-from minigrad.ops.copies import cast
+from minigrad.ops.copies import cast, clone
 from minigrad.ops.normalization import FusedRmsNorm, NativeLayerNorm
 from minigrad.ops.norms import vector_norm
 from minigrad.ops.out import into
@@ -168,7 +168,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     """(x - mean) / √(variance + ε) per channel: in training those of the batch, else the running ones (Ioffe & Szegedy, 2015).
 
     Args:
-        input (Tensor): (N, C, ...).
+        input (Tensor): (N, C, ...); or (0).
         running_mean, running_var (Tensor or None): (C). In training they are moved towards those of the batch by `momentum`.
         weight, bias (Tensor, optional): (C).
 
@@ -185,6 +185,10 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     tensor_argument("batch_norm", input)
     momentum, eps = real(momentum, "momentum", "batch_norm"), real(eps, "eps", "batch_norm")
     training = truth(training, "training", "batch_norm")
+    if input.ndim == 1 and not input.numel():
+        of_channel = [None if value is None else tensor_argument("batch_norm", value, name)[0]
+                      for name, value in (("weight", weight), ("bias", bias))]
+        return affine(clone(input), *of_channel)
     if input.ndim < 2:
         raise ShapeError("MG-E204", f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     channels = input.shape[1]

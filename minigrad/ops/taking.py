@@ -16,6 +16,7 @@ from minigrad.ops.indexing import Gather, ScatterAdd, gather, linear_together, s
 from minigrad.ops.out import into
 from minigrad.ops.pairs import in_place_too
 from minigrad.ops.reshaping import flatten
+from minigrad.ops.rounding import remainder
 from minigrad.ops.scans import Cumsum, after, before, recurrence
 from minigrad.ops.scattering import scatter
 from minigrad.ops.selection import where
@@ -222,13 +223,13 @@ def take_along_dim(input, indices, dim=None, *, out=None):
     """The elements of `input` that `indices` names along `dim`, the other dimensions being broadcast together.
 
     Args:
-        indices (Tensor): int64, such as those of `argsort`.
+        indices (Tensor): int64, such as those of `argsort`. Along `dim` they count round and round: -1 is the last.
         dim (int, optional): without it `input` is flattened, and `indices` too.
 
     Mirrors ``torch.take_along_dim``.
 
     Raises:
-        RuntimeError: the shapes do not fit, `indices` is not int64, or an index is out of range.
+        RuntimeError: the shapes do not fit, `indices` is not int64, or an index is out of range and there is no `dim`.
         IndexError: there is no such dimension.
 
     >>> x = mg.tensor([[3., 1.], [2., 4.]])
@@ -250,6 +251,8 @@ def take_along_dim(input, indices, dim=None, *, out=None):
     at = dimension(dim, input.ndim)
     if input.ndim == 0:
         raise OutOfRangeError("MG-E301", f"Dimension specified as {dim} but tensor has no dimensions")
+    if input.shape[at] and outside(indices, input.shape[at]) is not None:
+        indices = remainder(indices, input.shape[at])
     one = input.select(at, 0) if input.shape[at] else input.sum(at)
     shape = list(broadcast_shape([one._meta, indices.detach().sum(at)._meta]))
     wide = expand(input, (*shape[:at], input.shape[at], *shape[at:]))
@@ -292,6 +295,8 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
     if (input.dtype.is_complex and reduce in ("amax", "amin")) or (input.dtype.name == "bool" and reduce == "mean"):
         raise ShapeError("MG-E203", f"scatter_reduce(): {reduce} is not implemented for {input.dtype.name}")
     src, at, index = scatter_operands("scatter_reduce", input, dim, index, src)
+    if not index.numel():
+        return clone(input)
     if input.ndim == 0:
         return scatter_reduce(reshape(input, 1), 0, index, src, reduce, include_self=include_self).reshape(())
     if tuple(src.shape) != tuple(index.shape):
