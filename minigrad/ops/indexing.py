@@ -303,7 +303,7 @@ def slices(function, x, dim, index, source):
         if one and index.numel() != 1:
             raise OutOfRangeError("MG-E204", f"{function}(): when source is a number, index should have one element",
                                   found=f"{index.numel()}")
-        if not one and (tuple(source.shape) != expected or (x.ndim == 0 and function == "index_add")):
+        if not one and (tuple(source.shape) != expected or (x.ndim == 0 and function in ("index_add", "index_reduce"))):
             expected = expected if x.ndim else ()
             raise ShapeError("MG-E204", f"{function}(): source has shape {list(source.shape)}, expected {list(expected)}")
     if index.ndim > 1:

@@ -425,6 +425,31 @@ case("take squared", lambda m, x: x.take(m.tensor([5, 0, 5])) ** 2, (2, 3))
 case("put", lambda m, x, y: m.put(x, m.tensor([1, -1]), y) ** 2, (2, 3), (2,))
 case("put accumulate", lambda m, x, y: x.put(m.tensor([[1, 1]]), y, True), (2, 3), (1, 2))
 case("take_along_dim", lambda m, x: m.take_along_dim(x, m.tensor([[2, 0]]), 1), (2, 3))
+case("split_with_sizes", lambda m, x: sum(p.sum() * i for i, p in enumerate(x.split_with_sizes([1, 2], 1), 1)), (2, 3))
+case("unsafe_split", lambda m, x: sum((p ** 2).sum() * i for i, p in enumerate(m.unsafe_split(x, 2), 1)), (3, 2))
+case("unsafe_split_with_sizes", lambda m, x: (m.unsafe_split_with_sizes(x, [1, 2])[1]) ** 2, (3, 2))
+case("unsafe_chunk", lambda m, x: m.unsafe_chunk(x, 2, 1)[0] ** 2, (2, 3))
+case("fill", lambda m, x: m.fill(x, 2.0) * x, (2, 3))
+case("fill tensor", lambda m, x, y: m.fill(x, y) * x, (2, 3), ())
+for _name in ("prod", "mean", "amax", "amin"):
+    case(f"index_reduce {_name}", lambda m, x, y, f=_name: m.index_reduce(x, 1, m.tensor([2, 0, 2]), y, f), (2, 3), (2, 3),
+         numbers="apart", name_differs=True)
+    case(f"index_reduce {_name} alone", lambda m, x, y, f=_name: x.index_reduce(1, m.tensor([2, 0, 2]), y, f, include_self=False),
+         (2, 3), (2, 3), numbers="apart", name_differs=True)
+case("igamma", lambda m, x: m.igamma(m.tensor([0.5, 3.0, 30.0]).double(), x * 3), (2, 3), numbers="positive")
+case("igammac", lambda m, x: m.igammac(m.tensor([0.5, 3.0, 30.0]).double(), x * 3), (2, 3), numbers="positive")
+case("special_zeta", lambda m, x: m.special.zeta(m.tensor([1.5, 3.0, 30.0]).double(), x), (2, 3), numbers="positive")
+case("i0", lambda m, x: m.i0(x * 4), (2, 3))
+case("special_i1", lambda m, x: m.special.i1(x * 4), (2, 3), numbers="nonzero")
+case("nextafter", lambda m, x, y: m.nextafter(x, y), (2, 3), (2, 3), numbers="apart", double=False)
+case("frexp", lambda m, x: m.frexp(x).mantissa ** 2, (2, 3), numbers="nonzero")
+case("pdist", lambda m, x: m.pdist(x), (4, 3), name_differs=True, double=False)     # in PyTorch
+for _p in (0.5, 1, 3):
+    case(f"pdist {_p}", lambda m, x, p=_p: m.pdist(x, p), (4, 3), name_differs=True, double=False)
+case("bilinear", lambda m, x, y, w, b: m.bilinear(x, y, w, b), (2, 3), (2, 2), (4, 3, 2), (4,), name_differs=True)
+case("local_response_norm", lambda m, x: F(m).local_response_norm(x, 3, alpha=0.5), (2, 4, 3), name_differs=True)
+for _shape in ((3, 3), (2, 3), (4, 2), (2, 3, 3)):
+    case(f"lu {_shape}", lambda m, x: sum((t ** 2 * i).sum() for i, t in enumerate(m.linalg.lu(x)[1:], 1)), _shape, numbers="apart")
 case("take_along_dim negative", lambda m, x: m.take_along_dim(x, m.tensor([[2, -3]]), 1), (2, 3))
 case("take_along_dim flat", lambda m, x: x.take_along_dim(m.tensor([[2, 0]])) ** 2, (2, 3))
 
