@@ -26,6 +26,7 @@ from minigrad.tensor import install_methods
 
 __all__ = ["multinomial", "poisson", "randint_like"]
 
+LARGEST_RATE = 9e18      # the counts have 64 bits
 # The integers up to here are numbers of the dtype: `random_` without arguments draws from them.
 WHOLE = {"float16": 2 ** 11, "float32": 2 ** 24, "float64": 2 ** 53, "bool": 1}
 
@@ -195,18 +196,12 @@ def poisson(input, generator=None):
     """
     if not tensor_argument("poisson", input).dtype.is_floating_point:
         raise AutogradNotImplementedError("MG-E203", f'"poisson" not implemented for \'{input.dtype.name}\'')
-    numbers = stream(generator)
-
-    def draw(k, x):
-        means = k.to_host(x)
-        if not (means >= 0).all():
-            raise ShapeError("MG-E302", "invalid Poisson rate, expected rate to be non-negative")
-        try:
-            counts = numbers.poisson(means)
-        except ValueError as error:     # beyond int64
-            raise ShapeError("MG-E302", f"poisson(): {error}") from None
-        return k.from_host(np.asarray(counts, x.dtype), True)
-    return call(sampling.Poisson.op, (input, draw))
+    means = input.detach()
+    if not bool((means >= 0).all()):
+        raise ShapeError("MG-E302", "invalid Poisson rate, expected rate to be non-negative")
+    if not bool((means < LARGEST_RATE).all()):
+        raise ShapeError("MG-E302", f"poisson(): a rate is too large, expected less than {LARGEST_RATE:g}")
+    return call(sampling.Poisson.op, (input, stream(generator)))
 
 
 def check_weights(weights, num_samples, replacement):

@@ -170,7 +170,11 @@ class UntypedStorage(Storage):
 
 
 class TypedStorage(Storage):
-    """The numbers that a tensor and its views share. Mirrors ``torch.TypedStorage``."""
+    """The numbers that a tensor and its views share. Mirrors ``torch.TypedStorage``.
+
+    >>> mg.TypedStorage(mg.arange(3))[1]
+    1
+    """
 
     __slots__ = ()
 

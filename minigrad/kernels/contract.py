@@ -248,6 +248,7 @@ CONTRACT = {
     # random numbers, from a numpy.random.Generator
     "uniform": ("generator, shape, low, high, dtype", "uniform in [low, high)"),
     "normal": ("generator, shape, mean, std, dtype", "normal"),
+    "poisson": ("generator, x", "random counts whose mean is x"),
     "bernoulli": ("generator, shape, p, dtype", "1 with probability p, else 0"),
     "dropout": ("generator, x, p", "(x / (1 - p), times 0 with probability p; which were kept, bool), 0 < p < 1, x real"),
     "dropout_backward": ("g, kept, p", "g / (1 - p) where kept, else times 0"),

@@ -112,7 +112,7 @@ def igamma(input, other):
     Raises:
         NotImplementedError: they are no floating point numbers; or the gradient of `input` is asked for.
 
-    >>> mg.igamma(mg.tensor([1., 4.]), mg.tensor([1., 3.]))
+    >>> mg.tensor([1., 4.]).igamma(mg.tensor([1., 3.]))
     tensor([0.6321, 0.3528])
     """
     return Igamma.op, two_floats("igamma", input, other)
@@ -127,7 +127,7 @@ def igammac(input, other):
     Raises:
         NotImplementedError: they are no floating point numbers; or the gradient of `input` is asked for.
 
-    >>> mg.igammac(mg.tensor([1., 4.]), mg.tensor([1., 3.]))
+    >>> mg.tensor([1., 4.]).igammac(mg.tensor([1., 3.]))
     tensor([0.3679, 0.6472])
     """
     return Igammac.op, two_floats("igammac", input, other)
@@ -137,7 +137,7 @@ def igammac(input, other):
 def i0(input):
     """z = the modified Bessel function of the first kind and order 0, elementwise. Mirrors ``torch.i0``.
 
-    >>> mg.i0(mg.tensor([0., 1.]))
+    >>> mg.tensor([0., 1.]).i0()
     tensor([1.0000, 1.2661])
     """
     return I0.op, (input,)

@@ -85,7 +85,7 @@ def nextafter(input, other):
     Raises:
         NotImplementedError: they are no floating point numbers.
 
-    >>> mg.nextafter(mg.tensor([1.]), mg.tensor([2.])) - 1
+    >>> mg.tensor([1.]).nextafter(mg.tensor([2.])) - 1
     tensor([1.1921e-07])
     """
     for name, x, position in (("input", input, 1), ("other", other, 2)):
@@ -148,10 +148,8 @@ def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
     if density:
         hist = hist / hist.sum() / cast(edges[1:] - edges[:-1], DOUBLE)
     hist = cast(hist, input.dtype)
-    if input.requires_grad or (weight is not None and weight.requires_grad):
-        source = input if input.requires_grad else weight
-        return histogram_result(*call(Histogram.op, (source, hist, edges)))
-    return histogram_result(hist, edges)
+    source = input if weight is None or input.requires_grad else weight
+    return histogram_result(*call(Histogram.op, (source, hist, edges)))
 
 
 def weights_of(x, input, weight):

@@ -43,8 +43,8 @@ class Bernoulli(Sampled):
 class Poisson(Sampled):
     """z = random counts whose mean is x"""
 
-    def forward(k, x, draw):
-        return draw(k, x)
+    def forward(k, x, generator):
+        return k.poisson(generator, x)
 
 
 @op("bernoulli_tensor_", "Bernoulli1")

@@ -392,6 +392,7 @@ for _label, _taps in (("means", taps.averages(5, 3, 2, 1, True, False, None)), (
                    after=lambda x, d=_dim, t=_taps: (x, d, t.starts, t.columns, t.weights))
 sample("uniform", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), (3, 4), -1, 2, x.dtype))
 sample("normal", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), (3, 4), 1, 2, x.dtype))
+sample("poisson", "", ((3, 4), "positive"), dtypes=FLOATS, after=lambda x: (np.random.default_rng(0), x))
 sample("bernoulli", "", (1,), dtypes=EVERY, after=lambda x: (np.random.default_rng(0), (3, 4), 0.3, x.dtype))
 for _shape in ((), (0,), (3, 4), (37,)):
     sample("dropout", f"{_shape}", (_shape, "special"), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), x, 0.3))

@@ -439,6 +439,12 @@ for _name in ("prod", "mean", "amax", "amin"):
 case("igamma", lambda m, x: m.igamma(m.tensor([0.5, 3.0, 30.0]).double(), x * 3), (2, 3), numbers="positive")
 case("igammac", lambda m, x: m.igammac(m.tensor([0.5, 3.0, 30.0]).double(), x * 3), (2, 3), numbers="positive")
 case("special_zeta", lambda m, x: m.special.zeta(m.tensor([1.5, 3.0, 30.0]).double(), x), (2, 3), numbers="positive")
+writing("igamma_", lambda m, y: m.full((2, 3), 2.0, dtype=y.dtype).igamma_(y * 3), (2, 3), numbers="positive")
+writing("igammac_", lambda m, y: m.full((2, 3), 2.0, dtype=y.dtype).igammac_(y * 3), (2, 3), numbers="positive")
+writing("i0_", lambda m, x: (x * 4).i0_(), (2, 3))
+writing("nextafter_", lambda m, x, y: (x * 1).nextafter_(y), (2, 3), (2, 3), numbers="apart", double=False)
+writing("index_reduce_", lambda m, x, y: (x * 1).index_reduce_(1, m.tensor([2, 0, 2]), y, "amax"), (2, 3), (2, 3), numbers="apart",
+        name_differs=True)
 case("i0", lambda m, x: m.i0(x * 4), (2, 3))
 case("special_i1", lambda m, x: m.special.i1(x * 4), (2, 3), numbers="nonzero")
 case("nextafter", lambda m, x, y: m.nextafter(x, y), (2, 3), (2, 3), numbers="apart", double=False)
@@ -811,6 +817,7 @@ case("multilabel_soft_margin_loss", lambda m, x, y: F(m).multilabel_soft_margin_
 
 # ---- random numbers: what was there gets no gradient ------------------------------------------------------------
 case("bernoulli", lambda m, x: x * m.bernoulli(x * 0), (2, 3), name_differs=True)
+case("poisson", lambda m, x: x + m.poisson(x * 0), (2, 3), name_differs=True)
 case("bernoulli_ tensor", lambda m, x, p: (x * 1).bernoulli_(p * 0), (2, 3), (3,))
 case("normal of mean", lambda m, x: m.normal(x, 1.0) * 0, (2, 3))
 case("normal of std", lambda m, x: m.normal(1.0, x) * 0, (2, 3), numbers="positive")
@@ -859,6 +866,7 @@ plain("floor_divide_", lambda m, x, y: (x * 1).floor_divide_(y), (2, 3), (3,), n
 plain("unique", lambda m, x: m.unique(x.round()), (4, 5))
 plain("unique dim", lambda m, x: m.unique(x.round(), dim=1), (2, 9))
 plain("unique_consecutive", lambda m, x: m.unique_consecutive((x * 0.7).round()), (20,))
+plain("histogram", lambda m, x: m.histogram(x, 3, range=(-1.0, 1.0)).hist, (8,))
 plain("bincount weights", lambda m, x: m.bincount(m.tensor([0, 3, 3]), x), (3,))
 
 for _name in ("asin_", "acos_", "asinh_", "atanh_", "erfinv_", "digamma_", "lgamma_"):
