@@ -13,8 +13,8 @@ from minigrad._core.state import current
 from minigrad._core.variable import Variable
 from minigrad._tensor_str import tensor_str
 from minigrad.dtypes import (
-    TENSOR_TYPES,
-    TYPE_NAMES,
+    TENSOR_TYPES,  # pyright: ignore[reportAttributeAccessIssue]
+    TYPE_NAMES,  # pyright: ignore[reportAttributeAccessIssue]
     as_device,
     as_dtype,
     bool_,

@@ -11,7 +11,7 @@ import warnings
 
 from minigrad._core.meta import Size
 from minigrad.creation import empty, empty_strided, tensor
-from minigrad.dtypes import TENSOR_TYPES
+from minigrad.dtypes import TENSOR_TYPES  # pyright: ignore[reportAttributeAccessIssue]
 from minigrad.errors import TensorTypeError
 from minigrad.ops.base import tensor_argument
 from minigrad.ops.formats import strided
