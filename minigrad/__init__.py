@@ -18,6 +18,8 @@ from minigrad._core.meta import CPU as _CPU
 
 _CPU.backend.use(_kernels.CPU)    # pyright: ignore[reportOptionalMemberAccess]
 
+from math import e, inf, nan, pi
+
 from minigrad import ops as _ops
 from minigrad._core.meta import Device, Size
 from minigrad._core.meta import DType as dtype
@@ -29,6 +31,8 @@ from minigrad.dtypes import (bool_, can_cast, cdouble, cfloat, complex64, comple
                              result_type, set_default_dtype, short, uint8)
 from minigrad.errors import OutOfMemoryError, explain
 from minigrad.ops import *
+from minigrad.ops.formats import (channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format,
+                                  strided)
 from minigrad.tensor import Tensor
 from minigrad.tensor import install_methods as _install_methods
 
@@ -43,9 +47,11 @@ from minigrad._debug import debug
 from minigrad.creation import *
 from minigrad.random import (Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, normal, rand,
                              rand_like, randint, randn, randn_like, randperm, seed, set_rng_state)
-from minigrad._distributions import multinomial, randint_like
+from minigrad._distributions import multinomial, poisson, randint_like
+from minigrad._legacy import *
+from minigrad.storage import TypedStorage, UntypedStorage, is_storage
 from minigrad._grids import *
-from minigrad import cuda, linalg, nn, optim, special, utils
+from minigrad import _C, cuda, linalg, nn, optim, special, utils
 from minigrad._config import (
     are_deterministic_algorithms_enabled,
     get_num_threads,
@@ -53,14 +59,14 @@ from minigrad._config import (
     show_config,
     use_deterministic_algorithms,
 )
+from minigrad.nn.functional import threshold
 from minigrad._warnings import is_warn_always_enabled, set_warn_always
 from minigrad.serialization import load, save
 
 float = float32
 bool = bool_
 int = int32
-contiguous_format = "contiguous_format"
-preserve_format = "preserve_format"
+newaxis = None
 
 
 def __getattr__(name):

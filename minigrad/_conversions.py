@@ -13,6 +13,8 @@ from minigrad._core.state import current
 from minigrad._core.variable import Variable
 from minigrad._tensor_str import tensor_str
 from minigrad.dtypes import (
+    TENSOR_TYPES,  # pyright: ignore[reportAttributeAccessIssue]
+    TYPE_NAMES,  # pyright: ignore[reportAttributeAccessIssue]
     as_device,
     as_dtype,
     bool_,
@@ -29,6 +31,7 @@ from minigrad.dtypes import (
 )
 from minigrad.errors import AutogradError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base import tensor_argument, truth
+from minigrad.ops.formats import check_format
 
 
 class Conversions(Variable):
@@ -39,7 +42,7 @@ class Conversions(Variable):
 
     # ---- dtypes and devices --------------------------------------------------------------------------------
 
-    def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False):
+    def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
         """This tensor in another dtype or on another device; itself if nothing changes.
 
         Args:
@@ -47,6 +50,7 @@ class Conversions(Variable):
             non_blocking (bool): do not wait for a copy from pinned memory to a GPU. Do not write to this tensor before it
                 has been made (``mg.cuda.synchronize()``).
             copy (bool): make a copy even so.
+            memory_format (optional): ``mg.contiguous_format`` for a copy that is row-major, if one is made.
 
         Mirrors ``torch.Tensor.to``.
 
@@ -62,19 +66,38 @@ class Conversions(Variable):
                 device = arg
             else:
                 dtype = arg
-        from minigrad.ops.copies import cast, clone, move
+        from minigrad.ops.copies import cast, clone, contiguous, move
         out = self if dtype is None else cast(self, as_dtype(dtype))
         if device is not None:
             out = move(out, as_device(device), not non_blocking)
-        return clone(self) if truth(copy, "copy", "to") and out is self else out
+        if truth(copy, "copy", "to") and out is self:
+            return clone(self, memory_format=memory_format)
+        return contiguous(out) if check_format("to", memory_format) == "contiguous_format" and out is not self else out
 
     def type(self, dtype=None):
-        """The name of this tensor's type, or this tensor in another dtype.
+        """The name of this tensor's type, or this tensor in another dtype. Mirrors ``torch.Tensor.type``.
+
+        Args:
+            dtype (optional): a dtype, a type such as ``mg.DoubleTensor``, or the name of one; ``"torch.DoubleTensor"`` too.
+
+        Raises:
+            ValueError: there is no type of this name.
+            TypeError: `dtype` is none of these.
 
         >>> mg.zeros(2).type(mg.int64).dtype
         minigrad.int64
+        >>> mg.zeros(2).type("minigrad.DoubleTensor").type()
+        'minigrad.DoubleTensor'
         """
-        return f"minigrad.{self.dtype.name}" if dtype is None else self.to(dtype)
+        if dtype is None:
+            return f"minigrad.{'cuda.' * self.is_cuda}{TYPE_NAMES[self.dtype.name]}"
+        if isinstance(dtype, str):
+            package, _, name = dtype.partition(".")
+            where, name = ("cuda", name[5:]) if name.startswith("cuda.") else ("cpu", name)
+            if package not in ("torch", "minigrad") or name not in TENSOR_TYPES:
+                raise TensorValueError("MG-E302", f"invalid type: {dtype!r}", expected="minigrad.FloatTensor or its like")
+            return self.to(TENSOR_TYPES[name], device=where)
+        return self.to(TENSOR_TYPES.get(dtype.__name__, dtype) if isinstance(dtype, type) else dtype)
 
     def type_as(self, other):
         """This tensor in the dtype of `other`.

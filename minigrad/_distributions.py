@@ -13,18 +13,20 @@ import math
 
 import numpy as np
 
+from minigrad._core.apply import call
 from minigrad._core.inplace import write
 from minigrad.dtypes import float64, int64
-from minigrad.errors import ShapeError
-from minigrad.ops import overwriting, searchsorted
+from minigrad.errors import AutogradNotImplementedError, ShapeError
+from minigrad.ops import overwriting, sampling, searchsorted
 from minigrad.ops.base import flag, integer, real, tensor_argument
 from minigrad.ops.out import into
 from minigrad.ops.precision import HALF, SINGLE
 from minigrad.random import rand, randint, renamed, stream
 from minigrad.tensor import install_methods
 
-__all__ = ["multinomial", "randint_like"]
+__all__ = ["multinomial", "poisson", "randint_like"]
 
+LARGEST_RATE = 9e18      # the counts have 64 bits
 # The integers up to here are numbers of the dtype: `random_` without arguments draws from them.
 WHOLE = {"float16": 2 ** 11, "float32": 2 ** 24, "float64": 2 ** 53, "bool": 1}
 
@@ -180,6 +182,26 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     # Of exponential waiting times at the rates w, each is the first with probability w (Efraimidis and Spirakis, 2006).
     times = weights.new_empty(weights.shape).exponential_(generator=generator)
     return (weights / times).topk(num_samples, -1).indices
+
+
+def poisson(input, generator=None):
+    """Random counts whose mean is `input`, elementwise. The gradient is 0. Mirrors ``torch.poisson``.
+
+    Raises:
+        RuntimeError: a mean is negative, nan, or too large.
+        NotImplementedError: they are no floating point numbers.
+
+    >>> mg.poisson(mg.tensor([0., 0.]))
+    tensor([0., 0.])
+    """
+    if not tensor_argument("poisson", input).dtype.is_floating_point:
+        raise AutogradNotImplementedError("MG-E203", f'"poisson" not implemented for \'{input.dtype.name}\'')
+    means = input.detach()
+    if not bool((means >= 0).all()):
+        raise ShapeError("MG-E302", "invalid Poisson rate, expected rate to be non-negative")
+    if not bool((means < LARGEST_RATE).all()):
+        raise ShapeError("MG-E302", f"poisson(): a rate is too large, expected less than {LARGEST_RATE:g}")
+    return call(sampling.Poisson.op, (input, stream(generator)))
 
 
 def check_weights(weights, num_samples, replacement):

@@ -17,11 +17,13 @@ from minigrad._data import as_array, check_array
 from minigrad.dtypes import as_device, as_dtype, bool_, int64
 from minigrad.errors import AutogradError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base import WRITTEN_AS, converted, flag, integer, integers, number, real, wrong_type
+from minigrad.ops.formats import check_format
 from minigrad.ops.out import fills_out
+from minigrad.ops.strided import as_strided
 from minigrad.tensor import Tensor
 
-__all__ = ["arange", "as_tensor", "empty", "empty_like", "eye", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like",
-           "linspace", "ones", "ones_like", "scalar_tensor", "tensor", "zeros", "zeros_like"]
+__all__ = ["arange", "as_tensor", "empty", "empty_like", "empty_strided", "eye", "from_dlpack", "from_numpy", "frombuffer", "full",
+           "full_like", "linspace", "ones", "ones_like", "scalar_tensor", "tensor", "zeros", "zeros_like"]
 
 
 # ---- from data ----------------------------------------------------------------------------------------
@@ -258,44 +260,74 @@ def like(input, dtype, device):
     return input.dtype if dtype is None else dtype, input.device if device is None else device
 
 
-def zeros_like(input, *, dtype=None, device=None, requires_grad=False):
+def zeros_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None):
     """Zeros in the shape and dtype of `input`. Mirrors ``torch.zeros_like``.
 
     >>> mg.zeros_like(mg.tensor([1, 2]))
     tensor([0, 0])
     """
+    check_format("zeros_like", memory_format)
     dtype, device = like(input, dtype, device)
     return filled("zeros_like", (tuple(input.shape),), 0, dtype, device, requires_grad)
 
 
-def ones_like(input, *, dtype=None, device=None, requires_grad=False):
+def ones_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None):
     """Ones in the shape and dtype of `input`. Mirrors ``torch.ones_like``.
 
     >>> mg.ones_like(mg.tensor([1., 2.]))
     tensor([1., 1.])
     """
+    check_format("ones_like", memory_format)
     dtype, device = like(input, dtype, device)
     return filled("ones_like", (tuple(input.shape),), 1, dtype, device, requires_grad)
 
 
-def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False):
+def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False, memory_format=None):
     """One value in the shape and dtype of `input`. Mirrors ``torch.full_like``.
 
     >>> mg.full_like(mg.tensor([1., 2.]), 3)
     tensor([3., 3.])
     """
+    check_format("full_like", memory_format)
     dtype, device = like(input, dtype, device)
     return filled("full_like", (tuple(input.shape),), number(fill_value, "fill_value", "full_like"), dtype, device, requires_grad)
 
 
-def empty_like(input, *, dtype=None, device=None, requires_grad=False):
+def empty_like(input, *, dtype=None, device=None, requires_grad=False, memory_format=None):
     """Elements that have not been set, in the shape and dtype of `input`. Mirrors ``torch.empty_like``.
 
     >>> mg.empty_like(mg.zeros(2, 3)).shape
     minigrad.Size([2, 3])
     """
+    check_format("empty_like", memory_format)
     dtype, device = like(input, dtype, device)
     return empty(tuple(input.shape), dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False):
+    """Elements that have not been set, in a shape and with strides. Mirrors ``torch.empty_strided``.
+
+    Args:
+        size, stride (tuple of int): for each dimension; several elements may lie in one place.
+
+    Raises:
+        RuntimeError: a size or stride is negative, or there is not one stride for each size.
+
+    >>> mg.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    size, stride = integers(size, "size", "empty_strided"), integers(stride, "stride", "empty_strided")
+    if len(size) != len(stride):
+        raise ShapeError("MG-E206", f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
+    if min(size, default=0) < 0:
+        raise ShapeError("MG-E206", f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+    if min(stride, default=0) < 0:
+        raise ShapeError("MG-E206", f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    span = 0 if 0 in size else 1 + sum([(n - 1) * step for n, step in zip(size, stride)])
+    if span >= 1 << 63:
+        raise ShapeError("MG-E206", f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    flag(requires_grad, "requires_grad", "empty_strided")
+    return made(as_strided(empty((span,), dtype=dtype, device=device), size, stride)._array, device, requires_grad)
 
 
 def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):

@@ -23,6 +23,12 @@ int32 = named_dtype("int32")
 int64 = long = named_dtype("int64")
 bool_ = named_dtype("bool")
 
+# The types of tensors by their old names, of which some are in ``_legacy.py`` too.
+TENSOR_TYPES = {"HalfTensor": float16, "FloatTensor": float32, "DoubleTensor": float64, "ComplexFloatTensor": complex64,
+                "ComplexDoubleTensor": complex128, "ByteTensor": uint8, "CharTensor": int8, "ShortTensor": int16,
+                "IntTensor": int32, "LongTensor": int64, "BoolTensor": bool_}
+TYPE_NAMES = {kind.name: name for name, kind in TENSOR_TYPES.items()}
+
 
 _cuda = None        # gives the device of a GPU, by its number: minigrad/cuda, which lies above this file
 

@@ -14,6 +14,7 @@ from minigrad.ops.contractions import linalg_cross as cross
 from minigrad.ops.contractions import matrix_power, multi_dot, vecdot
 from minigrad.ops.determinants import linalg_det as det
 from minigrad.ops.determinants import linalg_slogdet as slogdet
+from minigrad.ops.elimination import linalg_lu as lu
 from minigrad.ops.factorizations import cholesky_ex
 from minigrad.ops.factorizations import linalg_cholesky as cholesky
 from minigrad.ops.factorizations import linalg_qr as qr
@@ -32,7 +33,7 @@ from minigrad.ops.tensor_systems import tensorinv, tensorsolve
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
-    "inv", "inv_ex", "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm",
+    "inv", "inv_ex", "lstsq", "lu", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm",
     "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vecdot",
     "vector_norm",
 ]

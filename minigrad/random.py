@@ -19,6 +19,7 @@ from minigrad.dtypes import as_device, as_dtype, int64
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops import overwriting, sampling
 from minigrad.ops.base import integer, number, real, tensor_argument
+from minigrad.ops.copies import clone
 from minigrad.ops.out import fills_out, into
 from minigrad.ops.pairs import fitting, run
 from minigrad.ops.views import expand
@@ -350,8 +351,11 @@ def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False)
     return made(stream(generator).permutation(n).astype(kind.numpy), device, requires_grad)
 
 
-def bernoulli(input, *, generator=None, out=None):
+def bernoulli(input, p=None, *, generator=None, out=None):
     """1 with the probability that `input` gives, else 0, elementwise. The gradient is 0. Mirrors ``torch.bernoulli``.
+
+    Args:
+        p (float, optional): the probability of all elements, instead of `input`, which then gives shape and dtype alone.
 
     Raises:
         RuntimeError: a probability lies outside [0, 1].
@@ -360,7 +364,9 @@ def bernoulli(input, *, generator=None, out=None):
     tensor([0., 1.])
     """
     if out is not None:
-        return into(out, bernoulli, input, generator=generator)
+        return into(out, bernoulli, input, p, generator=generator)
+    if p is not None:
+        return clone(tensor_argument("bernoulli", input)).bernoulli_(real(p, "p", "bernoulli"), generator=generator)
     check_probabilities(tensor_argument("bernoulli", input))
     return call(sampling.Bernoulli.op, (input, stream(generator)))
 
@@ -442,4 +448,4 @@ def bernoulli_(self, p=0.5, *, generator=None):
                  (lambda k, shape, dtype: k.bernoulli(numbers, shape, p, dtype),))
 
 
-install_methods({"uniform_": uniform_, "normal_": normal_, "bernoulli_": bernoulli_})
+install_methods({"bernoulli": bernoulli, "uniform_": uniform_, "normal_": normal_, "bernoulli_": bernoulli_})

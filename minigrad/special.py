@@ -12,6 +12,9 @@ from minigrad.ops import (
     erfinv,
     exp2,
     expm1,
+    i0,
+    igamma,
+    igammac,
     lgamma,
     log1p,
     log_softmax,
@@ -25,13 +28,17 @@ from minigrad.ops import (
     softmax,
     xlogy,
 )
+from minigrad.ops.gamma_zeta import i1, zeta
 from minigrad.ops.special import ndtr
 from minigrad.ops.xlogy import entr, xlog1py
 
-__all__ = ["digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "gammaln", "log1p", "log_softmax", "logit",
-           "logsumexp", "multigammaln", "ndtr", "polygamma", "psi", "round", "sinc", "softmax", "xlog1py", "xlogy"]
+__all__ = ["digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "gammainc", "gammaincc", "gammaln",
+           "i0", "i1", "log1p", "log_softmax", "logit", "logsumexp", "multigammaln", "ndtr", "polygamma",
+           "psi", "round", "sinc", "softmax", "xlog1py", "xlogy", "zeta"]
 
 expit = sigmoid
+gammainc = igamma
+gammaincc = igammac
 gammaln = lgamma
 multigammaln = mvlgamma
 psi = digamma

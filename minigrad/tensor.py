@@ -24,6 +24,7 @@ from minigrad._data import as_array
 from minigrad.dtypes import as_device, as_dtype, float32
 from minigrad.errors import ArgumentError, AutogradError, ShapeError
 from minigrad.ops.base import dimension, flag, tensor_argument
+from minigrad.ops.formats import channels_last, channels_last_3d, check_format
 from minigrad.ops.views import as_shape
 
 __all__ = ["Tensor"]
@@ -130,12 +131,19 @@ class Tensor(Conversions, metaclass=Checked):
             return self._array.start        # on a GPU, where a block of memory is a storage
         return (self.data_ptr() - owner_of(self._array).__array_interface__["data"][0]) // self._array.itemsize
 
-    def is_contiguous(self):
-        """Whether the elements lie row by row without gaps.
+    def is_contiguous(self, *, memory_format=None):
+        """Whether the elements lie row by row without gaps. Mirrors ``torch.Tensor.is_contiguous``.
+
+        Args:
+            memory_format (optional): the default, or ``mg.channels_last``: whether they lie so in the order (N, H, W, C).
 
         >>> mg.zeros(2, 3).is_contiguous(), mg.zeros(2, 3).t().is_contiguous()
         (True, False)
         """
+        if memory_format in (channels_last, channels_last_3d):
+            dims = 4 if memory_format == channels_last else 5
+            return self.ndim == dims and self.detach().movedim(1, -1).is_contiguous()
+        check_format("is_contiguous", memory_format)
         return self._meta.backend.kernels.contiguous(self._array)
 
     def data_ptr(self):

@@ -12,7 +12,7 @@ ROOT = Path(minigrad.__file__).parent
 
 # Layer -> the layers that it may import from, besides itself. `surface` is the documented Python layer's common part.
 SURFACE = {"tensor", "creation", "dtypes", "random", "_distributions", "_grids", "_conversions", "_data", "_tensor_str", "_arguments",
-           "_warnings"}
+           "_warnings", "_legacy", "storage"}
 BELOW = {
     "errors": set(), "_version": set(), "_pure": set(),
     "kernels": {"errors"},
@@ -33,7 +33,7 @@ BELOW = {
     "_config": {"kernels", "_pure", "_version"},
 }
 # These stand above everything and may import anything: the package itself, and its commands.
-TOP = {"__init__", "doctor", "demo", "utils", "viz", "testing", "grading", "library", "_custom_op"}
+TOP = {"__init__", "_C", "doctor", "demo", "utils", "viz", "testing", "grading", "library", "_custom_op"}
 
 # Imports that point upward, inside a function, so that they run when all is loaded. Each has its reason.
 UPWARD = {

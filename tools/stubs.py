@@ -237,7 +237,8 @@ def stub(module):
         elif isinstance(value, DType):
             body.append(f"{name}: dtype")
         else:
-            body.append(f"{name}: {type(value).__name__ if type(value) is not str else '_str'}")
+            kind = type(value).__name__
+            body.append(f"{name}: { {'str': '_str', 'float': '_float', 'NoneType': 'None'}.get(kind, kind)}")
     text = "\n".join([*body, PREAMBLES.get(module.__name__, "")])
     defined = set(re.findall(r"^class (\w+)", text, re.M)) | set(re.findall(r"^(\w+)\s*:", text, re.M))
     imported = {line.rpartition(" ")[2] for line in imports}

@@ -383,6 +383,10 @@ class Variable(Operators):
     def _backward_hooks(self):
         return None if self._extra is None else self._extra.hooks
 
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks):
+        change_hooks(self, hooks)
+
 
 inherit_death(Variable, Operators)
 
@@ -401,6 +405,16 @@ def hang_hook(tensor: TensorBase, hook) -> object:
     if node is not None:
         node.hooked = True
     return handle
+
+
+@cython.cfunc
+def change_hooks(tensor: TensorBase, hooks) -> object:
+    """Have `hooks`, a dict of hooks or None, where those of a leaf were. A grad_fn keeps what was registered, as in PyTorch."""
+    node = edge_of(tensor)
+    tensor.extras().hooks = hooks
+    if node is not None and hooks:
+        node.hooked = True
+    return None
 
 
 @cython.cfunc

@@ -22,15 +22,17 @@ from minigrad._core.forward import tangent_of
 from minigrad.autograd.grad_mode import is_grad_enabled, no_grad
 from minigrad.dtypes import finfo, float16, float32
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
+from minigrad.nn._padding import pad
 from minigrad.ops import clamp_min, mean, reshape, rsqrt
+from minigrad.ops.averaging import avg_pool2d
 from minigrad.ops.base import integer, integers, real, tensor_argument, truth
-from minigrad.ops.copies import cast
+from minigrad.ops.copies import cast, clone
 from minigrad.ops.normalization import FusedRmsNorm, NativeBatchNorm, NativeGroupNorm, NativeLayerNorm
 from minigrad.ops.norms import vector_norm
 from minigrad.ops.out import into
 from minigrad.ops.precision import in_float32, wide
 
-__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize", "rms_norm"]
 
 
 def moments(x, dims):
@@ -181,7 +183,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     """(x - mean) / √(variance + ε) per channel: in training those of the batch, else the running ones (Ioffe & Szegedy, 2015).
 
     Args:
-        input (Tensor): (N, C, ...).
+        input (Tensor): (N, C, ...); or (0).
         running_mean, running_var (Tensor or None): (C). In training they are moved towards those of the batch by `momentum`.
         weight, bias (Tensor, optional): (C).
 
@@ -198,6 +200,10 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     tensor_argument("batch_norm", input)
     momentum, eps = real(momentum, "momentum", "batch_norm"), real(eps, "eps", "batch_norm")
     training = truth(training, "training", "batch_norm")
+    if input.ndim == 1 and not input.numel():
+        of_channel = [None if value is None else tensor_argument("batch_norm", value, name)[0]
+                      for name, value in (("weight", weight), ("bias", bias))]
+        return affine(clone(input), *of_channel)
     if input.ndim < 2:
         raise ShapeError("MG-E204", f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     channels = input.shape[1]
@@ -289,3 +295,35 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     if out is not None:
         return into(out, normalize, input, p, dim, eps)
     return input / clamp_min(vector_norm(input, p, dim, True), real(eps, "eps", "normalize"))
+
+
+@in_float32
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """x / (k + α mean of x² over `size` neighbouring channels)^β, the mean taken with zeros beyond the first and last channel.
+
+    Krizhevsky et al., 2012. Mirrors ``torch.nn.functional.local_response_norm``.
+
+    Args:
+        input (Tensor): (N, C, ...), of 3 dimensions or more.
+        size (int): how many channels.
+
+    Raises:
+        ValueError: there are less than 3 dimensions.
+
+    >>> F.local_response_norm(mg.ones(1, 2, 1), 2, alpha=2.)
+    tensor([[[0.5946],
+             [0.4387]]])
+    """
+    tensor_argument("local_response_norm", input)
+    size = integer(size, "size", "local_response_norm")
+    alpha, beta, k = [real(value, name, "local_response_norm") for value, name in ((alpha, "alpha"), (beta, "beta"), (k, "k"))]
+    if input.ndim < 3:
+        raise TensorValueError("MG-E332", f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
+    if size < 1:
+        raise ShapeError("MG-E332", "local_response_norm(): size must be positive", found=str(size))
+    if not input.numel():
+        return input
+    squares = reshape(input * input, (input.shape[0], 1, input.shape[1], -1))
+    padded = pad(squares, (0, 0, size // 2, (size - 1) // 2))
+    means = reshape(avg_pool2d(padded, (size, 1), stride=1), input.shape)
+    return input / (means * alpha + k) ** beta

@@ -31,11 +31,13 @@ from minigrad.ops.convolution import *
 from minigrad.ops.interpolation import *
 from minigrad.ops.losses import cross_entropy, mse_loss, nll_loss
 from minigrad.ops.matrix import linear
+from minigrad.ops.pairwise import bilinear, pdist
 from minigrad.ops.pooling import *
 from minigrad.ops.searching import one_hot
 from minigrad.ops.unfolding import *
 
-__all__ = ["cross_entropy", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "relu", "sigmoid", "softmax", "tanh"]
+__all__ = ["bilinear", "cross_entropy", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "pdist", "relu",
+           "sigmoid", "softmax", "tanh"]
 for _part in (_activations, _attention, _class_losses, _dropout, _embedding, _losses, _multi_head, _normalization, _padding,
               _ops.averaging, _ops.convolution, _ops.interpolation, _ops.pooling, _ops.unfolding):
     __all__ += _part.__all__    # pyright: ignore[reportUnsupportedDunderAll]

@@ -25,10 +25,12 @@ from minigrad.ops import (
     determinants,
     diagonals,
     einsum as einsums,
+    elimination,
     embedding,
     extrema,
     factorizations,
     functions,
+    gamma_zeta,
     indexing,
     inplace,
     interpolation,
@@ -43,6 +45,7 @@ from minigrad.ops import (
     normalization,
     norms,
     overwriting,
+    pairwise,
     pointwise,
     pooling,
     predicates,
@@ -50,6 +53,7 @@ from minigrad.ops import (
     pseudoinverses,
     reduction,
     repeating,
+    representation,
     reshaping,
     rounding,
     running,
@@ -61,6 +65,7 @@ from minigrad.ops import (
     softmax as softmaxes,
     sorting,
     special,
+    splitting,
     stacking,
     strided,
     summaries,
@@ -89,6 +94,7 @@ from minigrad.ops.einsum import *
 from minigrad.ops.extrema import *
 from minigrad.ops.factorizations import *
 from minigrad.ops.functions import *
+from minigrad.ops.gamma_zeta import *
 from minigrad.ops.indexing import *
 from minigrad.ops.inverses import *
 from minigrad.ops.joining import *
@@ -97,12 +103,14 @@ from minigrad.ops.masking import *
 from minigrad.ops.matrix import *
 from minigrad.ops.matrix_functions import *
 from minigrad.ops.norms import *
+from minigrad.ops.pairwise import *
 from minigrad.ops.pointwise import *
 from minigrad.ops.predicates import *
 from minigrad.ops.products import *
 from minigrad.ops.pseudoinverses import *
 from minigrad.ops.reduction import *
 from minigrad.ops.repeating import *
+from minigrad.ops.representation import *
 from minigrad.ops.reshaping import *
 from minigrad.ops.rounding import *
 from minigrad.ops.running import *
@@ -113,6 +121,7 @@ from minigrad.ops.selection import *
 from minigrad.ops.singular_values import *
 from minigrad.ops.sorting import *
 from minigrad.ops.special import *
+from minigrad.ops.splitting import *
 from minigrad.ops.stacking import *
 from minigrad.ops.strided import *
 from minigrad.ops.summaries import *
@@ -121,19 +130,21 @@ from minigrad.ops.trigonometry import *
 from minigrad.ops.views import *
 from minigrad.ops.xlogy import *
 from minigrad.ops.softmax import log_softmax, softmax
+from minigrad.ops.overwriting import fill
 
 # Functions that are spelled ``mg.f(x, ...)``.
 __all__ = [name for module in (
     arithmetic, brackets, comparison, complex_numbers, composed, contractions, copies, determinants, diagonals, einsums,
-    extrema, factorizations, functions, indexing, inverses, joining, least_squares, limits, masking, matrix, matrix_functions,
-    norms, pointwise, predicates, products, pseudoinverses, reduction, repeating, reshaping, rounding, running, scans, scattering,
-    searching, selection, singular_values, sorting, special, stacking, strided, summaries, taking, trigonometry,
-    views, xlogys) for name in module.__all__]
-__all__ += [*convolution.__all__, "log_softmax", "softmax"]
+    extrema, factorizations, functions, gamma_zeta, indexing, inverses, joining, least_squares, limits, masking, matrix,
+    matrix_functions, norms, pairwise, pointwise, predicates, products, pseudoinverses, reduction, repeating,
+    representation, reshaping, rounding, running, scans, scattering, searching, selection, singular_values, sorting,
+    special, splitting, stacking, strided, summaries, taking, trigonometry, views, xlogys) for name in module.__all__]
+__all__ += [*convolution.__all__, "fill", "log_softmax", "softmax"]
 
 # What PyTorch has as a function only, or `Tensor` has in its own file.
-FUNCTIONS = {*convolution.__all__, "bucketize", "combinations", "imag", "is_complex", "is_floating_point", "linear", "numel",
-             "real", "rsub", "std_mean", "vander", "var_mean", "view_as_complex", "view_as_real"}
+FUNCTIONS = {*convolution.__all__, "bilinear", "bucketize", "combinations", "fill", "imag", "is_complex", "is_floating_point",
+             "linear", "numel", "pdist", "real", "rsub", "std_mean", "vander", "var_mean",
+             "view_as_complex", "view_as_real"}
 # Of those for neural networks, what PyTorch has as ``torch.f`` too.
 NETWORKS = ("adaptive_avg_pool1d", "avg_pool1d", "channel_shuffle", "max_pool1d", "max_pool2d", "max_pool3d", "pixel_shuffle",
             "pixel_unshuffle")
@@ -162,7 +173,8 @@ def where_method(self, condition, other):
     return selection.where(condition, self, other)
 
 
-METHODS |= {"where": where_method, "polygamma": special.polygamma_method, "scatter_reduce_": taking.scatter_reduce_}
+METHODS |= {"where": where_method, "polygamma": special.polygamma_method, "scatter_reduce_": taking.scatter_reduce_,
+            "index_reduce_": taking.index_reduce_}
 
 given.clone = copies.clone
 given.copied = overwriting.copied

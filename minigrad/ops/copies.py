@@ -5,7 +5,9 @@ Mirrors ``aten/src/ATen/native/{TensorFactories,TensorConversions}.cpp``.
 
 import cython
 
-from minigrad.ops.base import Linear, op, tensor_argument, wrong_type
+from minigrad.errors import ShapeError
+from minigrad.ops.base import Linear, op, tensor_argument
+from minigrad.ops.formats import check_format
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -67,20 +69,27 @@ def clone(input, *, memory_format=None):
     False
     """
     tensor_argument("clone", input)
-    if memory_format is not None and not isinstance(memory_format, str):
-        raise wrong_type("clone", "memory_format", "minigrad.memory_format", memory_format)
+    memory_format = check_format("clone", memory_format)
     return call(Clone.op, (input, memory_format is None or memory_format == "preserve_format"))
 
 
-def contiguous(input):
+def contiguous(input, *, memory_format=None):
     """`input` itself if it is row-major without gaps, else such a copy. Mirrors ``torch.Tensor.contiguous``.
+
+    Raises:
+        RuntimeError: `memory_format` is another one than ``mg.contiguous_format``, which is the default.
 
     >>> x = mg.zeros(2, 3).t()
     >>> x.is_contiguous(), x.contiguous().is_contiguous()
     (False, True)
     """
     tensor_argument("contiguous", input)
-    return input if input._meta.backend.kernels.contiguous(input._array) else call(Clone.op, (input, False))
+    memory_format = check_format("contiguous", memory_format)
+    if input._meta.backend.kernels.contiguous(input._array):
+        return input
+    if memory_format == "preserve_format":
+        raise ShapeError("MG-E302", "preserve memory format is unsupported by the contiguous operator")
+    return call(Clone.op, (input, False))
 
 
 def move(input, device, wait=True):

@@ -33,7 +33,7 @@ class Gather(Linear):
     inputs = 1
 
     def forward(k, x, dim, index):
-        return k.gather(x, dim, index)
+        return k.gather(x, dim, index) if index.size else k.empty(index.shape, x.dtype)
 
     def vjp_x(g, x_shape, dim, index):
         return call(ScatterAdd.op, (g.new_zeros(x_shape), g, dim, index))
@@ -46,14 +46,13 @@ class ScatterAdd(Linear):
     torch_names = {"x": "self", "y": "src"}
 
     def forward(k, x, y, dim, index):
-        return k.scatter_add(x, dim, index, y)
+        return k.scatter_add(x, dim, index, y) if index.size else k.copy(x)
 
     def vjp_x(g):
         return g
 
     def vjp_y(g, y_shape, dim, index):
-        z = call(Gather.op, (g, dim, index))
-        return z if z.shape == y_shape else padded(z, y_shape)
+        return picked(g, y_shape, dim, index)
 
     @classmethod
     def jvp_of(cls, args, outs, tangents):
@@ -64,6 +63,14 @@ def linear_together(rule, args, tangents):
     """The jvp of an op that is linear in its inputs taken together: itself, on zeros where there is no tangent."""
     filled = [x.new_zeros(x.shape) if t is None else t for x, t in zip(args, tangents)]
     return call(rule.op, (*filled, *args[len(tangents):]))
+
+
+def picked(g, shape, dim, index):
+    """The gradient of a source of `shape`, whose numbers went where `index` says: g there, 0 for the numbers that went nowhere."""
+    if not index.numel():       # of any shape
+        return g.new_zeros(shape)
+    z = call(Gather.op, (g, dim, index))
+    return z if z.shape == shape else padded(z, shape)
 
 
 def padded(x, shape):
@@ -81,7 +88,7 @@ class IndexSelect(Linear):
     inputs = 1
 
     def forward(k, x, dim, index):
-        return k.index_select(x, dim, index)
+        return k.index_select(x if x.ndim else k.view(x, (1,)), dim, index)
 
     def vjp_x(g, x_shape, dim, index):
         return call(IndexAdd.op, (g.new_zeros(x_shape), g, dim, index))
@@ -94,17 +101,25 @@ class IndexAdd(Linear):
     torch_names = {"x": "self", "y": "source"}
 
     def forward(k, x, y, dim, index):
+        if x.ndim == 0:     # as if it had one dimension
+            return k.view(k.index_add(k.view(x, (1,)), 0, index, k.view(y, (y.size,))), ())
         return k.index_add(x, dim, index, y)
 
     def vjp_x(g):
         return g
 
-    def vjp_y(g, dim, index):
-        return call(IndexSelect.op, (g, dim, index))
+    def vjp_y(g, y_shape, dim, index):
+        return source_slices(g, y_shape, dim, index)
 
     @classmethod
     def jvp_of(cls, args, outs, tangents):
         return linear_together(cls, args, tangents)
+
+
+def source_slices(g, shape, dim, index):
+    """The gradient of a source of `shape`, whose slices went where `index` says: those of g. A 0-d source is one slice."""
+    z = call(IndexSelect.op, (g, dim, index))
+    return z if z.shape == shape else view(z, shape)
 
 
 @op("index")
@@ -155,12 +170,17 @@ def index_argument(function, index, size, dim, what="index"):
     return cast(index, INT64)
 
 
+def places(function, index, size, dim):
+    """The index tensor of `gather` and its like, checked as `index_argument` does. An empty one may have any dtype."""
+    return index_argument(function, index, size, dim) if index.numel() else cast(index, INT64)
+
+
 def gather(input, dim, index, *, out=None):
     """The elements of `input` that `index` names along `dim`: ``z[i, j] = input[index[i, j], j]`` for dim 0.
 
     Args:
         index (Tensor): int64, with as many dimensions as `input`, none larger except along `dim`; the result
-            has its shape.
+            has its shape. An empty one may have any shape.
 
     Mirrors ``torch.gather``.
 
@@ -180,11 +200,13 @@ def gather(input, dim, index, *, out=None):
     check_fits("gather", input, index, at)
     if input.ndim == 0 or index.ndim == 0:      # as if they had one dimension
         return view(gather(view(input, (input.numel(),)), 0, view(index, (index.numel(),))), index.shape)
-    return call(Gather.op, (input, at, index_argument("gather", index, (input.shape or (1,))[at], at)))
+    return call(Gather.op, (input, at, places("gather", index, (input.shape or (1,))[at], at)))
 
 
 def check_fits(function, x, index, dim):
-    """Raise unless `index` has x's number of dimensions, and no larger ones except along `dim`."""
+    """Raise unless `index` is empty, or has x's number of dimensions and no larger ones except along `dim`."""
+    if not index.numel():
+        return
     if max(x.ndim, 1) != max(index.ndim, 1):
         raise ShapeError("MG-E204", f"Index tensor must have the same number of dimensions as input tensor, in {function}()",
                          found=f"{index.ndim} and {x.ndim}")
@@ -220,9 +242,9 @@ def scatter_operands(function, x, dim, index, src):
     tensor_argument(function, index, "index", 3)
     check_fits(function, x, index, at)
     check_fits(function, src, index, -1)
-    if 0 in (x.ndim, index.ndim, src.ndim):
+    if 0 in (x.ndim, index.ndim, src.ndim) and index.numel():
         index, src = view(index, (index.numel(),)), view(src, (src.numel(),))
-    return src, at, index_argument(function, index, (x.shape or (1,))[at], at)
+    return src, at, places(function, index, (x.shape or (1,))[at], at)
 
 
 def index_select(input, dim, index, *, out=None):
@@ -277,18 +299,22 @@ def slices(function, x, dim, index, source):
             raise OutOfRangeError("MG-E204", "index_copy_(): Index should have dimension 1 or 0, and source those of self",
                                   found=f"{index.ndim}, and {source.ndim} for {x.ndim}")
         expected = (*x.shape[:at], index.numel(), *x.shape[at + 1:])
-        if tuple(source.shape) != expected:
+        one = source.ndim == 0 and x.ndim <= (function == "index_copy")     # a number is one slice
+        if one and index.numel() != 1:
+            raise OutOfRangeError("MG-E204", f"{function}(): when source is a number, index should have one element",
+                                  found=f"{index.numel()}")
+        if not one and (tuple(source.shape) != expected or (x.ndim == 0 and function in ("index_add", "index_reduce"))):
+            expected = expected if x.ndim else ()
             raise ShapeError("MG-E204", f"{function}(): source has shape {list(source.shape)}, expected {list(expected)}")
-    if x.ndim == 0 or index.ndim > 1:
-        error = ShapeError if function == "index_fill" and index.ndim > 1 else OutOfRangeError      # PyTorch's choice
-        raise error("MG-E301", f"{function}(): self must have a dimension, and index be a vector",
-                              found=f"{x.ndim}-d and {index.ndim}-d")
+    if index.ndim > 1:
+        error = ShapeError if function == "index_fill" else OutOfRangeError      # PyTorch's choice
+        raise error("MG-E301", f"{function}(): index must be a vector", found=f"{index.ndim}-d")
     if function == "index_fill" and index.dtype is not INT64:
         raise OutOfRangeError("MG-E203", f"index_fill_(): Expected dtype int64 for index, but got {index.dtype.name}")
     if function == "index_add" and source.dtype is not x.dtype:
         raise ShapeError("MG-E203", f"index_add_(): self ({x.dtype.name}) and source ({source.dtype.name}) must have the same "
                          "scalar type", fix="source.to(self.dtype)")
-    size = x.shape[at]
+    size = (x.shape or (1,))[at]
     if function == "index_fill" and size and outside(index, size) is not None and outside(index + size, 2 * size) is None:
         index = where(index < 0, index + size, index)       # PyTorch's choice
     return at, index_argument(function, index if index.ndim else unsqueeze(index, 0), size, at)

@@ -5,6 +5,7 @@
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{Copy,Fill}.cpp``.
 """
 
+from minigrad._core.apply import call
 from minigrad._core.inplace import write
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
@@ -87,6 +88,19 @@ class FillTensor(Op):
 
     def jvp(ts, x):
         return written(x, ts[1])
+
+
+@op("fill", "Fill0")
+class Filled(Fill):
+    """z = a number, in the shape and dtype of x"""
+
+
+@op("fill_tensor", "Fill1")
+class FilledTensor(FillTensor):
+    """z = y, a 0-d tensor, in the shape and dtype of x"""
+
+    def forward(k, x, y):
+        return k.copy(k.expand(k.cast(y, x.dtype), x.shape))
 
 
 class Drawn(Constant):
@@ -205,6 +219,25 @@ def fill_(self, value):
     if value.ndim > 0:
         raise ShapeError("MG-E204", f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return write(FillTensor.op, self, (value,))
+
+
+def fill(input, value):
+    """A tensor of the shape and dtype of `input` with `value`, a number or a 0-d tensor, everywhere. Mirrors ``torch.fill``.
+
+    Raises:
+        RuntimeError: `value` is a tensor with dimensions.
+
+    >>> mg.fill(mg.zeros(2), 7)
+    tensor([7., 7.])
+    """
+    tensor_argument("fill", input)
+    if not isinstance(value, TensorBase):
+        if not isinstance(value, NUMBERS):
+            raise tensor_error("fill", value, "value", 2)
+        return call(Filled.op, (input, converted(value, input.dtype)))
+    if value.ndim > 0:
+        raise ShapeError("MG-E204", f"fill only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return call(FilledTensor.op, (input, value))
 
 
 def one_of_each(x):

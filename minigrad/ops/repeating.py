@@ -15,6 +15,7 @@ from minigrad._core.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base import INT64, Linear, dimension, dimensions, integer, op, tensor_argument
 from minigrad.ops.copies import cast, clone
+from minigrad.ops.formats import contiguous_format
 from minigrad.ops.indexing import index_select, scatter_add
 from minigrad.ops.joining import narrow
 from minigrad.ops.reduction import sum as total
@@ -285,7 +286,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
         if output_size is not None and output_size != times * n:
             raise ShapeError("MG-E206", f"repeat_interleave: Invalid output_size, expected {times * n} but got {output_size}")
         wide = expand(unsqueeze(x, at + 1), (*x.shape[:at + 1], times, *x.shape[at + 1:]))
-        return view(clone(wide, memory_format="contiguous_format"), (*x.shape[:at], n * times, *x.shape[at + 1:]))
+        return view(clone(wide, memory_format=contiguous_format), (*x.shape[:at], n * times, *x.shape[at + 1:]))
     if repeats.ndim > 1:
         raise ShapeError("MG-E205", "repeats must be 0-dim or 1-dim tensor", found=f"{repeats.ndim}-d")
     if repeats.numel() == 1:

@@ -39,6 +39,14 @@ class Bernoulli(Sampled):
         return k.bernoulli(generator, x.shape, x, x.dtype)
 
 
+@op("poisson")
+class Poisson(Sampled):
+    """z = random counts whose mean is x"""
+
+    def forward(k, x, generator):
+        return k.poisson(generator, x)
+
+
 @op("bernoulli_tensor_", "Bernoulli1")
 class BernoulliWritten(OfTwo):
     """z = 1 with probability y, else 0, in the shape and dtype of x"""

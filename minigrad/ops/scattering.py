@@ -14,7 +14,7 @@ import cython
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import ShapeError
 from minigrad.ops.base import NUMBERS, Linear, converted, op, tensor_argument, tensor_error
-from minigrad.ops.indexing import Gather, IndexSelect, linear_together, padded, scatter_operands, slices
+from minigrad.ops.indexing import IndexSelect, linear_together, picked, scatter_operands, slices, source_slices
 from minigrad.ops.pairs import in_place_too
 
 if not cython.compiled:
@@ -52,8 +52,8 @@ class IndexFillTensor(Linear):
     def vjp_x(g, dim, index):
         return call(IndexFill.op, (g, dim, index, 0))
 
-    def vjp_y(g, dim, index):
-        return call(IndexSelect.op, (g, dim, index)).sum()
+    def vjp_y(g, dim, index):       # a slice that is named twice counts once
+        return call(IndexSelect.op, (g, dim, index.unique())).sum()
 
     @classmethod
     def jvp_of(cls, args, outs, tangents):
@@ -72,8 +72,8 @@ class IndexCopy(Linear):
     def vjp_x(g, dim, index):
         return call(IndexFill.op, (g, dim, index, 0))
 
-    def vjp_y(g, dim, index):
-        return call(IndexSelect.op, (g, dim, index))
+    def vjp_y(g, y_shape, dim, index):
+        return source_slices(g, y_shape, dim, index)
 
     @classmethod
     def jvp_of(cls, args, outs, tangents):
@@ -82,6 +82,8 @@ class IndexCopy(Linear):
 
 def stored(k, x, y, dim, index):
     """The array x with y, broadcast, in the slices that `index` names along `dim`."""
+    if x.ndim == 0:     # as if it had one dimension
+        return k.view(k.index_put(k.view(x, (1,)), [index], y, False), ())
     return k.index_put(x, [None] * dim + [index], y, False)
 
 
@@ -92,14 +94,13 @@ class Scatter(Linear):
     torch_names = {"x": "self", "y": "src"}
 
     def forward(k, x, y, dim, index):
-        return k.scatter(x, dim, index, y)
+        return k.scatter(x, dim, index, y) if index.size else k.copy(x)
 
     def vjp_x(g, dim, index):
         return call(ScatterNumber.op, (g, dim, index, 0))
 
     def vjp_y(g, y_shape, dim, index):
-        z = call(Gather.op, (g, dim, index))
-        return z if z.shape == y_shape else padded(z, y_shape)
+        return picked(g, y_shape, dim, index)
 
     @classmethod
     def jvp_of(cls, args, outs, tangents):
@@ -113,7 +114,7 @@ class ScatterNumber(Linear):
     inputs = 1
 
     def forward(k, x, dim, index, value):
-        return k.scatter(x, dim, index, k.full((), value, x.dtype))
+        return k.scatter(x, dim, index, k.full((), value, x.dtype)) if index.size else k.copy(x)
 
     def vjp_x(g, dim, index):
         return call(ScatterNumber.op, (g, dim, index, 0))

@@ -12,10 +12,11 @@ from minigrad._core.operands import broadcast_shape
 from minigrad.errors import OutOfRangeError, ShapeError
 from minigrad.ops.base import INT64, Linear, Op, dimension, flag, integer, op, outside, tensor_argument, wrong_type
 from minigrad.ops.copies import cast, clone
-from minigrad.ops.indexing import Gather, ScatterAdd, gather, linear_together, scatter_add, scatter_operands
+from minigrad.ops.indexing import Gather, ScatterAdd, gather, linear_together, scatter_add, scatter_operands, slices
 from minigrad.ops.out import into
 from minigrad.ops.pairs import in_place_too
 from minigrad.ops.reshaping import flatten
+from minigrad.ops.rounding import remainder
 from minigrad.ops.scans import Cumsum, after, before, recurrence
 from minigrad.ops.scattering import scatter
 from minigrad.ops.selection import where
@@ -25,7 +26,7 @@ from minigrad.ops.views import expand, reshape
 if not cython.compiled:
     from minigrad._core.apply import call
 
-__all__ = ["put", "scatter_reduce", "take", "take_along_dim"]
+__all__ = ["index_reduce", "put", "scatter_reduce", "take", "take_along_dim"]
 
 
 @op("take")
@@ -222,13 +223,13 @@ def take_along_dim(input, indices, dim=None, *, out=None):
     """The elements of `input` that `indices` names along `dim`, the other dimensions being broadcast together.
 
     Args:
-        indices (Tensor): int64, such as those of `argsort`.
+        indices (Tensor): int64, such as those of `argsort`. Along `dim` they count round and round: -1 is the last.
         dim (int, optional): without it `input` is flattened, and `indices` too.
 
     Mirrors ``torch.take_along_dim``.
 
     Raises:
-        RuntimeError: the shapes do not fit, `indices` is not int64, or an index is out of range.
+        RuntimeError: the shapes do not fit, `indices` is not int64, or an index is out of range and there is no `dim`.
         IndexError: there is no such dimension.
 
     >>> x = mg.tensor([[3., 1.], [2., 4.]])
@@ -250,6 +251,8 @@ def take_along_dim(input, indices, dim=None, *, out=None):
     at = dimension(dim, input.ndim)
     if input.ndim == 0:
         raise OutOfRangeError("MG-E301", f"Dimension specified as {dim} but tensor has no dimensions")
+    if input.shape[at] and outside(indices, input.shape[at]) is not None:
+        indices = remainder(indices, input.shape[at])
     one = input.select(at, 0) if input.shape[at] else input.sum(at)
     shape = list(broadcast_shape([one._meta, indices.detach().sum(at)._meta]))
     wide = expand(input, (*shape[:at], input.shape[at], *shape[at:]))
@@ -292,6 +295,8 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
     if (input.dtype.is_complex and reduce in ("amax", "amin")) or (input.dtype.name == "bool" and reduce == "mean"):
         raise ShapeError("MG-E203", f"scatter_reduce(): {reduce} is not implemented for {input.dtype.name}")
     src, at, index = scatter_operands("scatter_reduce", input, dim, index, src)
+    if not index.numel():
+        return clone(input)
     if input.ndim == 0:
         return scatter_reduce(reshape(input, 1), 0, index, src, reduce, include_self=include_self).reshape(())
     if tuple(src.shape) != tuple(index.shape):
@@ -309,6 +314,51 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
     counts = zeros(input) + 1 if include_self else scatter(zeros(input) + 1, at, index, 0)
     counts = scatter_add(counts, at, index, index * 0 + 1).clamp(1)
     return total / counts if input.dtype.differentiable else cast(total // counts, input.dtype)
+
+
+def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
+    """`input` with the slices of `source` that the vector `index` sends to a slice reduced there: multiplied, averaged ...
+
+    Args:
+        reduce (str): ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
+        include_self (bool): False leaves out what was there, except where nothing arrives.
+
+    Mirrors ``torch.index_reduce``.
+
+    Raises:
+        RuntimeError: the shapes do not fit, the dtypes differ, or there is no such reduction.
+        IndexError: an index or `dim` is out of range.
+
+    >>> mg.ones(2).index_reduce(0, mg.tensor([0, 0]), mg.tensor([2., 3.]), "prod")
+    tensor([6., 1.])
+    """
+    if out is not None:
+        return into(out, index_reduce, input, dim, index, source, reduce, include_self=include_self)
+    tensor_argument("index_reduce", input)
+    tensor_argument("index_reduce", source, "source", 4)
+    flag(include_self, "include_self", "index_reduce")
+    if not isinstance(reduce, str):
+        raise wrong_type("index_reduce", "reduce", "str", reduce)
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise ShapeError("MG-E206", f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    at, index = slices("index_reduce", input, integer(dim, "dim", "index_reduce"), index, source)
+    if source.dtype is not input.dtype:
+        raise ShapeError("MG-E203", f"index_reduce_(): self ({input.dtype.name}) and source ({source.dtype.name}) must have the "
+                         "same scalar type", fix="source.to(self.dtype)")
+    if input.ndim == 0:
+        return reshape(scatter_reduce(reshape(input, 1), 0, index, reshape(source, 1), reduce, include_self=include_self), ())
+    shape = [1] * input.ndim
+    shape[at] = index.numel()
+    return scatter_reduce(input, at, expand(reshape(index, shape), source.shape), source, reduce, include_self=include_self)
+
+
+def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
+    """In place: `index_reduce`, whose result is written to the tensor. Mirrors ``torch.Tensor.index_reduce_``.
+
+    >>> mg.ones(2).index_reduce_(0, mg.tensor([0, 0]), mg.tensor([2., 3.]), "amax")
+    tensor([3., 1.])
+    """
+    return self.copy_(index_reduce(clone(self), dim, index, source, reduce, include_self=include_self))
 
 
 def lowest(dtype):

@@ -45,7 +45,7 @@ CASES = {
     "xlogy_": lambda m, f, y: f(y), "xlogy_ number": lambda m, f, y: f(2.5), "copysign_": lambda m, f, y: f(y - 1),
     "copysign_ number": lambda m, f, y: f(-1.0), "logit_": lambda m, f, y: f(0.2), "float_power_": lambda m, f, y: f(y), "float_power_ number": lambda m, f, y: f(1.5),
     **{name: lambda m, f, y: f() for name in (
-        "erf_", "erfc_", "lgamma_", "sinc_", "rad2deg_", "deg2rad_",
+        "erf_", "erfc_", "lgamma_", "i0_", "sinc_", "rad2deg_", "deg2rad_",
         "neg_", "exp_", "exp2_", "expm1_", "log_", "log1p_", "log2_", "log10_", "sqrt_", "rsqrt_", "reciprocal_", "abs_", "sign_",
         "sin_", "cos_", "tan_", "sinh_", "cosh_", "tanh_", "atan_", "sigmoid_", "relu_", "square_", "floor_", "ceil_", "trunc_",
         "round_", "frac_")},
@@ -57,7 +57,7 @@ ELSEWHERE = {"asin_", "acos_", "asinh_", "acosh_", "atanh_", "addbmm_", "addmv_"
              "bitwise_and_", "bitwise_or_", "bitwise_xor_", "bitwise_not_", "eq_", "ne_", "lt_", "le_", "gt_", "ge_",
              "t_", "transpose_", "swapaxes_", "squeeze_", "unsqueeze_", "as_strided_", "resize_", "resize_as_", "set_", "copy_", "fill_",
              "zero_", "uniform_", "normal_", "bernoulli_", "requires_grad_", "detach_", "exponential_", "geometric_", "log_normal_", "cauchy_",
-             "random_", "renorm_", "fill_diagonal_"}
+             "random_", "renorm_", "fill_diagonal_", "igamma_", "igammac_", "nextafter_", "index_reduce_"}
 # what is written to, of a base of which it is x
 PLACES = {"base": lambda z: z, "view": lambda z: z[::2], "view of a view": lambda z: z[:, :][::2], "transposed": lambda z: z.t()}
 

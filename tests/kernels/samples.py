@@ -138,6 +138,10 @@ for _shape in SHAPES:
 sample("clamp", "arrays", (2, 3), (3,), (2, 1), after=lambda x, low, high: (x, low, high))
 for _shape in SHAPES:
     sample("polygamma", f"{_shape}", (_shape, "positive"), dtypes=FLOATS, after=lambda x: (x, 2))
+    sample("frexp", f"{_shape}", (_shape, "special"), dtypes=FLOATS)
+    sample("i0 i1", f"{_shape}", _shape, dtypes=FLOATS)
+    sample("gammainc gammaincc zeta", f"{_shape}", (_shape, "positive"), (_shape, "positive"), dtypes=FLOATS)
+    sample("nextafter", f"{_shape}", (_shape, "special"), (_shape, "special"), dtypes=FLOATS)
     sample("nan_to_num", f"{_shape}", (_shape, "special"), dtypes=FLOATS, after=lambda x: (x, 0.0, 1.0, None))
 sample("where", "numbers", (2, 3), after=lambda x: (np.asarray(x.real > 0), x, x.dtype.type(1)))
 
@@ -276,6 +280,8 @@ for _n in (0, 1, 5, 200):
 for _shape in ((3, 3), (2, 3, 3), (0, 0), (0, 2, 2), (70, 70)):
     sample("det slogdet cofactors inv eig eigvals matrix_exp", f"{_shape}", _shape, dtypes=(*FLOATS, *COMPLEX))
     for _flag in (False, True):
+        sample("lu_rows", f"{_shape} {_flag}", _shape, dtypes=(*FLOATS, *COMPLEX))
+        sample("lu", f"{_shape} {_flag}", _shape, dtypes=(*FLOATS, *COMPLEX), after=lambda x, pivot=_flag: (x, pivot))
         sample("cholesky", f"{_shape} {_flag}", _shape, dtypes=(*FLOATS, *COMPLEX),
                after=lambda x, u=_flag: (x @ np.conj(np.swapaxes(x, -1, -2)) + np.eye(x.shape[-1], dtype=x.dtype), u))
         sample("eigh eigvalsh", f"{_shape} {_flag}", _shape, dtypes=(*FLOATS, *COMPLEX), after=lambda x, u=_flag: (x, u))
@@ -394,6 +400,7 @@ for _label, _taps in (("means", taps.averages(5, 3, 2, 1, True, False, None)), (
                    after=lambda x, d=_dim, t=_taps: (x, d, t.starts, t.columns, t.weights))
 sample("uniform", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), (3, 4), -1, 2, x.dtype))
 sample("normal", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), (3, 4), 1, 2, x.dtype))
+sample("poisson", "", ((3, 4), "positive"), dtypes=FLOATS, after=lambda x: (np.random.default_rng(0), x))
 sample("bernoulli", "", (1,), dtypes=EVERY, after=lambda x: (np.random.default_rng(0), (3, 4), 0.3, x.dtype))
 for _shape in ((), (0,), (3, 4), (37,)):
     sample("dropout", f"{_shape}", (_shape, "special"), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), x, 0.3))

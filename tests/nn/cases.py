@@ -23,6 +23,7 @@ WEIGHT = np.array([1.0, 2.0, 0.5])
 LAYERS = [
     ("Linear", lambda m: m.nn.Linear(3, 2), (numbers(4, 3),)),
     ("Linear without bias", lambda m: m.nn.Linear(3, 2, bias=False), (numbers(4, 3),)),
+    ("Bilinear", lambda m: m.nn.Bilinear(3, 2, 4), (numbers(5, 3), numbers(5, 2))),
     ("Linear on a vector", lambda m: m.nn.Linear(3, 2), (numbers(3),)),
     ("Linear on 3-d", lambda m: m.nn.Linear(3, 2), (numbers(2, 4, 3),)),
     ("Linear on nothing", lambda m: m.nn.Linear(3, 2), (numbers(0, 3),)),
@@ -85,6 +86,7 @@ LAYERS = [
                           ("Hardtanh", -1.0, 1.0, True), ("ReLU6", True))],
     *[(name + " " + str(args), lambda m, name=name, args=args: getattr(m.nn, name)(*args), (numbers(*shape),)) for name, args, shape in (
         ("LayerNorm", (4,), (2, 3, 4)), ("LayerNorm", ((3, 4), 0.1), (2, 3, 4)), ("LayerNorm", (4, 1e-5, True, False), (3, 4)),
+        ("LocalResponseNorm", (3, 0.5), (2, 4, 3)), ("LocalResponseNorm", (2, 0.5, 0.5, 2.0), (1, 3, 2, 2)),
         ("LayerNorm", (4, 1e-5, False), (3, 4)), ("LayerNorm", (4,), (0, 4)), ("RMSNorm", (4,), (2, 3, 4)), ("RMSNorm", ((3, 4), 0.1),
         (2, 3, 4)), ("GroupNorm", (2, 4), (2, 4, 3)), ("GroupNorm", (1, 4, 0.1, False), (2, 4)), ("GroupNorm", (4, 4), (2, 4, 2, 3)),
         ("BatchNorm1d", (3,), (4, 3)), ("BatchNorm1d", (3, 0.1, 0.5), (4, 3, 2)), ("BatchNorm2d", (3,), (2, 3, 2, 2)),

@@ -345,6 +345,10 @@ case("index_add", lambda m, x, y: m.index_add(x, 0, m.tensor([0, 0]), y), (3, 2)
 case("index_copy", lambda m, x, y: m.index_copy(x, 1, m.tensor([2, 0]), y), (2, 3), (2, 2))
 case("index_fill", lambda m, x: x.index_fill(1, m.tensor([2, 0]), 3.0), (2, 3))
 case("index_fill tensor", lambda m, x, y: m.index_fill(x, 0, m.tensor([1]), y), (2, 3), ())
+case("index_fill tensor twice", lambda m, x, y: m.index_fill(x, 0, m.tensor([1, 1]), y), (2, 3), ())
+case("index_add 0-d", lambda m, x, y: m.index_add(x, 0, m.tensor([0]), y, alpha=2), (), ())
+case("index_copy 0-d", lambda m, x, y: m.index_copy(x, 0, m.tensor([0]), y), (), ())
+case("index_fill 0-d", lambda m, x, y: m.index_fill(x, 0, m.tensor([0]), y), (), ())
 case("scatter", lambda m, x, y: m.scatter(x, 1, m.tensor([[0, 2], [1, 0]]), y), (2, 3), (2, 2))
 case("scatter number", lambda m, x: x.scatter(0, m.tensor([[0, 1, 0]]), 3.0), (2, 3))
 case("index_put", lambda m, x, y: x.index_put((m.tensor([1, 0]),), y), (2, 3), (2, 3))
@@ -423,6 +427,38 @@ case("take squared", lambda m, x: x.take(m.tensor([5, 0, 5])) ** 2, (2, 3))
 case("put", lambda m, x, y: m.put(x, m.tensor([1, -1]), y) ** 2, (2, 3), (2,))
 case("put accumulate", lambda m, x, y: x.put(m.tensor([[1, 1]]), y, True), (2, 3), (1, 2))
 case("take_along_dim", lambda m, x: m.take_along_dim(x, m.tensor([[2, 0]]), 1), (2, 3))
+case("split_with_sizes", lambda m, x: sum(p.sum() * i for i, p in enumerate(x.split_with_sizes([1, 2], 1), 1)), (2, 3))
+case("unsafe_split", lambda m, x: sum((p ** 2).sum() * i for i, p in enumerate(m.unsafe_split(x, 2), 1)), (3, 2))
+case("unsafe_split_with_sizes", lambda m, x: (m.unsafe_split_with_sizes(x, [1, 2])[1]) ** 2, (3, 2))
+case("unsafe_chunk", lambda m, x: m.unsafe_chunk(x, 2, 1)[0] ** 2, (2, 3))
+case("fill", lambda m, x: m.fill(x, 2.0) * x, (2, 3))
+case("fill tensor", lambda m, x, y: m.fill(x, y) * x, (2, 3), ())
+for _name in ("prod", "mean", "amax", "amin"):
+    case(f"index_reduce {_name}", lambda m, x, y, f=_name: m.index_reduce(x, 1, m.tensor([2, 0, 2]), y, f), (2, 3), (2, 3),
+         numbers="apart", name_differs=True)
+    case(f"index_reduce {_name} alone", lambda m, x, y, f=_name: x.index_reduce(1, m.tensor([2, 0, 2]), y, f, include_self=False),
+         (2, 3), (2, 3), numbers="apart", name_differs=True)
+case("igamma", lambda m, x: m.igamma(m.tensor([0.5, 3.0, 30.0]).double(), x * 3), (2, 3), numbers="positive")
+case("igammac", lambda m, x: m.igammac(m.tensor([0.5, 3.0, 30.0]).double(), x * 3), (2, 3), numbers="positive")
+case("special_zeta", lambda m, x: m.special.zeta(m.tensor([1.5, 3.0, 30.0]).double(), x), (2, 3), numbers="positive")
+writing("igamma_", lambda m, y: m.full((2, 3), 2.0, dtype=y.dtype).igamma_(y * 3), (2, 3), numbers="positive")
+writing("igammac_", lambda m, y: m.full((2, 3), 2.0, dtype=y.dtype).igammac_(y * 3), (2, 3), numbers="positive")
+writing("i0_", lambda m, x: (x * 4).i0_(), (2, 3))
+writing("nextafter_", lambda m, x, y: (x * 1).nextafter_(y), (2, 3), (2, 3), numbers="apart", double=False)
+writing("index_reduce_", lambda m, x, y: (x * 1).index_reduce_(1, m.tensor([2, 0, 2]), y, "amax"), (2, 3), (2, 3), numbers="apart",
+        name_differs=True)
+case("i0", lambda m, x: m.i0(x * 4), (2, 3))
+case("special_i1", lambda m, x: m.special.i1(x * 4), (2, 3), numbers="nonzero")
+case("nextafter", lambda m, x, y: m.nextafter(x, y) * x * y, (2, 3), (2, 3), numbers="apart")
+case("frexp", lambda m, x: m.frexp(x).mantissa ** 2, (2, 3), numbers="nonzero")
+case("pdist", lambda m, x: m.pdist(x), (4, 3), name_differs=True, double=False)     # in PyTorch
+for _p in (0.5, 1, 3):
+    case(f"pdist {_p}", lambda m, x, p=_p: m.pdist(x, p), (4, 3), name_differs=True, double=False)
+case("bilinear", lambda m, x, y, w, b: m.bilinear(x, y, w, b), (2, 3), (2, 2), (4, 3, 2), (4,), name_differs=True)
+case("local_response_norm", lambda m, x: F(m).local_response_norm(x, 3, alpha=0.5), (2, 4, 3), name_differs=True)
+for _shape in ((3, 3), (2, 3), (4, 2), (2, 3, 3)):
+    case(f"lu {_shape}", lambda m, x: sum((t ** 2 * i).sum() for i, t in enumerate(m.linalg.lu(x)[1:], 1)), _shape, numbers="apart")
+case("take_along_dim negative", lambda m, x: m.take_along_dim(x, m.tensor([[2, -3]]), 1), (2, 3))
 case("take_along_dim flat", lambda m, x: x.take_along_dim(m.tensor([[2, 0]])) ** 2, (2, 3))
 
 # ---- products and norms ----------------------------------------------------------------------------------
@@ -850,6 +886,7 @@ case("multilabel_soft_margin_loss", lambda m, x, y: F(m).multilabel_soft_margin_
 
 # ---- random numbers: what was there gets no gradient ------------------------------------------------------------
 case("bernoulli", lambda m, x: x * m.bernoulli(x * 0), (2, 3), name_differs=True)
+case("poisson", lambda m, x: x + m.poisson(x * 0), (2, 3), name_differs=True)
 case("bernoulli_ tensor", lambda m, x, p: (x * 1).bernoulli_(p * 0), (2, 3), (3,))
 case("normal of mean", lambda m, x: m.normal(x, 1.0) * 0, (2, 3))
 case("normal of std", lambda m, x: m.normal(1.0, x) * 0, (2, 3), numbers="positive")
@@ -898,6 +935,7 @@ plain("floor_divide_", lambda m, x, y: (x * 1).floor_divide_(y), (2, 3), (3,), n
 plain("unique", lambda m, x: m.unique(x.round()), (4, 5))
 plain("unique dim", lambda m, x: m.unique(x.round(), dim=1), (2, 9))
 plain("unique_consecutive", lambda m, x: m.unique_consecutive((x * 0.7).round()), (20,))
+plain("histogram", lambda m, x: m.histogram(x, 3, range=(-1.0, 1.0)).hist, (8,))
 plain("bincount weights", lambda m, x: m.bincount(m.tensor([0, 3, 3]), x), (3,))
 
 for _name in ("asin_", "acos_", "asinh_", "atanh_", "erfinv_", "digamma_", "lgamma_"):

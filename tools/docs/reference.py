@@ -34,30 +34,32 @@ def ops(*names):
 
 MG = "minigrad"
 PAGES = [
-    Page("tensor", "Tensor", "minigrad", ("tensor", "_core.meta"),
+    Page("tensor", "Tensor", "minigrad", ("tensor", "_core.meta", "storage"),
          "A tensor is numbers, a place in the graph, and a version. Most functions of `minigrad` are methods too; in-place "
          "methods end in an underscore."),
-    Page("creation", "Making tensors", MG, ("creation", "_grids", "dtypes", "_tensor_str"),
+    Page("creation", "Making tensors", MG, ("creation", "_grids", "dtypes", "_tensor_str", "_legacy") + ops("formats"),
          "Of numbers, of arrays, or filled with something."),
     Page("random", "Random numbers", MG, ("random", "_distributions")),
     Page("minigrad.random", "minigrad.random", "minigrad.random"),
     Page("modes", "Grad modes, configuration, files, help", MG,
          ("autograd.grad_mode", "autograd.anomaly_mode", "_config", "_warnings", "serialization", "_debug", "errors", "_version")),
-    Page("arithmetic", "Arithmetic", MG, ops("arithmetic", "pointwise", "rounding", "selection", "limits"),
+    Page("arithmetic", "Arithmetic", MG, ops("arithmetic", "pointwise", "rounding", "representation", "selection", "limits")
+         + ("nn._activations",),
          "One number at a time, broadcast."),
     Page("elementary", "Exponentials, angles, special functions", MG,
-         ops("functions", "trigonometry", "special", "xlogy", "softmax")),
+         ops("functions", "trigonometry", "special", "gamma_zeta", "xlogy", "softmax")),
     Page("comparison", "Comparison and predicates", MG, ops("comparison", "predicates")),
     Page("complex", "Complex numbers", MG, ops("complex_numbers")),
     Page("reduction", "Sums, means, extrema", MG, ops("reduction", "extrema", "summaries", "running", "scans", "norms")),
-    Page("shapes", "Shapes and views", MG, ops("views", "reshaping", "strided", "diagonals", "copies", "unfolding")),
-    Page("joining", "Joining, repeating, arranging", MG, ops("joining", "stacking", "repeating", "composed")),
+    Page("shapes", "Shapes and views", MG, ops("views", "reshaping", "strided", "diagonals", "copies", "unfolding",
+                                                "overwriting")),
+    Page("joining", "Joining, repeating, arranging", MG, ops("joining", "splitting", "stacking", "repeating", "composed")),
     Page("indexing", "Indexing, sorting, searching", MG,
          ops("indexing", "scattering", "taking", "masking", "brackets", "sorting", "searching")),
-    Page("products", "Products of matrices", MG, ops("matrix", "products", "contractions", "einsum")),
+    Page("products", "Products of matrices", MG, ops("matrix", "products", "contractions", "einsum", "pairwise")),
     Page("decompositions", "Decompositions of matrices", MG,
          ops("factorizations", "inverses", "determinants", "matrix_functions", "pseudoinverses", "singular_values", "spectra",
-             "least_squares", "tensor_systems", "matrices")),
+             "least_squares", "tensor_systems", "matrices", "elimination")),
     Page("windows", "Convolution and pooling", MG, ops("convolution", "pooling", "averaging")),
     Page("linalg", "minigrad.linalg", "minigrad.linalg"),
     Page("special", "minigrad.special", "minigrad.special"),
@@ -125,7 +127,7 @@ def defining():
                 found.setdefault(name, module)
     for name in offered(MG):
         thing = getattr(mg, name)
-        if isinstance(thing, (mg.dtype, str)):
+        if thing is None or isinstance(thing, (mg.dtype, mg.layout, str, float)):
             found[name] = "dtypes"
         elif name in ("Device", "Size", "dtype"):
             found[name] = "_core.meta"

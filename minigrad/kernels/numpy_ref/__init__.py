@@ -11,6 +11,7 @@
     convolution.py  convolution, pooling, resampling
     nn.py           losses, random numbers, optimiser steps
     special.py      the error function, gamma and its derivatives
+    gamma.py        incomplete gamma functions, zeta, Bessel functions
     precision.py    in which dtype the others compute
 
 Each function is one line of NumPy where that is possible. See ``kernels/contract.py`` for what they
@@ -19,6 +20,7 @@ promise.
 
 from minigrad.kernels.numpy_ref.convolution import *
 from minigrad.kernels.numpy_ref.elementwise import *
+from minigrad.kernels.numpy_ref.gamma import *
 from minigrad.kernels.numpy_ref.joining import *
 from minigrad.kernels.numpy_ref.layout import *
 from minigrad.kernels.numpy_ref.linalg import *

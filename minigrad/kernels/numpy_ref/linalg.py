@@ -16,8 +16,8 @@ import numpy as np
 
 from minigrad.kernels.numpy_ref.precision import quiet
 
-__all__ = ["cholesky", "cofactors", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matrix_exp", "qr", "slogdet", "solve",
-           "solve_triangular", "svd", "svdvals"]
+__all__ = ["cholesky", "cofactors", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lu", "lu_rows", "matrix_exp",
+           "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals"]
 
 BLOCK = 64      # rows of a triangular system that LAPACK solves at once; the rest is products
 
@@ -30,6 +30,38 @@ def det(x):
 def slogdet(x):
     sign, logarithm = np.linalg.slogdet(x)
     return np.asarray(sign), np.asarray(logarithm)
+
+
+@quiet
+def lu(x, pivot):
+    """By columns, from the left: what is right of a column and below its pivot loses a product of that row and that column."""
+    a = np.array(x)
+    m, n = a.shape[-2:]
+    rows = np.broadcast_to(np.arange(m), a.shape[:-1]).copy()
+    for k in range(min(m, n)):
+        if pivot:
+            best = k + np.argmax(magnitude(a[..., k:, k]), -1)[..., None]
+            for table in (rows[..., None], a):
+                first, other = table[..., k, :].copy(), np.take_along_axis(table, best[..., None], -2)
+                np.put_along_axis(table, best[..., None], first[..., None, :], -2)
+                table[..., k, :] = other[..., 0, :]
+        column = a[..., k + 1:, k]
+        top = a[..., k, k, None]
+        column[...] = np.where((top == 0) & (column == 0), 0, column / top)
+        a[..., k + 1:, k + 1:] -= column[..., None] * a[..., None, k, k + 1:]
+    small = min(m, n)
+    lower = np.tril(a[..., :, :small], -1)
+    lower[..., range(small), range(small)] = 1
+    return lower, np.triu(a[..., :small, :]), rows
+
+
+def magnitude(x):
+    """Which number is the larger pivot: |Re| + |Im|, as LAPACK has it; nan counts as 0."""
+    return np.nan_to_num(np.abs(x.real) + np.abs(x.imag), nan=0.0)
+
+
+def lu_rows(x):
+    return lu(x, True)[2]
 
 
 def inv(x):

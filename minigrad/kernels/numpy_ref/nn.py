@@ -5,8 +5,8 @@ import numpy as np
 from minigrad.kernels.numpy_ref.precision import quiet
 from minigrad.kernels.refusals import check_step, no_such_class
 
-__all__ = ["adam_", "bernoulli", "class_outside", "dropout", "dropout_backward", "nll_loss", "nll_loss_backward", "normal", "sgd_",
-           "uniform"]
+__all__ = ["adam_", "bernoulli", "class_outside", "dropout", "dropout_backward", "nll_loss", "nll_loss_backward",
+           "normal", "poisson", "sgd_", "uniform"]
 
 
 def weights_of(x_shape, target, weight, ignore_index, dtype):
@@ -80,6 +80,10 @@ def normal(generator, shape, mean, std, dtype):
 
 def bernoulli(generator, shape, p, dtype):
     return np.asarray(generator.random(shape, np.float32) < p).astype(dtype)
+
+
+def poisson(generator, x):
+    return np.asarray(generator.poisson(x), x.dtype)
 
 
 def dropout(generator, x, p):

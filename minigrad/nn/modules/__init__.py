@@ -22,7 +22,7 @@ from minigrad.nn.modules.activation import LogSoftmax, ReLU, Sigmoid, Softmax, T
 from minigrad.nn.modules.container import Sequential
 from minigrad.nn.modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from minigrad.nn.modules.flatten import Flatten, Unflatten
-from minigrad.nn.modules.linear import Identity, Linear
+from minigrad.nn.modules.linear import Bilinear, Identity, Linear
 from minigrad.nn.modules.loss import CrossEntropyLoss, MSELoss, NLLLoss
 from minigrad.nn.modules.module import Module
 from minigrad.nn.modules.batchnorm import *
@@ -42,7 +42,7 @@ from minigrad.nn.modules.rnn_cells import *
 from minigrad.nn.modules.transformer import *
 from minigrad.nn.modules.upsampling import *
 
-__all__ = ["AlphaDropout", "CrossEntropyLoss", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
+__all__ = ["AlphaDropout", "Bilinear", "CrossEntropyLoss", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
            "FeatureAlphaDropout", "Flatten", "Identity", "Linear", "LogSoftmax", "MSELoss",
            "Module", "NLLLoss", "ReLU", "Sequential", "Sigmoid", "Softmax", "Tanh", "Unflatten"]
 for _part in (attention, batchnorm, conv, distance, fold, lists, losses, nonlinearity, normalization, padding, pooling, rnn,

@@ -3,13 +3,15 @@
 import math
 
 from minigrad.creation import empty
+from minigrad.errors import TensorValueError
 from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
+from minigrad.ops.base import integer
 
-__all__ = ["Identity", "Linear", "NonDynamicallyQuantizableLinear"]
+__all__ = ["Bilinear", "Identity", "Linear", "NonDynamicallyQuantizableLinear"]
 
 
 class Identity(Module):
@@ -63,6 +65,52 @@ class Linear(Module):
 
     def extra_repr(self):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class Bilinear(Module):
+    """y[o] = x1ᵀ W[o] x2 + b[o]. See `minigrad.nn.functional.bilinear`.
+
+    Args:
+        in1_features, in2_features (int): sizes of the last dimension of the inputs.
+        out_features (int): size of the last dimension of the output.
+        bias (bool): whether there is a b.
+        device, dtype (optional): of the parameters.
+
+    `weight` (out_features, in1_features, in2_features) and `bias` (out_features) begin uniform in ±1/√in1_features.
+    Mirrors ``torch.nn.Bilinear``.
+
+    Raises:
+        ValueError: `in1_features` is not positive.
+
+    >>> layer = nn.Bilinear(3, 4, 2)
+    >>> layer(mg.ones(5, 3), mg.ones(5, 4)).shape
+    minigrad.Size([5, 2])
+    """
+
+    def __init__(self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None):
+        super().__init__()
+        if integer(in1_features, "in1_features", "Bilinear") <= 0:
+            raise TensorValueError("MG-E332", f"in1_features must be > 0, but got (in1_features={in1_features})")
+        self.in1_features = in1_features
+        self.in2_features = in2_features
+        self.out_features = out_features
+        self.weight = Parameter(empty(out_features, in1_features, in2_features, device=device, dtype=dtype))
+        register_optional(self, "bias", flag_of(self, "bias", bias), out_features, device, dtype)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Draw new parameters."""
+        bound = 1 / math.sqrt(self.weight.size(1))
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1, input2):
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self):
+        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+                f"bias={self.bias is not None}")
 
 
 class NonDynamicallyQuantizableLinear(Linear):

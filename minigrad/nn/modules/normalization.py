@@ -8,7 +8,7 @@ from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn.modules.module import Module
 from minigrad.ops.base import integer
 
-__all__ = ["GroupNorm", "LayerNorm", "RMSNorm"]
+__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 def reset(module):
@@ -120,3 +120,26 @@ class GroupNorm(Module):
 
     def extra_repr(self):
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
+
+
+class LocalResponseNorm(Module):
+    """x / (k + α mean of x² over neighbouring channels)^β. See `minigrad.nn.functional.local_response_norm`.
+
+    Mirrors ``torch.nn.LocalResponseNorm``.
+
+    >>> nn.LocalResponseNorm(2)(mg.ones(1, 4, 3)).shape
+    minigrad.Size([1, 4, 3])
+    """
+
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
+        super().__init__()
+        self.size = integer(size, "size", "LocalResponseNorm")
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input):
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self):
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -1,0 +1,245 @@
+"""The memory under tensors: one storage for a tensor and all its views.
+
+    x.untyped_storage()     its bytes                   x.storage()     its numbers, the old way, which warns
+
+A storage is a look at the memory, made when it is asked for: nothing is counted and no history is kept, so what is written through
+it goes unnoticed by autograd. (`Tensor.resize_` gives a tensor other memory; storages do not change their size here.)
+
+Mirrors ``torch/storage.py``.
+"""
+
+import numpy as np
+
+from minigrad._core.variable import new_tensor
+from minigrad._warnings import warn_once
+from minigrad.dtypes import as_dtype
+from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
+from minigrad.ops.base import integer
+from minigrad.tensor import Tensor, install_methods
+
+__all__ = ["TypedStorage", "UntypedStorage", "is_storage"]
+
+
+class Storage:
+    """Base of both: a row of numbers of one dtype, on one device."""
+
+    __slots__ = ("_row",)
+
+    def __init__(self, row):
+        self._row = row         # a vector, without history
+
+    @property
+    def device(self):
+        """The device whose memory it is."""
+        return self._row.device
+
+    @property
+    def is_cuda(self):
+        """Whether it lies on a GPU."""
+        return self._row.is_cuda
+
+    def data_ptr(self):
+        """The address of its first byte.
+
+        >>> x = mg.arange(4)
+        >>> x[2:].untyped_storage().data_ptr() == x.data_ptr()
+        True
+        """
+        return self._row.data_ptr()
+
+    def nbytes(self):
+        """How many bytes it has.
+
+        >>> mg.zeros(3)[1:].untyped_storage().nbytes()
+        12
+        """
+        return self._row.nbytes
+
+    def size(self):
+        """How many elements it has: bytes, if it is an untyped one.
+
+        >>> mg.zeros(3).untyped_storage().size()
+        12
+        """
+        return self._row.numel()
+
+    def element_size(self):
+        """The size of an element in bytes: 1, if it is an untyped storage.
+
+        >>> mg.zeros(3).untyped_storage().element_size()
+        1
+        """
+        return self._row.element_size()
+
+    def tolist(self):
+        """The elements as numbers.
+
+        >>> mg.tensor([1, 2], dtype=mg.uint8).untyped_storage().tolist()
+        [1, 2]
+        """
+        return self._row.tolist()
+
+    def clone(self):
+        """A copy in memory of its own.
+
+        >>> mg.zeros(3).untyped_storage().clone().nbytes()
+        12
+        """
+        return type(self)(self._row.clone())
+
+    def fill_(self, value):
+        """Set every element to `value`.
+
+        >>> mg.zeros(1).untyped_storage().fill_(1).tolist()
+        [1, 1, 1, 1]
+        """
+        self._row.fill_(value)
+        return self
+
+    def copy_(self, source, non_blocking=False):
+        """Copy the elements of `source`, a storage of the same size.
+
+        >>> x, y = mg.zeros(2), mg.ones(2)
+        >>> _ = x.untyped_storage().copy_(y.untyped_storage()); x
+        tensor([1., 1.])
+        """
+        if not isinstance(source, Storage):
+            raise TensorTypeError("MG-E201", f"copy_(): argument 'source' must be a storage, not {type(source).__name__}")
+        if source.size() != self.size():
+            raise ShapeError("MG-E204", "copy_(): storages of different sizes", found=f"{source.size()} and {self.size()} elements")
+        self._row.copy_(source._row)
+        return self
+
+    def __len__(self):
+        return self.size()
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return self._part(index)
+        return self._row[self._place(index)].item()
+
+    def __setitem__(self, index, value):
+        self._row[index if isinstance(index, slice) else self._place(index)] = value
+
+    def _place(self, index):
+        index, size = integer(index, "index", "__getitem__"), self.size()
+        if not -size <= index < size:
+            raise OutOfRangeError("MG-E301", f"index {index} out of range for storage of size {size}")
+        return index
+
+    def _part(self, index):
+        return type(self)(self._row[index])
+
+    def __repr__(self):
+        return f"{''.join(f' {n}' for n in self.tolist())}\n[{self._words()} of size {self.size()}]"
+
+    def _words(self):
+        return f"minigrad.storage.{type(self).__name__}(device={self.device})"
+
+
+class UntypedStorage(Storage):
+    """The bytes that a tensor and its views share. Mirrors ``torch.UntypedStorage``.
+
+    Two are equal if they are the same memory.
+
+    >>> x = mg.arange(4)
+    >>> x.untyped_storage() == x[2:].untyped_storage(), x.untyped_storage().nbytes()
+    (True, 32)
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other):
+        if not isinstance(other, UntypedStorage):
+            return NotImplemented
+        return (self.device, self.data_ptr(), self.nbytes()) == (other.device, other.data_ptr(), other.nbytes())
+
+    def __hash__(self):
+        return hash((self.data_ptr(), self.nbytes()))
+
+    def untyped(self):
+        """This storage.
+
+        >>> mg.zeros(2).untyped_storage().untyped().nbytes()
+        8
+        """
+        return self
+
+
+class TypedStorage(Storage):
+    """The numbers that a tensor and its views share. Mirrors ``torch.TypedStorage``.
+
+    >>> mg.TypedStorage(mg.arange(3))[1]
+    1
+    """
+
+    __slots__ = ()
+
+    @property
+    def dtype(self):
+        """The dtype of its numbers."""
+        return self._row.dtype
+
+    def untyped(self):
+        """Its bytes.
+
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     mg.zeros(2).storage().untyped().nbytes()
+        8
+        """
+        return self._row.untyped_storage()
+
+    def _part(self, index):
+        raise ShapeError("MG-E301", "slices are only supported in UntypedStorage.__getitem__", fix="storage.untyped()[...]")
+
+    def _words(self):
+        return f"minigrad.storage.TypedStorage(dtype={self.dtype}, device={self.device})"
+
+
+def row_of(x, dtype):
+    """All the memory that `x` lies in, as a vector of `dtype`."""
+    memory = x._meta.backend.kernels.storage(x._array)
+    return new_tensor(Tensor, memory.view(dtype), False, x.device)
+
+
+def untyped_storage(self):
+    """The bytes that this tensor and its views share. Mirrors ``torch.Tensor.untyped_storage``.
+
+    >>> mg.zeros(3)[1:].untyped_storage().nbytes()
+    12
+    """
+    return UntypedStorage(row_of(self, np.dtype("uint8")))
+
+
+def storage(self):
+    """The numbers that this tensor and its views share. It warns once, as there: `untyped_storage` is what lasts.
+
+    Mirrors ``torch.Tensor.storage``.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     mg.arange(3)[1:].storage().tolist()
+    [0, 1, 2]
+    """
+    warn_once("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
+              "This should only matter to you if you are using storages directly. To access UntypedStorage directly, use "
+              "tensor.untyped_storage() instead of tensor.storage()", stacklevel=2)
+    return TypedStorage(row_of(self, as_dtype(self.dtype).numpy))
+
+
+def is_storage(obj):
+    """Whether `obj` is a storage. Mirrors ``torch.is_storage``.
+
+    >>> mg.is_storage(mg.zeros(2).untyped_storage())
+    True
+    """
+    return isinstance(obj, Storage)
+
+
+install_methods({"storage": storage, "untyped_storage": untyped_storage})
