@@ -8,7 +8,7 @@ Mirrors ``torch/_C/__init__.pyi.in`` and ``torch/_C/_autograd.pyi``.
 from types import SimpleNamespace as _Names
 
 from minigrad._core.accumulate import AccumulateGrad as _AccumulateGrad
-from minigrad._core.delayed_error import DelayedError as _DelayedError
+from minigrad._core.delayed_error import Error as _Error
 from minigrad._core.function_node import RawSavedVariable as _RawSavedVariable
 from minigrad._core.meta import Device as device
 from minigrad._core.meta import DType as dtype
@@ -34,5 +34,5 @@ __all__ = ["Generator", "Size", "TensorBase", "_FunctionBase", "_autograd", "_cu
            "_will_engine_execute_node", "device", "dtype", "is_grad_enabled", "is_inference_mode_enabled", "layout",
            "memory_format"]
 
-_functions = _Names(AccumulateGrad=_AccumulateGrad, DelayedError=_DelayedError)
+_functions = _Names(AccumulateGrad=_AccumulateGrad, DelayedError=_Error)
 _autograd = _Names(SavedTensor=_RawSavedTensor | _RawSavedVariable, Node=_Node)

@@ -1,6 +1,7 @@
 cimport cython
 
 from minigrad._core.accumulate cimport edge_of
+from minigrad._core.c cimport attempt1, attempt2, attempt3, attempt5, attempt6
 from minigrad._core.forward cimport push
 from minigrad._core.intercept cimport below
 from minigrad._core.meta cimport Backend, Device, DType, Meta, meta_of

@@ -24,6 +24,7 @@ from minigrad._core.tensor import TensorBase
 
 if not cython.compiled:
     from minigrad._core.accumulate import edge_of
+    from minigrad._core.c import attempt1, attempt2, attempt3, attempt5, attempt6
     from minigrad._core.forward import push
     from minigrad._core.intercept import below
     from minigrad._core.meta import meta_of
@@ -53,9 +54,8 @@ def binary(op, x, y):
         if plain(y):
             b = cython.cast(TensorBase, y)
             if a._meta is b._meta and a._meta.dtype.is_floating_point and op.result is None:
-                try:
-                    array = a._meta.backend.table[op.kernel](a._array, b._array)
-                except MemoryError:
+                array = attempt2(a._meta.backend.table[op.kernel], a._array, b._array)
+                if array is None:
                     return slow(op, state, (x, y))      # which says why
                 out = wrap(array, a._meta)
                 if state.grad_enabled and op.differentiable:
@@ -70,9 +70,8 @@ def binary(op, x, y):
             if a._meta.dtype is b._meta.dtype and a._meta.dtype.is_floating_point and a._meta.backend is b._meta.backend:
                 return broadcast(op, state, a, b)
         elif (type(y) is float or type(y) is int) and a._meta.dtype.is_floating_point:
-            try:
-                array = a._meta.backend.table[op.kernel](a._array, y)
-            except (MemoryError, OverflowError):
+            array = attempt2(a._meta.backend.table[op.kernel], a._array, y)
+            if array is None:
                 return slow(op, state, (x, y))
             if op.result is not None:
                 return wrap(array, meta_of(array, a._meta.device))
@@ -92,9 +91,8 @@ def binary(op, x, y):
 @cython.cfunc
 def broadcast(op: Primitive, state: State, a: TensorBase, b: TensorBase) -> object:
     """`binary` for two tensors of one dtype whose shapes differ, or whose result has a dtype of its own."""
-    try:
-        array = a._meta.backend.table[op.kernel](a._array, b._array)
-    except (ValueError, MemoryError):
+    array = attempt2(a._meta.backend.table[op.kernel], a._array, b._array)
+    if array is None:
         return slow(op, state, (a, b))      # which says what does not fit
     if op.result is not None:
         return wrap(array, meta_of(array, a._meta.device))
@@ -121,9 +119,8 @@ def unary(op, x):
     if state.ordinary and plain(x):
         a = cython.cast(TensorBase, x)
         if a._meta.dtype.is_floating_point and op.result is None:
-            try:
-                array = a._meta.backend.table[op.kernel](a._array)
-            except MemoryError:
+            array = attempt1(a._meta.backend.table[op.kernel], a._array)
+            if array is None:
                 return slow(op, state, (x,))
             out = wrap(array, a._meta)
             if state.grad_enabled and op.differentiable:
@@ -226,19 +223,18 @@ def call_one(op: Primitive, args: tuple, state: State) -> object:
     x = cython.cast(TensorBase, args[0])
     kernels = x._meta.backend.kernels
     n: cython.Py_ssize_t = len(args)
-    try:
-        if op.kernel >= 0:
-            array = by_kernel(x._meta.backend.table[op.kernel], x._array, args)
-        elif n == 1:
-            array = op.forward(kernels, x._array)
-        elif n == 2:
-            array = op.forward(kernels, x._array, constant_in(op, 1, args[1]))
-        elif n == 3:
-            array = op.forward(kernels, x._array, constant_in(op, 1, args[1]), constant_in(op, 2, args[2]))
-        else:
+    array = None
+    if op.kernel >= 0:
+        array = by_kernel(x._meta.backend.table[op.kernel], x._array, args)
+    elif n == 1:
+        array = attempt2(op.forward, kernels, x._array)
+    elif n == 2:
+        array = attempt3(op.forward, kernels, x._array, constant_in(op, 1, args[1]))
+    if array is None:       # there are more arguments; or it failed, and now it raises
+        try:
             array = op.forward(kernels, x._array, *[constant_in(op, i, args[i]) for i in range(1, n)])
-    except (ValueError, IndexError, MemoryError, OverflowError) as error:
-        raise too_large(op.name, error) from None
+        except (ValueError, IndexError, MemoryError, OverflowError) as error:
+            raise too_large(op.name, error) from None
     if type(array) is tuple or type(array) is list:
         return finish(op, state, args, args[:1], array, x._meta.device)
     out = finish_one(op, array, x._meta.device, None, args, DEFAULT)
@@ -253,19 +249,22 @@ def call_one(op: Primitive, args: tuple, state: State) -> object:
 
 @cython.cfunc
 def by_kernel(kernel, array, args: tuple) -> object:
-    """Call the one kernel that an op is, on the array of its tensor and its other arguments."""
+    """Call the one kernel that an op is, on the array of its tensor and its other arguments.
+
+    None if it fails, or if there are more arguments than we have a call for.
+    """
     n: cython.Py_ssize_t = len(args)
     if n == 1:
-        return kernel(array)
+        return attempt1(kernel, array)
     if n == 2:
-        return kernel(array, args[1])
+        return attempt2(kernel, array, args[1])
     if n == 3:
-        return kernel(array, args[1], args[2])
-    if n == 5:      # a slice, and next its backward; a star in their place makes two tuples, which takes 60 ns
-        return kernel(array, args[1], args[2], args[3], args[4])
+        return attempt3(kernel, array, args[1], args[2])
+    if n == 5:      # a slice, and next its backward
+        return attempt5(kernel, array, args[1], args[2], args[3], args[4])
     if n == 6:
-        return kernel(array, args[1], args[2], args[3], args[4], args[5])
-    return kernel(array, *args[1:])
+        return attempt6(kernel, array, args[1], args[2], args[3], args[4], args[5])
+    return None
 
 
 def array_in(argument):

@@ -7,9 +7,9 @@ answer to each, only slower.
 import sys
 import threading
 
-__all__ = ["allocate", "become", "check_signals", "fill_at_birth", "give_back", "has_shape", "has_type",
-           "inherit_arithmetic", "inherit_death", "named_subclass", "recycler_in", "references", "row_by_row", "shape_key",
-           "thread_id", "type_number", "values"]
+__all__ = ["allocate", "attempt1", "attempt2", "attempt3", "attempt5", "attempt6", "become", "check_signals",
+           "fill_at_birth", "give_back", "has_shape", "has_type", "inherit_arithmetic", "inherit_death", "named_subclass",
+           "recycler_in", "references", "row_by_row", "shape_key", "thread_id", "type_number", "values"]
 
 
 def thread_id():
@@ -27,6 +27,17 @@ def inherit_death(sub, base):
 
 def inherit_arithmetic(sub, base):
     """Call the operators of `sub` without a look-up by name. Interpreted, there is no such way."""
+
+
+def attempt(f, *args):
+    """``f(*args)``, or None if it raises what a kernel raises for operands that do not fit or a result that is too large."""
+    try:
+        return f(*args)
+    except (IndexError, MemoryError, OverflowError, ValueError):
+        return None
+
+
+attempt1 = attempt2 = attempt3 = attempt5 = attempt6 = attempt
 
 
 def named_subclass(base, name):
