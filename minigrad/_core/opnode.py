@@ -241,6 +241,9 @@ class OpNode(Node):
         wanted = name[11:] if raw else name[7:]
         names = self.saved_names()
         if wanted not in names:
+            constants = cython.cast(Plan, self.plan).op.rule.constants
+            if wanted in constants and not raw:
+                return constants[wanted]
             if wanted in self.savable_names():      # as in torch: there is such a value, and it was not needed
                 return RawSavedTensor(self, NOTHING) if raw else None
             raise AttributeError(f"{self.name()} has not saved {wanted!r}; it has saved: "
@@ -292,14 +295,14 @@ class OpNode(Node):
     def saved_names(self):
         """What PyTorch calls the saved values: the x of our rules is ``self``, z ``result``, and None what it does not save."""
         rule = cython.cast(Plan, self.plan).op.rule
-        return [None if name in rule.hidden else rule.torch_names.get(name, name) for name in cython.cast(Plan, self.plan).names]
+        return [torch_name(rule, name) for name in cython.cast(Plan, self.plan).names]
 
     def savable_names(self):
         """The same for what would be saved if all inputs required a gradient."""
         op = cython.cast(Plan, self.plan).op
         needs = [op.joint] if op.joint is not None else [f for f in op.formulas if f is not None]
-        return list(dict.fromkeys([op.rule.torch_names.get(name, name) for _, names in needs for name in names
-                                   if name not in op.rule.hidden]))
+        found = [torch_name(op.rule, name) for _, names in needs for name in names]
+        return [name for name in dict.fromkeys(found) if name is not None]
 
     def saves_number(self, name):
         """Whether what PyTorch calls `name` is saved and is no tensor: it has no raw form."""
@@ -311,8 +314,21 @@ class OpNode(Node):
 
     def __dir__(self):
         names = self.savable_names()
-        return [*object.__dir__(self), *["_saved_" + name for name in names],
+        constants = cython.cast(Plan, self.plan).op.rule.constants
+        return [*object.__dir__(self), *["_saved_" + name for name in (*names, *constants)],
                 *["_raw_saved_" + name for name in names if not self.saves_number(name)]]
+
+
+def torch_name(rule, name):
+    """What PyTorch calls what `rule` saves as `name`, None if it saves no such thing. A shape ``x_shape`` is ``self_sym_sizes``."""
+    if name in rule.hidden or name.endswith("_by_columns"):
+        return None
+    if name in rule.torch_names:
+        return rule.torch_names[name]
+    if name.endswith("_shape"):
+        of = name.removesuffix("_shape")
+        return rule.torch_names.get(of, of) + "_sym_sizes"
+    return name
 
 
 @cython.binding(False)

@@ -34,6 +34,7 @@ SUBTRACT_BOOL = ("Subtraction, the `-` operator, with a bool tensor is not suppo
 class Add(Elementwise):
     """z = x + y"""
 
+    constants = {"alpha": 1}
     kernel = "add"
     params = ("x", "y")
     commutative = True
@@ -49,6 +50,7 @@ class Add(Elementwise):
 class Sub(Elementwise):
     """z = x - y"""
 
+    constants = {"alpha": 1}
     kernel = "sub"
     params = ("x", "y")
     refuses_bool = ("Subtraction, the `-` operator, with two bool tensors is not supported. "
@@ -66,6 +68,7 @@ class Sub(Elementwise):
 class Rsub(Elementwise):
     """z = y - x, for a number y"""
 
+    constants = {"alpha": 1}
     always_recorded = True
     kernel = "rsub"
     params = ("x", "y")

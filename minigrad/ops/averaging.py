@@ -34,6 +34,7 @@ __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", 
 class Resample(Linear):
     """z = A x along the last dimensions, with a matrix A (or None: 1) for each"""
 
+    hidden = ("matrices",)
     inputs = 1
 
     def forward(k, x, matrices):

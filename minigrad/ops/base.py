@@ -100,6 +100,7 @@ class Op:
     always_recorded = False     # even if all its tensors are inference tensors: PyTorch makes a normal one on the way
     torch_names = {"x": "self", "y": "other", "z": "result"}    # for node._saved_self and its like
     hidden = ()             # what formulas need and PyTorch does not save: the node has no attribute for it
+    constants: dict = {}    # what PyTorch saves and is always the same here: name -> number
 
     @classmethod
     def jvp_of(cls, args, outs, tangents):

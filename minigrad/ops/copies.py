@@ -33,6 +33,7 @@ class Clone(Linear):
 class Cast(Linear):
     """z = x in another dtype"""
 
+    hidden = ("source",)
     always_recorded = True
     inputs = 1
 
@@ -47,6 +48,7 @@ class Cast(Linear):
 class Move(Linear):
     """z = x on another device"""
 
+    hidden = ("source",)
     always_recorded = True
     inputs = 1
 

@@ -43,6 +43,7 @@ class Gather(Linear):
 class ScatterAdd(Linear):
     """z = x, with y[i, j] added at [index[i, j], j], for dim 0"""
 
+    hidden = ("y_shape",)
     torch_names = {"x": "self", "y": "src"}
 
     def forward(k, x, y, dim, index):
@@ -139,6 +140,7 @@ class Index(Linear):
 class IndexPut(Linear):
     """z = x, with y stored at x[indices], or added"""
 
+    hidden = ("y_shape",)
     torch_names = {"x": "self", "y": "values"}
 
     def forward(k, x, y, indices, accumulate):

@@ -79,6 +79,8 @@ class Splitting(View):
 class Split(Splitting):
     """z = x in pieces of one size along dim"""
 
+    torch_names = {"x": "self", "size": "split_size"}
+
     def forward(k, x, size, dim):
         length = x.shape[dim]
         return tuple([k.slice(x, dim, at, min(at + size, length), 1) for at in range(0, length, size)]
@@ -114,6 +116,8 @@ def joined(grads, shape, sizes, dim):
 class Unbind(Splitting):
     """z = the slices of x along dim"""
 
+    hidden = ("x_shape",)
+
     def forward(k, x, dim):
         return tuple([k.select(x, dim, i) for i in range(x.shape[dim])])
 
@@ -127,6 +131,7 @@ class Unbind(Splitting):
 class Cat(Op):
     """z = the tensors one after the other along dim"""
 
+    hidden = ("xs_shape",)
     variadic = True
     kernel = "cat"
     params = ("xs", "dim")

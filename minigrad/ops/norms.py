@@ -93,6 +93,7 @@ def steepest(x, z, ord, dims, keepdim):
 class Dist(Op):
     """z = (Σ |x - y|^p)^(1/p), and x - y, which is kept for the backward"""
 
+    hidden = ("apart",)
     inputs = 2
     outputs = ("z", "apart")
     torch_names = {"x": "self", "y": "other", "z": "result"}

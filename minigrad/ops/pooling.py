@@ -31,6 +31,7 @@ __all__ = ["adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", 
 class MaxPool2d(Op):
     """The largest of each window, and where in its plane it was"""
 
+    hidden = ("places", "x_shape")
     inputs = 1
     outputs = ("z", "indices")
     torch_names = {"x": "self", "z": "result0", "indices": "result1"}
@@ -90,6 +91,7 @@ class MaxPoolSelect(Linear):
 class MaxUnpool2d(Linear):
     """z = zeros, with x stored where the largest were"""
 
+    hidden = ("n",)
     inputs = 1
 
     def forward(k, x, indices, shape, n):

@@ -77,10 +77,14 @@ class SumRule(Linear):
 class Sum(SumRule):
     """z = Σ x over everything"""
 
+    hidden = ("dims", "keepdim")
+
 
 @op("sum_dim", "Sum1")
 class SumDim(SumRule):
     """z = Σ x over some dimensions"""
+
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
 
 
 class MeanRule(Linear):
@@ -104,10 +108,14 @@ def average(k, x, dims, keepdim):
 class Mean(MeanRule):
     """z = the mean of everything"""
 
+    hidden = ("dims", "keepdim")
+
 
 @op("mean_dim", "Mean1")
 class MeanDim(MeanRule):
     """z = the mean over some dimensions"""
+
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
 
 
 class ProdRule(Op):
@@ -145,10 +153,14 @@ def product_of_others(x, z, dims, keepdim):
 class Prod(ProdRule):
     """z = the product of everything"""
 
+    hidden = ("dims", "keepdim")
+
 
 @op("prod_dim", "Prod1")
 class ProdDim(ProdRule):
     """z = the product over one dimension"""
+
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
 
 
 class SpreadRule(Op):
@@ -278,6 +290,7 @@ class Logsumexp(Op):
     """z = log Σ e^x over dims"""
 
     inputs = 1
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
 
     def forward(k, x, dims, keepdim):
         return k.logsumexp(x, dims, keepdim)

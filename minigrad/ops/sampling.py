@@ -35,6 +35,8 @@ class OfTwo(Sampled):
 class Bernoulli(Sampled):
     """z = 1 with probability x, else 0"""
 
+    hidden = ("x_shape",)
+
     def forward(k, x, generator):
         return k.bernoulli(generator, x.shape, x, x.dtype)
 
@@ -42,6 +44,8 @@ class Bernoulli(Sampled):
 @op("poisson")
 class Poisson(Sampled):
     """z = random counts whose mean is x"""
+
+    hidden = ("x_shape",)
 
     def forward(k, x, generator):
         return k.poisson(generator, x)

@@ -91,6 +91,7 @@ def stored(k, x, y, dim, index):
 class Scatter(Linear):
     """z = x, with y[i, j] at [index[i, j], j], for dim 0"""
 
+    hidden = ("y_shape",)
     torch_names = {"x": "self", "y": "src"}
 
     def forward(k, x, y, dim, index):

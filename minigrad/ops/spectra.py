@@ -109,6 +109,7 @@ class LinalgEigh(Op):
 class LinalgEig(Op):
     """A V = V L, the columns of V of length 1. Without `compute_v` only L is there; `real`: A is real, and so is its gradient"""
 
+    hidden = ("real",)
     inputs = 1
     outputs = ("eigenvalues", "eigenvectors")
 

@@ -29,6 +29,8 @@ __all__ = ["as_strided", "diagonal", "unfold"]
 class AsStrided(View):
     """z = a part of x, by the strides it would have in x's memory"""
 
+    hidden = ("base_strides", "x_shape")
+    torch_names = {"x": "self", "shape": "size", "strides": "stride", "offset": "storage_offset"}
     inputs = 1
     kernel = "as_strided"
     params = ("x", "base_strides", "shape", "strides", "offset")

@@ -52,6 +52,7 @@ class Col2Im(Linear):
 class PixelShuffle(Linear):
     """z[c, y r + i, x r + j] = x[c r r + i r + j, y, x]"""
 
+    torch_names = {"x": "self", "r": "upscale_factor"}
     inputs = 1
 
     def forward(k, x, r):
@@ -68,6 +69,7 @@ class PixelShuffle(Linear):
 class PixelUnshuffle(Linear):
     """z[c r r + i r + j, y, x] = x[c, y r + i, x r + j]"""
 
+    torch_names = {"x": "self", "r": "downscale_factor"}
     inputs = 1
 
     def forward(k, x, r):
@@ -84,6 +86,7 @@ class PixelUnshuffle(Linear):
 class ChannelShuffle(Linear):
     """z[n, j g + i] = x[n, i c + j], with g groups of c channels"""
 
+    hidden = ("x_shape",)
     inputs = 1
 
     def forward(k, x, groups):
