@@ -15,6 +15,7 @@ from minigrad._core.meta import DType as dtype
 from minigrad._core.meta import Size
 from minigrad._core.opnode import RawSavedTensor as _RawSavedTensor
 from minigrad._core.tensor import TensorBase
+from minigrad.autograd.forward_ad import _is_fwd_grad_enabled
 from minigrad.autograd.function import FunctionCtx as _FunctionBase
 from minigrad.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from minigrad.autograd.grad_mode import set_grad_enabled as _set_grad_enabled
@@ -30,9 +31,9 @@ from minigrad.ops.formats import layout, memory_format
 from minigrad.random import Generator
 
 __all__ = ["Generator", "Size", "TensorBase", "_FunctionBase", "_autograd", "_current_autograd_node",
-           "_current_graph_task_execution_order", "_current_graph_task_id", "_functions", "_increment_version", "_set_grad_enabled",
-           "_will_engine_execute_node", "device", "dtype", "is_grad_enabled", "is_inference_mode_enabled", "layout",
-           "memory_format"]
+           "_current_graph_task_execution_order", "_current_graph_task_id", "_functions", "_increment_version",
+           "_is_fwd_grad_enabled", "_set_grad_enabled", "_will_engine_execute_node", "device", "dtype", "is_grad_enabled",
+           "is_inference_mode_enabled", "layout", "memory_format"]
 
 _functions = _Names(AccumulateGrad=_AccumulateGrad, DelayedError=_Error)
 _autograd = _Names(SavedTensor=_RawSavedTensor | _RawSavedVariable, Node=_Node)

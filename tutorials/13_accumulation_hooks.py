@@ -425,7 +425,7 @@ for event in r.events:
 # reached the leaf was None.
 
 # %%
-mg.utils.source.source_of("_core/accumulate.py", "AccumulateGrad.apply")
+mg.utils.source.source_of("_core/accumulate.py", "AccumulateGrad.compute")
 
 # %% [markdown]
 # The call of the hooks, and the check that they return nothing:

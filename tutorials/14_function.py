@@ -780,7 +780,7 @@ gradient = mg.autograd.grad(MatMul.apply(data, weight).sum(), weight)
 # checks:
 
 # %%
-mg.utils.source.source_of("_core/function_node.py", "PyNode.apply")
+mg.utils.source.source_of("_core/function_node.py", "PyNode.compute")
 
 # %%
 mg.utils.source.source_of("_core/function_node.py", "PyNode.grads_in")

@@ -10,6 +10,7 @@ Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/Math.h``.
 
 from minigrad._core.apply import call, unary
 from minigrad._core.meta import named_dtype
+from minigrad._core.promotion import operands_dtype
 from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradNotImplementedError
 from minigrad.ops.base import Elementwise, op, tensor_argument, without_derivative
@@ -94,11 +95,12 @@ class I1(Special):
 
 
 def two_floats(function, input, other):
-    """The two, checked: tensors of floating point numbers."""
+    """The two, checked: tensors whose common dtype is one of floating point numbers."""
     for name, x, position in (("input", input, 1), ("other", other, 2)):
         tensor_argument(function, x, name, position)
-        if not x.dtype.is_floating_point:
-            raise AutogradNotImplementedError("MG-E203", f'"{function}" not implemented for \'{x.dtype.name}\'')
+    dtype = operands_dtype((input, other))
+    if not dtype.is_floating_point:
+        raise AutogradNotImplementedError("MG-E203", f'"{function}" not implemented for \'{dtype.name}\'')
     return input, other
 
 

@@ -120,6 +120,7 @@ class Cdist(Op):
 
     inputs = 2
     outputs = ("z", "apart")
+    hidden = ("apart",)
     torch_names = {"x": "x1", "y": "x2", "z": "result"}
 
     def forward(k, x, y, p):

@@ -11,6 +11,7 @@ from minigrad._core.tensor import TensorBase
 from minigrad.errors import AutogradNotImplementedError, ShapeError
 from minigrad.ops.base import Elementwise, Op, flag, integer, op, real, tensor_argument, wrong_type
 from minigrad.ops.copies import cast
+from minigrad.ops.gamma_zeta import two_floats
 from minigrad.ops.indexing import scatter_add
 from minigrad.ops.out import into
 from minigrad.ops.pairs import in_place_too
@@ -88,11 +89,7 @@ def nextafter(input, other):
     >>> mg.tensor([1.]).nextafter(mg.tensor([2.])) - 1
     tensor([1.1921e-07])
     """
-    for name, x, position in (("input", input, 1), ("other", other, 2)):
-        tensor_argument("nextafter", x, name, position)
-        if not x.dtype.is_floating_point:
-            raise AutogradNotImplementedError("MG-E203", f'"nextafter" not implemented for \'{x.dtype.name}\'')
-    return Nextafter.op, (input, other)
+    return Nextafter.op, two_floats("nextafter", input, other)
 
 
 def frexp(input, *, out=None):

@@ -250,7 +250,7 @@ def test_out_is_refused(m):
             m.mul(x, 2, out=z)
         with raises(NotImplementedError, "because it is an out= function"):
             m.mul(m.ones(1), 2, out=x)
-        if not hasattr(m, "_C"):
+        if m.__name__ != "torch":
             assert value(z) == [0], "PyTorch has written by then"
 
 

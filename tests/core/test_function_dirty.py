@@ -51,7 +51,7 @@ def test_dirty_leaf(m):
 def test_dirty_view_of_a_leaf(m):
     x = leaf(m, 1.0, 2.0)
     with raises(RuntimeError, "a view of a leaf Variable that requires grad is being used in an in-place operation"
-                if not hasattr(m, "_C") else ""):
+                if m.__name__ != "torch" else ""):
         doubling(m).apply(x[:1])
     assert x.is_leaf and x.requires_grad
 

@@ -36,7 +36,7 @@ SKIPPED = {
     "detach_", "is_inference", "compile", "device", "dtype", "finfo", "iinfo", "from_dlpack", "from_numpy", "frombuffer",
     "is_tensor", "is_storage", "is_grad_enabled", "set_grad_enabled", "no_grad", "enable_grad", "inference_mode",
     "is_inference_mode_enabled", "to", "cpu", "cuda", "pin_memory", "is_pinned", "type", "type_as", "as_strided_", "requires_grad_", "show_config", "typename",
-    "memory_format", "new_tensor", "tensor", "as_tensor", "asarray", "promote_types", "result_type", "can_cast"}
+    "storage", "untyped_storage", "poisson", "memory_format", "new_tensor", "tensor", "as_tensor", "asarray", "promote_types", "result_type", "can_cast"}
 
 
 @dataclass
@@ -191,11 +191,11 @@ def excused(call, kind, text, ours, theirs):
 
 
 CLASSES = {
-    **dict.fromkeys(("baddbmm", "baddbmm_", "addbmm"), "torch names a dimension that is not there, we the number of dimensions"),
+    **dict.fromkeys(("baddbmm", "baddbmm_", "addbmm", "addbmm_"), "torch names a dimension that is not there, we the number of dimensions"),
     **dict.fromkeys(("avg_pool2d", "cross_entropy", "nll_loss", "rms_norm", "gaussian_nll_loss", "normalize", "trapezoid", "trapz",
                      "poisson_nll_loss", "margin_ranking_loss", "quantile", "group_norm", "softshrink", "huber_loss", "mse_loss",
                      "binary_cross_entropy", "instance_norm", "histc", "multi_margin_loss", "multilabel_soft_margin_loss",
-                     "slice_scatter", "max_unpool1d", "max_unpool2d", "max_unpool3d"), "another fault is named first"),
+                     "slice_scatter", "bilinear", "local_response_norm", "max_unpool1d", "max_unpool2d", "max_unpool3d"), "another fault is named first"),
     **dict.fromkeys(("adaptive_avg_pool2d", "adaptive_avg_pool3d"), "torch takes a mean for output_size=1, and stumbles over its dim"),
     **dict.fromkeys(("index_add", "index_add_", "index_copy", "index_copy_", "index_fill_"),
                     "torch has one class for an index that is out of range here, and another there"),
@@ -229,7 +229,7 @@ DIFFERENT = {
     ("accepted", "cumsum"): "in place the result is converted", ("accepted", "cumprod"): "in place the result is converted",
     **dict.fromkeys([("accepted", n) for n in ("kron", "cross", "prelu", "huber_loss", "binary_cross_entropy", "kl_div", "cosine_similarity")],
                     "dtypes are promoted where torch has no kernel"),
-    **dict.fromkeys([("accepted", n) for n in ("softmax", "celu", "elu", "hardtanh", "threshold", "softshrink", "addcdiv", "logit", "cdist",
+    **dict.fromkeys([("accepted", n) for n in ("softmax", "celu", "elu", "hardtanh", "threshold", "softshrink", "addcdiv", "logit", "cdist", "dist",
                                                "logsumexp", "isin", "cumulative_trapezoid", "take_along_dim", "addcmul")],
                     "more is possible"),
     ("values", "logit"): "limits that are the wrong way round", ("values", "clamp"): "a limit that no number reaches is none",

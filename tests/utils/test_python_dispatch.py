@@ -34,7 +34,7 @@ def test_ops_of_forward_and_backward(m):
         z = (2 * x).sin()
         z.exp_()
         y.backward(m.ones(2))
-    assert log == ["mul", "sin", "exp_", *(["ones"] if hasattr(m, "_C") else []), "mul", "mul"]
+    assert log == ["mul", "sin", "exp_", *(["ones"] if m.__name__ == "torch" else []), "mul", "mul"]
     assert value(x.grad) == [3, 4] and z.grad_fn.name() == "ExpBackward0"
 
 

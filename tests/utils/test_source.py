@@ -37,7 +37,7 @@ def test_in_a_notebook():
     assert lines._repr_markdown_() == f"*`minigrad/_core/ready.py`, line {lines.line}*\n\n```python\n{lines.text}\n```"
 
 
-@pytest.mark.parametrize("name", ["nothing", "Node.nothing", "Node.apply.nothing", "LAST"])
+@pytest.mark.parametrize("name", ["nothing", "Node.nothing", "Node.compute.nothing", "LAST"])
 def test_no_such_name(name):
     with pytest.raises(KeyError, match=f"minigrad/_core/node.py defines no {name}"):
         source_of("_core/node.py", name)

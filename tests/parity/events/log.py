@@ -94,7 +94,7 @@ class Log(list):
 
     @property
     def inside(self):
-        return self.m._C if hasattr(self.m, "_C") else self.m.autograd.graph
+        return self.m._C if self.m.__name__ == "torch" else self.m.autograd.graph
 
     def callback(self, function):
         self.m.autograd.Variable._execution_engine.queue_callback(function)
