@@ -140,8 +140,8 @@ class Tensor(Conversions, metaclass=Checked):
         >>> mg.zeros(2, 3).is_contiguous(), mg.zeros(2, 3).t().is_contiguous()
         (True, False)
         """
-        if memory_format in (channels_last, channels_last_3d):
-            dims = 4 if memory_format == channels_last else 5
+        if memory_format is channels_last or memory_format is channels_last_3d:
+            dims = 4 if memory_format is channels_last else 5
             return self.ndim == dims and self.detach().movedim(1, -1).is_contiguous()
         check_format("is_contiguous", memory_format)
         return self._meta.backend.kernels.contiguous(self._array)

@@ -18,6 +18,7 @@ from minigrad.ops.copies import cast
 from minigrad.ops.functions import exp
 from minigrad.ops.out import into
 from minigrad.ops.pairs import in_place_too
+from minigrad.ops.precision import in_float32
 from minigrad.ops.selection import promoted, where
 from minigrad.ops.special import Special, floating, lgamma
 from minigrad.ops.xlogy import xlogy
@@ -76,6 +77,7 @@ class I0(Special):
 
     kernel = "i0"
 
+    @in_float32
     def vjp_x(g, x):
         return g * i1(x)
 
@@ -86,6 +88,7 @@ class I1(Special):
 
     kernel = "i1"
 
+    @in_float32
     def vjp_x(g, x):            # dx = g (I₀(x) - I₁(x) / x), g/2 at 0
         away = where(x == 0, 1.0, x)
         return g * where(x == 0, 0.5, i0(x) - i1(x) / away)

@@ -15,6 +15,7 @@ from minigrad.ops.copies import cast, clone
 from minigrad.ops.indexing import Gather, ScatterAdd, gather, linear_together, scatter_add, scatter_operands, slices
 from minigrad.ops.out import into
 from minigrad.ops.pairs import in_place_too
+from minigrad.ops.precision import in_float32
 from minigrad.ops.reshaping import flatten
 from minigrad.ops.rounding import remainder
 from minigrad.ops.scans import Cumsum, after, before, recurrence
@@ -346,10 +347,13 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
         raise ShapeError("MG-E203", f"index_reduce_(): self ({input.dtype.name}) and source ({source.dtype.name}) must have the "
                          "same scalar type", fix="source.to(self.dtype)")
     if input.ndim == 0:
-        return reshape(scatter_reduce(reshape(input, 1), 0, index, reshape(source, 1), reduce, include_self=include_self), ())
+        return reshape(reduce_in_float32(reshape(input, 1), 0, index, reshape(source, 1), reduce, include_self=include_self), ())
     shape = [1] * input.ndim
     shape[at] = index.numel()
-    return scatter_reduce(input, at, expand(reshape(index, shape), source.shape), source, reduce, include_self=include_self)
+    return reduce_in_float32(input, at, expand(reshape(index, shape), source.shape), source, reduce, include_self=include_self)
+
+
+reduce_in_float32 = in_float32(scatter_reduce)      # of float16
 
 
 def index_reduce_(self, dim, index, source, reduce, *, include_self=True):

@@ -224,10 +224,18 @@ def sign(x):
     return np.asarray(np.sign(x)) if x.dtype.kind != "b" else x.copy()
 
 
+def complex_sigmoid(x):
+    """(σ(x), its derivative), of powers that do not overflow."""
+    left = x.real < 0
+    e = np.exp(np.where(left, x, -x))
+    d = 1 / (1 + e)
+    return np.where(left, e * d, d), e * d * d
+
+
 @quiet
 @in_float32
 def sigmoid(x):
-    return np.asarray(1 / (1 + np.exp(-x)))
+    return np.asarray(complex_sigmoid(x)[0] if x.dtype.kind == "c" else 1 / (1 + np.exp(-x)))
 
 
 def relu(x):

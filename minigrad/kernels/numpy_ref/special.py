@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from minigrad.kernels.numpy_ref.elementwise import complex_sigmoid
 from minigrad.kernels.numpy_ref.precision import in_float32, quiet
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "glu",
@@ -120,6 +121,9 @@ def twice_u(x):
 @quiet
 @in_float32
 def silu(x):
+    if x.dtype.kind == "c":
+        s, _ = complex_sigmoid(x)
+        return np.asarray(x * s)
     return np.asarray(x / (1 + np.exp(-x)))
 
 
@@ -127,8 +131,8 @@ def silu(x):
 @in_float32
 def silu_backward(g, x):
     if x.dtype.kind == "c":
-        s = 1 / (1 + np.exp(-x))
-        return np.asarray(g * (s + x * (s * (1 - s))))
+        s, slope = complex_sigmoid(x)
+        return np.asarray(g * (s + x * slope))
     e = np.exp(-np.abs(x))      # s (1 - s) is e / (1 + e)²: 1 - s would cancel
     d = 1 / (1 + e)
     return np.asarray(g * (np.where(x < 0, e * d, d) + x * (e * d * d)))
