@@ -10,6 +10,7 @@ from minigrad.ops.joining import few_enough
 from minigrad.ops.masking import triu
 from minigrad.ops.matrix import matmul
 from minigrad.ops.norms import power_of, vector_norm
+from minigrad.ops.precision import in_float32
 from minigrad.ops.reduction import sum as total
 from minigrad.ops.searching import nonzero
 from minigrad.ops.views import permute, reshape
@@ -38,8 +39,14 @@ def pdist(input, p=2.0):
     n = input.shape[0]
     few_enough("pdist", n * (n - 1) // 2, "pairs")
     first, second = nonzero(triu(input.detach().new_ones((n, n), dtype=BOOL), 1), as_tuple=True)
-    apart = index_select(input, 0, first) - index_select(input, 0, second)
-    return vector_norm(apart, p, -1) if input.shape[1] else total(apart, -1)
+    return distances(input, first, second, p)
+
+
+@in_float32
+def distances(x, first, second, p):
+    """The p-norms of the differences between rows of x, of which two vectors have the numbers."""
+    apart = index_select(x, 0, first) - index_select(x, 0, second)
+    return vector_norm(apart, p, -1) if x.shape[1] else total(apart, -1)
 
 
 def bilinear(input1, input2, weight, bias=None):
