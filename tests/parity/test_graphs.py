@@ -1,0 +1,115 @@
+"""The graphs of all op cases beside PyTorch's: the types of their nodes, their edges, and the names of what the nodes have saved.
+
+What differs is listed here with its reason, so that a new op cannot differ unseen, and what is listed must differ.
+"""
+
+import numpy as np
+import pytest
+import torch
+
+import minigrad as mg
+from tests.ops.cases import CASES, COMPLEX
+
+# Beginnings of names of cases whose graphs have other nodes or edges, and why.
+OTHER_NODES = {
+    "one node there, made of others here": (
+        "mvlgamma", "index_reduce", "pdist", "bilinear", "lu (", "select_scatter", "slice_scatter", "diagonal_scatter", "nll_loss planes",
+        "vdot", "diag of matrix"),
+    "one node here, made of others there": ("attention", "real", "imag", "complex", "polar"),
+    "alpha is a product of its own": ("add alpha", "sub alpha"),
+    "the same products in another order, or views by other functions": (
+        "einsum", "kron", "outer", "tensorinv", "matrix_power to -3", "matrix_norm", "cross", "linalg.cross", "logdet", "cholesky False",
+        "cholesky True", "qr (2, 4, 3) product", "svd (2, 2, 4) all", "cond nuc", "block_diag", "meshgrid xy", "combinations", "quantile",
+        "nanquantile", "index_add 0-d", "pad circular", "conv2d same", "conv1d same", "cov", "corrcoef", "local_response_norm"),
+    "written with other formulas": ("special.ndtr", "trapezoid", "cumulative_trapezoid", "rms_norm", "cross_entropy one",
+                                    "cross_entropy smooth", "cross_entropy probabilities"),
+    "an operand is converted or expanded first": ("div_ and sub_", "bernoulli_ tensor"),
+    "in place, it ends by writing its result": ("renorm_",),
+    "an overload of another number": ("conj_physical_",),
+}
+# Beginnings of names of nodes that have saved other things, and why.
+OTHER_VALUES = {
+    "we save the shape of what is needed for its shape alone": (
+        "CholeskySolveBackward0", "CummaxBackward0", "CumminBackward0", "GatherBackward0", "IndexAddBackward0", "IndexCopyBackward0",
+        "NllLossBackward0", "PutBackward0", "TakeBackward0", "EmbeddingBackward0", "Im2ColBackward0", "Col2ImBackward0",
+        "ConvolutionBackward0"),
+    "we save where the windows are, computed once": (
+        "AdaptiveAvgPool", "AdaptiveMaxPool", "AvgPool", "MaxPool", "Upsample"),
+    "PyTorch saves shapes and strides to choose a layout; we save whether it is column-major": ("AddmmBackward0", "MmBackward0",
+                                                                                              "AddbmmBackward0"),
+    "PyTorch saves what its formula does not read, or what can be had from the rest": (
+        "DivBackward2", "MeanBackward", "SqueezeBackward", "ScatterReduceBackward0", "LinalgSvdBackward0"),
+    "the shape is saved if something was expanded": ("ExpandBackward0",),
+    "our derivative is a more accurate formula, of other values": ("Expm1Backward0", "SpecialI1Backward0"),
+    "we factorise again, or save the factors under other names": (
+        "LinalgDetBackward0", "LinalgSlogdetBackward0", "LinalgSolveExBackward0", "LinalgLstsqBackward0"),
+    "one rule for the whole and for one dimension": ("MaxBackward1", "MinBackward1", "MedianBackward0", "NanmedianBackward0",
+                                                     "NativeLayerNormBackward0", "UnsafeSplitBackward0"),
+}
+
+
+def graph(z):
+    """The nodes behind z, each once, in the order in which a walk along the edges comes upon them."""
+    number, order, stack = {}, [], [z.grad_fn]
+    while stack:
+        node = stack.pop()
+        if node is not None and node not in number:
+            number[node] = len(order)
+            order.append(node)
+            stack += [following for following, _ in reversed(node.next_functions)]
+    return [(type(node).__name__, [(number.get(following), k) for following, k in node.next_functions], saved(node)) for node in order]
+
+
+def saved(node):
+    """The names of what a node has saved."""
+    return {name for name in dir(node) if name.startswith("_saved_")}
+
+
+def both(case):
+    return (graph(case.run(mg, *[mg.tensor(a).requires_grad_() for a in case.arrays()])),
+            graph(case.run(torch, *[torch.tensor(a).requires_grad_() for a in case.arrays()])))
+
+
+def reason(table, name):
+    return next((why for why, names in table.items() if name.startswith(names)), None)
+
+
+@pytest.mark.parametrize("case", [*CASES, *COMPLEX], ids=lambda c: c.name)
+def test_graph(case):
+    """differences/N-03, differences/N-05"""
+    ours, theirs = both(case)
+    if [node[:2] for node in ours] != [node[:2] for node in theirs]:
+        assert reason(OTHER_NODES, case.name), (list(map(str, ours)), list(map(str, theirs)))
+        return
+    for (name, _, mine), (_, _, other) in zip(ours, theirs):
+        if mine != other:
+            assert reason(OTHER_VALUES, name), f"{name}: only ours {mine - other}, only PyTorch's {other - mine}"
+
+
+@pytest.mark.parametrize("why", OTHER_NODES)
+def test_what_is_listed_differs(why):
+    """Of the cases of each reason one differs at least."""
+    def differs(case):
+        ours, theirs = both(case)
+        return [node[:2] for node in ours] != [node[:2] for node in theirs]
+    for beginning in OTHER_NODES[why]:
+        assert any(differs(case) for case in (*CASES, *COMPLEX) if case.name.startswith(beginning)), beginning
+
+
+def main():
+    """How many graphs are equal."""
+    np.seterr(all="ignore")
+    counts = dict.fromkeys(("cases", "the same nodes", "and what they saved", "nodes", "values"), 0)
+    for case in (*CASES, *COMPLEX):
+        ours, theirs = both(case)
+        counts["cases"] += 1
+        if [node[:2] for node in ours] == [node[:2] for node in theirs]:
+            counts["the same nodes"] += 1
+            counts["nodes"] += len(ours)
+            counts["values"] += sum(len(a[2] & b[2]) for a, b in zip(ours, theirs))
+            counts["and what they saved"] += all(a[2] == b[2] for a, b in zip(ours, theirs))
+    print(", ".join(f"{name}: {number}" for name, number in counts.items()))
+
+
+if __name__ == "__main__":
+    main()
