@@ -327,7 +327,8 @@ def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False)
     if span >= 1 << 63:
         raise ShapeError("MG-E206", f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     flag(requires_grad, "requires_grad", "empty_strided")
-    return made(as_strided(empty((span,), dtype=dtype, device=device), size, stride)._array, device, requires_grad)
+    whole = as_strided(empty((span,), dtype=dtype, device=device), size, stride)
+    return made(whole._array, device, requires_grad)        # pyright: ignore[reportAttributeAccessIssue]
 
 
 def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):

@@ -17,7 +17,6 @@ import functools
 import importlib
 import operator
 import os
-from typing import ClassVar
 
 __all__ = [
     "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradNotImplementedError", "AutogradTypeError",
@@ -34,6 +33,9 @@ class _NamedForWhatItIs(type):
     is what people search for, and what PyTorch prints. So the name that a traceback shows is that of the first builtin class that
     an error derives from; `repr` shows the class itself. A class that PyTorch has too keeps its name: `own_name`.
     """
+
+    home: tuple[str, str]       # the module and the name in it
+    own_name: bool              # whether a traceback shows the name of the class itself
 
     def __init__(cls, name, bases, attributes):
         super().__init__(name, bases, attributes)
@@ -55,8 +57,7 @@ class MinigradError(Exception, metaclass=_NamedForWhatItIs):
     Each error is also a builtin one, as PyTorch's are, and a traceback shows it by that name.
     """
 
-    home: ClassVar[tuple[str, str]]     # the module and the name in it
-    own_name = False                    # whether a traceback shows the name of the class itself
+    own_name = False
 
     def __init__(self, code, what, *, tensor=None, node=None, expected=None, found=None, where=None, cause=None,
                  fix=None):

@@ -366,7 +366,8 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     if out is not None:
         return into(out, bernoulli, input, p, generator=generator)
     if p is not None:
-        return clone(tensor_argument("bernoulli", input)).bernoulli_(real(p, "p", "bernoulli"), generator=generator)
+        copy = clone(tensor_argument("bernoulli", input))
+        return copy.bernoulli_(real(p, "p", "bernoulli"), generator=generator)     # pyright: ignore[reportAttributeAccessIssue]
     check_probabilities(tensor_argument("bernoulli", input))
     return call(sampling.Bernoulli.op, (input, stream(generator)))
 

@@ -136,7 +136,9 @@ def function_lines(function, name, module, cls=None):
 
 def module_of(value):
     """The name of the module that defines `value`. (An error has that of the builtin one that it is printed as.)"""
-    return value.home[0] if isinstance(value, type) and issubclass(value, MinigradError) else getattr(value, "__module__", None)
+    if isinstance(value, type) and issubclass(value, MinigradError):
+        return vars(value)["home"][0]
+    return getattr(value, "__module__", None) or ""
 
 
 def bases_of(cls):

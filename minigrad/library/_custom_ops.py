@@ -126,7 +126,11 @@ class CustomOperator(Operator):
     """A custom operator as a dispatch mode sees it: ``a.f.default``."""
 
     definition: "CustomOpDef"
-    is_view = False
+
+    @property
+    def is_view(self):
+        """Never: an output may not share memory with an input."""
+        return False
 
     def __call__(self, *args, **kwargs):
         return self.definition(*args, **kwargs)

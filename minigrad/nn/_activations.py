@@ -12,7 +12,7 @@ input; `elu_`, `celu_`, `leaky_relu_` and `threshold_` are rules of their own, a
 Mirrors the activations of ``torch/nn/functional.py`` and ``aten/src/ATen/native/Activation.cpp``.
 """
 
-# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false, reportIndexIssue=false
 # (the results of ops have no types inside the package)
 
 import math

@@ -219,7 +219,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
             raise ShapeError("MG-E204", f"{name} should contain {channels} elements not {value.numel()}")
     if count and takes_rule(input, weight, bias):
         if training:
-            z, m, _, variance = call(NativeBatchNorm.op, (input, weight, bias, None, None, True, eps))
+            z, m, _, variance = call(NativeBatchNorm.op, (input, weight, bias, None, None, True, eps))   # pyright: ignore
             with no_grad():
                 if running_mean is not None:
                     move(running_mean, m.detach(), momentum)

@@ -52,5 +52,5 @@ class Adamax(Optimizer):
         grad = decayed(param, grad, group)
         mean = state["exp_avg"].lerp_(grad, 1 - beta1)
         top = state["exp_inf"]
-        top.copy_(maximum(top * beta2, grad.abs().add_(group["eps"])))
+        top.copy_(maximum(top * beta2, grad.abs().add_(group["eps"])))      # pyright: ignore[reportArgumentType]
         param.addcdiv_(mean, top, value=-float(group["lr"]) / (1 - beta1 ** state["step"]))
