@@ -159,10 +159,17 @@ def level_of_captions(app, pagename, templatename, context, doctree):
         context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
 
 
+def errors(cls):
+    """A class and all that derive from it."""
+    return [cls, *[found for sub in cls.__subclasses__() for found in errors(sub)]]
+
+
 def setup(app):
     for cls in (mg.dtype, mg.device):       # what they are called in the program, instead of where they are written
         cls.__name__ = cls.__qualname__ = cls.__name__.lower()
         cls.__module__ = "minigrad"
+    for cls in errors(mg.errors.MinigradError):     # and these by their own names: a traceback shows the builtin's
+        cls.__module__, cls.__qualname__ = cls.home
     app.add_role("name", Name())
     app.connect("doctree-read", mark_errors)
     app.connect("html-page-context", level_of_captions, priority=900)
