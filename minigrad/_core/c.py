@@ -53,8 +53,7 @@ def named_subclass(base, name):
 
 
 def become(obj, cls):
-    """Make `obj` an instance of such a subclass of its class."""
-    obj.__class__ = cls
+    """Make `obj` an instance of such a subclass of its class. Interpreted, it is made as one."""
 
 
 def references(obj):

@@ -1,7 +1,7 @@
 from minigrad._core.anomaly cimport note_creation
 from minigrad._core.c cimport become, named_subclass
 from minigrad._core.meta cimport Meta
-from minigrad._core.node cimport Node
+from minigrad._core.node cimport Node, start
 from minigrad._core.packed cimport PackedTensor, does_not_fit, not_saved, packed
 from minigrad._core.primitive cimport Plan, Primitive
 from minigrad._core.saved cimport SavedTensor, SavedTuple, check, save, save_tuple, saved_output, spent, with_history

@@ -26,6 +26,7 @@ from minigrad.errors import AutogradError, AutogradTypeError, MinigradError
 if not cython.compiled:
     from minigrad._core.anomaly import note_creation
     from minigrad._core.c import become, named_subclass
+    from minigrad._core.node import start
     from minigrad._core.packed import does_not_fit, not_saved, packed
     from minigrad._core.saved import check, save, save_tuple, saved_output, spent, with_history
     from minigrad._core.state import current
@@ -403,8 +404,11 @@ use_node_class(node_class)
 @cython.nonecheck(False)
 def new_node(plan, state, meta):
     """A node for `plan`, without edges yet. `meta` describes the first output of its op."""
-    node: OpNode = OpNode.__new__(OpNode) if cython.compiled else OpNode()
-    become(node, plan.node_class)
+    node: OpNode = OpNode.__new__(OpNode) if cython.compiled else object.__new__(plan.node_class)
+    if cython.compiled:
+        become(node, plan.node_class)
+    else:
+        start(node)
     node.plan = plan
     node.meta = meta
     node.sequence = state.next_sequence
