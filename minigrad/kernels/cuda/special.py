@@ -91,7 +91,7 @@ def derivative(n):
                      for j, b in enumerate(BERNOULLI, 1)])
 
     @compiled
-    def zeta(x):
+    def hurwitz(x):
         total, q, far = 0.0, x, False
         while q < 10.0 and not far:
             term = m.pow(q, -s)
@@ -112,10 +112,10 @@ def derivative(n):
         if x <= 0.0 and x == m.floor(x):
             return np.nan if m.isinf(x) else factor * np.inf
         if x >= DEEP:
-            return factor * zeta(x)
+            return factor * hurwitz(x)
         p = x - m.floor(x)          # as in numpy_ref/special.py
-        below = zeta(1.0 - p) - zeta(1.0 - p - m.floor(x))
-        return factor * (zeta(p) + (below if n % 2 else -below))
+        below = hurwitz(1.0 - p) - hurwitz(1.0 - p - m.floor(x))
+        return factor * (hurwitz(p) + (below if n % 2 else -below))
     return compiled(of)
 
 
