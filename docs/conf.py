@@ -4,8 +4,11 @@ Built interpreted (MINIGRAD_PURE=1), so that signatures and sources show. Nothin
 the inventories of other sites are made of links.txt.
 """
 
+import contextlib
 import copy
+import importlib
 import os
+import pkgutil
 import re
 import sys
 from pathlib import Path
@@ -159,6 +162,14 @@ def level_of_captions(app, pagename, templatename, context, doctree):
         context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
 
 
+def load_all():
+    """Import each module that there is without a GPU: some wait until they are asked for, and have errors of their own."""
+    for module in pkgutil.walk_packages(mg.__path__, "minigrad."):
+        if not re.search(r"cuda|__main__", module.name):
+            with contextlib.suppress(ModuleNotFoundError):      # it has no interpreted form
+                importlib.import_module(module.name)
+
+
 def errors(cls):
     """A class and all that derive from it."""
     return [cls, *[found for sub in cls.__subclasses__() for found in errors(sub)]]
@@ -168,6 +179,7 @@ def setup(app):
     for cls in (mg.dtype, mg.device):       # what they are called in the program, instead of where they are written
         cls.__name__ = cls.__qualname__ = cls.__name__.lower()
         cls.__module__ = "minigrad"
+    load_all()
     for cls in errors(mg.errors.MinigradError):     # and these by their own names: a traceback shows the builtin's
         cls.__module__, cls.__qualname__ = cls.home
     app.add_role("name", Name())
