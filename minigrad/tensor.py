@@ -23,6 +23,7 @@ from minigrad._core.variable import new_tensor
 from minigrad._data import as_array
 from minigrad.dtypes import as_device, as_dtype, float32
 from minigrad.errors import ArgumentError, AutogradError, ShapeError
+from minigrad.kernels.numpy_ref.layout import address, steps_of
 from minigrad.ops.base import dimension, flag, tensor_argument
 from minigrad.ops.formats import channels_last, channels_last_3d, check_format
 from minigrad.ops.views import as_shape
@@ -117,8 +118,8 @@ class Tensor(Conversions, metaclass=Checked):
         >>> mg.zeros(2, 3).stride()
         (3, 1)
         """
-        array = self._array if self._meta.numel else np.empty([max(n, 1) for n in self.shape], self._array.dtype)
-        strides = tuple([s // array.itemsize for s in array.strides])
+        array = self._array
+        strides = tuple([s // array.itemsize for s in steps_of(array)])
         return strides if dim is None else strides[dimension(dim, self.ndim)]
 
     def storage_offset(self):
@@ -129,7 +130,7 @@ class Tensor(Conversions, metaclass=Checked):
         """
         if not isinstance(self._array, np.ndarray):
             return self._array.start        # on a GPU, where a block of memory is a storage
-        return (self.data_ptr() - owner_of(self._array).__array_interface__["data"][0]) // self._array.itemsize
+        return (address(self._array) - address(owner_of(self._array))) // self._array.itemsize
 
     def is_contiguous(self, *, memory_format=None):
         """Whether the elements lie row by row without gaps. Mirrors ``torch.Tensor.is_contiguous``.
@@ -147,14 +148,16 @@ class Tensor(Conversions, metaclass=Checked):
         return self._meta.backend.kernels.contiguous(self._array)
 
     def data_ptr(self):
-        """Address of the first element.
+        """Address of the first element; 0 if there is none.
 
         >>> x = mg.zeros(2)
         >>> x.data_ptr() == x.detach().data_ptr()
         True
         """
         array = self._array
-        return array.__array_interface__["data"][0] if isinstance(array, np.ndarray) else array.address
+        if not self._meta.numel:
+            return 0
+        return address(array) if isinstance(array, np.ndarray) else array.address
 
     def element_size(self):
         """Size of an element in bytes.

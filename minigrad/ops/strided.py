@@ -211,6 +211,8 @@ def geometry_in(x, size, stride, storage_offset):
                          f"{list(stride)}")
     if min(size, default=0) < 0 or offset < 0:
         raise ShapeError("MG-E206", "as_strided: sizes and the offset may not be negative", found=f"{list(size)}, {offset}")
+    if 0 in size and offset < FAR:
+        return x, (x.stride(), size, stride, offset - x.storage_offset())     # which reads nothing, wherever it begins
     last = sum([(n - 1) * s for n, s in zip(size, stride)]) if 0 not in size else -1
     for source_of in (itself, base_of, memory_beyond):
         source = source_of(x)
@@ -226,6 +228,9 @@ def geometry_in(x, size, stride, storage_offset):
         "MG-E206", f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds for the "
         f"memory of {'a tensor that requires grad and' if x.requires_grad else 'a tensor that'} has shape {list(x.shape)}, strides "
         f"{list(x.stride())} and storage offset {x.storage_offset()}")
+
+
+FAR = 1 << 58       # in elements: an address of 16 bytes each still fits
 
 
 def itself(x):

@@ -110,12 +110,12 @@ def view(x, shape):
     if elements(d, n) != size(a):
         raise ValueError(f"no view of {size(a)} elements has the shape {shape}")
     cdef npy_intp step = cnp.PyArray_ITEMSIZE(a)
+    if size(a) == 0:
+        return numpy_ref.view(x, shape)
     if is_contiguous(a):
         for i in range(n - 1, -1, -1):
             s[i] = step
             step *= d[i]
-    elif size(a) == 0:
-        return numpy_ref.view(x, shape)
     elif not regroup(a, n, d, s):
         return None
     return strided(a, n, d, s, data(a))
@@ -170,6 +170,8 @@ def permute(x, order):
         seen |= <unsigned long long>1 << k
         d[i] = dims(a)[k]
         s[i] = strides(a)[k]
+    if size(a) == 0:
+        return numpy_ref.permute(x, order)
     return strided(a, n, d, s, data(a))
 
 
@@ -185,6 +187,8 @@ def transpose(x, int dim0, int dim1):
         check_dim(dim0, n)
         check_dim(dim1, n)
         d[dim0], s[dim0], d[dim1], s[dim1] = dims(a)[dim1], strides(a)[dim1], dims(a)[dim0], strides(a)[dim0]
+    if size(a) == 0:
+        return numpy_ref.transpose(x, dim0, dim1)
     return strided(a, n, d, s, data(a))
 
 
@@ -201,6 +205,8 @@ def expand(x, shape):
             raise ValueError(f"{dims(a)[i - lead]} elements cannot be expanded to {d[i]}")
     if elements(d, n) < 0:
         raise ValueError(f"an array of shape {shape} has more elements than can be counted")
+    if size(a) == 0:
+        return numpy_ref.expand(x, shape)
     return strided(a, n, d, s, data(a))
 
 
@@ -215,6 +221,8 @@ def unsqueeze(x, int dim):
     for i in range(n):
         d[i] = 1 if i == dim else dims(a)[i - (i > dim)]
         s[i] = strides(a)[i - (i > dim)] if i != dim else cnp.PyArray_ITEMSIZE(a) if i == n - 1 else dims(a)[i] * strides(a)[i]
+    if size(a) == 0:
+        return numpy_ref.unsqueeze(x, dim)
     return strided(a, n, d, s, data(a))
 
 
@@ -231,6 +239,8 @@ def select(x, int dim, npy_intp index):
             d[k] = dims(a)[i]
             s[k] = strides(a)[i]
             k += 1
+    if size(a) == 0:
+        return numpy_ref.select(x, dim, index)
     return strided(a, k, d, s, data(a) + index * strides(a)[dim])
 
 
@@ -249,6 +259,8 @@ cdef ndarray slice_of(ndarray a, int dim, npy_intp start, npy_intp stop, npy_int
         s[i] = strides(a)[i]
     d[dim] = length_of(start, stop, step)
     s[dim] *= step
+    if size(a) == 0:
+        return numpy_ref.slice(a, dim, start, stop, step)
     return strided(a, ndim(a), d, s, data(a) + start * strides(a)[dim])
 
 
@@ -296,12 +308,12 @@ def cast(x, dtype):
 
 
 def geometry(x, base):
-    if type(x) is not ndarray or type(base) is not ndarray or cnp.PyArray_ITEMSIZE(<ndarray>x) == 0:
+    if type(x) is not ndarray or type(base) is not ndarray or cnp.PyArray_ITEMSIZE(<ndarray>x) == 0 or size(<ndarray>x) == 0:
         return numpy_ref.geometry(x, base)
     cdef ndarray a = <ndarray>x
     cdef ndarray b = <ndarray>base
     cdef npy_intp item = cnp.PyArray_ITEMSIZE(a), start = data(a) - data(b)
-    if size(a) > 0 and (start < 0 or start + reach(a) > reach(b)):
+    if start < 0 or start + reach(a) > reach(b):
         start = -item
     return (in_items(strides(b), ndim(b), item), in_items(dims(a), ndim(a), 1), in_items(strides(a), ndim(a), item),
             start // item)

@@ -138,7 +138,39 @@ def fill_(x, value):
 # ---- views --------------------------------------------------------------------------------------------
 
 
+# ---- views -----------------------------------------------------------------------------------------------
+# Of no elements too PyTorch knows the strides and where they begin; NumPy forgets both.
+
+
+class Placed:
+    """What NumPy makes an array of `base` of: its own slices of no elements forget where they begin."""
+
+    def __init__(self, base, interface):
+        self.base, self.__array_interface__ = base, interface
+
+
+def empty_view(x, shape, strides, start):
+    """A view of no elements that begins `start` bytes after `x` does, which may be anywhere."""
+    interface = dict(x.__array_interface__)
+    address_, readonly = interface["data"]
+    return np.asarray(Placed(x, {**interface, "shape": tuple(shape), "strides": tuple(strides),
+                                 "data": (address_ + start, readonly)}))
+
+
+def steps_of(x):
+    """The strides of `x` in bytes. NumPy gives none to a new array of no elements."""
+    if x.size or any(x.strides):
+        return x.strides
+    steps = [x.itemsize] * x.ndim
+    for d in range(x.ndim - 2, -1, -1):
+        steps[d] = steps[d + 1] * max(x.shape[d + 1], 1)
+    return tuple(steps)
+
+
 def view(x, shape):
+    if not x.size:
+        seen = x.reshape(shape)
+        return empty_view(x, seen.shape, steps_of(x if seen.shape == x.shape else np.empty(shape, x.dtype)), 0)
     if x.flags.c_contiguous:
         return x.reshape(shape)
     try:
@@ -148,11 +180,16 @@ def view(x, shape):
 
 
 def permute(x, dims):
-    return x.transpose(dims)
+    seen = x.transpose(dims)
+    return seen if x.size else empty_view(x, seen.shape, [steps_of(x)[d] for d in dims], 0)
 
 
 def transpose(x, dim0, dim1):
-    return np.swapaxes(x, dim0, dim1) if x.ndim else x.view()
+    if not x.ndim:
+        return x.view()
+    order = list(range(x.ndim))
+    order[dim0], order[dim1] = order[dim1], order[dim0]
+    return permute(x, order)
 
 
 def expand(x, shape):
@@ -160,21 +197,34 @@ def expand(x, shape):
     if lead < 0 or min(shape, default=0) < 0 or any([n not in (1, target) for n, target in zip(x.shape, shape[lead:])]):
         raise ValueError(f"an array of shape {x.shape} cannot be expanded to {shape}")
     strides = (0,) * lead + tuple([stride if size == target else 0
-                                   for stride, size, target in zip(x.strides, x.shape, shape[lead:])])
-    return stride_tricks.as_strided(x, shape, strides)
+                                   for stride, size, target in zip(steps_of(x), x.shape, shape[lead:])])
+    return placed(x, shape, strides)
 
 
 def unsqueeze(x, dim):
-    stride = x.shape[dim] * x.strides[dim] if dim < x.ndim else x.itemsize      # NumPy's own gives it the stride 0
-    return stride_tricks.as_strided(x, (*x.shape[:dim], 1, *x.shape[dim:]), (*x.strides[:dim], stride, *x.strides[dim:]))
+    steps = steps_of(x)
+    stride = x.shape[dim] * steps[dim] if dim < x.ndim else x.itemsize      # NumPy's own gives it the stride 0
+    return placed(x, (*x.shape[:dim], 1, *x.shape[dim:]), (*steps[:dim], stride, *steps[dim:]))
+
+
+def placed(x, shape, strides):
+    return stride_tricks.as_strided(x, shape, strides) if x.size and 0 not in shape else empty_view(x, shape, strides, 0)
 
 
 def select(x, dim, index):
-    return x[(slice_(None),) * dim + (index, ...)]
+    part = x[(slice_(None),) * dim + (index, ...)]
+    if part.size:
+        return part
+    steps = steps_of(x)
+    return empty_view(x, part.shape, (*steps[:dim], *steps[dim + 1:]), index * steps[dim])
 
 
 def slice(x, dim, start, stop, step):
-    return x[(slice_(None),) * dim + (slice_(start, stop, step),)]
+    part = x[(slice_(None),) * dim + (slice_(start, stop, step),)]
+    if part.size:
+        return part
+    steps = steps_of(x)
+    return empty_view(x, part.shape, (*steps[:dim], steps[dim] * (step or 1), *steps[dim + 1:]), (start or 0) * steps[dim])
 
 
 def tril(x, diagonal):
@@ -190,10 +240,10 @@ def diagonal(x, offset, dim1, dim2):        # NumPy's own is read-only
         raise ValueError(f"no diagonal of the shape {x.shape} along the dimensions {dim1} and {dim2}")
     down, right = max(-offset, 0), max(offset, 0)
     length = max(min(x.shape[dim1] - down, x.shape[dim2] - right), 0)
-    first = slice(slice(x, dim1, down, None, 1), dim2, right, None, 1)
+    first = slice(slice(x, dim1, down, None, 1), dim2, right, None, 1) if length else x
     others = [d for d in range(x.ndim) if d not in (dim1, dim2)]
-    return stride_tricks.as_strided(first, (*[x.shape[d] for d in others], length),
-                                    (*[x.strides[d] for d in others], x.strides[dim1] + x.strides[dim2]))
+    steps = steps_of(x)
+    return placed(first, (*[x.shape[d] for d in others], length), (*[steps[d] for d in others], steps[dim1] + steps[dim2]))
 
 
 def real(x):
@@ -279,7 +329,9 @@ def check_strides(shape, strides):
 
 def part_of(memory, shape, strides, offset):
     check_strides(shape, strides)
-    if offset < 0 or (0 not in shape and offset + span(shape, strides) > memory.size):
+    if 0 in shape:
+        return empty_view(memory, shape, in_bytes(strides, memory), offset * memory.itemsize)
+    if offset < 0 or offset + span(shape, strides) > memory.size:
         raise ValueError(f"no part of {memory.size} elements has the shape {shape}, strides {strides} and offset {offset}")
     return stride_tricks.as_strided(memory[offset:], shape, in_bytes(strides, memory))
 
@@ -288,7 +340,7 @@ def geometry(x, base):
     start = address(x) - address(base)
     if x.size and (start < 0 or start + reach(x) > reach(base)):
         start = -x.itemsize
-    return (tuple([s // x.itemsize for s in base.strides]), x.shape, tuple([s // x.itemsize for s in x.strides]),
+    return (tuple([s // x.itemsize for s in steps_of(base)]), x.shape, tuple([s // x.itemsize for s in steps_of(x)]),
             start // x.itemsize)
 
 
@@ -308,7 +360,7 @@ def storage(x):
         owner = base if isinstance(base, np.ndarray) else owner
         base = getattr(base, "base", None)
     before = address(x) - address(owner)
-    if x.size and dense(owner) and before % x.itemsize == 0 and 0 <= before <= owner.nbytes - reach(x):
+    if dense(owner) and (not x.size or (before % x.itemsize == 0 and 0 <= before <= owner.nbytes - reach(x))):
         memory = stride_tricks.as_strided(owner, (owner.size,), (owner.itemsize,)).view(np.uint8)
         return memory[:memory.size // x.itemsize * x.itemsize].view(x.dtype)
     return stride_tricks.as_strided(x, (reach(x) // x.itemsize if x.size else 0,), (x.itemsize,))
