@@ -281,6 +281,13 @@ def accumulator(leaf):
             return new_accumulator(leaf)
 
 
+def last_accumulator(leaf):
+    """`accumulator`; or the node that a graph still has of a leaf that requires no gradient any more."""
+    node = accumulator(leaf)
+    extra = cython.cast(TensorBase, leaf, typecheck=True)._extra
+    return node if node is not None or extra is None or extra.accumulator is None else extra.accumulator()
+
+
 @cython.cfunc
 def new_accumulator(leaf: TensorBase) -> AccumulateGrad:
     """A node for `leaf`, or the one that another thread has made meanwhile."""

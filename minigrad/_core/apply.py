@@ -472,5 +472,5 @@ def mark(op, state, args, tensors, outs):
     for out in outs:
         if state.inference and not cython.cast(TensorBase, out)._view:
             cython.cast(TensorBase, out)._inference = True
-    if state.forward and op.differentiable:
+    if state.forward and op.differentiable and not only_inference(op, args, tensors):
         push(op, args, tensors, outs, state)

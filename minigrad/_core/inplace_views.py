@@ -19,6 +19,7 @@ Mirrors the ``inplace_view`` functions of the generated ``VariableType.cpp`` and
 import cython
 
 from minigrad._core.forward import refuse
+from minigrad._core.node import Node
 from minigrad._core.operands import too_large
 from minigrad._core.opnode import OpNode
 from minigrad._core.primitive import Plan
@@ -93,6 +94,9 @@ def point_to(target, source):
         raise AutogradError("MG-E211", "derivative for set_ is not implemented", tensor=describe(target._meta),
                             fix="x.detach().set_(...), or an assignment: x = source")
     show(target, source._array, "set_")
-    if target._extra is not None:
+    if target._extra is not None and target._extra.accumulator is not None:
+        old = target._extra.accumulator()
+        if old is not None:
+            cython.cast(Node, old).hooked = True    # the hooks of the leaf, also later ones, are the old graph's too
         target._extra.accumulator = None        # a new graph gets a new one, for gradients of the new shape
     return target

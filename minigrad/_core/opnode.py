@@ -473,8 +473,9 @@ def record_many(op, state, mask, nodes, numbers, out, outs, args):
 
 @cython.cfunc
 def adopt(node: Node, outs) -> object:
-    """Make `node` the producer of several outputs, except those that have no derivative."""
+    """Make `node` the producer of several outputs, except those that have no derivative; it does not know of such at the end."""
     metas = []
+    known: cython.int = 0
     i: cython.int
     for i in range(len(outs)):
         out = cython.cast(TensorBase, outs[i])
@@ -482,7 +483,8 @@ def adopt(node: Node, outs) -> object:
         if out._meta.dtype.differentiable:
             out._node = node
             out._output_number = i
-    node.metas = tuple(metas)
+            known = i + 1
+    node.metas = tuple(metas[:known])
     return None
 
 

@@ -22,6 +22,7 @@ cdef class State(Modes):
     cdef object __weakref__
 
     cdef Modes modes(self)
+    cdef bint has(self, Modes modes)
     cdef object restore(self, Modes modes)
 
 cpdef State current()

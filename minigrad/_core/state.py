@@ -84,6 +84,14 @@ class State(Modes):
         copy_modes(self, found)
         return found
 
+    def has(self, modes):
+        """Whether all modes are these."""
+        return (self.grad_enabled == modes.grad_enabled and self.inference == modes.inference
+                and self.forward_enabled == modes.forward_enabled and self.multithreading == modes.multithreading
+                and self.grad_layout == modes.grad_layout and self.saved_hooks is modes.saved_hooks
+                and self.saved_hooks_disabled is modes.saved_hooks_disabled and self.keeper is modes.keeper
+                and self.interceptors is modes.interceptors)
+
     def restore(self, modes):
         """Set all modes to what they were. See Note [A backward puts the modes back]."""
         self.set_keeper(modes.keeper)

@@ -5,7 +5,7 @@ from minigrad._core.hooks cimport run_post_hooks, run_pre_hooks
 from minigrad._core.meta cimport Meta
 from minigrad._core.node cimport Node, NodeExtra
 from minigrad._core.ready cimport pop_ready, push_ready
-from minigrad._core.state cimport State
+from minigrad._core.state cimport Modes, State, current
 from minigrad._core.watch cimport Watch
 from minigrad._core.tensor cimport TensorBase, exclusive
 from minigrad._core.tensor_hooks cimport run_hooks_on_tensors
@@ -21,6 +21,7 @@ cdef class GraphTask(Dependencies):
     cdef dict captures
     cdef list captured
     cdef list results
+    cdef Modes modes
     cdef list heap
     cdef Node ready
     cdef object __weakref__
@@ -32,6 +33,7 @@ cdef class GraphTask(Dependencies):
     cdef object push(self, Node node)
     cdef long long wanted(self, Node node) except? -7
     cdef object run_watched(self, Node node)
+    cdef object run_steps(self, Node node)
     cdef object capture(self, Node node, object grad)
     cdef object calling(self, Node node, object grad)
     cdef object finish(self, Node node, tuple before)

@@ -25,6 +25,7 @@ from minigrad._core.anomaly import Anomaly
 from minigrad._core.anomaly import anomaly as _switch
 from minigrad._core.dependencies import Dependencies
 from minigrad._core.node import Node
+from minigrad._core.state import State
 from minigrad._core.tensor import TensorBase
 from minigrad._core.watch import Watch
 from minigrad._core.watch import watch as _switches
@@ -34,6 +35,7 @@ if not cython.compiled:
     from minigrad._core.c import check_signals, references
     from minigrad._core.hooks import run_post_hooks, run_pre_hooks
     from minigrad._core.ready import pop_ready, push_ready
+    from minigrad._core.state import current
     from minigrad._core.tensor import exclusive
     from minigrad._core.tensor_hooks import run_hooks_on_tensors
     from minigrad._core.validation import validated
@@ -67,6 +69,7 @@ class GraphTask(Dependencies):
         self.captures = {}          # node -> [(number of its output, position in `captured`)]
         self.captured = []
         self.results = []           # what the running node computed, by edge; one list for all nodes
+        self.modes = None           # as they are for each node: see `run_watched`
         self.heap = []
         self.ready = None           # stands for a heap of one, which is what a chain of nodes needs
 
@@ -222,7 +225,19 @@ class GraphTask(Dependencies):
         return mask
 
     def run_watched(self, node):
-        """Run a node with all the steps around it; one that only is a result of the task does not run.
+        """Run a node with all the steps around it. A mode that its hooks enter and do not leave is over when the next node runs."""
+        if not node.hooked:
+            return self.run_steps(node)
+        state: State = current()
+        if self.modes is None:
+            self.modes = state.modes()
+        self.run_steps(node)
+        if not state.has(self.modes):
+            state.restore(self.modes)
+        return None
+
+    def run_steps(self, node):
+        """The node itself, its hooks and what follows; one that only is a result of the task does not run.
 
         A result is what has passed the tensor's hooks, unless the node runs as well: then it is what they
         were given. That is an accident of PyTorch's, which we keep.

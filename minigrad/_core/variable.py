@@ -325,6 +325,7 @@ class Variable(Operators):
             self._extra.accumulator = None      # it expects gradients of the old kind
         self._array = source._array
         self._meta = source._meta
+        self._inference = self._inference and source._inference
 
     @data.deleter
     def data(self):

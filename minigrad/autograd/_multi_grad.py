@@ -18,7 +18,7 @@ import functools
 import weakref
 
 from minigrad._core import engine
-from minigrad._core.accumulate import accumulator
+from minigrad._core.accumulate import accumulator, last_accumulator
 from minigrad._core.handle import RemovableHandle
 from minigrad.errors import AutogradAssertionError, AutogradTypeError, TensorValueError
 
@@ -139,7 +139,7 @@ def node_of(x, index):
         raise AutogradAssertionError("MG-E190", f"Expected gradient function to be set: tensor {index} requires no gradient, and "
                                      "none will arrive", fix="x.requires_grad_() on a leaf; or mode=\"any\", which passes over it")
     leaf = weakref.ref(x)       # its node comes and goes with the graphs that use it
-    return lambda: None if leaf() is None else accumulator(leaf())
+    return lambda: None if leaf() is None else last_accumulator(leaf())
 
 
 def running_task():

@@ -54,6 +54,17 @@ def test_hooks_of_the_old_node_and_of_the_leaf():
     assert x.grad.tolist() == [5, 5]
 
 
+def test_a_hook_put_on_the_leaf_afterwards():
+    """differences/S-03: it is the old graph's as well."""
+    x = mg.ones(2, requires_grad=True)
+    y = (x * 2).sum()
+    with mg.no_grad():
+        x.set_(mg.zeros(2))
+    x.register_hook(lambda g: g * 3)
+    y.backward()
+    assert x.grad.tolist() == [6, 6]
+
+
 CHANGES = {
     "t_": lambda x: x.t_(), "transpose_": lambda x: x.transpose_(0, 1), "as_strided_": lambda x: x.as_strided_((2,), (1,)),
     "as_strided_ larger": lambda x: x.as_strided_((2, 2, 3), (0, 3, 1)), "set_": lambda x: x.set_(mg.ones(5)), "set_ to nothing": lambda x: x.set_(),
@@ -80,6 +91,10 @@ def test_a_gradient_of_the_old_shape(name, create_graph):
         assert x.grad is None
 
 
+@pytest.mark.differs(
+    what="`x.squeeze_()` on a leaf under `no_grad`, then the backward of an older graph",
+    there="`x.grad` has the old shape, which is not the shape of `x`.",
+    here="RuntimeError: a tensor and its gradient have one shape.")
 def test_a_leaf_that_lost_a_dimension():
     """differences/S-04: PyTorch leaves a .grad of shape (1, 3) on a leaf of shape (3,)."""
     x = mg.ones(1, 3, requires_grad=True)
