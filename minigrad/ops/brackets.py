@@ -97,7 +97,7 @@ def basic(x, index, reading=True):
             view = unsqueeze(view, dim)
             dim += 1
         elif isinstance(item, slice):
-            view = sliced(view, dim, item, reading and len(items) == 1)
+            view = sliced(view, dim, item, False)
             dim += 1
         elif isinstance(item, (bool, np.bool_)) or (is_mask(item) and item.ndim == 0):
             view = unsqueeze(view, dim)

@@ -132,6 +132,8 @@ class ProdRule(Op):
         return restored(g, x.shape, dims, keepdim) * conj(product_of_others(x, z, dims, keepdim))
 
     def jvp_x(t, x, z, dims, keepdim):
+        if x.ndim == 0:
+            return t
         return call(SumDim.op, (t * product_of_others(x, z, dims, keepdim), dims, keepdim))
 
 

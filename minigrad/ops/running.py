@@ -17,8 +17,8 @@ from minigrad.ops.functions import exp
 from minigrad.ops.out import into
 from minigrad.ops.scans import after, before, recurrence
 from minigrad.ops.selection import cast, where
+from minigrad.ops.softmax import by_rows
 from minigrad.ops.sorting import Order
-from minigrad.ops.views import view
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -56,13 +56,17 @@ class Logcumsumexp(Op):
     torch_names = {"x": "self", "z": "result"}
 
     def forward(k, x, dim):
-        return k.logcumsumexp(x, dim)
+        return by_rows(k, k.logcumsumexp, dim, x)
 
     def vjp_x(g, x, z, dim):
+        if not x.ndim:
+            return g * exp(x - where(z == float("-inf"), 0.0, z))
         share, shrink = factors(x, z, dim)
         return cast(share * recurrence(shrink, cast(g, share.dtype), dim, True), g.dtype)
 
     def jvp_x(t, x, z, dim):
+        if not x.ndim:
+            return t * exp(x - where(z == float("-inf"), 0.0, z))
         share, shrink = factors(x, z, dim)
         return cast(recurrence(before(shrink, dim, 0), share * cast(t, share.dtype), dim, False), t.dtype)
 
@@ -140,6 +144,4 @@ def logcumsumexp(input, dim, *, out=None):
     at = dimension(dim, tensor_argument("logcumsumexp", input).ndim)
     if not input.dtype.is_floating_point:
         raise ShapeError("MG-E203", f"logcumsumexp(): not implemented for {input.dtype.name}", fix="x.float()")
-    if input.ndim == 0:
-        return view(call(Logcumsumexp.op, (view(input, (1,)), 0)), ())
     return call(Logcumsumexp.op, (input, at))

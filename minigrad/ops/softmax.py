@@ -13,7 +13,6 @@ from minigrad.ops.functions import exp
 from minigrad.ops.out import into
 from minigrad.ops.precision import in_float32
 from minigrad.ops.reduction import SumDim
-from minigrad.ops.views import unsqueeze
 
 if not cython.compiled:
     from minigrad._core.apply import call
@@ -26,6 +25,13 @@ def total(x, dim):
     return call(SumDim.op, (x, (dim,), True)) if x.ndim else x
 
 
+def by_rows(k, kernel, dim, *arrays):
+    """What a kernel along one dimension gives. A number is a row of one."""
+    if arrays[0].ndim:
+        return kernel(*arrays, dim)
+    return k.view(kernel(*[k.view(a, (1,)) for a in arrays], 0), ())
+
+
 @op("softmax")
 class Softmax(Op):
     """z = e^x / Σ e^x"""
@@ -33,7 +39,7 @@ class Softmax(Op):
     inputs = 1
 
     def forward(k, x, dim):
-        return k.softmax(x, dim)
+        return by_rows(k, k.softmax, dim, x)
 
     def vjp_x(g, z, dim):       # dx = z (g - Σ g z)
         return call(SoftmaxBackward.op, (g, z, dim))
@@ -49,7 +55,7 @@ class SoftmaxBackward(Op):
     torch_names = {"x": "grad_output", "y": "output"}
 
     def forward(k, x, y, dim):
-        return k.softmax_backward(x, y, dim)
+        return by_rows(k, k.softmax_backward, dim, x, y)
 
     def vjp_x(g, y, dim):
         return call(SoftmaxBackward.op, (g, y, dim))
@@ -73,7 +79,7 @@ class LogSoftmax(Op):
     inputs = 1
 
     def forward(k, x, dim):
-        return k.log_softmax(x, dim)
+        return by_rows(k, k.log_softmax, dim, x)
 
     def vjp_x(g, z, dim):       # dx = g - e^z Σ g
         return call(LogSoftmaxBackward.op, (g, z, dim))
@@ -90,7 +96,7 @@ class LogSoftmaxBackward(Op):
     torch_names = {"x": "grad_output", "y": "output"}
 
     def forward(k, x, y, dim):
-        return k.log_softmax_backward(x, y, dim)
+        return by_rows(k, k.log_softmax_backward, dim, x, y)
 
     @in_float32
     def vjp_x(g, y, dim):
@@ -140,7 +146,7 @@ def softmax(input, dim, *, dtype=None, out=None):
     if out is not None:
         return into(out, softmax, input, dim, dtype=dtype)
     input, at = softmax_argument("softmax", input, dim, dtype)
-    return call(Softmax.op, (input, at)) if input.ndim else call(Softmax.op, (unsqueeze(input, 0), 0)).squeeze(0)
+    return call(Softmax.op, (input, at))
 
 
 def log_softmax(input, dim, *, dtype=None, out=None):
@@ -160,4 +166,4 @@ def log_softmax(input, dim, *, dtype=None, out=None):
     if out is not None:
         return into(out, log_softmax, input, dim, dtype=dtype)
     input, at = softmax_argument("log_softmax", input, dim, dtype)
-    return call(LogSoftmax.op, (input, at)) if input.ndim else call(LogSoftmax.op, (unsqueeze(input, 0), 0)).squeeze(0)
+    return call(LogSoftmax.op, (input, at))
