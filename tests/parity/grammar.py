@@ -9,7 +9,8 @@
 
 A line is a template; its fields are the attributes of `Choice`, drawn when they are asked for. While a program is drawn
 it runs on PyTorch, so that a choice knows shapes, and a line that raises, or makes numbers too large to compare, can be
-taken back. Three programs in four are without errors; in the others a few lines may raise whatever they like.
+taken back. Two programs in three are without errors; in the others a few lines may raise whatever they like. In one of six
+numbers are also nan and inf.
 """
 
 import random
@@ -23,6 +24,7 @@ LATE = 0.8          # how often an operand is one of the latest
 
 DTYPES = ["float64"] * 15 + ["float32"] * 2 + ["complex128"] * 2 + ["int64"] * 1
 SHAPES = [(), (3,), (2, 3), (3, 2), (1, 3), (2, 1), (4,), (2, 2), (2, 2, 2), (3, 1, 2), (1,)]
+ODD = ["m.nan", "m.inf", "-m.inf", "0.", "-0."]
 NUMBERS = ["-2.", "-1.5", "-1.", "-0.5", "0.25", "0.5", "1.", "1.5", "2.", "3."]
 
 MAKE = ["{new} = m.tensor({data}, dtype=m.{dtype}, requires_grad={flag})"] * 6 + [
@@ -36,6 +38,10 @@ COMPUTE = [
     "{new} = m.cat([{dense}, {dense}])", "{new} = m.stack([{dense}, {dense}], {d})", "{new} = m.where({dense} > 0, {dense}, {w})", "{new} = {dense}.contiguous()[{mask}]",
     "{new} = {dense}.contiguous()[{index}]", "{new} = {dense}.to(m.{dtype})", "{new} = {dense}.contiguous()", "{new} = {dense}.relu()", "{new} = {dense}.clamp(-1, 1)",
     "{new} = {dense}.abs()", "{new} = {dense}.cos() * {w}", "{new} = {dense}.reshape({sizes})",
+    "{new} = {dense}.cumsum({d})", "{new} = {dense}.cumprod({d})", "{new} = {dense}.logcumsumexp({d})", "{new} = {dense}.cummax({d})[0]",
+    "{new} = {dense}.contiguous()[{list}]", "{new} = {dense}.prod()", "{new} = {dense}.amax({d})", "{new} = {dense}.softmax({d})",
+    "with m.inference_mode(): {new} = {dense} * {w}", "with m.inference_mode(): {new} = {x}[{slice}]",
+    "with m.inference_mode(): {new} = m.tensor({data}, dtype=m.{dtype}, requires_grad={flag})",
 ]
 LOOK = [
     "{new} = {x}[{i}]", "{new} = {x}[{slice}]", "{new} = {x}[{slice}]", "{new} = {x}[..., {slice}]", "{new} = {x}[..., {i}]",
@@ -47,6 +53,7 @@ LOOK = [
     "{new} = {x}.unsqueeze({d})", "{new} = {x}.unflatten({d}, (1, -1))", "{new}, {new}b = {x}.chunk(2, {d})",
     "{new}, *{new}b = {x}.split(1, {d})", "*{new}b, {new} = {x}.unbind({d})", "{new}, {new}b = {x}.split((1, {size} - 1), {d})",
     "{new} = {x}.diagonal()", "{new} = {x}.swapaxes({d}, {d2})", "{new} = {x}.real", "{new} = {x}.detach()", "{new} = {x}.data", "{new} = {x}.T",
+    "{new} = {x}.as_strided((0,), (1,), {large})", "{new} = {x}[1:1]", "{new} = {x}.narrow({d}, {i}, 0)",
 ]
 WRITE = [
     "{x}.add_({other})", "{x}.add_({other})", "{x}.sub_({other})", "{x}.mul_({other})", "{x}.mul_({other})", "{x}.div_(4)", "{x}.mul_({c})", "{x}.add_({c})",
@@ -57,6 +64,8 @@ WRITE = [
     "{x}[{mask}] = {other}.sum()", "{x}[{index}] = {apart}", "{x}[{index}] = {c}", "{x}[{i}] *= {apart}", "{x}[{slice}] += {apart}", "{x}[{i}] += {c}",
     "{x}.masked_fill_({mask}, {c})", "{x}.lerp_({other}, 0.5)", "{x}.addcmul_({other}, {other})", "{inner}.t_()", "{inner}.transpose_({d}, {d2})",
     "{inner}.squeeze_({d})", "{inner}.unsqueeze_({d})", "{x}.gt_({c})", "{x}.tril_()", "{x}.cumsum_({d})", "{x}.floor_()",
+    "{x}.cumprod_({d})", "{x}[{list}] = {c}", "{x}[{list}] = {apart}", "{x}[{list}] += {c}",
+    "with m.inference_mode(): {x}.add_({c})", "with m.inference_mode(): {x}.detach_()",
     "{x} += {other}", "{x} -= {other}", "{x} *= {c}", "{x} /= 2", "{x} **= 2", "{x}.index_add_(0, m.tensor([0, 0]), {x}.detach()[m.tensor([0, -1])])",
 ]
 STATE = [
@@ -64,6 +73,7 @@ STATE = [
     "{x}.retain_grad()", "{x}.grad_fn", "del {x}", "{leaf}.grad = None", "{x}.grad = {y}", "{leaf}.grad = {leaf}.detach() * 2",
     "{leaf}.grad.mul_(2)", "{leaf}.grad.zero_()", "{leaf}.grad[...] = 1.",
     "m.set_grad_enabled({flag})", "m.set_grad_enabled(True)",
+    "with m.no_grad(): {inner}.set_({y}.detach().contiguous().clone())", "with m.no_grad(): {leaf}.set_({leaf}.detach() * 2)",
 ]
 DATA = [
     "{x}.data.mul_(2)", "{x}.data[{i}] = 1.", "{x}.data.copy_({other}.data)", "{dense}.data = {x}.data * 2", "{dense}.data = {x}.detach().clone()",
@@ -86,11 +96,15 @@ HOOK = [
     SAFE + "register_hook(kept.append)", "{h} = {leaf}.register_hook(note('{h}', 3))",
     "{h} = {leaf}.register_post_accumulate_grad_hook(arrived('{h}'))",
     "{h} = {leaf}.register_post_accumulate_grad_hook(arrived('{h}', forget=True))",
+    SAFE + "register_hook(entering('{h}', '{mode}'))", "{h} = {known}.register_hook(entering('{h}', '{mode}'))",
+    "{h} = {leaf}.register_post_accumulate_grad_hook(entering('{h}', '{mode}'))", "{h} = {known}.register_prehook(entering('{h}', '{mode}'))",
     "{node} = {x}.grad_fn", "{node} = {leaf}.view_as({leaf}).grad_fn.next_functions[0][0]", "{node} = {x}.grad_fn.next_functions[0][0]",
     "{h} = {x}.grad_fn.register_hook(after('{h}'))", "{h} = {x}.grad_fn.register_hook(after('{h}', 2))",
     "{h} = {x}.grad_fn.register_prehook(before('{h}'))", "{h} = {x}.grad_fn.register_prehook(before('{h}', 2))",
     "{h} = {known}.register_hook(after('{h}', 2))", "{h} = {known}.register_prehook(before('{h}', 2))",
     "{h} = {known}.register_hook(after('{h}'))", "{h} = {known}.register_prehook(before('{h}'))",
+    "{h} = m.autograd.graph.register_multi_grad_hook([{hooked}, {hooked}], several('{h}'))",
+    "{h} = m.autograd.graph.register_multi_grad_hook([{hooked}, {hooked}], note('{h}'), mode='any')",
     "{handle}.remove()", "{handle}.remove()", "kept[-1].mul_(3)", "kept.clear()",
 ]
 RUN = [
@@ -107,12 +121,6 @@ RUN = [
     "({g1} * {g1}).sum().backward(retain_graph={flag})", "{g1}.sum().backward()",
     "m.autograd.backward([{loss}, ({z2} * {c}).sum()], retain_graph={flag})",
     "{g}, = m.autograd.grad({loss}, m.autograd.graph.get_gradient_edge({z2}), retain_graph={flag}, allow_unused=True)",
-]
-# To be added when minigrad has them.
-WAITING = [
-    "{h} = m.autograd.graph.register_multi_grad_hook([{z}, {z2}], several('{h}'))",
-    "{h} = m.autograd.graph.register_multi_grad_hook([{z}, {z2}], note('{h}'), mode='any')",
-    "with m.inference_mode(): ",
 ]
 KINDS = {"make": (MAKE, 1), "compute": (COMPUTE, 8), "look": (LOOK, 10), "write": (WRITE, 10), "state": (STATE, 2),
          "data": (DATA, 1), "hook": (HOOK, 5), "run": (RUN, 5)}
@@ -141,8 +149,9 @@ OFF = "with m.autograd.forward_ad._set_fwd_grad_enabled({flag}): "
 class Choice:
     """The fields of the templates, for line `k` of a program that has run so far on PyTorch as `program`."""
 
-    def __init__(self, dice, program, k):
+    def __init__(self, dice, program, k, odd=False):
         self.dice = dice
+        self.odd = odd
         self.found = program.names | program.tensors()
         self.new, self.g, self.h, self.node = f"t{k}", f"g{k}", f"h{k}", f"n{k}"
         self.tensors = [name for name, x in program.tensors().items() if name[0] == "t"]
@@ -173,7 +182,7 @@ class Choice:
         names = self.tensors + [name for name, g in self.found.items() if name[0] == "g" and hasattr(g, "shape") and not g.requires_grad]
         fits = [name for name in names if len(self.found[name].shape) <= len(shape)
                 and all(n in (1, m) for n, m in zip(reversed(self.found[name].shape), reversed(shape)))
-                and self.found[name].dtype == self.tensor.dtype]
+                and self.found[name].dtype == getattr(self.tensor, "dtype", None)]
         return self.late(fits if self.dice.random() < 0.97 else names)
 
     @property
@@ -237,6 +246,11 @@ class Choice:
     z2 = z
 
     @property
+    def hooked(self):
+        """As z, and no view: a hook on one without a history, or with a stale one, kills PyTorch."""
+        return self.late(self.those(lambda x: x.requires_grad and not x._is_view()))
+
+    @property
     def loss(self):
         """A scalar that z is part of."""
         name = self.z
@@ -278,7 +292,7 @@ class Choice:
     def data(self):
         def nested(shape):
             if not shape:
-                return self.dice.choice(NUMBERS)
+                return self.dice.choice(ODD if self.odd and self.dice.random() < 0.3 else NUMBERS)
             return f"[{', '.join(nested(shape[1:]) for _ in range(shape[0]))}]"
         return nested(self.shape)
 
@@ -301,6 +315,21 @@ class Choice:
     @property
     def slice(self):
         return self.dice.choice(["1:", "1:", ":-1", ":1", "::2", "1::2", ":", "0:2", "-1:", "1:1", "5:"])
+
+    @property
+    def list(self):
+        """An index by lists, some of which are read as tuples."""
+        last = (*self.shape_of_x, 1)[0] - 1
+        return self.dice.choice(["[0]", f"[0, {last}]", "[[0]]", f"[[0, {last}]]", "[[0], [0]]", "[slice(0, 1)]", "[None]", "[...]", "[]",
+                                 "[0, slice(None)]", "[[0], slice(0, 1)]", "[True]", f"[{[True] * (last + 1)}]", "[m.tensor([0])]"])
+
+    @property
+    def large(self):
+        return self.dice.choice([0, 1, 7, 1000])
+
+    @property
+    def mode(self):
+        return self.dice.choice(["no_grad", "enable_grad", "inference_mode", "off", "on"])
 
     @property
     def order(self):
@@ -337,6 +366,7 @@ def made(seed, torch, forward=False):
     errors = dice.choices([0, dice.randint(1, 5)], [2, 1])[0]
     looking = dice.choice([0, 0.2, 0.6, 1])
     start = dice.randint(2, 3)
+    odd = dice.random() < 1 / 6
     lines = []
     program = Program(torch)
     kinds, modes = KINDS, MODES
@@ -354,9 +384,9 @@ def made(seed, torch, forward=False):
             mode = "" if kind == "make" else dice.choice(modes if kind == "write" else MODES)
             # What a formula saves when it is differentiated again, or computes a tangent, is its own affair.
             line = (mode.replace("packed(", "packed_in_silence(") if kind == "run" or forward else mode) + template
-            line = line.format_map(Choice(dice, program, k))
+            line = line.format_map(Choice(dice, program, k, odd))
             error = program.step(line)
-            if unwanted(program, error, errors, dice):
+            if unwanted(program, error, errors, dice, odd):
                 program.close()
                 program = Program(torch)        # take it back
                 for before, _ in lines:
@@ -369,10 +399,10 @@ def made(seed, torch, forward=False):
     return lines
 
 
-def unwanted(program, error, errors, dice):
-    """Whether the last line is to be taken back. `errors` says how many may still raise."""
+def unwanted(program, error, errors, dice, odd):
+    """Whether the last line is to be taken back. `errors` says how many may still raise, `odd` that nan and inf are welcome."""
     if error is None:
-        return largest(program) > LARGEST
+        return largest(program, odd) > LARGEST
     if error == "NameError" or errors == 0:
         return True
     return dice.random() > (1 if any(key in program.error for key in KEYS[1:]) else DULL)
