@@ -219,6 +219,10 @@ def outcome(m, index, write, as_tensors):
             return next(c for c in (TypeError, IndexError, ValueError, OverflowError, RuntimeError) if isinstance(error, c))
 
 
+@pytest.mark.differs(
+    what="`x[..., ...]`, `x[np.True_]`",
+    there="Two ellipses count as one. A bool of NumPy is refused.",
+    here="The rules are NumPy's: IndexError, and a new dimension.")
 @pytest.mark.parametrize("write", [False, True], ids=["read", "write"])
 @pytest.mark.parametrize("as_tensors", [False, True], ids=["lists", "tensors"])
 @pytest.mark.parametrize("name", INDICES)

@@ -157,12 +157,20 @@ def test_outputs_of_another_shape(m):
         m.autograd.gradcheck(lambda x: x[x > 1], vector(m, 1.0, 2.0))
 
 
+@pytest.mark.differs(
+    what="`gradcheck` of a function that returns a number",
+    there="AttributeError: an int has no `requires_grad`.",
+    here="TypeError, which says what the function has to return.")
 @ours       # torch: AttributeError: 'int' object has no attribute 'requires_grad'
 def test_outputs_that_are_no_tensors(m):
     with pytest.raises(TypeError, match="func to return a tensor, or a tuple of tensors"):
         m.autograd.gradcheck(lambda x: 3, vector(m))
 
 
+@pytest.mark.differs(
+    what="`gradcheck` of a function with an integer output and a wrong derivative",
+    there="IndexError, or a message that names another output: outputs are counted in two ways.",
+    here="The message counts the outputs as the function returns them.")
 @ours       # torch counts the outputs that require a gradient in one list and all of them in another
 def test_outputs_are_counted_as_func_returns_them(m):
     """tensor_surface/K-03: input i and output i are func's."""
@@ -186,6 +194,10 @@ def test_inputs_are_unchanged(m, dtype, fast):
     assert x._version == version and x.grad is None
 
 
+@pytest.mark.differs(
+    what="`gradcheck` of a function that raises",
+    there="One element of the input stays moved.",
+    here="The input is as before.")
 @ours       # torch leaves the element moved
 def test_inputs_are_unchanged_after_an_error(m):
     """tensor_surface/K-14"""
@@ -201,6 +213,10 @@ def test_inputs_are_unchanged_after_an_error(m):
     assert x.tolist() == before
 
 
+@pytest.mark.differs(
+    what="`gradcheck(fast_mode=True)`, `gradgradcheck`",
+    there="They draw from the program's generator, and so change its later numbers.",
+    here="They have their own generator.")
 @ours       # torch draws grad_outputs from the generator of the program
 def test_random_numbers_of_the_program_are_not_used(m):
     m.manual_seed(7)
@@ -344,6 +360,10 @@ def test_random_gradients(m):
     assert not gradients(gen_non_contig_grad_outputs=True).is_contiguous()
 
 
+@pytest.mark.differs(
+    what="`gradgradcheck` of a constant function",
+    there="TypeError about the number of arguments.",
+    here="True: the second derivative is 0, and right.")
 @ours       # torch: an error about the number of arguments
 def test_constant_function_has_no_second_derivative(m):
     assert m.autograd.gradgradcheck(lambda x: m.ones(2), vector(m))
@@ -463,6 +483,10 @@ def test_gradient_of_the_wrong_size(m, monkeypatch):
         m.autograd.gradcheck(lambda x: x * 2, vector(m))
 
 
+@pytest.mark.differs(
+    what="`gradcheck` under `no_grad`",
+    there="The message says that a numerical gradient should be zero.",
+    here="The message says that gradients are disabled.")
 @ours
 def test_under_no_grad(m):
     """tensor_surface/K-08: nothing can be checked there, and the message says so."""

@@ -52,6 +52,10 @@ def test_nested_switches(switch):
     assert on() is default
 
 
+@pytest.mark.differs(
+    what="`with mode:`, where `mode = set_multithreading_enabled(...)` was made earlier",
+    there="Entering the block does not set the switch again.",
+    here="Entering the block sets the switch.")
 @ours       # torch's contexts do not set the flag again when they are entered
 def test_late_context(switch):
     """tensor_surface/M-11: what is restored is what was there at construction, not on entering."""
@@ -81,6 +85,10 @@ def test_switch_as_decorator(switch):
     make(default)
 
 
+@pytest.mark.differs(
+    what="`set_multithreading_enabled(False)` as a decorator",
+    there="The switch stays off after the decoration.",
+    here="It is off only while the function runs.")
 @ours       # torch: set_multithreading_enabled(False) stays off after it has decorated something
 def test_decorating_changes_nothing(switch):
     """tensor_surface/M-11"""
@@ -114,6 +122,10 @@ def test_switch_on_a_generator(switch):
     assert on() is default
 
 
+@pytest.mark.differs(
+    what="`set_multithreading_enabled(False)` on an `async def`",
+    there="The switch has no effect in its body.",
+    here="The switch is set in its body, also after each `await`.")
 @ours       # torch does not set the mode inside of coroutines
 def test_switch_on_a_coroutine(switch):
     """tensor_surface/Z-02"""

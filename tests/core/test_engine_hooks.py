@@ -267,6 +267,10 @@ def test_hook_that_writes(m):
     assert value(x.grad) == 60
 
 
+@pytest.mark.differs(
+    what="`x.register_hook(1.0)`",
+    there="The registration succeeds, and the backward raises TypeError.",
+    here="The registration raises TypeError, so the traceback shows the line with the mistake.")
 @ours
 def test_what_cannot_be_called_is_refused(m):
     """engine/H-32: at registration, where torch waits for the backward."""

@@ -354,6 +354,10 @@ def test_module_hooks_are_freed(m, run, first):
 # ---- cycles of the user's -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.differs(
+    what="A hook that holds the node or the tensor it belongs to",
+    there="Many of these cycles are never freed.",
+    here="The garbage collector frees them, after a backward too.")
 @ours
 @pytest.mark.parametrize("register", KINDS)
 @pytest.mark.parametrize("run", RUNS)

@@ -119,6 +119,10 @@ def test_execution_order(m, run):
         inside(m)._current_graph_task_execution_order()
 
 
+@pytest.mark.differs(
+    what="`_current_graph_task_execution_order()` when some nodes have already run",
+    there="An internal assertion fails, also when there are several roots.",
+    here="It returns the whole order at any time.")
 @ours
 def test_execution_order_at_any_time(m):
     """graph/Q-04: torch fails after the first node, and with several roots."""

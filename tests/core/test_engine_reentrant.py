@@ -115,6 +115,10 @@ def test_errors_from_below(m, depth):
     assert task_id(m) == -1 and m.is_grad_enabled() and value(nested(m, 2)) == 2
 
 
+@pytest.mark.differs(
+    what="KeyboardInterrupt in a backward that is nested more than 60 deep",
+    there="PyTorch loses it between two threads, and raises SystemError.",
+    here="It passes through all levels to the caller.")
 @ours
 @pytest.mark.parametrize("depth", [1, 61, 121])
 def test_interrupts_from_below(m, depth):

@@ -278,6 +278,10 @@ def test_failing_hooks(m, where):
     assert value(x.grad) == 6
 
 
+@pytest.mark.differs(
+    what="`ctx.saved_tensors` after a pack hook has raised",
+    there="No error.",
+    here="RuntimeError: the node has saved nothing that can be used.")
 @ours
 def test_half_saved(m):
     """A pack hook that fails leaves a node behind that knows of it."""

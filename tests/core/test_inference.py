@@ -223,6 +223,10 @@ def test_leaf_made_inside(m):
         assert x.requires_grad and y.requires_grad and x.is_inference() and not (x * y).requires_grad
 
 
+@pytest.mark.differs(
+    what="`x.data = y`, where `y` is an inference tensor",
+    there="`x` becomes an inference tensor, and gradients are lost.",
+    here="`x` gets the numbers of `y`, and stays a normal tensor.")
 @ours
 @pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize("numbers", [False, True])
@@ -315,6 +319,10 @@ def test_zero_grad_of_gradients_computed_inside(m):
     assert x.grad is None
 
 
+@pytest.mark.differs(
+    what="`p.detach().add_(1)`, where `p` is an inference tensor",
+    there="The write succeeds, and changes `p`.",
+    here="RuntimeError, as for `p` itself: both have one memory.")
 @ours
 def test_detached_inference_tensors_are_not_written_to_either(m):
     """PyTorch lets `detach` and `data` of an inference tensor be written to outside, so that it changes all the same."""
@@ -325,6 +333,10 @@ def test_detached_inference_tensors_are_not_written_to_either(m):
     assert p.tolist() == [1, 2]
 
 
+@pytest.mark.differs(
+    what="`get_gradient_edge(leaf)` in inference mode",
+    there="AttributeError.",
+    here="It returns the edge.")
 @ours
 def test_edge_of_a_leaf_inside(m):
     """graph/E-04: PyTorch fails with an AttributeError."""

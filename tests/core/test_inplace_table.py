@@ -180,6 +180,10 @@ def test_comparison_is_written_in_the_dtype_of_the_target(m, name, expected):
     assert getattr(counts, name)(2.0).tolist() == expected and counts.dtype is m.int64
 
 
+@pytest.mark.differs(
+    what="`z.logical_not_()`, `z.logical_and_(y)` and their like",
+    there="The gradient passes as if nothing had been written.",
+    here="The new numbers do not depend on the old ones: the gradient is 0.")
 @ours
 @pytest.mark.parametrize("write", [lambda m, z: z.logical_not_(), lambda m, z: z.logical_and_(m.ones(3)),
                                    lambda m, z: z.logical_or_(m.ones(3)), lambda m, z: z.logical_xor_(m.ones(3))])
@@ -206,6 +210,10 @@ def test_logic_and_bits(m):
         m.ones(2).bitwise_and_(1.0)
 
 
+@pytest.mark.differs(
+    what="`z.acosh_()`, `z.asinh_()`, `z.atanh_()`",
+    there="The backward raises NotImplementedError.",
+    here="The derivative is that of `acosh`, `asinh` and `atanh`.")
 @ours
 @pytest.mark.parametrize("name", ["asin_", "acos_", "asinh_", "acosh_", "atanh_"])
 def test_inverse_functions(m, name):
@@ -269,6 +277,10 @@ def test_one_number_into_an_expanded_tensor(m, write):
         y.copy_(m.ones(3, 2))
 
 
+@pytest.mark.differs(
+    what="`z[:1].expand(3).fill_(5.0)`",
+    there="The write succeeds, and the backward fails.",
+    here="Both succeed.")
 @ours
 def test_one_number_into_an_expanded_tensor_with_a_history(m):
     """torch does it, and fails in the backward."""

@@ -166,6 +166,10 @@ def test_grad_of_an_input(m):
     assert value(second) == [2., 4.] and value(x.grad) == [5., 7.]
 
 
+@pytest.mark.differs(
+    what="`stage_backward_input`, then a change of an input's `.grad`",
+    there="The change also goes into the gradients that the weights get.",
+    here="The two do not share memory.")
 @ours
 def test_groups_do_not_notice_what_happens_to_the_grad_of_an_input(m):
     """pipelining_backward/I-07: dX of x + w is what arrived at +, which PyTorch then adds to."""
@@ -177,6 +181,10 @@ def test_groups_do_not_notice_what_happens_to_the_grad_of_an_input(m):
     assert value(w.grad) == [1., 1.] and value(g) == [1., 1.] and value(x.grad) == [6., 6.]
 
 
+@pytest.mark.differs(
+    what="`stage_backward_input` with the same input twice",
+    there="Its gradient is doubled.",
+    here="Its gradient is right.")
 @ours
 def test_an_input_that_is_listed_twice(m):
     """pipelining_backward/I-07: its .grad is its gradient; in PyTorch twice that."""
@@ -195,6 +203,10 @@ def test_outputs_are_detached(m):
     assert [w.grad for w in weights] == [None] * 4
 
 
+@pytest.mark.differs(
+    what="`stage_backward_input` with a view among the outputs",
+    there="RuntimeError: a view cannot be detached in place.",
+    here="Views are not detached. The other outputs are.")
 @ours
 def test_outputs_that_are_not_detached(m):
     """pipelining_backward/I-08: views cannot be; leaves would be broken; what W needs has to keep its history."""
@@ -231,6 +243,10 @@ def test_input_half_that_fails(m, where):
     assert value(w.grad) == pytest.approx(value((x * inner.exp()).sum().detach()))
 
 
+@pytest.mark.differs(
+    what="`stage_backward_input` with too few gradients",
+    there="IndexError.",
+    here="RuntimeError, which shows outputs, gradients and inputs, as for all other failures.")
 @ours
 def test_too_few_output_grads(m):
     """pipelining_backward/I-11: whatever goes wrong, the message is there; PyTorch's is of an index."""
@@ -240,6 +256,10 @@ def test_too_few_output_grads(m):
     assert isinstance(caught.value.__cause__, IndexError)
 
 
+@pytest.mark.differs(
+    what="`stage_backward_input`, where a weight lies behind an input",
+    there="`stage_backward_weight` fails later, with `KeyError('grads')`.",
+    here="RuntimeError: such a weight belongs to another stage.")
 @ours
 def test_a_weight_behind_an_input(m):
     """What lies behind an input belongs to another stage; PyTorch fails in W, with KeyError('grads')."""
@@ -306,6 +326,10 @@ def test_two_halves_are_the_whole(m, build):
     assert close(dx, whole_dx) and close(dw, whole_dw)
 
 
+@pytest.mark.differs(
+    what="`stage_backward_weight`, where the paths of two groups overlap",
+    there="RuntimeError: the first group has freed a part of the graph that the second one needs.",
+    here="The groups can be used one by one, in any order.")
 @ours
 @pytest.mark.parametrize("build", NESTED)
 @pytest.mark.parametrize("order", [1, -1])
@@ -388,6 +412,10 @@ def test_weights_that_need_no_gradient(m):
     assert value([frozen.grad, w.grad, idle.grad]) == [None, 3., None]
 
 
+@pytest.mark.differs(
+    what="`stage_backward_weight`, a second time with the same groups",
+    there="KeyError.",
+    here="RuntimeError, which says that the group has been used already.")
 @ours
 def test_a_group_is_used_once(m):
     """pipelining_backward/W-04: in PyTorch a KeyError."""
@@ -399,6 +427,10 @@ def test_a_group_is_used_once(m):
     assert value([w.grad for w in weights]) == found
 
 
+@pytest.mark.differs(
+    what="`stage_backward_weight` without one of the weights",
+    there="KeyError, after some gradients have been added.",
+    here="RuntimeError, before any gradient is added.")
 @ours
 def test_a_weight_that_is_missing(m):
     """In PyTorch a KeyError, after some of the gradients have been accumulated."""
@@ -410,6 +442,10 @@ def test_a_weight_that_is_missing(m):
     assert None not in [w.grad for w in weights]
 
 
+@pytest.mark.differs(
+    what="`stage_backward_weight` again, after a hook has raised",
+    there="KeyError: the group has lost its data.",
+    here="It works: a failure leaves the group as it was.")
 @ours
 def test_weight_half_that_fails_can_be_repeated(m):
     """The group is as it was, and no hook is left. Without retain_graph a part of the graph would be gone, as after any
@@ -431,6 +467,10 @@ def test_weight_half_that_fails_can_be_repeated(m):
     assert close([w.grad, b.grad], again)
 
 
+@pytest.mark.differs(
+    what="A hook on a tensor at which the two halves meet",
+    there="Both halves apply what the hook does.",
+    here="It is applied once.")
 @ours
 def test_hooks_act_once(m):
     """A hook on the output of an intermediate sees both halves; PyTorch applies what it does in both."""
@@ -447,6 +487,10 @@ def test_hooks_act_once(m):
     assert value(found) == [[33., 33.]] and value(w.grad) == 66. and seen == [66.]
 
 
+@pytest.mark.differs(
+    what="`stage_backward_input` with an output that depends on weights only",
+    there="The weights do not get its gradient, and a backward can fail.",
+    here="The weights get it in `stage_backward_weight`.")
 @ours
 def test_outputs_that_no_input_leads_to(m):
     """pipelining_backward/Q-08: a penalty on the weights, and a whole stage; PyTorch computes nothing for them."""
@@ -480,6 +524,10 @@ def test_gradients_that_are_undefined(m):
     assert found == (None,) and w.grad is None and value(v.grad) == 9.
 
 
+@pytest.mark.differs(
+    what="A split backward, where a weight is also an input",
+    there="Its gradient is added twice.",
+    here="Its gradient is added once.")
 @ours
 def test_a_weight_that_is_an_input(m):
     """Its gradient is dX, and counted once."""

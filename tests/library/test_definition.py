@@ -41,6 +41,10 @@ def test_names_without_namespace_are_value_errors(m, name):
         m.library.custom_op(name, lambda x: x, mutates_args=(), schema="(Tensor x) -> Tensor")
 
 
+@pytest.mark.differs(
+    what='`custom_op("a.b::c", ...)` and other bad names',
+    there="The parser of schemas raises an error about one character.",
+    here="ValueError, which shows the form `namespace::name`.")
 @ours
 @pytest.mark.parametrize("name", ["::b", "a::", "a b::c", "a.b::c", "a::b.c.d", "", 3])
 def test_a_bad_name_is_told_what_a_name_is(m, name):
@@ -132,6 +136,10 @@ def test_hints_that_are_wrong(m):
             infer(m, function)
 
 
+@pytest.mark.differs(
+    what="A custom op with the parameter `n: int = None`",
+    there="It is accepted.",
+    here="ValueError: the type has to allow None.")
 @ours
 def test_a_default_of_none_needs_optional(m):
     def f(x: m.Tensor, n: int = None) -> m.Tensor: ...
@@ -264,6 +272,10 @@ def test_tensors_of_the_wrong_type(m):
     op(t, None, ())
 
 
+@pytest.mark.differs(
+    what="`op(None)`, where the schema asks for a tensor",
+    there="The kernel is called with None.",
+    here="RuntimeError, as for any other wrong type.")
 @ours
 def test_none_is_no_tensor(m):
     """custom_op/B-09: PyTorch hands it to the kernel."""
@@ -320,6 +332,10 @@ def test_results_of_the_wrong_type(m):
             returning(m, hint, result)(x)
 
 
+@pytest.mark.differs(
+    what="A kernel that returns None, or three results instead of two",
+    there="None is returned to the caller. Three instead of two crash the process.",
+    here="RuntimeError, which names the operator.")
 @ours
 def test_results_of_the_wrong_type_are_runtime_errors(m):
     """custom_op/B-11: all of one class, and with the operator's name. PyTorch lets None pass, and crashes for three of two."""
@@ -352,6 +368,10 @@ def test_results_are_converted(m):
         assert type(found) is type(got) and value(found) == list(got)
 
 
+@pytest.mark.differs(
+    what='Type hints as strings, such as `"Optional[int]"`',
+    there="ValueError, if the function's module has not imported the name.",
+    here="The usual names need no import.")
 @ours
 def test_the_usual_hints_need_no_import(m):
     """As strings; PyTorch promises it too, but looks in the function's module alone."""

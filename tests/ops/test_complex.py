@@ -61,6 +61,10 @@ def test_of_real_numbers(name, run):
     alike(run, "float64")
 
 
+@pytest.mark.differs(
+    what="The derivative of `polar` with respect to a negative size",
+    there="It has the wrong sign.",
+    here="It is exp(i angle), for all sizes.")
 def test_polar_of_negative_sizes():
     """The derivative by the size is exp(i angle) here too; PyTorch gives it the other sign."""
     x = mg.tensor([-2.0], requires_grad=True)

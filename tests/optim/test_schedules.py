@@ -178,6 +178,10 @@ def test_a_tensor_as_learning_rate_is_written_to():
     assert optimizer.param_groups[0]["lr"] is lr and lr.item() == 0.5
 
 
+@pytest.mark.differs(
+    what="A `SequentialLR` inside a `SequentialLR`",
+    there="NotImplementedError.",
+    here="It begins at its milestone.")
 def test_a_sequence_of_sequences_begins_at_its_milestone():
     """PyTorch cannot begin a nested sequence: NotImplementedError."""
     _, optimizer, _ = made(mg)

@@ -87,6 +87,10 @@ def test_inputs_written_to(m, reentrant):
     assert f.runs == 1 and x.grad is None
 
 
+@pytest.mark.differs(
+    what="`checkpoint(f, x, c=c)`, and a write to `c` before the backward",
+    there="`f` is computed again with the new numbers.",
+    here="RuntimeError: `c` was modified by an inplace operation.")
 @ours
 def test_keyword_arguments_written_to(m):
     """tensor_surface/P-04: PyTorch lets these pass, and computes with the new numbers."""
@@ -97,6 +101,10 @@ def test_keyword_arguments_written_to(m):
         y.backward()
 
 
+@pytest.mark.differs(
+    what="A function under `checkpoint` that overwrites a tensor which it has saved",
+    there="It is not noticed.",
+    here="RuntimeError, as without a checkpoint.")
 @ours
 def test_written_to_within(m):
     """What the function itself overwrites after saving it is noticed, as without a checkpoint; not so in PyTorch."""
@@ -189,6 +197,10 @@ def test_stop_passes_through_the_function(m):
     assert events == ["finally"] * 2 and m.is_grad_enabled()
 
 
+@pytest.mark.differs(
+    what="`except Exception` in a function under `checkpoint`",
+    there="It catches the signal that ends the recomputation.",
+    here="The signal is not an Exception, and passes.")
 @ours
 def test_stop_is_no_exception_of_the_functions(m):
     """PyTorch's stop is an Exception, which the function takes for a failure of its own."""
@@ -421,6 +433,10 @@ def test_nested_twice(m):
     assert (y.item(), g.item(), h.item()) == pytest.approx((z.item(), f.item(), e.item()), rel=1e-14)
 
 
+@pytest.mark.differs(
+    what="A nested `checkpoint(f, h=h)`",
+    there="The tensor `h` stays in memory.",
+    here="It is computed again, as a positional argument is.")
 @ours
 def test_inner_keyword_arguments_are_recomputed_too(m):
     """PyTorch keeps tensors that a nested checkpoint gets as keyword arguments."""
@@ -520,6 +536,10 @@ def test_intermediates_die(m, no_gc):
     assert dead() is None
 
 
+@pytest.mark.differs(
+    what="What a checkpoint computes again and the backward does not use",
+    there="It can stay in memory after the backward.",
+    here="All of it is freed after the backward, also when that has failed.")
 @ours
 def test_recomputed_values_do_not_outlive_the_backward(m, no_gc):
     """tensor_surface/P-31: not even those that it had no use for, as in PyTorch, nor those of a backward that failed."""
@@ -644,6 +664,10 @@ def test_sequential_arguments(m):
     assert value(y) == value(model(m.ones(3, 1)))
 
 
+@pytest.mark.differs(
+    what="`checkpoint_sequential(functions, 0, x)`",
+    there="ZeroDivisionError.",
+    here="ValueError, which says how many segments there can be.")
 @ours
 @pytest.mark.parametrize("segments", [0, 3, -1])
 def test_impossible_segments(m, segments):

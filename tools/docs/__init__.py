@@ -8,5 +8,5 @@
     docstrings, Notes ----+
 
 `stage` gathers all pages in one folder, so that nothing that is made lies in the tree; each kind of page that is made has its file:
-errors.py, reference.py, notes.py, tutorials.py; inventories.py has the links to other sites, which no build asks.
+errors.py, reference.py, notes.py, tutorials.py, differences.py; inventories.py has the links to other sites, which no build asks.
 """

@@ -1,6 +1,6 @@
 """Gather the pages of the site in build/docs/source. A page that has not changed keeps its time, and Sphinx leaves it alone.
 
-Read next: errors.py, reference.py, notes.py, tutorials.py: what is made, by kind.
+Read next: errors.py, reference.py, notes.py, tutorials.py, differences.py: what is made, by kind.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ class Stage:
 
 def stage(folder=SOURCE):
     """Fill `folder` with all pages."""
-    from tools.docs import errors, inventories, notes, reference, tutorials
+    from tools.docs import differences, errors, inventories, notes, reference, tutorials
 
     pages = Stage(folder)
     for path in sorted(DOCS.rglob("*.md")):
@@ -57,6 +57,7 @@ def stage(folder=SOURCE):
     pages.write("changelog.md", readme((ROOT / "CHANGELOG.md").read_text("utf-8")))
     pages.write("_made/benchmarks.md", benchmarks())
     pages.write("_made/benchmarks_gpu.md", (ROOT / "benchmarks/results/gpu.md").read_text("utf-8"))
+    pages.write("_made/differences.md", differences.table())
     pages.write("reference/ops.md", op_table())
     for part in (errors, reference, notes, tutorials):
         part.write(pages)
