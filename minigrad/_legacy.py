@@ -10,6 +10,7 @@ Mirrors ``torch/csrc/tensor/python_tensor.cpp`` and ``torch/csrc/utils/tensor_ne
 import warnings
 
 from minigrad._core.meta import Size
+from minigrad._core.tensor import owner_of
 from minigrad.creation import empty, empty_strided, tensor
 from minigrad.dtypes import TENSOR_TYPES  # pyright: ignore[reportAttributeAccessIssue]
 from minigrad.errors import TensorTypeError
@@ -121,7 +122,8 @@ def is_set_to(self, tensor):
     """
     tensor_argument("is_set_to", tensor, "tensor", 1)
     return (self.shape == tensor.shape and self.stride() == tensor.stride() and self.device is tensor.device
-            and self.untyped_storage() == tensor.untyped_storage() and self.data_ptr() == tensor.data_ptr())
+            and self.untyped_storage() == tensor.untyped_storage() and self.data_ptr() == tensor.data_ptr()
+            and (self.numel() > 0 or owner_of(self._array) is owner_of(tensor._array)))
 
 
 def layout_of(self):

@@ -18,12 +18,11 @@ from minigrad._core.checked import Checked
 from minigrad._core.given import given
 from minigrad._core.operands import too_large
 from minigrad._core.operators import use_operators
-from minigrad._core.tensor import owner_of, use_tensor_class
+from minigrad._core.tensor import address, owner_of, use_tensor_class
 from minigrad._core.variable import new_tensor
 from minigrad._data import as_array
 from minigrad.dtypes import as_device, as_dtype, float32
 from minigrad.errors import ArgumentError, AutogradError, ShapeError
-from minigrad.kernels.numpy_ref.layout import address, steps_of
 from minigrad.ops.base import dimension, flag, tensor_argument
 from minigrad.ops.formats import channels_last, channels_last_3d, check_format
 from minigrad.ops.views import as_shape
@@ -118,8 +117,7 @@ class Tensor(Conversions, metaclass=Checked):
         >>> mg.zeros(2, 3).stride()
         (3, 1)
         """
-        array = self._array
-        strides = tuple([s // array.itemsize for s in steps_of(array)])
+        strides = self._meta.backend.kernels.geometry(self._array, self._array)[2]
         return strides if dim is None else strides[dimension(dim, self.ndim)]
 
     def storage_offset(self):

@@ -296,7 +296,7 @@ def new_accumulator(leaf: TensorBase) -> AccumulateGrad:
     node.variable = leaf
     node.meta = gradient_meta(leaf)
     node.sequence = LAST
-    node.hooked = bool(extra.hooks)
+    node.hooked = bool(extra.hooks) or bool(extra.post_accumulate_hooks)
     reference = new_reference(node)
     other = None if extra.accumulator is None else extra.accumulator()
     if other is not None:

@@ -189,6 +189,11 @@ def owner_of(array):
     return array
 
 
+def address(array):
+    """Address of the first element of a NumPy array, or of where it would be."""
+    return array.__array_interface__["data"][0]
+
+
 def memory_of(source):
     """All the memory that `source` lies in, as a tensor of one dimension that shares its version counter and has no history."""
     tensor = alias(cython.cast(TensorBase, source, typecheck=True))

@@ -425,6 +425,9 @@ def hang_post_accumulate_hook(leaf: TensorBase, hook) -> object:
     hooks = OrderedDict() if extra.post_accumulate_hooks is None else extra.post_accumulate_hooks
     handle = add_hook(hooks, hook)
     extra.post_accumulate_hooks = hooks
+    node = edge_of(leaf)
+    if node is not None:
+        node.hooked = True
     return handle
 
 

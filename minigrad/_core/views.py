@@ -84,6 +84,8 @@ def geometry_of(view):
 @cython.cfunc
 def reach(tensor: TensorBase) -> object:
     """How many bytes it is from the first element to the end of the last."""
+    if not tensor._meta.numel:
+        return 0
     return sum([(n - 1) * s for n, s in zip(tensor._array.shape, tensor._array.strides)], tensor._array.itemsize)
 
 

@@ -84,7 +84,7 @@ DATA = [
 LEVEL = "m.autograd.forward_ad.enter_dual_level()"
 DUAL = [
     "{new} = dual(m.tensor({data}, dtype=m.{dtype}, requires_grad={flag}))", "{new} = dual(m.tensor({data}, dtype=m.{dtype}))",
-    "{new} = dual({x})", "{new} = dual({x}.detach())", "{new} = dual({x}.clone())", "{new} = m.autograd.forward_ad.unpack_dual({x})[0]",
+    "{new} = dual({x})", "{new} = dual({x}.detach())", "{new} = dual({dense}.clone())", "{new} = m.autograd.forward_ad.unpack_dual({x})[0]",
     "{g} = m.autograd.forward_ad.unpack_dual({x})[1].detach()", "m.autograd.forward_ad.unpack_dual({x})[1].mul_(2)",
 ]
 # Where PyTorch's tangents are wrong: clamp at a tie, x[()].t_(), and of what no longer lies where its base does, an internal assert.

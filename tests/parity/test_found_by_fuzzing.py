@@ -31,6 +31,21 @@ def test_a_mode_that_a_hook_enters_is_over_with_its_node(m):
 
 
 @BOTH
+def test_a_mode_of_a_post_accumulate_hook_is_over_with_its_node(m):
+    """differences/M-01"""
+    x, y = m.ones(1, requires_grad=True), m.ones(1, requires_grad=True)
+    seen = []
+
+    def hook(leaf):
+        seen.append(m.is_grad_enabled())
+        enter(m.enable_grad())
+    x.register_post_accumulate_grad_hook(hook)
+    y.register_post_accumulate_grad_hook(hook)
+    (x * y).sum().backward()
+    assert seen == [False, False]
+
+
+@BOTH
 def test_inference_mode_of_a_hook_is_over_with_its_node(m):
     """differences/M-01"""
     x = m.ones(2, requires_grad=True)

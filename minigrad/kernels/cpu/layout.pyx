@@ -308,7 +308,8 @@ def cast(x, dtype):
 
 
 def geometry(x, base):
-    if type(x) is not ndarray or type(base) is not ndarray or cnp.PyArray_ITEMSIZE(<ndarray>x) == 0 or size(<ndarray>x) == 0:
+    if type(x) is not ndarray or type(base) is not ndarray or cnp.PyArray_ITEMSIZE(<ndarray>x) == 0 \
+            or size(<ndarray>x) == 0 or size(<ndarray>base) == 0:
         return numpy_ref.geometry(x, base)
     cdef ndarray a = <ndarray>x
     cdef ndarray b = <ndarray>base

@@ -351,7 +351,7 @@ def address(x):
 
 def reach(x):
     """How many bytes it is from the first element to the end of the last."""
-    return sum([(n - 1) * s for n, s in zip(x.shape, x.strides)], x.itemsize)
+    return sum([(n - 1) * s for n, s in zip(x.shape, x.strides)], x.itemsize) if x.size else 0
 
 
 def storage(x):
