@@ -64,7 +64,7 @@ def logsumexp(x, dims, keepdim):
 def softmax(x, dim):
     if x.size == 0:
         return x.copy()
-    e = np.exp(np.ascontiguousarray(x - np.max(x, dim, keepdims=True)))
+    e = np.exp(np.asarray(x - np.max(x, dim, keepdims=True), order="C"))
     return np.asarray(e / total(e, dim))
 
 
@@ -79,7 +79,7 @@ def softmax_backward(g, z, dim):
 def log_softmax(x, dim):
     if x.size == 0:
         return x.copy()
-    shifted = np.ascontiguousarray(x - np.max(x, dim, keepdims=True))
+    shifted = np.asarray(x - np.max(x, dim, keepdims=True), order="C")
     return np.asarray(shifted - np.log(total(np.exp(shifted), dim)))
 
 
