@@ -130,7 +130,8 @@ def pushed(func, leaves, arguments, directions, has_aux):
             if is_inference_mode_enabled():                 # where there are no tangents
                 modes.enter_context(inference_mode(False))
                 modes.enter_context(no_grad())
-            duals = [make_dual(x, v) for x, v in zip(leaves, directions)]
+            # (Ops of inference tensors alone have no tangents.)
+            duals = [make_dual(x.clone() if x.is_inference() else x, v) for x, v in zip(leaves, directions)]
             point = Point(callable_argument(func, "func", "jvp")(*arguments(duals)), has_aux, JVP)
             unpacked = [unpack_dual(y) for y in point.outputs]
             point.outputs = [y if dual.tangent is None else dual.primal for y, dual in zip(point.outputs, unpacked)]
