@@ -109,8 +109,8 @@ def test_writes_are_counted_once(m):
 
 def test_an_operator_without_its_overload_is_refused(m):
     """differences/W-04: the operator where one of its overloads is asked for."""
-    waves, _ = make(m, [])
-    packet = importlib.import_module("torch").ops.tests.waves if m.__name__ == "torch" else waves
+    waves, overload = make(m, [])
+    packet = overload.overloadpacket if m.__name__ == "torch" else waves
     with pytest.raises(ValueError, match=r"Expected op in `op_list` to be an OpOverload but got: .*"
                                          r"Please update the OpOverloadPacket to a specific OpOverload"):
         utils(m, "checkpoint").create_selective_checkpoint_contexts([packet])
