@@ -10,7 +10,6 @@ Mirrors ``torch/csrc/tensor/python_tensor.cpp`` and ``torch/csrc/utils/tensor_ne
 import warnings
 
 from minigrad._core.meta import Size
-from minigrad._core.tensor import owner_of
 from minigrad.creation import empty, empty_strided, tensor
 from minigrad.dtypes import TENSOR_TYPES  # pyright: ignore[reportAttributeAccessIssue]
 from minigrad.errors import TensorTypeError
@@ -122,8 +121,7 @@ def is_set_to(self, tensor):
     """
     tensor_argument("is_set_to", tensor, "tensor", 1)
     return (self.shape == tensor.shape and self.stride() == tensor.stride() and self.device is tensor.device
-            and self.untyped_storage() == tensor.untyped_storage() and self.data_ptr() == tensor.data_ptr()
-            and (self.numel() > 0 or owner_of(self._array) is owner_of(tensor._array)))
+            and self.untyped_storage() == tensor.untyped_storage() and self.storage_offset() == tensor.storage_offset())
 
 
 def layout_of(self):

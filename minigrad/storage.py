@@ -10,6 +10,7 @@ Mirrors ``torch/storage.py``.
 
 import numpy as np
 
+from minigrad._core.tensor import address
 from minigrad._core.variable import new_tensor
 from minigrad._warnings import warn_once
 from minigrad.dtypes import as_dtype
@@ -155,10 +156,15 @@ class UntypedStorage(Storage):
     def __eq__(self, other):
         if not isinstance(other, UntypedStorage):
             return NotImplemented
-        return (self.device, self.data_ptr(), self.nbytes()) == (other.device, other.data_ptr(), other.nbytes())
+        return (self.device, self._start(), self.nbytes()) == (other.device, other._start(), other.nbytes())
 
     def __hash__(self):
-        return hash((self.data_ptr(), self.nbytes()))
+        return hash((self._start(), self.nbytes()))
+
+    def _start(self):
+        """Where its memory begins. Storages of no bytes have an address each, too, unlike ``data_ptr()``."""
+        array = self._row._array
+        return address(array) if isinstance(array, np.ndarray) else array.address
 
     def untyped(self):
         """This storage.

@@ -25,13 +25,6 @@ def total(x, dim):
     return call(SumDim.op, (x, (dim,), True)) if x.ndim else x
 
 
-def by_rows(k, kernel, dim, *arrays):
-    """What a kernel along one dimension gives. A number is a row of one."""
-    if arrays[0].ndim:
-        return kernel(*arrays, dim)
-    return k.view(kernel(*[k.view(a, (1,)) for a in arrays], 0), ())
-
-
 @op("softmax")
 class Softmax(Op):
     """z = e^x / Σ e^x"""
@@ -39,7 +32,7 @@ class Softmax(Op):
     inputs = 1
 
     def forward(k, x, dim):
-        return by_rows(k, k.softmax, dim, x)
+        return k.softmax(x, dim)
 
     def vjp_x(g, z, dim):       # dx = z (g - Σ g z)
         return call(SoftmaxBackward.op, (g, z, dim))
@@ -55,7 +48,7 @@ class SoftmaxBackward(Op):
     torch_names = {"x": "grad_output", "y": "output"}
 
     def forward(k, x, y, dim):
-        return by_rows(k, k.softmax_backward, dim, x, y)
+        return k.softmax_backward(x, y, dim)
 
     def vjp_x(g, y, dim):
         return call(SoftmaxBackward.op, (g, y, dim))
@@ -79,7 +72,7 @@ class LogSoftmax(Op):
     inputs = 1
 
     def forward(k, x, dim):
-        return by_rows(k, k.log_softmax, dim, x)
+        return k.log_softmax(x, dim)
 
     def vjp_x(g, z, dim):       # dx = g - e^z Σ g
         return call(LogSoftmaxBackward.op, (g, z, dim))
@@ -96,7 +89,7 @@ class LogSoftmaxBackward(Op):
     torch_names = {"x": "grad_output", "y": "output"}
 
     def forward(k, x, y, dim):
-        return by_rows(k, k.log_softmax_backward, dim, x, y)
+        return k.log_softmax_backward(x, y, dim)
 
     @in_float32
     def vjp_x(g, y, dim):

@@ -155,13 +155,14 @@ def test_writes_are_watched_again(m):
 
 @ours
 def test_every_mode_is_copied(m):
-    """A field that is added to `Modes` is copied too."""
+    """A field that is added to `Modes` is copied and compared too."""
     folder = Path(minigrad.__file__).parent / "_core"
     declared = re.search(r"cdef class Modes:\n((?:    cdef .*\n)+)", (folder / "state.pxd").read_text())[1]
     fields = set(re.findall(r"(\w+)$", declared, re.M))
     functions = {n.name: n for n in ast.walk(ast.parse((folder / "state.py").read_text())) if isinstance(n, ast.FunctionDef)}
     copied = {t.attr for n in ast.walk(functions["copy_modes"]) if isinstance(n, ast.Assign) for t in n.targets}
-    assert fields == copied and len(fields) >= 9
+    compared = {n.attr for n in ast.walk(functions["has"]) if isinstance(n, ast.Attribute) and n.value.id == "self"}
+    assert fields == copied == compared and len(fields) >= 9
 
 
 # ---- anomaly mode ----------------------------------------------------------------------------------------------------

@@ -243,7 +243,7 @@ def test_undefined_gradient(m):
 
 
 def overwrite(m, view):
-    """A write in place of one's own, whose formula returns None for what was there."""
+    """A custom Function that writes in place, and whose backward returns None for the overwritten tensor."""
     class Overwrite(m.autograd.Function):
         @staticmethod
         def forward(ctx, x, y):

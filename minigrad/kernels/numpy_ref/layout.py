@@ -316,9 +316,9 @@ def copied(x, strides):
     """`laid_out`, always in new memory."""
     check_strides(x.shape, strides)
     memory = np.zeros(span(x.shape, strides), x.dtype)
-    placed = stride_tricks.as_strided(memory, x.shape, in_bytes(strides, x))
-    placed[...] = x
-    return memory, placed
+    copy = stride_tricks.as_strided(memory, x.shape, in_bytes(strides, x))
+    copy[...] = x
+    return memory, copy
 
 
 def check_strides(shape, strides):
@@ -371,9 +371,9 @@ def as_strided(x, base_strides, shape, strides, offset):
 
 
 def as_strided_scatter(x, y, base_strides, shape, strides, offset):
-    memory, placed = copied(x, base_strides)
+    memory, copy = copied(x, base_strides)
     part_of(memory, shape, strides, offset)[...] = y
-    return placed
+    return copy
 
 
 def as_strided_add(y, base_shape, base_strides, shape, strides, offset):
