@@ -233,9 +233,10 @@ def randint_like(input, low, high=None, *, generator=None, dtype=None, device=No
     >>> mg.randint_like(mg.zeros(2), 1)
     tensor([0., 0.])
     """
-    kind = tensor_argument("randint_like", input).dtype if dtype is None else dtype
+    own = tensor_argument("randint_like", input).dtype
     low, high = (0, low) if high is None else (low, high)
-    return randint(low, high, tuple(input.shape), generator=generator, dtype=kind, device=device, requires_grad=requires_grad)
+    return randint(low, high, tuple(input.shape), generator=generator, dtype=own if dtype is None else dtype, device=device,
+                   requires_grad=requires_grad)
 
 
 def limit(dtype):
