@@ -26,7 +26,7 @@ MODE = os.environ.get("MINIGRAD_BUILD", "")
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-O1", "-g1"] \
     if os.environ.get("MINIGRAD_SANITIZE") else []
 # Interpreted only: what a user's debugger or a spare moment reads, and what gains nothing from C.
-INTERPRETED = {"__init__", "c", "checked", "given", "ownership", "private"}
+INTERPRETED = {"__init__", "capi", "method_checks", "ownership", "private", "summary", "upcalls"}
 
 # nonecheck, binding=False on classes: see "What compiled code trusts" in minigrad/_core/README.md. The signatures of methods that
 # do not bind are in their docstrings, where `inspect.signature` finds them.
@@ -65,7 +65,7 @@ def extensions():
 
     openmp = ["-fopenmp"] if sys.platform == "linux" and compiles("-fopenmp") else []
     windows = sys.platform == "win32"
-    sources = [path for folder in ("_core", "ops") for path in Path("minigrad", folder).glob("*.py")
+    sources = [path for folder in ("_core", "ops") for path in Path("minigrad", folder).rglob("*.py")
                if path.stem not in INTERPRETED]
     sources += [*Path("minigrad/kernels/cpu").glob("*.pyx"), *Path("minigrad/nn/modules").glob("*.pyx"),
                 *Path("minigrad/kernels/cuda").glob("*.pyx"), Path("minigrad/kernels/cuda/array.py")]

@@ -28,9 +28,9 @@ PLACES = [
     ("around the loops of C", r"kernels/cpu"),
     ("make and free tensors, arrays, nodes", r"dealloc|_Dealloc|tp_new|tp_clear|tp_traverse|typeobject|gcmodule|pycore_object"
                                              r"|malloc|weakref|memset|_int_free|cfree"),
-    ("find the operation, and check its operands", r"_core/(apply|operators)"),
-    ("the engine: count, take, deliver", r"_core/(task|dependencies|engine|ready|accumulate)"),
-    ("record a node, call it, let go of what it saved", r"_core/(opnode|node|saved)"),
+    ("find the operation, and check its operands", r"_core/(record/apply|surface)"),
+    ("the engine: count, take, deliver", r"_core/(engine|graph/accumulate_grad)"),
+    ("record a node, call it, let go of what it saved", r"_core/(record|graph/node)"),
     ("the formulas of the rules, and the rest of minigrad", r"minigrad/"),
     (CALLS, r"Python-|libpython|bin/python"),
     ("NumPy and the rest", ""),
@@ -40,7 +40,7 @@ PLACES = [
 def place(function):
     """Where a function belongs, given as callgrind_annotate writes it.
 
-    >>> place("???:__pyx_f_..._deliver [/.../minigrad/_core/task.cpython-311-x86_64-linux-gnu.so]")
+    >>> place("???:__pyx_f_..._deliver [/.../minigrad/_core/engine/graph_task.cpython-311-x86_64-linux-gnu.so]")
     'the engine: count, take, deliver'
     """
     return next(name for name, pattern in PLACES if re.search(pattern, function))

@@ -7,14 +7,14 @@ Mirrors ``torch/_C/__init__.pyi.in`` and ``torch/_C/_autograd.pyi``.
 
 from types import SimpleNamespace as _Names
 
-from minigrad._core.accumulate import AccumulateGrad as _AccumulateGrad
-from minigrad._core.delayed_error import Error as _Error
-from minigrad._core.function_node import RawSavedVariable as _RawSavedVariable
-from minigrad._core.meta import Device as device
-from minigrad._core.meta import DType as dtype
-from minigrad._core.meta import Size
-from minigrad._core.opnode import RawSavedTensor as _RawSavedTensor
-from minigrad._core.tensor import TensorBase
+from minigrad._core.function.node import RawSavedVariable as _RawSavedVariable
+from minigrad._core.graph.accumulate_grad import AccumulateGrad as _AccumulateGrad
+from minigrad._core.graph.metadata import Device as device
+from minigrad._core.graph.metadata import DType as dtype
+from minigrad._core.graph.metadata import Size
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.delayed_error import Error as _Error
+from minigrad._core.record.op_node import RawSavedTensor as _RawSavedTensor
 from minigrad.autograd.forward_ad import _is_fwd_grad_enabled
 from minigrad.autograd.function import FunctionCtx as _FunctionBase
 from minigrad.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
@@ -27,7 +27,7 @@ from minigrad.autograd.graph import (
     _will_engine_execute_node,
 )
 from minigrad.autograd.graph import increment_version as _increment_version
-from minigrad.ops.formats import layout, memory_format
+from minigrad.ops.shape.formats import layout, memory_format
 from minigrad.random import Generator
 
 __all__ = ["Generator", "Size", "TensorBase", "_FunctionBase", "_autograd", "_current_autograd_node",

@@ -14,16 +14,16 @@ from minigrad import _pure
 _pure.install()
 
 from minigrad import kernels as _kernels
-from minigrad._core.meta import CPU as _CPU
+from minigrad._core.graph.metadata import CPU as _CPU
 
 _CPU.backend.use(_kernels.CPU)    # pyright: ignore[reportOptionalMemberAccess]
 
 from math import e, inf, nan, pi
 
 from minigrad import ops as _ops
-from minigrad._core.meta import Device, Size
-from minigrad._core.meta import DType as dtype
-from minigrad._core.ownership import measure as _measure
+from minigrad._core.graph.metadata import Device, Size
+from minigrad._core.graph.metadata import DType as dtype
+from minigrad._core.engine.ownership import measure as _measure
 from minigrad._tensor_str import set_printoptions
 from minigrad._version import __version__
 from minigrad.dtypes import (bool_, can_cast, cdouble, cfloat, complex64, complex128, device, double, finfo, float16, float32,
@@ -31,8 +31,9 @@ from minigrad.dtypes import (bool_, can_cast, cdouble, cfloat, complex64, comple
                              result_type, set_default_dtype, short, uint8)
 from minigrad.errors import OutOfMemoryError, explain
 from minigrad.ops import *
-from minigrad.ops.formats import (channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format,
-                                  strided)
+from minigrad.ops.shape.formats import (
+    channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided,
+)
 from minigrad.tensor import Tensor
 from minigrad.tensor import install_methods as _install_methods
 

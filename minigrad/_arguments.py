@@ -1,4 +1,4 @@
-"""Arguments that are neither tensors nor numbers: functions, sequences, objects of a class. For the others see ops/base.py.
+"""Arguments that are neither tensors nor numbers: functions, sequences, objects of a class. For the others see ops/base/rule.py.
 
     def checkpoint_sequential(functions, segments, input, ...):
         functions = listed(functions, "functions", "checkpoint_sequential")
@@ -10,7 +10,7 @@ stand in constructors and in functions that are seldom called; what is called at
 import numbers
 from typing import Any
 
-from minigrad.ops.base import wrong_type
+from minigrad.ops.base.rule import wrong_type
 
 __all__ = ["callable_argument", "instance", "listed", "repeated", "sized"]
 

@@ -9,8 +9,8 @@ import warnings
 
 import numpy as np
 
-from minigrad._core.state import current
-from minigrad._core.variable import Variable
+from minigrad._core.graph.thread_state import current
+from minigrad._core.surface.variable import Variable
 from minigrad._tensor_str import tensor_str
 from minigrad.dtypes import (
     TENSOR_TYPES,  # pyright: ignore[reportAttributeAccessIssue]
@@ -30,8 +30,8 @@ from minigrad.dtypes import (
     uint8,
 )
 from minigrad.errors import AutogradError, ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base import tensor_argument, truth
-from minigrad.ops.formats import check_format
+from minigrad.ops.base.rule import tensor_argument, truth
+from minigrad.ops.shape.formats import check_format
 
 
 class Conversions(Variable):
@@ -66,7 +66,7 @@ class Conversions(Variable):
                 device = arg
             else:
                 dtype = arg
-        from minigrad.ops.copies import cast, clone, contiguous, move
+        from minigrad.ops.shape.clone_cast import cast, clone, contiguous, move
         out = self if dtype is None else cast(self, as_dtype(dtype))
         if device is not None:
             out = move(out, as_device(device), not non_blocking)

@@ -13,12 +13,12 @@ import warnings
 
 import numpy as np
 
-from minigrad._core.meta import dtype_of
-from minigrad._core.operands import too_large
-from minigrad._core.promotion import default_dtype, operands_dtype
-from minigrad._core.tensor import TensorBase
+from minigrad._core.graph.metadata import dtype_of
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.operands import translate_kernel_error
+from minigrad._core.record.promotion import default_dtype, operands_dtype
 from minigrad.errors import OutOfMemoryError, ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base import NUMBERS
+from minigrad.ops.base.rule import NUMBERS
 
 __all__ = ["as_array", "check_array"]
 
@@ -88,7 +88,7 @@ def of_numbers(data, dtype):
             try:
                 return array.astype(dtype)
             except OverflowError as error:
-                raise too_large("tensor", error) from None
+                raise translate_kernel_error("tensor", error) from None
     raise TensorValueError("MG-E306", "Overflow when unpacking long long: an integer does not fit into int64")
 
 
@@ -155,7 +155,7 @@ def sizes_of(data):
         try:
             sizes.append(len(data))
         except OverflowError as error:      # of a range
-            raise too_large("tensor", error) from None
+            raise translate_kernel_error("tensor", error) from None
         if len(sizes) > MOST_DIMENSIONS:
             raise TensorValueError("MG-E306", f"too many dimensions {type(data).__name__!r}", expected=f"at most {MOST_DIMENSIONS}")
         if not data:

@@ -12,17 +12,17 @@
 `debug` is a class: an instance is the context, and the static methods read out. They work outside of the context too;
 then they have no files and lines.
 
-Read next: ``_core/watch.py``, for what is noted while it is on.
+Read next: ``_core/graph/switches.py``, for what is noted while it is on.
 """
 
 import threading
 from typing import Any, NamedTuple
 
-from minigrad._core.history import place, purpose, saved_at, written
-from minigrad._core.kept import current_version, kept
-from minigrad._core.node import Node
-from minigrad._core.tensor import owner_of
-from minigrad._core.watch import watch
+from minigrad._core.graph.node import Node
+from minigrad._core.graph.switches import switches
+from minigrad._core.graph.tensor import owner_of
+from minigrad._core.observe.graph_memory import current_version, list_saved
+from minigrad._core.record.history import describe_location, describe_use, noted_writes, save_location
 from minigrad._holders import Holder, found
 from minigrad._record import Event, Record
 from minigrad.autograd.grad_mode import BareMode  # pyright: ignore[reportAttributeAccessIssue]
@@ -41,7 +41,7 @@ class Write(NamedTuple):
     line: int
 
     def __str__(self):
-        return f"version {self.version}: {self.op}  {place(self.file, self.line)}"
+        return f"version {self.version}: {self.op}  {describe_location(self.file, self.line)}"
 
 
 class Versions:
@@ -52,7 +52,7 @@ class Versions:
         self.writes = writes
 
     def __repr__(self):
-        rows = [(f"version {w.version}", w.op, place(w.file, w.line)) for w in self.writes]
+        rows = [(f"version {w.version}", w.op, describe_location(w.file, w.line)) for w in self.writes]
         missing = self.version - len(self.writes)
         if missing:
             rows.append(("", "", f"{missing} of {self.version} writes not noted: debug() was off"))
@@ -131,7 +131,7 @@ class SavedTensors(list):
                          + (f"{saved.value.dtype} {list(saved.value.shape)}".removeprefix("minigrad.") if tensor
                             else type(saved.value).__name__),
                          version, f"{saved.nbytes:,}" if tensor else "?", saved.purpose,
-                         "" if saved.where is None else place(*saved.where)))
+                         "" if saved.where is None else describe_location(*saved.where)))
         storages = self.storages()
         total = f"{len(self)} tensors in {len(storages)} storages: {self.nbytes:,} bytes, {self.leaf_nbytes:,} of them of leaves"
         return "\n".join([*table(rows), total] if self else ["nothing saved"])
@@ -155,10 +155,10 @@ def node_of(tensor, who):
 
 
 def saved_values(entries):
-    """What `kept` has listed, as a table."""
+    """What `list_saved` has listed, as a table."""
     return SavedTensors([
-        SavedValue(owner, name, purpose(owner, letter) or "its backward", value, version,
-                   None if version is None else current_version(value), saved_at(owner))
+        SavedValue(owner, name, describe_use(owner, letter) or "its backward", value, version,
+                   None if version is None else current_version(value), save_location(owner))
         for owner, letter, name, value, version in entries])
 
 
@@ -177,8 +177,8 @@ def entered(more):
     global _inside
     with _switching:
         _inside += more
-        watch.debug = _inside > 0
-        watch.settle()
+        switches.debug = _inside > 0
+        switches.update_derived()
 
 
 class debug(BareMode):
@@ -227,7 +227,7 @@ class debug(BareMode):
         """
         if not isinstance(tensor, Tensor):
             raise AutogradTypeError("MG-E177", f"debug.versions() expects a tensor, but got {type(tensor).__name__}")
-        return Versions(current_version(tensor), [Write(*entry) for entry in written(tensor)])
+        return Versions(current_version(tensor), [Write(*entry) for entry in noted_writes(tensor)])
 
     @staticmethod
     def saved(tensor, graph=True):
@@ -256,7 +256,7 @@ class debug(BareMode):
         nothing saved
         """
         node = node_of(tensor, "saved")
-        return SavedTensors() if node is None else saved_values(kept(node, graph))
+        return SavedTensors() if node is None else saved_values(list_saved(node, graph))
 
     @staticmethod
     def holders(tensor):
@@ -287,7 +287,7 @@ class debug(BareMode):
         """
         node = node_of(tensor, "holders")
         return Holders() if node is None else Holders(found(node, lambda nodes: saved_values(
-            [value for owner in nodes for value in kept(owner, False)]).nbytes))
+            [value for owner in nodes for value in list_saved(owner, False)]).nbytes))
 
     @staticmethod
     def record(**names):

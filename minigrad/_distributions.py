@@ -13,14 +13,16 @@ import math
 
 import numpy as np
 
-from minigrad._core.apply import call
-from minigrad._core.inplace import write
+from minigrad._core.mutation.inplace import apply_inplace
+from minigrad._core.record.apply import call
 from minigrad.dtypes import float64, int64
 from minigrad.errors import AutogradNotImplementedError, ShapeError
-from minigrad.ops import overwriting, sampling, searchsorted
-from minigrad.ops.base import flag, integer, real, tensor_argument
-from minigrad.ops.out import into
-from minigrad.ops.precision import HALF, SINGLE
+from minigrad.ops import searchsorted
+from minigrad.ops.base import overwriting
+from minigrad.ops.base.out import into
+from minigrad.ops.base.precision import HALF, SINGLE
+from minigrad.ops.base.rule import flag, integer, real, tensor_argument
+from minigrad.ops.elementwise import sampling
 from minigrad.random import rand, randint, renamed, stream
 from minigrad.tensor import install_methods
 
@@ -62,7 +64,7 @@ def exponential_(self, lambd=1, *, generator=None):
 
     def draw(k, shape, dtype):      # the smallest u above 0: none of them is 0
         return k.div(k.neg(k.log1p(k.neg(k.uniform(numbers, shape, 2.0 ** -25, 1, dtype)))), lambd)
-    return write(overwriting.Exponential.op, self, (drawn(draw),))
+    return apply_inplace(overwriting.Exponential.op, self, (drawn(draw),))
 
 
 def geometric_(self, p, *, generator=None):
@@ -84,7 +86,7 @@ def geometric_(self, p, *, generator=None):
     def draw(k, shape, dtype):
         u = k.uniform(numbers, shape, 2.0 ** -53, 1, np.dtype("float64"))
         return k.cast(k.ceil(k.div(k.log1p(k.neg(u)), math.log1p(-float(p)))), dtype)
-    return write(overwriting.Geometric.op, self, (draw,))
+    return apply_inplace(overwriting.Geometric.op, self, (draw,))
 
 
 def log_normal_(self, mean=1, std=2, *, generator=None):
@@ -104,7 +106,7 @@ def log_normal_(self, mean=1, std=2, *, generator=None):
 
     def draw(k, shape, dtype):
         return k.exp(k.normal(numbers, shape, mean, std, dtype))
-    return write(overwriting.LogNormal.op, self, (drawn(draw),))
+    return apply_inplace(overwriting.LogNormal.op, self, (drawn(draw),))
 
 
 def cauchy_(self, median=0, sigma=1, *, generator=None):
@@ -124,7 +126,7 @@ def cauchy_(self, median=0, sigma=1, *, generator=None):
 
     def draw(k, shape, dtype):
         return k.add(k.mul(k.tan(k.uniform(numbers, shape, -math.pi / 2, math.pi / 2, dtype)), sigma), median)
-    return write(overwriting.Cauchy.op, self, (drawn(draw),))
+    return apply_inplace(overwriting.Cauchy.op, self, (drawn(draw),))
 
 
 def random_(self, from_=None, to=None, *, generator=None, **old):
@@ -148,7 +150,7 @@ def random_(self, from_=None, to=None, *, generator=None, **old):
         rule, low, high = overwriting.RandomRange, integer(low, "from", "random_"), integer(to, "to", "random_")
     if low >= high:
         raise ShapeError("MG-E302", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return write(rule.op, self, (lambda k, shape, dtype: k.cast(k.from_host(np.asarray(numbers.integers(low, high, shape)),
+    return apply_inplace(rule.op, self, (lambda k, shape, dtype: k.cast(k.from_host(np.asarray(numbers.integers(low, high, shape)),
                                                                            True), dtype),))
 
 

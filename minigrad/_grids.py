@@ -5,14 +5,14 @@ Mirrors ``aten/src/ATen/native/{TensorFactories,RangeFactories}.cpp`` and ``torc
 
 import numpy as np
 
-from minigrad._core.meta import Size
-from minigrad._core.operands import too_large
-from minigrad._core.promotion import default_dtype
+from minigrad._core.graph.metadata import Size
+from minigrad._core.record.operands import translate_kernel_error
+from minigrad._core.record.promotion import default_dtype
 from minigrad.creation import linspace, made, one_number, sizes_argument
 from minigrad.dtypes import as_dtype, float64, int64
 from minigrad.errors import ShapeError
-from minigrad.ops.base import integer, real
-from minigrad.ops.out import fills_out
+from minigrad.ops.base.out import fills_out
+from minigrad.ops.base.rule import integer, real
 
 __all__ = ["broadcast_shapes", "logspace", "tril_indices", "triu_indices"]
 
@@ -26,7 +26,7 @@ def triangle(function, row, col, offset, dtype, device, keep):
         i, j = np.indices((rows, columns))
         return made(np.stack(np.nonzero(keep(i, j - offset))).astype(kind.numpy), device, False)
     except (ValueError, MemoryError) as error:
-        raise too_large(function, error) from None
+        raise translate_kernel_error(function, error) from None
 
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None):

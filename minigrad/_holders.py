@@ -20,10 +20,10 @@ import sys
 import types
 from typing import NamedTuple
 
-from minigrad._core.accumulate import LAST
-from minigrad._core.kept import behind
-from minigrad._core.node import Node, NodeExtra
-from minigrad._core.tensor import AutogradMeta, TensorBase
+from minigrad._core.graph.accumulate_grad import LAST
+from minigrad._core.graph.node import Node, NodeExtra
+from minigrad._core.graph.tensor import AutogradMeta, TensorBase
+from minigrad._core.observe.graph_memory import nodes_behind
 
 __all__ = ["Holder", "found"]
 
@@ -54,13 +54,13 @@ class Holder(NamedTuple):
 def found(root, size):
     """The holders of the graph behind `root`; `size` says how many bytes a list of nodes keeps."""
     known = {id(x) for x in gc.get_objects()}
-    graph = {id(node): node for node in behind(root) if node._sequence_nr() != LAST}
+    graph = {id(node): node for node in nodes_behind(root) if node._sequence_nr() != LAST}
     climb = Climb(graph, known)
     climb.up()
     result = []
     for (where, path), tops in climb.paths().items():
         held = climb.targets(tops)
-        nodes = {id(node): node for top in held for node in behind(top) if id(node) in graph}
+        nodes = {id(node): node for top in held for node in nodes_behind(top) if id(node) in graph}
         latest = max(held, key=lambda node: node._sequence_nr())
         result.append(Holder(path, where, latest.name(), len(nodes), size(nodes.values())))
     return sorted(result, key=lambda holder: (-holder.nodes, holder.where, holder.path))

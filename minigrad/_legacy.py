@@ -9,12 +9,12 @@ Mirrors ``torch/csrc/tensor/python_tensor.cpp`` and ``torch/csrc/utils/tensor_ne
 
 import warnings
 
-from minigrad._core.meta import Size
+from minigrad._core.graph.metadata import Size
 from minigrad.creation import empty, empty_strided, tensor
 from minigrad.dtypes import TENSOR_TYPES  # pyright: ignore[reportAttributeAccessIssue]
 from minigrad.errors import TensorTypeError
-from minigrad.ops.base import tensor_argument
-from minigrad.ops.formats import strided
+from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.shape.formats import strided
 from minigrad.tensor import Tensor, install_methods
 
 __all__ = ["BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor",

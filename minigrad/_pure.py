@@ -1,8 +1,8 @@
 """The interpreted mode: ``MINIGRAD_PURE=1`` runs the sources beside the compiled modules.
 
-An import finds ``engine.cpython-311-x86_64-linux-gnu.so`` before ``engine.py``. With the variable set we
+An import finds ``engine.cpython-311-x86_64-linux-gnu.so`` before ``execute.py``. With the variable set we
 put a finder before Python's own that knows source files only, for this package alone: then a breakpoint in
-``_core/engine.py`` is one in the engine that runs.
+``_core/engine/execute.py`` is one in the engine that runs.
 
 A compiled module that is older than its source would win in silence; `stale` finds such.
 """
@@ -32,17 +32,21 @@ class SourceFinder:
         raise ModuleNotFoundError(f"{name} has no interpreted form ({why})", name=name)
 
 
+def declared():
+    """Whether each module that is to be compiled has been: of the core and the ops those that have a ``.pxd``."""
+    found, root = {}, os.path.dirname(__file__)
+    for part in ("_core", "ops"):
+        for folder, _, files in os.walk(os.path.join(root, part)):
+            package = ".".join((PACKAGE, *os.path.relpath(folder, root).split(os.sep)))
+            for stem in [f[:-4] for f in files if f.endswith(".pxd") and f not in ("capi.pxd", "__init__.pxd")]:
+                found[f"{package}.{stem}"] = any(stem + suffix in files for suffix in importlib.machinery.EXTENSION_SUFFIXES)
+    return found
+
+
 def missing():
     """Modules that did not compile while others did, without which the others cannot run: they take C functions from them."""
-    names, built = [], False
-    for part in ("_core", "ops"):
-        files = set(os.listdir(os.path.join(os.path.dirname(__file__), part)))
-        for stem in [f[:-4] for f in files if f.endswith(".pxd") and f not in ("c.pxd", "__init__.pxd")]:
-            if any(stem + suffix in files for suffix in importlib.machinery.EXTENSION_SUFFIXES):
-                built = True
-            else:
-                names.append(f"{PACKAGE}.{part}.{stem}")
-    return sorted(names) if built else []
+    modules = declared()
+    return sorted(name for name, built in modules.items() if not built) if any(modules.values()) else []
 
 
 def install():
@@ -63,8 +67,7 @@ def mode():
     names = compiled_modules()
     if not names:
         return "interpreted"
-    folder = os.path.join(os.path.dirname(__file__), "_core")
-    core = {f"{PACKAGE}._core.{f[:-4]}" for f in os.listdir(folder) if f.endswith(".pxd")} - {f"{PACKAGE}._core.c"}
+    core = {name for name in declared() if name.startswith(f"{PACKAGE}._core.")}
     return "compiled" if core & set(sys.modules) <= set(names) else "mixed"
 
 

@@ -10,7 +10,7 @@
 
 Each event is told in words from its data here, and only here, so that no two of these can disagree.
 
-Read next: ``_core/trace.py``, which takes the events down; ``_core/recorded.py``, which has most of them.
+Read next: ``_core/observe/recorder.py``, which takes the events down; ``_core/observe/recording_task.py``, which has most of them.
 """
 
 import functools
@@ -18,9 +18,9 @@ import sys
 import textwrap
 from typing import Any, NamedTuple
 
-from minigrad._core.tensor import TensorBase
-from minigrad._core.trace import Recorder
-from minigrad._core.watch import watch
+from minigrad._core.graph.switches import switches
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.observe.recorder import Recorder
 from minigrad.errors import AutogradError
 
 __all__ = ["Event", "Record"]
@@ -70,7 +70,7 @@ class Record:
         self._given = names
 
     def __enter__(self):
-        if self._recorder in watch.recorders:
+        if self._recorder in switches.recorders:
             raise AutogradError("MG-E240", "this record is being taken already: its `with` has been entered",
                                 fix="mg.debug.record() makes another one; two may be taken at once")
         self._recorder.start()

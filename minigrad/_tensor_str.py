@@ -15,9 +15,9 @@ import math
 import numpy as np
 
 from minigrad._arguments import instance
-from minigrad._core.state import current
+from minigrad._core.graph.thread_state import current
 from minigrad.errors import TensorValueError
-from minigrad.ops.base import integer, real
+from minigrad.ops.base.rule import integer, real
 
 __all__ = ["set_printoptions", "tensor_str"]
 

@@ -10,16 +10,16 @@ import warnings
 
 import numpy as np
 
-from minigrad._core.operands import too_large
-from minigrad._core.promotion import default_dtype
-from minigrad._core.variable import new_tensor
+from minigrad._core.record.operands import translate_kernel_error
+from minigrad._core.record.promotion import default_dtype
+from minigrad._core.surface.variable import new_tensor
 from minigrad._data import as_array, check_array
 from minigrad.dtypes import as_device, as_dtype, bool_, int64
 from minigrad.errors import AutogradError, ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base import WRITTEN_AS, converted, flag, integer, integers, number, real, wrong_type
-from minigrad.ops.formats import check_format
-from minigrad.ops.out import fills_out
-from minigrad.ops.strided import as_strided
+from minigrad.ops.base.out import fills_out
+from minigrad.ops.base.rule import WRITTEN_AS, converted, flag, integer, integers, number, real, wrong_type
+from minigrad.ops.shape.formats import check_format
+from minigrad.ops.shape.strided import as_strided
 from minigrad.tensor import Tensor
 
 __all__ = ["arange", "as_tensor", "empty", "empty_like", "empty_strided", "eye", "from_dlpack", "from_numpy", "frombuffer", "full",
@@ -184,7 +184,7 @@ def filled(function, size, value, dtype, device, requires_grad):
     try:
         return made(kernels.full(shape, value, kind.numpy), device, requires_grad)
     except (ValueError, MemoryError, OverflowError) as error:
-        raise too_large(function, error) from None
+        raise translate_kernel_error(function, error) from None
 
 
 @fills_out

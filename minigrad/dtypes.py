@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from minigrad._core.given import given
-from minigrad._core.meta import CPU, Device, named_dtype
-from minigrad._core.promotion import as_dtype, default_dtype, operands_dtype, promote
-from minigrad._core.promotion import set_default_dtype as _set_default_dtype
+from minigrad._core.graph.metadata import CPU, Device, named_dtype
+from minigrad._core.graph.upcalls import upcalls
+from minigrad._core.record.promotion import as_dtype, default_dtype, operands_dtype, promote
+from minigrad._core.record.promotion import set_default_dtype as _set_default_dtype
 from minigrad.errors import AutogradTypeError, ShapeError
 
 __all__ = ["as_device", "as_dtype", "can_cast", "finfo", "get_default_dtype", "iinfo", "promote_types", "result_type",
@@ -73,7 +73,7 @@ def device(type, index=None):
     return as_device(type if index is None else f"{type}:{index}")
 
 
-given.device = device
+upcalls.device = device
 
 
 def get_default_dtype():

@@ -1,35 +1,35 @@
 """Linear algebra: norms and products, inverses, determinants, decompositions.
 
-    solve, inv, det         ops/inverses.py, ops/determinants.py
-    cholesky, qr            ops/factorizations.py
-    svd; eigh, eig          ops/singular_values.py, ops/spectra.py
-    pinv, lstsq             ops/pseudoinverses.py, ops/least_squares.py
-    matrix_exp              ops/matrix_functions.py
+    solve, inv, det         ops/linalg/inverses.py, ops/linalg/determinants.py
+    cholesky, qr            ops/linalg/factorizations.py
+    svd; eigh, eig          ops/linalg/singular_values.py, ops/linalg/spectra.py
+    pinv, lstsq             ops/linalg/pseudoinverses.py, ops/linalg/least_squares.py
+    matrix_exp              ops/linalg/matrix_functions.py
 
 Everything here is an op of ``minigrad/ops``, under the name that it has in torch.linalg. Mirrors ``torch/linalg/__init__.py``.
 """
 
 from minigrad.errors import LinAlgError
-from minigrad.ops.contractions import linalg_cross as cross
-from minigrad.ops.contractions import matrix_power, multi_dot, vecdot
-from minigrad.ops.determinants import linalg_det as det
-from minigrad.ops.determinants import linalg_slogdet as slogdet
-from minigrad.ops.elimination import linalg_lu as lu
-from minigrad.ops.factorizations import cholesky_ex
-from minigrad.ops.factorizations import linalg_cholesky as cholesky
-from minigrad.ops.factorizations import linalg_qr as qr
-from minigrad.ops.inverses import inv, inv_ex, solve, solve_ex, solve_triangular
-from minigrad.ops.least_squares import lstsq
-from minigrad.ops.matrix import matmul
-from minigrad.ops.matrix_functions import linalg_matrix_exp as matrix_exp
-from minigrad.ops.norms import linalg_norm as norm
-from minigrad.ops.norms import matrix_norm, vector_norm
-from minigrad.ops.pseudoinverses import cond, matrix_rank, pinv
-from minigrad.ops.singular_values import linalg_svd as svd
-from minigrad.ops.singular_values import svdvals
-from minigrad.ops.spectra import eig, eigh, eigvals, eigvalsh
-from minigrad.ops.strided import linalg_diagonal as diagonal
-from minigrad.ops.tensor_systems import tensorinv, tensorsolve
+from minigrad.ops.linalg.contractions import linalg_cross as cross
+from minigrad.ops.linalg.contractions import matrix_power, multi_dot, vecdot
+from minigrad.ops.linalg.determinants import linalg_det as det
+from minigrad.ops.linalg.determinants import linalg_slogdet as slogdet
+from minigrad.ops.linalg.elimination import linalg_lu as lu
+from minigrad.ops.linalg.factorizations import cholesky_ex
+from minigrad.ops.linalg.factorizations import linalg_cholesky as cholesky
+from minigrad.ops.linalg.factorizations import linalg_qr as qr
+from minigrad.ops.linalg.inverses import inv, inv_ex, solve, solve_ex, solve_triangular
+from minigrad.ops.linalg.least_squares import lstsq
+from minigrad.ops.linalg.matrix import matmul
+from minigrad.ops.linalg.matrix_functions import linalg_matrix_exp as matrix_exp
+from minigrad.ops.linalg.norms import linalg_norm as norm
+from minigrad.ops.linalg.norms import matrix_norm, vector_norm
+from minigrad.ops.linalg.pseudoinverses import cond, matrix_rank, pinv
+from minigrad.ops.linalg.singular_values import linalg_svd as svd
+from minigrad.ops.linalg.singular_values import svdvals
+from minigrad.ops.linalg.spectra import eig, eigh, eigvals, eigvalsh
+from minigrad.ops.linalg.tensor_systems import tensorinv, tensorsolve
+from minigrad.ops.shape.strided import linalg_diagonal as diagonal
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",

@@ -11,18 +11,20 @@ import contextlib
 
 import numpy as np
 
-from minigrad._core.apply import call
-from minigrad._core.inplace import write
-from minigrad._core.promotion import default_dtype
+from minigrad._core.mutation.inplace import apply_inplace
+from minigrad._core.record.apply import call
+from minigrad._core.record.promotion import default_dtype
 from minigrad.creation import like, made, sizes_argument
 from minigrad.dtypes import as_device, as_dtype, int64
 from minigrad.errors import ShapeError, TensorTypeError
-from minigrad.ops import overwriting, sampling
-from minigrad.ops.base import integer, number, real, tensor_argument
-from minigrad.ops.copies import clone
-from minigrad.ops.out import fills_out, into
-from minigrad.ops.pairs import fitting, run
-from minigrad.ops.views import expand
+from minigrad.ops.base import overwriting
+from minigrad.ops.base.broadcasting import explain_misfit
+from minigrad.ops.base.inplace_pairs import run
+from minigrad.ops.base.out import fills_out, into
+from minigrad.ops.base.rule import integer, number, real, tensor_argument
+from minigrad.ops.elementwise import sampling
+from minigrad.ops.shape.clone_cast import clone
+from minigrad.ops.shape.views import expand
 from minigrad.tensor import Tensor, install_methods
 
 __all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "normal",
@@ -296,7 +298,7 @@ def normal_of_tensors(mean, std, numbers):
     std = std if of_std else real(std, "std", "normal")
     check_std(std)
     if of_mean and of_std:
-        return fitting(run, sampling.NormalOfBoth.op, (mean, std, numbers))
+        return explain_misfit(run, sampling.NormalOfBoth.op, (mean, std, numbers))
     return call(sampling.NormalOfMean.op, (mean, std, numbers)) if of_mean else call(sampling.NormalOfStd.op, (std, mean, numbers))
 
 
@@ -405,7 +407,7 @@ def uniform_(self, from_=0, to=1, *, generator=None, **old):
     if to < low:
         raise ShapeError("MG-E302", f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
     numbers = stream(generator)
-    return write(overwriting.Uniform.op, self,
+    return apply_inplace(overwriting.Uniform.op, self,
                  (lambda k, shape, dtype: k.uniform(numbers, shape, low, to, dtype),))
 
 
@@ -422,7 +424,7 @@ def normal_(self, mean=0, std=1, *, generator=None):
     mean, std = mean_of(mean, self.dtype, "normal_"), real(std, "std", "normal_")
     check_std(std)
     numbers = stream(generator)
-    return write(overwriting.Normal.op, self,
+    return apply_inplace(overwriting.Normal.op, self,
                  (lambda k, shape, dtype: k.normal(numbers, shape, mean, std, dtype),))
 
 
@@ -441,11 +443,11 @@ def bernoulli_(self, p=0.5, *, generator=None):
     numbers = stream(generator)
     if isinstance(p, Tensor):
         check_probabilities(p)
-        return write(sampling.BernoulliWritten.op, self, (expand(p, *self.shape), numbers))
+        return apply_inplace(sampling.BernoulliWritten.op, self, (expand(p, *self.shape), numbers))
     p = real(p, "p", "bernoulli_")
     if not 0 <= p <= 1:
         raise ShapeError("MG-E302", f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return write(overwriting.Bernoulli.op, self,
+    return apply_inplace(overwriting.Bernoulli.op, self,
                  (lambda k, shape, dtype: k.bernoulli(numbers, shape, p, dtype),))
 
 

@@ -2,35 +2,35 @@
 
     mg.special.expit is mg.sigmoid          mg.special.gammaln is mg.lgamma         mg.special.psi is mg.digamma
 
-The rules are in ``ops/special.py`` and ``ops/xlogy.py``. Mirrors ``torch/special/__init__.py``.
+The rules are in ``ops/elementwise/special.py`` and ``ops/elementwise/xlogy.py``. Mirrors ``torch/special/__init__.py``.
 """
 
 from minigrad.ops import (
-    digamma,
-    erf,
-    erfc,
-    erfinv,
-    exp2,
-    expm1,
-    i0,
-    igamma,
-    igammac,
-    lgamma,
-    log1p,
-    log_softmax,
-    logit,
-    logsumexp,
-    mvlgamma,
-    polygamma,
-    round,
-    sigmoid,
-    sinc,
-    softmax,
+           digamma,
+           erf,
+           erfc,
+           erfinv,
+           exp2,
+           expm1,
+           i0,
+           igamma,
+           igammac,
+           lgamma,
+           log1p,
+           log_softmax,
+           logit,
+           logsumexp,
+           mvlgamma,
+           polygamma,
+           round,
+           sigmoid,
+           sinc,
+           softmax,
     xlogy,
 )
-from minigrad.ops.gamma_zeta import i1, zeta
-from minigrad.ops.special import ndtr
-from minigrad.ops.xlogy import entr, xlog1py
+from minigrad.ops.elementwise.gamma_zeta import i1, zeta
+from minigrad.ops.elementwise.special import ndtr
+from minigrad.ops.elementwise.xlogy import entr, xlog1py
 
 __all__ = ["digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "gammainc", "gammaincc", "gammaln",
            "i0", "i1", "log1p", "log_softmax", "logit", "logsumexp", "multigammaln", "ndtr", "polygamma",

@@ -10,12 +10,12 @@ Mirrors ``torch/storage.py``.
 
 import numpy as np
 
-from minigrad._core.tensor import address
-from minigrad._core.variable import new_tensor
+from minigrad._core.graph.tensor import address
+from minigrad._core.surface.variable import new_tensor
 from minigrad._warnings import warn_once
 from minigrad.dtypes import as_dtype
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
-from minigrad.ops.base import integer
+from minigrad.ops.base.rule import integer
 from minigrad.tensor import Tensor, install_methods
 
 __all__ = ["TypedStorage", "UntypedStorage", "is_storage"]

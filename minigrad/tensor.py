@@ -3,7 +3,7 @@
 Most methods are ops and come from the registry: ``ops/`` defines the function ``sum(input, ...)`` once, and
 `install_methods` makes it also ``Tensor.sum``. What stands here is what is no op; what is one in another form, such as
 ``x.item()`` and ``x.numpy()``, stands in ``_conversions.py``. The operators and the attributes of autograd are in the
-compiled base classes (``_core/operators.py``, ``variable.py``).
+compiled base classes (``_core/surface/operators.py``, ``variable.py``).
 
 Mirrors ``torch/_tensor.py``.
 """
@@ -14,18 +14,18 @@ import warnings
 import numpy as np
 
 from minigrad._conversions import Conversions
-from minigrad._core.checked import Checked
-from minigrad._core.given import given
-from minigrad._core.operands import too_large
-from minigrad._core.operators import use_operators
-from minigrad._core.tensor import address, owner_of, use_tensor_class
-from minigrad._core.variable import new_tensor
+from minigrad._core.graph.method_checks import Checked
+from minigrad._core.graph.tensor import address, owner_of, use_tensor_class
+from minigrad._core.graph.upcalls import upcalls
+from minigrad._core.record.operands import translate_kernel_error
+from minigrad._core.surface.operators import use_operators
+from minigrad._core.surface.variable import new_tensor
 from minigrad._data import as_array
 from minigrad.dtypes import as_device, as_dtype, float32
 from minigrad.errors import ArgumentError, AutogradError, ShapeError
-from minigrad.ops.base import dimension, flag, tensor_argument
-from minigrad.ops.formats import channels_last, channels_last_3d, check_format
-from minigrad.ops.views import as_shape
+from minigrad.ops.base.rule import dimension, flag, tensor_argument
+from minigrad.ops.shape.formats import channels_last, channels_last_3d, check_format
+from minigrad.ops.shape.views import as_shape
 
 __all__ = ["Tensor"]
 
@@ -73,7 +73,7 @@ class Tensor(Conversions, metaclass=Checked):
         >>> type(mg.ones(2).as_subclass(Mine) + 1).__name__
         'Mine'
         """
-        from minigrad.ops.views import alias_as
+        from minigrad.ops.shape.views import alias_as
         return alias_as(self, cls)
 
     @staticmethod
@@ -191,7 +191,7 @@ class Tensor(Conversions, metaclass=Checked):
     @property
     def real(self):
         """The real part, a view; a real tensor itself. What is assigned to it is written there, as to ``x.imag``."""
-        from minigrad.ops.selection import real_part
+        from minigrad.ops.elementwise.selection import real_part
         return real_part(self)
 
     @real.setter
@@ -201,7 +201,7 @@ class Tensor(Conversions, metaclass=Checked):
     @property
     def imag(self):
         """The imaginary part of a complex tensor, a view. Raises `RuntimeError` for a real one, which has none."""
-        from minigrad.ops.complex_numbers import imag
+        from minigrad.ops.elementwise.complex_numbers import imag
         return imag(self)
 
     @imag.setter
@@ -240,8 +240,8 @@ class Tensor(Conversions, metaclass=Checked):
         >>> mg.tensor([1+2j]).conj()
         tensor([1.-2.j])
         """
-        from minigrad._core.apply import call
-        from minigrad.ops.selection import Conj
+        from minigrad._core.record.apply import call
+        from minigrad.ops.elementwise.selection import Conj
         return call(Conj.op, (self,)) if self.dtype.is_complex else self
 
     # ---- autograd ---------------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ class Tensor(Conversions, metaclass=Checked):
         >>> x.grad
         tensor(6.)
         """
-        given.backward(self, gradient, retain_graph, create_graph, inputs=inputs)    # pyright: ignore[reportArgumentType]
+        upcalls.backward(self, gradient, retain_graph, create_graph, inputs=inputs)    # pyright: ignore[reportArgumentType]
 
     def requires_grad_(self, requires_grad=True):
         """Set `requires_grad` and return this tensor.
@@ -367,7 +367,7 @@ class Tensor(Conversions, metaclass=Checked):
         try:
             array = kernels.empty(shape, kind) if value is None else kernels.full(shape, value, kind)
         except (ValueError, MemoryError) as error:
-            raise too_large("new_tensor", error) from None
+            raise translate_kernel_error("new_tensor", error) from None
         return new_tensor(Tensor, array, requires_grad, self.device)
 
     # ---- copies and pickles ---------------------------------------------------------------------------------

@@ -125,8 +125,8 @@ def edit(path):
 
 
 @compiled
-@pytest.mark.parametrize("name, module", [("_core/engine.py", "minigrad._core.engine"), ("_core/node.pxd", "minigrad._core.node"),
-                                          ("ops/arithmetic.py", "minigrad.ops.arithmetic"), ("kernels/cpu/layout.pyx",
+@pytest.mark.parametrize("name, module", [("_core/engine/execute.py", "minigrad._core.engine.execute"), ("_core/graph/node.pxd", "minigrad._core.graph.node"),
+                                          ("ops/elementwise/arithmetic.py", "minigrad.ops.elementwise.arithmetic"), ("kernels/cpu/layout.pyx",
                                                   "minigrad.kernels.cpu.layout")])
 def test_an_edited_source_is_noticed(copied, name, module):
     assert not code("import minigrad", root=copied).stderr
@@ -154,7 +154,7 @@ def test_missing_modules_are_noticed(copied):
     next(p for p in binaries if p.name.startswith("hooks.")).unlink()
     done = python("-m", "minigrad.doctor", root=copied)
     assert done.returncode == 0 and "mode      interpreted" in done.stdout
-    assert "problem:  extension modules are missing, so all of minigrad runs interpreted: minigrad._core.hooks" in done.stdout
+    assert "problem:  extension modules are missing, so all of minigrad runs interpreted: minigrad._core.graph.hooks" in done.stdout
     for path in binaries:
         path.unlink(missing_ok=True)
     done = python("-m", "minigrad.doctor", root=copied)

@@ -47,7 +47,7 @@ def documented():
             own = getattr(thing, "home", [None])[0] or getattr(thing, "__module__", None) or getattr(getattr(thing, "__objclass__", None), "__module__", "")
             if isinstance(thing, (types.ModuleType, mg.dtype)) or not (callable(thing) or hasattr(thing, "__get__")):
                 continue
-            if own == "minigrad._core.tensor" or inspect.isdatadescriptor(thing):   # the graph's own fields; attributes
+            if own == "minigrad._core.graph.tensor" or inspect.isdatadescriptor(thing):   # the graph's own fields; attributes
                 continue
             inherited = inspect.isclass(namespace) and not ours(namespace, name)
             if id(thing) in seen or inherited or not (own or "").startswith("minigrad"):

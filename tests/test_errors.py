@@ -9,7 +9,7 @@ import pytest
 import minigrad as mg
 from minigrad import _pure, errors
 from minigrad.errors import MinigradError, catalogue
-from minigrad.ops import base
+from minigrad.ops.base import rule
 from minigrad.testing._catalogue import run
 
 PACKAGE = Path(mg.__file__).parent
@@ -44,7 +44,7 @@ def test_explanation(code):
 @pytest.mark.parametrize("code", catalogue())
 def test_example(code):
     """The statement marked `# raises` raises an error of this very code, and the others run. A page shows what is run here."""
-    before = dict(base.REGISTRY)
+    before = dict(rule.REGISTRY)
     steps = [step for part in run(code) if not isinstance(part, str) for step in part]
     assert sum([step.marked for step in steps]) == 1
     for step in steps:
@@ -52,7 +52,7 @@ def test_example(code):
             assert isinstance(step.error, MinigradError) and step.error.code == code, step
         elif not step.marked:
             assert step.error is None, step
-    assert before == base.REGISTRY
+    assert before == rule.REGISTRY
 
 
 def test_unknown_code_and_the_list():

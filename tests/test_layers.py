@@ -87,6 +87,20 @@ def test_imports_point_downward(path):
     assert not wrong, f"{relative} imports what stands above or beside it: {sorted(wrong)}"
 
 
+# The rooms of the core, each standing on those before it.
+FLOORS = ("graph", "record", "engine", "mutation", "function", "surface", "observe")
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.relative_to(ROOT).parts[0] == "_core"],
+                         ids=lambda p: str(p.relative_to(ROOT)))
+def test_rooms_of_the_core_stand_on_each_other(path):
+    """A file imports from its own room and from lower ones, in functions too."""
+    room, *rest = path.relative_to(ROOT / "_core").parts
+    assert not rest or room in FLOORS, f"{room}: a new room; say in this test on which floor it is"
+    above = FLOORS[FLOORS.index(room) + 1:] if rest else ()
+    assert [target for target, _ in imported(path) if target.split(".")[0] == "_core" and target.split(".")[1] in above] == []
+
+
 def test_exceptions_are_still_needed():
     found = {(str(p.relative_to(ROOT)), layer(t)) for p in FILES for t, _ in imported(p)}
     assert set(UPWARD) <= found

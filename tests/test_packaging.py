@@ -26,7 +26,7 @@ def python(code, **variables):
 
 
 @pytest.mark.parametrize("file", [
-    "py.typed", "errors.md", "_core/README.md", "ops/README.md", "kernels/README.md", "_core/engine.py", "_core/engine.pxd",
+    "py.typed", "errors.md", "_core/README.md", "ops/README.md", "kernels/README.md", "_core/engine/execute.py", "_core/engine/execute.pxd",
     "kernels/cpu/elementwise.pyx", "kernels/cpu/loops.h", "tensor.pyi", "viz/style.css",
     "viz/dark.css", "viz/step.js", "viz/diff.js", "viz/draw.js"])
 def test_ships(file):
@@ -66,7 +66,7 @@ print(json.dumps([name for name in sys.modules if name.startswith(("minigrad.dis
 def test_mode_follows_the_environment(variables, expected):
     """MINIGRAD_PURE=1 runs the sources, whatever lies beside them; 0 is as good as nothing."""
     found = python("import json, minigrad as mg; from minigrad import _pure; print(json.dumps(_pure.mode()))", **variables)
-    built = any((PACKAGE / f"_core/engine{suffix}").exists() for suffix in EXTENSION_SUFFIXES)
+    built = any((PACKAGE / f"_core/engine/execute{suffix}").exists() for suffix in EXTENSION_SUFFIXES)
     assert found == (expected or ("compiled" if built else "interpreted"))
 
 
@@ -89,4 +89,4 @@ def test_makefile_says_which_python_it_needs(tmp_path, python):
 @pytest.mark.skipif(not SOURCE_TREE, reason="needs a source tree")
 def test_size_report():
     done = subprocess.run([sys.executable, "-m", "tools.sizes"], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "minigrad/_core/" in done.stdout and "engine.py" in done.stdout
+    assert "minigrad/_core/" in done.stdout and "execute.py" in done.stdout

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad._core.promotion import default_dtype, operands_dtype
+from minigrad._core.record.promotion import default_dtype, operands_dtype
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"]
 NUMBERS = {"True": True, "3": 3, "2.5": 2.5, "1j": 1j}

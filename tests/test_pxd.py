@@ -14,7 +14,7 @@ import minigrad
 
 ROOT = Path(minigrad.__file__).parent
 PAIRS = sorted(p for p in ROOT.rglob("*.pxd") if p.with_suffix(".py").exists() and p.read_text().strip()
-               and p.name != "c.pxd")       # c.pxd declares C code; its twins have a test of their own below
+               and p.name != "capi.pxd")       # capi.pxd declares C code; its twins have a test of their own below
 FUNCTION = re.compile(r"(?:cdef|cpdef)\s+(?:inline\s+)?(?:(?P<type>[\w ]+?[\s*]+))?(?P<name>\w+)\((?P<args>[^)]*)\)")
 FIELD = re.compile(r"cdef\s+(?:public\s+|readonly\s+)?(?P<type>[\w ]+?(?:\[\d+\])?)\s+(?P<names>\w+(?:\s*,\s*\w+)*)$")
 
@@ -88,7 +88,7 @@ def fields_of(name):
 
 
 def test_pairs_were_found():
-    assert {"node", "tensor", "engine", "apply", "saved", "accumulate"} <= {p.stem for p in PAIRS}
+    assert {"node", "tensor", "execute", "apply", "saved_tensor", "accumulate_grad"} <= {p.stem for p in PAIRS}
 
 
 @pytest.mark.parametrize("path", PAIRS, ids=lambda p: p.stem)
@@ -114,7 +114,7 @@ def test_classes(path):
             assert own[method] == args, f"{name}.{method}: ({', '.join(args)}) in the .pxd, ({', '.join(own[method])}) in the .py"
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "_core").glob("*.py")) + sorted((ROOT / "ops").glob("*.py")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", sorted([*(ROOT / "_core").rglob("*.py"), *(ROOT / "ops").rglob("*.py")]), ids=lambda p: p.stem)
 def test_every_field_is_declared(path):
     for name, (_, fields, _, decorators) in defined(path)[1].items():
         if "cython.cclass" in decorators:
@@ -126,24 +126,24 @@ def test_every_field_is_declared(path):
 @pytest.mark.parametrize("path", PAIRS, ids=lambda p: p.stem)
 def test_every_declared_field_is_used(path):
     """A field that no source mentions is a leftover that makes every instance larger."""
-    text = "\n".join(p.read_text() for folder in ("_core", "ops", "kernels/cuda") for p in (ROOT / folder).glob("*.py"))
+    text = "\n".join(p.read_text() for folder in ("_core", "ops", "kernels/cuda") for p in (ROOT / folder).rglob("*.py"))
     for name, (fields, _, _) in declared(path)[1].items():
         unused = [f for f in fields if not f.startswith("__") and not re.search(rf"\.{f}\b", text)]
         assert not unused, f"{name} has the fields {unused}, which nothing reads or writes"
 
 
 def test_interpreted_nodes_and_tensors_start_with_every_field():
-    """Compiled, a field that nobody has set is None or 0; interpreted it would be an AttributeError (`start`, `clear`)."""
-    for module, owner, function in (("node", "Node", "start"), ("tensor", "TensorBase", "clear")):
-        tree = ast.parse((ROOT / "_core" / f"{module}.py").read_text())
+    """Compiled, a field that nobody has set is None or 0; interpreted it would be an AttributeError (`clear_node`, `clear`)."""
+    for module, owner, function in (("node", "Node", "clear_node"), ("tensor", "TensorBase", "clear")):
+        tree = ast.parse((ROOT / "_core/graph" / f"{module}.py").read_text())
         body = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function)
         set_ = {t.attr for t in ast.walk(body) if isinstance(t, ast.Attribute) and isinstance(t.ctx, ast.Store)}
         assert set_ == {f for f in ALL_DECLARED[owner][0] if not f.startswith("__")}
 
 
 def test_c_twins():
-    """c.py has an interpreted twin for all that c.pxd takes from C."""
-    names = re.findall(r"^\s+(?:[\w ]+?) (\w+)(?: \"\w+\")?\([^)]*\)(?: except -1)?$", (ROOT / "_core" / "c.pxd").read_text(), re.M)
-    listed = re.search(r"__all__ = \[(.*?)\]", (ROOT / "_core" / "c.py").read_text(), re.S)
+    """capi.py has an interpreted twin for all that capi.pxd takes from C."""
+    names = re.findall(r"^\s+(?:[\w ]+?) (\w+)(?: \"\w+\")?\([^)]*\)(?: except -1)?$", (ROOT / "_core/graph/capi.pxd").read_text(), re.M)
+    listed = re.search(r"__all__ = \[(.*?)\]", (ROOT / "_core/graph/capi.py").read_text(), re.S)
     real = re.findall(r'"(\w+)"', listed[1] if listed else "")
-    assert {"references", "allocate", "thread_id", "check_signals"} <= set(names) <= set(real)
+    assert {"reference_count", "allocate", "thread_id", "check_signals"} <= set(names) <= set(real)

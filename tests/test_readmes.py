@@ -3,6 +3,7 @@
 `minigrad/_core/README.md` looks at fields that only the interpreted mode shows to Python, and runs there.
 """
 
+import ast
 import doctest
 import re
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import _pure
-from minigrad.ops.base import REGISTRY
+from minigrad.ops.base.rule import REGISTRY
 
 PACKAGE = Path(mg.__file__).parent
 ROOT = PACKAGE.parent
@@ -64,13 +65,35 @@ def test_links_lead_somewhere(path):
 def test_core_readme_names_every_file_and_note():
     """A file or Note that is added to the core appears in the reading order."""
     text = (PACKAGE / "_core/README.md").read_text("utf-8")
-    sources = {path.name: path.read_text("utf-8") for path in (PACKAGE / "_core").glob("*.py") if path.stem != "__init__"}
+    sources = {path.relative_to(PACKAGE / "_core").as_posix(): path.read_text("utf-8") for path in (PACKAGE / "_core").rglob("*.py")
+               if path.stem != "__init__"}
     assert {f for f in sources if f"`{f}`" not in text} == set()
     notes = {(note, f) for f, source in sources.items() for note in re.findall(r"^Note \[(.+)\]", source, re.M)}
-    assert set(re.findall(r"^\| ([^|]+?) \| `(\w+\.py)` \|", text.partition("## Notes")[2], re.M)) == notes
+    assert set(re.findall(r"^\| ([^|]+?) \| `([\w/]+\.py)` \|", text.partition("## Notes")[2], re.M)) == notes
 
 
-@pytest.mark.parametrize("folder, files", [("ops", "*.py"), ("kernels", "**/*.py*"), ("kernels", "**/*.h")])
+def lines_of(path, name):
+    """How many lines the head of a file has, or a function, method or class of it."""
+    tree = ast.parse(path.read_text("utf-8"))
+    if name == "its head":
+        return tree.body[0].end_lineno
+    found = [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.ClassDef)) and n.name == name.rpartition(".")[2]]
+    assert len(found) == 1, f"{path.name} has {len(found)} things called {name}"
+    return found[0].end_lineno - found[0].lineno + 1
+
+
+def test_the_first_half_hour_is_half_an_hour():
+    """What the README of the core tells a newcomer to read is there, and is not more than it says."""
+    text = (PACKAGE / "_core/README.md").read_text("utf-8").partition("## The first half hour")[2]
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| (.*?) \|", text, re.M)
+    told = [(file, name.strip("`")) for _, _, cell in rows for file, names in re.findall(r"`([\w/]+\.py)`: ([^;]+)", cell)
+            for name in names.split(", ")]
+    assert len(told) >= 20 and sum(int(minutes) for _, minutes, _ in rows) == 30
+    lines = sum(lines_of(PACKAGE / "_core" / file, name) for file, name in told)
+    assert lines <= 700 and f"{lines} lines" in text
+
+
+@pytest.mark.parametrize("folder, files", [("ops", "**/*.py"), ("kernels", "**/*.py*"), ("kernels", "**/*.h")])
 def test_readme_names_every_file(folder, files):
     text = (PACKAGE / folder / "README.md").read_text("utf-8")
     found = {p.name for p in (PACKAGE / folder).glob(files) if p.stem != "__init__" and p.suffix in (".py", ".pyx", ".h")}

@@ -1,7 +1,7 @@
 """Reverse mode in forty lines, and minigrad against it on random expressions.
 
 `Var` is the whole idea on numbers: an operation notes its inputs and the local derivatives; backward visits the
-nodes latest first and multiplies. If you are here to learn: read this, then minigrad/_core/engine.py.
+nodes latest first and multiplies. If you are here to learn: read this, then minigrad/_core/engine/execute.py.
 """
 
 import math

@@ -23,7 +23,7 @@ HOMES = {
     "Tensor": "minigrad.tensor", "Size": "minigrad.tensor", "_Number": "minigrad.tensor", "_Index": "minigrad.tensor",
     "ValuesAndIndices": "minigrad.tensor", "QR": "minigrad.tensor", "SVD": "minigrad.tensor",
     "SignAndLogarithm": "minigrad.tensor",
-    "memory_format": "minigrad.ops.formats", "layout": "minigrad.ops.formats", "UntypedStorage": "minigrad.storage",
+    "memory_format": "minigrad.ops.shape.formats", "layout": "minigrad.ops.shape.formats", "UntypedStorage": "minigrad.storage",
     "TypedStorage": "minigrad.storage",
     "Device": "minigrad.dtypes", "dtype": "minigrad.dtypes", "_Dtype": "minigrad.dtypes", "_Device": "minigrad.dtypes",
     "Node": "minigrad.autograd.graph", "GradientEdge": "minigrad.autograd.graph", "RemovableHandle": "minigrad.autograd.graph",

@@ -30,7 +30,7 @@ import minigrad as mg
 from minigrad import kernels
 from minigrad.kernels.contract import CONTRACT, Kernels
 from minigrad.ops import REGISTRY
-from minigrad.ops.base import Elementwise, Linear, Op
+from minigrad.ops.base.rule import Elementwise, Linear, Op
 from minigrad.utils._python_dispatch import TorchDispatchMode
 
 __all__ = ["DTYPES", "UNCHECKED", "Fact", "facts", "in_c", "kernels_named", "on_cuda", "our_ops"]

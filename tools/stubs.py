@@ -23,9 +23,9 @@ import minigrad.library
 import minigrad.nn.modules
 import minigrad.testing
 import minigrad.viz
-from minigrad._core.handle import RemovableHandle
-from minigrad._core.meta import Device, DType, Size
-from minigrad._core.node import Node
+from minigrad._core.graph.handle import RemovableHandle
+from minigrad._core.graph.metadata import Device, DType, Size
+from minigrad._core.graph.node import Node
 from minigrad.errors import MinigradError
 from minigrad.tensor import Tensor
 from tools.annotations import ATTRIBUTES, HEADER, HOMES, OVERLOADS, PARAMETERS, PREAMBLES, RETURNS
@@ -47,11 +47,11 @@ MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation"
            "minigrad.library._custom_ops"]
 
 # What the public modules are built on, as they see it: untyped.
-CORE = ["minigrad._core.tensor", "minigrad._core.operators", "minigrad._core.variable", "minigrad._core.promotion"]
+CORE = [f"minigrad._core.{name}" for name in ("graph.tensor", "surface.operators", "surface.variable", "record.promotion")]
 
 # Shown as the rest of the class is, but not to be called by anybody.
-INTERNAL = {"clear", "enter", "extras", "shared_counter", "version", "compute", "release", "explained", "number_of_outputs",
-            "output_meta", "input_number", "connect", "next_node", "next_nodes"}
+INTERNAL = {"clear", "enter", "extras", "shared_counter", "version", "compute", "release", "explain_error", "twin",
+            "number_of_outputs", "output_meta", "input_number", "connect", "next_node", "next_nodes"}
 
 MODES = ("no_grad", "enable_grad", "set_grad_enabled", "set_forward_grad_enabled", "inference_mode",
          "set_multithreading_enabled", "enforce_grad_layout_policy", "detect_anomaly", "set_detect_anomaly")

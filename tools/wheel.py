@@ -20,8 +20,8 @@ def missing(archive):
     wanted = {p.relative_to(ROOT).as_posix() for p in (ROOT / "minigrad").rglob("*") if p.suffix in suffixes}
     if archive.endswith(".whl"):
         compiled = {p.relative_to(ROOT).as_posix() for p in (ROOT / "minigrad").rglob("*.pyx")}
-        compiled |= {p.relative_to(ROOT).with_suffix(".py").as_posix() for p in (ROOT / "minigrad/_core").glob("*.pxd") if
-                     p.stem not in ("__init__", "c")}
+        compiled |= {p.relative_to(ROOT).with_suffix(".py").as_posix() for p in (ROOT / "minigrad/_core").rglob("*.pxd") if
+                     p.stem not in ("__init__", "capi")}
         built = {name.partition(".")[0] for name in held if name.endswith((".so", ".pyd"))}
         wanted |= {name for name in compiled if name.partition(".")[0] not in built}
         elsewhere = ("tests/", "tools/", "benchmarks/", "docs/", "tutorials/", "build/")

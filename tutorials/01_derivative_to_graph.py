@@ -335,20 +335,20 @@ for event in r.events:
 # since few operations have more inputs; and the input numbers are left out while all of them are 0.
 
 # %%
-mg.utils.source.source_of("_core/node.py", "Node.connect")
+mg.utils.source.source_of("_core/graph/node.py", "Node.connect")
 
 # %% [markdown]
 # The pairs that we looked at are made when somebody asks for them:
 
 # %%
-mg.utils.source.source_of("_core/node.py", "Node.next_functions")
+mg.utils.source.source_of("_core/graph/node.py", "Node.next_functions")
 
 # %% [markdown]
 # And this is the rule for a product, with both formulas. The letters are those of our table: `g` is what arrives. (`conj` does
 # nothing to real numbers.)
 
 # %%
-mg.utils.source.source_of("ops/arithmetic.py", "Mul")
+mg.utils.source.source_of("ops/elementwise/arithmetic.py", "Mul")
 
 # %% [markdown]
 # ## The same in PyTorch
@@ -374,10 +374,10 @@ mg.utils.source.source_of("ops/arithmetic.py", "Mul")
 #
 # | | minigrad | PyTorch |
 # |---|---|---|
-# | a node | `minigrad/_core/node.py`, `Node` | [`node.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/node.h), `struct Node` |
+# | a node | `minigrad/_core/graph/node.py`, `Node` | [`node.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/node.h), `struct Node` |
 # | an edge | a pair in `next_functions` | [`edge.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/edge.h), `struct Edge` |
-# | the end of an edge at a leaf | `minigrad/_core/accumulate.py` | [`accumulate_grad.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/accumulate_grad.h) |
-# | the formula of a product | `minigrad/ops/arithmetic.py`, `Mul` | [`derivatives.yaml`](https://github.com/pytorch/pytorch/blob/v2.13.0/tools/autograd/derivatives.yaml), `name: mul.Tensor`, from which C++ is generated |
+# | the end of an edge at a leaf | `minigrad/_core/graph/accumulate_grad.py` | [`accumulate_grad.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/accumulate_grad.h) |
+# | the formula of a product | `minigrad/ops/elementwise/arithmetic.py`, `Mul` | [`derivatives.yaml`](https://github.com/pytorch/pytorch/blob/v2.13.0/tools/autograd/derivatives.yaml), `name: mul.Tensor`, from which C++ is generated |
 #
 # The names of some nodes carry a namespace in PyTorch, `torch::autograd::AccumulateGrad`; here they do not.
 #

@@ -559,34 +559,34 @@ for event in r.events:
 #
 # ## The source
 #
-# Four files: `_core/engine.py` begins and ends a task, `dependencies.py` counts, `task.py` runs, `ready.py` says which node is
+# Four files: `_core/engine/execute.py` begins and ends a task, `dependencies.py` counts, `task.py` runs, `ready.py` says which node is
 # next.
 #
 # The first walk is our `count`, with a stack kept by hand. Instead of in a dict, the count lies in a field of the node, stamped
 # with the number of the task; why, we shall see.
 
 # %%
-mg.utils.source.source_of("_core/dependencies.py", "Dependencies.count")
+mg.utils.source.source_of("_core/engine/dependencies.py", "Dependencies.count")
 
 # %% [markdown]
 # The loop of the second walk. `ready` is for the frequent case that a single node is ready, which then needs no heap. `hooked`
 # nodes take a longer way, `run_watched`, with the same three steps in it.
 
 # %%
-mg.utils.source.source_of("_core/task.py", "GraphTask.run")
+mg.utils.source.source_of("_core/engine/graph_task.py", "GraphTask.run")
 
 # %% [markdown]
 # What a node has computed is delivered edge by edge. Note that a gradient of None counts off as well. A formula may say that there
 # is nothing to send; whoever waits for it must not wait for ever.
 
 # %%
-mg.utils.source.source_of("_core/task.py", "GraphTask.deliver")
+mg.utils.source.source_of("_core/engine/graph_task.py", "GraphTask.deliver")
 
 # %% [markdown]
 # The ready queue is a heap: our `max(ready)` looks at all ready nodes, and a heap at a few. Putting a node in:
 
 # %%
-mg.utils.source.source_of("_core/ready.py", "sift_up")
+mg.utils.source.source_of("_core/engine/ready_queue.py", "sift_up")
 
 # %% [markdown]
 # Last, the stamp. A dict per task, as ours, is a look-up per edge on the hottest path that there is. So the notes do lie on the
@@ -594,7 +594,7 @@ mg.utils.source.source_of("_core/ready.py", "sift_up")
 # its notes apart, in a dict of its own. That is what `twice`, `in_turns` and `nested` ask for.
 
 # %%
-mg.utils.source.source_of("_core/dependencies.py", "Dependencies.claim")
+mg.utils.source.source_of("_core/engine/dependencies.py", "Dependencies.claim")
 
 # %% [markdown]
 # ## The same in PyTorch
@@ -646,13 +646,13 @@ mg.utils.source.source_of("_core/dependencies.py", "Dependencies.claim")
 #
 # | | minigrad | PyTorch, in `torch/csrc/autograd` |
 # |---|---|---|
-# | one run | `minigrad/_core/task.py`, `GraphTask` | [`graph_task.h`][graph_task.h], `struct GraphTask` |
-# | counting | `minigrad/_core/dependencies.py`, `Dependencies.count` | [`engine.cpp`][engine.cpp], `compute_dependencies` |
-# | the loop | `minigrad/_core/task.py`, `GraphTask.run` | the same file, `thread_main` |
-# | one node, its results delivered | `minigrad/_core/task.py`, `run_watched`, `deliver` | the same file, `evaluate_function` |
-# | input buffers | `minigrad/_core/task.py`, `GraphTask.receive` | [`input_buffer.h`][input_buffer.h], `struct InputBuffer` |
-# | the ready queue | `minigrad/_core/ready.py` | [`engine.h`][engine.h], `struct ReadyQueue` |
-# | a backward within a backward | `minigrad/_core/engine.py`, `on_another_stack` | the same file, `MAX_DEPTH` |
+# | one run | `minigrad/_core/engine/graph_task.py`, `GraphTask` | [`graph_task.h`][graph_task.h], `struct GraphTask` |
+# | counting | `minigrad/_core/engine/dependencies.py`, `Dependencies.count` | [`engine.cpp`][engine.cpp], `compute_dependencies` |
+# | the loop | `minigrad/_core/engine/graph_task.py`, `GraphTask.run` | the same file, `thread_main` |
+# | one node, its results delivered | `minigrad/_core/engine/graph_task.py`, `run_watched`, `deliver` | the same file, `evaluate_function` |
+# | input buffers | `minigrad/_core/engine/graph_task.py`, `GraphTask.receive` | [`input_buffer.h`][input_buffer.h], `struct InputBuffer` |
+# | the ready queue | `minigrad/_core/engine/ready_queue.py` | [`engine.h`][engine.h], `struct ReadyQueue` |
+# | a backward within a backward | `minigrad/_core/engine/execute.py`, `run_in_new_thread` | the same file, `MAX_DEPTH` |
 #
 # [graph_task.h]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/graph_task.h
 # [engine.cpp]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/engine.cpp

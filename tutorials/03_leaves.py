@@ -265,13 +265,13 @@ for event in r.events:
 # once, and must get one node:
 
 # %%
-mg.utils.source.source_of("_core/accumulate.py", "accumulator")
+mg.utils.source.source_of("_core/graph/accumulate_grad.py", "grad_accumulator")
 
 # %% [markdown]
 # And this is stealing, copying and adding in place. (`forward` is about another mode of differentiation; take it for False.)
 
 # %%
-mg.utils.source.source_of("_core/accumulate.py", "AccumulateGrad.accumulate")
+mg.utils.source.source_of("_core/graph/accumulate_grad.py", "AccumulateGrad.accumulate")
 
 # %% [markdown]
 # ## Backwards add up
@@ -475,10 +475,10 @@ print(h.grad.tolist(), grad.tolist(), h.grad is grad)
 #
 # | | minigrad | PyTorch |
 # |---|---|---|
-# | the node, and its cases | `minigrad/_core/accumulate.py`, `AccumulateGrad` | [`accumulate_grad.h`][a], `accumulateGrad` |
-# | finding it | `minigrad/_core/accumulate.py`, `accumulator` | [`variable.cpp`][b], `impl::grad_accumulator` |
-# | a leaf's `.grad` | `minigrad/_core/tensor.py`, `AutogradMeta.grad` | [`variable.h`][c], `AutogradMeta::grad_` |
-# | the gradient of a result | `minigrad/_core/tensor_hooks.py`, `retain` | [`variable.cpp`][b], `VariableHooks::retain_grad` |
+# | the node, and its cases | `minigrad/_core/graph/accumulate_grad.py`, `AccumulateGrad` | [`accumulate_grad.h`][a], `accumulateGrad` |
+# | finding it | `minigrad/_core/graph/accumulate_grad.py`, `grad_accumulator` | [`variable.cpp`][b], `impl::grad_accumulator` |
+# | a leaf's `.grad` | `minigrad/_core/graph/tensor.py`, `AutogradMeta.grad` | [`variable.h`][c], `AutogradMeta::grad_` |
+# | the gradient of a result | `minigrad/_core/engine/tensor_hooks.py`, `retain` | [`variable.cpp`][b], `VariableHooks::retain_grad` |
 # | None or zeros | `minigrad/optim/optimizer.py`, `zero_grad` | [`torch/optim/optimizer.py`][d], `zero_grad` |
 #
 # [a]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/accumulate_grad.h

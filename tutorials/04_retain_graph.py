@@ -422,7 +422,7 @@ for whose, r in (("discriminator", of_d), ("generator", of_g)):
 # could have been one, such as the 2 of `w * 2`.
 
 # %%
-mg.utils.source.source_of("_core/opnode.py", "OpNode.release")
+mg.utils.source.source_of("_core/record/op_node.py", "OpNode.release")
 
 # %% [markdown]
 # Who calls it is the engine: `if not keep: node.release()`, in the loop that [tutorial 2](02_the_engine.py) shows.
@@ -431,7 +431,7 @@ mg.utils.source.source_of("_core/opnode.py", "OpNode.release")
 # When the node is called once more, or asked for a value, `freed` is set:
 
 # %%
-mg.utils.source.source_of("_core/saved.py", "spent")
+mg.utils.source.source_of("_core/record/saved_tensor.py", "error_freed")
 
 # %% [markdown]
 # ## The same in PyTorch
@@ -463,10 +463,10 @@ mg.utils.source.source_of("_core/saved.py", "spent")
 #
 # | | minigrad | PyTorch |
 # |---|---|---|
-# | what a node has saved | `minigrad/_core/saved.py`, `SavedTensor` | [`saved_variable.h`][saved_variable.h] |
-# | letting go | `minigrad/_core/opnode.py`, `OpNode.release` | `release_variables`, in generated code |
-# | who calls it | `minigrad/_core/task.py`, `GraphTask.run` | [`engine.cpp`][engine.cpp], `evaluate_function` |
-# | the error | `minigrad/_core/saved.py`, `spent` | [`saved_variable.cpp`][saved_variable.cpp], `unpack` |
+# | what a node has saved | `minigrad/_core/record/saved_tensor.py`, `SavedTensor` | [`saved_variable.h`][saved_variable.h] |
+# | letting go | `minigrad/_core/record/op_node.py`, `OpNode.release` | `release_variables`, in generated code |
+# | who calls it | `minigrad/_core/engine/graph_task.py`, `GraphTask.run` | [`engine.cpp`][engine.cpp], `evaluate_function` |
+# | the error | `minigrad/_core/record/saved_tensor.py`, `error_freed` | [`saved_variable.cpp`][saved_variable.cpp], `unpack` |
 # | `retain_graph` | `minigrad/autograd/__init__.py`, `backward` | [`torch/autograd/__init__.py`][autograd], `backward` |
 #
 # [saved_variable.h]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/saved_variable.h

@@ -130,7 +130,7 @@ print([round(v.value, 4) for v in derivatives])
 # tensors:
 
 # %%
-mg.utils.source.source_of("ops/functions.py", "Sin")
+mg.utils.source.source_of("ops/elementwise/functions.py", "Sin")
 
 # %% [markdown]
 # Whether they are recorded is a matter of grad mode, the flag that `no_grad()` switches off ([tutorial 6](06_grad_modes.py)). A
@@ -426,7 +426,7 @@ print(grad(g.sum(), z)[0])
 # one either. (A physicist would put an infinite spike there.) The node is there, and its formula gives zeros:
 
 # %%
-mg.utils.source.source_of("ops/functions.py", "ReluBackward")
+mg.utils.source.source_of("ops/elementwise/functions.py", "ReluBackward")
 
 # %% [markdown]
 # So a network of `relu` and linear layers is flat between its kinks, and the Hessian with respect to its *inputs* is zero. A
@@ -529,21 +529,22 @@ with mg.testing.expect_error(RuntimeError, code="MG-E147"):
 # backwards.
 
 # %%
-mg.utils.source.source_of("_core/engine.py", "run_task")
+mg.utils.source.source_of("_core/engine/execute.py", "run_task")
 
 # %% [markdown]
 # Where gradients meet, the engine adds. In place it does so only if nobody else has the first one, and never under
 # `create_graph`:
 
 # %%
-mg.utils.source.source_of("_core/task.py", "summed")
+mg.utils.source.source_of("_core/engine/graph_task.py", "add_gradients")
 
 # %% [markdown]
 # And this is what a leaf does with a gradient while grad mode is on. The new `.grad` is a new tensor, a clone or a sum with a
 # graph of its own. The old one is not touched, since somebody may have computed with it:
 
 # %%
-mg.utils.source.source_of("_core/accumulate.py", "AccumulateGrad.accumulate_with_history")
+accumulate = "AccumulateGrad.accumulate_with_history"
+mg.utils.source.source_of("_core/graph/accumulate_grad.py", accumulate)
 
 # %% [markdown]
 # ## The same in PyTorch
@@ -581,10 +582,10 @@ mg.utils.source.source_of("_core/accumulate.py", "AccumulateGrad.accumulate_with
 # | | minigrad | PyTorch |
 # |---|---|---|
 # | `retain_graph` follows `create_graph` | `minigrad/autograd/__init__.py`, `grad` | [`torch/autograd/__init__.py`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/autograd/__init__.py), `grad` |
-# | grad mode of a backward | `minigrad/_core/engine.py`, `run_task` | [`graph_task.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/graph_task.h), `grad_mode` of `GraphTask` |
-# | adding gradients that meet | `minigrad/_core/task.py`, `summed` | [`input_buffer.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/input_buffer.h), `InputBuffer` |
-# | a `.grad` with a history | `minigrad/_core/accumulate.py`, `accumulate_with_history` | [`accumulate_grad.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/accumulate_grad.h), `accumulateGrad`, case 3 |
-# | the node that raises | `minigrad/_core/delayed_error.py` | [`basic_ops.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/basic_ops.h), `DelayedError` |
+# | grad mode of a backward | `minigrad/_core/engine/execute.py`, `run_task` | [`graph_task.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/graph_task.h), `grad_mode` of `GraphTask` |
+# | adding gradients that meet | `minigrad/_core/engine/graph_task.py`, `add_gradients` | [`input_buffer.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/input_buffer.h), `InputBuffer` |
+# | a `.grad` with a history | `minigrad/_core/graph/accumulate_grad.py`, `accumulate_with_history` | [`accumulate_grad.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/accumulate_grad.h), `accumulateGrad`, case 3 |
+# | the node that raises | `minigrad/_core/record/delayed_error.py` | [`basic_ops.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/basic_ops.h), `DelayedError` |
 #
 # Values are the same in both, graphs nearly so. Some formulas are written differently, so a graph may have some nodes more or
 # less. For instance, the third derivative of `x ** 3` still has a graph in PyTorch, and the fourth is 0; here the third one is

@@ -481,16 +481,16 @@ mg.utils.source.source_of("autograd/grad_mode.py", "inference_mode.enter")
 # at after the forward, when it is to be decided whether a node is made:
 
 # %%
-mg.utils.source.source_of("_core/apply.py", "unary")
+mg.utils.source.source_of("_core/record/apply.py", "unary")
 
 # %% [markdown]
 # And this is the difference between `detach` and `.data`. `alias` hands the counter on, `wrap` does not:
 
 # %%
-mg.utils.source.source_of("_core/variable.py", "Variable.detach")
+mg.utils.source.source_of("_core/surface/variable.py", "Variable.detach")
 
 # %%
-mg.utils.source.source_of("_core/variable.py", "Variable.data")
+mg.utils.source.source_of("_core/surface/variable.py", "Variable.data")
 
 # %% [markdown]
 # ## The same in PyTorch
@@ -521,10 +521,10 @@ mg.utils.source.source_of("_core/variable.py", "Variable.data")
 # | | minigrad | PyTorch |
 # |---|---|---|
 # | the modes | `minigrad/autograd/grad_mode.py` | [`torch/autograd/grad_mode.py`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/autograd/grad_mode.py) |
-# | the flag of a thread | `minigrad/_core/state.py`, `State` | [`GradMode.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/c10/core/GradMode.h), [`InferenceMode.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/c10/core/InferenceMode.h) |
-# | the version counter | `minigrad/_core/version.py` | [`TensorImpl.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/c10/core/TensorImpl.h), `VariableVersion` |
-# | `detach`, `.data` | `minigrad/_core/variable.py` | [`variable.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/variable.h), `variable_data` |
-# | how a view was made | `minigrad/_core/views.py` | [`variable.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/variable.h), `CreationMeta` |
+# | the flag of a thread | `minigrad/_core/graph/thread_state.py`, `State` | [`GradMode.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/c10/core/GradMode.h), [`InferenceMode.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/c10/core/InferenceMode.h) |
+# | the version counter | `minigrad/_core/graph/version.py` | [`TensorImpl.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/c10/core/TensorImpl.h), `VariableVersion` |
+# | `detach`, `.data` | `minigrad/_core/surface/variable.py` | [`variable.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/variable.h), `variable_data` |
+# | how a view was made | `minigrad/_core/mutation/views.py` | [`variable.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/variable.h), `CreationMeta` |
 #
 # The table above comes out the same there, without the codes. One reading differs: in `enable_grad()` inside of inference mode
 # `torch.is_grad_enabled()` says True, ours False; neither records.

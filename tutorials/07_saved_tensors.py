@@ -31,8 +31,8 @@ import math
 import weakref
 
 import minigrad as mg
-from minigrad.ops.arithmetic import Add, Div, Mul, Sub
-from minigrad.ops.functions import Exp, Log, Relu, Sigmoid, Sin, Sqrt, Tanh
+from minigrad.ops.elementwise.arithmetic import Add, Div, Mul, Sub
+from minigrad.ops.elementwise.functions import Exp, Log, Relu, Sigmoid, Sin, Sqrt, Tanh
 
 nn = mg.nn
 
@@ -203,10 +203,10 @@ print("index", saved(t[:, mg.tensor([0, 3])]))
 # the inputs, and `z` is the result.
 
 # %%
-mg.utils.source.source_of("ops/arithmetic.py", "Mul")
+mg.utils.source.source_of("ops/elementwise/arithmetic.py", "Mul")
 
 # %%
-mg.utils.source.source_of("ops/functions.py", "Exp")
+mg.utils.source.source_of("ops/elementwise/functions.py", "Exp")
 
 # %% [markdown]
 # `vjp_x` computes the gradient of `x`, and asks for `y`. So what a node has to keep can be foretold by reading names. Take the
@@ -484,20 +484,20 @@ for event in r.events:
 # of an argument.
 
 # %%
-mg.utils.source.source_of("_core/primitive.py", "Plan.__init__")
+mg.utils.source.source_of("_core/record/primitive.py", "Plan.__init__")
 
 # %% [markdown]
 # This puts a value where the node keeps it. With hooks, what they have made of it. Of a result (`output` is its number), an alias
 # without history. And the version: how often the memory had been written to, so that a later change is noticed.
 
 # %%
-mg.utils.source.source_of("_core/opnode.py", "OpNode.store")
+mg.utils.source.source_of("_core/record/op_node.py", "OpNode.store")
 
 # %% [markdown]
 # The history that a saved result gets back:
 
 # %%
-mg.utils.source.source_of("_core/saved.py", "with_history")
+mg.utils.source.source_of("_core/record/saved_tensor.py", "restore_history")
 
 # %% [markdown]
 # ## The same in PyTorch
@@ -537,10 +537,10 @@ mg.utils.source.source_of("_core/saved.py", "with_history")
 # | | minigrad | PyTorch |
 # |---|---|---|
 # | a formula | a method `vjp_x` of the rule | [`derivatives.yaml`][yaml] |
-# | what it asks for | its parameters: `minigrad/ops/base.py`, `formula_of` | [`load_derivatives.py`][load] |
-# | only what is needed | `minigrad/_core/primitive.py`, `Plan` | [`gen_variable_type.py`][gen], `guard_for` |
-# | one saved tensor | `minigrad/_core/opnode.py`, `OpNode.store` | [`saved_variable.cpp`][saved], `SavedVariable` |
-# | its history given back | `minigrad/_core/saved.py`, `with_history` | the same file, `SavedVariable::unpack` |
+# | what it asks for | its parameters: `minigrad/ops/base/rule.py`, `formula_of` | [`load_derivatives.py`][load] |
+# | only what is needed | `minigrad/_core/record/primitive.py`, `Plan` | [`gen_variable_type.py`][gen], `guard_for` |
+# | one saved tensor | `minigrad/_core/record/op_node.py`, `OpNode.store` | [`saved_variable.cpp`][saved], `SavedVariable` |
+# | its history given back | `minigrad/_core/record/saved_tensor.py`, `restore_history` | the same file, `SavedVariable::unpack` |
 #
 # [yaml]: https://github.com/pytorch/pytorch/blob/v2.13.0/tools/autograd/derivatives.yaml
 # [load]: https://github.com/pytorch/pytorch/blob/v2.13.0/tools/autograd/load_derivatives.py

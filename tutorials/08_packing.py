@@ -434,14 +434,14 @@ for r in (plain, packed):
 # to its argument. Then the place in the graph is noted: for an input, the node that its gradient goes to.
 
 # %%
-mg.utils.source.source_of("_core/packed.py", "packed")
+mg.utils.source.source_of("_core/record/packed_tensor.py", "pack_tensor")
 
 # %% [markdown]
 # And back. The values come from the hook, the rest from the notes. `wrap` makes a new tensor on the same numbers; so whatever graph
 # `unpack` has built stays behind.
 
 # %%
-mg.utils.source.source_of("_core/packed.py", "PackedTensor.value")
+mg.utils.source.source_of("_core/record/packed_tensor.py", "PackedTensor.value")
 
 # %% [markdown]
 # ## The same in PyTorch
@@ -479,7 +479,7 @@ mg.utils.source.source_of("_core/packed.py", "PackedTensor.value")
 # | | minigrad | PyTorch |
 # |---|---|---|
 # | the contexts | `minigrad/autograd/graph.py` | [`torch/autograd/graph.py`][graph] |
-# | calling them | `minigrad/_core/packed.py` | [`python_saved_variable_hooks.cpp`][hooks] |
+# | calling them | `minigrad/_core/record/packed_tensor.py` | [`python_saved_variable_hooks.cpp`][hooks] |
 # | the place in the graph | the same | [`saved_variable.cpp`][saved], `SavedVariable` |
 #
 # [graph]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/autograd/graph.py

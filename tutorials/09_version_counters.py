@@ -214,13 +214,13 @@ print(show(y))      # and none later, if this is all that we wanted
 # Here is the counter. Every write that the engine shall know of comes by `bump`:
 
 # %%
-mg.utils.source.source_of("_core/version.py", "VersionCounter")
+mg.utils.source.source_of("_core/graph/version.py", "VersionCounter")
 
 # %% [markdown]
 # And here is the check. Most of it is the message; the comparison is one line, `if now != version`:
 
 # %%
-mg.utils.source.source_of("_core/saved.py", "check")
+mg.utils.source.source_of("_core/record/saved_tensor.py", "check_version")
 
 # %% [markdown]
 # ## Which writes are harmless
@@ -624,9 +624,9 @@ judge(eight, "relu_ saves its output, at the version after its own write: 1. "
 #
 # | | minigrad | PyTorch |
 # |---|---|---|
-# | the counter | `minigrad/_core/version.py`, `VersionCounter` | [`TensorImpl.h`][a], `VariableVersion` |
+# | the counter | `minigrad/_core/graph/version.py`, `VersionCounter` | [`TensorImpl.h`][a], `VariableVersion` |
 # | a write counts | `bump`, before the write | [`VariableTypeUtils.h`][b], `increment_version`, after it |
-# | what a node keeps | `minigrad/_core/saved.py`, `SavedTensor` | [`saved_variable.h`][c], `SavedVariable` |
+# | what a node keeps | `minigrad/_core/record/saved_tensor.py`, `SavedTensor` | [`saved_variable.h`][c], `SavedVariable` |
 # | the check | `saved.py`, `check` | [`saved_variable.cpp`][d], `SavedVariable::unpack` |
 # | what an operation saves | the parameters of its `vjp`, in `minigrad/ops/` | [`derivatives.yaml`][e]: `self`, `result` |
 # | copy on demand | `minigrad/autograd/_mutation.py` | [`graph.py`][f], `allow_mutation_on_saved_tensors` |

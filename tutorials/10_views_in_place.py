@@ -413,14 +413,14 @@ mg.viz.diff(multiplied, copied, labels=("v.mul_(w)", "v.copy_(w)"))
 # history.
 
 # %%
-mg.utils.source.source_of("_core/inplace.py", "overwrite")
+mg.utils.source.source_of("_core/mutation/inplace.py", "write_result")
 
 # %% [markdown]
 # The copy of our old $a_1, a_2$ is made by `save_inputs`, and only if the formula asks for the old numbers. Then whose history
 # changes:
 
 # %%
-mg.utils.source.source_of("_core/views.py", "rebase")
+mg.utils.source.source_of("_core/mutation/views.py", "rebase_history")
 
 # %% [markdown]
 # Take, through, put. `geometry` says where the view lies in its base, `inner` is the node of the operation. `found` gets one
@@ -428,13 +428,13 @@ mg.utils.source.source_of("_core/views.py", "rebase")
 # goes through a twin of this method, made of operations that are recorded.)
 
 # %%
-mg.utils.source.source_of("_core/views.py", "CopySlices.unrecorded")
+mg.utils.source.source_of("_core/mutation/views.py", "CopySlices.compute_by_kernels")
 
 # %% [markdown]
 # Last, what happens when a view is asked for its history. `renew` is the line with `as_strided` in our `Lazy`:
 
 # %%
-mg.utils.source.source_of("_core/views.py", "refresh")
+mg.utils.source.source_of("_core/mutation/views.py", "refresh")
 
 # %% [markdown]
 # ## Why have it at all?
@@ -517,12 +517,12 @@ for n in (10, 20, 40):
 #
 # | | minigrad | PyTorch, in `torch/csrc/autograd` |
 # |---|---|---|
-# | what a view remembers: base, version, how it was made | `minigrad/_core/tensor.py`, `AutogradMeta` | [`variable.h`][variable.h], `struct DifferentiableViewMeta` |
-# | the new history of base or tensor | `minigrad/_core/views.py`, `rebase` | [`variable.cpp`][variable.cpp], `rebase_history` |
+# | what a view remembers: base, version, how it was made | `minigrad/_core/graph/tensor.py`, `AutogradMeta` | [`variable.h`][variable.h], `struct DifferentiableViewMeta` |
+# | the new history of base or tensor | `minigrad/_core/mutation/views.py`, `rebase_history` | [`variable.cpp`][variable.cpp], `rebase_history` |
 # | the history of a stale view | the same file, `refresh` | the same file, `VariableHooks::grad_fn` |
 # | take, through, put | the same file, `CopySlices` | [`functions/tensor.cpp`][tensor.cpp], `CopySlices` |
-# | may it be written to? | `minigrad/_core/inplace.py`, `check_inplace` | [`VariableTypeUtils.h`][VariableTypeUtils.h], `check_inplace` |
-# | how a view was made | `minigrad/_core/views.py`, `check_creation` | `variable.h`, `enum class CreationMeta` |
+# | may it be written to? | `minigrad/_core/mutation/inplace.py`, `check_inplace` | [`VariableTypeUtils.h`][VariableTypeUtils.h], `check_inplace` |
+# | how a view was made | `minigrad/_core/mutation/views.py`, `check_creation` | `variable.h`, `enum class CreationMeta` |
 #
 # [variable.h]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/variable.h
 # [variable.cpp]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/variable.cpp

@@ -521,19 +521,19 @@ with mg.testing.expect_error(Exploding):
 # without hooks pay nothing for all this. `calling` notes something for the record; `finish` has the post-hooks.
 
 # %%
-mg.utils.source.source_of("_core/task.py", "GraphTask.run_watched")
+mg.utils.source.source_of("_core/engine/graph_task.py", "GraphTask.run_watched")
 
 # %% [markdown]
 # Steps 1 and 2 are here, for leaves and for the others:
 
 # %%
-mg.utils.source.source_of("_core/tensor_hooks.py", "run_hooks_on_tensors")
+mg.utils.source.source_of("_core/engine/tensor_hooks.py", "run_hooks_on_tensors")
 
 # %% [markdown]
 # And this is how a tensor is passed through its hooks. `values` is a snapshot, so a hook may remove itself while it runs.
 
 # %%
-mg.utils.source.source_of("_core/hooks.py", "run_tensor_hooks")
+mg.utils.source.source_of("_core/graph/hooks.py", "run_tensor_hooks")
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -425,13 +425,13 @@ for event in r.events:
 # reached the leaf was None.
 
 # %%
-mg.utils.source.source_of("_core/accumulate.py", "AccumulateGrad.compute")
+mg.utils.source.source_of("_core/graph/accumulate_grad.py", "AccumulateGrad.compute")
 
 # %% [markdown]
 # The call of the hooks, and the check that they return nothing:
 
 # %%
-mg.utils.source.source_of("_core/hooks.py", "run_post_accumulate_hooks")
+mg.utils.source.source_of("_core/graph/hooks.py", "run_post_accumulate_hooks")
 
 # %% [markdown]
 # The notes of a hook on several tensors. `rounds` has an entry per backward, or *task*, and holds the task weakly: nothing is
@@ -477,8 +477,8 @@ mg.utils.source.source_of("autograd/graph.py", "get_gradient_edge")
 #
 # | | minigrad | PyTorch |
 # |---|---|---|
-# | the node of a leaf | `minigrad/_core/accumulate.py`, `AccumulateGrad.apply` | [`accumulate_grad.cpp`][accumulate_grad.cpp], `AccumulateGrad::apply` |
-# | post-accumulate hooks | `minigrad/_core/variable.py`, `register_post_accumulate_grad_hook` | [`torch/_tensor.py`][_tensor.py], the same name |
+# | the node of a leaf | `minigrad/_core/graph/accumulate_grad.py`, `AccumulateGrad.apply` | [`accumulate_grad.cpp`][accumulate_grad.cpp], `AccumulateGrad::apply` |
+# | post-accumulate hooks | `minigrad/_core/surface/variable.py`, `register_post_accumulate_grad_hook` | [`torch/_tensor.py`][_tensor.py], the same name |
 # | hooks on several tensors | `minigrad/autograd/_multi_grad.py` | [`torch/autograd/graph.py`][graph.py], `register_multi_grad_hook` |
 # | edges | `minigrad/autograd/graph.py`, `GradientEdge` | the same file, the same name |
 #

@@ -780,17 +780,17 @@ gradient = mg.autograd.grad(MatMul.apply(data, weight).sum(), weight)
 # checks:
 
 # %%
-mg.utils.source.source_of("_core/function_node.py", "PyNode.compute")
+mg.utils.source.source_of("_core/function/node.py", "PyNode.compute")
 
 # %%
-mg.utils.source.source_of("_core/function_node.py", "PyNode.grads_in")
+mg.utils.source.source_of("_core/function/node.py", "PyNode.grads_in")
 
 # %% [markdown]
 # And this is what becomes of a tensor that `forward` returned: `x` is result number `number`; `given_in` says whether it is one of
 # the arguments, `modified` whether it was marked as dirty. Way 3 is decided here.
 
 # %%
-mg.utils.source.source_of("_core/function_outputs.py", "with_node")
+mg.utils.source.source_of("_core/function/outputs.py", "attach_node")
 
 # %% [markdown]
 # ## The same in PyTorch
@@ -825,9 +825,9 @@ mg.utils.source.source_of("_core/function_outputs.py", "with_node")
 # | | in `minigrad` | PyTorch (`.cpp`: in `torch/csrc/autograd`) |
 # |---|---|---|
 # | the class, and its metaclass | `autograd/function.py` | [`torch/autograd/function.py`][function.py] |
-# | `apply` | `_core/function_apply.py` | [`python_function.cpp`][python_function.cpp], `THPFunction_apply` |
-# | the node | `_core/function_node.py`, `PyNode` | the same file, `PyNode::apply` |
-# | results, views, `mark_dirty` | `_core/function_outputs.py` | [`custom_function.cpp`][custom_function.cpp], `_wrap_outputs` |
+# | `apply` | `_core/function/apply.py` | [`python_function.cpp`][python_function.cpp], `THPFunction_apply` |
+# | the node | `_core/function/node.py`, `PyNode` | the same file, `PyNode::apply` |
+# | results, views, `mark_dirty` | `_core/function/outputs.py` | [`custom_function.cpp`][custom_function.cpp], `_wrap_outputs` |
 #
 # [function.py]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/autograd/function.py
 # [python_function.cpp]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/python_function.cpp

@@ -275,7 +275,7 @@ print("jacfwd:", passes(lambda g, x: mg.func.jacfwd(g)(x), 2, 3))
 # vjp is the same with everything transposed:
 
 # %%
-mg.utils.source.source_of("ops/inverses.py", "LinalgInvEx")
+mg.utils.source.source_of("ops/linalg/inverses.py", "LinalgInvEx")
 
 # %% [markdown]
 # (`adjoint` is the transpose, and for complex numbers the conjugate too. `ts` are the tangents of the inputs, and `info` is an
@@ -295,14 +295,14 @@ print(f"{(g * moved).sum().item():.4f}  {(back(g)[0] * t).sum().item():.4f}")
 # diagonal. A diagonal matrix is its own transpose, so for real numbers the vjp *is* the jvp:
 
 # %%
-mg.utils.source.source_of("ops/base.py", "Elementwise.jvp_from")
+mg.utils.source.source_of("ops/base/rule.py", "Elementwise.jvp_from")
 
 # %% [markdown]
 # And an operation that is linear, as a sum or a transpose, moves as its input does: its jvp is the operation itself, on the
 # tangent.
 
 # %%
-mg.utils.source.source_of("ops/base.py", "Linear.jvp_from")
+mg.utils.source.source_of("ops/base/rule.py", "Linear.jvp_from")
 
 # %% [markdown]
 # ## Second derivatives
@@ -552,14 +552,14 @@ print(said(half, p64, mg.autograd.gradgradcheck))
 # forward mode is off: a tangent has no tangent itself.
 
 # %%
-mg.utils.source.source_of("_core/forward.py", "push")
+mg.utils.source.source_of("_core/record/forward_ad.py", "push_tangents")
 
 # %% [markdown]
 # `jvp_of` calls the formulas of the rule: one `jvp` for all inputs, as that of the inverse; or one for each input that moves,
 # and then the contributions are added, as in the product rule.
 
 # %%
-mg.utils.source.source_of("ops/base.py", "Op.jvp_of")
+mg.utils.source.source_of("ops/base/rule.py", "Op.jvp_of")
 
 # %% [markdown]
 # And this is the nudge of `gradcheck`. It writes to the input in place, and puts the old numbers back, whatever the function does.
@@ -604,7 +604,7 @@ mg.utils.source.source_of("autograd/_gradcheck_numerical.py", "difference")
 # | | minigrad | PyTorch |
 # |---|---|---|
 # | levels, `make_dual` | `minigrad/autograd/forward_ad.py` | [`torch/autograd/forward_ad.py`][forward_ad.py] |
-# | the tangent of a tensor | `minigrad/_core/forward.py` | [`torch/csrc/autograd/forward_grad.h`][forward_grad.h], `struct ForwardGrad` |
+# | the tangent of a tensor | `minigrad/_core/record/forward_ad.py` | [`torch/csrc/autograd/forward_grad.h`][forward_grad.h], `struct ForwardGrad` |
 # | tangents of views | the same file, Note [Tangents of views] | [`torch/csrc/autograd/autograd_meta.cpp`][autograd_meta.cpp], Note [Forward Grad View/inplace] |
 # | the two formulas | `vjp` and `jvp` of a rule in `minigrad/ops` | [`tools/autograd/derivatives.yaml`][derivatives.yaml], entries such as `self:` (vjp) and `result:` (jvp) |
 # | Jacobians, Hessians | `minigrad/func/_jacobians.py` | [`torch/_functorch/eager_transforms.py`][eager_transforms.py], `jacrev`, `jacfwd`, `hessian` |

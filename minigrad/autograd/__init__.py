@@ -3,7 +3,7 @@
     backward(tensors)         adds the gradients of the leaves to their ``.grad``
     grad(outputs, inputs)     returns gradients, and touches no ``.grad``
 
-Both check their arguments here and then run one task of the engine (``_core/engine.py``).
+Both check their arguments here and then run one task of the engine (``_core/engine/execute.py``).
 
 Mirrors ``torch/autograd/__init__.py``.
 """
@@ -11,11 +11,11 @@ Mirrors ``torch/autograd/__init__.py``.
 import warnings
 
 from minigrad._arguments import listed
-from minigrad._core.accumulate import accumulator
-from minigrad._core.function_node import NO_RECORD
-from minigrad._core.given import given
-from minigrad._core.meta import Size
-from minigrad._core.variable import new_tensor
+from minigrad._core.graph.accumulate_grad import grad_accumulator
+from minigrad._core.function.node import NO_RECORD
+from minigrad._core.graph.upcalls import upcalls
+from minigrad._core.graph.metadata import Size
+from minigrad._core.surface.variable import new_tensor
 from minigrad._warnings import warn_once
 from minigrad.autograd import anomaly_mode, forward_ad, function, functional, grad_mode, graph
 from minigrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -171,7 +171,7 @@ def accumulated(inputs):
     for x in inputs:                # only now that nothing can fail any more
         if isinstance(x, Tensor):
             x.retain_grad()
-    return [(accumulator(x) if node is None else node, number) for x, (node, number) in zip(inputs, edges)]
+    return [(grad_accumulator(x) if node is None else node, number) for x, (node, number) in zip(inputs, edges)]
 
 
 def _source(x):
@@ -181,7 +181,7 @@ def _source(x):
         raise AutogradError("MG-E107", "One of the differentiated Tensors does not require grad",
                             fix="x.requires_grad_() before it is used")
     if node is None:
-        node = accumulator(x)
+        node = grad_accumulator(x)
     return node, number
 
 
@@ -222,7 +222,7 @@ def root_edges(tensors, gradients, function, name):
                                          f"{type(root).__name__} at index {i}", fix="pass a tensor, or a list or tuple of tensors")
         node, number = _edge(root, "roots")
         if node is None:
-            node = None if isinstance(root, GradientEdge) else accumulator(root)
+            node = None if isinstance(root, GradientEdge) else grad_accumulator(root)
             if node is None:
                 raise AutogradError("MG-E110", f"element {i} of tensors does not require grad and does not have a grad_fn",
                                     fix="nothing on the way to it required a gradient: set requires_grad=True on the parameters, "
@@ -269,7 +269,7 @@ def _warn_of_cycle():
 
 def batched(outputs, grad_outputs, inputs, retain_graph, create_graph, allow_unused, materialize_grads):
     """`grad` for each slice of the gradients' first dimension, the results stacked."""
-    from minigrad.ops.joining import stack
+    from minigrad.ops.shape.cat_split import stack
     single = isinstance(outputs, (Tensor, GradientEdge))
     outputs = [outputs] if single else list(outputs)
     gradients = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs or ())
@@ -293,4 +293,4 @@ def batched(outputs, grad_outputs, inputs, retain_graph, create_graph, allow_unu
     return tuple([None if column[0] is None else stack(column) for column in zip(*rows)])
 
 
-given.backward = backward
+upcalls.backward = backward

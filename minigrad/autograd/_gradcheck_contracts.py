@@ -21,7 +21,7 @@ from minigrad.autograd._gradcheck_numerical import components, outputs_of, unifo
 from minigrad.autograd.function import Function
 from minigrad.autograd.gradcheck import GradcheckError
 from minigrad.creation import zeros
-from minigrad.ops.joining import stack
+from minigrad.ops.shape.cat_split import stack
 
 __all__ = ["expect_batched", "expect_batched_forward", "expect_linear", "expect_undefined_handled",
            "expect_undefined_tangents_handled"]

@@ -36,7 +36,7 @@ from minigrad.autograd._gradcheck_numerical import as_tuple, numerical_jacobian,
 from minigrad.autograd._gradcheck_report import differ, expect_equal, matrices
 from minigrad.autograd.gradcheck import GradcheckError
 from minigrad.errors import AutogradError, TensorValueError
-from minigrad.ops.base import real
+from minigrad.ops.base.rule import real
 from minigrad.random import Generator, rand
 from minigrad.tensor import Tensor
 

@@ -16,7 +16,7 @@ import logging
 import weakref
 from collections import deque
 
-from minigrad._core import engine
+from minigrad._core.engine import execute
 
 __all__ = ["logged"]
 
@@ -48,8 +48,8 @@ def behind(nodes):
 
 def tell(grads):
     """The pre-hook."""
-    node = engine.current_node()
-    told = _told.setdefault(engine.current_task(), set())
+    node = execute.current_node()
+    told = _told.setdefault(execute.current_task(), set())
     if node not in told:
         told.add(node)
         _log.debug("running %r on [%s]", node, ",".join([shown(g) for g in grads]))

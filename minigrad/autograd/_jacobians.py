@@ -16,7 +16,7 @@ Mirrors ``torch/autograd/functional.py``.
 
 from minigrad import autograd
 from minigrad.creation import zeros, zeros_like
-from minigrad.ops.joining import stack
+from minigrad.ops.shape.cat_split import stack
 
 
 def gradients(outputs, inputs, vectors=None, create_graph=False, retain_graph=None):

@@ -17,9 +17,9 @@ are under way, and keeps a flag for each backward that there ever was.
 import functools
 import weakref
 
-from minigrad._core import engine
-from minigrad._core.accumulate import accumulator, last_accumulator
-from minigrad._core.handle import RemovableHandle
+from minigrad._core.engine import execute
+from minigrad._core.graph.accumulate_grad import find_accumulator, grad_accumulator
+from minigrad._core.graph.handle import RemovableHandle
 from minigrad.errors import AutogradAssertionError, AutogradTypeError, TensorValueError
 
 __all__ = ["register_multi_grad_hook"]
@@ -119,7 +119,7 @@ class Gathered:
     def expected(self):
         """For each tensor, whether the current task computes its gradient."""
         found = [node() for node in self.nodes]
-        return [node is not None and engine.will_execute(node) for node in found]
+        return [node is not None and execute.will_execute(node) for node in found]
 
 
 class Round:
@@ -135,16 +135,16 @@ def node_of(x, index):
     node = x.grad_fn
     if node is not None:
         return weakref.ref(node)
-    if not x.requires_grad or accumulator(x) is None:
+    if not x.requires_grad or grad_accumulator(x) is None:
         raise AutogradAssertionError("MG-E190", f"Expected gradient function to be set: tensor {index} requires no gradient, and "
                                      "none will arrive", fix="x.requires_grad_() on a leaf; or mode=\"any\", which passes over it")
     leaf = weakref.ref(x)       # its node comes and goes with the graphs that use it
-    return lambda: None if leaf() is None else last_accumulator(leaf())
+    return lambda: None if leaf() is None else find_accumulator(leaf())
 
 
 def running_task():
     """The task that calls us."""
-    task = engine.current_task()
+    task = execute.current_task()
     if task is None:
         raise AutogradAssertionError("MG-E190", "expected this hook to be called inside a backward call",
                                      fix="leave it to the engine to call it")

@@ -6,7 +6,7 @@
         y.sum().backward()      the handle gives the copy
 
 Saved tensors come by as a pair of saved-tensor hooks, writes through the version counter, which announces them before
-they happen (Note [Announcing a write] in ``_core/version.py``). What is about to be written to is whatever shares the
+they happen (Note [Announcing a write] in ``_core/graph/version.py``). What is about to be written to is whatever shares the
 counter: the tensor, its base, its views, wherever in the memory they begin. (PyTorch compares the addresses of first
 elements, and lets a write to ``b[1:]`` corrupt a saved ``b`` in silence.)
 
@@ -16,7 +16,7 @@ Mirrors ``allow_mutation_on_saved_tensors`` of ``torch/autograd/graph.py``.
 import contextlib
 import weakref
 
-from minigrad._core.state import current
+from minigrad._core.graph.thread_state import current
 from minigrad.autograd.grad_mode import inference_mode, no_grad
 from minigrad.errors import AutogradAssertionError, AutogradError
 

@@ -3,14 +3,14 @@
     with detect_anomaly(): ...      on inside the block
     set_detect_anomaly(flag)        on or off, as a call or as a context
 
-The switch is one for all threads. What the core does while it is on is in ``_core/anomaly.py``.
+The switch is one for all threads. What the core does while it is on is in ``_core/graph/anomaly.py``.
 
 Mirrors ``torch/autograd/anomaly_mode.py``.
 """
 
 import warnings
 
-from minigrad._core.anomaly import anomaly
+from minigrad._core.graph.anomaly import anomaly
 
 __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]
 

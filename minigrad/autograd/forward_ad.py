@@ -9,14 +9,14 @@ One forward pass costs about twice f and gives one column-combination of the Jac
 reverse mode gives one combination of rows, whatever the number of inputs. The two compose: the gradients of dual tensors are
 dual (forward over reverse), and tangents have a backward (reverse over forward).
 
-How tangents travel: ``minigrad/_core/forward.py``. Mirrors ``torch/autograd/forward_ad.py``.
+How tangents travel: ``minigrad/_core/record/forward_ad.py``. Mirrors ``torch/autograd/forward_ad.py``.
 """
 
 import threading
 from typing import Any, NamedTuple
 
-from minigrad._core import forward
-from minigrad._core.state import current
+from minigrad._core.graph.thread_state import current
+from minigrad._core.record import forward_ad
 from minigrad.autograd.grad_mode import Mode, decorated  # pyright: ignore[reportAttributeAccessIssue]
 from minigrad.errors import AutogradError, AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
@@ -56,7 +56,7 @@ def enter_dual_level():
             raise AutogradError("MG-E291", "Nested forward mode AD is not supported at the moment",
                                 fix="leave the first dual_level() before you enter another; for a second derivative put forward "
                                     "mode over reverse mode")
-        _current_level = forward.enter_level()
+        _current_level = forward_ad.enter_level()
         return _current_level
 
 
@@ -84,7 +84,7 @@ def exit_dual_level(*, level=None):
         raise AutogradError("MG-E291", "Dual level must be a positive number.",
                             fix="exit_dual_level() once for each enter_dual_level(); or `with dual_level():`")
     _current_level = -1
-    forward.exit_level()
+    forward_ad.exit_level()
 
 
 def make_dual(tensor, tangent, *, level=None):
@@ -127,12 +127,12 @@ def make_dual(tensor, tangent, *, level=None):
     if level != _current_level:
         raise AutogradError("MG-E292", "Invalid level given to make_dual", expected=f"level {_current_level}",
                             found=f"level {level}")
-    if forward.tangent_of(tensor) is not None:
+    if forward_ad.tangent_of(tensor) is not None:
         raise AutogradError("MG-E292", "Making a dual Tensor based on a Tensor that already has a forward gradient at the same "
                             f"level {level} is not supported.", fix="make it from the primal: unpack_dual(x).primal")
     if current().inference:
         return _plain_view(tensor)
-    if forward.tangent_of(tangent) is not None:
+    if forward_ad.tangent_of(tangent) is not None:
         raise AutogradError("MG-E292", f"Setting a forward grad that itself has a forward gradient at the same level {level} is "
                             "not supported.", fix="there are no tangents of tangents: unpack_dual(t).primal")
     if tensor.shape != tangent.shape:
@@ -141,7 +141,7 @@ def make_dual(tensor, tangent, *, level=None):
                             f"gradient is of size {list(tangent.shape)}.", fix="a tangent has the shape of its tensor")
     with _set_fwd_grad_enabled(False):
         dual = _plain_view(tensor)
-        forward.set_tangent(dual, tangent, False)
+        forward_ad.set_tangent(dual, tangent, False)
     return dual
 
 
@@ -173,7 +173,7 @@ def unpack_dual(tensor, *, level=None):
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):
         raise AutogradTypeError("MG-E292", f"unpack_dual(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
-    tangent: Any = forward.tangent_of(tensor) if current().forward_enabled else None
+    tangent: Any = forward_ad.tangent_of(tensor) if current().forward_enabled else None
     with _set_fwd_grad_enabled(False):
         return UnpackedDualTensor(_plain_view(tensor), tangent)
 
@@ -181,7 +181,7 @@ def unpack_dual(tensor, *, level=None):
 def _plain_view(tensor) -> Tensor:
     """The whole of `tensor` as a view of it that has no tangent."""
     view = tensor.view_as(tensor)
-    forward.set_primal(view)
+    forward_ad.set_primal(view)
     return view
 
 

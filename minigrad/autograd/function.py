@@ -7,7 +7,7 @@
     y = Cube.apply(x)                       y.grad_fn is ctx, a CubeBackward
 
 `Function` says what may be defined; `FunctionCtx` is what `ctx` offers. The call itself and the node are in the core
-(``function_apply.py``, ``function_node.py``).
+(``function/apply.py``, ``function/node.py``).
 
 Mirrors ``torch/autograd/function.py``.
 """
@@ -17,10 +17,10 @@ import inspect
 import itertools
 import warnings
 
-from minigrad._core import function_apply
-from minigrad._core.delayed_error import delayed_error
-from minigrad._core.function_node import PyNode, use_function
-from minigrad._core.state import current
+from minigrad._core.function import apply as function_apply
+from minigrad._core.function.node import PyNode, use_function
+from minigrad._core.graph.thread_state import current
+from minigrad._core.record.delayed_error import delayed_error
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.errors import AutogradAssertionError, AutogradError, AutogradNotImplementedError, AutogradTypeError
 from minigrad.tensor import Tensor

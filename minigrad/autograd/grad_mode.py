@@ -19,8 +19,8 @@ import types
 import warnings
 from typing import Any
 
-from minigrad._core.state import current
-from minigrad._core.tensor import TensorBase
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.graph.thread_state import current
 from minigrad.errors import AutogradTypeError
 
 __all__ = ["enable_grad", "enforce_grad_layout_policy", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
@@ -338,8 +338,8 @@ class _force_original_view_tracking(Switch):
     Args:
         mode (bool): on or off; off by default.
 
-    Ours always gets it from the base in one step, by its strides (``_core/views.py``). The gradients are the same, and only the
-    names of the nodes would tell the difference; so this changes nothing, and is here for programs that set it.
+    Ours always gets it from the base in one step, by its strides (``_core/mutation/views.py``). The gradients are the same,
+    and only the names of the nodes would tell the difference; so this changes nothing, and is here for programs that set it.
     Mirrors ``torch.autograd.grad_mode._force_original_view_tracking``.
 
     >>> with mg.autograd.grad_mode._force_original_view_tracking(True):

@@ -11,12 +11,12 @@ import contextlib
 import logging
 from typing import NamedTuple
 
-from minigrad._core import engine, node_call  # noqa: F401  (nodes can be called)
-from minigrad._core.accumulate import accumulator
-from minigrad._core.node import Node as _Node
-from minigrad._core.packed import check_hooks
-from minigrad._core.state import current
-from minigrad._core.streams import set_warns
+from minigrad._core.engine import execute, node_call  # noqa: F401  (nodes can be called)
+from minigrad._core.graph.accumulate_grad import grad_accumulator
+from minigrad._core.graph.node import Node as _Node
+from minigrad._core.graph.streams import set_warns
+from minigrad._core.graph.thread_state import current
+from minigrad._core.record.packed_tensor import check_hooks
 from minigrad.autograd._graph_logging import logged
 from minigrad.autograd._multi_grad import (
     _MultiHandle,  # noqa: F401  # pyright: ignore[reportAttributeAccessIssue]
@@ -24,7 +24,7 @@ from minigrad.autograd._multi_grad import (
 )
 from minigrad.autograd._mutation import mutation_allowed
 from minigrad.errors import AutogradAssertionError, AutogradError, AutogradTypeError
-from minigrad.ops.base import tensor_argument
+from minigrad.ops.base.rule import tensor_argument
 from minigrad.tensor import Tensor
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
@@ -289,7 +289,7 @@ def _get_grad_fn_or_grad_acc(t):
         return t.node
     node = t.grad_fn
     if node is None and t.requires_grad:
-        node = accumulator(t)
+        node = grad_accumulator(t)
     if node is None:
         raise AutogradAssertionError("MG-E107", "Expected gradient function to be set: the tensor requires no gradient",
                                      fix="x.requires_grad_()")
@@ -315,17 +315,17 @@ def _edge(x, what):
 def _engine_run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate=True):
     """Run the engine from `roots`, and log what it runs if somebody listens; see `minigrad._core.engine.execute`."""
     if not log.isEnabledFor(logging.DEBUG):
-        return engine.execute(roots, grads, keep_graph, create_graph, inputs, accumulate)
+        return execute.execute(roots, grads, keep_graph, create_graph, inputs, accumulate)
     remove = _register_logging_hooks_on_whole_graph([GradientEdge(*root) for root in roots])
     try:
-        return engine.execute(roots, grads, keep_graph, create_graph, inputs, accumulate)
+        return execute.execute(roots, grads, keep_graph, create_graph, inputs, accumulate)
     finally:
         remove()
 
 
 def _run_from_number(tensor, keep_graph):
     """`_engine_run_backward` from one real number to all leaves. False if `tensor` is no such, or somebody wants a log."""
-    return not log.isEnabledFor(logging.DEBUG) and engine.execute_from_number(tensor, keep_graph)
+    return not log.isEnabledFor(logging.DEBUG) and execute.execute_from_scalar(tensor, keep_graph)
 
 
 def _register_logging_hooks_on_whole_graph(t_outputs):
@@ -363,13 +363,13 @@ def _current_graph_task_id():
 
     Mirrors ``torch._C._current_graph_task_id``.
     """
-    task = engine.current_task()
+    task = execute.current_task()
     return -1 if task is None else task.id
 
 
 def _current_autograd_node():
     """The node that is running in this thread, None outside of one. Mirrors ``torch._C._current_autograd_node``."""
-    return engine.current_node()
+    return execute.current_node()
 
 
 def _will_engine_execute_node(node):
@@ -380,7 +380,7 @@ def _will_engine_execute_node(node):
     Raises:
         RuntimeError: no backward is running.
     """
-    return engine.will_execute(node)
+    return execute.will_execute(node)
 
 
 def _current_graph_task_execution_order():
@@ -391,4 +391,4 @@ def _current_graph_task_execution_order():
     Raises:
         RuntimeError: no backward is running; `set_multithreading_enabled` is not off.
     """
-    return engine.execution_order()
+    return execute.execution_order()

@@ -8,7 +8,7 @@ Mirrors ``torch/autograd/variable.py`` and ``torch/csrc/autograd/python_engine.c
 
 import warnings
 
-from minigrad._core import engine
+from minigrad._core.engine import execute
 from minigrad.creation import tensor
 from minigrad.errors import TensorTypeError
 from minigrad.tensor import Tensor
@@ -34,11 +34,11 @@ class ImperativeEngine:
         >>> (x * 3).backward()
         all done: 3.0
         """
-        engine.queue_callback(callback)
+        execute.queue_callback(callback)
 
     def is_checkpoint_valid(self):
         """Whether no backward that runs in this thread was given ``inputs=``: a reentrant checkpoint needs that."""
-        return engine.is_checkpoint_valid()
+        return execute.is_checkpoint_valid()
 
 
 class VariableMeta(type):

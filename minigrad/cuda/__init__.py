@@ -17,9 +17,9 @@ import functools
 import importlib.util
 import os
 
-from minigrad._core.meta import Backend, Device
-from minigrad._core.streams import use_queues
-from minigrad._core.watch import watch
+from minigrad._core.graph.metadata import Backend, Device
+from minigrad._core.graph.streams import use_queues
+from minigrad._core.graph.switches import switches
 from minigrad.cuda._numba import as_numba, numba_stream
 from minigrad.dtypes import as_device, use_cuda
 from minigrad.errors import OutOfMemoryError, ShapeError
@@ -78,7 +78,7 @@ class _Cuda(Device):
         from minigrad.kernels.cuda.driver import context_of
         self.statistics = Statistics()
         self.context = 0 if streams.SIMULATED else context_of(index)
-        streams.tell(watch.stream_entered)
+        streams.tell(switches.stream_entered)
         use_queues(streams)
         self.backend.use(kernels_of(self))    # pyright: ignore[reportOptionalMemberAccess]
 

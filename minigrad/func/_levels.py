@@ -24,8 +24,8 @@ Mirrors ``torch/_functorch/eager_transforms.py`` and ``aten/src/ATen/functorch/T
 import weakref
 from typing import Any
 
-from minigrad._core.accumulate import AccumulateGrad
-from minigrad._core.forward import tangent_of
+from minigrad._core.graph.accumulate_grad import AccumulateGrad
+from minigrad._core.record.forward_ad import tangent_of
 from minigrad.autograd.forward_ad import make_dual
 from minigrad.autograd.grad_mode import is_grad_enabled
 from minigrad.errors import AutogradError

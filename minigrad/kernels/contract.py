@@ -13,14 +13,14 @@ Conventions
     unless its name ends in an underscore (`add_`) or its line says otherwise.
   * Results are arrays also when 0-d, never NumPy scalars.
   * Elementwise kernels broadcast, take a Python number in place of an array, and give the dtype of their
-    arrays, which all have the same one: promotion has happened before (`_core/apply.py`, slow).
+    arrays, which all have the same one: promotion has happened before (`_core/record/apply.py`, slow).
   * Views (`view`, `permute`, `expand` ...) share the memory of their argument.
   * What adds up many numbers does so with more digits than it returns: float16 in float32 or better, float32 so that a sum
     of thousands is right to a few units in the last place (`numpy_ref/precision.py`).
   * Bad shapes raise `ValueError`; the ops have checked what they can and turn it into a message.
 
 Ops reach hot kernels by number (`Kernels.table`), the rest by name. `accumulate` and `copy_` must
-be the first two: the core calls them by their numbers (`_core/task.py`, `_core/inplace.py`).
+be the first two: the core calls them by their numbers (`_core/engine/graph_task.py`, `_core/mutation/inplace.py`).
 """
 
 __all__ = ["CONTRACT", "NUMBER", "Kernels"]

@@ -18,10 +18,10 @@ from contextlib import contextmanager
 import numpy as np
 
 from minigrad._arguments import instance
-from minigrad._core.inplace import check_inplace
-from minigrad._core.intercept import hand_on
-from minigrad._core.meta import Device
-from minigrad._core.state import current
+from minigrad._core.graph.metadata import Device
+from minigrad._core.graph.thread_state import current
+from minigrad._core.mutation.inplace import check_inplace
+from minigrad._core.record.interceptor import call_interceptor
 from minigrad.errors import AutogradError, AutogradNotImplementedError, TensorValueError
 from minigrad.library._autograd import Call, Formula, autograd_class, flatten, unflatten
 from minigrad.library._infer_schema import schema_of
@@ -254,7 +254,7 @@ class CustomOpDef:
         state = current()
         if state.interceptors:
             given = self._schema.without_defaults(inputs)
-            return self._schema.results(hand_on(self.default, state, given, bool(self._schema.writes), **keywords))
+            return self._schema.results(call_interceptor(self.default, state, given, bool(self._schema.writes), **keywords))
         for x in self._written(inputs):
             if not x.is_inference() or state.inference:
                 x.bump(self._qualname)

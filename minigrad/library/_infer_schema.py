@@ -10,7 +10,7 @@ import inspect
 import types
 import typing
 
-from minigrad._core.meta import Device, DType
+from minigrad._core.graph.metadata import Device, DType
 from minigrad.errors import TensorValueError
 from minigrad.library._schema import REQUIRED, Argument, FunctionSchema
 from minigrad.library._types import KINDS, type_of_hint

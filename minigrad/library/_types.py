@@ -17,7 +17,7 @@ import operator
 import types
 import typing
 
-from minigrad._core.meta import Device, DType
+from minigrad._core.graph.metadata import Device, DType
 from minigrad.dtypes import as_device, device
 from minigrad.errors import MinigradError
 from minigrad.tensor import Tensor

@@ -6,8 +6,8 @@
     softplus logsigmoid glu prelu
     tanhshrink softsign softmin     written with ops
 
-The rules are in ``ops/activation.py`` and ``ops/piecewise.py``. In place most are the same rule, whose result is written over the
-input; `elu_`, `celu_`, `leaky_relu_` and `threshold_` are rules of their own, as in PyTorch.
+The rules are in ``ops/nn/activation.py`` and ``ops/nn/piecewise.py``. In place most are the same rule, whose result is
+written over the input; `elu_`, `celu_`, `leaky_relu_` and `threshold_` are rules of their own, as in PyTorch.
 
 Mirrors the activations of ``torch/nn/functional.py`` and ``aten/src/ATen/native/Activation.cpp``.
 """
@@ -20,15 +20,16 @@ import warnings
 
 import numpy as np
 
-from minigrad._core.apply import call
-from minigrad._core.inplace import write
-from minigrad._core.tensor import TensorBase
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.mutation.inplace import apply_inplace
+from minigrad._core.record.apply import call
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.ops import abs, reshape, softmax, tanh, where
-from minigrad.ops.activation import Celu, CeluInPlace, Elu, EluInPlace, Gelu, Glu, LogSigmoid, Mish, Silu, Softplus
-from minigrad.ops.base import converted, dimension, number, real, tensor_argument, truth, wrong_type
-from minigrad.ops.comparison import Ordering
-from minigrad.ops.piecewise import (
+from minigrad.ops.base.precision import in_float32
+from minigrad.ops.base.rule import converted, dimension, number, real, tensor_argument, truth, wrong_type
+from minigrad.ops.elementwise.comparison import Ordering
+from minigrad.ops.nn.activation import Celu, CeluInPlace, Elu, EluInPlace, Gelu, Glu, LogSigmoid, Mish, Silu, Softplus
+from minigrad.ops.nn.piecewise import (
     Hardshrink,
     Hardsigmoid,
     Hardswish,
@@ -40,7 +41,6 @@ from minigrad.ops.piecewise import (
     Threshold,
     ThresholdInPlace,
 )
-from minigrad.ops.precision import in_float32
 
 __all__ = ["celu", "elu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu",
            "logsigmoid", "mish", "prelu", "relu6", "selu", "silu", "softmin", "softplus", "softshrink", "softsign",
@@ -52,7 +52,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 def activated(name, rule, input, args=(), inplace=False, in_place=None):
     """The op `rule` on `input` and `args`; in place by the rule `in_place`, if PyTorch counts that as another."""
     if truth(inplace, "inplace", name):
-        return write((in_place or rule).op, input, args)
+        return apply_inplace((in_place or rule).op, input, args)
     return call(rule.op, (input, *args))
 
 

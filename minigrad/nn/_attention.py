@@ -10,14 +10,14 @@ Mirrors ``torch.nn.functional.scaled_dot_product_attention`` and ``aten/src/ATen
 
 import math
 
-from minigrad._core.apply import call
+from minigrad._core.record.apply import call
 from minigrad.creation import ones
 from minigrad.dtypes import bool_
 from minigrad.errors import ShapeError
 from minigrad.nn._dropout import dropout
 from minigrad.ops import matmul, reshape, softmax, transpose, tril, where
-from minigrad.ops.attention import Attention
-from minigrad.ops.base import real, tensor_argument, truth
+from minigrad.ops.base.rule import real, tensor_argument, truth
+from minigrad.ops.nn.attention import Attention
 
 __all__ = ["scaled_dot_product_attention"]
 

@@ -10,8 +10,8 @@ from minigrad.errors import OutOfRangeError, ShapeError, TensorValueError
 from minigrad.nn._activations import logsigmoid
 from minigrad.nn._losses import two_tensors
 from minigrad.ops import relu, sum
-from minigrad.ops.base import number, real, tensor_argument
-from minigrad.ops.losses import reduced, reduction_of
+from minigrad.ops.base.rule import number, real, tensor_argument
+from minigrad.ops.nn.losses import reduce_loss, reduction_of
 
 __all__ = ["multi_margin_loss", "multilabel_soft_margin_loss"]
 
@@ -35,7 +35,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     if input.ndim == 0:
         raise OutOfRangeError("MG-E301", "multilabel_soft_margin_loss(): Dimension specified as -1 but tensor has no dimensions")
     classes = input.ndim - 1
-    return reduced(sum(loss if weight is None else loss * weight, classes) / input.shape[classes], reduction)
+    return reduce_loss(sum(loss if weight is None else loss * weight, classes) / input.shape[classes], reduction)
 
 
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
@@ -75,4 +75,4 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     if weight is not None:
         z = z * weight[at]
     loss = sum(z.scatter(1, at, 0.0), 1) / x.shape[1]
-    return reduced(loss if input.ndim == 2 else loss.reshape(target.shape), reduction)
+    return reduce_loss(loss if input.ndim == 2 else loss.reshape(target.shape), reduction)

@@ -6,11 +6,11 @@ Mirrors ``aten/src/ATen/native/Dropout.cpp``.
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
 
-from minigrad._core.apply import call
-from minigrad._core.variable import new_tensor
+from minigrad._core.record.apply import call
+from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import ShapeError, TensorValueError
-from minigrad.ops.base import real, tensor_argument, truth
-from minigrad.ops.masking import NativeDropout
+from minigrad.ops.base.rule import real, tensor_argument, truth
+from minigrad.ops.index.masking import NativeDropout
 from minigrad.random import stream
 from minigrad.tensor import Tensor
 

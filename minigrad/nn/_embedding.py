@@ -3,13 +3,13 @@
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
 
-from minigrad._core.apply import call
+from minigrad._core.record.apply import call
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.errors import AutogradAssertionError, AutogradNotImplementedError, OutOfRangeError, ShapeError
 from minigrad.ops import bincount, contiguous, index_select, reshape, unique, unsqueeze, where
-from minigrad.ops.base import integer, outside, real, tensor_argument, truth
-from minigrad.ops.embedding import Embedding
-from minigrad.ops.norms import vector_norm
+from minigrad.ops.base.rule import integer, outside, real, tensor_argument, truth
+from minigrad.ops.linalg.norms import vector_norm
+from minigrad.ops.nn.embedding import Embedding
 
 __all__ = ["embedding"]
 

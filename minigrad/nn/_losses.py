@@ -6,7 +6,7 @@
     cosine_embedding_loss triplet_margin_loss margin_ranking_loss hinge_embedding_loss soft_margin_loss     of pairs
 
 They have derivatives of every order, with respect to the targets too. `smooth_l1_loss`, `huber_loss`, `mse_loss`, `nll_loss` and
-`cross_entropy` are rules of their own, in ``ops/losses.py``, the binary cross entropies in ``ops/likelihoods.py``.
+`cross_entropy` are rules of their own, in ``ops/nn/losses.py``, the binary cross entropies in ``ops/nn/likelihoods.py``.
 
 Mirrors the losses of ``torch/nn/functional.py`` and ``aten/src/ATen/native/Loss.cpp``.
 """
@@ -17,19 +17,19 @@ Mirrors the losses of ``torch/nn/functional.py`` and ``aten/src/ATen/native/Loss
 import math
 import warnings
 
-from minigrad._core.apply import call
-from minigrad._core.forward import tangent_of
-from minigrad._core.operands import broadcast_shape
+from minigrad._core.graph.broadcasting import broadcast_shape
+from minigrad._core.record.apply import call
+from minigrad._core.record.forward_ad import tangent_of
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.nn._activations import logsigmoid
 from minigrad.ops import abs, amax, amin, clamp_min, exp, expand, log, minimum, sqrt, sum, where
-from minigrad.ops.base import flag, in_words, real, tensor_argument, truth
-from minigrad.ops.copies import cast
-from minigrad.ops.likelihoods import BinaryCrossEntropy, BinaryCrossEntropyWithLogits, WeightedBinaryCrossEntropyWithLogits
-from minigrad.ops.losses import NONE, NUMBER_OF, HuberLoss, SmoothL1Loss, reduced, reduction_of
-from minigrad.ops.norms import vector_norm
-from minigrad.ops.precision import in_float32
-from minigrad.ops.selection import promoted
+from minigrad.ops.base.precision import in_float32
+from minigrad.ops.base.rule import flag, in_words, real, tensor_argument, truth
+from minigrad.ops.elementwise.selection import promote_tensors
+from minigrad.ops.linalg.norms import vector_norm
+from minigrad.ops.nn.likelihoods import BinaryCrossEntropy, BinaryCrossEntropyWithLogits, WeightedBinaryCrossEntropyWithLogits
+from minigrad.ops.nn.losses import NONE, NUMBER_OF, HuberLoss, SmoothL1Loss, reduce_loss, reduction_of
+from minigrad.ops.shape.clone_cast import cast
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cosine_similarity",
            "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss",
@@ -82,9 +82,9 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     two_tensors("l1_loss", input, target, warn=True)
     loss, reduction = abs(input - target), reduction_of(reduction, size_average, reduce)
     if weight is None:
-        return reduced(loss, reduction)
+        return reduce_loss(loss, reduction)
     loss = weighted("l1_loss", loss, input, weight)     # its mean is over the total weight
-    return sum(loss) / sum(weight) if reduction == "mean" else reduced(loss, reduction)
+    return sum(loss) / sum(weight) if reduction == "mean" else reduce_loss(loss, reduction)
 
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
@@ -110,13 +110,13 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 @in_float32
 def distance(input, target, reduction):
     """|x - y|, averaged or summed: `smooth_l1_loss` with a β of 0."""
-    return reduced(abs(input - target), reduction)
+    return reduce_loss(abs(input - target), reduction)
 
 
 def alike(name, input, target):
     """Both in one dtype and of one shape."""
     if input.dtype is not target.dtype:
-        input, target = promoted(name, input, input, target)
+        input, target = promote_tensors(name, input, input, target)
     if input.shape == target.shape:
         return input, target
     shape = broadcast_shape([input._meta, target._meta])
@@ -140,7 +140,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     of_floats("huber_loss", input, target)
     each = NONE if weight is not None else NUMBER_OF[reduction]
     loss = cast_loss("huber_loss", call(HuberLoss.op, (*alike("huber_loss", input, target), each, delta)), input)
-    return loss if weight is None else reduced(weighted("huber_loss", loss, input, weight), reduction)
+    return loss if weight is None else reduce_loss(weighted("huber_loss", loss, input, weight), reduction)
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
@@ -180,7 +180,7 @@ def constant_factor(factor, input):
 @in_float32
 def in_products(loss, weight, reduction):
     """The loss times the weight, if there is one, averaged or summed: each by an op."""
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean",
@@ -253,7 +253,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
         loss = exp(target) * (target - input)
     else:       # y log y is 0 at 0
         loss = where(target == 0, 0.0, target * log(where(target == 0, 1.0, target))) - target * input
-    loss = reduced(loss, reduction)
+    loss = reduce_loss(loss, reduction)
     return loss / input.shape[0] if batch and input.ndim else loss
 
 
@@ -295,7 +295,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     v = var + (clamp_min(var.detach(), eps) - var.detach())
     d = input - target
     loss = 0.5 * (log(v) + d * d / v)
-    return reduced(loss + 0.5 * math.log(2 * math.pi) if truth(full, "full", "gaussian_nll_loss") else loss, reduction)
+    return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if truth(full, "full", "gaussian_nll_loss") else loss, reduction)
 
 
 @in_float32
@@ -317,7 +317,7 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
         large = target > 1
         y = where(large, target, 1.0)
         loss = loss + where(large, y * log(y) - y + 0.5 * log(2 * math.pi * y), 0.0)
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 @in_float32
@@ -330,7 +330,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     tensor_argument("cosine_similarity", x1, "x1")
     tensor_argument("cosine_similarity", x2, "x2", 2)
     eps = real(eps, "eps", "cosine_similarity")
-    x1, x2 = promoted("cosine_similarity", x1, x1, x2)
+    x1, x2 = promote_tensors("cosine_similarity", x1, x1, x2)
     if not x1.dtype.is_floating_point:
         raise ShapeError("MG-E203", f"expected common dtype to be floating point, yet common dtype is {x1.dtype.name}")
     shape = broadcast_shape([x1._meta, x2._meta])
@@ -374,7 +374,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     # ε stands under the root here, unlike in cosine_similarity, as in PyTorch.
     eps = 1e-12
     cos = sum(input1 * input2, -1) / sqrt((sum(input1 * input1, -1) + eps) * (sum(input2 * input2, -1) + eps))
-    return reduced(where(target == 1, 1 - cos, 0.0) + where(target == -1, clamp_min(cos - margin, 0.0), 0.0), reduction)
+    return reduce_loss(where(target == 1, 1 - cos, 0.0) + where(target == -1, clamp_min(cos - margin, 0.0), 0.0), reduction)
 
 
 @in_float32
@@ -409,7 +409,7 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, s
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = minimum(far, pairwise_distance(positive, negative, p, eps))
-    return reduced(clamp_min(near - far + margin, 0.0), reduction)
+    return reduce_loss(clamp_min(near - far + margin, 0.0), reduction)
 
 
 @in_float32
@@ -431,7 +431,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     if not input1.ndim == input2.ndim == target.ndim:
         raise ShapeError("MG-E204", "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
                          f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}")
-    return reduced(clamp_min(-target * (input1 - input2) + margin, 0.0), reduction)
+    return reduce_loss(clamp_min(-target * (input1 - input2) + margin, 0.0), reduction)
 
 
 @in_float32
@@ -444,7 +444,7 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     two_tensors("hinge_embedding_loss", input, target)
     margin = real(margin, "margin", "hinge_embedding_loss")
     loss = where(target != 1, clamp_min(margin - input, 0.0), 0.0) + where(target != -1, input, 0.0)
-    return reduced(loss, reduction_of(reduction, size_average, reduce))
+    return reduce_loss(loss, reduction_of(reduction, size_average, reduce))
 
 
 @in_float32
@@ -459,4 +459,4 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
         raise ShapeError("MG-E204", f"output with shape {list(input.shape)} doesn't match the broadcast shape of the target, "
                          f"{list(target.shape)}")
     loss = -logsigmoid(target * input) if input.dtype.differentiable else input
-    return reduced(cast_loss("soft_margin_loss", loss, input), reduction_of(reduction, size_average, reduce))
+    return reduce_loss(cast_loss("soft_margin_loss", loss, input), reduction_of(reduction, size_average, reduce))

@@ -24,8 +24,8 @@ from minigrad.nn._attention import scaled_dot_product_attention
 from minigrad.nn._dropout import dropout
 from minigrad.nn._padding import pad
 from minigrad.ops import cat, chunk, masked_fill, matmul, reshape, softmax, transpose, unsqueeze
-from minigrad.ops.base import integer, real, tensor_argument, truth
-from minigrad.ops.matrix import linear
+from minigrad.ops.base.rule import integer, real, tensor_argument, truth
+from minigrad.ops.linalg.matrix import linear
 
 __all__ = ["multi_head_attention_forward"]
 

@@ -7,7 +7,7 @@
     layer_norm          the last dimensions                     per number
     rms_norm            the same, without taking the mean away
 
-What of them are rules is in ``ops/normalization.py``.
+What of them are rules is in ``ops/nn/normalization.py``.
 
 Mirrors ``aten/src/ATen/native/{Normalization,layer_norm,group_norm}.cpp`` and ``torch/nn/functional.py``.
 """
@@ -17,20 +17,20 @@ Mirrors ``aten/src/ATen/native/{Normalization,layer_norm,group_norm}.cpp`` and `
 
 import math
 
-from minigrad._core.apply import call
-from minigrad._core.forward import tangent_of
+from minigrad._core.record.apply import call
+from minigrad._core.record.forward_ad import tangent_of
 from minigrad.autograd.grad_mode import is_grad_enabled, no_grad
 from minigrad.dtypes import finfo, float16, float32
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.nn._padding import pad
 from minigrad.ops import clamp_min, mean, reshape, rsqrt
-from minigrad.ops.averaging import avg_pool2d
-from minigrad.ops.base import integer, integers, real, tensor_argument, truth
-from minigrad.ops.copies import cast, clone
-from minigrad.ops.normalization import FusedRmsNorm, NativeBatchNorm, NativeGroupNorm, NativeLayerNorm
-from minigrad.ops.norms import vector_norm
-from minigrad.ops.out import into
-from minigrad.ops.precision import in_float32, wide
+from minigrad.ops.base.out import into
+from minigrad.ops.base.precision import in_float32, wide
+from minigrad.ops.base.rule import integer, integers, real, tensor_argument, truth
+from minigrad.ops.linalg.norms import vector_norm
+from minigrad.ops.nn.averaging import avg_pool2d
+from minigrad.ops.nn.normalization import FusedRmsNorm, NativeBatchNorm, NativeGroupNorm, NativeLayerNorm
+from minigrad.ops.shape.clone_cast import cast, clone
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize", "rms_norm"]
 

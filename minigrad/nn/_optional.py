@@ -2,7 +2,7 @@
 
 from minigrad.creation import empty
 from minigrad.nn.parameter import Parameter
-from minigrad.ops.base import truth
+from minigrad.ops.base.rule import truth
 
 __all__ = ["flag_of", "register_optional"]
 

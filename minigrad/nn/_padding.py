@@ -1,4 +1,4 @@
-"""Padding: what stands around a tensor. The circular one is written with ops, the others are rules (``ops/padding.py``).
+"""Padding: what stands around a tensor. The circular one is written with ops, the others are rules (``ops/nn/padding.py``).
 
     constant    0 0 | a b c | 0 0           reflect     c b | a b c | b a
     replicate   a a | a b c | c c           circular    b c | a b c | a b
@@ -9,13 +9,13 @@ Mirrors ``aten/src/ATen/native/PadNd.cpp``.
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
 
-from minigrad._core.apply import call
+from minigrad._core.record.apply import call
 from minigrad.creation import arange
 from minigrad.dtypes import int64
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError
 from minigrad.ops import index_select
-from minigrad.ops.base import integer, number, tensor_argument, wrong_type
-from minigrad.ops.padding import PADS, ConstantPadNd
+from minigrad.ops.base.rule import integer, number, tensor_argument, wrong_type
+from minigrad.ops.nn.padding import PADS, ConstantPadNd
 
 __all__ = ["pad"]
 

@@ -20,7 +20,7 @@ Mirrors ``aten/src/ATen/native/RNN.cpp``.
 
 from minigrad.nn._padding import pad
 from minigrad.ops import chunk, matmul, relu, sigmoid, split, stack, tanh, transpose, unbind, unsqueeze
-from minigrad.ops.matrix import linear
+from minigrad.ops.linalg.matrix import linear
 
 __all__ = ["GATES", "cell", "layer"]
 

@@ -25,21 +25,26 @@ from minigrad.nn._losses import *
 from minigrad.nn._multi_head import *
 from minigrad.nn._normalization import *
 from minigrad.nn._padding import *
-from minigrad.ops import base as _base
-from minigrad.ops.averaging import *
-from minigrad.ops.convolution import *
-from minigrad.ops.interpolation import *
-from minigrad.ops.losses import cross_entropy, mse_loss, nll_loss
-from minigrad.ops.matrix import linear
-from minigrad.ops.pairwise import bilinear, pdist
-from minigrad.ops.pooling import *
-from minigrad.ops.searching import one_hot
-from minigrad.ops.unfolding import *
+from minigrad.ops.base import rule as _base
+from minigrad.ops.linalg.matrix import linear
+from minigrad.ops.linalg.pairwise import bilinear, pdist
+from minigrad.ops.nn import averaging as _averaging
+from minigrad.ops.nn import convolution as _convolution
+from minigrad.ops.nn import interpolation as _interpolation
+from minigrad.ops.nn import pooling as _pooling
+from minigrad.ops.nn import unfolding as _unfolding
+from minigrad.ops.nn.averaging import *
+from minigrad.ops.nn.convolution import *
+from minigrad.ops.nn.interpolation import *
+from minigrad.ops.nn.losses import cross_entropy, mse_loss, nll_loss
+from minigrad.ops.nn.pooling import *
+from minigrad.ops.nn.unfolding import *
+from minigrad.ops.sort.searching import one_hot
 
 __all__ = ["bilinear", "cross_entropy", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "pdist", "relu",
            "sigmoid", "softmax", "tanh"]
 for _part in (_activations, _attention, _class_losses, _dropout, _embedding, _losses, _multi_head, _normalization, _padding,
-              _ops.averaging, _ops.convolution, _ops.interpolation, _ops.pooling, _ops.unfolding):
+              _averaging, _convolution, _interpolation, _pooling, _unfolding):
     __all__ += _part.__all__    # pyright: ignore[reportUnsupportedDunderAll]
 
 

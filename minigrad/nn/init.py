@@ -15,8 +15,8 @@ from minigrad.creation import empty, eye
 from minigrad.dtypes import float64
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.ops import diagonal, log1p, where
-from minigrad.ops.base import in_words, integer, number, real, tensor_argument, wrong_type
-from minigrad.ops.factorizations import linalg_qr
+from minigrad.ops.base.rule import in_words, integer, number, real, tensor_argument, wrong_type
+from minigrad.ops.linalg.factorizations import linalg_qr
 from minigrad.random import floating, randperm
 
 __all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",

@@ -3,11 +3,11 @@
 Mirrors ``torch/nn/parameter.py``.
 """
 
-from minigrad._core.operators import use_operators
-from minigrad._core.tensor import use_parameter_class
-from minigrad._core.variable import as_class, new_tensor
+from minigrad._core.graph.tensor import use_parameter_class
+from minigrad._core.surface.operators import use_operators
+from minigrad._core.surface.variable import as_class, new_tensor
 from minigrad._tensor_str import tensor_str
-from minigrad.ops.base import tensor_argument
+from minigrad.ops.base.rule import tensor_argument
 from minigrad.tensor import Tensor
 
 __all__ = ["Buffer", "Parameter"]

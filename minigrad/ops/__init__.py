@@ -1,155 +1,97 @@
 """The rules: one class per op. See README.md.
 
 Importing this package registers every op and supplies the core with what it was promised: the rules behind
-the operators (`use_rules`) and the few functions of tensors that the engine needs (`given`).
+the operators (`use_rules`) and the few functions of tensors that the engine needs (`upcalls`).
 """
 
+import os
+from importlib import import_module
 from inspect import signature
+from pkgutil import iter_modules
 from types import SimpleNamespace
 
-from minigrad._core.apply import binary
-from minigrad._core.given import given
-from minigrad._core.operators import use_rules
-from minigrad.ops import (
-    activation,
-    arithmetic,
-    attention,
-    averaging,
-    brackets,
-    comparison,
-    complex_numbers,
-    composed,
-    contractions,
-    convolution,
-    copies,
-    determinants,
-    diagonals,
-    einsum as einsums,
-    elimination,
-    embedding,
-    extrema,
-    factorizations,
-    functions,
-    gamma_zeta,
-    indexing,
-    inplace,
-    interpolation,
-    inverses,
-    joining,
-    least_squares,
-    limits,
-    losses,
-    masking,
-    matrix,
-    matrix_functions,
-    normalization,
-    norms,
-    overwriting,
-    pairwise,
-    pointwise,
-    pooling,
-    predicates,
-    products,
-    pseudoinverses,
-    reduction,
-    repeating,
-    representation,
-    reshaping,
-    rounding,
-    running,
-    scans,
-    scattering,
-    searching,
-    selection,
-    singular_values,
-    softmax as softmaxes,
-    sorting,
-    special,
-    splitting,
-    stacking,
-    strided,
-    summaries,
-    taking,
-    trigonometry,
-    unfolding,
-    views,
-    xlogy as xlogys,
-)
-from minigrad.ops.base import REGISTRY
-from minigrad.ops.pairs import IN_PLACE
-from minigrad.ops.averaging import adaptive_avg_pool1d, avg_pool1d
-from minigrad.ops.convolution import *
-from minigrad.ops.pooling import max_pool1d, max_pool2d, max_pool3d
-from minigrad.ops.unfolding import channel_shuffle, pixel_shuffle, pixel_unshuffle
-from minigrad.ops.arithmetic import *
-from minigrad.ops.brackets import *
-from minigrad.ops.comparison import *
-from minigrad.ops.complex_numbers import *
-from minigrad.ops.composed import *
-from minigrad.ops.contractions import *
-from minigrad.ops.copies import *
-from minigrad.ops.determinants import *
-from minigrad.ops.diagonals import *
-from minigrad.ops.einsum import *
-from minigrad.ops.extrema import *
-from minigrad.ops.factorizations import *
-from minigrad.ops.functions import *
-from minigrad.ops.gamma_zeta import *
-from minigrad.ops.indexing import *
-from minigrad.ops.inverses import *
-from minigrad.ops.joining import *
-from minigrad.ops.limits import *
-from minigrad.ops.masking import *
-from minigrad.ops.matrix import *
-from minigrad.ops.matrix_functions import *
-from minigrad.ops.norms import *
-from minigrad.ops.pairwise import *
-from minigrad.ops.pointwise import *
-from minigrad.ops.predicates import *
-from minigrad.ops.products import *
-from minigrad.ops.pseudoinverses import *
-from minigrad.ops.reduction import *
-from minigrad.ops.repeating import *
-from minigrad.ops.representation import *
-from minigrad.ops.reshaping import *
-from minigrad.ops.rounding import *
-from minigrad.ops.running import *
-from minigrad.ops.scans import *
-from minigrad.ops.scattering import *
-from minigrad.ops.searching import *
-from minigrad.ops.selection import *
-from minigrad.ops.singular_values import *
-from minigrad.ops.sorting import *
-from minigrad.ops.special import *
-from minigrad.ops.splitting import *
-from minigrad.ops.stacking import *
-from minigrad.ops.strided import *
-from minigrad.ops.summaries import *
-from minigrad.ops.taking import *
-from minigrad.ops.trigonometry import *
-from minigrad.ops.views import *
-from minigrad.ops.xlogy import *
-from minigrad.ops.softmax import log_softmax, softmax
-from minigrad.ops.overwriting import fill
+from minigrad._core.record.apply import binary
+from minigrad._core.graph.upcalls import upcalls
+from minigrad._core.surface.operators import use_rules
+from minigrad.ops.base import inplace, overwriting
+from minigrad.ops.base.inplace_pairs import IN_PLACE
+from minigrad.ops.base.overwriting import fill
+from minigrad.ops.base.rule import REGISTRY
+from minigrad.ops.elementwise import arithmetic, comparison, rounding, selection, special
+from minigrad.ops.index import getitem
+from minigrad.ops.index.take import index_reduce_, scatter_reduce_
+from minigrad.ops.linalg import matrix
+from minigrad.ops.nn.averaging import adaptive_avg_pool1d, avg_pool1d
+from minigrad.ops.nn.convolution import *
+from minigrad.ops.nn.convolution import __all__ as CONVOLUTIONS
+from minigrad.ops.nn.pooling import max_pool1d, max_pool2d, max_pool3d
+from minigrad.ops.nn.softmax import log_softmax, softmax
+from minigrad.ops.nn.unfolding import channel_shuffle, pixel_shuffle, pixel_unshuffle
+from minigrad.ops.shape import clone_cast
+from minigrad.ops.elementwise.arithmetic import *
+from minigrad.ops.elementwise.clamp import *
+from minigrad.ops.elementwise.comparison import *
+from minigrad.ops.elementwise.complex_numbers import *
+from minigrad.ops.elementwise.functions import *
+from minigrad.ops.elementwise.gamma_zeta import *
+from minigrad.ops.elementwise.pointwise import *
+from minigrad.ops.elementwise.predicates import *
+from minigrad.ops.elementwise.representation import *
+from minigrad.ops.elementwise.rounding import *
+from minigrad.ops.elementwise.selection import *
+from minigrad.ops.elementwise.special import *
+from minigrad.ops.elementwise.trigonometry import *
+from minigrad.ops.elementwise.xlogy import *
+from minigrad.ops.reduce.extrema import *
+from minigrad.ops.reduce.reduction import *
+from minigrad.ops.reduce.summaries import *
+from minigrad.ops.scan.running import *
+from minigrad.ops.scan.scans import *
+from minigrad.ops.shape.cat_split import *
+from minigrad.ops.shape.clone_cast import *
+from minigrad.ops.shape.diagonals import *
+from minigrad.ops.shape.repeating import *
+from minigrad.ops.shape.reshaping import *
+from minigrad.ops.shape.splitting import *
+from minigrad.ops.shape.stacking import *
+from minigrad.ops.shape.strided import *
+from minigrad.ops.shape.views import *
+from minigrad.ops.index.getitem import *
+from minigrad.ops.index.indexing import *
+from minigrad.ops.index.masking import *
+from minigrad.ops.index.scattering import *
+from minigrad.ops.index.take import *
+from minigrad.ops.index.view_scatter import *
+from minigrad.ops.sort.searching import *
+from minigrad.ops.sort.sorting import *
+from minigrad.ops.linalg.contractions import *
+from minigrad.ops.linalg.covariance import *
+from minigrad.ops.linalg.determinants import *
+from minigrad.ops.linalg.einsum import *
+from minigrad.ops.linalg.factorizations import *
+from minigrad.ops.linalg.inverses import *
+from minigrad.ops.linalg.matrix import *
+from minigrad.ops.linalg.matrix_functions import *
+from minigrad.ops.linalg.norms import *
+from minigrad.ops.linalg.pairwise import *
+from minigrad.ops.linalg.products import *
+from minigrad.ops.linalg.pseudoinverses import *
+from minigrad.ops.linalg.singular_values import *
 
-# Functions that are spelled ``mg.f(x, ...)``.
-__all__ = [name for module in (
-    arithmetic, brackets, comparison, complex_numbers, composed, contractions, copies, determinants, diagonals, einsums,
-    extrema, factorizations, functions, gamma_zeta, indexing, inverses, joining, least_squares, limits, masking, matrix,
-    matrix_functions, norms, pairwise, pointwise, predicates, products, pseudoinverses, reduction, repeating,
-    representation, reshaping, rounding, running, scans, scattering, searching, selection, singular_values, sorting,
-    special, splitting, stacking, strided, summaries, taking, trigonometry, views, xlogys) for name in module.__all__]
-__all__ += [*convolution.__all__, "fill", "log_softmax", "softmax"]
-
-# What PyTorch has as a function only, or `Tensor` has in its own file.
-FUNCTIONS = {*convolution.__all__, "bilinear", "bucketize", "combinations", "fill", "imag", "is_complex", "is_floating_point",
-             "linear", "numel", "pdist", "real", "rsub", "std_mean", "vander", "var_mean",
-             "view_as_complex", "view_as_real"}
-# Of those for neural networks, what PyTorch has as ``torch.f`` too.
+# Every module of rules is imported, so that its ops are in the registry. What the modules name in `__all__` is spelled
+# ``mg.f(x, ...)``, but of ops/nn only what PyTorch has as ``torch.f`` too; ops/base has no functions for users.
+FAMILIES = ("elementwise", "reduce", "scan", "shape", "index", "sort", "linalg", "nn")
+MODULES = {f"{family}.{found.name}": import_module(f"minigrad.ops.{family}.{found.name}")
+           for family in FAMILIES for found in iter_modules([os.path.join(os.path.dirname(__file__), family)])}
+__all__ = [name for place, module in MODULES.items() if not place.startswith("nn.") for name in getattr(module, "__all__", ())]
 NETWORKS = ("adaptive_avg_pool1d", "avg_pool1d", "channel_shuffle", "max_pool1d", "max_pool2d", "max_pool3d", "pixel_shuffle",
             "pixel_unshuffle")
-__all__ += NETWORKS
-FUNCTIONS |= {*NETWORKS}
+__all__ += [*CONVOLUTIONS, *NETWORKS, "fill", "log_softmax", "softmax"]
+
+# What PyTorch has as a function only, or `Tensor` has in its own file.
+FUNCTIONS = {*CONVOLUTIONS, *NETWORKS, "bilinear", "bucketize", "combinations", "fill", "imag", "is_complex", "is_floating_point",
+             "linear", "numel", "pdist", "real", "rsub", "std_mean", "vander", "var_mean",
+             "view_as_complex", "view_as_real"}
 # Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).
 METHODS = {name: globals()[name] for name in __all__
            if next(iter(signature(globals()[name]).parameters)) in ("input", "tensor") and name not in FUNCTIONS}
@@ -173,26 +115,26 @@ def where_method(self, condition, other):
     return selection.where(condition, self, other)
 
 
-METHODS |= {"where": where_method, "polygamma": special.polygamma_method, "scatter_reduce_": taking.scatter_reduce_,
-            "index_reduce_": taking.index_reduce_}
+METHODS |= {"where": where_method, "polygamma": special.polygamma_method, "scatter_reduce_": scatter_reduce_,
+            "index_reduce_": index_reduce_}
 
-given.clone = copies.clone
-given.copied = overwriting.copied
-given.cast = copies.cast
-given.real = selection.real_part
+upcalls.clone = clone_cast.clone
+upcalls.copied = overwriting.copy_strided
+upcalls.cast = clone_cast.cast
+upcalls.real = selection.real_part
 
 use_rules(
     arithmetic.Add.op, arithmetic.Sub.op, arithmetic.Mul.op, arithmetic.Div.op, arithmetic.Neg.op,
     SimpleNamespace(
         abs=selection.abs,
         compare=comparison.compare,
-        getitem=brackets.getitem,
+        getitem=getitem.getitem,
         invert=comparison.invert,
         logical=comparison.logical,
         matmul_operator=matrix.matmul_operator,
         pow_operator=arithmetic.pow_operator,
         rdiv=arithmetic.rdiv,
         rpow=arithmetic.rpow,
-        setitem=brackets.setitem,
+        setitem=getitem.setitem,
         rsub=lambda x, y: binary(arithmetic.Rsub.op, x, y),
     ))

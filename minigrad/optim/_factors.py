@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections import Counter
 
 from minigrad._arguments import callable_argument, listed
-from minigrad.ops.base import real
+from minigrad.ops.base.rule import real
 from minigrad.optim._scheduler import LRScheduler, check, checked_optimizer
 
 __all__ = ["ConstantLR", "ExponentialLR", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "StepLR"]

@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from minigrad._arguments import instance
-from minigrad._core.inplace import begin_write
+from minigrad._core.mutation.inplace import begin_write
 from minigrad.autograd.grad_mode import enable_grad, no_grad
 from minigrad.errors import MinigradError, OutOfRangeError
-from minigrad.ops.base import truth, wrong_type
+from minigrad.ops.base.rule import truth, wrong_type
 from minigrad.tensor import Tensor
 
 __all__ = ["Optimizer"]

@@ -5,7 +5,7 @@
 
 from minigrad.creation import full_like, zeros_like
 from minigrad.ops import sign, where
-from minigrad.ops.base import real
+from minigrad.ops.base.rule import real
 from minigrad.optim.optimizer import Optimizer, check, check_options, pair
 
 __all__ = ["Rprop"]

@@ -1,7 +1,7 @@
 """Stochastic gradient descent. Mirrors ``torch/optim/sgd.py``."""
 
 from minigrad.creation import empty_like
-from minigrad.ops.base import truth
+from minigrad.ops.base.rule import truth
 from minigrad.optim.optimizer import Optimizer, check, check_option, check_options
 
 __all__ = ["SGD"]

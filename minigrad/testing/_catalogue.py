@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from minigrad.errors import MinigradError, catalogue
 from minigrad.library import _custom_ops
-from minigrad.ops import base
+from minigrad.ops.base import rule
 
 __all__ = ["Step", "run"]
 
@@ -46,7 +46,7 @@ def run(code):
     import minigrad as mg
 
     names: dict[str, Any] = {"mg": mg, "__name__": "__main__"}
-    tables = base.REGISTRY, _custom_ops.REGISTRY        # examples may define ops, and say which warnings they want to see
+    tables = rule.REGISTRY, _custom_ops.REGISTRY        # examples may define ops, and say which warnings they want to see
     before = [dict(table) for table in tables]
     try:
         with warnings.catch_warnings():

@@ -6,7 +6,7 @@ Mirrors ``_get_debug_context_and_cb`` of ``torch/utils/checkpoint.py``.
 import os
 import sys
 
-from minigrad._core.tensor import TensorBase
+from minigrad._core.graph.tensor import TensorBase
 from minigrad.utils._python_dispatch import TorchDispatchMode
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep

@@ -17,7 +17,7 @@ Note [Stopping a recomputation early]
     `Exception`, lest the function catch it in an ``except Exception``; if it is caught all the same, nothing is lost.
     Most values are saved when their op has run. But for the inputs of the last op it need not run, and that may be half
     of the work: so while the last few are `missing`, ops take the slower path on which inputs are saved first
-    (`save_early` in ``_core/apply.py``). An interceptor that does nothing sees to that.
+    (`save_early` in ``_core/record/apply.py``). An interceptor that does nothing sees to that.
 
 Note [Nested checkpoints]
     Only the innermost pair of hooks is called. So what a checkpointed function within a checkpointed function saves goes
@@ -33,9 +33,9 @@ import contextvars
 import weakref
 
 from minigrad import random
-from minigrad._core.engine import current_task
-from minigrad._core.saved_by_hand import KeptTensors
-from minigrad._core.state import current
+from minigrad._core.engine.execute import current_task
+from minigrad._core.graph.thread_state import current
+from minigrad._core.record.saved_tensor import SavedTensors
 from minigrad.autograd.grad_mode import enable_grad
 from minigrad.autograd.graph import saved_tensors_hooks
 from minigrad.errors import AutogradError
@@ -101,12 +101,12 @@ class Frame:
         # that a checkpoint around this one recomputes them. See Note [Nested checkpoints].
         arguments = [*args, *kwargs.values()]
         self.names = tuple(kwargs)
-        self.kept = KeptTensors([x for x in arguments if isinstance(x, Tensor)], "checkpoint")
+        self.saved = SavedTensors([x for x in arguments if isinstance(x, Tensor)], "checkpoint")
         self.others = [None if isinstance(x, Tensor) else (x,) for x in arguments]
 
     def inputs(self):
         """The arguments of the call, as (args, kwargs)."""
-        tensors = iter(self.kept.unpack())
+        tensors = iter(self.saved.unpack())
         arguments = [next(tensors) if other is None else other[0] for other in self.others]
         positional = len(arguments) - len(self.names)
         return arguments[:positional], dict(zip(self.names, arguments[positional:]))

@@ -14,7 +14,7 @@ import warnings
 
 from minigrad import autograd, random
 from minigrad._arguments import listed
-from minigrad._core.engine import is_checkpoint_valid
+from minigrad._core.engine.execute import is_checkpoint_valid
 from minigrad.autograd.function import Function
 from minigrad.autograd.grad_mode import enable_grad, no_grad
 from minigrad.errors import AutogradError

@@ -4,7 +4,7 @@
     recomputation   mm <── kept      relu runs        mm <── kept       _Reuse hands out what was kept
 
 Both modes count: the n-th ``mm`` of the recomputation gets what the n-th ``mm`` of the forward has left, once. The graph is
-made anew above them (``_core/intercept.py``), so what is saved for the backward is what a full recomputation would save.
+made anew above them (``_core/record/interceptor.py``), so what is saved for the backward is what a full recomputation would save.
 
 Mirrors the selective activation checkpointing of ``torch/utils/checkpoint.py``.
 """

@@ -4,14 +4,14 @@
         x * b           Mode.__torch_dispatch__(func, types, args, kwargs)
                         func == "mul", args == (x, b); func(*args) runs it
 
-The mechanism is in ``_core/intercept.py``. Mirrors ``torch/utils/_python_dispatch.py``.
+The mechanism is in ``_core/record/interceptor.py``. Mirrors ``torch/utils/_python_dispatch.py``.
 """
 
-from minigrad._core.inplace import write
-from minigrad._core.primitive import Primitive
-from minigrad._core.state import current
-from minigrad.ops.base import REGISTRY
-from minigrad.ops.pairs import run
+from minigrad._core.graph.thread_state import current
+from minigrad._core.mutation.inplace import apply_inplace
+from minigrad._core.record.primitive import Primitive
+from minigrad.ops.base.inplace_pairs import run
+from minigrad.ops.base.rule import REGISTRY
 
 __all__ = ["Operator", "TorchDispatchMode", "operator"]
 
@@ -42,7 +42,7 @@ class Operator(str):
     def __call__(self, *args):
         """Run the op."""
         if self.in_place:
-            return write(self.primitive, args[0], args[1:])
+            return apply_inplace(self.primitive, args[0], args[1:])
         return run(self.primitive, args)
 
     def __repr__(self):

@@ -16,7 +16,7 @@ Mirrors ``torch/utils/_pytree.py``.
 import atexit
 import functools
 
-from minigrad._core.meta import Size
+from minigrad._core.graph.metadata import Size
 from minigrad.errors import ArgumentError
 
 __all__ = ["register_pytree_node", "tree_all", "tree_any", "tree_flatten", "tree_leaves", "tree_map", "tree_map_",

@@ -17,7 +17,7 @@ import warnings
 from minigrad._arguments import listed
 from minigrad.autograd.grad_mode import is_grad_enabled
 from minigrad.errors import AutogradError, TensorValueError
-from minigrad.ops.base import integer
+from minigrad.ops.base.rule import integer
 from minigrad.utils._checkpoint_debug import Debug
 from minigrad.utils._checkpoint_frames import CheckpointError, Frame, GraphExecGroup, metadata, nothing
 from minigrad.utils._checkpoint_reentrant import CheckpointFunction, check_backward_validity, detach_variable

@@ -1,7 +1,7 @@
 """Handles of hooks, and hooks that need not be pickled. Mirrors ``torch/utils/hooks.py``."""
 
 from minigrad._arguments import callable_argument
-from minigrad._core.handle import RemovableHandle
+from minigrad._core.graph.handle import RemovableHandle
 from minigrad.nn.modules._backward_hook import BackwardHook
 
 __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook"]

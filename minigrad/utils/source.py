@@ -1,6 +1,6 @@
 """Minigrad's own source, for a text that shows what it speaks of: the very lines that run, or were compiled.
 
-    mg.utils.source.source_of("_core/node.py", "Node.connect")
+    mg.utils.source.source_of("_core/graph/node.py", "Node.connect")
 
 In a notebook, or on a page made of one, the lines are shown in colour. PyTorch has nothing like it; `inspect.getsource` does the
 same for what is interpreted, and cannot for what is compiled.
@@ -36,7 +36,7 @@ def source_of(path, name=None):
     """The source of something in minigrad.
 
     Args:
-        path (str): the file, as seen from the package: ``"_core/node.py"``.
+        path (str): the file, as seen from the package: ``"_core/graph/node.py"``.
         name (str, optional): a function or class in it, or a method: ``"Node.connect"``. The whole file without it.
 
     Returns:
@@ -46,8 +46,8 @@ def source_of(path, name=None):
         FileNotFoundError: minigrad has no such file.
         KeyError: the file defines nothing of this name.
 
-    >>> mg.utils.source.source_of("_core/node.py", "Node.input_number")
-    # minigrad/_core/node.py, line ...
+    >>> mg.utils.source.source_of("_core/graph/node.py", "Node.input_number")
+    # minigrad/_core/graph/node.py, line ...
     def input_number(self, edge):
         return 0 if self.input_numbers is None else self.input_numbers[edge]
     """

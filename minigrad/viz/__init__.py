@@ -2,7 +2,7 @@
 
     with mg.debug.record() as r:
         loss.backward()
-    mg.viz.step(r)              a page to step through what happened                    _step.py
+    mg.viz.step(r)              a page to step through what happened                    _step_through.py
     mg.viz.diff(a, b)           two records side by side                                _diff.py
     mg.viz.draw(loss)           the graph behind a tensor                               _draw.py
 
@@ -22,7 +22,7 @@ from minigrad.errors import AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
 from minigrad.viz._diff import Diff
 from minigrad.viz._draw import Drawing
-from minigrad.viz._step import Step
+from minigrad.viz._step_through import Step
 
 __all__ = ["Diff", "Drawing", "Step", "diff", "draw", "step"]
 
@@ -68,7 +68,7 @@ def step(record: Record, first: int = 1, most: int = MOST) -> Step:
        2  made        n2 ExpBackward0    a new node               the forward pass
     ...
     """
-    expect(record, "step")
+    check_record(record, "step")
     if most < 1 or first < 1 or first > max(len(record.events), 1):
         raise TensorValueError("MG-E177", f"viz.step() expects a first step from 1 to {max(len(record.events), 1)} and at least "
                                f"one step, but got first={first}, most={most}")
@@ -111,8 +111,8 @@ def diff(a: Record, b: Record, labels: tuple[str, str] = ("a", "b"), most: int =
     −    8  release n1 ExpBackward0: 1 saved tensor (the graph is not to be kept)
       ... 5 the same
     """
-    expect(a, "diff")
-    expect(b, "diff")
+    check_record(a, "diff")
+    check_record(b, "diff")
     return Diff(a, b, labels, most)
 
 
@@ -159,7 +159,7 @@ def draw(*tensors: Tensor | Node, names: Mapping[str, Tensor] | None = None) -> 
     return Drawing(list(tensors), names)
 
 
-def expect(record, who):
+def check_record(record, who):
     """Refuse what is no record."""
     if not isinstance(record, Record):
         raise AutogradTypeError("MG-E177", f"viz.{who}() expects a record of mg.debug.record(), but got {type(record).__name__}")

@@ -16,7 +16,7 @@ import re
 from minigrad._arguments import instance
 from minigrad._record import Event, Record
 from minigrad.viz._page import escape, fragment, page, script, style, tag, told
-from minigrad.viz._step import button, folded, stepped
+from minigrad.viz._step_through import button, folded_list, stepped
 
 __all__ = ["Diff"]
 
@@ -45,12 +45,12 @@ class Diff:
             instance(record, Record, name, "Diff")
         self._labels = labels
         self._events = a.events, b.events
-        self.pairs = aligned(*self._events)
+        self.pairs = align(*self._events)
         shown = [pair for pair in self.pairs if (pair[0] or 0) <= most and (pair[1] or 0) <= most]
         sides = [tag("div", tag("p", escape(label), cls="mg-label-line") + stepped(record, 1, most, "{}"), cls="mg-side")
                  for label, record in zip(labels, (a, b))]
         count = self.count()
-        inner = (style() + tag("p", tag("strong", count), cls="mg-more", role="status") + bar(len(shown))
+        inner = (style() + tag("p", tag("strong", count), cls="mg-more", role="status") + control_bar(len(shown))
                  + tag("div", "".join(sides), cls="mg-sides") + self._listing(shown)
                  + told([[i, j] if mark == "=" else [i, j, 1] for i, j, mark in shown]) + script("step.js") + script("diff.js"))
         self._html = fragment("mg-diff", f"Two records side by side: {count}", inner, tabindex="0")
@@ -64,12 +64,12 @@ class Diff:
         """The pairs as a table."""
         rows = []
         for i, j, mark in shown:
-            cells = [tag("td", told_step(events, k)) for events, k in zip(self._events, (i, j))]
+            cells = [tag("td", step_cell(events, k)) for events, k in zip(self._events, (i, j))]
             sign = tag("th", mark, scope="row", title=MARKS[mark], aria_label=MARKS[mark])
             rows.append(tag("tr", sign + "".join(cells), data_mark=mark))
         heads = "".join([tag("th", escape(label), scope="col") for label in ("mark", *self._labels)])
         table = tag("table", tag("thead", tag("tr", heads)) + tag("tbody", "".join(rows)))
-        return folded(f"All {len(shown)} pairs of steps", table)
+        return folded_list(f"All {len(shown)} pairs of steps", table)
 
     def __repr__(self) -> str:
         lines, same = [f"− {self._labels[0]}", f"+ {self._labels[1]}", self.count()], 0
@@ -80,7 +80,7 @@ class Diff:
             if same:
                 lines.append(f"  ... {same} the same")
                 same = 0
-            lines += [f"{sign} {words(events[k - 1])}" for sign, events, k in zip("−+", self._events, (i, j)) if k is not None]
+            lines += [f"{sign} {event_line(events[k - 1])}" for sign, events, k in zip("−+", self._events, (i, j)) if k is not None]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -92,13 +92,13 @@ class Diff:
             file.write(page("minigrad: two records", self._html))
 
 
-def words(event: Event) -> str:
+def event_line(event: Event) -> str:
     """A step on one line."""
     node = f" {event.node} {event.op}" if event.node else ""
     return f"{event.step:>4}  {event.kind}{node}: {event.what}" + (f" ({event.why})" if event.why else "")
 
 
-def told_step(events, step):
+def step_cell(events, step):
     """A step in a cell of the table."""
     if step is None:
         return ""
@@ -108,7 +108,7 @@ def told_step(events, step):
             + tag("code", escape(event.what), cls="mg-what") + tag("span", escape(event.why), cls="mg-why"))
 
 
-def bar(number):
+def control_bar(number):
     """Buttons and slider of both sides."""
     slider = tag("input", type="range", min="1", max=str(max(number, 1)), value="1", aria_label="pair of steps")
     slider = slider.removesuffix("</input>")
@@ -120,7 +120,7 @@ def bar(number):
 # ---- alignment ----------------------------------------------------------------------------------------------
 
 
-def namesakes(a, b):
+def match_names(a, b):
     """What the nodes of b are called in a: a name of a, or one that is none."""
     left, right = [list({e.node: e.op for e in events if e.node}.items()) for events in (a, b)]
     if left == right or max(len(left), len(right)) > ALIGNED:
@@ -132,7 +132,7 @@ def namesakes(a, b):
     return names
 
 
-def compared(events, names):
+def comparison_keys(events, names):
     """Of each step what makes it one of a pair, and what makes the pair the same; nodes go by their `names`."""
     def named(text):
         return NODE.sub(lambda found: names.get(found[0], found[0]), text) if names else text
@@ -140,10 +140,10 @@ def compared(events, names):
     return [((e.task, e.kind, names.get(e.node, e.node), e.op), named(e.what), named(NUMBER.sub("", e.why))) for e in events]
 
 
-def aligned(a: list[Event], b: list[Event]) -> list[Pair]:
+def align(a: list[Event], b: list[Event]) -> list[Pair]:
     """Pairs of steps."""
-    names = namesakes(a, b)
-    left, right = compared(a, {}), compared(b, names)
+    names = match_names(a, b)
+    left, right = comparison_keys(a, {}), comparison_keys(b, names)
     first, shorter = 0, min(len(left), len(right))
     while first < shorter and left[first] == right[first]:
         first += 1
@@ -151,11 +151,11 @@ def aligned(a: list[Event], b: list[Event]) -> list[Pair]:
     while last < shorter - first and left[-1 - last] == right[-1 - last]:
         last += 1
     pairs: list[Pair] = [(i, i, "=") for i in range(1, first + 1)]
-    pairs += middle(left[first:len(left) - last], right[first:len(right) - last], first)
+    pairs += align_middle(left[first:len(left) - last], right[first:len(right) - last], first)
     return pairs + [(len(left) - k, len(right) - k, "=") for k in range(last - 1, -1, -1)]
 
 
-def middle(left, right, first):
+def align_middle(left, right, first):
     """Pairs of steps between the same beginning and the same end; `first` steps are before them."""
     if max(len(left), len(right)) > ALIGNED:
         found = [("replace", 0, len(left), 0, len(right))]

@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from minigrad._arguments import instance
-from minigrad._core.accumulate import AccumulateGrad, accumulator
-from minigrad._core.function_node import PyNode
-from minigrad._core.kept import current_version, kept
-from minigrad._core.tensor_hooks import hooks_of
+from minigrad._core.engine.tensor_hooks import hooks_of
+from minigrad._core.function.node import PyNode
+from minigrad._core.graph.accumulate_grad import AccumulateGrad, grad_accumulator
+from minigrad._core.observe.graph_memory import current_version, list_saved
 from minigrad._debug import table
 from minigrad.autograd.graph import Node
-from minigrad.ops.base import REGISTRY
+from minigrad.ops.base.rule import REGISTRY
 from minigrad.tensor import Tensor
 from minigrad.viz._graphviz import draw, graphviz_layout, suited
 from minigrad.viz._page import fragment, page, script, style, tag
@@ -58,7 +58,7 @@ class Drawing:
             self._called.setdefault(id(tensor), name)
             if tensor.grad_fn is not None:
                 self._outputs.setdefault(tensor.grad_fn, []).append(name)
-        self._known = {node: f"n{i}" for i, node in enumerate(reached([node_of(root) for root in roots]), 1)}
+        self._known = {node: f"n{i}" for i, node in enumerate(reachable_nodes([node_of(root) for root in roots]), 1)}
         for node, name in self._known.items():
             self._node(node, name)
         tensors = {id(tensor): tensor for tensor in [*roots, *names.values()] if isinstance(tensor, Tensor)}
@@ -77,9 +77,9 @@ class Drawing:
                 self._arrows.append(Arrow(name, leads[-1]))
         leaf = node.variable if is_leaf(node) else None
         called = ", ".join(self._outputs.get(node, ())) if leaf is None else self._called.get(id(leaf), "")
-        looks = ", ".join([looks_of(meta) for meta in node._input_metadata if meta is not None]) if leaf is None else looks_of(leaf)
+        looks = ", ".join([type_of(meta) for meta in node._input_metadata if meta is not None]) if leaf is None else type_of(leaf)
         result = f"{called}: {looks}" if called else looks
-        saved = [told(name, value, version, self._called) for _, _, name, value, version in kept(node, False)]
+        saved = [describe_saved(name, value, version, self._called) for _, _, name, value, version in list_saved(node, False)]
         hooks = [kind if hook is None else f"{kind} {name_of(hook)}" for kind, hook in hooks_of(node)]
         notes = [f"saved {value}" for value in saved] + hooks
         more = [f"and {len(notes) - LISTED} more"] if len(notes) > LISTED else []
@@ -97,7 +97,7 @@ class Drawing:
                 return boxes[id(tensor)]
             name = boxes[id(tensor)] = f"t{len(boxes) + 1}"
             called = self._called.get(id(tensor), "a view" if tensor._base is not None else "its base")
-            lines = [Line(called, "mg-name"), Line(looks_of(tensor)), Line(f"version {tensor._version}")]
+            lines = [Line(called, "mg-name"), Line(type_of(tensor)), Line(f"version {tensor._version}")]
             self._boxes.append(Box(name, lines, "tensor"))
             node = node_of(tensor)
             if node is not None and node in self._known:
@@ -106,7 +106,7 @@ class Drawing:
         for view in views:
             name, base = box(view), box(view._base)
             self._arrows.append(Arrow(name, base, kind="mg-dashed", label="view of"))
-            what = [f"{self._called.get(id(tensor), 'its base')}: {looks_of(tensor)}" for tensor in (view, view._base)]
+            what = [f"{self._called.get(id(tensor), 'its base')}: {type_of(tensor)}" for tensor in (view, view._base)]
             self._rows.append((name, "a view", what[0], f"view of {what[1]}", "", ""))
 
     def svg(self) -> str:
@@ -154,7 +154,7 @@ class Drawing:
             file.write(text)
 
 
-def reached(roots: list[Any]) -> list[Any]:
+def reachable_nodes(roots: list[Any]) -> list[Any]:
     """All nodes behind some, and these themselves: what was made last comes first, and leaves come last, in the order of edges."""
     found = dict.fromkeys([node for node in roots if node is not None])
     stack = list(reversed(found))
@@ -171,7 +171,7 @@ def node_of(root: Tensor | Node) -> Node | None:
     """The node at which a backward from a tensor begins; a node stands for itself."""
     if not isinstance(root, Tensor):
         return root
-    leaf: Any = accumulator(root) if root.grad_fn is None else None
+    leaf: Any = grad_accumulator(root) if root.grad_fn is None else None
     return root.grad_fn or leaf
 
 
@@ -180,7 +180,7 @@ def is_leaf(node: Node) -> bool:
     return isinstance(node, AccumulateGrad)
 
 
-def looks_of(tensor) -> str:
+def type_of(tensor) -> str:
     """The dtype and shape of a tensor, or of what a node expects."""
     return f"{tensor.dtype} {list(tensor.shape)}".removeprefix("minigrad.")
 
@@ -190,7 +190,7 @@ def name_of(function):
     return getattr(function, "__name__", type(function).__name__)
 
 
-def told(name, value, version, called):
+def describe_saved(name, value, version, called):
     """A saved value in few words."""
     if version is None:
         return f"{name}: packed, {type(value).__name__}"

@@ -52,16 +52,16 @@ def layered(sizes: dict[str, Point], edges: list[tuple[str, str]]) -> Layout:
     {'a': (61.0, 20.0), 'b': (30.0, 84.0), 'c': (92.0, 84.0)}
     """
     rank = ranks(sizes, edges)
-    rows, widths, chains = chained(sizes, edges, rank)
+    rows, widths, chains = chain_edges(sizes, edges, rank)
     up: dict[str, list[str]] = {name: [] for row in rows for name in row}
     down: dict[str, list[str]] = {name: [] for name in up}
     for chain in chains:
         for a, b in pairwise(chain):
             down[a].append(b)
             up[b].append(a)
-    rows = ordered(rows, up, down)
-    x = placed(rows, widths, up, down)
-    return drawn(sizes, edges, rows, widths, chains, x)
+    rows = order_rows(rows, up, down)
+    x = place_columns(rows, widths, up, down)
+    return layout_numbers(sizes, edges, rows, widths, chains, x)
 
 
 def ranks(sizes, edges):
@@ -83,7 +83,7 @@ def ranks(sizes, edges):
     return rank
 
 
-def chained(sizes, edges, rank):
+def chain_edges(sizes, edges, rank):
     """Rows of names, bends included, their widths, and the names that each edge goes through."""
     rows: list[list[str]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
     for name in sizes:
@@ -104,7 +104,7 @@ def chained(sizes, edges, rank):
     return rows, widths, chains
 
 
-def ordered(rows, up, down):
+def order_rows(rows, up, down):
     """The rows, reordered such that fewer edges cross: the best order that the sweeps come by."""
     best, least = rows, crossings(rows, down)
     for sweep in range(SWEEPS):
@@ -148,7 +148,7 @@ def crossings(rows, down):
     return total
 
 
-def placed(rows, widths, up, down):
+def place_columns(rows, widths, up, down):
     """The x of each name."""
     x: dict[str, float] = {}
     for row in rows:
@@ -188,7 +188,7 @@ def spaced(wanted, widths):
     return [z + offset for z, offset in zip(free, offsets)]
 
 
-def drawn(sizes, edges, rows, widths, chains, x):
+def layout_numbers(sizes, edges, rows, widths, chains, x):
     """The numbers of the picture: rows below each other, edges from the lower side of a node to the upper side of the next."""
     y, below = {}, MARGIN
     for row in rows:

@@ -4,7 +4,7 @@ A fragment stands alone: style, script and data are in it, and nothing is fetche
 many of the same content there have been in this process: so it is its own within a page, and the same in every run of the
 same program.
 
-Read next: ``_step.py``.
+Read next: ``_step_through.py``.
 """
 
 import functools

@@ -1,32 +1,32 @@
 """The panels of a step-through: the graph, and the tables beside it.
 
-Each cell that changes carries its key (``_film.py``): ``data-t`` where its text is that of the key, ``data-c`` where its state
+Each cell that changes carries its key (``_timeline.py``): ``data-t`` where its text is that of the key, ``data-c`` where its state
 is. A row whose state is empty is not shown.
 """
 
-from minigrad.viz._film import Film, Shot
 from minigrad.viz._page import escape, tag
 from minigrad.viz._picture import Arrow, Box, Line, Value, laid_out, svg
+from minigrad.viz._timeline import Timeline, TimelineStep
 
 __all__ = ["panels"]
 
 LEGEND = [("wait", "waits"), ("ready", "ready"), ("run", "runs"), ("done", "done"), ("fail", "failed")]
 
 
-def panels(film: Film, shots: list[Shot], value: Value) -> str:
+def panels(timeline: Timeline, steps: list[TimelineStep], value: Value) -> str:
     """All panels. `value` gives the text of a key at the end."""
-    present = occurring(film, shots)
-    columns = [graph(film, present, value) + source(value), tasks(film, shots, value) + grads(film, present, value),
-               saved(film, present, value) + storages(film, value)]
+    present = occurring(timeline, steps)
+    columns = [graph(timeline, present, value) + source(value), tasks(timeline, steps, value) + grads(timeline, present, value),
+               saved(timeline, present, value) + storages(timeline, value)]
     return tag("div", "".join([tag("div", column, cls="mg-col") for column in columns]) + legend(), cls="mg-panels")
 
 
-def occurring(film, shots):
-    """The nodes that the shots are about: those that they name, and those of the backwards that they are part of."""
-    found = {shot.event.node for shot in shots}
-    for task in {shot.event.task for shot in shots} & set(film.tasks):
-        found.update([item["node"] for item in film.tasks[task]])
-    return [name for name in film.nodes if name in found]
+def occurring(timeline, steps):
+    """The nodes that the steps are about: those that they name, and those of the backwards that they are part of."""
+    found = {step.event.node for step in steps}
+    for task in {step.event.task for step in steps} & set(timeline.tasks):
+        found.update([item["node"] for item in timeline.tasks[task]])
+    return [name for name in timeline.nodes if name in found]
 
 
 # ---- pieces -------------------------------------------------------------------------------------------------
@@ -75,83 +75,83 @@ def rows(found):
 # ---- panels -------------------------------------------------------------------------------------------------
 
 
-def graph(film, present, value):
+def graph(timeline, present, value):
     """The picture of the graph."""
     boxes = []
     for name in present:
-        called = film.called(name)
-        lines = [Line(film.title(name), "mg-name"), Line("", "", f"{name}.t", 13)]
+        called = timeline.called(name)
+        lines = [Line(timeline.title(name), "mg-name"), Line("", "", f"{name}.t", 13)]
         if called:
             lines.append(Line(called, "mg-called"))
-        boxes.append(Box(name, lines, "leaf" if film.ops[name] == "AccumulateGrad" else "op", name))
+        boxes.append(Box(name, lines, "leaf" if timeline.ops[name] == "AccumulateGrad" else "op", name))
     known = set(present)
-    arrows = [Arrow(edge.source, edge.target, f"e{i}") for i, edge in enumerate(film.edges)
+    arrows = [Arrow(edge.source, edge.target, f"e{i}") for i, edge in enumerate(timeline.edges)
               if edge.source in known and edge.target in known]
     label = f"a graph of {len(boxes)} nodes; the gradients go downward"
     return panel("graph", "Graph", svg(boxes, arrows, laid_out(boxes, arrows), label, value))
 
 
-def tasks(film, shots, value):
+def tasks(timeline, steps, value):
     """The ready queue of each backward, and what its nodes wait for."""
     found = []
-    for task in dict.fromkeys([shot.event.task for shot in shots]):
-        if task not in film.tasks:
+    for task in dict.fromkeys([step.event.task for step in steps]):
+        if task not in timeline.tasks:
             continue
         key = f"t{task}"
         chips = "".join([tag("span", escape(name)) for name in value(f"{key}.q").split()])
         queue = tag("span", chips, cls="mg-queue", data_q=True, data_t=f"{key}.q")
-        inside = f", {film.depths[task]} deep" if film.depths[task] else ""
+        inside = f", {timeline.depths[task]} deep" if timeline.depths[task] else ""
         title = tag("tr", head(f"backward {task}{inside}. Ready: {queue}", "rowgroup", colspan="5"),
                     cls="mg-task")
-        lines = [task_row(film, f"{key}.{item['node']}", item, value) for item in film.tasks[task]]
+        lines = [task_row(timeline, f"{key}.{item['node']}", item, value) for item in timeline.tasks[task]]
         found.append(tag("tbody", title + "".join(lines), data_c=f"{key}.s", data_v=value(f"{key}.s")))
     return panel("tasks", "Ready queue and dependencies",
                  table(["node", "#made", "#waits", "state", "gradient"], "".join(found)))
 
 
-def task_row(film, key, item, value):
+def task_row(timeline, key, item, value):
     """A node in the table of its backward."""
     name = item["node"]
     state = tag("td", tag("span", escape(value(f"{key}.x")), cls="mg-state", data_t=f"{key}.x"))
     made = number("last" if item["made"] is None else str(item["made"]))
-    return row(f"{key}.s", value, head(code(film.title(name))) + made + cell(f"{key}.w", value, "mg-num") + state
+    return row(f"{key}.s", value, head(code(timeline.title(name))) + made + cell(f"{key}.w", value, "mg-num") + state
                + cell(f"{key}.b", value, "mg-mono"), name)
 
 
-def grads(film, present, value):
+def grads(timeline, present, value):
     """The ledger: what has arrived at leaves, and at what retains it or was asked for."""
-    found = [row(f"{name}.g", value, head(code(f"{name} {film.called(name).removesuffix('.grad') or film.ops[name]}"))
+    found = [row(f"{name}.g", value, head(code(f"{name} {timeline.called(name).removesuffix('.grad') or timeline.ops[name]}"))
                  + cell(f"{name}.g", value, "mg-mono") + cell(f"{name}.h", value), name) for name in present]
     return panel("grads", "Gradients that have arrived", table(["of", "gradient", "how"], rows(found)))
 
 
-def saved(film, present, value):
+def saved(timeline, present, value):
     """What nodes have saved, and whether it is still what it was."""
     found = []
     for name in present:
-        for key, _, data in film.saved.get(name, ()):
+        for key, _, data in timeline.saved.get(name, ()):
             where, versions = f"packed: {data.get('packed')}", number("") + number("")
             if "storage" in data:
-                where = film.storage(data["storage"])
+                where = timeline.storage(data["storage"])
                 versions = number(str(data["saved"])) + cell(f"{data['storage']}.v", value, "mg-num")
             state = tag("td", tag("span", cls="mg-kept", data_c=f"{key}.s", data_v=value(f"{key}.s")))
             cells = head(code(f"{name} {data['name']}")) + tag("td", code(where)) + versions + state
             found.append(row(f"{key}.s", value, cells, name))
-    total = sum([size or 0 for size in film.sizes.values()])
+    total = sum([size or 0 for size in timeline.sizes.values()])
     meter = tag("meter", min="0", max=str(max(total, 1)), value=value("kept.n") or "0", aria_label="bytes kept")
     return panel("saved", "Saved for the backward",
                  meter + table(["saved by", "storage", "#at version", "#now", "state"], rows(found)),
                  tag("span", escape(value("kept")), data_t="kept"))
 
 
-def storages(film, value):
+def storages(timeline, value):
     """The storages, and how often each has been written to."""
     found = []
-    for name, size in film.sizes.items():
-        looks = film.looks.get(name)
+    for name, size in timeline.sizes.items():
+        looks = timeline.looks.get(name)
         what = tag("td", f"{looks['dtype']} {looks['shape']}" if looks else "", cls="mg-nowrap")
         what += number("" if size is None else f"{size:,}")
-        found.append(row(f"{name}.v", value, head(code(film.storage(name))) + what
+        found.append(row(f"{name}.v", value, head(code(timeline.storage(name))) + what
                          + cell(f"{name}.v", value, "mg-num") + cell(f"{name}.o", value)))
     heads = ["storage", "holds", "#bytes", "#version", "last write"]
     return panel("storages", "Storages and versions", table(heads, rows(found)))

@@ -1,10 +1,10 @@
 """The picture of a graph: boxes with lines of text, and edges between them, as SVG.
 
-A box may have a key: then its state, and that of its lines, is what the page's script sets (``_film.py``), and what is
+A box may have a key: then its state, and that of its lines, is what the page's script sets (``_timeline.py``), and what is
 written here is the state at the end. Widths are counted in letters, which all have one width, so that what was laid out
 without overlaps has none in any browser.
 
-Read next: ``_draw.py`` and ``_step.py``, which make the boxes.
+Read next: ``_draw.py`` and ``_step_through.py``, which make the boxes.
 """
 
 import math

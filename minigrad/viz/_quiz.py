@@ -1,20 +1,20 @@
 """The questions of a step-through: which node runs next, and will it raise? The answers are what the record says.
 
-Read next: ``_step.py``.
+Read next: ``_step_through.py``.
 """
 
 from collections.abc import Iterable
 from itertools import islice
 
 from minigrad._record import Event
-from minigrad.viz._film import Film, Quiz
+from minigrad.viz._timeline import Quiz, Timeline
 
 __all__ = ["whether_it_raises", "which_is_next"]
 
 OFFERED = 6         # answers to a question
 
 
-def which_is_next(film: Film, event: Event, ready: Iterable[str], waiting: Iterable[str], turn: int) -> Quiz | None:
+def which_is_next(timeline: Timeline, event: Event, ready: Iterable[str], waiting: Iterable[str], turn: int) -> Quiz | None:
     """To be asked before a node's turn, but the root's. Besides the nodes that are ready, some that wait are offered."""
     options = [event.node or ""]
     for names in (ready, waiting):
@@ -22,17 +22,17 @@ def which_is_next(film: Film, event: Event, ready: Iterable[str], waiting: Itera
     options = sorted(options[:OFFERED], key=lambda name: int(name[1:]))
     if len(options) < 2 or not turn:
         return None
-    return Quiz("Which node runs next?", [film.title(name) for name in options], film.title(event.node or ""), event.why)
+    return Quiz("Which node runs next?", [timeline.title(name) for name in options], timeline.title(event.node or ""), event.why)
 
 
-def whether_it_raises(film: Film, event: Event) -> Quiz | None:
+def whether_it_raises(timeline: Timeline, event: Event) -> Quiz | None:
     """To be asked before the first thing that a node does; if nothing fails in the record, of nodes that have saved something."""
     node = event.node or ""
-    error = film.errors.get(event.task)
+    error = timeline.errors.get(event.task)
     raises = error is not None and error.node == node
-    if not (raises or film.saved.get(node) or (film.errors and event.op != "AccumulateGrad")):
+    if not (raises or timeline.saved.get(node) or (timeline.errors and event.op != "AccumulateGrad")):
         return None
     why = event.why if event.kind == "unpack" else "it needs nothing that is gone or overwritten"
     if error is not None and raises:
         why = error.what
-    return Quiz(f"{film.title(node)} runs now. Will it raise?", ["yes", "no"], "yes" if raises else "no", why)
+    return Quiz(f"{timeline.title(node)} runs now. Will it raise?", ["yes", "no"], "yes" if raises else "no", why)

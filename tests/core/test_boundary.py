@@ -16,7 +16,7 @@ import minigrad as mg
 from minigrad import _pure
 
 ROOT = Path(mg.__file__).parent
-CORE = sorted((ROOT / "_core").glob("*.py"))
+CORE = sorted((ROOT / "_core").rglob("*.py"))
 COMPILED = _pure.mode() == "compiled"
 
 
@@ -75,7 +75,7 @@ def test_a_node_made_by_hand():
 @pytest.mark.parametrize("cls", ["int", "3", "mg.ones(1)", "object", "type(mg.ones(2, requires_grad=True).exp().grad_fn)"])
 @pytest.mark.parametrize("how", ["mg.ones(2).as_subclass({})", "mg.Tensor._make_subclass({}, mg.ones(2))", "mg.Tensor.__new__({})",
                                  "mg.nn.Parameter.__new__({}, mg.ones(2))", "mg.nn.Buffer.__new__({}, mg.ones(2))",
-                                 "mg._core.tensor.use_tensor_class({})", "mg._core.tensor.use_parameter_class({})"])
+                                 "mg._core.graph.tensor.use_tensor_class({})", "mg._core.graph.tensor.use_parameter_class({})"])
 def test_no_class_of_tensors(how, cls):
     """differences/K-04"""
     with pytest.raises(TypeError):
@@ -138,9 +138,10 @@ def test_unchecked_functions_are_private():
 @pytest.mark.skipif(not COMPILED, reason="interpreted code has no directives")
 def test_all_else_is_checked():
     """Every module is compiled with the directive: a function of typed parameters, called with None, raises."""
-    code = ("import minigrad as mg\nfrom minigrad._core import apply, views, inplace, forward, history\n"
-            "for f, n in ((apply.call, 2), (apply.binary, 3), (apply.unary, 2), (views.geometry_of, 1), (inplace.check_inplace, 1), "
-            "(inplace.check_memory, 1), (inplace.write, 3), (forward.set_primal, 1), (history.written, 1)):\n"
+    code = ("import minigrad as mg\nfrom minigrad._core.mutation import inplace, views\n"
+            "from minigrad._core.record import apply, forward_ad, history\n"
+            "for f, n in ((apply.call, 2), (apply.binary, 3), (apply.unary, 2), (views.locate_view, 1), (inplace.check_inplace, 1), "
+            "(inplace.check_memory, 1), (inplace.apply_inplace, 3), (forward_ad.set_primal, 1), (history.noted_writes, 1)):\n"
             "    try:\n        f(*[None] * n)\n    except (AttributeError, TypeError):\n        continue\n    raise SystemExit(f.__name__)")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

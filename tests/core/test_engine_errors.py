@@ -123,7 +123,7 @@ def test_buffers_of_nested_runs_are_forgotten(m):
 @pytest.mark.parametrize("fails", [False, True])
 def test_no_task_outlives_its_call(m, fails):
     """engine/X-22: whatever happens; while any other task lives, nodes with its stamp are costlier to use."""
-    from minigrad._core.dependencies import live
+    from minigrad._core.engine.dependencies import live
     x = leaf(m, 1.)
     y, z = x * 2, x * 3
     seen = []
@@ -173,8 +173,8 @@ def test_half_filled_buffers_are_freed(m):
 def bad_op(result, shape=(2,), dtype="float32"):
     """An op of one input (its result has the input's shape) whose formula returns ``result(mg)``."""
     import minigrad as mg
-    from minigrad._core.apply import call
-    from minigrad.ops.base import REGISTRY, Op, op
+    from minigrad._core.record.apply import call
+    from minigrad.ops.base.rule import REGISTRY, Op, op
 
     class Bad(Op):
         def forward(k, x):

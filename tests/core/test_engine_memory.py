@@ -17,8 +17,8 @@ import weakref
 import numpy as np
 import pytest
 
-from minigrad._core.accumulate import _making
-from minigrad._core.dependencies import claiming
+from minigrad._core.engine.dependencies import claiming
+from minigrad._core.graph.accumulate_grad import _making
 from tests.core.engine_tools import leaf, ours, value
 
 

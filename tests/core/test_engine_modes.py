@@ -12,7 +12,7 @@ import pytest
 
 import minigrad
 from minigrad import _pure
-from minigrad._core.state import current
+from minigrad._core.graph.thread_state import current
 from tests.core.engine_tools import leaf, ours, task_id, value
 
 SEEN = []       # what the pack hook of this thread has seen
@@ -142,24 +142,24 @@ def test_left_by_a_hook(m, name):
 @ours
 def test_writes_are_watched_again(m):
     """differences/M-01: the count of threads that announce writes follows the mode."""
-    from minigrad._core.watch import watch
-    before = watch.keepers
+    from minigrad._core.graph.switches import switches
+    before = switches.keepers
 
     def program():
         y = leaf(m, 1.) * 2
         y.register_hook(lambda g: m.autograd.graph.allow_mutation_on_saved_tensors().__enter__() and None)
         y.backward()
-        return watch.keepers
-    assert in_a_thread(program) == before == watch.keepers
+        return switches.keepers
+    assert in_a_thread(program) == before == switches.keepers
 
 
 @ours
 def test_every_mode_is_copied(m):
     """A field that is added to `Modes` is copied and compared too."""
-    folder = Path(minigrad.__file__).parent / "_core"
-    declared = re.search(r"cdef class Modes:\n((?:    cdef .*\n)+)", (folder / "state.pxd").read_text())[1]
+    folder = Path(minigrad.__file__).parent / "_core/graph"
+    declared = re.search(r"cdef class Modes:\n((?:    cdef .*\n)+)", (folder / "thread_state.pxd").read_text())[1]
     fields = set(re.findall(r"(\w+)$", declared, re.M))
-    functions = {n.name: n for n in ast.walk(ast.parse((folder / "state.py").read_text())) if isinstance(n, ast.FunctionDef)}
+    functions = {n.name: n for n in ast.walk(ast.parse((folder / "thread_state.py").read_text())) if isinstance(n, ast.FunctionDef)}
     copied = {t.attr for n in ast.walk(functions["copy_modes"]) if isinstance(n, ast.Assign) for t in n.targets}
     compared = {n.attr for n in ast.walk(functions["has"]) if isinstance(n, ast.Attribute) and n.value.id == "self"}
     assert fields == copied == compared and len(fields) >= 9
@@ -251,8 +251,8 @@ def test_interrupted_deep_down(m):
     (x * x).backward()
     assert value(x.grad) == 6
     if _pure.mode() == "interpreted":
-        from minigrad._core.dependencies import live
-        from minigrad._core.state import current
+        from minigrad._core.engine.dependencies import live
+        from minigrad._core.graph.thread_state import current
         assert current().depth == 0 and not live and current().interrupt is None
 
 

@@ -49,7 +49,7 @@ def test_running_node(m):
 @pytest.mark.parametrize("keep, create, selective", [(False, False, False), (True, False, True), (True, True, False)])
 def test_what_a_task_holds(m, keep, create, selective):
     """engine/T-01: its flags, its number, the task that it is nested in, and what is to be called at its end."""
-    from minigrad._core.engine import current_task
+    from minigrad._core.engine.execute import current_task
     x, w = leaf(m, 2.), leaf(m, 2.)
     seen = []
     w.register_hook(lambda g: seen.append(current_task()))

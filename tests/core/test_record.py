@@ -8,7 +8,7 @@ from importlib import util
 import pytest
 
 import minigrad as mg
-from minigrad._core.watch import watch
+from minigrad._core.graph.switches import switches
 from minigrad.autograd import Function
 from tests.core.engine_tools import leaf, value
 
@@ -690,7 +690,7 @@ def test_off():
         y = x * x
     before = len(r.events)
     y.backward()
-    assert len(r.events) == before and not (watch.recording or watch.births or watch.writes or watch.recorders)
+    assert len(r.events) == before and not (switches.recording or switches.notes_nodes or switches.notes_writes or switches.recorders)
     assert y.grad_fn.metadata == {} and mg.debug.saved((x * x).grad_fn)[0].where is None
 
 
@@ -724,7 +724,7 @@ def test_empty_and_again():
     assert [e.task for e in r.events if e.kind == "begin"] == [1, 2]
     with pytest.raises(RuntimeError, match="MG-E240"), r, r:
         pass
-    assert not watch.recording
+    assert not switches.recording
 
 
 def test_root_with_several_outputs():

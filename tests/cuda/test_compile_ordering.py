@@ -1,9 +1,9 @@
-"""The kernels of counting.py, sorting.py and ordering.py compile for a real GPU."""
+"""The kernels of nonzero.py, sorting.py and ordering.py compile for a real GPU."""
 
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import counting, ordering, sorting
+from minigrad.kernels.cuda import nonzero, ordering, sorting
 from minigrad.kernels.cuda.elementwise import plain
 from tests.cuda.compiling import array, compiles, needs_compiler
 
@@ -17,16 +17,16 @@ def types_of(dtype):
 
 def test_scans():
     n, flags, counts = types_of("bool")
-    assert "bar.sync" in compiles(counting.scanning(counting.one_or_none), n, n, flags, counts, counts)
-    compiles(counting.scanning(plain), n, n, counts, counts, counts)
-    compiles(counting.add_tiles_before, n, counts, counts)
+    assert "bar.sync" in compiles(nonzero.scanning(nonzero.one_or_none), n, n, flags, counts, counts)
+    compiles(nonzero.scanning(plain), n, n, counts, counts, counts)
+    compiles(nonzero.add_tiles_before, n, counts, counts)
 
 
 def test_coordinates():
     from numba import types
     n, flags, counts = types_of("bool")
     for dims in (1, 3):
-        compiles(counting.write_coordinates, n, types.UniTuple(types.int64, dims), flags, counts, counts)
+        compiles(nonzero.write_coordinates, n, types.UniTuple(types.int64, dims), flags, counts, counts)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "float16", "float32", "complex64"])
@@ -34,7 +34,7 @@ def test_writing_in_turn(dtype):
     from numba import types
     n, x, counts = types_of(dtype)
     pair = types.UniTuple(types.int64, 2)
-    compiles(counting.write_in_turn, n, array("bool"), counts, x, x, n, pair, pair)
+    compiles(nonzero.write_in_turn, n, array("bool"), counts, x, x, n, pair, pair)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "float32", "float64"])

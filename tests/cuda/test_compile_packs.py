@@ -1,8 +1,8 @@
-"""Packs become instructions that move 16 bytes: see Note [Packs are made by the compiler's builder] in kernels/cuda/packs.py."""
+"""Packs become instructions that move 16 bytes: see Note [Packs are made by the compiler's builder] in kernels/cuda/vector_io.py."""
 
 import pytest
 
-from minigrad.kernels.cuda import packs
+from minigrad.kernels.cuda import vector_io
 from tests.cuda.compiling import array, compiles, needs_compiler
 
 pytestmark = needs_compiler
@@ -22,13 +22,13 @@ def copied(load, store, dtype):
 
 @pytest.mark.parametrize("dtype", WIDE)
 def test_sixteen_bytes_are_one_instruction(dtype):
-    ptx = copied(packs.load, packs.store, dtype)
+    ptx = copied(vector_io.load, vector_io.store, dtype)
     assert ptx.count("ld.global") == ptx.count("st.global") == 1
     assert f"ld.global.{WIDE[dtype]}" in ptx and f"st.global.{WIDE[dtype]}" in ptx
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int64", "complex64", "float32", "float16", "uint8", "bool"])
 def test_four_numbers_are_as_few_instructions_as_can_be(dtype):
-    ptx = copied(*packs.pack(4), dtype)
+    ptx = copied(*vector_io.pack(4), dtype)
     expected = 2 if dtype in ("float64", "int64", "complex64") else 1
     assert ptx.count("ld.global") == ptx.count("st.global") == expected

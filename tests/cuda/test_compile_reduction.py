@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import fold, positions, reduction
+from minigrad.kernels.cuda import argreduce, reduce, reduction
 from tests.cuda.compiling import array, compiles, needs_compiler
 
 pytestmark = needs_compiler
@@ -40,38 +40,38 @@ def test_folds(name, make, dtypes):
         made, part, value = make(kind), np.dtype(kind), type(kind(0).real)
         z = np.dtype(value) if name == "var" and dtype.kind == "c" else dtype
         for width in (16 // dtype.itemsize, 1):
-            ptx = compiles(fold.kernel_of(made, wide, True, True, width, 1), *signature(dtype, z, value))
+            ptx = compiles(reduce.kernel_of(made, wide, True, True, width, 1), *signature(dtype, z, value))
             if dtype == np.float32:
                 lean(ptx)
-                assert width == 1 or ptx.count("ld.global.v4") > fold.AHEAD // width
-        compiles(fold.kernel_of(made, wide, True, False, 0, 1), *signature(dtype, part, value, 1, 3))
-        compiles(fold.kernel_of(made, wide, False, True, 0, 1), *signature(part, z, value))
+                assert width == 1 or ptx.count("ld.global.v4") > reduce.AHEAD // width
+        compiles(reduce.kernel_of(made, wide, True, False, 0, 1), *signature(dtype, part, value, 1, 3))
+        compiles(reduce.kernel_of(made, wide, False, True, 0, 1), *signature(part, z, value))
 
 
 @pytest.mark.parametrize("name, make, dtypes", CASES, ids=[name for name, _, _ in CASES])
 def test_columns_beside_each_other(name, make, dtypes):
     for dtype in map(np.dtype, dtypes):
         beside = 16 // dtype.itemsize
-        if not 1 < beside <= fold.MOST_BESIDE:
+        if not 1 < beside <= reduce.MOST_BESIDE:
             continue
         wide, kind = reduction.wide_of(dtype)
         made, part, value = make(kind), np.dtype(kind), type(kind(0).real)
         z = np.dtype(value) if name == "var" and dtype.kind == "c" else dtype
-        ptx = compiles(fold.kernel_of(made, wide, True, True, 1, beside), *signature(dtype, z, value))
+        ptx = compiles(reduce.kernel_of(made, wide, True, True, 1, beside), *signature(dtype, z, value))
         if dtype == np.float32:
             lean(ptx)
-            assert ptx.count("ld.global.v4") > fold.AHEAD // beside and "ld.global.f32" not in ptx
-        compiles(fold.kernel_of(made, wide, True, False, 1, beside), *signature(dtype, part, value, 1, 1))
+            assert ptx.count("ld.global.v4") > reduce.AHEAD // beside and "ld.global.f32" not in ptx
+        compiles(reduce.kernel_of(made, wide, True, False, 1, beside), *signature(dtype, part, value, 1, 1))
 
 
-@pytest.mark.parametrize("beats", [positions.after_all, positions.before_all])
+@pytest.mark.parametrize("beats", [argreduce.after_all, argreduce.before_all])
 def test_positions(beats):
     from numba import types
     i = types.int64
     steps = [types.UniTuple(i, n) for n in (2, 2, 1, 1)]
     for dtype in map(np.dtype, [*FLOATS, "int64", "uint8", "bool"]):
         for first, width in ((True, 16 // dtype.itemsize), (True, 1), (True, 0), (False, 0)):
-            ptx = compiles(positions.kernel_of(beats, *positions.wide_of(dtype), first, width), i, i, i, i, i, i, *steps,
+            ptx = compiles(argreduce.kernel_of(beats, *argreduce.wide_of(dtype), first, width), i, i, i, i, i, i, *steps,
                            array(dtype), i, array("int64"), array("int64"))
             if dtype == np.float32:
                 lean(ptx)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import held, normalization, rows
+from minigrad.kernels.cuda import normalization, register_rows, rows
 from minigrad.kernels.cuda.reduction import exponentials, sums, wide_of
 from tests.cuda.compiling import array, compiles, needs_compiler
 from tests.cuda.test_compile_reduction import lean
@@ -22,9 +22,9 @@ def test_exponential_rows(dtype, logarithm):
     from numba import from_dtype, types
     kind = wide_of(dtype)[1]
     i, full = types.int64, 16 // dtype.itemsize
-    for width, packs in ((full, held.NUMBERS // max(dtype.itemsize // 4, 1) // full), (1, 1)):
+    for width, packs in ((full, register_rows.NUMBERS // max(dtype.itemsize // 4, 1) // full), (1, 1)):
         for whole in (True, False):
-            kernel = rows.exponential_rows(logarithm, kind, held.Seats(32, 256, packs, width, whole))
+            kernel = rows.exponential_rows(logarithm, kind, register_rows.Seats(32, 256, packs, width, whole))
             ptx = compiles(kernel, i, i, i, from_dtype(np.dtype(kind)), *of(dtype), array(dtype))
             if dtype == np.float32:
                 lean(ptx)
@@ -39,7 +39,7 @@ def test_slopes(dtype, value, slope):
     from numba import types
     kind = wide_of(dtype)[1]
     i, width = types.int64, 16 // dtype.itemsize
-    ptx = compiles(rows.slope_rows(value, slope, kind, held.Seats(512, 512, 2, width, True)), i, i, *of(dtype, dtype), array(dtype))
+    ptx = compiles(rows.slope_rows(value, slope, kind, register_rows.Seats(512, 512, 2, width, True)), i, i, *of(dtype, dtype), array(dtype))
     if dtype == np.float32:
         lean(ptx)
         assert ptx.count("ld.global.v4") == 4
@@ -63,7 +63,7 @@ def test_layer_norm(dtype, weighted, centred):
     from numba import from_dtype, types
     wide, kind = wide_of(dtype)
     i, real, width = types.int64, from_dtype(np.dtype(kind)), 16 // dtype.itemsize
-    for seats in (held.Seats(64, 256, 2, width, True), held.Seats(32, 256, 2, width, False)):
+    for seats in (register_rows.Seats(64, 256, 2, width, True), register_rows.Seats(32, 256, 2, width, False)):
         for ptx in (compiles(normalization.forward_rows(kind, weighted, not weighted, seats, centred), i, i, real, *of(dtype, dtype, dtype),
                              array(dtype), array(dtype), array(dtype)),
                     compiles(normalization.backward_rows(wide, kind, weighted, seats, centred), i, i, *of(*[dtype] * 5), array(dtype))):

@@ -81,12 +81,12 @@ def test_shapes_that_do_not_fit():
 
 
 def test_tables_are_copied_once(monkeypatch):
-    from minigrad.kernels import taps
+    from minigrad.kernels import resampling
     from minigrad.kernels.cuda import pooling
     copied = []
     real = pooling.from_host
     monkeypatch.setattr(pooling, "from_host", lambda *args: copied.append(1) or real(*args))
-    means, x = taps.averages(11, 4, 3, 1, True, False, None), on_gpu(operands("float32", (2, 11))[0])
+    means, x = resampling.averages(11, 4, 3, 1, True, False, None), on_gpu(operands("float32", (2, 11))[0])
     for _ in range(3):
         CUDA.resample(x, 1, means.starts, means.columns, means.weights)
     assert len(copied) == 3

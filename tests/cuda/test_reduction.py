@@ -5,7 +5,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import kernels
-from minigrad.kernels.cuda import fold
+from minigrad.kernels.cuda import reduce
 from tests.cuda.test_kernels import CUDA, on_cpu, on_gpu
 from tests.kernels.test_contract import close
 
@@ -43,9 +43,9 @@ def test_logsumexp_of_infinities(x):
 
 def test_a_large_one_takes_two_launches_and_is_the_same_each_time(monkeypatch):
     queued = []
-    queue = fold.queue
-    monkeypatch.setattr(fold, "queue", lambda *args: (queued.append(args[2:4]), queue(*args)))
-    n = 2 * fold.LEAST * fold.THREADS + 1               # more than one block has to add, and no whole number of packs
+    queue = reduce.queue
+    monkeypatch.setattr(reduce, "queue", lambda *args: (queued.append(args[2:4]), queue(*args)))
+    n = 2 * reduce.LEAST * reduce.THREADS + 1               # more than one block has to add, and no whole number of packs
     x = np.random.default_rng(0).standard_normal(n).astype(np.float32)
     first, second = [on_cpu(CUDA.sum(on_gpu(x), (0,), False)) for _ in range(2)]
     assert queued == [(True, False), (False, True)] * 2
@@ -56,7 +56,7 @@ def test_a_large_one_takes_two_launches_and_is_the_same_each_time(monkeypatch):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "int8", "bool"])
 @pytest.mark.parametrize("name", ["sum", "amax", "var", "logsumexp", "argmax"])
 def test_packs_and_what_does_not_fill_them(name, dtype):
-    """Rows of whole packs, with a rest, that begin between packs, and with gaps. See packs.py."""
+    """Rows of whole packs, with a rest, that begin between packs, and with gaps. See vector_io.py."""
     if dtype not in {"amax": ("float16", "float32", "int8", "bool"), "argmax": ("float16", "float32", "int8", "bool"),
                      "var": ("float16", "float32", "float64", "complex64"), "logsumexp": ("float16", "float64")}.get(name, dtype):
         pytest.skip(f"no {name} of {dtype}")
@@ -122,7 +122,7 @@ def test_columns_beside_each_other(name, dtype):
                                ((67, 2 * pack + 1), 0, 1)):
         x = rng.integers(-4, 5, shape).astype(dtype)
         gpu = on_gpu(x)
-        plan = fold.planned(gpu.shape, gpu.strides, gpu.itemsize, True, (dim,), False)
+        plan = reduce.planned(gpu.shape, gpu.strides, gpu.itemsize, True, (dim,), False)
         assert plan.across and plan.beside == beside, "what this test is about does not happen"
         found = on_cpu(getattr(CUDA, name)(gpu, (dim,), *others))
         expected = getattr(kernels.NUMPY, name)(x.astype(exact), (dim,), *others)

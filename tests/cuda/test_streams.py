@@ -11,8 +11,8 @@ import warnings
 import pytest
 
 import minigrad as mg
-from minigrad._core import streams as noted_streams
-from minigrad._core.watch import watch
+from minigrad._core.graph import streams as noted_streams
+from minigrad._core.graph.switches import switches
 
 GPU = mg.device("cuda")
 
@@ -57,7 +57,7 @@ def left_as_found():
     mg.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(True)
     yield
     gc.collect()
-    assert watch.streams == 0 and not watch.births      # every stream was left
+    assert switches.streams == 0 and not switches.notes_nodes      # every stream was left
     assert len(noted_streams.noted) <= before           # and no node is held by the table of notes
 
 
@@ -291,7 +291,7 @@ def test_a_recorded_backward_waits_as_well(recorded):
 
 
 def test_without_streams_nothing_is_noted(recorded):
-    assert not watch.births
+    assert not switches.notes_nodes
     w = leaf()
     y = (w * 2).sum()
     assert y.grad_fn not in noted_streams.noted

@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from minigrad.ops import base
+from minigrad.ops.base import rule
 from tests.docs.conftest import ROOT
 
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -21,10 +21,10 @@ def name(path):
 @pytest.fixture
 def registry():
     """A page may define ops."""
-    before = dict(base.REGISTRY)
+    before = dict(rule.REGISTRY)
     yield
-    base.REGISTRY.clear()
-    base.REGISTRY.update(before)
+    rule.REGISTRY.clear()
+    rule.REGISTRY.update(before)
 
 
 def cells(path):

@@ -10,7 +10,7 @@ import itertools
 
 import numpy as np
 
-from minigrad.kernels import taps
+from minigrad.kernels import resampling
 
 LAYOUTS = ("contiguous", "transposed", "sliced", "offset", "negative", "broadcast", "readonly", "unaligned", "column-major")
 FLOATS = ("float32", "float64")
@@ -381,19 +381,19 @@ POOLS = [((2, 2, 4, 5), (2, 2), (2, 2), (0, 0)), ((1, 2, 5, 6), (3, 3), (2, 2), 
          ((6, 8, 12, 12), (2, 2), (2, 2), (0, 0)), ((1, 2, 70, 64), (2, 3), (1, 1), (1, 1)), ((1, 2, 6, 6), (2, 2), (1, 1), (0, 0)), ((1, 2, 3, 4, 5), (2, 2, 3), (1, 2, 2), (1, 0, 1))]
 for (_x, _size, _stride, _padding), _ceil in itertools.product(POOLS, (False, True)):
     _n = len(_size)
-    _places = tuple(taps.places(_x[i - _n], _size[i], _stride[i], _padding[i], 1, _ceil) for i in range(_n))
+    _places = tuple(resampling.places(_x[i - _n], _size[i], _stride[i], _padding[i], 1, _ceil) for i in range(_n))
     for _kind in ("any", "special"):
         sample("max_pool", f"{_x} {_size} {_stride} {_padding} {_ceil} {_kind}", (_x, _kind), dtypes=FLOATS,
                after=lambda x, p=_places: (x, p))
-sample("max_pool", "dilated", (1, 2, 6, 6), after=lambda x: (x, (taps.places(6, 2, 1, 0, 2, False),) * 2))
-sample("max_pool", "adaptive", (2, 5, 7), after=lambda x: (x, (taps.adaptive(5, 3, True), taps.adaptive(7, 4, True))))
-sample("max_pool", "nothing", (2, 5, 7), after=lambda x: (x, (taps.adaptive(5, 0, True), taps.adaptive(7, 4, True))))
+sample("max_pool", "dilated", (1, 2, 6, 6), after=lambda x: (x, (resampling.places(6, 2, 1, 0, 2, False),) * 2))
+sample("max_pool", "adaptive", (2, 5, 7), after=lambda x: (x, (resampling.adaptive(5, 3, True), resampling.adaptive(7, 4, True))))
+sample("max_pool", "nothing", (2, 5, 7), after=lambda x: (x, (resampling.adaptive(5, 0, True), resampling.adaptive(7, 4, True))))
 PLACES = np.array([[[[0, 3], [3, 8]], [[1, 1], [1, 15]]]])
 sample("max_pool_backward", "repeats", (1, 2, 2, 2), dtypes=FLOATS, after=lambda g: (g, PLACES, (1, 2, 4, 4), 2))
 sample("max_pool_backward", "volumes", (1, 2, 2, 2), dtypes=FLOATS, after=lambda g: (g, PLACES, (1, 2, 2, 8), 3))
 sample("max_pool_select", "repeats", (1, 2, 4, 4), dtypes=FLOATS, after=lambda x: (x, PLACES, 2))
-for _label, _taps in (("means", taps.averages(5, 3, 2, 1, True, False, None)), ("linear", taps.linear(5, 9, False, None, "float64")),
-                      ("backward", taps.linear(9, 5, True, None, "float32").adjoint()), ("none", taps.adaptive(5, 0))):
+for _label, _taps in (("means", resampling.averages(5, 3, 2, 1, True, False, None)), ("linear", resampling.linear(5, 9, False, None, "float64")),
+                      ("backward", resampling.linear(9, 5, True, None, "float32").adjoint()), ("none", resampling.adaptive(5, 0))):
     for _x, _dim in (((5,), 0), ((2, 5), 1), ((5, 3), 0), ((2, 5, 130), 1), ((0, 5), 1)):
         for _kind in ("any", "special"):
             sample("resample", f"{_label} {_x} {_kind}", (_x, _kind), dtypes=FLOATS,

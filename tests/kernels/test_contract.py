@@ -7,7 +7,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import kernels
-from minigrad._core.meta import CPU
+from minigrad._core.graph.metadata import CPU
 from minigrad.kernels import numpy_ref
 from minigrad.kernels.contract import CONTRACT, NUMBER, Kernels
 from tests.kernels.samples import DTYPES, EVERY, FLOATS, LAYOUTS, SAMPLES, WRITABLE, laid_out, numbers

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.kernels import taps
+from minigrad.kernels import resampling
 from minigrad.nn import functional as F
 
 MODES = {1: ("nearest", "nearest-exact", "linear", "area"), 2: ("nearest", "nearest-exact", "bilinear", "bicubic", "area"),
@@ -204,8 +204,8 @@ def test_unfold_is_what_a_convolution_multiplies():
 
 
 def test_tables_are_made_once_and_their_adjoints_too():
-    table = taps.averages(9, 3, 2, 0, False, True, None)
-    assert taps.averages(9, 3, 2, 0, False, True, None) is table
+    table = resampling.averages(9, 3, 2, 0, False, True, None)
+    assert resampling.averages(9, 3, 2, 0, False, True, None) is table
     assert table.adjoint() is table.adjoint()
     dense, back = (np.zeros((len(t), t.length)) for t in (table, table.adjoint()))
     for t, matrix in ((table, dense), (table.adjoint(), back)):

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from minigrad._core.meta import Backend, Device
+from minigrad._core.graph.metadata import Backend, Device
 from minigrad.kernels import numpy_ref
 from minigrad.kernels.contract import Kernels
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from minigrad.ops.base import REGISTRY
+from minigrad.ops.base.rule import REGISTRY
 from tests.core.engine_tools import leaf, ours, raises, value
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import minigrad as mg
 from minigrad._record import Event
-from minigrad.viz._diff import ALIGNED, aligned
+from minigrad.viz._diff import ALIGNED, align
 from tests.viz.programs import RECORDS, diamond
 from tests.viz.test_step import Reader
 
@@ -92,11 +92,11 @@ def events(letters):
 @settings(max_examples=100, deadline=None)
 @given(st.text("abc", max_size=20), st.text("abc", max_size=20))
 def test_alignment(a, b):
-    pairs = aligned(events(a), events(b))
+    pairs = align(events(a), events(b))
     whole(pairs, a, b)
     assert all(a[i - 1] == b[j - 1] for i, j, mark in pairs if mark == "=")
 
 
 def test_long_records_are_not_aligned_for_ever():
     a, b = events("ab" * ALIGNED), events("cb" * ALIGNED)
-    whole(aligned(a, b), a, b)
+    whole(align(a, b), a, b)

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 import minigrad as mg
-from minigrad._core.node import Node
+from minigrad._core.graph.node import Node
 from minigrad.viz import _graphviz
 from minigrad.viz._picture import size
 from tests.core.engine_tools import leaf

@@ -9,9 +9,9 @@ from html.parser import HTMLParser
 import pytest
 
 import minigrad as mg
-from minigrad.viz._film import Film
 from minigrad.viz._page import script
-from minigrad.viz._shots import cut
+from minigrad.viz._step_builder import build_steps
+from minigrad.viz._timeline import Timeline
 from tests.core.engine_tools import leaf
 from tests.viz.programs import RECORDS, diamond, everything, nested, overwritten
 
@@ -48,12 +48,12 @@ class Reader(HTMLParser):
             self.data += data
 
 
-def states(film):
+def states(timeline):
     """The state of things after each step."""
     found, state = [], {}
-    for shot in cut(film):
-        state = {**state, **shot.changes}
-        found.append((shot.event, state))
+    for step in build_steps(timeline):
+        state = {**state, **step.changes}
+        found.append((step.event, state))
     return found
 
 
@@ -82,9 +82,9 @@ def test_every_key_that_changes_is_somewhere():
     """And what the page shows without a script is how things are at the end."""
     r = everything()
     read = Reader(mg.viz.step(r)._repr_html_())
-    shots = json.loads(read.data)
+    steps = json.loads(read.data)
     end = {}
-    for changes, _ in shots:
+    for changes, _ in steps:
         end.update(changes)
     shown = {}
     for _, attributes in read.elements:
@@ -154,7 +154,7 @@ def test_injection():
 def test_queue_and_turns(name):
     """A node runs when it is first in the queue, waits for nothing, and nothing else of its task runs."""
     before = {}
-    for event, state in states(Film(RECORDS[name]())):
+    for event, state in states(Timeline(RECORDS[name]())):
         if event.kind == "dequeue":
             queue = before[f"t{event.task}.q"].split()
             assert queue[0] == event.node and set(queue[1:]) == set(event.data["others"])
@@ -173,7 +173,7 @@ def test_kept_bytes():
         z = (y * y).sin().sum()
         kept = mg.debug.saved(z).nbytes
         z.backward()
-    found = states(Film(r))
+    found = states(Timeline(r))
     begun = next(state for event, state in found if event.kind == "begin")
     assert begun["kept"] == f"{kept:,} bytes in 2 storages" and found[-1][1]["kept"] == "0 bytes in 0 storages"
     assert found[-1][1]["kept.n"] == "0"
@@ -187,23 +187,23 @@ def test_versions_of_leaves():
     with mg.debug.record(b=b) as r:
         (x + b).sum().backward()
     name = next(key for key, called in r.names.items() if called == "b")
-    assert states(Film(r))[-1][1][f"{name}.v"] == "1" == str(b._version)
+    assert states(Timeline(r))[-1][1][f"{name}.v"] == "1" == str(b._version)
 
 
 def test_error_in_the_middle():
-    film = Film(overwritten())
-    event, state = states(film)[-1]
+    timeline = Timeline(overwritten())
+    event, state = states(timeline)[-1]
     node = event.node
     assert event.kind == "error" and state[f"{node}.s"] == "fail" and state["t1.s"] == "failed"
-    assert {state[saved.key + ".s"] for saved in film.saved[node]} == {"wrong"}
-    storage = film.saved[node][0].data["storage"]
+    assert {state[saved.key + ".s"] for saved in timeline.saved[node]} == {"wrong"}
+    storage = timeline.saved[node][0].data["storage"]
     assert state[f"{storage}.v"] == "1" and state[f"{storage}.o"].startswith("mul_, programs.py:")
     assert any(value == "wait" for key, value in state.items() if re.fullmatch(r"n\d+\.s", key))
 
 
 def test_nested_backward():
     """While the inner one runs, the node of the outer one goes on running, and both tables are shown."""
-    found = states(Film(nested()))
+    found = states(Timeline(nested()))
     inside = [state for event, state in found if event.depth == 1 and event.kind == "dequeue"]
     assert inside and all(state["t1.s"] == state["t2.s"] == "on" and state["n2.s"] == "run" for state in inside)
     end = found[-1][1]
@@ -225,8 +225,8 @@ def test_gradients_that_change():
     h.retain_grad()
     with mg.debug.record(w=w, h=h) as r:
         (h * 5).backward()
-    film = Film(r)
-    (node, leaf_node), found = [[name for name, op in r.nodes.items() if op == what][-1] for what in ("MulBackward0", "AccumulateGrad")], states(film)
+    timeline = Timeline(r)
+    (node, leaf_node), found = [[name for name, op in r.nodes.items() if op == what][-1] for what in ("MulBackward0", "AccumulateGrad")], states(timeline)
     shown = [(state.get(f"{leaf_node}.g", ""), state.get(f"{leaf_node}.h", "")) for _, state in found]
     assert [pair for pair in dict.fromkeys(shown) if pair[0]] == [("5", "stolen"), ("10", "by double"), ("None", "by drop")]
     assert [event.why for event in r.events if event.kind == "hook"] == [f"post-accumulate hook: {what}" for what in ("changed in place", ".grad dropped")]
@@ -234,7 +234,7 @@ def test_gradients_that_change():
 
 
 def test_source_lines():
-    found = states(Film(diamond()))
+    found = states(Timeline(diamond()))
     lines = {event.op: state["src.l"] for event, state in found if event.kind == "dequeue"}
     assert lines["ExpBackward0"] == "y = (x * w).exp()" and lines["SumBackward0"] == "z = (y * w).sum()"
 
@@ -243,17 +243,17 @@ def test_questions():
     """They are asked before what they ask about, and the right answer is what happens."""
     raised = []
     for make in RECORDS.values():
-        film = Film(make())
-        for shot in cut(film):
-            quiz = shot.quiz
+        timeline = Timeline(make())
+        for step in build_steps(timeline):
+            quiz = step.quiz
             if quiz is None:
                 continue
             assert quiz.answer in quiz.options and len(set(quiz.options)) == len(quiz.options) > 1
-            if shot.event.kind == "dequeue":
-                assert quiz.answer == f"{shot.event.node} {shot.event.op}"
+            if step.event.kind == "dequeue":
+                assert quiz.answer == f"{step.event.node} {step.event.op}"
             else:
-                after = next(event for event in film.events[shot.event.step - 1:] if event.kind in ("compute", "accumulate", "error")
-                             and (event.task, event.node) == (shot.event.task, shot.event.node))
+                after = next(event for event in timeline.events[step.event.step - 1:] if event.kind in ("compute", "accumulate", "error")
+                             and (event.task, event.node) == (step.event.task, step.event.node))
                 assert (quiz.answer == "yes") == (after.kind == "error")
                 raised.append(quiz.answer)
     assert {"yes", "no"} == set(raised)

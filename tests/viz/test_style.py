@@ -37,7 +37,7 @@ def test_contrast(theme):
 
 @pytest.mark.parametrize("state", ["wait", "ready", "run", "done", "fail", "skip"])
 def test_states_have_a_shape_and_a_word(state):
-    from minigrad.viz._shots import STATES as WORDS
+    from minigrad.viz._step_builder import STATES as WORDS
     rule = re.findall(rf"\.mg-node\[data-v={state}\] rect[^{{]*{{([^}}]*)}}", text("style.css"))
     assert rule and WORDS[state]
     lines = {name: re.findall(r"stroke-(?:width|dasharray):[\d ]+", "".join(

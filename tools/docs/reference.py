@@ -28,39 +28,44 @@ class Page(NamedTuple):
     text: str = ""
 
 
-def ops(*names):
-    return tuple([f"ops.{name}" for name in names])
+def ops(family, *names):
+    return tuple([f"ops.{family}.{name}" for name in names])
 
 
 MG = "minigrad"
 PAGES = [
-    Page("tensor", "Tensor", "minigrad", ("tensor", "_core.meta", "storage"),
+    Page("tensor", "Tensor", "minigrad", ("tensor", "_core.graph.metadata", "storage"),
          "A tensor is numbers, a place in the graph, and a version. Most functions of `minigrad` are methods too; in-place "
          "methods end in an underscore."),
-    Page("creation", "Making tensors", MG, ("creation", "_grids", "dtypes", "_tensor_str", "_legacy") + ops("formats"),
+    Page("creation", "Making tensors", MG, ("creation", "_grids", "dtypes", "_tensor_str", "_legacy") + ops("shape", "formats"),
          "Of numbers, of arrays, or filled with something."),
     Page("random", "Random numbers", MG, ("random", "_distributions")),
     Page("minigrad.random", "minigrad.random", "minigrad.random"),
     Page("modes", "Grad modes, configuration, files, help", MG,
          ("autograd.grad_mode", "autograd.anomaly_mode", "_config", "_warnings", "serialization", "_debug", "errors", "_version")),
-    Page("arithmetic", "Arithmetic", MG, ops("arithmetic", "pointwise", "rounding", "representation", "selection", "limits")
+    Page("arithmetic", "Arithmetic", MG,
+         ops("elementwise", "arithmetic", "pointwise", "rounding", "representation", "selection", "clamp")
          + ("nn._activations",),
          "One number at a time, broadcast."),
     Page("elementary", "Exponentials, angles, special functions", MG,
-         ops("functions", "trigonometry", "special", "gamma_zeta", "xlogy", "softmax")),
-    Page("comparison", "Comparison and predicates", MG, ops("comparison", "predicates")),
-    Page("complex", "Complex numbers", MG, ops("complex_numbers")),
-    Page("reduction", "Sums, means, extrema", MG, ops("reduction", "extrema", "summaries", "running", "scans", "norms")),
-    Page("shapes", "Shapes and views", MG, ops("views", "reshaping", "strided", "diagonals", "copies", "unfolding",
-                                                "overwriting")),
-    Page("joining", "Joining, repeating, arranging", MG, ops("joining", "splitting", "stacking", "repeating", "composed")),
+         ops("elementwise", "functions", "trigonometry", "special", "gamma_zeta", "xlogy") + ops("nn", "softmax")),
+    Page("comparison", "Comparison and predicates", MG, ops("elementwise", "comparison", "predicates")),
+    Page("complex", "Complex numbers", MG, ops("elementwise", "complex_numbers")),
+    Page("reduction", "Sums, means, extrema", MG,
+         ops("reduce", "reduction", "extrema", "summaries") + ops("scan", "running", "scans") + ops("linalg", "norms")),
+    Page("shapes", "Shapes and views", MG,
+         ops("shape", "views", "reshaping", "strided", "diagonals", "clone_cast") + ops("nn", "unfolding")
+         + ops("base", "overwriting")),
+    Page("joining", "Joining, repeating, arranging", MG,
+         ops("shape", "cat_split", "splitting", "stacking", "repeating") + ops("linalg", "covariance")
+         + ops("index", "view_scatter")),
     Page("indexing", "Indexing, sorting, searching", MG,
-         ops("indexing", "scattering", "taking", "masking", "brackets", "sorting", "searching")),
-    Page("products", "Products of matrices", MG, ops("matrix", "products", "contractions", "einsum", "pairwise")),
+         ops("index", "indexing", "scattering", "take", "masking", "getitem") + ops("sort", "sorting", "searching")),
+    Page("products", "Products of matrices", MG, ops("linalg", "matrix", "products", "contractions", "einsum", "pairwise")),
     Page("decompositions", "Decompositions of matrices", MG,
-         ops("factorizations", "inverses", "determinants", "matrix_functions", "pseudoinverses", "singular_values", "spectra",
-             "least_squares", "tensor_systems", "matrices", "elimination")),
-    Page("windows", "Convolution and pooling", MG, ops("convolution", "pooling", "averaging")),
+         ops("linalg", "factorizations", "inverses", "determinants", "matrix_functions", "pseudoinverses", "singular_values",
+         "spectra", "least_squares", "tensor_systems", "matrices", "elimination")),
+    Page("windows", "Convolution and pooling", MG, ops("nn", "convolution", "pooling", "averaging")),
     Page("linalg", "minigrad.linalg", "minigrad.linalg"),
     Page("special", "minigrad.special", "minigrad.special"),
     Page("autograd", "minigrad.autograd", "minigrad.autograd", (), "The calls that run the engine."),
@@ -130,7 +135,7 @@ def defining():
         if thing is None or isinstance(thing, (mg.dtype, mg.layout, str, float)):
             found[name] = "dtypes"
         elif name in ("Device", "Size", "dtype"):
-            found[name] = "_core.meta"
+            found[name] = "_core.graph.metadata"
         elif isinstance(thing, mg.Generator):
             found[name] = "random"
     return found

@@ -19,7 +19,7 @@ from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh, matrix_in
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
-from minigrad.kernels.taps import window_count
+from minigrad.kernels.resampling import window_count
 
 cnp.import_array()
 

@@ -4,7 +4,7 @@
 Making a NumPy array and freeing it costs 45 ns, a third of a small op, and for a large one the pages of its
 memory as well. Most arrays of a forward and backward pass die at once and another of the same shape is
 wanted next. So when a tensor dies that was the only one to hold its array, the array goes into a bin here
-(`recycle`, called by ``_core/tensor.py``) and the next kernel that needs that shape takes it out (`fresh`).
+(`recycle`, called by ``_core/graph/tensor.py``) and the next kernel that needs that shape takes it out (`fresh`).
 
     small arrays    bin = hash(dtype, shape)    a stack of arrays; the top one is taken if its shape is right
     large arrays    bin = hash(bytes)           the top one is given the new shape, so that few are kept: it is memory that counts

@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""Maxima over windows, and resampling. `places` and the like are the tables of ``kernels/taps.py``."""
+"""Maxima over windows, and resampling. `places` and the like are the tables of ``kernels/resampling.py``."""
 
 from libc.string cimport memset
 
@@ -166,7 +166,7 @@ cdef void tap(const real *x, real *z, Py_ssize_t outer, Py_ssize_t length, Py_ss
 
 
 cdef bint taps_fit(object starts, object columns, object weights, Py_ssize_t length) noexcept:
-    """Whether these are the rows of a sparse matrix of `length` columns, as in kernels/taps.py."""
+    """Whether these are the rows of a sparse matrix of `length` columns, as in kernels/resampling.py."""
     cdef cnp.int64_t *first = indices(starts)
     cdef cnp.int64_t *places = indices(columns)
     cdef Py_ssize_t i, n

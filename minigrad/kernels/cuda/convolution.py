@@ -36,10 +36,10 @@ from minigrad.kernels.cuda.elementwise import compiled, filled, row_major_stride
 from minigrad.kernels.cuda.launch import launch_each
 from minigrad.kernels.cuda.layout import copy, row_major
 from minigrad.kernels.cuda.memory import empty_array
-from minigrad.kernels.cuda.quads import FEW, division, unsigned
+from minigrad.kernels.cuda.quad_kernels import FEW, division, unsigned
 from minigrad.kernels.cuda.streams import SIMULATED
 from minigrad.kernels.numpy_ref import convolution as reference
-from minigrad.kernels.taps import window_count
+from minigrad.kernels.resampling import window_count
 
 __all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col"]
 

@@ -1,6 +1,6 @@
 """Elementwise kernels: a table of expressions, and which template computes them.
 
-    idea        a thread computes *quads*, four neighbouring elements: it reads four of each operand, and writes four (quads.py)
+    idea        a thread computes *quads*, four neighbouring elements: reads four of each operand, writes four (quad_kernels.py)
     bytes       each operand is read once and the result written once: for z = x + y of float32, 12 bytes an element
     operations  one, or some dozens for exp and its kind: far fewer than a GPU does while it waits for 12 bytes
     so          the time is that of the memory: neighbouring threads read neighbouring quads, 16 bytes of float32 by one
@@ -10,7 +10,7 @@
 An expression is a function of one element of each operand. Where the operands lie in the same order without gaps, the kernel walks
 over memory; otherwise it computes where each quad is, from as few dimensions as are needed (`collapsed`).
 Note [Few dimensions] A division takes longer than all the rest. Most strided operands are a row or a column that is repeated, for
-which two dimensions are enough: one division a quad. It is one of 32 bits (`quotient` in packs.py), so that arrays of more than
+which two dimensions are enough: one division a quad. It is one of 32 bits (`quotient` in vector_io.py), so that arrays of more than
 2^31 quads are done in parts.
 
 Mirrors ``aten/src/ATen/native/cuda/CUDALoops.cuh`` (gpu_kernel) and ``TensorIterator.cpp`` (coalesce_dimensions).
@@ -27,9 +27,9 @@ from minigrad.kernels.cuda.array import CudaArray
 from minigrad.kernels.cuda.launch import THREADS, launch, pointers
 from minigrad.kernels.cuda.memory import empty_array, like
 from minigrad.kernels.cuda.missing import missing
-from minigrad.kernels.cuda.packs import BYTES, aligned
-from minigrad.kernels.cuda.quads import QUAD, TILE, compiled, filling, one, one_and_number, plain, three, two
+from minigrad.kernels.cuda.quad_kernels import QUAD, TILE, compiled, filling, one, one_and_number, plain, three, two
 from minigrad.kernels.cuda.streams import SIMULATED
+from minigrad.kernels.cuda.vector_io import BYTES, aligned
 from minigrad.kernels.numpy_ref.layout import dense, number
 
 BOOL = np.dtype(bool)
@@ -253,7 +253,7 @@ def binary(name, expression):
 
 
 def named(kernel, name, expression):
-    """`kernel` with a name; `in_place` says whether its `out` may be an operand, which _core/inplace.py asks."""
+    """`kernel` with a name; `in_place` says whether its `out` may be an operand, which _core/mutation/inplace.py asks."""
     kernel.__name__ = kernel.__qualname__ = name
     kernel.in_place = expression.gives == "same"
     return kernel

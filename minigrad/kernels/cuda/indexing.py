@@ -35,8 +35,8 @@ from minigrad.kernels.cuda.elementwise import (
 )
 from minigrad.kernels.cuda.launch import launch_each
 from minigrad.kernels.cuda.memory import empty_array
-from minigrad.kernels.cuda.packs import BYTES, aligned, pack
-from minigrad.kernels.cuda.quads import FEW, division, unsigned
+from minigrad.kernels.cuda.quad_kernels import FEW, division, unsigned
+from minigrad.kernels.cuda.vector_io import BYTES, aligned, pack
 
 __all__ = ["gather", "index", "index_select"]
 

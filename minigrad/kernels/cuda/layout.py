@@ -42,9 +42,9 @@ from minigrad.kernels.cuda.elementwise import (
 from minigrad.kernels.cuda.expressions import TWO
 from minigrad.kernels.cuda.launch import THREADS, launch, pointers
 from minigrad.kernels.cuda.memory import empty_array, like
-from minigrad.kernels.cuda.packs import quotient
-from minigrad.kernels.cuda.quads import unsigned
+from minigrad.kernels.cuda.quad_kernels import unsigned
 from minigrad.kernels.cuda.streams import SIMULATED
+from minigrad.kernels.cuda.vector_io import quotient
 from minigrad.kernels.cuda.views import owns
 from minigrad.kernels.numpy_ref.layout import dense, number
 

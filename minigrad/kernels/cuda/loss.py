@@ -28,11 +28,11 @@ import numpy as np
 from numba import cuda, from_dtype
 
 from minigrad.kernels.cuda.elementwise import collapsed, filled, in_elements, offset
-from minigrad.kernels.cuda.fold import ENOUGH, pieces, planes, tree
 from minigrad.kernels.cuda.launch import THREADS, launch, launch_each, pointers
 from minigrad.kernels.cuda.layout import to_host
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.missing import missing
+from minigrad.kernels.cuda.reduce import ENOUGH, pieces, planes, tree
 from minigrad.kernels.cuda.reduction import wide_of
 
 __all__ = ["class_outside", "nll_loss", "nll_loss_backward"]

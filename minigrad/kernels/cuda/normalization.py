@@ -28,13 +28,13 @@ from numba import cuda, from_dtype
 
 from minigrad.kernels.cuda import mathematics as m
 from minigrad.kernels.cuda.elementwise import filled
-from minigrad.kernels.cuda.fold import APART, BOUNDS, block_of, lanes_for, parts_for, pieces, planes, tree, walker
-from minigrad.kernels.cuda.held import SLOTS, bounds_for, carrier, everyone, seats_for, width_of
 from minigrad.kernels.cuda.launch import THREADS, launch, pointers
 from minigrad.kernels.cuda.layout import cast, row_major
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.missing import missing
+from minigrad.kernels.cuda.reduce import APART, BOUNDS, block_of, lanes_for, parts_for, pieces, planes, tree, walker
 from minigrad.kernels.cuda.reduction import moments, sum, wide_of
+from minigrad.kernels.cuda.register_rows import SLOTS, bounds_for, carrier, everyone, seats_for, width_of
 from minigrad.kernels.cuda.rows import FEW, sum_of
 
 __all__ = ["layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward"]
@@ -272,7 +272,7 @@ def column_kernel(wide, real, centred=True):
             end = min(begin + length, rows)
             of_w, of_b = none, none
             whole = begin + (end - begin) // several * several
-            for row in range(begin, whole, several):        # see Note [Many under way] in fold.py
+            for row in range(begin, whole, several):        # see Note [Many under way] in reduce.py
                 at = row * n + i
                 for k in range(several):
                     fetch(g, g0 + at, of_g, k)

@@ -11,7 +11,7 @@
     so          memory limits it; that is why Adam costs little more than its three additional arrays
     measured    a step of Adam 98% of what a copy moves on an H100
 
-A thread does a quad (quads.py): what `after` computes, of four elements, all read before the first is written.
+A thread does a quad (quad_kernels.py): what `after` computes, of four elements, all read before the first is written.
 
 What differs between a step's variants (which sign, which kind of decay) is known before it starts. A branch on it would be the same
 for all threads, and is free beside the memory; but for each set of variants a kernel of its own is compiled, so that there is none.
@@ -28,7 +28,7 @@ from numba import cuda
 from minigrad.kernels.cuda import mathematics as m
 from minigrad.kernels.cuda.elementwise import run_by_rows, width
 from minigrad.kernels.cuda.missing import missing
-from minigrad.kernels.cuda.quads import compiled, last_of, place, read, write
+from minigrad.kernels.cuda.quad_kernels import compiled, last_of, place, read, write
 
 __all__ = ["adam_", "sgd_"]
 

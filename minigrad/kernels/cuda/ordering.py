@@ -15,11 +15,11 @@ from functools import cache
 import numpy as np
 from numba import cuda
 
-from minigrad.kernels.cuda.counting import filling
 from minigrad.kernels.cuda.elementwise import filled
 from minigrad.kernels.cuda.launch import launch_each
 from minigrad.kernels.cuda.layout import cast, copy
 from minigrad.kernels.cuda.memory import empty_array
+from minigrad.kernels.cuda.nonzero import filling
 from minigrad.kernels.cuda.sorting import INT64, ascending, comparable, descending, sorted_rows
 
 __all__ = ["argsort", "median", "mode", "searchsorted"]

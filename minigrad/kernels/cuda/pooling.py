@@ -1,4 +1,4 @@
-"""Pooling and resampling: maxima over windows, and sums of a few numbers of a line each, by the tables of kernels/taps.py.
+"""Pooling and resampling: maxima over windows, and sums of a few numbers of a line each, by the tables of kernels/resampling.py.
 
     max_pool            a thread for each window looks at its numbers, which the tables of places name, and keeps the first largest
     max_pool_backward   a thread for each window adds its number to where the maximum came from
@@ -12,8 +12,8 @@
     measured    62% of what a copy moves on an H100, for maxima of 2 x 2
 
 Note [Tables are copied once]
-    A table is made on the CPU and kept there (taps.py). Its copy on a GPU is kept as long as it lives: what a training step does
-    again and again copies nothing.
+    A table is made on the CPU and kept there (resampling.py). Its copy on a GPU is kept as long as it lives: what a training step
+    does again and again copies nothing.
 
 Note [Windows are written out]
     The size of the windows is a constant of the kernel of maxima, so the compiler writes its loops out where they are short: all
@@ -25,7 +25,7 @@ Note [Maxima that windows share]
     ``use_deterministic_algorithms`` asks for an order (scattering.py). float16 is added in float32.
 
 Mirrors ``aten/src/ATen/native/cuda/DilatedMaxPool2d.cu``, ``AveragePool2d.cu``, ``UpSample.cuh``.
-Read next: ``kernels/taps.py``.
+Read next: ``kernels/resampling.py``.
 """
 
 import weakref
@@ -43,10 +43,10 @@ from minigrad.kernels.cuda.launch import launch_each, pointers
 from minigrad.kernels.cuda.layout import cast, row_major
 from minigrad.kernels.cuda.memory import empty_array, from_host
 from minigrad.kernels.cuda.missing import missing
-from minigrad.kernels.cuda.packs import pack
-from minigrad.kernels.cuda.quads import FEW, division
+from minigrad.kernels.cuda.quad_kernels import FEW, division
 from minigrad.kernels.cuda.scattering import scatter_add
 from minigrad.kernels.cuda.streams import current_stream
+from minigrad.kernels.cuda.vector_io import pack
 from minigrad.kernels.cuda.views import view
 
 __all__ = ["max_pool", "max_pool_backward", "max_pool_select", "resample"]

@@ -166,7 +166,7 @@ def run_in_order(kernel, CudaArray z, arrays, numbers, Py_ssize_t quad, Py_ssize
 
 
 cdef bint aligned(CudaArray x, Py_ssize_t n) noexcept:
-    """Whether packs of n numbers may begin at its first element: as in packs.py."""
+    """Whether packs of n numbers may begin at its first element: as in vector_io.py."""
     return <size_t>data(x.layout) % <size_t>min(n * itemsize(x.layout), 16) == 0
 
 

@@ -31,13 +31,13 @@ from minigrad.kernels.cuda.elementwise import (
     compiled,
     lt,  # pyright: ignore[reportAttributeAccessIssue]
 )
-from minigrad.kernels.cuda.fold import pieces
 from minigrad.kernels.cuda.launch import launch_each, pointers
 from minigrad.kernels.cuda.layout import cast, row_major
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.missing import missing
-from minigrad.kernels.cuda.packs import aligned, pack
+from minigrad.kernels.cuda.reduce import pieces
 from minigrad.kernels.cuda.reduction import wide_of
+from minigrad.kernels.cuda.vector_io import aligned, pack
 
 __all__ = ["Randoms"]
 

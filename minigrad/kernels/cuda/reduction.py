@@ -5,7 +5,7 @@
                 before the exponentials), these remember more instead
     operations  1 a number for a sum, 5 for a variance, 1 exponential and 5 others for logsumexp. An H100 does about 38 instructions
                 while it reads 4 bytes, and those of the hot loops, counted, are 3, 8 and 14 a number
-    so          the time is that of the memory. fold.py sees to it that it is read in its order, and by the whole GPU
+    so          the time is that of the memory. reduce.py sees to it that it is read in its order, and by the whole GPU
     measured    sums 100 to 102% of what a copy moves on an H100, variances 98%; down columns 92%, when a
                 thread read one of them
 
@@ -16,7 +16,7 @@ which shrinks when a larger one comes.
 
 float16 is summed in float32. Integers keep their dtype, and wrap around; the ops make int64 of them before.
 Mirrors ``aten/src/ATen/native/cuda/ReduceSumProdKernel.cu``, ``ReduceMomentKernel.cu`` and ``ReduceMaxValuesKernel.cu``.
-Read next: ``positions.py``.
+Read next: ``argreduce.py``.
 """
 
 from functools import cache
@@ -26,8 +26,8 @@ import numpy as np
 from minigrad.kernels.cuda import mathematics as m
 from minigrad.kernels.cuda.elementwise import compiled, plain, real_of
 from minigrad.kernels.cuda.expressions import larger, smaller
-from minigrad.kernels.cuda.fold import Fold, folded
 from minigrad.kernels.cuda.missing import missing
+from minigrad.kernels.cuda.reduce import Fold, folded
 from minigrad.kernels.cuda.tuples import halves, mapped, mapped_with
 
 __all__ = ["amax", "amin", "exponentials", "logsumexp", "moments", "prod", "sum", "var", "wide_of"]

@@ -4,9 +4,9 @@
     powers          .14 .02 .37 .02 1       exp(x - 5), whose sum is 1.54
     row of z        .09 .01 .24 .01 .65     powers / 1.54
 
-    idea        the lanes of a row hold it in registers (held.py): they look for the largest, compute the powers, add them up, and
-                write. Rows that are too long, and columns, are walked over twice instead, and the first walk finds both numbers:
-                when a larger one appears, the sum so far is multiplied by exp(before - now)
+    idea        the lanes of a row hold it in registers (register_rows.py): they look for the largest, compute the powers, add
+                them up, and write. Rows that are too long, and columns, are walked over twice instead, and the first walk finds
+                both numbers: when a larger one appears, the sum so far is multiplied by exp(before - now)
     bytes       each number is read once from memory and written once, 8 bytes of float32. What is walked over twice comes from the
                 cache the second time
     operations  1 exponential a number (2 where there are two walks), and one division a row
@@ -32,13 +32,13 @@ from numba import cuda, from_dtype
 
 from minigrad.kernels.cuda import mathematics as m
 from minigrad.kernels.cuda.elementwise import compiled
-from minigrad.kernels.cuda.fold import BOUNDS, block_of, lanes_for, numbers_ahead, pieces, planes, seat, tree
-from minigrad.kernels.cuda.held import SLOTS, bounds_for, carrier, everyone, seats_for, width_of
 from minigrad.kernels.cuda.launch import THREADS, launch, pointers
 from minigrad.kernels.cuda.layout import row_major
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.missing import missing
+from minigrad.kernels.cuda.reduce import BOUNDS, block_of, lanes_for, numbers_ahead, pieces, planes, seat, tree
 from minigrad.kernels.cuda.reduction import exponentials, sums, wide_of
+from minigrad.kernels.cuda.register_rows import SLOTS, bounds_for, carrier, everyone, seats_for, width_of
 from minigrad.kernels.cuda.scan import extent
 from minigrad.kernels.cuda.tuples import gathered
 

@@ -36,12 +36,12 @@ from numba import cuda, from_dtype
 from minigrad.kernels.cuda import mathematics as m
 from minigrad.kernels.cuda.elementwise import compiled, plain
 from minigrad.kernels.cuda.expressions import larger, smaller
-from minigrad.kernels.cuda.fold import block_of, lanes_for, parts_for, pieces
 from minigrad.kernels.cuda.joining import flip
 from minigrad.kernels.cuda.launch import THREADS, launch, launch_each
 from minigrad.kernels.cuda.layout import cast, row_major
 from minigrad.kernels.cuda.memory import empty_array
 from minigrad.kernels.cuda.missing import missing
+from minigrad.kernels.cuda.reduce import block_of, lanes_for, parts_for, pieces
 from minigrad.kernels.cuda.reduction import both, either, wide_of
 from minigrad.kernels.cuda.streams import SIMULATED
 from minigrad.kernels.numpy_ref.precision import WIDER

@@ -25,7 +25,7 @@ Note [The last one wins]
     does not depend on the order), and a second one stores for these alone. It costs 8 bytes for each element of z; sorting the
     indices would cost less where they are few and z is large. One number that goes everywhere needs no such care.
 
-Mirrors ``aten/src/ATen/native/cuda/ScatterGatherKernel.cu``, ``IndexKernel.cu`` and ``Indexing.cu``. Read next: ``counting.py``.
+Mirrors ``aten/src/ATen/native/cuda/ScatterGatherKernel.cu``, ``IndexKernel.cu`` and ``Indexing.cu``. Read next: ``nonzero.py``.
 """
 
 from functools import cache

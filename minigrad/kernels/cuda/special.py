@@ -20,7 +20,7 @@ from minigrad.kernels.cuda.elementwise import as_value, compiled, one, result, r
 from minigrad.kernels.cuda.launch import THREADS
 from minigrad.kernels.cuda.layout import copy
 from minigrad.kernels.cuda.missing import missing
-from minigrad.kernels.cuda.quads import TILE, last_of, place, unsigned
+from minigrad.kernels.cuda.quad_kernels import TILE, last_of, place, unsigned
 from minigrad.kernels.cuda.views import view_as_real
 from minigrad.kernels.numpy_ref.special import BERNOULLI as NUMBERS
 from minigrad.kernels.numpy_ref.special import DEEP, factorial

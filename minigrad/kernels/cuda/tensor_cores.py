@@ -55,10 +55,10 @@ from minigrad.kernels.cuda.instructions import (
     multiply_add,
     waiting,
 )
-from minigrad.kernels.cuda.packs import pack
-from minigrad.kernels.cuda.quads import unsigned
+from minigrad.kernels.cuda.quad_kernels import unsigned
 from minigrad.kernels.cuda.streams import SIMULATED
 from minigrad.kernels.cuda.tiles import inlined, place
+from minigrad.kernels.cuda.vector_io import pack
 
 __all__ = ["CHUNK", "DEPTH", "THREADS", "products"]
 

@@ -41,9 +41,9 @@ from typing import NamedTuple
 from numba import cuda, int64
 
 from minigrad.kernels.cuda.elementwise import compiled
-from minigrad.kernels.cuda.packs import pack
-from minigrad.kernels.cuda.quads import unsigned
+from minigrad.kernels.cuda.quad_kernels import unsigned
 from minigrad.kernels.cuda.streams import SIMULATED
+from minigrad.kernels.cuda.vector_io import pack
 
 __all__ = ["COMPLEX", "LARGE", "MEDIUM", "RUN", "SMALL", "TALL", "WIDE", "Tile", "Way", "place", "tiled"]
 

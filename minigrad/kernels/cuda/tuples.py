@@ -6,13 +6,13 @@
 A thread's registers have no numbers: which one is meant has to be known when the kernel is compiled. A loop over a tuple would
 leave that to luck. So these write out a function for n numbers as one for the first half, and one for the second.
 
-Read next: ``fold.py``.
+Read next: ``reduce.py``.
 """
 
 from functools import cache
 
 from minigrad.kernels.cuda.elementwise import compiled
-from minigrad.kernels.cuda.packs import pack
+from minigrad.kernels.cuda.vector_io import pack
 
 __all__ = ["gathered", "halves", "mapped", "mapped_with", "reader"]
 

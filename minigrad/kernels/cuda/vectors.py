@@ -25,9 +25,9 @@ from numba import cuda, from_dtype
 
 from minigrad.kernels.cuda.contraction import sum_dtype
 from minigrad.kernels.cuda.elementwise import collapsed, in_elements, width
-from minigrad.kernels.cuda.fold import seat, tree
 from minigrad.kernels.cuda.launch import MOST_BLOCKS, THREADS, WARP, launch
 from minigrad.kernels.cuda.memory import empty_array
+from minigrad.kernels.cuda.reduce import seat, tree
 from minigrad.kernels.cuda.streams import SIMULATED
 from minigrad.kernels.cuda.tiles import place
 

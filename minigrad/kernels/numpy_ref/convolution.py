@@ -2,7 +2,7 @@
 
 A window is a view: of x with shape (N, C, H, W) we make one of shape (N, C, OH, OW, KH, KW) by repeating strides, and a
 convolution is then a contraction of that with the weights. The gradients add back over the same windows, offset by
-offset. Maxima and averages go by tables of places (``kernels/taps.py``), and so have no windows that are cut off.
+offset. Maxima and averages go by tables of places (``kernels/resampling.py``), and so have no windows that are cut off.
 """
 
 import math
@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from minigrad.kernels.numpy_ref.precision import in_float32, quiet, wider
 from minigrad.kernels.refusals import indexed
-from minigrad.kernels.taps import window_count
+from minigrad.kernels.resampling import window_count
 
 __all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col", "max_pool", "max_pool_backward", "max_pool_select",
            "resample"]

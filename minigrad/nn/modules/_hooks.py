@@ -14,7 +14,7 @@ Mirrors ``_call_impl`` and the hooks of ``torch/nn/modules/module.py``.
 import warnings
 from collections import OrderedDict
 
-from minigrad._core.handle import add_hook
+from minigrad._core.graph.handle import add_hook
 from minigrad.nn.modules._backward_hook import BackwardHook
 from minigrad.nn.modules._tree import Tree
 from minigrad.tensor import Tensor

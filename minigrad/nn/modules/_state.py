@@ -13,7 +13,7 @@ Mirrors ``torch/nn/modules/module.py``.
 from collections import OrderedDict
 from types import MappingProxyType
 
-from minigrad._core.handle import add_hook
+from minigrad._core.graph.handle import add_hook
 from minigrad.nn.modules._hooks import Hooked
 from minigrad.nn.modules._loading import EXTRA, StateDictError, load
 

@@ -12,7 +12,7 @@ from minigrad.nn import init
 from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.ops.base import integer
+from minigrad.ops.base.rule import integer
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 

@@ -7,7 +7,7 @@ from itertools import chain
 
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.ops.base import in_words
+from minigrad.ops.base.rule import in_words
 from minigrad.tensor import Tensor
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList"]

@@ -2,7 +2,7 @@
 
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
-from minigrad.ops.losses import reduction_of
+from minigrad.ops.nn.losses import reduction_of
 
 __all__ = ["CrossEntropyLoss", "MSELoss", "NLLLoss"]
 

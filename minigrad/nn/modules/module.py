@@ -6,7 +6,7 @@ hooks around that in ``_hooks.py``, saving and loading its state in ``_state.py`
 Mirrors ``torch/nn/modules/module.py``.
 """
 
-from minigrad._core.meta import Device, DType
+from minigrad._core.graph.metadata import Device, DType
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import empty_like
 from minigrad.nn.modules._hooks import (

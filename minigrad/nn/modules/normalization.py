@@ -6,7 +6,7 @@ from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn.modules.module import Module
-from minigrad.ops.base import integer
+from minigrad.ops.base.rule import integer
 
 __all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 

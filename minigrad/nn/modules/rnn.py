@@ -28,7 +28,7 @@ from minigrad.nn._recurrent import GATES, layer
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
 from minigrad.ops import cat, stack, unbind
-from minigrad.ops.base import real
+from minigrad.ops.base.rule import real
 
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 

@@ -7,7 +7,7 @@ from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.ops.base import integer, tensor_argument
+from minigrad.ops.base.rule import integer, tensor_argument
 
 __all__ = ["Embedding"]
 

@@ -27,7 +27,7 @@ from minigrad.nn.modules.lists import ModuleList
 from minigrad.nn.modules.module import Module
 from minigrad.nn.modules.normalization import LayerNorm
 from minigrad.ops import triu
-from minigrad.ops.base import integer
+from minigrad.ops.base.rule import integer
 
 __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
 

@@ -5,7 +5,7 @@ Mirrors ``torch/nn/modules/{upsampling,pixelshuffle,channelshuffle}.py``.
 
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
-from minigrad.ops.base import real
+from minigrad.ops.base.rule import real
 
 __all__ = ["ChannelShuffle", "PixelShuffle", "PixelUnshuffle", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 

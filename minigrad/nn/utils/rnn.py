@@ -5,7 +5,7 @@
 
 from minigrad.errors import ShapeError
 from minigrad.ops import cat, stack, transpose, unbind
-from minigrad.ops.base import tensor_argument
+from minigrad.ops.base.rule import tensor_argument
 
 __all__ = ["pad_sequence", "unpad_sequence"]
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from minigrad._arguments import listed, sized
 from minigrad.errors import AutogradAssertionError, TensorValueError
-from minigrad.ops.base import real, tensor_argument
+from minigrad.ops.base.rule import real, tensor_argument
 from minigrad.random import default_generator, randperm
 
 __all__ = ["ConcatDataset", "Dataset", "IterableDataset", "Subset", "TensorDataset", "random_split"]

@@ -1,0 +1,343 @@
+"""The backward engine: in what order the nodes run, and how gradients travel between them.
+
+One call of ``backward`` or ``grad`` is one `GraphTask`:
+
+    1. count     From the roots, walk over the edges once and count for every node how many edges lead to
+                 it: its *dependencies*. With ``inputs=``, find out on the same walk which nodes lie on a
+                 path to one of them: only those will run.                            dependencies.py
+    2. run       Put the root's gradient into its buffer, and the root into the ready queue. Then, until the
+                 queue is empty: take the node that was created last, call it on its buffer, add each result
+                 to the buffer of the node behind that edge, and count that node's dependencies down. At
+                 zero its gradient is complete and it is ready.                       graph_task.py, ready_queue.py
+
+        queue: Mul#7            Mul#7 runs -> buffer of Add#5 complete -> queue: Add#5
+        queue: Add#5            Add#5 runs -> buffers of Exp#3 and Sin#4 complete
+        queue: Sin#4, Exp#3     latest first: Sin#4, then Exp#3
+
+A node therefore runs at most once per task, whatever its fan-in, with the sum of all that reaches it.
+Nothing here recurses over the graph, and every step is linear in the number of edges.
+
+Note [Reentrant backward]
+    A hook or a custom Function may itself call backward: a task within a task, which runs to its end before
+    the call returns. Each nesting takes stack, of C and of Python; so beyond MOST_NESTED of them the next one
+    goes to a new thread, for its fresh stack, while the calling thread waits. The new thread *borrows the
+    State* of the calling one: grad mode, hooks, running node, sequence numbers and all, so that to whatever
+    runs there nothing has changed but the thread's name. Ctrl-C reaches the thread that waits. It tells the other by
+    `State.interrupt`, and goes on waiting: the State is its own again when the other has ended.
+
+Mirrors ``torch/csrc/autograd/engine.cpp`` (Engine::execute, execute_with_graph_task, queue_callback). Read next:
+``dependencies.py``.
+"""
+
+import contextvars
+import itertools
+import threading
+
+import cython
+
+from minigrad._core.engine.dependencies import claiming, live
+from minigrad._core.engine.graph_task import GraphTask
+from minigrad._core.engine.stream_task import StreamTask
+from minigrad._core.graph.anomaly import Anomaly
+from minigrad._core.graph.anomaly import anomaly as _switch
+from minigrad._core.graph.node import Node
+from minigrad._core.graph.streams import carried, streaming
+from minigrad._core.graph.switches import Switches
+from minigrad._core.graph.switches import switches as _switches
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.graph.thread_state import Modes, State, borrow
+from minigrad.errors import AutogradError
+
+if not cython.compiled:
+    from minigrad._core.engine.ready_queue import pop_ready, push_ready
+    from minigrad._core.engine.validate import cast_gradient
+    from minigrad._core.graph.accumulate_grad import gradient_edge
+    from minigrad._core.graph.anomaly import report
+    from minigrad._core.graph.node import clear_node
+    from minigrad._core.graph.tensor import wrap
+    from minigrad._core.graph.thread_state import current
+
+NEEDED = 1          # as in dependencies.py
+CAPTURED = 2        # what a node is needed for, beside that: its buffer is a result
+MOST_NESTED = cython.declare(cython.int, 60)
+anomaly = cython.declare(Anomaly, _switch)
+switches = cython.declare(Switches, _switches)
+recording_task = None           # the class of the tasks that tell the recorders their steps: observe/recording_task.py
+_ids = itertools.count(1)
+
+
+def use_recording_task(cls):
+    """Supply the class of the tasks that run while there is a recorder."""
+    global recording_task
+    recording_task = cls
+
+
+@cython.binding(False)
+@cython.cclass
+class GraphRoot(Node):
+    """Stands before several roots and hands each its gradient."""
+
+    def __init__(self, nodes, numbers, grads):
+        clear_node(self)
+        self.connect(nodes, numbers)
+        self.grads = grads
+
+    def compute(self, grad, wanted, results):
+        results[:] = self.grads
+
+
+def execute(roots, grads, keep_graph, create_graph, inputs=None, accumulate=True):
+    """Run a backward.
+
+    Args:
+        roots: list of pairs (node, number of its output).
+        grads: list of gradients, one per root; they are never written to.
+        inputs: None: accumulate into every leaf that is reached. Otherwise a list of pairs like `roots`,
+            (None, 0) for an input that no graph has used: only what leads there runs.
+        accumulate: with `inputs`: run those nodes too (``backward(inputs=)``) instead of returning what
+            reaches them (``grad``).
+
+    Returns:
+        The gradients of `inputs`, None where nothing arrived; the empty list without them.
+    """
+    number: cython.int
+    state = current()
+    for i, (node, number) in enumerate(roots):
+        grads[i] = cast_root_gradient(grads[i], node, number, i)
+    task: GraphTask
+    if switches.recording:
+        task = recording_task(next(_ids), keep_graph, create_graph, inputs is not None, state.task)
+    elif switches.streamed and streaming():
+        task = StreamTask(next(_ids), keep_graph, create_graph, inputs is not None, state.task)
+    else:
+        task = GraphTask(next(_ids), keep_graph, create_graph, inputs is not None, state.task)
+    if inputs is not None:
+        task.captured = [None] * len(inputs)
+        for position, (node, number) in enumerate(inputs):
+            if node is None:
+                continue
+            task.requested[node] = task.requested.get(node, 0) | (NEEDED if accumulate else CAPTURED)
+            if not accumulate:
+                task.captures.setdefault(node, []).append((number, position))
+    if state.depth < MOST_NESTED:
+        run_task(task, state, roots, grads)
+    else:
+        run_in_new_thread(task, state, roots, grads)
+    return task.captured
+
+
+def execute_from_scalar(tensor, keep_graph):
+    """`execute` for what nearly always is asked for: all leaves behind one tensor that is one real number.
+
+    Returns False, and has run nothing, if `tensor` is something else, of which the caller knows more.
+    """
+    if not isinstance(tensor, TensorBase):
+        return False
+    root = cython.cast(TensorBase, tensor)
+    node = gradient_edge(root)
+    meta = root._meta
+    if root._node is None or meta.numel != 1 or not meta.dtype.is_floating_point:
+        return False
+    one = wrap(meta.backend.kernels.full(meta.shape, 1, meta.dtype.numpy), meta)
+    one._inference = current().inference
+    execute([(node, root._output_number)], [one], keep_graph, False)
+    return True
+
+
+def run_task(task: GraphTask, state: State, roots, grads):
+    """Count, run, and put the thread's state back, whatever happens."""
+    root: Node
+    number: cython.int
+    if len(roots) == 1:
+        root, number = roots[0]
+    else:
+        root = GraphRoot(tuple([r[0] for r in roots]), tuple([r[1] for r in roots]), tuple(grads))
+        number = 0
+    task.root = root
+    if state.interrupt is not None:
+        raise state.interrupt
+    outer = state.task, state.node
+    modes: Modes = state.modes()
+    live[task.id] = task
+    state.depth += 1
+    try:
+        with claiming:
+            if task.selective:
+                task.select(root)
+            else:
+                task.count(root)
+        state.task = task
+        task.out_of_place = task.create_graph or state.forward
+        state.set_modes(task.create_graph and not state.inference, state.inference, state.forward_enabled)
+        try:
+            if len(roots) == 1:
+                task.receive(root, number, grads[0])
+                grads.clear()
+            task.run(root, state)
+            state.node = outer[1]
+            for callback in task.callbacks:     # grows while we walk it: a callback may install another
+                callback()
+        except BaseException as error:
+            failed: Node = state.node
+            task.forget(root)
+            if failed is outer[1]:
+                raise
+            explained = failed.explain_error(error)
+            if anomaly.enabled:
+                report(failed, explained)
+            try:
+                if explained is error:
+                    raise
+                raise explained from error
+            finally:
+                del explained       # its traceback holds this frame: a cycle would keep the graph
+    finally:
+        state.depth -= 1
+        state.task, state.node = outer
+        state.restore(modes)
+        live.pop(task.id, None)
+
+
+def run_in_new_thread(task, state, roots, grads):
+    """`run_task` in a thread of its own. See Note [Reentrant backward]."""
+    errors = []
+    streams = carried()
+    done = threading.Lock()     # ours, for Python 3.11 and 3.12 take a thread for ended whose `join` was interrupted
+    done.acquire()
+
+    def work():
+        try:
+            depth = state.depth
+            borrow(state)
+            state.depth = 0
+            try:
+                with streams:
+                    run_task(task, state, roots, grads)
+            finally:
+                state.depth = depth
+                borrow(None)
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            done.release()
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), name="minigrad-reentrant-backward")
+    thread.start()
+    waiting = True
+    while waiting:
+        try:
+            done.acquire()
+            waiting = False
+        except BaseException as error:      # Ctrl-C: the State is not ours before the thread has ended
+            errors.insert(0, error)
+            state.interrupt = error         # what runs there ends at its next backward, or after some thousands of nodes
+    thread.join()
+    if errors:
+        state.interrupt = None
+        try:
+            raise errors[0]
+        finally:
+            errors.clear()                  # an error that refers to itself would keep all frames alive
+
+
+@cython.cfunc
+def cast_root_gradient(grad, node: Node, number: cython.int, index: cython.int) -> object:
+    """The root's gradient in the root's dtype; its shape has been checked by the caller."""
+    if grad is None:
+        return None
+    meta = node.output_meta(number)
+    return grad if cython.cast(TensorBase, grad)._meta is meta else cast_gradient(grad, meta, None, index)
+
+
+# ---- what runs inside a task may ask --------------------------------------------------------------------
+
+
+def current_task():
+    """The task of this thread, None outside a backward."""
+    return current().task
+
+
+def current_node():
+    """The node that this thread is running, None outside a backward."""
+    return current().node
+
+
+def queue_callback(callback):
+    """Call `callback` when all nodes of the current task are done. Raises `RuntimeError` outside a backward."""
+    task = current().task
+    if task is None:
+        raise AutogradError("MG-E125", "Final callbacks can only be installed during backward pass.",
+                            fix="install it from a hook")
+    task.callbacks.append(callback)
+
+
+def will_execute(node):
+    """Whether the gradient of what `node` stands for is computed in the current task.
+
+    Raises `RuntimeError` outside a backward.
+    """
+    return will_receive(require_task("_will_engine_execute_node"), node)
+
+
+@cython.cfunc
+def require_task(function) -> GraphTask:
+    task: GraphTask = current().task
+    if task is None:
+        raise AutogradError("MG-E125", f"{function} can only be called during the backward pass", fix="call it from a hook")
+    return task
+
+
+@cython.cfunc
+def will_receive(task: GraphTask, node: Node) -> cython.bint:
+    """Whether a gradient reaches `node` in `task`."""
+    if node.task != task.id and node not in task.others:
+        return False
+    return not task.selective or task.needed(node) != 0
+
+
+def execution_order():
+    """The nodes of the current task in the order in which gradients reach them: `GraphTask.run` without the gradients.
+
+    Raises `RuntimeError` outside a backward, and, as PyTorch does, unless multithreading is disabled.
+    """
+    function = "_current_graph_task_execution_order"
+    task = require_task(function)
+    if current().multithreading:
+        raise AutogradError("MG-E125", f"{function} expects the current backward to be executed with multithreading disabled",
+                            fix="with minigrad.autograd.set_multithreading_enabled(False): ...")
+    node: Node
+    waiting = {task.root: 0}
+    stack = [task.root]
+    while stack:
+        node = stack.pop()
+        for following in node.next_nodes():
+            if following in waiting:
+                waiting[following] += 1
+            elif following is not None and will_receive(task, following):
+                waiting[following] = 1
+                stack.append(following)
+    order = []
+    heap = [task.root]
+    while heap:
+        node = pop_ready(heap)
+        if not isinstance(node, GraphRoot):
+            order.append(node)
+        for following in node.next_nodes():
+            if following in waiting:
+                waiting[following] -= 1
+                if waiting[following] == 0:
+                    push_ready(heap, following)
+    return order
+
+
+def is_checkpoint_valid():
+    """Whether every backward that runs in this thread is a plain one, without ``inputs=``.
+
+    A reentrant checkpoint accumulates into leaves that the outer run knows nothing of, so it is right only then.
+    """
+    task: GraphTask = current().task
+    while task is not None:
+        if task.selective:
+            return False
+        task = task.outer
+    return True

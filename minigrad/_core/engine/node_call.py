@@ -1,0 +1,39 @@
+"""A node that you call yourself: ``y.grad_fn(g)``.
+
+The engine does much around `compute`: it adds up the gradients that meet in a node, runs hooks, lets go of what was saved. Here
+nothing is around it: one node maps the gradients of its outputs to those of its inputs.
+
+Mirrors ``torch/csrc/autograd/python_cpp_function.cpp`` (THPCppFunction_call). Read next: ``execute.py``, which does the rest.
+"""
+
+import cython
+
+from minigrad._core.graph.node import Node, use_call
+from minigrad._core.graph.tensor import TensorBase
+from minigrad.errors import AutogradTypeError
+
+if not cython.compiled:
+    from minigrad._core.engine.validate import validate_gradient
+
+
+def call_node(node: Node, grads: tuple, keywords: dict):
+    """See `Node.__call__`."""
+    if keywords:
+        raise AutogradTypeError("MG-E130", "keyword arguments are not supported", node=node.name(), fix="node(grad), by position")
+    expected: cython.int = node.number_of_outputs()
+    if len(grads) != expected:
+        raise AutogradTypeError("MG-E130", f"expected {expected} arguments, got {len(grads)} instead", node=node.name(),
+                                fix="one gradient for each output of the forward op; None where it is undefined")
+    for i, grad in enumerate(grads):
+        if grad is not None and not isinstance(grad, TensorBase):
+            raise AutogradTypeError("MG-E130", f"argument {i} is not a Variable", node=node.name(), expected="a Tensor or None",
+                                    found=type(grad).__name__)
+    results: list = [None] * node.edges
+    node.compute(grads[0] if node.metas is None else list(grads), -1, results)
+    for i in range(node.edges):     # what broadcasting has made larger is summed, as the engine does
+        if results[i] is not None and node.next_node(i) is not None:
+            results[i] = validate_gradient(results[i], node.next_node(i), node.input_number(i), node, i)
+    return results[0] if node.edges == 1 else tuple(results)
+
+
+use_call(call_node)

@@ -1,0 +1,56 @@
+"""The order in which ready nodes run: the one that was created last comes first.
+
+A heap on the sequence number, in a list. Leaf accumulators have the largest number there is, so they run as
+soon as they are ready and their buffers are freed. Ties, which only they have, come out in the order of
+libstdc++'s heap, whose algorithm we follow (``push_heap``, ``pop_heap``), because PyTorch's order is that one
+and hooks can see it.
+
+Mirrors ReadyQueue of ``torch/csrc/autograd/engine.h``. Read next: ``graph_task.py``.
+"""
+
+import cython
+
+from minigrad._core.graph.node import Node
+
+
+def push_ready(heap, node):
+    """Put `node` into the heap."""
+    heap.append(node)
+    sift_up(heap, len(heap) - 1, node)
+
+
+def pop_ready(heap):
+    """Take the node that comes first out of the heap, which is not empty."""
+    top = cython.cast(Node, heap[0])
+    last = cython.cast(Node, heap.pop())
+    n: cython.Py_ssize_t = len(heap)
+    if n == 0:
+        return top
+    hole: cython.Py_ssize_t = 0
+    child: cython.Py_ssize_t = 0
+    while child < (n - 1) // 2:
+        child = 2 * (child + 1)
+        if cython.cast(Node, heap[child]).sequence < cython.cast(Node, heap[child - 1]).sequence:
+            child -= 1
+        heap[hole] = heap[child]
+        hole = child
+    if n & 1 == 0 and child == (n - 2) // 2:
+        child = 2 * (child + 1)
+        heap[hole] = heap[child - 1]
+        hole = child - 1
+    sift_up(heap, hole, last)
+    return top
+
+
+@cython.cfunc
+def sift_up(heap: list, hole: cython.Py_ssize_t, node: Node) -> object:
+    """Put `node` where the heap has a hole, or further up."""
+    parent: cython.Py_ssize_t
+    while hole > 0:
+        parent = (hole - 1) // 2
+        if not cython.cast(Node, heap[parent]).sequence < node.sequence:
+            break
+        heap[hole] = heap[parent]
+        hole = parent
+    heap[hole] = node
+    return None

@@ -1,0 +1,136 @@
+"""A run of the engine on several streams of a GPU. See ``streams.py``, which says on which one a node runs.
+
+    MulBackward0 on s  ──g──>  AddBackward0 on the default stream          the default stream waits for s
+    MulBackward0 on s  ──g──>  ExpBackward0 on s                           nothing waits
+
+    around a node       its stream is the current one: for its hooks, its formula, and the sum of what reaches it
+    on an edge          if the streams of its two nodes differ, that of the second waits for what is in the first's now
+    at the start        the root's stream waits for the caller's, whose stream the gradient was made on
+    at the end          the caller's stream waits for those of the leaves that got gradients, and of the results
+
+So to the caller the backward is one op in its current stream, as any other, on whatever streams its parts run. It is the
+GPU that waits; the CPU goes on.
+
+Note [A gradient that changes streams]
+    Memory of a GPU goes back in the order of the stream that it was taken in. A gradient that was computed on s and is read
+    on another stream may be dropped while that still reads it, and s would hand its memory to the next op. So we hold the
+    block of such a gradient to the end of the run, when s has to wait for the reader. (PyTorch calls ``record_stream``, and its
+    allocator asks again and again whether the reader is done.) The block, not the tensor: who counts references to that finds
+    as many as ever. See Note [Adding in place].
+
+`execute` makes a `GraphTask` instead where there are no streams but the default one: so an ordinary run has nothing to ask.
+
+Mirrors ``evaluate_function``, ``input_buffer.cpp`` and ``exec_post_processing`` of ``torch/csrc/autograd``.
+Read next: ``recording_task.py``.
+"""
+
+import cython
+
+from minigrad._core.engine.graph_task import GraphTask
+from minigrad._core.graph import streams
+from minigrad._core.graph.accumulate_grad import AccumulateGrad
+from minigrad._core.graph.node import Node
+from minigrad._core.graph.tensor import TensorBase
+
+if not cython.compiled:
+    from minigrad._core.engine.ready_queue import pop_ready
+    from minigrad._core.graph.capi import check_signals
+
+
+@cython.binding(False)
+@cython.cclass
+class StreamTask(GraphTask):
+    """A `GraphTask` whose nodes run on their streams. See the head of this file."""
+
+    def __init__(self, number, keep_graph, create_graph, selective, outer):
+        GraphTask.__init__(self, number, keep_graph, create_graph, selective, outer)
+        self.guided = streams.streaming()       # a `RecordingTask` need not be
+        self.last = []          # streams on which leaves and results were reached
+        self.crossed = []       # (stream of a gradient, stream that reads it, its block)
+
+    def run(self, root, state):
+        """Run all that is ready, each node through `run_watched`."""
+        node: Node
+        self.push(root)
+        try:
+            while self.ready is not None or self.heap:
+                check_signals()
+                node = pop_ready(self.heap) if self.heap else self.ready
+                self.ready = None
+                while len(self.results) < node.edges:
+                    self.results.append(None)
+                state.node = node
+                self.run_watched(node)
+        finally:
+            self.join()
+        return None
+
+    def run_watched(self, node):
+        stream = streams.stream_of(node) if self.guided else None
+        if stream is None:
+            return GraphTask.run_watched(self, node)
+        before = streams.queues.set_stream(stream)
+        try:
+            GraphTask.run_watched(self, node)
+        finally:
+            streams.queues.set_stream(before)
+        if (node.edges == 0 or node in self.captures) and stream not in self.last:
+            self.last.append(stream)
+        return None
+
+    def deliver(self, node, checked):
+        self.meet(node)
+        return GraphTask.deliver(self, node, checked)
+
+    def receive(self, node, number, grad):
+        """Add to a buffer on the stream of the node that will read it."""
+        stream = streams.stream_of(node) if self.guided else None
+        if stream is None:
+            return GraphTask.receive(self, node, number, grad)
+        if node is self.root:
+            self.cross(stream, grad)
+        before = streams.queues.set_stream(stream)
+        try:
+            GraphTask.receive(self, node, number, grad)
+        finally:
+            streams.queues.set_stream(before)
+        return None
+
+    def meet(self, node):
+        """The streams of the nodes behind `node` wait for its own, which is current, where it has a gradient for them."""
+        following: Node
+        i: cython.Py_ssize_t
+        if not self.guided:
+            return None
+        for i in range(node.edges):
+            following = node.next_node(i)
+            if following is None or self.results[i] is None or (self.selective and self.needed(following) == 0):
+                continue
+            stream = streams.stream_of(following)
+            if stream is not None and self.cross(stream, self.results[i]) and isinstance(following, AccumulateGrad):
+                streams.warn_of_mismatch(stream, streams.queues.current_stream(stream.device))
+        return None
+
+    def cross(self, stream, grad):
+        """Have `stream` wait for the current one before it reads `grad`. False if they are the same."""
+        current = streams.queues.current_stream(stream.device)
+        if current is stream:
+            return False
+        stream.wait_stream(current)
+        if isinstance(grad, TensorBase):        # See Note [A gradient that changes streams]
+            self.crossed.append((current, stream, getattr(cython.cast(TensorBase, grad)._array, "block", None)))
+        return True
+
+    def join(self):
+        """The caller's stream waits for those on which the run ended, and gradients may give their memory back."""
+        pairs = []
+        for stream in self.last:
+            pairs.append((streams.queues.current_stream(stream.device), stream))
+        for first, second, _ in self.crossed:
+            pairs.append((first, second))
+        for first, second in dict.fromkeys(pairs):
+            if first is not second:
+                first.wait_stream(second)
+        self.last.clear()
+        self.crossed.clear()
+        return None

@@ -1,0 +1,87 @@
+"""What a gradient must look like: the shape, dtype and device of the tensor that it is the gradient of.
+
+    shape    a larger shape that the tensor broadcasts to is summed down: that is how broadcasting is undone,
+             for every op, here and nowhere else
+    dtype    another is converted. Of a complex gradient of a real tensor the real part is taken where an op of ours
+             made something complex of it (`handle_r_to_c` in PyTorch's formulas); elsewhere it is an error
+    device   another is an error
+
+Mirrors validate_outputs of ``torch/csrc/autograd/engine.cpp`` and ``input_metadata.cpp``.
+"""
+
+import cython
+
+from minigrad._core.graph.metadata import Meta
+from minigrad._core.graph.node import Node
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.graph.upcalls import upcalls
+from minigrad.errors import AutogradError
+
+if not cython.compiled:
+    from minigrad._core.record.saved_tensor import describe_meta
+
+
+def validate_gradient(grad, following, number, node, index):
+    """`grad`, result `index` of `node`, as the gradient of output `number` of `following`; or an error."""
+    if not isinstance(grad, TensorBase):
+        raise AutogradError("MG-E106", f"Function {node.name()} returned a {type(grad).__name__} as the gradient at "
+                            f"index {index}; expected Variable or None")
+    meta: Meta = following.output_meta(number)
+    found: Meta = cython.cast(TensorBase, grad)._meta
+    if found is meta:
+        return grad
+    if found.dtype.is_complex and meta.dtype is not None and not meta.dtype.is_complex and has_mixed_operands(node):
+        grad = upcalls.real(grad)
+    return cast_gradient(grad, meta, node, index)
+
+
+@cython.cfunc
+def has_mixed_operands(node: Node) -> cython.bint:
+    """Whether `node` is that of a built-in op with a complex result, which may have real operands."""
+    return node.plan is not None and node.metas is None and node.meta.dtype.is_complex
+
+
+def cast_gradient(grad, meta, node, index):
+    """`grad` as `meta` describes it; `node` made it, or, if that is None, the caller. It is number `index` of that."""
+    found: Meta = cython.cast(TensorBase, grad)._meta
+    if found.shape != meta.shape:
+        if not is_expandable(meta.shape, found.shape):
+            raise AutogradError(
+                "MG-E106", f"{producer_name(node)} returned an invalid gradient at index {index} - got {list(found.shape)} but "
+                f"expected shape compatible with {list(meta.shape)}",
+                expected=describe_meta(meta), found=describe_meta(found),
+                fix="the gradient of a tensor has the shape of that tensor")
+        grad = upcalls.sum_to(grad, meta.shape)
+    if found.dtype is not meta.dtype and meta.dtype is not None:
+        if not found.dtype.is_floating_point and found.dtype.is_complex != meta.dtype.is_complex:
+            raise AutogradError(
+                "MG-E106", f"{producer_name(node)} returned an invalid gradient at index {index} - expected dtype "
+                f"{meta.dtype.name} but got {found.dtype.name}",
+                fix="the gradient of a real tensor is real: take .real" if found.dtype.is_complex else None)
+        grad = upcalls.cast(grad, meta.dtype)
+    if found.device is not meta.device and found.device != meta.device:
+        raise AutogradError(
+            "MG-E106", f"{producer_name(node)} returned an invalid gradient at index {index} - expected device {meta.device} but "
+            f"got {found.device}")
+    return grad
+
+
+@cython.cfunc
+def producer_name(node: Node | None) -> str:
+    """What an error calls the one that made a gradient."""
+    return "The caller" if node is None else f"Function {node.name()}"
+
+
+@cython.cfunc
+def is_expandable(small: tuple, large: tuple) -> cython.bint:
+    """Whether a tensor of shape `small` can be broadcast to shape `large`."""
+    lead: cython.Py_ssize_t = len(large) - len(small)
+    i: cython.Py_ssize_t
+    if lead < 0:
+        return False
+    for i in range(len(small)):
+        size: cython.longlong = small[i]
+        target: cython.longlong = large[lead + i]
+        if size != 1 and size != target:
+            return False
+    return True

@@ -1,0 +1,135 @@
+"""Calling a custom Function: ``Square.apply(x)``.
+
+    1. bind      arguments by name, and defaults, to their places                autograd/function.py
+    2. node      a new ctx; edges to the tensors among the arguments, if the call is recorded: if gradients
+                 are, and one of those tensors requires one
+    3. forward   of the user, and setup_context, with gradients disabled
+    4. outputs   get their history                                               function/outputs.py
+    5. save      what save_for_backward was given                                function/node.py
+
+Tensors inside lists, dicts or objects are not looked for: to the graph they are constants.
+
+Mirrors THPFunction_apply of ``torch/csrc/autograd/python_function.cpp``. Read before: ``function/node.py``.
+"""
+
+import cython
+
+from minigrad._core.function.node import PyNode
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.graph.thread_state import State
+from minigrad.errors import AutogradError
+
+if not cython.compiled:
+    from minigrad._core.function.node import new_function_node
+    from minigrad._core.function.outputs import wrap_outputs
+    from minigrad._core.graph.accumulate_grad import gradient_edge
+    from minigrad._core.graph.thread_state import current
+    from minigrad._core.record.apply import requires_grad
+
+_given_setup = cython.declare(object, None)
+_bind = cython.declare(object, None)
+
+
+def use_binding(setup_context, bind):
+    """Supply the setup_context of `Function` itself, and ``bind(cls, args, kwargs, has_ctx) -> args``."""
+    global _given_setup, _bind
+    _given_setup = setup_context
+    _bind = bind
+
+
+def apply(cls, *args, **kwargs):
+    """Run a custom Function: its forward, with a node left behind for its backward.
+
+    Args:
+        *args, **kwargs: those of forward, without ctx; anything at all. Only tensors directly among them are differentiated.
+
+    Returns:
+        What forward returns, with a history: a tuple if that is a tuple. An input that was returned as it is comes back as a
+        view of itself, and only `mark_dirty` returns the very input.
+
+    Raises:
+        TypeError: the arguments do not fit forward; or it saved what is no tensor.
+        RuntimeError: what forward returned contradicts what it told ctx (see `FunctionCtx`).
+
+    If no tensor argument requires a gradient, or under `no_grad`, forward runs all the same and nothing is recorded.
+    Mirrors ``torch.autograd.Function.apply``.
+
+    >>> class Scale(mg.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x, factor=2):
+    ...         ctx.factor = factor
+    ...         return x * factor
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         return g * ctx.factor, None
+    >>> x = mg.tensor([1., 2.], requires_grad=True)
+    >>> y = Scale.apply(x, factor=3); y
+    tensor([3., 6.], grad_fn=<ScaleBackward>)
+    >>> y.grad_fn.factor, y.grad_fn.needs_input_grad
+    (3, (True, False))
+    """
+    state: State = current()
+    setup_context = cls.setup_context
+    in_setup: cython.bint = setup_context is not _given_setup
+    if kwargs or in_setup:
+        args = _bind(cls, args, kwargs, not in_setup)
+    node: PyNode = new_function_node(cls._backward_cls, state)
+    node.boxed = read_option(cls, "boxed_grads_call", cls.boxed_grads_call)
+    node.once = read_option(cls, "clear_saved_tensors_on_access", cls.clear_saved_tensors_on_access)
+    n: cython.Py_ssize_t = len(args)
+    node.arity = n
+    executable: cython.bint = collect_inputs(node, args, state)
+    grad_enabled, inference, forward = state.grad_enabled, state.inference, state.forward_enabled
+    state.set_modes(False, inference, False)
+    try:
+        if in_setup:
+            output = cls.forward(*args)
+            setup_context(node, args, output)
+        elif n == 1:
+            output = cls.forward(node, args[0])
+        else:
+            output = cls.forward(node, *args)
+    finally:
+        state.set_modes(grad_enabled, inference, forward)
+    return wrap_outputs(node, args, output, executable, state, in_setup)
+
+
+@cython.cfunc
+def collect_inputs(node: PyNode, args: tuple, state: State) -> cython.bint:
+    """Note which arguments are tensors and which of them require a gradient, and connect the node if the call is recorded."""
+    i: cython.Py_ssize_t
+    tensors: cython.Py_ssize_t = 0
+    required: cython.bint = False
+    needs: list = [False] * len(args)
+    for i in range(len(args)):
+        if isinstance(args[i], TensorBase):
+            tensors += 1
+            if requires_grad(args[i]):
+                needs[i] = True
+                required = True
+    node.needs_input_grad = tuple(needs)
+    if tensors != len(args):
+        node.variables = tuple([isinstance(x, TensorBase) for x in args])
+    if not (required and state.grad_enabled):
+        return False
+    nodes = []
+    numbers = []
+    numbered: cython.bint = False
+    for x in args:
+        if isinstance(x, TensorBase):
+            tensor = cython.cast(TensorBase, x)
+            edge = gradient_edge(tensor)
+            number: cython.int = tensor._output_number if edge is not None else 0
+            numbered |= number != 0
+            nodes.append(edge)
+            numbers.append(number)
+    node.connect(tuple(nodes), tuple(numbers) if numbered else None)
+    return True
+
+
+@cython.cfunc
+def read_option(cls, name, value) -> cython.bint:
+    if value is not True and value is not False:
+        raise AutogradError("MG-E150", f"{name} of {cls.__name__} must be a bool, but is of type {type(value).__name__}",
+                            fix=f"{name} = True")
+    return value is True

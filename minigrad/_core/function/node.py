@@ -1,0 +1,405 @@
+"""The node of a custom Function, and the `ctx` of its methods: they are one object.
+
+    class Square(Function):                     y = Square.apply(x)
+        def forward(ctx, x): ...                    ctx = an instance of SquareBackward, a subclass of PyNode
+        def backward(ctx, g): ...               y.grad_fn is ctx
+
+What the user notes on ctx lies in its ``__dict__``; what `save_for_backward` was given is kept like the saved values of
+any other node, once forward has returned and its outputs have got their history: so an output is recognised,
+and kept as an alias (Note [Saved outputs] in saved_tensor.py).
+
+    engine    gradient of each output, None where undefined
+      grads_in      zeros for None, unless the user has said otherwise
+      backward      of the user: one result per *argument* of forward
+      grads_out     checked; one result per *tensor* among them, which are the edges
+    engine
+
+Mirrors ``torch/csrc/autograd/python_function.{h,cpp}`` (PyNode, THPFunction). Read next: ``function/outputs.py``.
+"""
+
+import cython
+
+from minigrad._core.graph.metadata import CPU, Meta, named_dtype
+from minigrad._core.graph.node import Node
+from minigrad._core.graph.switches import Switches
+from minigrad._core.graph.switches import switches as _switches
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.op_node import check_hooks
+from minigrad._core.record.packed_tensor import PackedTensor
+from minigrad._core.record.saved_tensor import SavedTensor
+from minigrad.errors import AutogradError, AutogradTypeError
+
+if not cython.compiled:
+    from minigrad._core.graph.anomaly import note_creation
+    from minigrad._core.graph.capi import allocate
+    from minigrad._core.graph.node import clear_node
+    from minigrad._core.graph.private import hide
+    from minigrad._core.graph.tensor import alias, wrap
+    from minigrad._core.graph.thread_state import current
+    from minigrad._core.record.packed_tensor import pack_tensor
+    from minigrad._core.record.saved_tensor import error_freed, save
+
+NOT_AN_OUTPUT = cython.declare(cython.int, -1)
+switches = cython.declare(Switches, _switches)
+_EMPTY = cython.declare(tuple, ())
+NO_RECORD = Meta((), named_dtype("float32"), CPU)      # of an output that has no gradient; what torch shows
+# `Function` itself, of which we ask whether a method is still its own. Supplied by autograd/function.py.
+base = cython.declare(object, None)
+
+
+def use_function(cls):
+    """Supply the class `Function`."""
+    global base
+    base = cls
+
+
+@cython.binding(False)
+@cython.cclass
+class PyNode(Node):
+    """The node of a custom Function. See the head of this file.
+
+    needs_input_grad    which arguments of forward require a gradient, a tuple of bools
+    to_save, non_differentiable, dirty_tensors, saved_for_forward
+                        what the methods of ctx were given; None when apply has returned
+    variables           which arguments are tensors; None: all of them
+    arity               how many arguments there are
+    opaque              the outputs that have no derivative; None: there are none
+    rewrites            it saves its result of a write to a view
+    """
+
+    if not cython.compiled:
+        # see Note [Names on ctx] in private.py
+        __slots__ = ("_core", "dirty_tensors", "needs_input_grad", "non_differentiable", "saved_for_forward", "to_save")
+
+        def __init__(self):
+            clear_fields(self)
+
+    # ---- backward ---------------------------------------------------------------------------------------
+
+    def __call__(self, *grads, **keywords):
+        raise AutogradTypeError("MG-E130", f"{type(self).__name__!r} object is not callable", node=self.name(),
+                                fix="call its apply, as in PyTorch: y.grad_fn.apply(grad)")
+
+    def apply(self, *grads):
+        """Call the user's backward with `grads`, one for each output, and return what it returns, unchecked.
+
+        No hook runs, and nothing is freed. Mirrors ``torch.autograd.function.BackwardCFunction.apply``.
+        """
+        return self.backward_of()(self, *grads)
+
+    def compute(self, grad, wanted, results):
+        backward = self.backward_of()
+        grads = self.grads_in(grad)
+        grad = None
+        if type(grads) is tuple:
+            found = backward(self, *grads)
+        else:
+            found = backward(self, grads)
+        grads = None
+        self.grads_out(found, results)
+        return None
+
+    def backward_of(self):
+        """The user's method that computes the gradients."""
+        function = type(self)._forward_cls
+        backward = function.backward
+        vjp = function.vjp
+        if vjp is base.vjp:
+            return backward
+        if backward is not base.backward:
+            raise AutogradError(
+                "MG-E140", f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed: {function.__name__} has "
+                "both.", node=self.name(), fix="remove one of them: they are two names for one method")
+        return vjp
+
+    def grads_in(self, grad):
+        """What backward is called with: one gradient, a tuple of them, or a list if the class wants it boxed."""
+        i: cython.Py_ssize_t
+        if self.metas is None:
+            if grad is None and not self.undefined_as_none and self.meta is not None:
+                grad = zeros_of(self.meta)
+            return [grad] if self.boxed else grad
+        grads: list = list(grad)
+        if not self.undefined_as_none:
+            for i in range(len(grads)):
+                if (grads[i] is None and self.metas[i] is not None
+                        and not (self.opaque_as_none and self.opaque is not None and i in self.opaque)):
+                    grads[i] = zeros_of(self.metas[i])
+        return grads if self.boxed else tuple(grads)
+
+    def grads_out(self, found, results):
+        """Put what backward has returned into `results`, if it is what it has to be."""
+        i: cython.Py_ssize_t
+        edge: cython.Py_ssize_t = 0
+        n: cython.Py_ssize_t = self.arity
+        grads: tuple
+        if isinstance(found, tuple):
+            grads = tuple(found)
+        elif n == 1 and isinstance(found, TensorBase) and self.edges == 1:
+            if self.next0 is not None or self.hooked:
+                results[0] = found
+            return None
+        else:
+            grads = (found,)
+        if len(grads) != n:
+            surplus = grads[n:]
+            if len(grads) < n or any([grad is not None for grad in surplus]):
+                raise AutogradError(
+                    "MG-E144", f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(grads)})",
+                    node=self.name(), fix="backward returns one value per argument of forward, after ctx: a gradient for a "
+                    "tensor, None for anything else")
+        for i in range(n):
+            grad = grads[i]
+            if self.variables is not None and not self.variables[i]:
+                if grad is not None:
+                    raise AutogradError(
+                        "MG-E144", f"function {self.name()} returned a gradient different than None at position {i + 1}, but the "
+                        "corresponding forward input was not a Variable", node=self.name(),
+                        fix="return None for arguments that are no tensors")
+                continue
+            if grad is not None:
+                if not isinstance(grad, TensorBase):
+                    raise AutogradError(
+                        "MG-E144", f"function {self.name()}: expected Variable or None (got {type(grad).__name__})",
+                        node=self.name(), found=f"a {type(grad).__name__} as the gradient of argument {i + 1}",
+                        fix="return a tensor, or a tuple of tensors and Nones")
+                if self.next_node(edge) is not None or self.hooked:     # hooks see also what nobody needs, as in PyTorch
+                    results[edge] = grad
+            edge += 1
+        return None
+
+    def position(self, x, args):
+        """The edge along which the gradient of `x`, one of the arguments, goes."""
+        edge: cython.int = 0
+        for argument in args:
+            if argument is x:
+                break
+            if isinstance(argument, TensorBase):
+                edge += 1
+        return edge
+
+    @property
+    def _input_metadata(self):
+        """Shape, dtype and device of each output of forward; for one that has no derivative, a record that says nothing."""
+        metas = (self.meta,) if self.metas is None else self.metas
+        if self.opaque is None:
+            return metas
+        return tuple([NO_RECORD if i in self.opaque else meta for i, meta in enumerate(metas)])
+
+    # ---- saved tensors ------------------------------------------------------------------------------------
+
+    def keep(self, state, renamed):
+        """Keep what `save_for_backward` was given. `renamed` says which outputs are known by another object now, or is None."""
+        i: cython.int
+        values = self.to_save
+        self.to_save = None
+        if not isinstance(values, tuple):
+            raise AutogradTypeError("MG-E142", f"to_save is expected to be a tuple but is a {type(values).__name__}",
+                                    node=self.name(), fix="ctx.save_for_backward(x, y)")
+        for i in range(len(values)):
+            if values[i] is not None and not isinstance(values[i], TensorBase):
+                raise AutogradTypeError(
+                    "MG-E142", f"save_for_backward can only save variables, but argument {i} is of type {type(values[i]).__name__}",
+                    node=self.name(), fix="what is no tensor can simply be noted on ctx: ctx.n = n")
+        self.saves = len(values) > 0        # if a hook fails below, `more` stays None: as if freed
+        kept: list = []
+        for i in range(len(values)):
+            value = values[i]
+            if value is None:
+                kept.append(None)
+                continue
+            if renamed is not None:
+                value = renamed.get(id(value), value)
+            tensor = cython.cast(TensorBase, value)
+            output: cython.int = NOT_AN_OUTPUT
+            if tensor._node is self:
+                output = tensor._output_number
+            elif tensor._view and self.dirty_tensors is not None and is_among(value, self.dirty_tensors):
+                output = 0      # its node is made anew from that of its base
+                self.rewrites = True
+            if state.saved_hooks:
+                pack, unpack = state.saved_hooks[-1]
+                kept.append(pack_tensor(value, pack, unpack, output, state))
+            else:
+                kept.append(save(value, "saved_tensors", output, state))
+        if self.saves:
+            self.more = kept
+        return None
+
+    def twin(self):
+        if not self.rewrites:
+            return self
+        twin: PyNode = new_function_node(type(self), current())
+        twin.connect(self.next_nodes(), self.input_numbers)
+        twin.meta, twin.metas, twin.more, twin.freed = self.meta, self.metas, self.more, self.freed
+        twin.needs_input_grad, twin.variables = self.needs_input_grad, self.variables
+        twin.opaque, twin.arity = self.opaque, self.arity
+        twin.undefined_as_none, twin.opaque_as_none = self.undefined_as_none, self.opaque_as_none
+        twin.boxed, twin.once, twin.taken, twin.saves = self.boxed, self.once, self.taken, self.saves
+        cython.cast(object, twin).__dict__ = cython.cast(object, self).__dict__      # what the user has set on it is shared
+        return twin
+
+    def release(self):
+        self.freed = True
+        self.more = None
+        return None
+
+    @property
+    def saved_tensors(self):
+        """What `save_for_backward` was given: a tuple of tensors and Nones. Empty while forward runs.
+
+        Raises `RuntimeError` if they have been freed, or if one of them was modified in place since.
+        """
+        if self.saved_for_forward is not None:
+            return self.saved_for_forward
+        kept = self.more
+        if self.taken:
+            raise AutogradError(
+                "MG-E143", f"saved_tensors of {self.name()} can only be accessed once, as clear_saved_tensors_on_access is set.",
+                node=self.name(), fix="read it once, x, y = ctx.saved_tensors, or do not set clear_saved_tensors_on_access")
+        if self.freed or (kept is None and self.saves):     # or taken apart by the garbage collector
+            raise error_freed(self)
+        if kept is None:
+            return ()
+        values = tuple([unpack_value(self, item) for item in kept])
+        if self.once:
+            self.taken = True
+            self.more = None
+        return values
+
+    @property
+    def _raw_saved_tensors(self):
+        """A handle for each saved tensor, which can pack it: see `RawSavedVariable`."""
+        if self.freed:
+            raise error_freed(self)
+        return () if self.more is None else tuple([RawSavedVariable(self, i) for i in range(len(self.more))])
+
+    def maybe_clear_saved_tensors(self):
+        """In backward: let go of the saved tensors now, unless the graph is to be kept."""
+        task = current().task
+        if task is not None and not task.keep_graph:
+            self.release()
+
+    # ---- options ----------------------------------------------------------------------------------------
+
+    @property
+    def materialize_grads(self):
+        """Whether backward gets zeros for undefined gradients, and not None."""
+        return not self.undefined_as_none
+
+    @materialize_grads.setter
+    def materialize_grads(self, value):
+        self.undefined_as_none = not check_flag(value)
+
+    @property
+    def _materialize_non_diff_grads(self):
+        """The same for the outputs that have no derivative."""
+        return not self.opaque_as_none
+
+    @_materialize_non_diff_grads.setter
+    def _materialize_non_diff_grads(self, value):
+        self.opaque_as_none = not check_flag(value)
+
+
+@cython.cfunc
+def check_flag(value) -> cython.bint:
+    if value is not True and value is not False:
+        raise AutogradTypeError("MG-E150", f"expected a bool, but got {type(value).__name__}", fix="True or False")
+    return value is True
+
+
+@cython.cfunc
+def unpack_value(node: PyNode, item) -> object:
+    """A saved tensor as the user gets it."""
+    if item is None:
+        return None
+    if isinstance(item, SavedTensor):
+        saved = cython.cast(SavedTensor, item)
+        if switches.recording and not saved.freed:
+            switches.note("unpack", node, {"name": saved.name, "value": saved.data, "saved": saved.version,
+                                        "now": saved.data.version()})
+        return saved.value(node, True)
+    return cython.cast(PackedTensor, item).value(node)
+
+
+def is_among(x, items):
+    """Whether `x` itself is one of `items`."""
+    for item in items:
+        if item is x:
+            return True
+    return False
+
+
+def zeros_of(meta):
+    """What stands for an undefined gradient."""
+    return wrap(meta.backend.kernels.full(meta.shape, 0, meta.dtype.numpy), meta)
+
+
+def new_function_node(cls, state):
+    """An instance of `cls`, a subclass of `PyNode`, without edges yet."""
+    node = cython.cast(PyNode, allocate(PyNode, cls, _EMPTY))
+    if not cython.compiled:
+        clear_fields(node)
+    node.sequence = state.next_sequence
+    state.next_sequence += 1
+    if switches.notes_nodes:
+        note_creation(node, state)
+    return node
+
+
+@cython.binding(False)
+@cython.cclass
+class RawSavedVariable:
+    """One saved tensor as the node of a Function keeps it. Mirrors ``torch._C._autograd.SavedTensor``."""
+
+    def __init__(self, node, slot):
+        self.node = node
+        self.slot = slot
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """Replace the tensor by ``pack_hook(tensor)``; ``unpack_hook`` makes a tensor of that whenever it is needed.
+
+        Raises:
+            RuntimeError: the tensor has been freed or has hooks already, or there is none.
+            TypeError: a hook is not callable.
+        """
+        check_hooks(pack_hook, unpack_hook)
+        if self.node.more is None:
+            raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor after it has been freed.",
+                                node=self.node.name(), fix="register them before the backward")
+        held = self.node.more[self.slot]
+        if held is None:
+            raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor with value None is forbidden",
+                                node=self.node.name())
+        if isinstance(held, PackedTensor):
+            raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor whose hooks have already been set.",
+                                node=self.node.name(), fix="register them once, and not inside saved_tensors_hooks")
+        tensor = unpack_value(self.node, held)
+        self.node.more[self.slot] = pack_tensor(tensor, pack_hook, unpack_hook, cython.cast(SavedTensor, held).output, current(),
+                                           alias(tensor))
+
+    def unpack(self):
+        """The tensor. Raises `RuntimeError` if it has been freed, or modified since it was saved."""
+        if self.node.more is None:
+            raise error_freed(self.node)
+        return unpack_value(self.node, self.node.more[self.slot])
+
+
+# Interpreted, the fields and methods that the user must not meet: see Note [Names on ctx] in private.py.
+FIELDS = ("variables", "opaque", "arity", "undefined_as_none", "opaque_as_none", "boxed", "once", "taken", "saves", "rewrites")
+METHODS = ("compute", "release", "twin", "number_of_outputs", "output_meta", "next_node", "next_nodes", "connect", "input_number",
+           "extras", "backward_of", "grads_in", "grads_out", "keep", "position")
+
+
+def clear_fields(node):
+    """Set every field to its empty value."""
+    node._core = {}
+    clear_node(node)
+    node.needs_input_grad = node.to_save = node.non_differentiable = node.dirty_tensors = node.saved_for_forward = None
+    node.variables = node.opaque = None
+    node.arity = 0
+    node.undefined_as_none = node.opaque_as_none = node.boxed = node.once = node.taken = node.saves = node.rewrites = False
+
+
+if not cython.compiled:
+    hide(PyNode, (*vars(Node()), *FIELDS), METHODS)

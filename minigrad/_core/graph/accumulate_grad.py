@@ -1,0 +1,331 @@
+"""AccumulateGrad: the node at the end of every path, which adds the gradient to a leaf's ``.grad``.
+
+    w = tensor(2., requires_grad=True)
+    y = w * 3                       y.grad_fn.next_functions == ((<AccumulateGrad>, 0), (None, 0))
+    y.backward()                    AccumulateGrad:  w.grad is None  ->  w.grad = tensor(3.)
+
+There is one such node per leaf for as long as some graph holds it; the leaf itself holds it weakly, or
+the two would keep each other alive. When the last graph is dropped, the node goes, and the next graph
+makes another.
+
+Note [Stealing a gradient]
+    The first gradient of a leaf need not be copied if nobody else can see it: then its tensor simply
+    *becomes* ``.grad``. "Nobody else" is a count of references: one to the tensor (the engine's, which is
+    about to drop it) and one to its array (the tensor's). A gradient that a hook has kept, that the user
+    passed in, or that goes to two leaves at once has more, and is copied. The memory layout must also be
+    the one that the leaf has, because optimisers walk both together.
+
+    A gradient may also arrive as a view, whose array does not own its memory: that of a linear layer's weight
+    is the transpose of a transposed product. If it is the whole of its base, row for row, and only it holds the
+    base, the base becomes ``.grad`` (`is_whole_base`).
+
+Mirrors ``torch/csrc/autograd/functions/accumulate_grad.{h,cpp}``. Read next: ``../README.md``,
+which leads on from here.
+"""
+
+import os
+import weakref
+from _thread import RLock  # what threading.RLock() makes, by way of a Python function
+
+import cython
+
+from minigrad._core.graph.broadcasting import broadcast_shape
+from minigrad._core.graph.metadata import Meta
+from minigrad._core.graph.node import Node
+from minigrad._core.graph.switches import Switches
+from minigrad._core.graph.switches import switches as _switches
+from minigrad._core.graph.tensor import AutogradMeta, TensorBase
+from minigrad._core.graph.upcalls import upcalls
+from minigrad.errors import AutogradError, ShapeError
+
+if not cython.compiled:
+    from minigrad._core.graph.anomaly import note_creation
+    from minigrad._core.graph.capi import reference_count
+    from minigrad._core.graph.hooks import run_post_accumulate_hooks
+    from minigrad._core.graph.metadata import make_meta
+    from minigrad._core.graph.node import clear_node
+    from minigrad._core.graph.tensor import is_exclusive, wrap
+    from minigrad._core.graph.thread_state import current
+
+# References to the gradient while `compute` runs, if nobody but the engine has it: ownership.py.
+SOLE_OWNER = cython.declare(cython.Py_ssize_t, -1)
+LAST = 0xFFFFFFFFFFFFFFFF
+# What became of a gradient, and how the record calls it.
+IN_PLACE, STOLEN, COPIED = cython.declare(cython.int, 0), cython.declare(cython.int, 1), cython.declare(cython.int, 2)
+HOW = ("in place", "stolen", "copied")
+switches = cython.declare(Switches, _switches)
+new_reference = cython.declare(object, weakref.ref)
+# Interpreted, two threads that use a leaf at once might make two nodes. See Note [Two threads, one table of hooks].
+_making = RLock()
+if hasattr(os, "register_at_fork"):     # as in dependencies.py
+    os.register_at_fork(after_in_child=_making._at_fork_reinit)
+
+
+@cython.binding(False)
+@cython.cclass
+class AccumulateGrad(Node):
+    """Adds the gradient that reaches it to ``variable.grad``. `new_accumulator` makes it."""
+
+    def __init__(self):
+        clear_node(self)
+        self.lock = RLock()     # compiled, nothing of this runs, and `lock` is None
+
+    def compute(self, grad, wanted, results):
+        """Accumulate. There are no results: nothing lies behind a leaf."""
+        leaf = self.variable
+        if leaf._node is not None:
+            raise AutogradError(
+                "MG-E104", "leaf variable has been moved into the graph interior",
+                node=self.name(), fix="do not give a leaf a history between forward and backward")
+        extra = leaf.extras()
+        if grad is not None and leaf._leaf_requires_grad:
+            if current().grad_enabled:
+                self.accumulate_with_history(grad)
+            else:
+                # see Note [Stealing a gradient]; the count is taken here, where we know who holds it, and before
+                # the call, whose argument is one more
+                # (for post-hooks the engine keeps it once more)
+                owners: cython.Py_ssize_t = SOLE_OWNER + 1 if self.extra is not None and self.extra.post_hooks else SOLE_OWNER
+                nobody_else: cython.bint = reference_count(grad) == owners
+                self.accumulate(grad, nobody_else)
+        if extra.post_accumulate_hooks:
+            run_post_accumulate_hooks(extra.post_accumulate_hooks, leaf)
+        return None
+
+    def accumulate(self, new, exclusive):
+        """Add the gradient to ``.grad``; `exclusive`: nobody but the engine has it."""
+        leaf = self.variable
+        extra = leaf._extra
+        how: cython.int = IN_PLACE
+        mine = new
+        while True:
+            present = extra.grad        # read once: another thread may set it to None, or to a tensor, at any time
+            if present is not None:
+                with lock_accumulation(self):
+                    add_in_place(present, mine)
+                how = IN_PLACE
+                break
+            if how == IN_PLACE:         # the first time round
+                how = STOLEN
+                new = reshape_to_leaf(new, leaf)
+                forward: cython.bint = current().forward        # then it keeps its tangent
+                mine = steal(new, leaf) if exclusive and not forward else None
+                if mine is None:
+                    how = COPIED
+                    if forward:
+                        mine = upcalls.clone(new)
+                    else:
+                        mine = wrap(leaf._meta.backend.kernels.copy_with_layout(new._array, leaf._array), new._meta)
+            if replace_grad(self, None, mine):      # not if another thread was faster, or making the copy ran a backward
+                break
+        if switches.recording:
+            switches.note("accumulate", self, {"gradient": new, "grad": extra.grad, "how": HOW[how]})
+
+    def accumulate_with_history(self, new):
+        """Under ``create_graph=True``: out of place, and recorded.
+
+        Recording may run the user's hooks, so we do not hold the lock meanwhile; if another thread was
+        faster we add again to what it left.
+        """
+        extra = self.variable.extras()
+        while True:
+            old = extra.grad
+            total = upcalls.copied(reshape_to_leaf(new, self.variable)) if old is None else old + new
+            if replace_grad(self, old, total):
+                break
+        if switches.recording:
+            switches.note("accumulate", self, {"gradient": new, "grad": total, "how": "cloned" if old is None else "out of place"})
+
+
+@cython.cfunc
+def reshape_to_leaf(grad: TensorBase, leaf: TensorBase) -> TensorBase:
+    """`grad` in the shape of `leaf`. The two differ if `leaf` got another shape in place after the forward (``leaf.t_()``).
+
+    Raises `ShapeError` if it does not broadcast to that shape.
+    """
+    if grad._meta is leaf._meta or grad._meta.shape == leaf._meta.shape:
+        return grad
+    broadcast = broadcast_shape([leaf._meta, grad._meta])
+    if broadcast != leaf._meta.shape:
+        raise ShapeError("MG-E204", f"output with shape {list(leaf._meta.shape)} doesn't match the broadcast shape "
+                         f"{list(broadcast)}",
+                         tensor="the gradient of a leaf whose shape has changed since the forward",
+                         fix="change the shape of a leaf before the forward, or after the backward")
+    return cython.cast(object, grad).expand(leaf._meta.shape)
+
+
+@cython.cfunc
+def replace_grad(node: AccumulateGrad, old, new) -> cython.bint:
+    """Make `new` the gradient, unless somebody else has put something in the place of `old` meanwhile."""
+    if cython.compiled:     # See Note [Two threads, one table of hooks]
+        return swap_grad(node.variable._extra, old, new)
+    else:
+        with lock_accumulation(node):
+            return swap_grad(node.variable._extra, old, new)
+
+
+@cython.cfunc
+def swap_grad(extra: AutogradMeta, old, new) -> cython.bint:
+    if extra.grad is not old:
+        return False
+    extra.grad = new
+    return True
+
+
+@cython.cfunc
+def lock_accumulation(node: AccumulateGrad) -> object:
+    """The lock of `node`: two threads may run backward into one leaf, and a kernel lets others run while it adds.
+
+    Reentrant, because a finalizer may run a backward while we add. It is made when first wanted, which in a training step it
+    is not: a lock for each leaf cost 1,200 instructions.
+    """
+    if node.lock is None:
+        lock = RLock()
+        if node.lock is None:       # making it may have run something else
+            node.lock = lock
+    return node.lock
+
+
+def set_sole_owner(count):
+    """Set SOLE_OWNER."""
+    global SOLE_OWNER
+    SOLE_OWNER = count
+
+
+def gradient_meta(leaf):
+    """What the gradient of `leaf` has to look like: what the leaf does, unless it has a ``grad_dtype`` of its own."""
+    extra = leaf._extra
+    if extra is None or not extra.chose_grad_dtype:
+        return leaf._meta
+    if extra.grad_dtype is None:
+        return Meta(leaf._meta.shape, None, leaf._meta.device)      # any dtype is right
+    return make_meta(leaf._meta.shape, extra.grad_dtype, leaf._meta.device)
+
+
+def choose_grad_dtype(leaf, dtype):
+    """Set ``leaf.grad_dtype``, also for the graphs that exist already."""
+    extra = leaf.extras()
+    extra.chose_grad_dtype = True
+    extra.grad_dtype = dtype
+    node = None if extra.accumulator is None else extra.accumulator()
+    if node is not None:
+        cython.cast(Node, node).meta = gradient_meta(leaf)
+
+
+@cython.cfunc
+def steal(grad: TensorBase, leaf: TensorBase) -> TensorBase | None:
+    """What may become ``.grad`` as it is: `grad`, which only the engine holds, or its base; or None."""
+    kernels = leaf._meta.backend.kernels
+    if grad._node is not None or grad._leaf_requires_grad:
+        return None
+    tensor = grad
+    if grad._view:
+        tensor = grad._extra.base
+        if not is_whole_base(grad):
+            return None
+    elif not is_exclusive(grad):
+        return None
+    if not kernels.owns(tensor._array) or not (kernels.obeys_layout(tensor._array, leaf._array) or not current().grad_layout):
+        return None
+    if grad._view:
+        tensor._counter = None      # the view still has it, and dies
+    return tensor
+
+
+@cython.cfunc
+def is_whole_base(view: TensorBase) -> cython.bint:
+    """Whether `view` is the whole of its base, row for row, and nobody else holds that, its array or its counter."""
+    base: TensorBase = view._extra.base
+    mine = view._array
+    array = base._array
+    counter = base._counter
+    # One of the references to each is ours. The caller and the view hold the base; the base and the view's array
+    # hold its array; and both tensors the counter.
+    return (reference_count(base) == 3 and reference_count(mine) == 2 and reference_count(array) == 3
+            and reference_count(counter) == 3 and counter.value == 0
+            and base._node is None and not base._leaf_requires_grad and base._extra is None
+            and base._meta is view._meta and mine.strides == array.strides)
+
+
+@cython.cfunc
+def add_in_place(old: TensorBase, new: TensorBase) -> object:
+    """``old += new``, where the user may see it: the version goes up."""
+    if old._inference and not current().inference:
+        raise AutogradError(
+            "MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed: the .grad to add to was "
+            "computed in inference mode.", tensor=f"{old._meta.dtype.name} {list(old._meta.shape)}",
+            fix="run all backwards inside the mode or all outside; or x.grad = x.grad.clone() in between")
+    if (old._meta is new._meta or old._meta.fits(new._meta)) and not current().forward:
+        counter = old.shared_counter()
+        counter.bump("accumulation into .grad")
+        old._meta.backend.kernels.add_(old._array, new._array)
+    else:
+        cython.cast(object, old).add_(new)
+
+
+def grad_accumulator(leaf):
+    """The AccumulateGrad node of `leaf`, made now if no graph holds one.
+
+    None for what is no leaf with a gradient of its own: a view made under no_grad counts as requiring one if its
+    base does, but has none.
+    """
+    if not leaf._leaf_requires_grad:
+        return None
+    extra = leaf._extra
+    if extra is not None and extra.accumulator is not None:
+        node = extra.accumulator()
+        if node is not None:
+            return node
+    if cython.compiled:     # See Note [Two threads, one table of hooks]
+        return new_accumulator(leaf)
+    else:
+        with _making:
+            return new_accumulator(leaf)
+
+
+def find_accumulator(leaf):
+    """`grad_accumulator`; or the node that a graph still has of a leaf that requires no gradient any more."""
+    node = grad_accumulator(leaf)
+    extra = cython.cast(TensorBase, leaf, typecheck=True)._extra
+    return node if node is not None or extra is None or extra.accumulator is None else extra.accumulator()
+
+
+@cython.cfunc
+def new_accumulator(leaf: TensorBase) -> AccumulateGrad:
+    """A node for `leaf`, or the one that another thread has made meanwhile."""
+    node: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad) if cython.compiled else AccumulateGrad()
+    extra = leaf.extras()
+    node.variable = leaf
+    node.meta = gradient_meta(leaf)
+    node.sequence = LAST
+    node.hooked = bool(extra.hooks) or bool(extra.post_accumulate_hooks)
+    reference = new_reference(node)
+    other = None if extra.accumulator is None else extra.accumulator()
+    if other is not None:
+        return other
+    extra.accumulator = reference
+    if switches.notes_nodes:
+        note_creation(node, current())
+    return node
+
+
+@cython.nonecheck(False)
+def gradient_edge(tensor):
+    """The node that `tensor`'s gradient goes to: its grad_fn, a leaf's accumulator, or None."""
+    if tensor._view and tensor._extra.base_version != tensor._counter.value:
+        _refresh(tensor)
+    if tensor._node is not None:
+        return tensor._node
+    if tensor._leaf_requires_grad:
+        return grad_accumulator(tensor)
+    return None
+
+
+# How a stale view gets its grad_fn: the business of views.py, which lies above this file.
+_refresh = cython.declare(object, None)
+
+
+def use_refresh(function):
+    """Supply `refresh` of views.py."""
+    global _refresh
+    _refresh = function

@@ -1,0 +1,12 @@
+from minigrad._core.graph.node cimport Node
+from minigrad._core.graph.thread_state cimport State
+from minigrad._core.graph.tensor cimport TensorBase
+from minigrad._core.graph.switches cimport user_location
+
+cdef class Anomaly:
+    cdef public bint enabled
+    cdef public bint check_nan
+
+cdef object note_creation(Node node, State state)
+cdef object report(Node node, object error)
+cdef object check_results(Node node, list results)

@@ -1,0 +1,1 @@
+cpdef tuple broadcast_shape(list metas)

@@ -1,0 +1,96 @@
+"""The handle that registering a hook returns, and that removes it again.
+
+Note [Two threads, one table of hooks]
+    A table of hooks is made when the first hook comes. Interpreted, two threads that hang the first hooks onto one tensor
+    might each make a table, and the hook in one of them be lost: so they take turns, by the lock `registering`. Compiled, no
+    other thread runs between two lines of these functions, and the lock, which would be a tenth of hanging up a hook
+    and running it, is not taken.
+
+Mirrors ``torch/utils/hooks.py``.
+"""
+
+import itertools
+import os
+import threading
+from collections import OrderedDict
+from weakref import ref as weak_ref
+
+import cython
+
+from minigrad.errors import AutogradTypeError
+
+__all__ = ["RemovableHandle", "add_hook", "registering"]
+
+# See Note [Two threads, one table of hooks]. Reentrant, and made anew after a fork, as `claiming` in dependencies.py.
+registering = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=registering._at_fork_reinit)
+
+weak = cython.declare(object, weak_ref)     # a global of C: looked up once
+# Taking the next number is one step, so that two threads, which may hang hooks onto one leaf, never get the same.
+_ids = itertools.count()
+
+
+@cython.cfunc
+def skip_ids_to(number) -> object:
+    """New handles get larger numbers than that of one which was loaded."""
+    global _ids
+    _ids = itertools.count(max(next(_ids), number + 1))
+    return None
+
+
+class RemovableHandle:
+    """A handle which provides the capability to remove a hook. Mirrors ``torch.utils.hooks.RemovableHandle``.
+
+    Args:
+        hooks_dict (OrderedDict): the hooks, indexed by handle id. Held weakly: a handle does not keep
+            hooks alive.
+        extra_dict (dict or list of dicts, optional): further dicts from which the same id is deleted.
+
+    Example:
+        >>> import minigrad as mg
+        >>> x = mg.tensor(2., requires_grad=True)
+        >>> with x.register_hook(lambda g: print("grad", g.item())):
+        ...     (x * 3).backward()
+        grad 3.0
+        >>> (x * 3).backward()      # removed: prints nothing
+    """
+
+    def __init__(self, hooks_dict, *, extra_dict=None):
+        self.hooks_dict_ref = weak(hooks_dict)
+        self.id = next(_ids)
+        self.extra_dict_ref = () if extra_dict is None else tuple(
+            [weak(d) for d in (extra_dict if isinstance(extra_dict, list) else [extra_dict])])
+
+    def remove(self):
+        """Remove the hook. Does nothing if it has been removed already."""
+        for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
+            hooks = ref()
+            if hooks is not None:
+                hooks.pop(self.id, None)
+
+    def __getstate__(self):
+        return self.hooks_dict_ref(), self.id, tuple([ref() for ref in self.extra_dict_ref])
+
+    def __setstate__(self, state):
+        hooks = OrderedDict() if state[0] is None else state[0]
+        self.hooks_dict_ref = weak(hooks)
+        self.id = state[1]
+        skip_ids_to(self.id)
+        extra = state[2] if len(state) > 2 else ()
+        self.extra_dict_ref = tuple([weak(OrderedDict() if d is None else d) for d in extra])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.remove()
+
+
+def add_hook(hooks, hook):
+    """Add `hook` to the ordered dict `hooks` and return its handle. Raises `TypeError` if it cannot be called."""
+    if not callable(hook):
+        raise AutogradTypeError("MG-E111", f"a hook must be callable, but got {type(hook).__name__}")
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle

@@ -1,0 +1,40 @@
+from minigrad._core.graph.capi cimport has_shape, has_type, recycler_t, find_recycler, shape_key, type_number
+
+cdef class DType:
+    cdef readonly str name
+    cdef readonly object numpy
+    cdef readonly int index
+    cdef readonly int category
+    cdef readonly Py_ssize_t itemsize
+    cdef readonly bint is_floating_point
+    cdef readonly bint is_complex
+    cdef readonly bint is_signed
+    cdef readonly bint differentiable
+
+cdef class Backend:
+    cdef readonly str name
+    cdef readonly object kernels
+    cdef readonly list table
+    cdef readonly object recycle
+    cdef recycler_t recycler
+    cdef readonly list metas
+    cdef readonly list recent
+
+cdef class Device:
+    cdef readonly str type
+    cdef readonly object index
+    cdef readonly Backend backend
+
+cdef class Meta:
+    cdef readonly tuple shape
+    cdef readonly object size
+    cdef readonly DType dtype
+    cdef readonly Device device
+    cdef readonly Backend backend
+    cdef readonly Py_ssize_t numel
+    cdef readonly int ndim
+    cdef bint fits(self, Meta other)
+
+cpdef Meta meta_of(object array, Device device)
+cpdef Meta make_meta(tuple shape, DType dtype, Device device)
+cpdef DType dtype_of(object array)

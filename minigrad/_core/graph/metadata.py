@@ -1,0 +1,330 @@
+"""What is known of a tensor besides its numbers: shape, dtype and device, in one shared record.
+
+    x = rand(64, 128)      x.meta ──┐
+    y = x * 2              y.meta ──┼──> Meta(shape=(64, 128), dtype=float32, device=cpu)
+    z = x + y              z.meta ──┘
+
+Records are interned per backend and dtype, so that for most pairs of tensors "same shape, dtype and
+device?" is one comparison of pointers: ``x.meta is y.meta``. Operators use it to skip broadcasting
+and type promotion, the engine to accept a gradient without looking closer. Identity is only ever a
+shortcut: where it fails we compare by value (`Meta.fits`), so the table may be emptied at any time.
+
+A node keeps the `Meta` of each output of its forward op (PyTorch: ``InputMetadata``,
+torch/csrc/autograd/input_metadata.h), never the output itself.
+
+Read next: ``tensor.py``.
+"""
+
+import operator
+
+import cython
+import numpy as np
+
+from minigrad._core.graph.upcalls import upcalls
+from minigrad.errors import AutogradTypeError, ShapeError
+
+if not cython.compiled:
+    from minigrad._core.graph.capi import find_recycler, has_shape, has_type, shape_key, type_number
+
+__all__ = ["BOOL", "COMPLEX", "CPU", "DTYPES", "FLOAT", "INTEGER", "Backend", "DType", "Device", "Meta", "Size",
+           "dtype_of", "dtype_of_numpy", "make_meta",
+           "meta_of", "named_dtype"]
+
+# The categories of type promotion, lowest first (torch: c10/core/ScalarType.h, promoteTypes).
+BOOL, INTEGER, FLOAT, COMPLEX = range(4)
+
+# More shapes than this in one table and we start it afresh: a program with ever new shapes must not
+# grow without bound, and a lost record costs one comparison by value.
+MOST_SHAPES = 4096
+RECENT = cython.declare(cython.Py_ssize_t, 256)     # a power of two
+
+
+class Size(tuple):
+    """The shape of a tensor: a tuple of ints, with `numel`.
+
+    Mirrors ``torch.Size``.
+
+    >>> import minigrad as mg
+    >>> mg.zeros(2, 3).shape
+    minigrad.Size([2, 3])
+    >>> mg.zeros(2, 3).shape.numel()
+    6
+
+    Raises:
+        TypeError: it is given something else than ints of 64 bits.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, sizes=()):
+        if not hasattr(sizes, "__iter__"):
+            raise AutogradTypeError("MG-E206", f"minigrad.Size() takes an iterable of 'int', not {type(sizes).__name__}")
+        found = []
+        for size in sizes:
+            try:
+                found.append(operator.index(size))
+            except TypeError:
+                raise AutogradTypeError("MG-E206", f"minigrad.Size() takes an iterable of 'int' (item {len(found)} is "
+                                        f"'{type(size).__name__}')") from None
+            if not -MOST_ELEMENTS <= found[-1] <= MOST_ELEMENTS:
+                raise AutogradTypeError("MG-E206", f"minigrad.Size(): Overflow when unpacking long long (item {len(found) - 1})")
+        return tuple.__new__(cls, found)
+
+    def numel(self):
+        """Number of elements of a tensor of this shape.
+
+        >>> mg.zeros(2, 3).shape.numel()
+        6
+        """
+        n = 1
+        for size in self:
+            n *= size
+        return n
+
+    def __repr__(self):
+        return f"minigrad.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, index):
+        item = tuple.__getitem__(self, index)
+        return size_of(item) if isinstance(index, slice) else item
+
+    def __add__(self, other):
+        return Size(tuple(self) + tuple(other)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, times):
+        return size_of(tuple(self) * times)
+
+    __rmul__ = __mul__
+
+
+def size_of(shape):
+    """The `Size` of a shape that a tensor has, and so needs no check."""
+    return tuple.__new__(Size, shape)
+
+
+@cython.binding(False)
+@cython.cclass
+class DType:
+    """The type of a tensor's elements, as ``mg.float32``. Mirrors ``torch.dtype``.
+
+    >>> import minigrad as mg
+    >>> mg.float32, mg.float32.itemsize, mg.int64.is_floating_point
+    (minigrad.float32, 4, False)
+    """
+
+    def __init__(self, name, index, category):
+        self.name = name
+        self.numpy = np.dtype(name)
+        self.index = index
+        self.category = category
+        self.itemsize = self.numpy.itemsize
+        self.is_floating_point = category == FLOAT
+        self.is_complex = category == COMPLEX
+        self.is_signed = name not in ("bool", "uint8")
+        self.differentiable = category >= FLOAT
+
+    def __repr__(self):
+        return f"minigrad.{self.name}"
+
+    def __reduce__(self):
+        return named_dtype, (self.name,)
+
+    def to_real(self):
+        """The dtype of the real part: ``complex64 -> float32``; itself when already real.
+
+        >>> mg.complex64.to_real()
+        minigrad.float32
+        """
+        if not self.is_complex:
+            return self
+        return named_dtype("float32" if self.name == "complex64" else "float64")
+
+    def to_complex(self):
+        """The complex dtype of which this is the part: ``float32 -> complex64``.
+
+        >>> mg.float32.to_complex()
+        minigrad.complex64
+        """
+        if self.is_complex:
+            return self
+        return named_dtype("complex128" if self.name == "float64" else "complex64")
+
+
+DTYPES = tuple(
+    DType(name, index, category)
+    for index, (name, category) in enumerate([
+        ("bool", BOOL),
+        ("uint8", INTEGER), ("int8", INTEGER), ("int16", INTEGER), ("int32", INTEGER), ("int64", INTEGER),
+        ("float16", FLOAT), ("float32", FLOAT), ("float64", FLOAT),
+        ("complex64", COMPLEX), ("complex128", COMPLEX),
+    ])
+)
+_BY_NAME = {d.name: d for d in DTYPES}
+_BY_NUMPY = {d.numpy: d for d in DTYPES}
+# by NumPy's number; several numbers may stand for one dtype (long and long long)
+MOST_NUMBERS = cython.declare(cython.int, 24)
+MOST_ELEMENTS = (1 << 63) - 1       # that a tensor can have, and the largest size: an int64
+_BY_NUMBER = cython.declare(list, [None] * 24)
+for _dtype in map(np.dtype, np.typecodes["AllInteger"] + np.typecodes["AllFloat"] + "?"):
+    _BY_NUMBER[_dtype.num] = _BY_NUMPY.get(_dtype)
+ndarray = cython.declare(object, np.ndarray)
+
+
+def named_dtype(name):
+    """The `DType` called `name`; also how a pickle finds it again."""
+    return _BY_NAME[name]
+
+
+def dtype_of_numpy(dtype):
+    """The `DType` of a NumPy dtype. Raises `TypeError` for one that no tensor can hold."""
+    found = _BY_NUMPY.get(dtype)
+    if found is None:
+        names = ", ".join([d.name for d in DTYPES])
+        raise AutogradTypeError("MG-E305", f"can't convert np.ndarray of type {dtype}. The only supported types are: {names}.")
+    return found
+
+
+def dtype_of(array):
+    """The `DType` of `array`. (Looking the dtype object up in a dict instead costs 60 ns, a third of an op.)"""
+    if type(array) is ndarray:
+        number: cython.int = type_number(array)
+        if 0 <= number < MOST_NUMBERS:
+            found = _BY_NUMBER[number]
+            if found is not None:
+                return found
+    return dtype_of_numpy(array.dtype)
+
+
+@cython.binding(False)
+@cython.cclass
+class Backend:
+    """The kernels of one kind of device, and the table of metadata for tensors that live there.
+
+    `table` holds the kernels in the order of the contract, for those ops that reach theirs by number.
+    `kernels` is the same by name. Both are replaced together, by `use`.
+    """
+
+    def __init__(self, name):
+        self.name = name
+        self.kernels = None
+        self.table = []
+        self.recycle = None         # a capsule with the function that takes over arrays that no tensor needs any more, or None
+        self.recycler = find_recycler(None)       # the same as an address
+        self.metas = [{} for _ in DTYPES]
+        self.recent = [None] * RECENT       # see meta_of
+
+    def use(self, kernels):
+        """Run on `kernels` (see ``kernels/contract.py``) from now on; return those used until now."""
+        before = self.kernels
+        self.kernels = kernels
+        self.table = kernels.table
+        self.recycle = kernels.recycle
+        self.recycler = find_recycler(kernels.recycle)
+        return before
+
+
+@cython.binding(False)
+@cython.cclass
+class Device:
+    """Where a tensor lives, as ``mg.device("cpu")``. Mirrors ``torch.device``.
+
+    >>> mg.zeros(1).device
+    device(type='cpu')
+    >>> mg.device('cpu').type
+    'cpu'
+    """
+
+    def __init__(self, type, index=None, backend=None):
+        if not isinstance(type, str):
+            raise AutogradTypeError("MG-E201", f"Device(): argument 'type' must be str, not {type.__class__.__name__}",
+                                    fix="minigrad.device('cpu')")
+        self.type = type
+        self.index = index
+        self.backend = backend
+
+    def __repr__(self):
+        return f"device(type={self.type!r})" if self.index is None else f"device(type={self.type!r}, index={self.index})"
+
+    def __str__(self):
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other):
+        return isinstance(other, Device) and str(self) == str(other)
+
+    def __hash__(self):
+        return hash(str(self))
+
+    def __reduce__(self):
+        return upcalls.device, (str(self),)       # the one device of that name, with its kernels
+
+
+@cython.binding(False)
+@cython.freelist(16)
+@cython.cclass
+class Meta:
+    """Shape, dtype and device of a tensor. Immutable and shared; see the head of this file."""
+
+    def __init__(self, shape, dtype, device):
+        self.shape = shape
+        self.size = size_of(shape)
+        self.dtype = dtype
+        self.device = device
+        self.backend = device.backend
+        numel = self.size.numel()
+        if numel > MOST_ELEMENTS:
+            raise ShapeError("MG-E206", "numel: integer multiplication overflow", found=f"shape {list(shape)}")
+        self.numel = numel
+        self.ndim = len(shape)
+
+    def fits(self, other):
+        """Whether the two describe the same kind of tensor, by value."""
+        if self is other:
+            return True
+        return self.shape == other.shape and self.dtype is other.dtype and self.device == other.device
+
+    @property
+    def is_nested_tensor(self):
+        """Always False: minigrad has no nested tensors. Here because torch's record has it."""
+        return False
+
+    def __repr__(self):
+        return f"Meta(shape={self.shape}, dtype={self.dtype.name}, device={self.device})"
+
+
+def make_meta(shape, dtype, device):
+    """The record for this shape, dtype and device: the one that exists, if it does."""
+    table: dict = device.backend.metas[dtype.index]
+    found = table.get(shape)
+    if found is None or found.device is not device:
+        if len(table) >= MOST_SHAPES:
+            table.clear()
+        found = Meta(shape, dtype, device)
+        table[shape] = found
+    return found
+
+
+def meta_of(array, device):
+    """The record that describes `array`, which lives on `device`.
+
+    An array of another device than the CPU knows where it lies. A few that were asked for of late stand in a list, where they
+    are found without making a tuple of the shape.
+    """
+    if type(array) is not ndarray:
+        return make_meta(array.shape, dtype_of(array), array.device)
+    if device is not _cpu:      # of an op whose result is on the CPU
+        return meta_of(array, _cpu)
+    recent: list = device.backend.recent
+    at: cython.Py_ssize_t = shape_key(array) & (RECENT - 1)
+    found = recent[at]
+    if found is not None:
+        meta = cython.cast(Meta, found)
+        if (has_type(array, meta.dtype.numpy) or dtype_of(array) is meta.dtype) and meta.device is device \
+                and has_shape(array, meta.shape):
+            return meta
+    made: Meta = make_meta(array.shape, dtype_of(array), device)
+    recent[at] = made
+    return made
+
+
+CPU = Device("cpu", None, Backend("cpu"))
+_cpu = cython.declare(Device, CPU)

@@ -1,0 +1,297 @@
+"""A node of the backward graph, and its edges.
+
+Each op of the forward pass whose result requires a gradient leaves one node behind. The node is a
+function from the gradients of that op's outputs to the gradients of its inputs, and its edges say where
+those go next:
+
+    a = tensor(2., requires_grad=True)               MulBackward0
+    b = tensor(3., requires_grad=True)                 edge 0 --> AccumulateGrad of a, input 0
+    y = a * b                                          edge 1 --> AccumulateGrad of b, input 0
+
+An edge is a pair (node, input number): the gradient that it carries belongs to that output of the
+next node's forward op. Most ops have one or two inputs, so the nodes behind the first two edges lie in fields
+(`next0`, `next1`) and only those of further edges in a tuple; most have one output, so the input numbers are
+in a tuple that is absent while all of them are zero. Pairs are made when somebody asks for `next_functions`.
+(An object per edge took an eighth of a small graph's time, and a tuple of nodes a quarter of the time to
+build and free a graph: the garbage collector walks over whatever can hold other objects.)
+
+The engine knows nodes through five things only: their edges, `sequence`, `compute`, `release` and the
+scratch fields. The kinds of node:
+
+    OpNode           a built-in op                        op_node.py
+    AccumulateGrad   adds the gradient to a leaf's .grad  accumulate_grad.py
+    PyNode           a custom Function                    function/node.py
+
+Note [What the collector is shown]
+    Python's garbage collector asks each object again and again what it holds, and a graph is many objects. Most fields of a node
+    are None, and what `meta`, `metas`, `plan` and `input_numbers` hold never leads back to a node. So, compiled, a node tells of
+    its other fields alone (`show_less`), and a graph of 20,000 nodes is built and freed in three quarters of the time. What the
+    collector does not see held it takes for held by somebody else, and lets live.
+
+Invariants
+  * Edges point from later nodes to earlier ones: the graph has no cycles, and nothing here recurses
+    over it. Freeing a chain of two million nodes is safe because of ``trashcan`` in node.pxd.
+  * A node holds its next nodes strongly, and never a tensor that holds the node.
+  * `sequence` grows in the order of creation within a thread. The engine runs the latest node first.
+
+Mirrors ``torch/csrc/autograd/node.h`` and ``edge.h``. Read next: ``record/apply.py``.
+"""
+
+from collections import OrderedDict
+
+import cython
+
+from minigrad._core.graph.handle import add_hook, registering
+from minigrad.errors import AutogradTypeError
+
+if not cython.compiled:
+    from minigrad._core.graph.method_checks import check_methods
+
+    def show_less(node):
+        """Show the collector less of nodes. Interpreted, it looks into the dict of each."""
+
+# The sequence number of AccumulateGrad: larger than any other, so that a leaf's gradient is put away as
+# soon as it is complete and its buffer can be freed.
+LAST = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
+_call = cython.declare(object, None)        # of node_call.py, which knows what a tensor is
+
+
+@cython.binding(False)
+@cython.cclass
+class NodeExtra:
+    """What few nodes have: hooks, retained gradients, metadata. Made on first use."""
+
+    def __init__(self):
+        self.metadata = None        # whatever one wants to note on the node: a dict
+        self.pre_hooks = None       # handle id -> hook(grad_outputs)
+        self.post_hooks = None      # handle id -> hook(grad_inputs, grad_outputs)
+        self.tensor_hooks = []      # (output number, handle id -> hook(grad)), first registered first
+        self.retains = None         # output number -> weak reference to the tensor that retains its grad
+        self.place = None           # (file, line) at which the node was made and saved its values, if that was noted
+
+
+@cython.binding(False)
+@cython.trashcan(True)     # and in node.pxd, where subclasses look for it
+@cython.freelist(16384)    # 3 MB: the nodes of a step are those of the last one, and no page is mapped anew
+@cython.cclass
+class Node:
+    """One function of the backward graph. See the head of this file."""
+
+    def __init__(self):
+        clear_node(self)
+
+    # ---- what a kind of node supplies ---------------------------------------------------------------
+
+    def compute(self, grad, wanted, results):
+        """Compute the gradients of the forward op's inputs, given those of its outputs.
+
+        `grad` is the gradient of the one output, or a list of them if the op has several; None stands for an
+        undefined gradient. The gradient that goes along edge i is put into ``results[i]``, which is None
+        before. `wanted` has bit i set if the engine will use it (-1: all of them).
+        """
+        raise NotImplementedError
+
+    def release(self):
+        """Drop what was saved for the backward."""
+
+    def explain_error(self, error):
+        """The error to raise for `error`, which came while this node was run."""
+        return error
+
+    def twin(self):
+        """The node to run in the place of this one while a backward is recorded: itself, or a copy that owns what it saved.
+
+        See Note [The result of a write in its own formula] in mutation/views.py.
+        """
+        return self
+
+    def name(self):
+        """The name of the function, such as ``MulBackward0``."""
+        return type(self).__name__
+
+    # ---- shape of the graph --------------------------------------------------------------------------
+
+    def number_of_outputs(self):
+        return 1 if self.metas is None else len(self.metas)
+
+    def output_meta(self, number):
+        return self.meta if self.metas is None else self.metas[number]
+
+    @cython.nonecheck(False)
+    def next_node(self, i):
+        """The node that edge `i` leads to, or None."""
+        return self.next0 if i == 0 else self.next1 if i == 1 else self.next_more[i - 2]
+
+    def next_nodes(self):
+        """The nodes that the edges lead to."""
+        if self.edges < 2:
+            return (self.next0,) if self.edges == 1 else ()
+        return (self.next0, self.next1) if self.next_more is None else (self.next0, self.next1, *self.next_more)
+
+    def connect(self, nodes, numbers):
+        """Have the edges lead to `nodes`; `numbers` are the input numbers, or None if all are zero."""
+        self.edges = len(nodes)
+        self.next0 = nodes[0] if self.edges > 0 else None
+        self.next1 = nodes[1] if self.edges > 1 else None
+        self.next_more = nodes[2:] if self.edges > 2 else None
+        self.input_numbers = numbers
+
+    def input_number(self, edge):
+        return 0 if self.input_numbers is None else self.input_numbers[edge]
+
+    def extras(self):
+        if self.extra is None:
+            self.extra = NodeExtra()
+        return self.extra
+
+    @property
+    def next_functions(self):
+        """The edges: a tuple of pairs (node or None, input number), one per input of the forward op."""
+        return tuple([(node, self.input_number(i) if node is not None else 0)
+                      for i, node in enumerate(self.next_nodes())])
+
+    @property
+    def metadata(self):
+        """A dict for whatever one wants to note on this node; anomaly mode keeps its trace here."""
+        extra = self.extras()
+        if extra.metadata is None:
+            extra.metadata = {}
+        return extra.metadata
+
+    def __call__(self, *grads, **keywords):
+        """Compute the gradients of the forward op's inputs from those of its outputs, here and now.
+
+        Args:
+            grads (Tensor or None): one for each output of the forward op, of its shape; None is an undefined gradient.
+
+        Returns:
+            Tensor or None: for one input its gradient; for more, a tuple of them, with None where nothing is needed; () of an
+            `AccumulateGrad`, which adds to ``.grad``. They have a history if gradients are enabled and what was saved has one.
+
+        Raises:
+            TypeError: the number of gradients is another, or one is no tensor.
+            RuntimeError: the saved values have been freed, as by a backward without retain_graph.
+
+        This is the node alone: no engine, and so neither its hooks nor the nodes behind it run, and nothing is freed. With it and
+        `next_functions` you can write an engine of your own in ten lines. Mirrors ``torch/csrc/autograd/python_cpp_function.cpp``.
+
+        >>> x = mg.tensor([3.], requires_grad=True)
+        >>> (x ** 2).grad_fn(mg.ones(1))
+        tensor([6.], grad_fn=<MulBackward0>)
+        """
+        return _call(self, grads, keywords)
+
+    def register_hook(self, fn):
+        """Call ``fn(grad_inputs, grad_outputs)`` after the node has run; both are tuples of tensors and Nones.
+
+        What it returns, a tuple like `grad_inputs`, goes on in its place; None leaves it as it is.
+        Returns a `RemovableHandle`.
+        """
+        if cython.compiled:     # See Note [Two threads, one table of hooks]
+            return add_post_hook(self, fn)
+        else:
+            with registering:
+                return add_post_hook(self, fn)
+
+    def register_prehook(self, fn):
+        """Call ``fn(grad_outputs)`` before the node runs, with a tuple of tensors and Nones.
+
+        What it returns, a tuple of the same length, goes in in its place; None leaves it as it is.
+        Returns a `RemovableHandle`.
+        """
+        if cython.compiled:     # See Note [Two threads, one table of hooks]
+            return add_pre_hook(self, fn)
+        else:
+            with registering:
+                return add_pre_hook(self, fn)
+
+    @property
+    def requires_grad(self):
+        """Always True: there are nodes only where a gradient is required."""
+        return True
+
+    @property
+    def _input_metadata(self):
+        """Shape, dtype and device of each output of the forward op: of each input of this node."""
+        return (self.meta,) if self.metas is None else self.metas
+
+    def _sequence_nr(self):
+        """The number that orders the ready queue."""
+        return self.sequence
+
+    def _set_sequence_nr(self, number):
+        """Give the node another place in the order. For experiments."""
+        self.sequence = number
+
+    def __reduce__(self):
+        raise AutogradTypeError("MG-E131", f"cannot pickle {type(self).__name__!r} object", node=self.name(),
+                                fix="pickle or copy x.detach(), and compute the graph again")
+
+    def __repr__(self):
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+def clear_node(node):
+    """Set every field of a new node to its empty value.
+
+    Compiled, ``Node.__new__`` has done so at no cost and nothing is left to do.
+    """
+    if not cython.compiled:
+        node.edges = 0
+        node.next0 = node.next1 = node.next_more = None
+        node.input_numbers = None
+        node.meta = None
+        node.metas = None
+        node.extra = None
+        node.sequence = 0
+        node.plan = None
+        node.saved0 = node.saved1 = node.saved2 = node.more = None
+        node.version0 = node.version1 = node.version2 = -1
+        node.interior = 0
+        node.freed = False
+        node.grad = None
+        node.task = 0
+        node.dependencies = 0
+        node.needed = 0
+        node.hooked = False
+
+
+def use_call(function):
+    """Supply `call_node` of node_call.py."""
+    global _call
+    _call = function
+
+
+@cython.cfunc
+def add_pre_hook(node: Node, hook) -> object:
+    extra: NodeExtra = node.extras()
+    hooks = OrderedDict() if extra.pre_hooks is None else extra.pre_hooks
+    handle = add_hook(hooks, hook)
+    extra.pre_hooks = hooks
+    node.hooked = True
+    return handle
+
+
+@cython.cfunc
+def add_post_hook(node: Node, hook) -> object:
+    extra: NodeExtra = node.extras()
+    hooks = OrderedDict() if extra.post_hooks is None else extra.post_hooks
+    handle = add_hook(hooks, hook)
+    extra.post_hooks = hooks
+    node.hooked = True
+    return handle
+
+
+def retain_output(node: Node, number: cython.int, tensor) -> object:
+    """Have `node` keep the gradient of its output `number` in what the weak reference `tensor` refers to."""
+    extra: NodeExtra = node.extras()
+    if extra.retains is None:
+        extra.retains = {}
+    extra.retains[number] = tensor
+    node.hooked = True
+    return None
+
+
+show_less(cython.cast(Node, Node.__new__(Node)))
+if not cython.compiled:
+    globals()["Node"] = check_methods(Node)

@@ -1,0 +1,46 @@
+from minigrad._core.graph.capi cimport allocate, fill_new_instances, recycle, reference_count
+from minigrad._core.graph.metadata cimport Device, DType, Meta, meta_of
+from minigrad._core.graph.node cimport Node
+from minigrad._core.graph.version cimport VersionCounter
+
+cdef class Dual:
+    cdef public object tangent
+    cdef object __weakref__
+
+cdef class AutogradMeta:
+    cdef public object grad
+    cdef public object accumulator
+    cdef public object hooks
+    cdef public object post_accumulate_hooks
+    cdef public bint retains_grad
+    cdef public bint chose_grad_dtype
+    cdef public DType grad_dtype
+    cdef public TensorBase base
+    cdef public Py_ssize_t base_version
+    cdef public int creation
+    cdef public Dual dual
+    cdef public bint primal
+    cdef public TensorBase root
+
+cdef class TensorBase:
+    cdef readonly object _array
+    cdef readonly Meta _meta
+    cdef Node _node
+    cdef int _output_number
+    cdef bint _leaf_requires_grad
+    cdef bint _view
+    cdef bint _inference
+    cdef VersionCounter _counter
+    cdef AutogradMeta _extra
+    cdef object __weakref__
+
+    cdef Py_ssize_t version(self)
+    cdef VersionCounter shared_counter(self)
+    cdef AutogradMeta extras(self)
+    cdef object clear(self)
+
+cdef bint is_plain(object x) noexcept
+cdef TensorBase wrap(object array, Meta meta)
+cdef bint is_exclusive(TensorBase tensor)
+cdef TensorBase alias(TensorBase source)
+cdef object make_tensor(object cls, object array, Meta meta)

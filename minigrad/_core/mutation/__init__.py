@@ -1,0 +1,4 @@
+"""What an in-place write changes: numbers, versions, and the history of every view of the memory.
+
+Stands on ``engine/``. Begin with ``inplace.py``.
+"""

@@ -1,0 +1,357 @@
+"""In-place ops: an op whose result replaces the numbers of its first operand.
+
+    x.mul_(y)      the rule of mul, then:
+                   1. check      may x be written to?                        before anything is touched
+                   2. compute    the new numbers, in the dtype of x
+                   3. save       the operands that the formulas need; of x itself a copy of the old numbers
+                   4. count the version up, and write
+                   5. rebase     the op's node becomes x's history           views.py
+                   6. save       the results that the formulas need, at the new version
+
+The node is that of the out-of-place op, and its first edge leads to what x's history was.
+
+Mirrors the in-place functions of the generated ``VariableType.cpp`` and ``check_inplace`` in
+torch/csrc/autograd/VariableTypeUtils.h.
+"""
+
+import cython
+import numpy as np
+
+from minigrad._core.graph.metadata import DType
+from minigrad._core.graph.node import Node
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.graph.thread_state import State
+from minigrad._core.graph.upcalls import upcalls
+from minigrad._core.record.op_node import OpNode
+from minigrad._core.record.primitive import Plan, Primitive
+from minigrad._core.record.promotion import check_dtypes, default_dtype, operands_dtype, ranks_of
+from minigrad.errors import AutogradError, ShapeError
+
+if not cython.compiled:
+    from minigrad._core.graph.accumulate_grad import gradient_edge
+    from minigrad._core.graph.broadcasting import broadcast_shape
+    from minigrad._core.graph.capi import is_c_contiguous, recycle, reference_count
+    from minigrad._core.graph.metadata import dtype_of
+    from minigrad._core.graph.tensor import wrap
+    from minigrad._core.graph.thread_state import current
+    from minigrad._core.mutation.views import check_creation, locate_view, rebase_history
+    from minigrad._core.record.apply import requires_grad, to_kernel_argument
+    from minigrad._core.record.forward_ad import after_write, before_write, overlaps_itself, set_tangent, tangent_of
+    from minigrad._core.record.interceptor import redispatch
+    from minigrad._core.record.op_node import describe_argument, new_node
+    from minigrad._core.record.operands import check_same_device, translate_kernel_error
+    from minigrad._core.record.saved_tensor import describe_meta
+
+SHAPE = cython.declare(cython.int, 100)     # as in primitive.py
+ndarray = cython.declare(object, np.ndarray)
+COPY = cython.declare(cython.int, 1)        # number of the kernel copy_ in the contract
+
+
+def check_inplace(target):
+    """Raise if `target` may not be written to while gradients are recorded. Returns where it lies in its base, if in one."""
+    base: TensorBase = None
+    geometry: tuple = None
+    if target._view:
+        check_creation(target, False)
+        base = target._extra.base
+        if base._node is None and (base._leaf_requires_grad or target._leaf_requires_grad or target._node is not None):
+            raise AutogradError(
+                "MG-E121", "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+                tensor=describe_meta(target._meta), fix="write under no_grad(), or to a clone() of the leaf")
+        geometry = locate_view(target)
+    if target._leaf_requires_grad and target._node is None:
+        raise AutogradError(
+            "MG-E121", "a leaf Variable that requires grad is being used in an in-place operation.",
+            tensor=describe_meta(target._meta),
+            fix="to change a parameter by hand, do it under no_grad(); otherwise use an out-of-place op, x = x + 1")
+    return geometry
+
+
+def check_memory(target: TensorBase):
+    """Raise if several elements of `target` are one number in memory, as in the result of expand(), or it is read-only."""
+    if type(target._array) is ndarray and is_c_contiguous(target._array):
+        return
+    if target._meta.numel and overlaps_itself(target):
+        raise AutogradError(
+            "MG-E122", "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            "location.", tensor=describe_meta(target._meta), fix="clone() the tensor before performing the operation")
+    if not target._array.flags.writeable:
+        raise AutogradError("MG-E122", "the written-to tensor is on the memory of a NumPy array that is read-only",
+                            tensor=describe_meta(target._meta), fix="copy the array before making a tensor of it")
+
+
+def check_overlap(target: TensorBase, operand: TensorBase):
+    """Raise if `operand` lies partly in the memory of `target`: not there at all, or number by number, is right."""
+    if operand is target or operand._array is target._array or not shares_memory(operand._array, target._array):
+        return
+    strides, shape, steps, offset = target._meta.backend.kernels.geometry(operand._array, target._array)
+    if shape == target._meta.shape and steps == strides and offset == 0:
+        return
+    if is_dense(target._array) and is_dense(operand._array):
+        raise AutogradError(
+            "MG-E122", "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location.", tensor=describe_meta(target._meta),
+            found=f"an operand {describe_meta(operand._meta)} in the same memory",
+            fix="clone() the tensors before performing the operation")
+
+
+@cython.cfunc
+def shares_memory(x, y) -> cython.bint:
+    """Whether two arrays may lie in the same memory. One of a GPU is described by an array that says where it lies."""
+    if type(x) is not ndarray or type(y) is not ndarray:
+        x, y = getattr(x, "layout", x), getattr(y, "layout", y)
+    return np.may_share_memory(x, y)
+
+
+@cython.cfunc
+def is_dense(array) -> cython.bint:
+    """Whether the elements fill the memory from the first to the last, in any order of the dimensions."""
+    step = array.itemsize
+    for stride, size in sorted([(s, n) for s, n in zip(array.strides, array.shape) if n != 1]):
+        if stride != step:
+            return False
+        step *= size
+    return True
+
+
+def apply_inplace(op, target, others):
+    """Run `op` on `target` and `others` (tensors, numbers, whatever it takes), in place. Returns `target`."""
+    state: State = current()
+    if target._inference and not state.inference:
+        raise inference_write_error(target)
+    if not state.fast_path or op.kernel < 0 or not fast_inplace(op, target, others, state):
+        general_inplace(op, target, others, state)
+    return target
+
+
+def begin_write(target: TensorBase, name):
+    """Check that the memory of `target` may be written to, and count the write. An optimiser calls this before each update."""
+    check_memory(target)
+    count_write(target, name)
+
+
+def count_write(target, name):
+    """Count a write to the storage of `target` that is about to happen, by what is called `name`."""
+    if target._inference and not current().inference:
+        raise inference_write_error(target)
+    target.shared_counter().bump(name)
+
+
+def inference_write_error(target):
+    """The error for a write to an inference tensor outside of the mode."""
+    return AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
+                         tensor=describe_meta(target._meta), fix="clone() it to get a normal tensor")
+
+
+@cython.cfunc
+def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State) -> cython.bint:
+    """`general_inplace` for an elementwise op on what needs no conversion. False: it is not so, and nothing has been done."""
+    x: TensorBase = None
+    e: Node = None
+    f: Node = None
+    geometry: tuple = None
+    if len(others) > 1 or op.result is not None or not target._meta.dtype.is_floating_point:
+        return False
+    if others:
+        y = others[0]
+        if isinstance(y, TensorBase):
+            x = y
+            if x._meta is not target._meta or (x is not target and x._counter is not None and x._counter is target._counter):
+                return False
+        elif type(y) is not float and type(y) is not int:
+            return False
+    if state.grad_enabled and op.differentiable and (requires_grad(target) or (x is not None and requires_grad(x))):
+        geometry = check_inplace(target)        # before any history is asked for, which may be stale: another error
+        e = gradient_edge(target)
+        if x is not None:
+            f = gradient_edge(x)
+        if e is None and f is None:
+            return False
+    check_memory(target)
+    kernel = target._meta.backend.table[op.kernel]
+    array = None
+    if type(target._array) is ndarray or not getattr(kernel, "in_place", False):
+        try:
+            array = kernel(target._array) if not others else kernel(target._array, x._array if x is not None else y)
+        except (MemoryError, OverflowError):
+            return False        # `general_inplace` says why
+        kernel = None
+    node: OpNode = None
+    if e is not None or f is not None:
+        node = new_node(op.plan((e is not None) | ((f is not None) << 1)), state, target._meta)
+        node.edges = op.inputs      # a number counts as an input, see `binary` in apply.py
+        node.next0 = e
+        node.next1 = f
+        if (e is not None and target._output_number) or (f is not None and x._output_number):
+            node.input_numbers = (target._output_number if e is not None else 0, x._output_number if f is not None else 0)
+    write_result(op, target, array, (target, *others), node, geometry, state, kernel)
+    return True
+
+
+@cython.cfunc
+def general_inplace(op: Primitive, target: TensorBase, others: tuple, state: State) -> object:
+    """Any op on any operands, in place."""
+    args: tuple = (target, *others)
+    inputs: tuple = args[:op.inputs]
+    i: cython.int
+    mask: cython.longlong = 0
+    recorded: cython.bint = False
+    geometry: tuple = None
+    edges = []
+    numbers = []
+    if state.grad_enabled and op.differentiable and target._meta.dtype.differentiable:
+        for i in range(len(inputs)):
+            if isinstance(inputs[i], TensorBase):
+                recorded |= requires_grad(inputs[i])
+    if recorded:
+        geometry = check_inplace(target)
+    check_memory(target)
+    if recorded:
+        for i in range(len(inputs)):
+            edge = gradient_edge(inputs[i]) if isinstance(inputs[i], TensorBase) else None
+            if edge is not None:
+                mask |= cython.cast(cython.longlong, 1) << i
+            edges.append(edge)
+            numbers.append(cython.cast(TensorBase, inputs[i])._output_number if edge is not None else 0)
+    array = None
+    if state.fast_path or not state.interceptors:
+        try:
+            array = compute_result(op, target, args)
+        except (ValueError, IndexError, MemoryError, OverflowError) as error:
+            raise translate_kernel_error(op.name, error) from None
+    kernel = array if callable(array) else None
+    before: tuple = before_write(op, target, args, state) if state.forward else None
+    node: OpNode = None
+    if recorded:
+        node = new_node(op.plan(mask), state, target._meta)
+        node.connect(tuple(edges), tuple(numbers) if any(numbers) else None)
+    write_result(op, target, array, args, node, geometry, state, kernel)
+    if before is not None:
+        after_write(op, target, before, state)
+    return None
+
+
+@cython.cfunc
+def write_result(op: Primitive, target: TensorBase, array, args: tuple, node: OpNode | None, geometry: tuple | None,
+              state: State, kernel=None) -> object:
+    """Put the numbers of `array` into `target`, and have `node`, if there is one, be what `op` made it of `args` with.
+
+    Without an array it is `kernel` that computes them, straight into `target`: a GPU's can, and so moves 12 bytes for a float32
+    instead of 20. Without that either it is `interceptor.py` that runs the op, and writes.
+    """
+    if node is not None:
+        save_inputs(node, target, args, state)
+    if kernel is not None:
+        kernel(*[to_kernel_argument(x) for x in args], target._array)
+        target.shared_counter().bump(op.name)
+    elif array is None:
+        redispatch(op, state, args, True)
+    else:
+        counter = target.shared_counter()
+        counter.bump(op.name)
+        target._meta.backend.table[COPY](target._array, array)
+        if reference_count(array) == 1:      # compiled, the caller's variable. (Interpreted, nothing takes an array back.)
+            recycle(target._meta.backend.recycler, array)
+    if node is not None:
+        rebase_history(target, node, geometry)
+        if cython.cast(Plan, node.plan).saves_output:
+            save_outputs(node, target, state)
+    return None
+
+
+@cython.cfunc
+def compute_result(op: Primitive, target: TensorBase, args: tuple) -> object:
+    """The new numbers, still in memory of their own. Raises if they cannot replace those of `target`.
+
+    For operands of one dtype on a GPU it is the kernel that computes them, if it can write straight into `target`.
+    """
+    kernels = target._meta.backend.kernels
+    first: TensorBase = target
+    for x in args[1:op.inputs]:
+        if isinstance(x, TensorBase):
+            check_same_device(op, first, x)
+            if (target._counter is not None and cython.cast(TensorBase, x)._counter is target._counter
+                    and (op.kernel >= 0 or cython.cast(TensorBase, x)._meta.shape == target._meta.shape)):
+                check_overlap(target, x)
+    if op.kernel >= 0:
+        dtype = operands_dtype(args)
+        check_dtypes(op.rule, dtype, ranks_of(args))
+        if op.floats_only and not dtype.differentiable:
+            dtype = default_dtype()
+        if op.result is None:
+            check_cast(dtype, target)
+        shape = broadcast_shape([cython.cast(TensorBase, x)._meta for x in args if isinstance(x, TensorBase)])
+        if shape != target._meta.shape:
+            raise size_error(target, shape)
+        kernel = target._meta.backend.table[op.kernel]
+        if type(target._array) is not ndarray and getattr(kernel, "in_place", False) and all_have_dtype(args, dtype):
+            return kernel
+        arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
+                  else kernels.number(x, dtype.numpy) for x in args]
+        return kernel(*arrays)
+    array = op.forward(kernels, *[to_kernel_argument(x) for x in args])
+    if array.shape != target._meta.shape:
+        raise size_error(target, array.shape)
+    if op.result is None and not op.rule.casts:
+        check_cast(dtype_of(array), target)
+    return array
+
+
+@cython.cfunc
+def all_have_dtype(args: tuple, dtype: DType) -> cython.bint:
+    """Whether the tensors among these have that dtype."""
+    for x in args:
+        if isinstance(x, TensorBase) and cython.cast(TensorBase, x)._meta.dtype is not dtype:
+            return False
+    return True
+
+
+@cython.cfunc
+def check_cast(dtype: DType, target: TensorBase) -> object:
+    """Raise if numbers of `dtype` are of a higher category than those of `target`."""
+    if dtype.category > target._meta.dtype.category:
+        raise ShapeError("MG-E203", f"result type {dtype.name} can't be cast to the desired output type "
+                         f"{target._meta.dtype.name}", fix="convert first: x = x.to(...), or use the out-of-place op")
+    return None
+
+
+@cython.cfunc
+def size_error(target: TensorBase, shape) -> object:
+    """The error for a result that is larger than the tensor that it should be written to."""
+    return ShapeError("MG-E204", f"output with shape {list(target._meta.shape)} doesn't match the broadcast shape {list(shape)}",
+                      fix="an in-place op cannot enlarge its tensor: use the out-of-place op")
+
+
+@cython.cfunc
+def save_inputs(node: OpNode, target: TensorBase, args: tuple, state: State) -> object:
+    """Save what the formulas need of the operands; of the target, which is about to change, a copy."""
+    plan = cython.cast(Plan, node.plan)
+    k: cython.int
+    source: cython.int
+    for k in range(plan.saved):
+        source = plan.source[k]
+        if source < 0:
+            node.store(k, None, -1, state)     # its place: the result is saved after the write
+        elif source == 0:
+            copy = wrap(target._meta.backend.kernels.copy(target._array), target._meta)
+            copy._node = target._node
+            copy._output_number = target._output_number
+            if state.forward and tangent_of(target) is not None:
+                set_tangent(copy, upcalls.clone(tangent_of(target)), False)
+            node.store(k, copy, -1, state)
+        elif source < SHAPE:
+            node.store(k, args[source], -1, state)
+        else:
+            node.store(k, describe_argument(source, args), -1, state)
+    return None
+
+
+@cython.cfunc
+def save_outputs(node: OpNode, target: TensorBase, state: State) -> object:
+    """Save the new numbers, where the formulas need them."""
+    plan = cython.cast(Plan, node.plan)
+    k: cython.int
+    for k in range(plan.saved):
+        if plan.source[k] < 0:
+            node.store(k, target, 0, state)
+    return None

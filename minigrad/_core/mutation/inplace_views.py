@@ -1,0 +1,102 @@
+"""In-place ops that leave the numbers where they are: ``x.t_()``, ``x.squeeze_()``, ``x.resize_(2)``.
+
+    y = x * 1
+    y.t_()              the array is another view of the same memory, the history one op longer:
+                        y.grad_fn = TBackward1 ── edge 0 ──> MulBackward0
+
+They count the version up, for whoever saved y saved its old shape; and may not be applied to what must not be written
+to. But they overwrite nothing: several elements in one place do no harm, and on a view the base's history
+stays what it was.
+
+    v = y[:1]
+    v.t_()              v.grad_fn = TBackward1 ── edge 0 ──> SliceBackward0;      y.grad_fn as before
+
+A later write to the memory makes v's history anew from the base by v's strides, which are the new ones by then.
+
+Mirrors the ``inplace_view`` functions of the generated ``VariableType.cpp`` and ``ADInplaceOrViewType.cpp``.
+"""
+
+import cython
+
+from minigrad._core.graph.node import Node
+from minigrad._core.record.forward_ad import refuse_tangents
+from minigrad._core.record.op_node import OpNode
+from minigrad._core.record.operands import translate_kernel_error
+from minigrad._core.record.primitive import Plan
+from minigrad.errors import AutogradError
+
+if not cython.compiled:
+    from minigrad._core.graph.accumulate_grad import gradient_edge
+    from minigrad._core.graph.metadata import meta_of
+    from minigrad._core.graph.thread_state import current
+    from minigrad._core.mutation.inplace import check_inplace, inference_write_error
+    from minigrad._core.mutation.views import set_history
+    from minigrad._core.record.apply import requires_grad
+    from minigrad._core.record.forward_ad import tangent_of
+    from minigrad._core.record.op_node import describe_argument, new_node
+    from minigrad._core.record.saved_tensor import describe_meta
+
+SHAPE = cython.declare(cython.int, 100)     # as in primitive.py
+
+
+def apply_inplace_view(op, target, others):
+    """Run the view op `op` on `target` itself, with the arguments `others`. Returns `target`."""
+    state = current()
+    node: OpNode = None
+    edge = None
+    k: cython.int
+    if state.grad_enabled and requires_grad(target):
+        check_inplace(target)       # before its history is asked for, which may be stale: another error
+        edge = gradient_edge(target)
+    args = (target, *others)
+    tangent = tangent_of(target) if state.forward else None
+    try:
+        array = op.forward(target._meta.backend.kernels, target._array, *others)
+    except ValueError as error:
+        raise translate_kernel_error(op.name, error) from None
+    if edge is not None:
+        plan: Plan = op.plan(1)
+        node = new_node(plan, state, meta_of(array, target._meta.device))
+        node.connect((edge,), (target._output_number,) if target._output_number else None)
+        for k in range(plan.saved):
+            source: cython.int = plan.source[k]
+            node.store(k, args[source] if source < SHAPE else describe_argument(source, args), -1, state)
+    set_array(target, array, op.name)
+    if tangent is not None:
+        state.set_modes(state.grad_enabled, state.inference, False)
+        try:
+            apply_inplace_view(op, tangent, others)
+        finally:
+            state.set_modes(state.grad_enabled, state.inference, True)
+    if node is not None:
+        set_history(target, node, 0)
+        if target._view:
+            target._extra.base_version = target.version()
+    return target
+
+
+def set_array(target, array, name):
+    """Make `array` what `target` looks at, and count the version up: `name` does it."""
+    if target._inference and not current().inference:
+        raise inference_write_error(target)
+    counter = target.shared_counter()
+    counter.bump(name)
+    target._array = array
+    target._meta = meta_of(array, target._meta.device)
+    return None
+
+
+def set_source(target, source):
+    """Make `target` look at the memory of `source`. It has no derivative, so `target` may have no history to lose."""
+    refuse_tangents("set_", (target,), "it has not been implemented yet")
+    if current().grad_enabled and requires_grad(target):
+        check_inplace(target)
+        raise AutogradError("MG-E211", "derivative for set_ is not implemented", tensor=describe_meta(target._meta),
+                            fix="x.detach().set_(...), or an assignment: x = source")
+    set_array(target, source._array, "set_")
+    if target._extra is not None and target._extra.accumulator is not None:
+        old = target._extra.accumulator()
+        if old is not None:
+            cython.cast(Node, old).hooked = True    # the hooks of the leaf, also later ones, are the old graph's too
+        target._extra.accumulator = None        # a new graph gets a new one, for gradients of the new shape
+    return target

@@ -1,0 +1,298 @@
+"""Views under in-place operations: whose history changes when memory is shared.
+
+    a = tensor([1., 2., 3.], requires_grad=True) * 1        base
+    v = a[0:2]                                              view of a
+    v.mul_(5)                                               writes to a's memory as well
+
+A write through a view is an op on the *base*: it replaces a part of it. So the base's history becomes a
+`CopySlices` node, whose gradient is that of the base with the written part passed through the op:
+
+    a.grad_fn = CopySlices ── edge 0 ──> what a's grad_fn was
+                    │ inner: MulBackward0     ── edge 1.. ──> the other operands of the write
+
+The view's own grad_fn, and that of every other view of the base, no longer describes what it holds. They
+are *stale*: the version of the storage is not the one at which they were made (`base_version`). A stale
+grad_fn is made anew when somebody asks for it (`refresh`): one node that takes the view out of the base's
+present history by its strides, whatever chain of views had led to it.
+
+    v.grad_fn = AsStridedBackward0 ──> a.grad_fn = CopySlices
+
+Note [How a view was made]
+    Not every view may be rewritten like this. One of several outputs (chunk, split, unbind) has a node that
+    produced the others too; one made under no_grad has no node; one made in inference mode must have none;
+    one that a custom Function returned has the user's backward, which replaying the view would bypass. For
+    these an in-place write, or reading a stale grad_fn, is an error. `AutogradMeta.creation` says which.
+
+Note [The result of a write in its own formula]
+    The formula of exp_ uses the result, so that a second derivative goes back through the node of the write. But
+    that node is in no graph: `CopySlices` runs it and lets go of what it saved. So where the gradient is recorded,
+    `CopySlices` runs a *twin* of it, which the graph of the gradient then owns. (PyTorch gives the result the
+    grad_fn of the view instead, which it must find again at unpack.)
+
+Mirrors ``torch/csrc/autograd/variable.{h,cpp}`` (DifferentiableViewMeta, rebase_history, grad_fn) and
+``functions/tensor.cpp`` (CopySlices).
+"""
+
+import cython
+
+from minigrad._core.graph.accumulate_grad import use_refresh
+from minigrad._core.graph.node import Node
+from minigrad._core.graph.switches import Switches
+from minigrad._core.graph.switches import switches as _switches
+from minigrad._core.graph.tensor import AutogradMeta, TensorBase
+from minigrad._core.graph.upcalls import upcalls
+from minigrad.errors import AutogradError
+
+if not cython.compiled:
+    from minigrad._core.graph.accumulate_grad import gradient_edge
+    from minigrad._core.graph.anomaly import note_creation
+    from minigrad._core.graph.node import clear_node, retain_output
+    from minigrad._core.graph.tensor import wrap
+    from minigrad._core.graph.thread_state import current
+    from minigrad._core.record.apply import base_requires_grad
+    from minigrad._core.record.forward_ad import locate_in_real_base
+    from minigrad._core.record.history import describe_writes
+    from minigrad._core.record.op_node import record
+    from minigrad._core.record.saved_tensor import describe_meta, error_freed, op_name
+
+switches = cython.declare(Switches, _switches)
+# AutogradMeta.creation, see Note [How a view was made].
+DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT_NODE, NO_GRAD_MODE, INFERENCE_MODE = range(5)
+
+
+def locate_view(view):
+    """Where `view` lies in its base: (base's strides, shape, strides, offset), strides in elements.
+
+    An assignment to ``.data`` may have put one of them elsewhere. PyTorch goes by the strides and the offset in the
+    new memory all the same, and so do we; it is an error if that is beyond the base.
+    """
+    base: TensorBase = view._extra.base
+    where: tuple = locate_in_real_base(view, base)
+    if where[3] >= 0 or not view._meta.numel:
+        return where
+    offset = view.storage_offset() - base.storage_offset()
+    if (view._meta.dtype is not base._meta.dtype or offset < 0
+            or offset * view._array.itemsize + extent_in_bytes(view) > extent_in_bytes(base)):
+        raise AutogradError("MG-E115", "a view out of bounds for the storage of its base, since an assignment to .data, "
+                            "can neither be written to nor get its history made anew.", tensor=describe_meta(view._meta),
+                            found=f"a base {describe_meta(base._meta)}", fix="make the view again after the assignment")
+    return (*where[:3], offset)
+
+
+@cython.cfunc
+def extent_in_bytes(tensor: TensorBase) -> object:
+    """How many bytes it is from the first element to the end of the last."""
+    if not tensor._meta.numel:
+        return 0
+    return sum([(n - 1) * s for n, s in zip(tensor._array.shape, tensor._array.strides)], tensor._array.itemsize)
+
+
+# ---- a write through a view --------------------------------------------------------------------------------
+
+
+@cython.binding(False)
+@cython.cclass
+class CopySlices(Node):
+    """The history of a base of which a part was overwritten through a view."""
+
+    def __init__(self, base: TensorBase, base_edge, base_number, inner: Node, geometry, position):
+        clear_node(self)
+        self.inner = inner
+        self.plan = inner.plan      # whose op it is: validate.py asks
+        self.geometry = geometry
+        self.position = position    # of the edge that leads to what was overwritten: the first one, but for a custom Function
+        self.meta = base._meta
+        nodes = list(inner.next_nodes())
+        numbers = [inner.input_number(i) for i in range(inner.edges)]
+        nodes[position] = base_edge
+        numbers[position] = base_number
+        self.connect(tuple(nodes), tuple(numbers) if any(numbers) else None)
+        self.sequence = inner.sequence
+        if switches.notes_nodes:
+            note_creation(self, current())
+
+    def explain_error(self, error):
+        return error if self.inner is None else self.inner.explain_error(error)
+
+    def compute(self, grad, wanted, results):
+        if grad is None:
+            return None
+        if self.inner is None:
+            raise error_freed(self)
+        inner: Node = self.inner
+        recording: cython.bint = current().grad_enabled
+        if recording:
+            inner = inner.twin()
+        found: list = [None] * inner.edges
+        i: cython.Py_ssize_t
+        p: cython.Py_ssize_t = self.position
+        old: cython.bint = self.next_node(p) is not None and (p > 62 or wanted >> p & 1)      # the base's history wants its part
+        if recording or inner.plan is None or self.meta.dtype is not inner.meta.dtype or current().forward:
+            whole = self.compute_by_ops(grad, inner, wanted, found, old)
+        else:
+            whole = self.compute_by_kernels(cython.cast(TensorBase, grad)._array, inner, wanted, found, old)
+        for i in range(len(found)):
+            if self.next_node(i) is not None:
+                results[i] = found[i] if i != p else whole
+        return None
+
+    def compute_by_kernels(self, grad, inner, wanted, found, old):
+        """Run `inner` on its part of the gradient. Returns the gradient of the whole base, if `old` asks for it."""
+        kernels = self.meta.backend.kernels
+        part = kernels.copy(kernels.as_strided(grad, *self.geometry))
+        inner.compute(wrap(part, inner.meta), wanted, found)
+        if not old:
+            return None
+        written = found[self.position]      # None: overwritten for good, and nothing flows to the old values
+        written = 0 if written is None else cython.cast(TensorBase, written)._array
+        return wrap(kernels.as_strided_scatter(grad, written, *self.geometry), self.meta)
+
+    def compute_by_ops(self, grad, inner, wanted, found, old):
+        """The same by ops, so that it can be differentiated again."""
+        from_complex = self.meta.dtype.is_complex and not inner.meta.dtype.is_complex       # a write to x.real
+        to_complex = inner.meta.dtype.is_complex and not self.meta.dtype.is_complex         # or to view_as_complex(x)
+        whole = upcalls.as_real(grad) if from_complex else grad
+        part = upcalls.as_strided(whole, *self.geometry)
+        seen = upcalls.as_complex(part) if to_complex else part
+        inner.compute(upcalls.clone(seen), wanted, found)
+        if not old:
+            return None
+        written = found[self.position]
+        if written is None:
+            written = upcalls.zeros_like(seen)
+        if to_complex:
+            written = upcalls.as_real(upcalls.cast(written, inner.meta.dtype))
+        whole = upcalls.as_strided_scatter(whole, written, *self.geometry)
+        return upcalls.as_complex(whole) if from_complex else whole
+
+    def release(self):
+        if self.inner is not None:
+            self.inner.release()
+            self.inner = None
+        return None
+
+
+def rebase_history(target, node, geometry, number=0, position=0):
+    """Make `node` the history of `target`, which its op has just written to in place.
+
+    `geometry` is what `check_inplace` has returned; `target` is output `number` of the op, and edge `position` of the
+    node leads to what it was before.
+    """
+    if target._view:
+        base: TensorBase = target._extra.base
+        copy = CopySlices(base, gradient_edge(base), base._output_number, node, geometry, position)
+        set_history(base, copy, 0)
+        regenerate_grad_fn(target, geometry)
+    else:
+        set_history(target, node, number)
+
+
+@cython.cfunc
+def set_history(tensor: TensorBase, node: Node, number: cython.int) -> object:
+    """Make `tensor` output `number` of `node`; its hooks stay behind on the old node, a retained gradient moves."""
+    extra: AutogradMeta = tensor._extra
+    old: Node = tensor._node
+    if extra is not None:
+        extra.hooks = None
+        if extra.retains_grad and old is not None:
+            move_retained_grad(old, tensor._output_number, node, number)
+    tensor._node = node
+    tensor._output_number = number
+    tensor._leaf_requires_grad = False
+    return None
+
+
+@cython.cfunc
+def move_retained_grad(old: Node, number: cython.int, new: Node, new_number: cython.int) -> object:
+    """Have `new` keep for its output `new_number` the gradient that `old` would have kept for its output `number`."""
+    if old.extra is not None and old.extra.retains is not None:
+        tensor = old.extra.retains.pop(number, None)
+        if tensor is not None:
+            retain_output(new, new_number, tensor)
+    return None
+
+
+# ---- stale views -------------------------------------------------------------------------------------------
+
+
+def refresh(view: TensorBase):
+    """Make the grad_fn of a view anew if the storage has been written to since it was made."""
+    extra: AutogradMeta = view._extra
+    if view._node is None and not base_requires_grad(view):
+        return
+    version = view.version()
+    if extra.base_version == version:
+        return
+    check_creation(view, True)
+    regenerate_grad_fn(view, locate_view(view))
+
+
+@cython.cfunc
+def regenerate_grad_fn(view: TensorBase, geometry: tuple) -> object:
+    """Make the grad_fn of a view anew: one that takes it out of the present history of its base, by its strides."""
+    extra: AutogradMeta = view._extra
+    base: TensorBase = extra.base
+    old: Node = view._node
+    number = view._output_number
+    edge: Node = gradient_edge(base)
+    view._output_number = 0
+    # without an edge, if the base has no history but the view had one: it was made to require a gradient
+    mixed: cython.bint = view._meta.dtype is not base._meta.dtype
+    args: tuple = (base, *geometry, view._meta.dtype.is_complex) if mixed else (base, *geometry)
+    record(upcalls.as_strided_parts_op if mixed else upcalls.as_strided_op, current(), 1, 1, edge, None,
+           (base._output_number,) if base._output_number else None, view, None, None, args)
+    if old is not None:
+        extra.hooks = None      # they stay behind on the old node
+        if extra.retains_grad:
+            move_retained_grad(old, number, view._node, 0)
+    extra.base_version = view.version()
+    return None
+
+
+# ---- what may not be written to ------------------------------------------------------------------------------
+
+
+@cython.cfunc
+def check_creation(view: TensorBase, indirect: cython.bint) -> object:
+    """Raise if `view` was made in a way that forbids in-place writes to it or, `indirect`, to its base."""
+    extra: AutogradMeta = view._extra
+    how: cython.int = extra.creation
+    if how == DEFAULT:
+        return None
+    created = "created in inference mode" if how == INFERENCE_MODE else \
+        "" if how == MULTI_OUTPUT_NODE else "created in no_grad mode"
+    if view._node is None:
+        start_of = f"A view was {created or 'created without a history'}"
+    else:
+        start_of = f"Output {view._output_number} of {op_name(view._node)} is a view"
+        if how in (NO_GRAD_MODE, INFERENCE_MODE):
+            start_of += f" of a view which was {created}"
+        else:
+            created = ""
+    if indirect:
+        event = "its base or another view of its base has been modified inplace"
+    else:
+        event = "is being modified inplace"
+    if created:
+        event += " in normal mode" if how == INFERENCE_MODE else " with grad mode enabled"
+    if how == MULTI_OUTPUT_NODE:
+        reason = "This view is the output of a function that returns multiple views. Such functions do not allow the " \
+                 "output views to be modified inplace."
+        fix = "replace the inplace operation by an out-of-place one"
+    elif how == NO_GRAD_MODE:
+        reason = "Given that this use case is ambiguous and error-prone, it is forbidden."
+        fix = "make the view and write to it both inside the no_grad block (if the write is not to be tracked) or both " \
+              "outside (if it is)"
+    elif how == INFERENCE_MODE:
+        reason = "Given that this use case is ambiguous and error-prone, it is forbidden."
+        fix = "make the view and write to it both inside the inference_mode block (if the write is not to be tracked) or " \
+              "both outside (if it is)"
+    else:
+        reason = "This view was created inside a custom Function (or because an input was returned as-is) and the autograd " \
+                 "logic to handle view+inplace would override the custom backward associated with the custom Function."
+        fix = "clone the output of the custom Function"
+    story = describe_writes(view, extra.base_version, None) if indirect else None
+    raise AutogradError("MG-E120", f"{start_of} and {event}. {reason}", where=story, fix=fix)
+
+
+use_refresh(refresh)

@@ -1,0 +1,198 @@
+"""The record: what the engine does, as plain data, noted while it happens.
+
+    with mg.debug.record() as r:        a Recorder joins `switches.recorders`
+        loss.backward()                 events:  ("dequeue", "n2", task 1, depth 0, thread 1, {"gradient": ..., "rule": ...})
+    print(r)                            a table of them                             minigrad/_record.py
+
+Who has something to tell calls ``switches.note(kind, node, data)``, behind ``if switches.recording``. What it may tell is a node,
+a tensor, a function, or what JSON knows, and lists of these; `Recorder.plain` turns it at once into names and
+numbers:
+
+    node         its name, n1, n2, ... in order of first appearance
+    storage      its name, s1, s2, ...: tensors whose writes are counted together have one
+    tensor       a summary: dtype, shape, and the numbers if they are few
+    function     its name
+
+So a record holds no tensor and no node: it keeps nothing alive, changes no count of references by which the engine decides
+(Note [Stealing a gradient]), and never looks at what has been freed since. It is the same, compiled or interpreted.
+
+The kinds of events, and what their data is, are in ``minigrad/record.schema.json``.
+
+Mirrors nothing: PyTorch's engine cannot be watched. Read next: ``recording_task.py``, where most events are.
+"""
+
+import itertools
+import threading
+import weakref
+
+from minigrad._core.graph.node import Node
+from minigrad._core.graph.summary import describe_type, summarize
+from minigrad._core.graph.switches import switches, user_location
+from minigrad._core.graph.tensor import TensorBase, owner_of
+from minigrad._core.graph.thread_state import current
+from minigrad._core.graph.version import VersionCounter
+from minigrad._core.observe import recording_task  # noqa: F401  (the engine runs it while there is a recorder)
+from minigrad._core.record.history import grad_of, inplace_name, log_of, node_of, short_location, version_counter
+
+_switching = threading.Lock()
+
+
+class Recorder:
+    """Takes down events, with names for the nodes in them. `events` are tuples (kind, node, task, depth, thread, data)."""
+
+    def __init__(self):
+        self.events = []
+        self.ops = {}           # name of a node -> what it is: MulBackward0
+        self.storages = {}      # name of a storage -> {"bytes": its size, where a tensor on it was seen}
+        self.called = {}        # name of a node or storage -> what the program calls it
+        self._names = {}        # id of a node -> (weak reference to it, name)
+        self._memory = {}       # id of the log of a version counter, or of the one tensor on a storage -> (weak reference, name)
+        self._alone = {}        # of these the tensors
+        self._tasks = {}        # number of a task -> its number here
+        self._threads = weakref.WeakKeyDictionary()     # thread -> its number here; the idents of threads are used again
+        self._numbers = itertools.count(1)
+        self._since = {}        # (task, node) -> number of the event that put the node into the queue
+        self._lock = threading.RLock()      # what is noted allocates, and a finaliser may run a backward
+
+    def note(self, kind, node, data):
+        """Take down an event. Returns its data, which `add_to` may add to later."""
+        state = current()
+        depth, task = -1, state.task
+        while task is not None:
+            depth, task = depth + 1, task.outer
+        with self._lock:
+            name = None if node is None else self.name(node)
+            if kind in ("made", "write"):
+                data = {**data, "at": short_location(user_location())}
+            elif kind == "count":
+                data = {"nodes": [self.describe_counted(item) for item in data["nodes"]]}
+            elif kind == "accumulate":
+                data = {**data, "storage": self.storage(data["grad"])}
+            elif kind == "unpack" and "saved" in data:
+                data = {**data, "storage": self.storage(data["value"])}
+            data = {key: self.plain(value) for key, value in data.items()}
+            number = None if state.task is None else self._tasks.setdefault(state.task.id, len(self._tasks) + 1)
+            thread = self._threads.get(threading.current_thread())
+            if thread is None:
+                thread = self._threads[threading.current_thread()] = next(self._numbers)
+            self.events.append((kind, name, number, max(depth, 0), thread, data))
+            if kind == "enqueue":
+                self._since[number, name] = len(self.events)
+            elif kind == "dequeue":
+                data["since"] = self._since.pop((number, name), None)
+            elif kind == "write":
+                data["op"] = inplace_name(data["op"])
+        return data
+
+    def add_to(self, data, more):
+        """Add to the data of an event what was not known then."""
+        with self._lock:
+            data.update([(key, self.plain(value)) for key, value in more.items()])
+
+    def name(self, node):
+        """The name of a node in this record."""
+        ref, name = self._names.get(id(node), (None, ""))
+        if ref is None or ref() is not node:        # new, or where a node has been that is gone
+            name = f"n{len(self.ops) + 1}"
+            self.ops[name] = node.name()
+            self._names[id(node)] = weakref.ref(node), name
+        return name
+
+    def storage(self, memory):
+        """The name of the storage of a tensor, or of that whose writes a version counter counts.
+
+        A storage is known by the log of its counter. While it has none it is one tensor's alone, and known by that.
+        """
+        tensor = memory if isinstance(memory, TensorBase) else None
+        counter = memory if tensor is None else version_counter(tensor)
+        key = tensor if counter is None else log_of(counter)
+        name = self.known(key)
+        if name is None and counter is not None:
+            self.update_derived()
+            name = self.known(key)
+        if name is None:
+            name = f"s{len(self.storages) + 1}"
+            self.storages[name] = {"bytes": None}
+            self._memory[id(key)] = weakref.ref(key), name
+            if counter is None:
+                self._alone[id(key)] = self._memory[id(key)]
+        if tensor is not None:
+            self.storages[name]["bytes"] = storage_size(tensor)
+        return name
+
+    def known(self, key):
+        """The name of the storage that `key` stands for, or None."""
+        ref, name = self._memory.get(id(key), (None, None))
+        return name if ref is not None and ref() is key else None
+
+    def update_derived(self):
+        """Know by their counters the storages that have got one since we named them, and forget those that are gone."""
+        for key, (ref, name) in list(self._alone.items()):
+            tensor = ref()
+            if tensor is None:
+                del self._alone[key]
+            elif version_counter(tensor) is not None:
+                log = log_of(version_counter(tensor))
+                self._memory[id(log)] = weakref.ref(log), name
+                del self._alone[key]
+
+    def describe_counted(self, item):
+        """What is told of a node that will run: with what it has saved, and, of a leaf's, that leaf."""
+        told = {key: value for key, value in item.items() if value is not None or key == "made"}
+        told["saved"] = [
+            {"name": entry["name"], "packed": type(entry["value"]).__name__} if entry["saved"] is None else
+            {"name": entry["name"], **describe_type(entry["value"]), "storage": self.storage(entry["value"]),
+             "saved": entry["saved"], "now": entry["now"]} for entry in item["saved"]]
+        if item["leaf"] is not None:
+            counter = version_counter(item["leaf"])
+            version = 0 if counter is None else counter.value
+            told["leaf"] = {**describe_type(item["leaf"]), "storage": self.storage(item["leaf"]), "now": version}
+        return told
+
+    def call(self, names):
+        """Note what the program calls the tensors that have occurred: a dict of tensors. Of several names the first is taken."""
+        with self._lock:
+            self.update_derived()
+            for name, tensor in names.items():
+                for thing, called in ((tensor, name), (grad_of(tensor), f"{name}.grad")):
+                    if thing is not None:
+                        counter = version_counter(thing)
+                        self.called.setdefault(self.known(thing if counter is None else log_of(counter)), called)
+                node = node_of(tensor)
+                ref, known = self._names.get(id(node), (None, None))
+                if node is not None and ref is not None and ref() is node:
+                    self.called.setdefault(known, name)
+            self.called.pop(None, None)
+
+    def plain(self, value, depth=6):
+        """`value` as names, numbers and texts; of what is nested deeper, the name of its type."""
+        if isinstance(value, Node):
+            return self.name(value)
+        if isinstance(value, TensorBase):
+            return summarize(value)
+        if isinstance(value, VersionCounter):
+            return self.storage(value)
+        if isinstance(value, (list, tuple, dict)) and not depth:
+            return type(value).__name__
+        if isinstance(value, (list, tuple)):
+            return [self.plain(item, depth - 1) for item in value]
+        if isinstance(value, dict):
+            return {key: self.plain(item, depth - 1) for key, item in value.items()}
+        return getattr(value, "__name__", type(value).__name__) if callable(value) else value
+
+    def start(self):
+        """Begin to take down what all threads do."""
+        with _switching:
+            switches.recorders = (*switches.recorders, self)
+            switches.update_derived()
+
+    def stop(self):
+        """Take down no more."""
+        with _switching:
+            switches.recorders = tuple([recorder for recorder in switches.recorders if recorder is not self])
+            switches.update_derived()
+
+
+def storage_size(tensor):
+    """The bytes of the storage that `tensor` lies in."""
+    return owner_of(tensor._array).nbytes

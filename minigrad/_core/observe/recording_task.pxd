@@ -1,0 +1,23 @@
+from minigrad._core.graph.accumulate_grad cimport AccumulateGrad
+from minigrad._core.graph.capi cimport check_signals
+from minigrad._core.engine.dependencies cimport Scratch
+from minigrad._core.function.node cimport PyNode
+from minigrad._core.observe.graph_memory cimport current_version, list_saved
+from minigrad._core.graph.node cimport Node
+from minigrad._core.engine.ready_queue cimport pop_ready
+from minigrad._core.graph.thread_state cimport State
+from minigrad._core.engine.stream_task cimport StreamTask
+
+cdef class RecordingTask(StreamTask):
+    cdef object grads_in
+    cdef list computed
+    cdef Py_ssize_t holds
+
+    cdef object note_start(self, Node root)
+    cdef list nodes_reached(self, Node root)
+    cdef Node choose_next(self)
+    cdef bint runs(self, Node node) except -1
+    cdef object buffer(self, Node node)
+    cdef object slot(self, Node node, int number)
+    cdef str add(self, Node node, int number, object grad)
+    cdef int waits(self, Node node, int less) except -1

@@ -1,4 +1,0 @@
-from minigrad._core.node cimport Node
-
-cdef object push_ready(list heap, Node node)
-cdef Node pop_ready(list heap)

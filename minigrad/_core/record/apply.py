@@ -1,0 +1,477 @@
+"""Running an op: forward on the arrays, and a node for the backward if anything requires a gradient.
+
+    x * b     binary(mul, x, b)
+                1. out = a tensor around kernel(x's array, b's array)
+                2. does x or b require a gradient, and is grad mode on?
+                3. record: a node with their nodes behind it, and what mul's plan says to save
+
+Note [Fast and slow paths]
+    `binary` and `unary` first try what nearly always holds: tensors of the public class with identical
+    metadata, nothing special switched on. Then forward is one call of a kernel. Everything else
+    (type promotion, numbers of odd types, subclasses, forward-mode AD) is in `apply_mixed`, which
+    gives the same result for the easy cases too, at four times the price.
+
+Mirrors the generated ``torch/csrc/autograd/generated/VariableType.cpp``. Read next: ``op_node.py``.
+"""
+
+import cython
+
+from minigrad._core.graph.metadata import Device, DType, Meta
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.graph.thread_state import State
+from minigrad._core.record.primitive import Plan, Primitive
+from minigrad._core.record.promotion import check_dtypes, default_dtype, dtype_of_number, result_dtype
+
+if not cython.compiled:
+    from minigrad._core.graph.accumulate_grad import gradient_edge
+    from minigrad._core.graph.broadcasting import broadcast_shape
+    from minigrad._core.graph.capi import try_call1, try_call2, try_call3, try_call5, try_call6
+    from minigrad._core.graph.metadata import meta_of
+    from minigrad._core.graph.tensor import alias, is_plain, make_tensor, wrap
+    from minigrad._core.graph.thread_state import current
+    from minigrad._core.record.forward_ad import push_tangents
+    from minigrad._core.record.interceptor import redispatch
+    from minigrad._core.record.op_node import contains_tensor, record, record_many
+    from minigrad._core.record.operands import check_same_device, has_history_error, not_a_tensor_error, translate_kernel_error
+    from minigrad._core.record.packed_tensor import pack_tensor
+
+# AutogradMeta.creation, see views.py.
+DEFAULT = cython.declare(cython.int, 0)
+MULTI_OUTPUT_NODE = cython.declare(cython.int, 2)
+NO_GRAD_MODE = cython.declare(cython.int, 3)
+INFERENCE_MODE = cython.declare(cython.int, 4)
+# As in primitive.py and packed_tensor.py.
+SHAPE = cython.declare(cython.int, 100)
+NOT_AN_OUTPUT = cython.declare(cython.int, -1)
+# The mask of an op with any number of inputs, whose one formula is told what is needed.
+ALL = cython.declare(cython.longlong, -1)
+
+
+def binary(op, x, y):
+    """Run an elementwise op on two operands. NotImplemented if one of them is no tensor or number."""
+    state = current()
+    if state.fast_path and is_plain(x):
+        a = cython.cast(TensorBase, x)
+        if is_plain(y):
+            b = cython.cast(TensorBase, y)
+            if a._meta is b._meta and a._meta.dtype.is_floating_point and op.result is None:
+                array = try_call2(a._meta.backend.table[op.kernel], a._array, b._array)
+                if array is None:
+                    return apply_mixed(op, state, (x, y))      # which says why
+                out = wrap(array, a._meta)
+                if state.grad_enabled and op.differentiable:
+                    e = gradient_edge(a)
+                    f = gradient_edge(b)
+                    if (e is not None or f is not None) and not (a._inference and b._inference):
+                        record(op, state, (e is not None) | ((f is not None) << 1), 2, e, f, output_numbers(a, b),
+                               out, x, y, None)
+                    elif a._view or b._view:
+                        record_if_required(op, state, (x, y), (x, y), out, None)
+                return out
+            if a._meta.dtype is b._meta.dtype and a._meta.dtype.is_floating_point and a._meta.backend is b._meta.backend:
+                return broadcast(op, state, a, b)
+        elif (type(y) is float or type(y) is int) and a._meta.dtype.is_floating_point:
+            array = try_call2(a._meta.backend.table[op.kernel], a._array, y)
+            if array is None:
+                return apply_mixed(op, state, (x, y))
+            if op.result is not None:
+                return wrap(array, meta_of(array, a._meta.device))
+            out = wrap(array, a._meta)
+            if state.grad_enabled and op.differentiable:
+                e = gradient_edge(a)
+                if e is not None and not (a._inference and all_inference(op, (x,), (x, y)[:op.inputs])):
+                    # a number counts as an input of + - * /, as in PyTorch, but not of x ** 2
+                    record(op, state, 1, op.inputs, e, None, (a._output_number, 0) if a._output_number else None,
+                           out, x, y, None)
+                elif a._view:
+                    record_if_required(op, state, (x, y), (x, y)[:op.inputs], out, None)
+            return out
+    return apply_mixed(op, state, (x, y))
+
+
+@cython.cfunc
+def broadcast(op: Primitive, state: State, a: TensorBase, b: TensorBase) -> object:
+    """`binary` for two tensors of one dtype whose shapes differ, or whose result has a dtype of its own."""
+    array = try_call2(a._meta.backend.table[op.kernel], a._array, b._array)
+    if array is None:
+        return apply_mixed(op, state, (a, b))      # which says what does not fit
+    if op.result is not None:
+        return wrap(array, meta_of(array, a._meta.device))
+    out = wrap(array, broadcast_meta(array, a._meta, b._meta))
+    if state.grad_enabled and op.differentiable:
+        record_if_required(op, state, (a, b), (a, b), out, None)
+    return out
+
+
+@cython.cfunc
+def broadcast_meta(array, a: Meta, b: Meta) -> Meta:
+    """The metadata of a result of broadcasting: as a rule that of one of the operands."""
+    size: cython.Py_ssize_t = array.size
+    if size == a.numel and a.ndim >= b.ndim and size > 0:
+        return a
+    if size == b.numel and b.ndim >= a.ndim and size > 0:
+        return b
+    return meta_of(array, a.device)
+
+
+def unary(op, x):
+    """Run an elementwise op on one tensor."""
+    state = current()
+    if state.fast_path and is_plain(x):
+        a = cython.cast(TensorBase, x)
+        if a._meta.dtype.is_floating_point and op.result is None:
+            array = try_call1(a._meta.backend.table[op.kernel], a._array)
+            if array is None:
+                return apply_mixed(op, state, (x,))
+            out = wrap(array, a._meta)
+            if state.grad_enabled and op.differentiable:
+                e = gradient_edge(a)
+                if e is not None and not (a._inference and all_inference(op, (x,), ())):
+                    record(op, state, 1, 1, e, None, (a._output_number,) if a._output_number else None, out, x, None, None)
+                elif a._view:
+                    record_if_required(op, state, (x,), (x,), out, None)
+            return out
+    return apply_mixed(op, state, (x,))
+
+
+@cython.cfunc
+def output_numbers(a: TensorBase, b: TensorBase) -> object:
+    if a._output_number or b._output_number:
+        return (a._output_number, b._output_number)
+    return None
+
+
+def apply_mixed(op, state, operands):
+    """An elementwise op on any operands: tensors that broadcast, of mixed dtypes, and numbers."""
+    if op.commutative and not isinstance(operands[0], TensorBase):
+        operands = (operands[1], operands[0])       # 2 * x is x * 2, as in PyTorch
+    ranks = []
+    first: TensorBase = None
+    for x in operands:
+        if isinstance(x, TensorBase):
+            tensor = cython.cast(TensorBase, x)
+            ranks.append((tensor._meta.dtype, 2 if tensor._meta.ndim > 0 else 1))
+            first = check_same_device(op, first, tensor)
+        else:
+            of_number = dtype_of_number(x)
+            if of_number is None:
+                return NotImplemented
+            ranks.append((of_number, 0))
+    if first is None:
+        return NotImplemented
+    if state.interceptors:
+        return apply_intercepted(op, state, operands, operands[:op.inputs])
+    dtype: DType = result_dtype(ranks)
+    check_dtypes(op.rule, dtype, ranks)
+    if op.floats_only and not dtype.differentiable:
+        dtype = default_dtype()
+    kernels = first._meta.backend.kernels
+    try:
+        arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
+                  else kernels.number(x, dtype.numpy) for x in operands]
+        array = first._meta.backend.table[op.kernel](*arrays)
+    except (ValueError, IndexError, MemoryError, OverflowError) as error:
+        broadcast_shape([cython.cast(TensorBase, x)._meta for x in operands if isinstance(x, TensorBase)])
+        raise translate_kernel_error(op.name, error) from None
+    return wrap_results(op, state, operands, operands[:op.inputs], array, first._meta.device)
+
+
+def call(op, args):
+    """Run any other op: tensors first (None where one is optional), then whatever else it takes.
+
+    The public functions have checked the arguments; here it is a programming error if they do not fit.
+    """
+    state = current()
+    if op.inputs == 1 and not op.variadic and state.fast_path and is_plain(args[0]):
+        return call_one(op, args, state)
+    i: cython.Py_ssize_t
+    first: TensorBase = None
+    tensors: tuple = args[0] if op.variadic else args
+    inputs: cython.Py_ssize_t = len(tensors) if op.variadic else op.inputs
+    arrays: list = list(tensors)
+    for i in range(len(arrays)):
+        x = arrays[i]
+        if isinstance(x, TensorBase):
+            arrays[i] = cython.cast(TensorBase, x)._array if i < inputs else to_constant_argument(op, i, x)
+            if first is None:
+                first = x
+            elif cython.cast(TensorBase, x)._meta.device is not first._meta.device:
+                check_same_device(op, first, x)
+        elif i >= inputs:
+            arrays[i] = to_constant_argument(op, i, x)
+        elif x is not None:
+            raise not_a_tensor_error(op, x)
+    if first is None:
+        raise not_a_tensor_error(op, None)
+    if not state.fast_path and state.interceptors:
+        return apply_intercepted(op, state, args, tensors[:inputs])
+    try:
+        if not op.variadic:
+            array = op.forward(first._meta.backend.kernels, *arrays)
+        elif op.kernel >= 0 and len(args) == 2:
+            array = first._meta.backend.table[op.kernel](arrays, args[1])
+        else:
+            array = op.forward(first._meta.backend.kernels, arrays, *args[1:])
+    except (ValueError, IndexError, MemoryError, OverflowError) as error:
+        raise translate_kernel_error(op.name, error) from None
+    return wrap_results(op, state, args, tensors if op.variadic else tensors[:inputs], array, first._meta.device)
+
+
+@cython.nonecheck(False)
+@cython.cfunc
+def call_one(op: Primitive, args: tuple, state: State) -> object:
+    """`call` for what most ops are: one tensor, nothing special, and numbers."""
+    x = cython.cast(TensorBase, args[0])
+    kernels = x._meta.backend.kernels
+    n: cython.Py_ssize_t = len(args)
+    array = None
+    if op.kernel >= 0:
+        array = call_kernel(x._meta.backend.table[op.kernel], x._array, args)
+    elif n == 1:
+        array = try_call2(op.forward, kernels, x._array)
+    elif n == 2:
+        array = try_call3(op.forward, kernels, x._array, to_constant_argument(op, 1, args[1]))
+    if array is None:       # there are more arguments; or it failed, and now it raises
+        try:
+            array = op.forward(kernels, x._array, *[to_constant_argument(op, i, args[i]) for i in range(1, n)])
+        except (ValueError, IndexError, MemoryError, OverflowError) as error:
+            raise translate_kernel_error(op.name, error) from None
+    if type(array) is tuple or type(array) is list:
+        return wrap_results(op, state, args, args[:1], array, x._meta.device)
+    out = wrap_result(op, array, x._meta.device, None, args, DEFAULT)
+    if state.grad_enabled and op.differentiable and out._meta.dtype.differentiable:
+        edge = gradient_edge(x)
+        if edge is not None and not (x._inference and all_inference(op, args, ())):
+            record(op, state, 1, 1, edge, None, (x._output_number,) if x._output_number else None, out, None, None, args)
+        elif x._view:
+            record_if_required(op, state, args, args[:1], out, None)
+    return out
+
+
+@cython.cfunc
+def call_kernel(kernel, array, args: tuple) -> object:
+    """Call the one kernel that an op is, on the array of its tensor and its other arguments.
+
+    None if it fails, or if there are more arguments than we have a call for.
+    """
+    n: cython.Py_ssize_t = len(args)
+    if n == 1:
+        return try_call1(kernel, array)
+    if n == 2:
+        return try_call2(kernel, array, args[1])
+    if n == 3:
+        return try_call3(kernel, array, args[1], args[2])
+    if n == 5:      # a slice, and next its backward
+        return try_call5(kernel, array, args[1], args[2], args[3], args[4])
+    if n == 6:
+        return try_call6(kernel, array, args[1], args[2], args[3], args[4], args[5])
+    return None
+
+
+def to_kernel_argument(argument):
+    """What forward gets of an argument: of a tensor its array."""
+    if isinstance(argument, TensorBase):
+        return cython.cast(TensorBase, argument)._array
+    if type(argument) is tuple and argument and contains_tensor(argument):
+        return tuple([to_kernel_argument(x) for x in argument])
+    return argument
+
+
+@cython.cfunc
+def to_constant_argument(op: Primitive, i: cython.Py_ssize_t, argument) -> object:
+    """`to_kernel_argument` for an argument without a derivative, such as a mask. Raises if a history would be lost in silence."""
+    if isinstance(argument, TensorBase):
+        tensor = cython.cast(TensorBase, argument)
+        if tensor._meta.dtype.differentiable and requires_grad(tensor) and current().grad_enabled:
+            raise has_history_error(op, i, tensor)
+    return to_kernel_argument(argument)
+
+
+@cython.cfunc
+def wrap_results(op: Primitive, state: State, args: tuple, tensors: tuple, array, device: Device) -> object:
+    """Make the result of a forward a tensor (or several), with its place in the graph."""
+    cls = None
+    for x in tensors:
+        if isinstance(x, TensorBase) and not is_plain(x):
+            cls = type(x)._result_class(cls)
+    outs = None
+    if type(array) is tuple or type(array) is list:
+        outs = [wrap_result(op, item, device, cls, tensors, MULTI_OUTPUT_NODE) for item in array]
+        out = cython.cast(TensorBase, outs[0]) if outs else None
+    else:
+        out = wrap_result(op, array, device, cls, tensors, DEFAULT)
+    if state.grad_enabled and op.differentiable and out is not None:
+        record_if_required(op, state, args, tensors, out, outs)
+    if not state.fast_path:
+        flag_outputs(op, state, args, tensors, outs if outs is not None else [out])
+    return out if outs is None else tuple(outs)
+
+
+@cython.cfunc
+def apply_intercepted(op: Primitive, state: State, args: tuple, tensors: tuple) -> object:
+    """An op whose result the innermost interceptor supplies: see interceptor.py. Its place in the graph is as always."""
+    if state.saved_hooks and state.grad_enabled and op.differentiable:
+        save_early(op, state, args, tensors)
+    found = redispatch(op, state, args, False)
+    many: cython.bint = type(found) is tuple
+    outs = []
+    x: TensorBase
+    for x in found if many else (found,):
+        out = alias(x)      # the interceptor's own tensor gets no history
+        if not is_plain(x):
+            out = cython.cast(TensorBase, make_tensor(type(x), x._array, x._meta))
+            out._counter = x.shared_counter()
+        if op.view and x._counter is cython.cast(TensorBase, tensors[0])._counter:
+            make_view(out, tensors[0], MULTI_OUTPUT_NODE if many else DEFAULT)
+        outs.append(out)
+    if state.grad_enabled and op.differentiable and outs:
+        record_if_required(op, state, args, tensors, outs[0], outs if many else None)
+    flag_outputs(op, state, args, tensors, outs)
+    return tuple(outs) if many else outs[0]
+
+
+@cython.cfunc
+def save_early(op: Primitive, state: State, args: tuple, tensors: tuple) -> object:
+    """If inputs of this op are all that the pack hook still waits for, pack them before it runs.
+
+    A recomputation ends by an exception of its pack hook when it has everything, and that spares it its last op, often a
+    product of matrices. How many tensors it waits for it says by an attribute `missing` of the hook.
+    """
+    pack, unpack = state.saved_hooks[-1]
+    missing: cython.Py_ssize_t = getattr(pack, "missing", 0)
+    if missing == 0 or op.variadic:
+        return None
+    mask: cython.longlong = 0
+    i: cython.int
+    for i in range(len(tensors)):
+        x = tensors[i]
+        if isinstance(x, TensorBase) and (gradient_edge(x) is not None
+                                          or (cython.cast(TensorBase, x)._view and base_requires_grad(x))):
+            mask |= cython.cast(cython.longlong, 1) << i
+    if mask == 0:
+        return None
+    plan: Plan = op.plan(mask)
+    inputs = []
+    for i in range(plan.saved):
+        if plan.source[i] < 0:
+            break
+        if plan.source[i] < SHAPE and isinstance(args[plan.source[i]], TensorBase):
+            inputs.append(args[plan.source[i]])
+    if missing <= len(inputs):
+        for x in inputs:
+            pack_tensor(x, pack, unpack, NOT_AN_OUTPUT, state)
+    return None
+
+
+@cython.cfunc
+def wrap_result(op: Primitive, array, device: Device, cls, tensors: tuple, creation: cython.int) -> TensorBase:
+    meta = meta_of(array, device)
+    out: TensorBase = wrap(array, meta) if cls is None else make_tensor(cls, array, meta)
+    if op.view:
+        make_view(out, tensors[0], creation)
+    return out
+
+
+@cython.nonecheck(False)
+def make_view(view, source, creation):
+    """Make `view` a view of `source`, or of what that is itself a view of.
+
+    `creation` says how it is made, if gradients are recorded: see Note [How a view was made] in views.py.
+    """
+    if source._inference:       # what no graph will ever know of needs no base
+        view._counter = source.shared_counter()
+        view._inference = True
+        return None
+    state = current()
+    if state.inference:
+        creation = INFERENCE_MODE
+    elif not state.grad_enabled:
+        creation = NO_GRAD_MODE
+    extra = view.extras()
+    if source._view:
+        extra.base = source._extra.base
+        extra.root = source if source._extra.primal else source._extra.root
+        inherited = source._extra.creation
+        if creation == DEFAULT or inherited == INFERENCE_MODE:
+            creation = inherited
+    else:
+        extra.base = source
+    view._counter = source.shared_counter()
+    extra.base_version = view._counter.value
+    extra.creation = creation
+    view._view = True
+    return None
+
+
+@cython.cfunc
+def record_if_required(op: Primitive, state: State, args: tuple, tensors: tuple, out: TensorBase, outs) -> object:
+    """Record the op if one of its inputs requires a gradient, and save for those that it flows to.
+
+    A view made under no_grad may require one, through its base, and still have no history.
+    """
+    mask: cython.longlong = 0
+    required: cython.bint = False
+    numbered: cython.bint = False
+    i: cython.Py_ssize_t
+    edges: list = []
+    for i in range(len(tensors)):
+        x = tensors[i]
+        edge = None
+        if isinstance(x, TensorBase):
+            edge = gradient_edge(x)
+            if edge is not None:
+                numbered |= cython.cast(TensorBase, x)._output_number != 0
+                mask = ALL if op.variadic else mask | (1 << i)
+            elif cython.cast(TensorBase, x)._view and base_requires_grad(x):
+                required = True
+        edges.append(edge)
+    if (mask == 0 and not required) or all_inference(op, args, tensors):
+        return None
+    if outs is None and not out._meta.dtype.differentiable:
+        return None
+    numbers = None
+    if numbered:
+        numbers = tuple([0 if edge is None else cython.cast(TensorBase, x)._output_number for x, edge in zip(tensors, edges)])
+    record_many(op, state, mask, tuple(edges), numbers, out, outs, args)
+    return None
+
+
+@cython.cfunc
+def all_inference(op: Primitive, args: tuple, tensors: tuple) -> cython.bint:
+    """Whether all tensors of an op are inference tensors: then it is not recorded, also outside inference mode.
+
+    A number in the place of a tensor counts as a normal one, for PyTorch makes a tensor of it. As in PyTorch, where the dispatcher
+    comes to the autograd keys only if some tensor has them.
+    """
+    if op.rule.always_recorded:
+        return False
+    for x in tensors:
+        if x is not None and not isinstance(x, TensorBase) and not isinstance(x, tuple):
+            return False
+    for x in args:
+        if isinstance(x, tuple):
+            if not all_inference(op, x, ()):
+                return False
+        elif isinstance(x, TensorBase) and not cython.cast(TensorBase, x)._inference:
+            return False
+    return True
+
+
+def requires_grad(x):
+    """``x.requires_grad``, without making the history of a stale view anew."""
+    return x._node is not None or x._leaf_requires_grad or (x._view and base_requires_grad(x))
+
+
+def base_requires_grad(view):
+    """A view made under no_grad has no history, but counts as requiring a gradient if its base does."""
+    base: TensorBase = view._extra.base
+    return base._leaf_requires_grad or base._node is not None
+
+
+def flag_outputs(op, state, args, tensors, outs):
+    """Inference mode and forward-mode AD: what holds of few results."""
+    for out in outs:
+        if state.inference and not cython.cast(TensorBase, out)._view:
+            cython.cast(TensorBase, out)._inference = True
+    if state.forward and op.differentiable and not all_inference(op, args, tensors):
+        push_tangents(op, args, tensors, outs, state)

@@ -1,0 +1,517 @@
+"""The node that a built-in op leaves behind: its rule, and what the rule saved.
+
+    x * b ──> forward ──> out        node = OpNode(plan of mul, mask 01)
+                                     node.saved0 = b, version0 = b's version
+                                     node.next0 = x's node, node.next1 = None
+
+Note [Fields for three saved values]
+    Nine nodes of ten save three values or fewer. They lie in fields of the node, with their versions
+    beside them (NOT_A_TENSOR where the value is a number or a shape), and the two notes in saved_tensor.py hold
+    for them. A `SavedTensor` per value and a list for them made a 200-op chain a fifth slower.
+
+Mirrors the generated ``torch/csrc/autograd/generated/Functions.cpp``. Read next: ``saved_tensor.py``.
+"""
+
+import cython
+
+from minigrad._core.graph.node import Node
+from minigrad._core.graph.switches import Switches
+from minigrad._core.graph.switches import switches as _switches
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.packed_tensor import PackedTensor, check_hooks
+from minigrad._core.record.primitive import Plan, use_node_class
+from minigrad._core.record.saved_tensor import SavedTensor, SavedTuple
+from minigrad.errors import AutogradError, AutogradTypeError, MinigradError
+
+if not cython.compiled:
+    from minigrad._core.graph.anomaly import note_creation
+    from minigrad._core.graph.capi import change_class, named_subclass
+    from minigrad._core.graph.node import clear_node
+    from minigrad._core.graph.tensor import alias
+    from minigrad._core.graph.thread_state import current
+    from minigrad._core.record.packed_tensor import inference_save_error, pack_tensor, unpack_error
+    from minigrad._core.record.saved_tensor import alias_output, check_version, error_freed, restore_history, save, save_tuple
+
+# As in primitive.py.
+SHAPE = cython.declare(cython.int, 100)
+BY_COLUMNS = cython.declare(cython.int, 200)
+MOST_NEEDED = cython.declare(cython.int, 8)
+NOT_A_TENSOR = cython.declare(cython.int, -1)
+HOLDS_TENSOR = cython.declare(cython.int, 128)      # a bit of OpNode.interior, whose bits 0 to 2 are one per slot
+NOT_AN_OUTPUT = cython.declare(cython.int, -1)
+NOTHING = cython.declare(cython.int, -1)            # the slot of what was not saved
+switches = cython.declare(Switches, _switches)
+
+
+@cython.binding(False)
+@cython.cclass
+class OpNode(Node):
+    """The node of a built-in op: the op, the plan, and the values that the plan says to save."""
+
+    def name(self):
+        return cython.cast(Plan, self.plan).op.node_name
+
+    def twin(self):
+        if not cython.cast(Plan, self.plan).saves_output:
+            return self
+        node: OpNode = new_node(self.plan, current(), self.meta)
+        node.connect(self.next_nodes(), self.input_numbers)
+        node.saved0, node.saved1, node.saved2, node.more = self.saved0, self.saved1, self.saved2, self.more
+        node.version0, node.version1, node.version2 = self.version0, self.version1, self.version2
+        node.interior, node.freed = self.interior, self.freed
+        return node
+
+    def store(self, slot, value, output, state):
+        """Save `value`, a tensor or not, in `slot`; `output` is its number if this node produced it."""
+        version: cython.int = NOT_A_TENSOR
+        if isinstance(value, TensorBase):
+            self.interior |= HOLDS_TENSOR
+            if state.saved_hooks:
+                pack, unpack = state.saved_hooks[-1]
+                value = pack_tensor(value, pack, unpack, output, state)
+            elif slot > 2:
+                value = save(value, cython.cast(Plan, self.plan).names[slot], output, state)
+            else:
+                tensor = cython.cast(TensorBase, value)
+                if output != NOT_AN_OUTPUT:
+                    value = alias_output(tensor, state)
+                elif tensor._node is not None:
+                    self.interior |= 1 << slot
+                elif tensor._inference:
+                    raise inference_save_error(tensor)
+                version = tensor.version()
+        elif type(value) is tuple and contains_tensor(value):
+            self.interior |= HOLDS_TENSOR
+            value = save_tuple(value, cython.cast(Plan, self.plan).names[slot], state)
+        self.put(slot, value, version)
+        return None
+
+    def put(self, slot, value, version):
+        """Keep `value` in `slot`, with the version that it has to have when it is used."""
+        if slot == 0:
+            self.saved0 = value
+            self.version0 = version
+        elif slot == 1:
+            self.saved1 = value
+            self.version1 = version
+        elif slot == 2:
+            self.saved2 = value
+            self.version2 = version
+        else:
+            if self.more is None:
+                self.more = [None] * (cython.cast(Plan, self.plan).saved - 3)
+            self.more[slot - 3] = value
+        return None
+
+    @cython.nonecheck(False)
+    def value(self, slot, history):
+        """What was saved in `slot`. A saved output gets its history back if `history` is set."""
+        version: cython.int
+        if slot == 0:
+            value = self.saved0
+            version = self.version0
+        elif slot == 1:
+            value = self.saved1
+            version = self.version1
+        elif slot == 2:
+            value = self.saved2
+            version = self.version2
+        else:
+            more = self.more
+            if more is None:
+                raise error_freed(self)
+            value = more[slot - 3]
+            if isinstance(value, SavedTensor):
+                return cython.cast(SavedTensor, value).value(self, history)
+            return self.unpack_value(value)
+        if self.freed:          # asked after the value was read: another thread may let go of it at any time
+            raise error_freed(self)
+        if version == NOT_A_TENSOR:
+            return self.unpack_value(value)
+        tensor = cython.cast(TensorBase, value)
+        interior: cython.bint = self.interior >> slot & 1
+        source: cython.int = cython.cast(Plan, self.plan).source[slot]
+        if tensor.version() != version or (interior and tensor._node is None):
+            check_version(tensor, version, interior, cython.cast(Plan, self.plan).names[slot], self,
+                          -1 - source if source < 0 else NOT_AN_OUTPUT)
+        if history and source < 0:
+            return restore_history(tensor, self, -1 - source)
+        return tensor
+
+    def unpack_value(self, value):
+        """What is kept in a slot where no plain tensor is: a number, a shape, what hooks have made of a tensor."""
+        if isinstance(value, PackedTensor):
+            return cython.cast(PackedTensor, value).value(self)
+        if isinstance(value, SavedTuple):
+            return cython.cast(SavedTuple, value).value(self)
+        return value
+
+    def release(self):
+        if not (self.interior & HOLDS_TENSOR or cython.cast(Plan, self.plan).saves_operand):
+            return None     # shapes and options cost nothing, and so the node may run again
+        self.freed = True
+        self.saved0 = None
+        self.saved1 = None
+        self.saved2 = None
+        self.more = None
+        return None
+
+    def explain_error(self, error):
+        """A formula trusts the shapes and dtypes that were saved. What unpack hooks returned instead explains why it failed."""
+        if not isinstance(error, Exception) or isinstance(error, MinigradError):
+            return error
+        for slot in range(cython.cast(Plan, self.plan).saved):
+            held = self.saved_in(slot)
+            for saved in cython.cast(SavedTuple, held).items if isinstance(held, SavedTuple) else (held,):
+                if isinstance(saved, PackedTensor) and cython.cast(PackedTensor, saved).unlike is not None:
+                    return unpack_error(saved, self, error)
+        return error
+
+    def compute(self, grad, wanted, results):
+        plan = cython.cast(Plan, self.plan)
+        if self.metas is None:
+            if grad is None:
+                return None
+        elif all_undefined(grad):
+            return None
+        if self.freed and plan.saved > 0:
+            raise error_freed(self)
+        if not plan.simple:
+            return self.compute_many(grad, wanted, results)
+        history: cython.bint = plan.saves_output and current().grad_enabled
+        active: cython.longlong = plan.active & wanted
+        a = b = c = None
+        if plan.saved > 0:
+            a = self.value(0, history)
+            if plan.saved > 1:
+                b = self.value(1, history)
+                if plan.saved > 2:
+                    c = self.value(2, history)
+        if plan.second_first and active & 2:
+            results[1] = self.one(1, grad, a, b, c)
+        if active & 1:
+            results[0] = self.one(0, grad, a, b, c)
+        if active & 2 and not plan.second_first:
+            results[1] = self.one(1, grad, a, b, c)
+        return None
+
+    def one(self, i, grad, a, b, c):
+        """The formula of input `i`, called with those of the three saved values that it names."""
+        plan = cython.cast(Plan, self.plan)
+        formula = plan.formulas[i]
+        n: cython.int = plan.count[i]
+        if n == 0:
+            return formula(grad)
+        slot: cython.int = plan.slots[MOST_NEEDED * i]
+        p = a if slot == 0 else b if slot == 1 else c
+        if n == 1:
+            return formula(grad, p)
+        slot = plan.slots[MOST_NEEDED * i + 1]
+        q = a if slot == 0 else b if slot == 1 else c
+        if n == 2:
+            return formula(grad, p, q)
+        slot = plan.slots[MOST_NEEDED * i + 2]
+        return formula(grad, p, q, a if slot == 0 else b if slot == 1 else c)
+
+    def compute_many(self, grad, wanted, results):
+        """`compute` for any number of inputs, outputs and saved values."""
+        plan = cython.cast(Plan, self.plan)
+        history = current().grad_enabled
+        i: cython.int
+        k: cython.int
+        if plan.single and plan.saved == 5:         # of a slice: without a list of the values, which takes 200 ns
+            if plan.active & wanted & 1:
+                results[0] = plan.formulas[0](grad, self.value(0, history), self.value(1, history), self.value(2, history),
+                                              self.value(3, history), self.value(4, history))
+            return None
+        values: list = [self.value(k, history) for k in range(plan.saved)]
+        if plan.single:
+            if plan.active & wanted & 1:
+                results[0] = plan.formulas[0](grad, *values)
+            return None
+        if plan.joint is not None:
+            needs: list = [self.next_node(i) is not None and (i > 62 or (wanted >> i) & 1 != 0) for i in range(self.edges)]
+            if True not in needs:
+                return None
+            if plan.saved == 2:                     # of cat
+                found = plan.joint(grad, tuple(needs), values[0], values[1])
+            else:
+                found = plan.joint(grad, tuple(needs), *values)
+            for i, result in enumerate(found):
+                results[i] = result
+            return None
+        for i in plan.order:
+            if plan.active & wanted & (cython.cast(cython.longlong, 1) << i):
+                results[i] = plan.formulas[i](
+                    grad, *[values[plan.slots[MOST_NEEDED * i + k]] for k in range(plan.count[i])])
+        return None
+
+    def __getattr__(self, name):
+        raw: cython.bint = name.startswith("_raw_saved_")
+        if not raw and not name.startswith("_saved_"):
+            raise AttributeError(name)
+        wanted = name[11:] if raw else name[7:]
+        names = self.saved_names()
+        if wanted not in names:
+            constants = cython.cast(Plan, self.plan).op.rule.constants
+            if wanted in constants and not raw:
+                return constants[wanted]
+            if wanted in self.savable_names():      # as in torch: there is such a value, and it was not needed
+                return RawSavedTensor(self, NOTHING) if raw else None
+            raise AttributeError(f"{self.name()} has not saved {wanted!r}; it has saved: "
+                                 f"{', '.join([name for name in names if name]) or 'nothing'}")
+        slot = names.index(wanted)
+        if raw:
+            held = self.saved_in(slot)
+            if isinstance(held, SavedTuple):
+                return tuple([RawSavedTensor(self, slot, i) for i in range(len(cython.cast(SavedTuple, held).items))])
+            return RawSavedTensor(self, slot)
+        if self.freed:
+            raise error_freed(self)
+        return self.value(slot, True)
+
+    def saved_in(self, slot):
+        """What lies in `slot`, as it is kept; None after the node has let go of it."""
+        if slot == NOTHING:
+            return None
+        if slot < 3:
+            return self.saved0 if slot == 0 else self.saved1 if slot == 1 else self.saved2
+        return None if self.more is None else self.more[slot - 3]
+
+    def set_hooks(self, slot, item, pack, unpack):
+        """Pack now what lies in `slot`, or one item of the tuple there. See `RawSavedTensor.register_hooks`."""
+        if self.freed and slot != NOTHING:
+            raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor after it has been freed.", node=self.name(),
+                                fix="register them before the backward, or run it with retain_graph=True")
+        held = self.saved_in(slot)
+        if item >= 0:
+            held = cython.cast(SavedTuple, held).items[item]
+        if held is None:
+            raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor with value None is forbidden",
+                                node=self.name())
+        if isinstance(held, PackedTensor):
+            raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor whose hooks have already been set.",
+                                node=self.name(), fix="register them once, and not inside saved_tensors_hooks")
+        value = self.value(slot, True)
+        if item >= 0:
+            cython.cast(SavedTuple, self.saved_in(slot)).items[item] = pack_tensor(
+                value[item], pack, unpack, NOT_AN_OUTPUT, current(), alias(value[item]))
+            return
+        if not isinstance(value, TensorBase):
+            raise AutogradTypeError("MG-E128", f"Calling register_hooks on a saved {type(value).__name__}: only tensors are packed",
+                                    node=self.name())
+        source: cython.int = cython.cast(Plan, self.plan).source[slot]
+        number = -1 - source if source < 0 else NOT_AN_OUTPUT
+        self.put(slot, pack_tensor(value, pack, unpack, number, current(), alias(value)), NOT_A_TENSOR)
+
+    def saved_names(self):
+        """What PyTorch calls the saved values: the x of our rules is ``self``, z ``result``, and None what it does not save."""
+        rule = cython.cast(Plan, self.plan).op.rule
+        return [torch_name(rule, name) for name in cython.cast(Plan, self.plan).names]
+
+    def savable_names(self):
+        """The same for what would be saved if all inputs required a gradient."""
+        op = cython.cast(Plan, self.plan).op
+        needs = [op.joint] if op.joint is not None else [f for f in op.formulas if f is not None]
+        found = [torch_name(op.rule, name) for _, names in needs for name in names]
+        return [name for name in dict.fromkeys(found) if name is not None]
+
+    def saves_number(self, name):
+        """Whether what PyTorch calls `name` is saved and is no tensor: it has no raw form."""
+        names = self.saved_names()
+        if name not in names:
+            return False
+        value = self.saved_in(names.index(name))
+        return value is not None and not isinstance(value, (TensorBase, SavedTensor, SavedTuple, PackedTensor))
+
+    def __dir__(self):
+        names = self.savable_names()
+        constants = cython.cast(Plan, self.plan).op.rule.constants
+        return [*object.__dir__(self), *["_saved_" + name for name in (*names, *constants)],
+                *["_raw_saved_" + name for name in names if not self.saves_number(name)]]
+
+
+def torch_name(rule, name):
+    """What PyTorch calls what `rule` saves as `name`, None if it saves no such thing. A shape ``x_shape`` is ``self_sym_sizes``."""
+    if name in rule.hidden or name.endswith("_by_columns"):
+        return None
+    if name in rule.torch_names:
+        return rule.torch_names[name]
+    if name.endswith("_shape"):
+        of = name.removesuffix("_shape")
+        return rule.torch_names.get(of, of) + "_sym_sizes"
+    return name
+
+
+@cython.binding(False)
+@cython.cclass
+class RawSavedTensor:
+    """One saved tensor as its node keeps it: ``node._raw_saved_self``. Mirrors ``torch._C._autograd.SavedTensor``.
+
+    >>> x = mg.tensor([3.], requires_grad=True)
+    >>> y = x.exp()
+    >>> y.grad_fn._raw_saved_result.register_hooks(lambda t: t.numpy(force=True), lambda a: mg.from_numpy(a))
+    >>> y.grad_fn._saved_result
+    tensor([20.0855], grad_fn=<ExpBackward0>)
+    """
+
+    def __init__(self, node, slot, item=-1):
+        self.node = node
+        self.slot = slot
+        self.item = item        # which of the tensors of a tuple
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """Replace the tensor by ``pack_hook(tensor)``; ``unpack_hook`` makes a tensor of that whenever it is needed.
+
+        Raises:
+            RuntimeError: the tensor has been freed or has hooks already, or there is none.
+            TypeError: a hook is not callable.
+        """
+        check_hooks(pack_hook, unpack_hook)
+        self.node.set_hooks(self.slot, self.item, pack_hook, unpack_hook)
+
+    def unpack(self):
+        """The tensor. Raises `RuntimeError` if it has been freed, or modified since it was saved."""
+        if self.slot == NOTHING:
+            return None
+        if self.node.freed:
+            raise error_freed(self.node)
+        value = self.node.value(self.slot, True)
+        return value if self.item < 0 else value[self.item]
+
+
+def contains_tensor(items):
+    """Whether one of them is a tensor."""
+    for item in items:
+        if isinstance(item, TensorBase):
+            return True
+    return False
+
+
+def all_undefined(grads):
+    """Whether none of the gradients is there."""
+    for grad in grads:
+        if grad is not None:
+            return False
+    return True
+
+
+# ---- leaving a node behind ----------------------------------------------------------------------------
+
+_classes = {}       # name -> subclass of OpNode
+
+
+def node_class(name):
+    """The class of the nodes called `name`: `OpNode` under another name, so that ``type(y.grad_fn).__name__`` is that of the op."""
+    found = _classes.get(name)
+    if found is None:
+        found = _classes[name] = named_subclass(OpNode, name)
+    return found
+
+
+use_node_class(node_class)
+
+
+@cython.nonecheck(False)
+def new_node(plan, state, meta):
+    """A node for `plan`, without edges yet. `meta` describes the first output of its op."""
+    node: OpNode = OpNode.__new__(OpNode) if cython.compiled else object.__new__(plan.node_class)
+    if cython.compiled:
+        change_class(node, plan.node_class)
+    else:
+        clear_node(node)
+    node.plan = plan
+    node.meta = meta
+    node.sequence = state.next_sequence
+    state.next_sequence += 1
+    if switches.notes_nodes:
+        note_creation(node, state)
+    return node
+
+
+@cython.nonecheck(False)
+def record(op, state, mask, edges, next0, next1, numbers, out, x, y, args):
+    """Make the node of an op of one or two inputs and one output that has just run, and save what its plan says.
+
+    The arguments of the op are `args`, or, if that is None, `x` and `y`: pairs are frequent enough to be
+    worth a tuple less.
+    """
+    plan: Plan = op.small_plans[mask]
+    if plan is None:
+        plan = op.plan(mask)
+    node: OpNode = new_node(plan, state, out._meta)
+    node.edges = edges
+    node.next0 = next0
+    node.next1 = next1
+    node.input_numbers = numbers
+    out._node = node
+    k: cython.int
+    source: cython.int
+    for k in range(plan.saved):
+        source = plan.source[k]
+        if source < 0:
+            node.store(k, out, -1 - source, state)
+        elif source >= SHAPE:
+            node.put(k, describe_argument(source, args if args is not None else (x, y)), NOT_A_TENSOR)
+        elif op.kernel >= 0 and source >= op.inputs:
+            node.put(k, args[source] if args is not None else y, NOT_A_TENSOR)
+        else:
+            node.store(k, args[source] if args is not None else x if source == 0 else y, NOT_AN_OUTPUT, state)
+    return node
+
+
+def record_many(op, state, mask, nodes, numbers, out, outs, args):
+    """`record` for any number of inputs and outputs; `outs` are all of these, or None if `out` is the only one."""
+    plan: Plan = op.plan(mask)
+    node: OpNode = new_node(plan, state, out._meta)
+    node.connect(nodes, numbers)
+    if outs is None:
+        out._node = node
+    else:
+        set_outputs(node, outs)
+    k: cython.int
+    source: cython.int
+    for k in range(plan.saved):
+        source = plan.source[k]
+        if source < 0:
+            node.store(k, out if outs is None else outs[-1 - source], -1 - source, state)
+        elif source >= SHAPE:
+            node.put(k, describe_argument(source, args), NOT_A_TENSOR)
+        else:
+            node.store(k, args[source], NOT_AN_OUTPUT, state)
+    return node
+
+
+@cython.cfunc
+def set_outputs(node: Node, outs) -> object:
+    """Make `node` the producer of several outputs, except those that have no derivative; it does not know of such at the end."""
+    metas = []
+    known: cython.int = 0
+    i: cython.int
+    for i in range(len(outs)):
+        out = cython.cast(TensorBase, outs[i])
+        metas.append(out._meta)
+        if out._meta.dtype.differentiable:
+            out._node = node
+            out._output_number = i
+            known = i + 1
+    node.metas = tuple(metas[:known])
+    return None
+
+
+def describe_argument(source, args):
+    """The shape of an argument, or whether it lies column by column: what `source` asks for."""
+    if source < BY_COLUMNS:
+        return shape_of(args[source - SHAPE])
+    tensor = cython.cast(TensorBase, args[source - BY_COLUMNS])
+    return tensor._meta.backend.kernels.by_columns(tensor._array)
+
+
+@cython.cfunc
+def shape_of(argument) -> object:
+    """The shape of a tensor (or None, or a number: the empty shape), the shapes of several."""
+    if isinstance(argument, TensorBase):
+        return cython.cast(TensorBase, argument)._meta.shape
+    if isinstance(argument, tuple):
+        return [shape_of(item) for item in argument]
+    return ()

@@ -1,0 +1,54 @@
+"""What an op demands of its operands: one device, shapes that broadcast, sizes that fit. And what it says if not."""
+
+
+from minigrad.errors import AutogradError, MinigradError, NumberOverflowError, OutOfMemoryError, ShapeError, TensorTypeError
+
+__all__ = ["check_same_device", "has_history_error", "not_a_tensor_error", "translate_kernel_error"]
+
+# How NumPy begins when an array of this shape cannot exist, however much memory there is.
+TOO_BIG = ("array is too big", "an array of shape", "Maximum allowed dimension", "Maximum allowed size")
+TOO_MANY_DIMENSIONS = ("maximum supported dimension", "an array has at most", "number of dimensions must be within")
+NO_BROADCAST = ("operands could not be broadcast", "shape mismatch", "could not broadcast")
+
+
+def check_same_device(op, first, tensor):
+    """`first`, the first tensor of those met so far, or now `tensor`. Raises if the two are on different devices."""
+    if first is not None and first._meta.device is not tensor._meta.device and first._meta.device != tensor._meta.device:
+        raise ShapeError(
+            "MG-E202", "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{first._meta.device} and {tensor._meta.device}, in {op.name}().",
+            fix="move one of them: x.to(y.device)")
+    return tensor if first is None else first
+
+
+def not_a_tensor_error(op, x):
+    """The error for an argument that has to be a tensor."""
+    return TensorTypeError("MG-E201", f"{op.name}(): argument must be Tensor, not {type(x).__name__}",
+                           fix="make it one with minigrad.tensor(...)")
+
+
+def has_history_error(op, i, x):
+    """The error for argument i of an op, which has no derivative and requires a gradient: that would be lost in silence."""
+    name = op.rule.torch_names.get(op.params[i], op.params[i])
+    return AutogradError("MG-E307", f"The function '{op.name}' is not differentiable with respect to argument '{name}'. This input "
+                         "cannot have requires_grad True.", tensor=f"{x._meta.dtype.name} {list(x._meta.shape)}",
+                         fix=f"{name}.detach(), if it is a constant")
+
+
+def translate_kernel_error(name, error):
+    """What `name` raises for `error`, which its kernel raised: ours, if the operands do not fit, or the result is too large."""
+    if isinstance(error, MinigradError):
+        return error
+    if isinstance(error, MemoryError):
+        return OutOfMemoryError("MG-E311", f"{name}(): can't allocate memory", found=str(error) or None,
+                                fix="a smaller batch; del what is no longer needed, or run it under no_grad()")
+    if isinstance(error, OverflowError):
+        return NumberOverflowError("MG-E302", f"{name}(): a number is too large to convert", found=str(error))
+    if str(error).startswith(TOO_BIG):
+        return ShapeError("MG-E206", f"{name}(): Storage size calculation overflowed", found=str(error))
+    if str(error).startswith(TOO_MANY_DIMENSIONS):
+        return ShapeError("MG-E205", f"{name}(): a tensor has at most 64 dimensions", found=str(error))
+    if str(error).startswith(NO_BROADCAST):
+        return ShapeError("MG-E204", f"{name}(): The size of tensor a must match the size of tensor b at every dimension "
+                          "where neither is 1", found=str(error))
+    return error

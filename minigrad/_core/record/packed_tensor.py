@@ -1,0 +1,130 @@
+"""What a pack hook has made of a saved tensor, and how the tensor comes back.
+
+    with saved_tensors_hooks(pack, unpack):
+        y = x * x                   packed.data = pack(x), twice; x itself is not kept
+    y.backward()                    unpack(packed.data), with x's place in the graph
+
+The place in the graph is remembered beside the packed object: a leaf's accumulator, a non-leaf's node and output
+number; for an output it is the node that saved it. So a double backward through packed values works, and whatever
+graph the unpack hook has built is cut.
+
+There is no version check: what the packed object holds is the hook's affair.
+
+Mirrors the hooks of ``torch/csrc/autograd/saved_variable.cpp`` and ``python_saved_variable_hooks.cpp``.
+"""
+
+import weakref
+
+import cython
+
+from minigrad._core.graph.switches import switches
+from minigrad._core.graph.tensor import AutogradMeta, TensorBase
+from minigrad.errors import AutogradError, AutogradTypeError
+
+if not cython.compiled:
+    from minigrad._core.graph.accumulate_grad import gradient_edge
+    from minigrad._core.graph.tensor import wrap
+    from minigrad._core.record.forward_ad import dual_slot, tangent_of
+
+NOT_AN_OUTPUT = cython.declare(cython.int, -1)
+
+
+@cython.binding(False)
+@cython.cclass
+class PackedTensor:
+    """A saved tensor as its pack hook has left it. `output` is its number if the node itself produced it, else -1."""
+
+    def value(self, owner):
+        """The tensor, unpacked; `owner` is the node that saved it."""
+        if switches.recording:
+            pending = switches.note("unpack", owner, {"hook": self.unpack})
+            data = self.unpack(self.data)
+            switches.add_to(pending, {"value": data if isinstance(data, TensorBase) else None})
+        else:
+            data = self.unpack(self.data)
+        if not isinstance(data, TensorBase):
+            raise AutogradTypeError(
+                "MG-E126", "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(data).__name__}",
+                node=owner.name(), fix="return the tensor that pack_hook was given, or a copy of it")
+        source = cython.cast(TensorBase, data)
+        if source._meta is not self.meta and (source._meta.shape != self.meta.shape or source._meta.dtype is not self.meta.dtype):
+            self.unlike = source._meta      # no error: it may broadcast to the same gradient. See OpNode.explain_error
+        if not (self.leaf or self.node is not None or self.output != NOT_AN_OUTPUT or source._node is not None
+                or source._leaf_requires_grad or self.dual is not None):
+            return source
+        tensor = wrap(source._array, source._meta)
+        if self.dual is not None:
+            extra: AutogradMeta = tensor.extras()
+            extra.dual = self.dual
+        tensor._counter = source.shared_counter()
+        if self.output != NOT_AN_OUTPUT:
+            tensor._node = owner
+            tensor._output_number = self.output
+        elif self.leaf:
+            tensor._leaf_requires_grad = True
+            if self.node is not None:       # a view made under no_grad of what requires a gradient has none
+                tensor.extras().accumulator = weakref.ref(self.node)
+        else:
+            tensor._node = self.node
+            tensor._output_number = self.number
+        return tensor
+
+
+def pack_tensor(tensor, pack, unpack, output, state, shown=None):
+    """Have the pack hook make of `tensor` what will be kept. `shown` is what the hook gets to see, `tensor` if that is None."""
+    if tensor._inference:
+        raise inference_save_error(tensor)
+    version = tensor.version()
+    grad_enabled, inference, forward = state.grad_enabled, state.inference, state.forward_enabled
+    state.set_modes(False, inference, forward)
+    try:
+        data = pack(tensor if shown is None else shown)
+    finally:
+        state.set_modes(grad_enabled, inference, forward)
+    if tensor.version() != version:
+        raise AutogradError(
+            "MG-E127", "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "
+            "be modified by in-place operations as this can lead to unexpected side-effects.",
+            fix="work on a clone: the tensor is the one that the user computes with")
+    if switches.recording:
+        switches.note("pack", None, {"hook": pack, "value": tensor, "kept": type(data).__name__})
+    saved: PackedTensor = PackedTensor.__new__(PackedTensor)
+    saved.data = data
+    saved.unpack = unpack
+    saved.output = output
+    saved.meta = tensor._meta
+    saved.unlike = None
+    saved.dual = None
+    if state.forward:
+        tangent_of(tensor)      # a view may have it from its base: now it has its own
+        saved.dual = dual_slot(tensor.extras())
+    saved.node = None if output != NOT_AN_OUTPUT else gradient_edge(tensor)
+    saved.number = tensor._output_number
+    saved.leaf = tensor._node is None and tensor.requires_grad
+    return saved
+
+
+def unpack_error(packed_tensor, node, error):
+    """The error for a formula of `node` that failed with `error` on what an unpack hook had returned."""
+    saved: PackedTensor = packed_tensor
+    return AutogradError(
+        "MG-E179", f"{node.name()} can't compute its gradient from what an unpack hook returned.", node=node.name(),
+        expected=f"a tensor like the one that was packed: {saved.meta.dtype.name} {list(saved.meta.shape)}",
+        found=f"{saved.unlike.dtype.name} {list(saved.unlike.shape)}", cause=f"{type(error).__name__}: {error}",
+        fix="return from unpack_hook what pack_hook was given, in shape and dtype")
+
+
+def inference_save_error(tensor):
+    """The error for an inference tensor that a formula wants to save."""
+    return AutogradError(
+        "MG-E176", "Inference tensors cannot be saved for backward: nobody counts what is written to them.",
+        tensor=f"{tensor._meta.dtype.name} {list(tensor._meta.shape)}",
+        fix="clone() it outside of inference mode, which gives a normal tensor; or make it under no_grad() instead")
+
+
+def check_hooks(pack_hook, unpack_hook):
+    """Raise `TypeError` unless both can be called."""
+    for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
+        if not callable(hook):
+            raise AutogradTypeError("MG-E128", f"{name} must be callable, but got {type(hook).__name__}")

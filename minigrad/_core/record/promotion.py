@@ -1,0 +1,120 @@
+"""Which dtype an op computes in when its operands differ.
+
+    int64 tensor   + float32 tensor      -> float32      the higher category wins
+    float32 tensor + float64 0-d tensor  -> float32      a 0-d tensor only lends its category
+    float32 tensor + 2.5                 -> float32      so does a Python number
+    int64 tensor   + 2.5                 -> float32      (the default dtype)
+
+Operands are of three ranks: tensors with dimensions, 0-d tensors, Python numbers. Within a rank dtypes
+are promoted pairwise; a lower rank matters only if its category is higher.
+
+Mirrors ``torch.result_type`` (aten/src/ATen/native/TypeProperties.cpp, combine_categories).
+"""
+
+import numpy as np
+
+from minigrad._core.graph.metadata import BOOL, COMPLEX, FLOAT, INTEGER, DType, dtype_of_numpy, named_dtype
+from minigrad.errors import AutogradTypeError, ShapeError
+
+__all__ = ["as_dtype", "check_dtypes", "default_dtype", "dtype_of_number", "operands_dtype", "promote", "ranks_of", "result_dtype",
+           "set_default_dtype"]
+
+_default = [named_dtype("float32")]
+
+
+def default_dtype():
+    """The dtype of floating point results that nothing else decides: float32 unless set."""
+    return _default[0]
+
+
+def set_default_dtype(dtype):
+    """Make `dtype` (a floating point one) the default."""
+    _default[0] = dtype
+
+
+def dtype_of_number(number):
+    """The dtype that a Python number stands for, or None if it is not a number."""
+    if isinstance(number, (bool, np.bool_)):
+        return named_dtype("bool")
+    if isinstance(number, (int, np.integer)):
+        return named_dtype("int64")
+    if isinstance(number, (float, np.floating)):
+        return _default[0]
+    if isinstance(number, (complex, np.complexfloating)):
+        return _default[0].to_complex()
+    return None
+
+
+def promote(a, b):
+    """The smallest dtype that holds both, except that an integer never widens a floating one."""
+    if a is None or a is b:
+        return b
+    if b is None:
+        return a
+    if a.category != b.category and min(a.category, b.category) <= INTEGER:
+        return a if a.category > b.category else b
+    if COMPLEX in (a.category, b.category) and a.category != b.category:
+        real = a if a.category == FLOAT else b
+        other = b if real is a else a
+        return named_dtype("complex128") if real.name == "float64" else other
+    return dtype_of_numpy(np.promote_types(a.numpy, b.numpy))
+
+
+def _combine(higher, lower):
+    """The dtype of operands of two ranks."""
+    if higher is None or lower is None:
+        return higher or lower
+    if higher.category == COMPLEX:
+        return higher
+    if higher.category == FLOAT:
+        return higher.to_complex() if lower.category == COMPLEX else higher
+    if higher.category == BOOL or lower.category >= FLOAT:
+        return promote(higher, lower)
+    return higher
+
+
+def result_dtype(operands):
+    """The dtype in which an op on `operands` computes.
+
+    Args:
+        operands: pairs (dtype, rank), rank being 2 for a tensor with dimensions, 1 for a 0-d tensor, 0
+            for a Python number.
+    """
+    found = [None, None, None]
+    for dtype, rank in operands:
+        found[rank] = promote(found[rank], dtype)
+    return _combine(found[2], _combine(found[1], found[0]))
+
+
+def operands_dtype(operands):
+    """`result_dtype` of tensors and Python numbers."""
+    return result_dtype(ranks_of(operands))
+
+
+def ranks_of(operands):
+    """The pairs that `result_dtype` takes, of tensors and Python numbers."""
+    return [(x.dtype, 2 if x.ndim > 0 else 1) if isinstance(getattr(x, "dtype", None), DType) else (dtype_of_number(x), 0)
+            for x in operands]
+
+
+def check_dtypes(rule, dtype, ranks):
+    """Raise if an op does not compute in `dtype`, or not on operands of these dtypes."""
+    if rule.refuses_complex is not None and dtype.category == COMPLEX:
+        raise ShapeError("MG-E203", rule.refuses_complex, found=dtype.name)
+    if rule.refuses_bool is not None and dtype.category == BOOL:
+        raise ShapeError("MG-E203", rule.refuses_bool)
+    if rule.refuses_any_bool is not None and any([d.category == BOOL for d, _ in ranks]):
+        raise ShapeError("MG-E203", rule.refuses_any_bool)
+
+
+def as_dtype(dtype):
+    """The `DType` that an argument means: one of ours, a Python type, or a NumPy dtype."""
+    if isinstance(dtype, DType):
+        return dtype
+    if isinstance(dtype, (type, np.dtype)):
+        try:
+            return dtype_of_numpy(np.dtype(dtype))
+        except TypeError:
+            pass
+    raise AutogradTypeError("MG-E203", f"dtype must be a minigrad.dtype, not {type(dtype).__name__}",
+                            fix="for example minigrad.float32")

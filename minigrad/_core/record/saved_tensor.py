@@ -1,0 +1,217 @@
+"""What a node remembers of the forward pass, and the check that nobody has changed it since.
+
+    y = x.exp()         ExpBackward0 needs y again:  g * y
+    y.mul_(2)           y is overwritten: version 0 -> 1
+    y.sum().backward()  saved at version 1?  no, 0:  "modified by an inplace operation"
+
+Note [Version check on unpack]
+    When a tensor is saved we note the version of its storage. When it is unpacked in the backward, the
+    version must still be the same; if not, the numbers are no longer those that the derivative is about
+    and the result would be wrong in silence. The check is `!=` on a counter, so it costs nothing, and
+    it is at unpack rather than at mutation because a graph that never runs has no reason to complain.
+
+Note [Saved outputs]
+    An input is kept as it is: the formula gets back the very tensor. An *output* must not be, for the
+    output holds the node and the node would hold the output: a cycle, which only the garbage collector
+    could free. We keep an alias instead, on the same storage and version counter but without history, and
+    give the history back when the value is unpacked (`restore_history`).
+
+Nodes of built-in ops keep their first three values in fields of their own and follow these two notes
+there (``op_node.py``); a `SavedTensor` object is made only for the further ones.
+
+Mirrors ``torch/csrc/autograd/saved_variable.cpp``. Read next: ``engine/execute.py``.
+"""
+
+import cython
+
+from minigrad._core.graph.anomaly import anomaly
+from minigrad._core.graph.node import Node
+from minigrad._core.graph.tensor import AutogradMeta, TensorBase
+from minigrad._core.graph.thread_state import State
+from minigrad._core.record.packed_tensor import PackedTensor
+from minigrad.errors import AutogradError
+
+if not cython.compiled:
+    from minigrad._core.graph.node import clear_node
+    from minigrad._core.graph.tensor import alias, wrap
+    from minigrad._core.graph.thread_state import current
+    from minigrad._core.record.forward_ad import dual_slot
+    from minigrad._core.record.history import describe_saver, describe_writes
+    from minigrad._core.record.packed_tensor import inference_save_error, pack_tensor
+
+NOT_AN_OUTPUT = cython.declare(cython.int, -1)
+
+
+@cython.binding(False)
+@cython.freelist(32)
+@cython.cclass
+class SavedTensor:
+    """One tensor that a node saved. `output` is its number if the node itself produced it, else -1."""
+
+    def value(self, owner, history):
+        """The tensor, checked; `owner` is the node that saved it."""
+        if self.freed:
+            raise error_freed(owner)
+        check_version(self.data, self.version, self.interior, self.name, owner, self.output)
+        if self.output == NOT_AN_OUTPUT or not history:
+            return self.data
+        return restore_history(self.data, owner, self.output)
+
+    def release(self):
+        """Let go of the tensor."""
+        self.data = None
+        self.freed = True
+
+
+@cython.binding(False)
+@cython.cclass
+class SavedTuple:
+    """Several values that a formula knows by one name, such as the tensors and Nones of an index."""
+
+    def value(self, owner):
+        """The values, those that are tensors checked."""
+        return tuple([cython.cast(SavedTensor, item).value(owner, False) if isinstance(item, SavedTensor)
+                      else cython.cast(PackedTensor, item).value(owner) if isinstance(item, PackedTensor)
+                      else item for item in self.items])
+
+
+def save_tuple(values, name, state):
+    """Save a tuple with tensors in it, each as it would be by itself."""
+    saved: SavedTuple = SavedTuple.__new__(SavedTuple)
+    saved.items = []
+    for value in values:
+        if isinstance(value, TensorBase):
+            if state.saved_hooks:
+                pack, unpack = state.saved_hooks[-1]
+                value = pack_tensor(value, pack, unpack, NOT_AN_OUTPUT, state)
+            else:
+                value = save(value, name, NOT_AN_OUTPUT, state)
+        saved.items.append(value)
+    return saved
+
+
+def alias_output(tensor, state):
+    """An alias of `tensor` without history: see Note [Saved outputs]. In forward mode its tangent is that of `tensor`."""
+    data = alias(tensor)
+    if state.forward:
+        extra: AutogradMeta = data.extras()
+        extra.dual = dual_slot(tensor.extras())
+    return data
+
+
+def save(tensor, name, output, state):
+    """Save `tensor` under the formula's `name` for it."""
+    if tensor._inference:
+        raise inference_save_error(tensor)
+    saved: SavedTensor = SavedTensor.__new__(SavedTensor)
+    saved.name = name
+    saved.output = output
+    saved.freed = False
+    saved.version = tensor.version()
+    saved.interior = output == NOT_AN_OUTPUT and tensor._node is not None
+    saved.data = tensor if output == NOT_AN_OUTPUT else alias_output(tensor, state)
+    return saved
+
+
+def check_version(tensor, version, interior, name, owner, output=-1):
+    """See Note [Version check on unpack]. `interior`: the tensor had a grad_fn when it was saved.
+
+    `output` is the number of an output of `owner`, of which `tensor` is an alias without history.
+    """
+    if interior and tensor._node is None:
+        raise AutogradError(
+            "MG-E103",
+            "Trying to use a saved tensor that has been detached in-place: "
+            f"[{describe_meta(tensor._meta)}] had a grad_fn when it was saved, and detach_() took it away.",
+            node=describe_saver(owner, name),
+            fix="use x = x.detach() instead of x.detach_()",
+        )
+    now = tensor.version()
+    if now != version:
+        what = f"[{describe_meta(tensor._meta)}]"
+        if tensor._node is not None:
+            what += f", which is output {tensor._output_number} of {op_name(tensor._node)},"
+        elif output != NOT_AN_OUTPUT and tensor._meta.dtype.differentiable:
+            what += f", which is output {output} of {op_name(owner)},"
+        if anomaly.enabled:
+            hint = "Hint: the traceback above shows the forward call whose gradient could not be computed. The variable was " \
+                   "changed in there or anywhere later."
+        else:
+            hint = "Hint: find the forward call whose gradient could not be computed with " \
+                   "minigrad.autograd.set_detect_anomaly(True, check_nan=False)."
+        story = describe_writes(tensor, version, owner)
+        raise AutogradError(
+            "MG-E102",
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"{what} is at version {now}; expected version {version} instead. {hint}",
+            node=describe_saver(owner, name), where=story,
+            fix="write x = x * 2 in place of x *= 2, or change a clone(), between forward and backward" + (
+                "" if story else "; `with minigrad.debug():` around both tells where the tensor was saved and written to"),
+        )
+
+
+def restore_history(data, owner, output):
+    """The saved output `data` as the user knows it: with `owner` for its grad_fn."""
+    tensor = wrap(data._array, data._meta)
+    tensor._counter = data._counter
+    if data._extra is not None:
+        extra: AutogradMeta = tensor.extras()
+        extra.dual = data._extra.dual
+    tensor._node = owner
+    tensor._output_number = output
+    return tensor
+
+
+def error_freed(owner):
+    """The error for a node that has let go of what it saved."""
+    return AutogradError(
+        "MG-E101",
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+        f"freed). {owner.name()} has let go of what it saved.",
+        node=owner.name(),
+        fix="call the first backward (or autograd.grad) with retain_graph=True. Specify retain_graph=True also "
+            "where two losses share a part of the graph; or run the forward again.",
+    )
+
+
+def describe_meta(meta):
+    """The metadata in words, as error messages give it: ``float32 [2, 3]``."""
+    return f"{meta.dtype.name} {list(meta.shape)}"
+
+
+def op_name(node):
+    """The name of the op that made this node: ``MulBackward0 -> Mul``."""
+    name = node.name()
+    head, backward, digits = name.rpartition("Backward")
+    return head if backward and (not digits or digits.isdigit()) else name
+
+
+@cython.binding(False)
+@cython.cclass
+class SavedTensors(Node):
+    """Tensors saved outside of any op, under the same rules: ``SavedTensors([x, w], "checkpoint").unpack()`` checks their versions.
+
+    A node that nothing leads to: what a saved tensor asks of its owner is there. `owner` is the name in an error.
+    Mirrors ``torch._C._autograd._make_saved_tensor``.
+    """
+
+    def __init__(self, tensors, owner):
+        clear_node(self)
+        state: State = current()
+        self.owner = owner
+        self.saved = []
+        for x in tensors:
+            tensor = cython.cast(TensorBase, x, typecheck=True)
+            if state.saved_hooks:
+                pack, unpack = state.saved_hooks[-1]
+                self.saved.append(pack_tensor(tensor, pack, unpack, NOT_AN_OUTPUT, state))
+            else:
+                self.saved.append(save(tensor, "input", NOT_AN_OUTPUT, state))
+
+    def name(self):
+        return self.owner
+
+    def unpack(self):
+        """The tensors. Raises `RuntimeError` if one has been modified since it was saved."""
+        return [cython.cast(PackedTensor, x).value(self) if isinstance(x, PackedTensor)
+                else cython.cast(SavedTensor, x).value(self, True) for x in self.saved]

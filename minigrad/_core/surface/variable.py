@@ -1,0 +1,456 @@
+"""The autograd face of a tensor: the attributes that autograd defines.
+
+    x.requires_grad, x.is_leaf, x.grad_fn       its place in the graph
+    x.grad, x.retain_grad(), x.register_hook()  what a backward leaves and calls
+    x.detach(), x.data                          the same memory elsewhere, or nowhere, in the graph
+    x._version, x._base                         who else sees that memory
+
+The operators are in ``operators.py``; the named methods and their documentation in the Python subclass
+``minigrad/tensor.py``.
+
+Mirrors ``torch/csrc/autograd/variable.h`` and ``python_variable.cpp``.
+"""
+
+import warnings
+import weakref
+from collections import OrderedDict, deque
+
+import cython
+import numpy as np
+
+from minigrad._core.graph.handle import add_hook, registering
+from minigrad._core.graph.metadata import CPU, DType, Meta
+from minigrad._core.graph.tensor import AutogradMeta, TensorBase
+from minigrad._core.surface.operators import Operators
+from minigrad.errors import AutogradError, AutogradTypeError
+
+if not cython.compiled:
+    from minigrad._core.graph.accumulate_grad import choose_grad_dtype, gradient_edge, gradient_meta
+    from minigrad._core.graph.capi import inherit_dealloc
+    from minigrad._core.graph.metadata import meta_of
+    from minigrad._core.graph.node import retain_output
+    from minigrad._core.graph.tensor import alias, make_tensor, wrap
+    from minigrad._core.graph.thread_state import current
+    from minigrad._core.mutation.inplace import count_write
+    from minigrad._core.record.apply import base_requires_grad
+    from minigrad._core.record.forward_ad import tangent_of
+
+
+@cython.binding(False)
+@cython.cclass
+class Variable(Operators):
+    """The attributes of a tensor that autograd defines. See the head of this file."""
+
+    # ---- metadata ---------------------------------------------------------------------------------------
+
+    @property
+    def shape(self):
+        """The size of each dimension, a `Size`."""
+        return self._meta.size
+
+    @property
+    def dtype(self):
+        """The type of the elements, such as ``mg.float32``."""
+        return self._meta.dtype
+
+    @property
+    def device(self):
+        """Where the elements are."""
+        return self._meta.device
+
+    @property
+    def ndim(self):
+        """Number of dimensions."""
+        return self._meta.ndim
+
+    # ---- place in the graph ---------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self):
+        """Whether a gradient needs to be computed for this tensor.
+
+        Settable on leaves. Raises `RuntimeError` for a dtype that has no gradient, for a value that is not a
+        bool, and for a tensor that is no leaf.
+        """
+        return self._leaf_requires_grad or self._node is not None or (self._view and base_requires_grad(self))
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        if value is not True and value is not False:
+            raise AutogradError("MG-E112", "requires_grad must be a bool", found=type(value).__name__)
+        if self._node is not None:
+            raise AutogradError(
+                "MG-E113", "you can only change requires_grad flags of leaf variables.", node=self._node.name(),
+                fix="to use a computed variable without its history write y = x.detach()")
+        if value and self._inference and not current().inference:
+            raise AutogradError("MG-E123", "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
+                                fix="clone() it to get a normal tensor")
+        if value and not self._meta.dtype.differentiable:
+            raise AutogradError("MG-E112", "only Tensors of floating point dtype can require gradients",
+                                found=self._meta.dtype.name, fix="x.float().requires_grad_()")
+        self._leaf_requires_grad = value
+
+    @requires_grad.deleter
+    def requires_grad(self):
+        raise AutogradError("MG-E112", "requires_grad must be a bool", found="del x.requires_grad", fix="x.requires_grad = False")
+
+    @property
+    def is_leaf(self):
+        """Whether no op of the graph made this tensor: True if it has no `grad_fn`."""
+        return self.grad_fn is None
+
+    @property
+    def grad_fn(self):
+        """The node of the op that made this tensor; None for a leaf."""
+        if self._view:
+            gradient_edge(self)       # makes the history of a stale view anew, see views.py
+        return self._node
+
+    @property
+    def output_nr(self):
+        """Which output of its op this tensor is; 0 for a leaf."""
+        return self._output_number
+
+    @property
+    def grad(self):
+        """The gradient that backward accumulated, a tensor like this one; None before the first.
+
+        Settable: to None, or to a tensor of this shape, dtype and device (else `RuntimeError`; `TypeError` for
+        what is no tensor). Reading it on a non-leaf that does not retain its gradient warns.
+        """
+        extra = self._extra
+        if extra is not None and extra.grad is not None:
+            return extra.grad
+        if self._node is not None and (extra is None or not extra.retains_grad):
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
+                "be populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
+                "non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.", UserWarning, stacklevel=2)
+        return None
+
+    @grad.setter
+    def grad(self, value):
+        if value is None:
+            if self._extra is not None:
+                self._extra.grad = None
+            return
+        if not isinstance(value, TensorBase):
+            raise AutogradTypeError("MG-E114", f"assigned grad expected to be a Tensor or None but got {type(value).__name__}")
+        if value is self:
+            raise AutogradError("MG-E114", "can't assign Variable as its own grad")
+        meta: Meta = cython.cast(TensorBase, value)._meta
+        if meta.shape != self._meta.shape:
+            raise AutogradError("MG-E114", f"attempting to assign a gradient of size '{list(meta.shape)}' to a tensor of "
+                                f"size '{list(self._meta.shape)}'. Please ensure that the gradient and the tensor are the same "
+                                "size")
+        expected: Meta = gradient_meta(self)
+        if meta.dtype is not expected.dtype and expected.dtype is not None:
+            what = "grad_dtype" if expected is not self._meta else "dtype"
+            raise AutogradError("MG-E114", f"attempting to assign a gradient with dtype {meta.dtype.name} to a tensor "
+                                f"with {what} {expected.dtype.name}.")
+        if meta.device != self._meta.device:
+            raise AutogradError("MG-E114", f"attempting to assign a gradient with device {meta.device} to a tensor "
+                                f"with device {self._meta.device}.")
+        self.extras().grad = value
+
+    @grad.deleter
+    def grad(self):
+        if self._extra is not None:
+            self._extra.grad = None
+
+    @property
+    def grad_dtype(self):
+        """The dtype that gradients are converted to before they are added to `grad`; None leaves them as they come.
+
+        By default that of the tensor. Leaves only. Raises `RuntimeError` on a non-leaf, for what is no dtype, and if
+        there is a gradient of another dtype already. Mirrors ``torch.Tensor.grad_dtype``.
+
+        >>> x = mg.ones(2, requires_grad=True)
+        >>> x.grad_dtype = mg.float64
+        >>> x.sum().backward(); x.grad
+        tensor([1., 1.], dtype=minigrad.float64)
+        """
+        if self.grad_fn is not None:
+            raise AutogradError("MG-E113", "grad_dtype can only be accessed on leaf tensors.", node=self.grad_fn.name())
+        return cython.cast(Meta, gradient_meta(self)).dtype
+
+    @grad_dtype.setter
+    def grad_dtype(self, value):
+        if self.grad_fn is not None:
+            raise AutogradError("MG-E113", "grad_dtype can only be set on leaf tensors.", node=self.grad_fn.name())
+        if value is not None and not isinstance(value, DType):
+            raise AutogradError("MG-E114", f"grad_dtype must be a dtype or None, but got {type(value).__name__}")
+        if value is not None and self._extra is not None and self._extra.grad is not None:
+            present: Meta = cython.cast(TensorBase, self._extra.grad)._meta
+            if present.dtype is not value:
+                raise AutogradError("MG-E114", f"Cannot set grad_dtype to {value.name} because there is already a gradient with "
+                                    f"dtype {present.dtype.name}.", fix="x.grad = None first")
+        choose_grad_dtype(self, value)
+
+    def register_hook(self, hook):
+        """Call ``hook(grad)`` each time the gradient of this tensor has been computed.
+
+        Args:
+            hook: gets the gradient, a tensor (or None where it is undefined), and returns None or a tensor of the
+                same kind, which goes on in its place.
+
+        Returns:
+            RemovableHandle: ``handle.remove()`` removes the hook.
+
+        Raises:
+            RuntimeError: this tensor requires no gradient.
+            TypeError: `hook` is not callable.
+
+        Mirrors ``torch.Tensor.register_hook``.
+
+        >>> x = mg.tensor([1., 2.], requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: grad * 10)
+        >>> x.sum().backward(); x.grad
+        tensor([10., 10.])
+        """
+        if not self.requires_grad:
+            raise AutogradError("MG-E111", "cannot register a hook on a tensor that doesn't require gradient",
+                                fix="x.requires_grad_()")
+        if cython.compiled:     # See Note [Two threads, one table of hooks]
+            return add_tensor_hook(self, hook)
+        else:
+            with registering:
+                return add_tensor_hook(self, hook)
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Call ``hook(self)`` each time ``.grad`` of this leaf has been updated; what it returns must be None.
+
+        Returns:
+            RemovableHandle: ``handle.remove()`` removes the hook.
+
+        Raises:
+            RuntimeError: this tensor requires no gradient, or is no leaf.
+            TypeError: `hook` is not callable.
+
+        Mirrors ``torch.Tensor.register_post_accumulate_grad_hook``.
+
+        >>> x = mg.tensor([1., 2.], requires_grad=True)
+        >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+        >>> x.sum().backward()
+        tensor([1., 1.])
+        """
+        if not self.requires_grad:
+            raise AutogradError("MG-E111", "cannot register a hook on a tensor that doesn't require gradient",
+                                fix="x.requires_grad_()")
+        if self.grad_fn is not None:
+            raise AutogradError("MG-E111", "post accumulate grad hooks cannot be registered on non-leaf tensors",
+                                node=self.grad_fn.name(), fix="register_hook() sees the gradients of non-leaves")
+        if cython.compiled:     # See Note [Two threads, one table of hooks]
+            return add_post_accumulate_hook(self, hook)
+        else:
+            with registering:
+                return add_post_accumulate_hook(self, hook)
+
+    def retain_grad(self):
+        """Have backward keep the gradient of this non-leaf in `grad`. Does nothing on a leaf.
+
+        Raises:
+            RuntimeError: this tensor requires no gradient.
+
+        Mirrors ``torch.Tensor.retain_grad``.
+
+        >>> x = mg.tensor(2., requires_grad=True)
+        >>> y = x * 3
+        >>> y.retain_grad(); (y * y).backward(); y.grad
+        tensor(12.)
+        """
+        if not self.requires_grad:
+            raise AutogradError("MG-E111", "can't retain_grad on Tensor that has requires_grad=False", fix="x.requires_grad_()")
+        node = self.grad_fn
+        extra = self.extras()
+        if node is None or extra.retains_grad:
+            return
+        retain_output(node, self._output_number, weakref.ref(self))
+        extra.retains_grad = True
+
+    def detach(self):
+        """A tensor on the same storage without history: it requires no gradient.
+
+        It shares the version counter, so a write to it is noticed by whoever saved this tensor.
+
+        >>> x = mg.tensor([1.], requires_grad=True)
+        >>> x.detach()
+        tensor([1.])
+        """
+        return alias(self)
+
+    def detach_(self):
+        """Cut this tensor off from its history, in place: it becomes a leaf that requires no gradient.
+
+        In inference mode, and on an inference tensor, nothing happens: as in PyTorch, autograd is not asked there.
+
+        Raises:
+            RuntimeError: it is a view.
+
+        >>> x = mg.tensor([1.], requires_grad=True) * 2
+        >>> x.detach_()
+        tensor([2.])
+        """
+        if self._inference or current().inference:
+            return self
+        if self._view:
+            raise AutogradError("MG-E115", "Can't detach views in-place. Use detach() instead.")
+        self._node = None
+        self._output_number = 0
+        self._leaf_requires_grad = False
+        if self._extra is not None:
+            self._extra.dual = None
+        return self
+
+    @property
+    def data(self):
+        """A tensor on the same storage, cut off from autograd *and* from its version counter.
+
+        Writes to it go unnoticed and can make gradients wrong in silence: prefer `detach`. Assigning replaces
+        the numbers of this tensor and keeps its place in the graph.
+        """
+        tensor = wrap(self._array, self._meta)
+        tensor._inference = self._inference
+        return tensor
+
+    @data.setter
+    def data(self, value):
+        if not isinstance(value, TensorBase):
+            raise AutogradTypeError("MG-E115", f"Variable data has to be a tensor, but got {type(value).__name__}")
+        source = cython.cast(TensorBase, value)
+        if (self._leaf_requires_grad or self._node is not None) and not source._meta.dtype.differentiable:
+            raise AutogradError("MG-E115", "data set to a tensor that requires gradients must be floating point or complex dtype",
+                                found=source._meta.dtype.name)
+        if self._extra is not None and not self._meta.fits(source._meta):
+            self._extra.accumulator = None      # it expects gradients of the old kind
+        self._array = source._array
+        self._meta = source._meta
+        self._inference = self._inference and source._inference
+
+    @data.deleter
+    def data(self):
+        raise AutogradError("MG-E115", "Deleting tensor data is not allowed. Delete tensor instead!", fix="del x, or x = None")
+
+    def is_inference(self):
+        """Whether the tensor was made in inference mode.
+
+        >>> mg.zeros(2).is_inference()
+        False
+        """
+        return self._inference
+
+    def bump(self, name):
+        """Count a write to the storage that is about to happen, by what is called `name`."""
+        count_write(self, name)
+
+    def _set_version(self, version):
+        """Have the writes since `version` count for nothing. See `minigrad.autograd._unsafe_preserve_version_counter`."""
+        counter = self.shared_counter()
+        counter.value = version
+        if counter.log is not None:
+            counter.log = deque([entry for entry in counter.log if entry[0] <= version], counter.log.maxlen)
+
+    def _version_counter(self):
+        """What all tensors on this storage share, and what counts the writes to it."""
+        return self.shared_counter()
+
+    @property
+    def retains_grad(self):
+        """Whether backward keeps the gradient of this non-leaf in `grad`."""
+        return self._extra is not None and self._extra.retains_grad
+
+    @property
+    def _version(self):
+        """Number of in-place writes to this tensor's storage. Inference tensors do not count them: `RuntimeError`."""
+        if self._inference:
+            raise AutogradError("MG-E123", "Inference tensors do not track version counter.",
+                                fix="clone() it to get a normal tensor")
+        return self.version()
+
+    @property
+    def _base(self):
+        """The tensor that this one is a view of, None if it is no view."""
+        return self._extra.base if self._view else None
+
+    def _is_view(self):
+        return self._view
+
+    @property
+    def _tangent(self):
+        """The tangent of forward-mode AD, None without one. See `minigrad.autograd.forward_ad`."""
+        return tangent_of(self)
+
+    @property
+    def _backward_hooks(self):
+        return None if self._extra is None else self._extra.hooks
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks):
+        replace_hooks(self, hooks)
+
+
+inherit_dealloc(Variable, Operators)
+
+
+@cython.cfunc
+def add_tensor_hook(tensor: TensorBase, hook) -> object:
+    """Hang `hook` onto `tensor`, where its node finds it."""
+    node = gradient_edge(tensor)      # first: a stale view gets a new history here, and its hooks stay on the old node
+    extra: AutogradMeta = tensor.extras()
+    first: cython.bint = extra.hooks is None
+    hooks = OrderedDict() if first else extra.hooks
+    handle = add_hook(hooks, hook)
+    extra.hooks = hooks
+    if first and tensor._node is not None:
+        node.extras().tensor_hooks.append((tensor._output_number, hooks))
+    if node is not None:
+        node.hooked = True
+    return handle
+
+
+@cython.cfunc
+def replace_hooks(tensor: TensorBase, hooks) -> object:
+    """Have `hooks`, a dict of hooks or None, where those of a leaf were. A grad_fn keeps what was registered, as in PyTorch."""
+    node = gradient_edge(tensor)
+    tensor.extras().hooks = hooks
+    if node is not None and hooks:
+        node.hooked = True
+    return None
+
+
+@cython.cfunc
+def add_post_accumulate_hook(leaf: TensorBase, hook) -> object:
+    """Hang `hook` onto `leaf`, where its AccumulateGrad finds it."""
+    extra: AutogradMeta = leaf.extras()
+    hooks = OrderedDict() if extra.post_accumulate_hooks is None else extra.post_accumulate_hooks
+    handle = add_hook(hooks, hook)
+    extra.post_accumulate_hooks = hooks
+    node = gradient_edge(leaf)
+    if node is not None:
+        node.hooked = True
+    return handle
+
+
+def new_tensor(cls, array, requires_grad=False, device=CPU):
+    """A leaf of class `cls` around `array`: how every tensor that is not the result of an op comes to be."""
+    if device is not CPU and isinstance(array, np.ndarray):
+        array = device.backend.kernels.from_host(array, True)
+    tensor = cython.cast(TensorBase, make_tensor(cls, array, meta_of(array, device)))
+    tensor._inference = current().inference
+    if requires_grad:
+        cython.cast(object, tensor).requires_grad = True
+    return tensor
+
+
+def as_class(tensor, cls):
+    """What `tensor` is, in an instance of `cls`."""
+    source = cython.cast(TensorBase, tensor, typecheck=True)
+    out = cython.cast(TensorBase, make_tensor(cls, source._array, source._meta))
+    out._node = source._node
+    out._output_number = source._output_number
+    out._leaf_requires_grad = source._leaf_requires_grad
+    out._view = source._view
+    out._inference = source._inference
+    out._counter = source._counter
+    out._extra = source._extra
+    return out

@@ -1,8 +1,0 @@
-from minigrad._core.state cimport State, current
-from minigrad._core.watch cimport Watch, here
-
-cdef class VersionCounter:
-    cdef public Py_ssize_t value
-    cdef public object log
-
-    cpdef object bump(self, object name)

@@ -1,7 +1,0 @@
-from minigrad._core.apply cimport binary, call, unary
-from minigrad._core.state cimport State, current
-from minigrad._core.tensor cimport TensorBase
-
-cpdef object conj(object x)
-cpdef object tensor_argument(object function, object x, object name=*, object position=*)
-cpdef Py_ssize_t dimension(object dim, Py_ssize_t ndim) except -1

@@ -1,0 +1,62 @@
+"""One definition, two methods: ``x.lerp(y, w)`` and ``x.lerp_(y, w)``.
+
+    @in_place_too
+    def lerp(input, end, weight):       says which op runs on which arguments:  (Lerp.op, (input, end, weight))
+
+    lerp(x, y, w)       call(op, args)              a new tensor
+    x.lerp_(y, w)       apply_inplace(op, x, args[1:])      into x
+
+The decorator costs 0.2 us a call, so the ops of small networks' inner loops (+, exp, relu) are written out instead.
+
+Mirrors what PyTorch generates from the ``variants`` of ``aten/src/ATen/native/native_functions.yaml``.
+"""
+
+import inspect
+
+import cython
+
+from minigrad._core.mutation.inplace import apply_inplace
+from minigrad.ops.base.broadcasting import explain_misfit
+from minigrad.ops.base.out import into
+from minigrad.ops.base.rule import Elementwise, named, tensor_argument
+
+if not cython.compiled:
+    from minigrad._core.record.apply import binary, call, unary
+
+__all__ = ["IN_PLACE", "in_place_too", "run"]
+
+# name with the underscore -> the method
+IN_PLACE = {}
+
+
+def in_place_too(prepare):
+    """Make the public function of `prepare`, which maps its arguments to (op, arguments of the op), and the method in place."""
+    name = prepare.__name__
+    signature = inspect.signature(prepare)
+
+    def function(*args, out=None, **kwargs):
+        if out is not None:
+            return into(out, function, *args, **kwargs)
+        if args or first.name in kwargs:
+            tensor_argument(name, args[0] if args else kwargs[first.name])
+        op, operands = prepare(*args, **kwargs)
+        return explain_misfit(run, op, operands)
+
+    def method(self, *args, **kwargs):
+        op, operands = prepare(self, *args, **kwargs)
+        return explain_misfit(apply_inplace, op, self, operands[1:])
+
+    first, *rest = signature.parameters.values()
+    function.__signature__ = signature.replace(parameters=[
+        first, *rest, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)])
+    method.__signature__ = signature.replace(parameters=[first.replace(name="self"), *rest])
+    text = prepare.__doc__.replace(f".{name}(", f".{name}_(").replace(f"``torch.{name}``", f"``torch.Tensor.{name}_``")
+    IN_PLACE[name + "_"] = named(method, name + "_", "In place: " + text)
+    return named(function, name, prepare.__doc__)
+
+
+def run(op, operands):
+    """Run an op. An elementwise one that is a single kernel promotes its operands, and takes numbers."""
+    if op.kernel < 0 or not issubclass(op.rule, Elementwise):
+        return call(op, operands)
+    return unary(op, operands[0]) if len(operands) == 1 else binary(op, operands[0], operands[1])

@@ -1,0 +1,252 @@
+"""Ops that exist only in place: what they write does not depend on what was there.
+
+    x.copy_(y)      x.zero_()       x.fill_(v)      x.uniform_()
+
+Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{Copy,Fill}.cpp``.
+"""
+
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.mutation.inplace import apply_inplace
+from minigrad._core.record.apply import call
+from minigrad.errors import ShapeError
+from minigrad.ops.base.rule import NUMBERS, Op, converted, op, tensor_argument, tensor_error
+from minigrad.ops.elementwise.selection import number_tensor
+from minigrad.ops.shape.cat_split import select
+from minigrad.ops.shape.views import expand
+
+__all__ = ["METHODS"]
+
+
+@op("copy_", "CopyBackwards")
+class Copy(Op):
+    """z = y, in the shape and dtype of x"""
+
+    casts = True
+    torch_names = {"x": "self", "y": "src"}
+
+    def forward(k, x, y):
+        return k.expand(y, x.shape)
+
+    def vjp_x(g):
+        return g.new_zeros(g.shape)
+
+    def vjp_y(g):
+        return g
+
+    def jvp(ts, x):
+        return tangent_after_write(x, ts[1])
+
+
+def tangent_after_write(x, t):
+    """The tangent of x after a write of something of tangent t, None for zero."""
+    return x.new_zeros(x.shape) if t is None else expand(t.to(x.dtype), *x.shape)
+
+
+class Constant(Op):
+    """Base of the ops that write what depends on no tensor"""
+
+    inputs = 1
+
+    def vjp_x(g):
+        return g.new_zeros(g.shape)
+
+    def jvp_x(t):
+        return t.new_zeros(t.shape)
+
+
+@op("zero_", "Zero0")
+class Zero(Constant):
+    """z = 0"""
+
+    def forward(k, x):
+        return k.full(x.shape, 0, x.dtype)
+
+
+@op("fill_", "Fill2")
+class Fill(Constant):
+    """z = a number"""
+
+    def forward(k, x, value):
+        return k.full(x.shape, value, x.dtype)
+
+
+@op("fill_tensor_", "Fill3")
+class FillTensor(Op):
+    """z = y, a 0-d tensor, everywhere"""
+
+    casts = True
+    torch_names = {"x": "self", "y": "value"}
+
+    def forward(k, x, y):
+        return k.expand(y, x.shape)
+
+    def vjp_x(g):
+        return g.new_zeros(g.shape)
+
+    def vjp_y(g):
+        return g.sum()
+
+    def jvp(ts, x):
+        return tangent_after_write(x, ts[1])
+
+
+@op("fill", "Fill0")
+class Filled(Fill):
+    """z = a number, in the shape and dtype of x"""
+
+
+@op("fill_tensor", "Fill1")
+class FilledTensor(FillTensor):
+    """z = y, a 0-d tensor, in the shape and dtype of x"""
+
+    def forward(k, x, y):
+        return k.copy(k.expand(k.cast(y, x.dtype), x.shape))
+
+
+class Drawn(Constant):
+    """Base of the ops that replace numbers by random ones, drawn by a function of the kernels and the shape"""
+
+    def forward(k, x, draw):
+        return draw(k, x.shape, x.dtype)
+
+
+@op("uniform_", "Uniform0")
+class Uniform(Drawn):
+    """z = uniform random numbers"""
+
+
+@op("normal_", "Normal0")
+class Normal(Drawn):
+    """z = normal random numbers"""
+
+
+@op("bernoulli_", "Bernoulli2")
+class Bernoulli(Drawn):
+    """z = 0 or 1 at random"""
+
+
+@op("exponential_", "Exponential0")
+class Exponential(Drawn):
+    """z = random numbers, exponentially distributed"""
+
+
+@op("geometric_", "Geometric0")
+class Geometric(Drawn):
+    """z = random numbers, geometrically distributed"""
+
+
+@op("log_normal_", "LogNormal0")
+class LogNormal(Drawn):
+    """z = random numbers whose logarithms are normal"""
+
+
+@op("cauchy_", "Cauchy0")
+class Cauchy(Drawn):
+    """z = random numbers, distributed after Cauchy"""
+
+
+@op("random_range_", "Random0")
+class RandomRange(Drawn):
+    """z = random integers in a range"""
+
+
+@op("random_to_", "Random1")
+class RandomTo(Drawn):
+    """z = random integers from 0 on"""
+
+
+@op("random_", "Random2")
+class Random(Drawn):
+    """z = random integers among all that the dtype can hold"""
+
+
+# ---- methods ----------------------------------------------------------------------------------------------
+
+
+def copy_(self, src, non_blocking=False):
+    """Copy the numbers of `src`, which broadcasts and is converted, into self. Mirrors ``torch.Tensor.copy_``.
+
+    Raises:
+        RuntimeError: `src` does not broadcast to self, or self may not be written to.
+
+    >>> mg.zeros(2).copy_(mg.tensor([1., 2.]))
+    tensor([1., 2.])
+    """
+    if isinstance(src, NUMBERS):
+        src = number_tensor(src, self)
+    tensor_argument("copy_", src, "other", 1)
+    if not broadcasts_to(src._meta.shape, self._meta.shape):
+        expand(src, *self._meta.shape)        # says what is wrong
+    return apply_inplace(Copy.op, self, (src,))
+
+
+def copy_strided(x):
+    """A copy of x with its strides, whose node is CopyBackwards: what PyTorch makes of a gradient under create_graph=True."""
+    new = x.new_empty(x.shape) if x.is_contiguous() else x.detach().clone()
+    return copy_(new, x)
+
+
+def broadcasts_to(small, large):
+    """Whether a tensor of shape `small` broadcasts to `large`."""
+    return len(small) <= len(large) and all(a in (1, b) for a, b in zip(small[::-1], large[::-1]))
+
+
+def zero_(self):
+    """Set every element to 0. Mirrors ``torch.Tensor.zero_``.
+
+    >>> mg.ones(2).zero_()
+    tensor([0., 0.])
+    """
+    apply_inplace(Zero.op, unexpand(self), ())
+    return self
+
+
+def fill_(self, value):
+    """Set every element to `value`, a number or a 0-d tensor. Mirrors ``torch.Tensor.fill_``.
+
+    Raises:
+        RuntimeError: `value` is a tensor with dimensions.
+
+    >>> mg.zeros(2).fill_(7)
+    tensor([7., 7.])
+    """
+    if not isinstance(value, TensorBase):
+        if not isinstance(value, NUMBERS):
+            raise tensor_error("fill_", value, "value", 1)
+        value = converted(value, self.dtype)
+        apply_inplace(Fill.op, unexpand(self), (value,))
+        return self
+    if value.ndim > 0:
+        raise ShapeError("MG-E204", f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return apply_inplace(FillTensor.op, self, (value,))
+
+
+def fill(input, value):
+    """A tensor of the shape and dtype of `input` with `value`, a number or a 0-d tensor, everywhere. Mirrors ``torch.fill``.
+
+    Raises:
+        RuntimeError: `value` is a tensor with dimensions.
+
+    >>> mg.fill(mg.zeros(2), 7)
+    tensor([7., 7.])
+    """
+    tensor_argument("fill", input)
+    if not isinstance(value, TensorBase):
+        if not isinstance(value, NUMBERS):
+            raise tensor_error("fill", value, "value", 2)
+        return call(Filled.op, (input, converted(value, input.dtype)))
+    if value.ndim > 0:
+        raise ShapeError("MG-E204", f"fill only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return call(FilledTensor.op, (input, value))
+
+
+def unexpand(x):
+    """`x`, or, if it is expanded, what it is expanded from: to set all elements to one number, each place is written to once."""
+    if x.numel() > 1:
+        for dim, stride in enumerate(x._array.strides):
+            if stride == 0 and x.shape[dim] > 1:
+                return unexpand(select(x, dim, 0))
+    return x
+
+
+METHODS = {"copy_": copy_, "zero_": zero_, "fill_": fill_}

@@ -1,2 +1,0 @@
-from minigrad._core.apply cimport binary, unary
-from minigrad._core.tensor cimport TensorBase

@@ -1,2 +1,0 @@
-from minigrad._core.apply cimport call
-from minigrad.ops.base cimport conj

@@ -1,0 +1,440 @@
+"""Arithmetic, elementwise: + - * / and powers, and the operators that are made of them.
+
+Formulas follow one convention for complex numbers, PyTorch's: the gradient of a real loss with respect to
+z is dL/d(Re z) + i dL/d(Im z), so a vjp multiplies by the conjugate of the derivative. `conj` of a real
+value is the value itself and costs nothing.
+
+Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{BinaryOps,Pow}.cpp``.
+"""
+
+import cython
+import numpy as np
+
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.promotion import check_dtypes, operands_dtype, ranks_of
+from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
+from minigrad.ops.base.broadcasting import call_broadcasting
+from minigrad.ops.base.out import into
+from minigrad.ops.base.precision import FLOAT16, FLOAT32, HALF, narrowed, widened
+from minigrad.ops.base.rule import (
+    BOOL,
+    NUMBERS,
+    Elementwise,
+    number,
+    op,
+    tensor_argument,
+    tensor_error,
+    two_operands,
+    unary_function,
+)
+from minigrad.ops.elementwise.functions import Reciprocal, log
+from minigrad.ops.elementwise.selection import abs, cast, number_tensor, promote_tensors, where, zeros_like
+
+if not cython.compiled:
+    from minigrad._core.record.apply import binary, call, unary
+    from minigrad.ops.base.rule import conj
+
+__all__ = ["add", "div", "divide", "mul", "multiply", "neg", "negative", "pow", "rsub", "square", "sub", "subtract", "true_divide"]
+
+
+SUBTRACT_BOOL = ("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+                 "`~` or `logical_not()` operator instead.")
+
+
+@op("add")
+class Add(Elementwise):
+    """z = x + y"""
+
+    constants = {"alpha": 1}
+    kernel = "add"
+    params = ("x", "y")
+    commutative = True
+
+    def vjp_x(g):
+        return g
+
+    def vjp_y(g):
+        return g
+
+
+@op("sub")
+class Sub(Elementwise):
+    """z = x - y"""
+
+    constants = {"alpha": 1}
+    kernel = "sub"
+    params = ("x", "y")
+    refuses_bool = ("Subtraction, the `-` operator, with two bool tensors is not supported. "
+                    "Use the `^` or `logical_xor()` operator instead.")
+    refuses_any_bool = SUBTRACT_BOOL
+
+    def vjp_x(g):
+        return g
+
+    def vjp_y(g):
+        return -g
+
+
+@op("rsub", "Rsub1")
+class Rsub(Elementwise):
+    """z = y - x, for a number y"""
+
+    constants = {"alpha": 1}
+    always_recorded = True
+    kernel = "rsub"
+    params = ("x", "y")
+    refuses_any_bool = SUBTRACT_BOOL
+
+    def vjp_x(g):
+        return -g
+
+
+@op("mul")
+class Mul(Elementwise):
+    """z = x y"""
+
+    kernel = "mul"
+    params = ("x", "y")
+    commutative = True
+
+    def vjp_x(g, y):        # dx = g ȳ
+        return g * conj(y)
+
+    def vjp_y(g, x):        # dy = g x̄
+        return g * conj(x)
+
+
+@op("div")
+class Div(Elementwise):
+    """z = x / y"""
+
+    kernel = "div"
+    params = ("x", "y")
+    floats_only = True
+
+    def vjp_x(g, y):        # dx = g / ȳ
+        return g / conj(y)
+
+    def vjp_y(g, x, y):     # dy = -g x / y²
+        return -g * conj((x / y) / y)
+
+
+@op("div_mode", "Div2")
+class DivMode(Elementwise):
+    """z = x / y, rounded to an integer: towards zero ("trunc") or down ("floor"). The derivative is 0."""
+
+    inputs = 2
+    torch_names = {"x": "self", "y": "other", "mode": "rounding_mode"}
+
+    def forward(k, x, y, mode):
+        if x.dtype.kind in "cb":
+            raise ShapeError("MG-E203", "div() with a rounding mode is only implemented for real numbers", found=x.dtype.name)
+        if mode == "floor":
+            return k.floor_divide(x, y)
+        if x.dtype != HALF:
+            return k.trunc_divide(x, y)
+        if y.ndim:
+            return k.trunc(k.div(x, y))     # of the quotient as float16 holds it, as in PyTorch
+        return narrowed(k, k.trunc_divide(widened(k, x), widened(k, y)), x)
+
+    def vjp_x(g):
+        return zeros_like(g)
+
+    def vjp_y(g):
+        return zeros_like(g)
+
+
+@op("neg")
+class Neg(Elementwise):
+    """z = -x
+
+    >>> mg.neg(mg.tensor([1., -2.]))
+    tensor([-1.,  2.])
+    """
+
+    kernel = "neg"
+    params = ("x",)
+    refuses_bool = ("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+                    "use the `~` or `logical_not()` operator instead.")
+
+    def vjp_x(g):
+        return -g
+
+
+@op("pow", "Pow0")
+class PowScalar(Elementwise):
+    """z = x to the power y, for a number y"""
+
+    kernel = "pow"
+    params = ("x", "y")
+    torch_names = {"x": "self", "y": "exponent"}
+
+    def vjp_x(g, x, y):     # dx = g y x^(y - 1), 0 where y is
+        if y == 0:
+            return zeros_like(g)
+        return g * conj(x * y if y == 2 else y * x ** (y - 1))
+
+
+@op("pow_tensor", "Pow1")
+class Pow(Elementwise):
+    """z = x to the power y, for a tensor y"""
+
+    kernel = "pow"
+    params = ("x", "y")
+    torch_names = {"x": "self", "y": "exponent", "z": "result"}
+
+    def vjp_x(g, x, y):
+        none = y == 0
+        return g * where(none, 0.0, conj(y * x ** where(none, y, y - 1)))      # also what is not chosen must be finite
+
+    def vjp_y(g, x, y, z):  # dy = g z log x, 0 where x = 0 and y >= 0
+        return g * where(at_zero(x, y), 0.0, conj(z * log(cast(x, z.dtype))))      # negative numbers have a complex logarithm
+
+
+@op("pow_scalar_base", "Pow2")
+class ScalarPow(Elementwise):
+    """z = y to the power x, for a number y"""
+
+    inputs = 1
+    torch_names = {"x": "exponent", "y": "self", "z": "result"}
+
+    def forward(k, x, y):
+        return k.pow(y, x)
+
+    def vjp_x(g, x, y, z):
+        if y == 0:
+            return g * where(x >= 0, 0.0, z * float("-inf"))
+        return g * conj(z * log_of_number(y, z))
+
+
+def at_zero(x, y):
+    """Where x^y has no derivative by y, x being 0, but PyTorch's 0 is right: y >= 0."""
+    if y.dtype.is_complex or x.dtype.is_complex:
+        return x == 0
+    return (x == 0) & (y >= 0)
+
+
+def log_of_number(y, like):
+    """The logarithm of the number `y`, as a 0-d tensor of like's dtype."""
+    return log(like.new_tensor(y))
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+neg = negative = unary_function(Neg)
+
+
+def add(input, other, *, alpha=1, out=None):
+    """z = input + alpha other, elementwise.
+
+    Shapes broadcast, dtypes are promoted; `other` may be a number. Mirrors ``torch.add``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together.
+        TypeError: an operand is neither a tensor nor a number.
+
+    >>> mg.add(mg.tensor([1., 2.]), mg.tensor([3., 4.]), alpha=10)
+    tensor([31., 42.])
+    """
+    if out is not None:
+        return into(out, add, input, other, alpha=alpha)
+    return two_operands(Add.op, input, other if type(alpha) is int and alpha == 1 else scaled("add", input, other, alpha))
+
+
+def scaled(function, input, other, alpha):
+    """alpha other, for a sum with `input`. Raises if `alpha` is no number, or of a higher category than the sum."""
+    for operand, name, position in ((input, "input", 1), (other, "other", 2)):
+        if not isinstance(operand, (TensorBase, *NUMBERS)):
+            raise tensor_error(function, operand, name, position)
+    alpha = number(alpha, "alpha", function)
+    dtype = operands_dtype((input, other))
+    if function != "add":
+        check_dtypes(Sub, dtype, ranks_of((input, other)))
+    if isinstance(alpha, bool) and dtype is not BOOL:
+        raise ShapeError("MG-E203", "Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and not dtype.differentiable:
+        raise ShapeError("MG-E203", "For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and not dtype.is_complex:
+        raise ShapeError("MG-E203", "For non-complex input tensors, argument alpha must not be a complex number.")
+    if dtype is BOOL:
+        return other & bool(alpha)
+    if alpha == 1:
+        return other
+    if isinstance(other, TensorBase) and other.dtype is not dtype:      # -1 times a uint8 would wrap around
+        other = other.to(dtype)
+    return alpha * other
+
+
+def sub(input, other, *, alpha=1, out=None):
+    """z = input - alpha other, elementwise.
+
+    Shapes broadcast, dtypes are promoted; `other` may be a number. Mirrors ``torch.sub``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or both are bool.
+        TypeError: an operand is neither a tensor nor a number.
+
+    >>> mg.sub(mg.tensor([1., 2.]), 1)
+    tensor([0., 1.])
+    """
+    if out is not None:
+        return into(out, sub, input, other, alpha=alpha)
+    if type(alpha) is not int or alpha != 1:
+        other = scaled("sub", input, other, alpha)
+    return two_operands(Sub.op, input, other)
+
+
+def rsub(input, other, *, alpha=1):
+    """z = other - alpha input, elementwise. Mirrors ``torch.rsub``.
+
+    >>> mg.rsub(mg.tensor([1., 2.]), 1)
+    tensor([ 0., -1.])
+    """
+    tensor_argument("rsub", input)
+    if isinstance(other, TensorBase):
+        return sub(other, input, alpha=alpha)
+    return two_operands(Rsub.op, input if alpha == 1 else scaled("rsub", other, input, alpha), other)
+
+
+def mul(input, other, *, out=None):
+    """z = input other, elementwise.
+
+    Shapes broadcast, dtypes are promoted; `other` may be a number. Mirrors ``torch.mul``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together.
+        TypeError: an operand is neither a tensor nor a number.
+
+    >>> mg.mul(mg.tensor([1., 2.]), mg.tensor([[3.], [4.]]))
+    tensor([[3., 6.],
+            [4., 8.]])
+    """
+    if out is not None:
+        return into(out, mul, input, other)
+    return two_operands(Mul.op, input, other)
+
+
+def div(input, other, *, rounding_mode=None, out=None):
+    """z = input / other, elementwise; integers give floating point results.
+
+    Args:
+        rounding_mode: None, or ``"trunc"`` (towards zero) or ``"floor"``, which keep integers integer and
+            have no derivative.
+
+    Shapes broadcast, dtypes are promoted; `other` may be a number. Division by zero gives inf or nan.
+    Mirrors ``torch.div``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or the rounding mode is unknown.
+        TypeError: an operand is neither a tensor nor a number.
+
+    >>> mg.div(mg.tensor([1, 3]), 2)
+    tensor([0.5000, 1.5000])
+    """
+    if out is not None:
+        return into(out, div, input, other, rounding_mode=rounding_mode)
+    if rounding_mode is None:
+        return two_operands(Div.op, input, other)
+    return call_broadcasting(DivMode.op, rounded("div", input, other, rounding_mode))
+
+
+def rounded(function, input, other, rounding_mode):
+    """The arguments of DivMode, checked."""
+    if not isinstance(rounding_mode, str):
+        raise TensorTypeError("MG-E201", f"{function}(): argument 'rounding_mode' must be str, not {type(rounding_mode).__name__}")
+    if rounding_mode not in ("trunc", "floor"):
+        raise ArgumentError("MG-E302", "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+                            f"{rounding_mode!r}")
+    like = input if isinstance(input, TensorBase) else tensor_argument(function, other, "other", 2)
+    x, y = promote_tensors(function, like, input, other)
+    if x.dtype is FLOAT16 and not isinstance(other, TensorBase):
+        y = cast(number_tensor(other, like), FLOAT32)       # with the digits that it has
+    if not x.dtype.differentiable and not bool(y._array.all()):
+        raise ShapeError("MG-E302", "ZeroDivisionError: integers have no infinity", fix="divide x.float()")
+    return x, y, rounding_mode
+
+multiply = mul
+subtract = sub
+divide = div
+
+
+def true_divide(input, other, *, out=None):
+    """`div` without rounding. Mirrors ``torch.true_divide``.
+
+    >>> mg.true_divide(mg.tensor([1, 2]), 2)
+    tensor([0.5000, 1.0000])
+    """
+    return div(input, other, out=out)
+
+
+
+def pow(input, exponent, *, out=None):
+    """z = input to the power exponent, elementwise; one of them may be a number.
+
+    Mirrors ``torch.pow``.
+
+    Raises:
+        RuntimeError: integers to a negative integer power, or shapes that cannot be broadcast together.
+        TypeError: an operand is neither a tensor nor a number.
+
+    >>> mg.pow(mg.tensor([1., 2., 3.]), 2)
+    tensor([1., 4., 9.])
+    """
+    if out is not None:
+        return into(out, pow, input, exponent)
+    if not isinstance(input, TensorBase):
+        tensor_argument("pow", exponent, "exponent", 2)
+        if not isinstance(input, NUMBERS):
+            raise tensor_error("pow", input, "input", 1)
+        dtype = operands_dtype((input, exponent))
+        if not dtype.differentiable:
+            return integer_power(exponent.new_tensor(input, dtype=dtype), exponent, dtype)
+        return call(ScalarPow.op, (exponent.to(dtype), input))
+    if isinstance(exponent, TensorBase):
+        if not input._meta.dtype.differentiable and not exponent._meta.dtype.differentiable:
+            return integer_power(input, exponent, operands_dtype((input, exponent)))
+        return two_operands(Pow.op, input, exponent)
+    if isinstance(exponent, int) and not input._meta.dtype.differentiable:
+        if exponent < 0:
+            raise ShapeError("MG-E203", "Integers to negative integer powers are not allowed.",
+                             fix="convert first: x.float() ** -1")
+        return integer_power(input, input.new_tensor(exponent, dtype=None), operands_dtype((input, exponent)))
+    return two_operands(PowScalar.op, input, exponent)
+
+
+def integer_power(x, y, dtype):
+    """x^y of integers or bools: with y < 0 it is rounded towards 0, so that only 1 and -1 leave something."""
+    if dtype is BOOL:
+        return x | ~y
+    x, y = x.to(dtype), y.to(dtype)
+    return where((y >= 0) | (x * x == 1), two_operands(Pow.op, x, y if y.dtype.name == "uint8" else abs(y)), 0)
+
+
+def square(input, *, out=None):
+    """z = input squared, elementwise. Mirrors ``torch.square``.
+
+    >>> mg.square(mg.tensor([1., -3.]))
+    tensor([1., 9.])
+    """
+    if out is not None:
+        return into(out, square, input)
+    return two_operands(PowScalar.op, tensor_argument("square", input), 2)
+
+
+def rdiv(x, y):
+    """y / x for a number y: as in PyTorch, the reciprocal times y. Of an array y we use the memory."""
+    if isinstance(y, np.ndarray):
+        y = type(x)._of_array(y)
+    return NotImplemented if not isinstance(y, (TensorBase, *NUMBERS)) else binary(Mul.op, unary(Reciprocal.op, x), y)
+
+
+def pow_operator(x, y):
+    """x ** y"""
+    if isinstance(y, (TensorBase, *NUMBERS)):
+        return pow(x, y)
+    return NotImplemented
+
+
+def rpow(x, y):
+    """y ** x"""
+    return pow(y, x) if isinstance(y, NUMBERS) else NotImplemented

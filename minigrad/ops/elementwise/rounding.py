@@ -1,0 +1,283 @@
+"""Rounding, and the remainders of division: flat between their jumps, so that their derivative is 0 or 1.
+
+    x = q y + r     floor_divide = q rounded down, remainder = r, with the sign of y
+                    with q rounded towards zero r is fmod, with the sign of x
+
+Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{UnaryOps,BinaryOps}.cpp``.
+"""
+
+import math
+
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.promotion import check_dtypes, operands_dtype, ranks_of
+from minigrad.errors import ShapeError
+from minigrad.ops.base.inplace_pairs import in_place_too
+from minigrad.ops.base.precision import narrowed, widened
+from minigrad.ops.base.rule import NUMBERS, Elementwise, integer, op, tensor_argument, tensor_error
+from minigrad.ops.elementwise.arithmetic import div
+from minigrad.ops.elementwise.selection import cast, number_tensor, promote_tensors, zeros_like
+
+__all__ = ["ceil", "fix", "floor", "floor_divide", "fmod", "frac", "remainder", "round", "trunc"]
+
+
+class Rounded(Elementwise):
+    """Base of the ops whose derivative is 0"""
+
+    params = ("x",)
+    refuses_bool = "rounding is not implemented for bool"
+    refuses_complex = "rounding is not supported for complex inputs"
+
+    def vjp_x(g):
+        return zeros_like(g)
+
+
+@op("floor")
+class Floor(Rounded):
+    """z = x rounded down"""
+
+    kernel = "floor"
+
+
+@op("ceil")
+class Ceil(Rounded):
+    """z = x rounded up"""
+
+    kernel = "ceil"
+
+
+@op("trunc")
+class Trunc(Rounded):
+    """z = x rounded towards zero"""
+
+    kernel = "trunc"
+
+
+@op("round")
+class Round(Rounded):
+    """z = x rounded to the nearest integer, halves to the even one"""
+
+    kernel = "round"
+
+
+@op("round_decimals", "Round1")
+class RoundDecimals(Rounded):
+    """z = x rounded to a number of decimals"""
+
+    def forward(k, x, decimals):
+        scale = 10.0 ** abs(decimals) if abs(decimals) <= 308 else math.inf
+        wide = widened(k, x)            # 0.05 in float16, times ten, is on the other side of a half
+        if decimals < 0:
+            return narrowed(k, k.mul(k.round(k.div(wide, scale)), scale), x)
+        return narrowed(k, k.div(k.round(k.mul(wide, scale)), scale), x)
+
+
+@op("frac")
+class Frac(Elementwise):
+    """z = x - trunc(x)"""
+
+    refuses_bool = "frac is not implemented for bool"
+    refuses_complex = "frac is not supported for complex inputs"
+
+    def forward(k, x):
+        return k.sub(x, k.trunc(x))
+
+    def vjp_x(g):
+        return g
+
+
+@op("fmod_scalar", "Fmod0")
+class FmodScalar(Elementwise):
+    """z = x - y trunc(x / y), for a number y"""
+
+    refuses_complex = "fmod is not supported for complex inputs"
+
+    kernel = "fmod"
+    params = ("x", "y")
+    inputs = 1
+
+    def vjp_x(g):
+        return g
+
+
+@op("fmod", "Fmod1")
+class Fmod(FmodScalar):
+    """z = x - y trunc(x / y)"""
+
+    inputs = 2
+
+    def vjp_y(g, x, y):         # dy = -g trunc(x / y)
+        return -g * div(x, y, rounding_mode="trunc")
+
+
+@op("remainder_scalar", "Remainder0")
+class RemainderScalar(Elementwise):
+    """z = x - y floor(x / y), for a number y"""
+
+    refuses_complex = "remainder is not supported for complex inputs"
+
+    kernel = "remainder"
+    params = ("x", "y")
+    inputs = 1
+
+    def vjp_x(g):
+        return g
+
+
+@op("remainder", "Remainder1")
+class Remainder(RemainderScalar):
+    """z = x - y floor(x / y)"""
+
+    inputs = 2
+
+    def vjp_y(g, x, y):         # dy = -g floor(x / y)
+        return -g * div(x, y, rounding_mode="floor")
+
+
+@op("floor_divide", "NotImplemented")
+class FloorDivide(Elementwise):
+    """z = x / y rounded down"""
+
+    inputs = 2
+    no_derivative = "aten::floor_divide"
+
+    def forward(k, x, y):
+        return k.floor_divide(x, y)
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+@in_place_too
+def floor(input):
+    """z = the largest integer that is not above input, elementwise. The derivative is 0. Mirrors ``torch.floor``.
+
+    >>> mg.tensor([-1.5, 1.5]).floor()
+    tensor([-2.,  1.])
+    """
+    return Floor.op, (input,)
+
+
+@in_place_too
+def ceil(input):
+    """z = the smallest integer that is not below input, elementwise. The derivative is 0. Mirrors ``torch.ceil``.
+
+    >>> mg.tensor([-1.5, 1.5]).ceil()
+    tensor([-1.,  2.])
+    """
+    return Ceil.op, (input,)
+
+
+@in_place_too
+def trunc(input):
+    """z = input rounded towards zero, elementwise. The derivative is 0. Mirrors ``torch.trunc``.
+
+    >>> mg.tensor([-1.5, 1.5]).trunc()
+    tensor([-1.,  1.])
+    """
+    return Trunc.op, (input,)
+
+
+@in_place_too
+def round(input, *, decimals=0):
+    """z = input rounded to the nearest integer, halves to the even one. The derivative is 0. Mirrors ``torch.round``.
+
+    Args:
+        decimals (int): keep so many decimals; negative ones round to tens, hundreds.
+
+    >>> mg.tensor([0.5, 1.5, -1.2]).round()
+    tensor([ 0.,  2., -1.])
+    """
+    if integer(decimals, "decimals", "round") == 0:
+        return Round.op, (input,)
+    check_dtypes(RoundDecimals, input.dtype, ranks_of((input,)))
+    return RoundDecimals.op, (input, decimals)
+
+
+@in_place_too
+def frac(input):
+    """z = input - trunc(input), elementwise: what follows the point. Mirrors ``torch.frac``.
+
+    >>> mg.tensor([-1.5, 2.25]).frac()
+    tensor([-0.5000,  0.2500])
+    """
+    check_dtypes(Frac, input.dtype, ranks_of((input,)))
+    return Frac.op, (input,)
+
+
+@in_place_too
+def fmod(input, other):
+    """The remainder of input / other, elementwise, with the sign of input. Mirrors ``torch.fmod``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or an integer is divided by 0.
+
+    >>> mg.tensor([-3., 3.]).fmod(2)
+    tensor([-1.,  1.])
+    """
+    return choose_division("fmod", Fmod, FmodScalar, input, other)
+
+
+@in_place_too
+def remainder(input, other):
+    """The remainder of input / other, elementwise, with the sign of other: ``input % other``. Mirrors ``torch.remainder``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or an integer is divided by 0.
+
+    >>> mg.tensor([-3., 3.]).remainder(2)
+    tensor([1., 1.])
+    """
+    return choose_division("remainder", Remainder, RemainderScalar, input, other)
+
+
+@in_place_too
+def floor_divide(input, other):
+    """input / other rounded down, elementwise: ``input // other``. Mirrors ``torch.floor_divide``.
+
+    A backward through it raises `NotImplementedError`, as in PyTorch; that of ``div(..., rounding_mode="floor")`` gives 0.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or an integer is divided by 0.
+
+    >>> mg.tensor([-3., 3.]).floor_divide(2)
+    tensor([-2.,  1.])
+    """
+    x, y = promote_operands("floor_divide", input, other)
+    if x.dtype.is_complex or x.dtype.name == "bool":
+        raise ShapeError("MG-E203", f"floor_divide is not implemented for {x.dtype.name}")
+    return FloorDivide.op, (x, y)
+
+
+fix = trunc
+
+
+def choose_division(function, rule, scalar_rule, input, other):
+    """Which of the two rules runs, and on what."""
+    if not isinstance(other, TensorBase):
+        x, y = promote_operands(function, input, other)
+        return scalar_rule.op, (input, other) if x.dtype is input.dtype else (x, y.item())
+    promote_operands(function, input, other)
+    return rule.op, (input, other)
+
+
+def promote_operands(function, input, other):
+    """Both operands as tensors of one dtype. Raises for integers divided by 0, of which there is no remainder."""
+    tensor_argument(function, input)
+    if not isinstance(other, (TensorBase, *NUMBERS)):
+        raise tensor_error(function, other, "other", 2)
+    x, y = promote_tensors(function, input, input, other)
+    if not x.dtype.differentiable and not bool(y._array.all()):
+        raise ShapeError("MG-E302", f"ZeroDivisionError in {function}(): integers have no infinity", fix="divide x.float()")
+    return x, y
+
+
+def make_operator(function, reverse=False):
+    """``x // y`` or ``y // x`` and their like."""
+    def run(x, y):
+        if not isinstance(y, (TensorBase, *NUMBERS)):
+            return NotImplemented
+        return function(cast(number_tensor(y, x), operands_dtype((x, y))), x) if reverse else function(x, y)
+    return run
+
+floordiv, rfloordiv = make_operator(floor_divide), make_operator(floor_divide, reverse=True)
+mod, rmod = make_operator(remainder), make_operator(remainder, reverse=True)

@@ -1,0 +1,376 @@
+"""Size, sign and choice, elementwise: abs, maximum, where, clamp; and the parts of complex numbers.
+
+A choice passes the gradient on to what was chosen, and where two are equal, half to each.
+
+Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{BinaryOps,TensorCompare}.cpp``.
+"""
+
+import cython
+import numpy as np
+
+from minigrad._core.graph.metadata import named_dtype
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.graph.upcalls import upcalls as core
+from minigrad._core.record.promotion import operands_dtype
+from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
+from minigrad.ops.base.broadcasting import call_broadcasting
+from minigrad.ops.base.out import into
+from minigrad.ops.base.rule import (
+    BOOL,
+    INT64,
+    LARGE,
+    NUMBERS,
+    WRITTEN_AS,
+    Elementwise,
+    Linear,
+    View,
+    converted,
+    named,
+    op,
+    tensor_argument,
+    tensor_error,
+    two_operands,
+    unary_function,
+)
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+    from minigrad.ops.base.rule import conj
+
+__all__ = ["abs", "absolute", "clamp", "clip", "maximum", "minimum", "sign", "where"]
+
+
+# The limits with which clamp needs no type promotion.
+PLAIN = (float, int, type(None))
+
+
+@op("abs")
+class Abs(Elementwise):
+    """z = |x|, real for complex x. The derivative at 0 is 0.
+
+    >>> mg.abs(mg.tensor([-1., 2.]))
+    tensor([1., 2.])
+    """
+
+    kernel = "abs"
+    params = ("x",)
+    refuses_bool = "abs() is not implemented for bool"
+
+    def vjp_x(g, x):        # dx = g x / |x|
+        return g * sgn(x)
+
+    def jvp_x(t, x):
+        return real_part(t * conj(sgn(x)))
+
+
+@op("sign")
+class Sign(Elementwise):
+    """z = -1, 0 or 1, as x is negative, 0 or positive. The derivative is 0.
+
+    >>> mg.sign(mg.tensor([-3., 0., 2.]))
+    tensor([-1.,  0.,  1.])
+    """
+
+    kernel = "sign"
+    params = ("x",)
+    refuses_complex = "Unlike NumPy, sign() is not intended to support complex numbers: divide by abs() instead."
+
+    def vjp_x(g):
+        return zeros_like(g)
+
+
+@op("sgn")
+class Sgn(Elementwise):
+    """z = x / |x|, 0 where x is; the sign of a real x"""
+
+    kernel = "sgn"
+    params = ("x",)
+    torch_names = {"x": "self", "z": "result"}
+
+    def vjp_x(g, x, z):         # real: 0. Of a complex number only the angle matters: dx = i z Im(g z̄) / |x|
+        return along_the_circle(g, x, z)
+
+    def jvp_x(t, x, z):         # the same, the derivative being symmetric
+        return along_the_circle(t, x, z)
+
+
+def along_the_circle(g, x, z):
+    """The part of g at right angles to z, over |x|."""
+    if not x.dtype.is_complex:
+        return zeros_like(g)
+    size = abs(x)
+    none = size == 0
+    return where(none, 0.0, 1j * z * real_part(-1j * g * conj(z)) / where(none, 1.0, size))
+
+
+@op("maximum")
+class Maximum(Elementwise):
+    """z = the larger of x and y; nan if one is, and then both get the gradient. Where they are equal each gets half of it.
+
+    >>> mg.maximum(mg.tensor([1., 5.]), mg.tensor([2., 3.]))
+    tensor([2., 5.])
+    """
+
+    kernel = "maximum"
+    params = ("x", "y")
+    refuses_complex = "maximum not implemented for complex tensors."
+
+    def vjp_x(g, x, y):
+        return share(g, x, y, x < y)
+
+    def vjp_y(g, x, y):
+        return share(g, x, y, x > y)
+
+
+@op("minimum")
+class Minimum(Elementwise):
+    """z = the smaller of x and y; nan if one is, and then both get the gradient. Where they are equal each gets half of it.
+
+    >>> mg.minimum(mg.tensor([1., 5.]), mg.tensor([2., 3.]))
+    tensor([1., 3.])
+    """
+
+    kernel = "minimum"
+    params = ("x", "y")
+    refuses_complex = "minimum not implemented for complex tensors."
+
+    def vjp_x(g, x, y):
+        return share(g, x, y, x > y)
+
+    def vjp_y(g, x, y):
+        return share(g, x, y, x < y)
+
+
+def share(g, x, y, loses):
+    """The gradient where an operand wins, half of it where it ties, and 0, not 0 times an infinite one, where it loses."""
+    return where(loses, 0.0, where(x == y, g / 2, g))
+
+
+@op("where")
+class Where(Elementwise):
+    """z = x where c, else y"""
+
+    inputs = 2
+    torch_names = {"c": "condition"}
+
+    def forward(k, x, y, c):
+        return k.where(c, x, y)
+
+    def vjp_x(g, c):
+        return where(c, g, 0.0)
+
+    def vjp_y(g, c):
+        return where(c, 0.0, g)
+
+
+@op("clamp", "Clamp1")
+class Clamp(Elementwise):
+    """z = x limited to [low, high], two numbers of which one may be None"""
+
+    inputs = 1
+    torch_names = {"x": "self", "low": "min", "high": "max"}
+
+    def forward(k, x, low, high):
+        return k.clamp(x, low, high)
+
+    def vjp_x(g, x, low, high):
+        return where(inside_limits(x, low, high), g, 0.0)
+
+
+@op("clamp_tensor", "Clamp0")
+class ClampTensor(Elementwise):
+    """z = x limited to [low, high], of which at least one is a tensor"""
+
+    inputs = 3
+    torch_names = {"x": "self", "low": "min", "high": "max"}
+
+    def forward(k, x, low, high):
+        return k.clamp(x, low, high)
+
+    def vjp_x(g, x, low, high):
+        return where(inside_limits(x, low, high), g, 0.0)
+
+    def vjp_low(g, x, low, high):
+        below = x < low
+        return where(below if high is None else below & (low < high), g, 0.0)
+
+    def vjp_high(g, x, low, high):
+        above = x > high
+        return where(above if low is None else above | (high < low), g, 0.0)
+
+
+def inside_limits(x, low, high):
+    """Where clamp leaves x as it is."""
+    if low is None:
+        return x <= high
+    return x >= low if high is None else (x >= low) & (x <= high)
+
+
+@op("conj")
+class Conj(Linear):
+    """z = the complex conjugate of x"""
+
+    def forward(k, x):
+        return k.conj(x)
+
+    def vjp_x(g):
+        return g.conj()
+
+
+@op("real")
+class Real(View):
+    """z = the real part of x, a view"""
+
+    def forward(k, x):
+        return k.real(x)
+
+    def vjp_x(g):           # the engine makes g complex, as x is
+        return g
+
+
+def real_part(x):
+    """The real part of x, x itself if it is real."""
+    return call(Real.op, (x,)) if x.dtype.is_complex else x
+
+
+def sgn(x):
+    """x / |x|, 0 at 0."""
+    return call(Sgn.op, (x,)) if x.dtype.is_complex else sign(x)
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+abs = absolute = unary_function(Abs)
+sign = unary_function(Sign)
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+def two_tensors(rule):
+    """The public function of an op both of whose operands have to be tensors."""
+    name = rule.op.name
+
+    def function(input, other, *, out=None):
+        if out is not None:
+            return into(out, function, input, other)
+        tensor_argument(name, input)
+        return two_operands(rule.op, input, tensor_argument(name, other, "other", 2))
+    return named(function, name, rule.__doc__)
+
+maximum = two_tensors(Maximum)
+minimum = two_tensors(Minimum)
+
+
+def where(condition, input, other, *, out=None):
+    """z = input where condition, else other, elementwise.
+
+    Args:
+        condition (Tensor): bool; the three shapes broadcast together.
+        input, other (Tensor or number): of any dtypes; they are promoted.
+
+    The gradient goes to the operand that was chosen. Mirrors ``torch.where``.
+
+    Raises:
+        RuntimeError: the condition is not bool, or the shapes cannot be broadcast together.
+
+    >>> x = mg.tensor([-1., 2.])
+    >>> mg.where(x > 0, x, 0.)
+    tensor([0., 2.])
+    """
+    if out is not None:
+        return into(out, where, condition, input, other)
+    tensor_argument("where", condition, "condition")
+    for position, x in ((2, input), (3, other)):
+        if not isinstance(x, (TensorBase, *NUMBERS)):
+            raise tensor_error("where", x, "input" if position == 2 else "other", position)
+    if condition.dtype is not BOOL:
+        raise ShapeError("MG-E203", f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+                         f"{condition.dtype.name}", fix="compare: condition != 0")
+    input, other = promote_tensors("where", condition, input, other)
+    return call_broadcasting(Where.op, (input, other, condition))
+
+
+def clamp(input, min=None, max=None, *, out=None):
+    """z = input limited to [min, max], elementwise; where min > max the result is max.
+
+    Args:
+        min, max (number, Tensor or None): at least one of them is given.
+
+    The gradient is 1 inside the limits, bounds included, and 0 outside. Mirrors ``torch.clamp``.
+
+    Raises:
+        RuntimeError: neither limit is given.
+
+    >>> mg.clamp(mg.tensor([-1., 0.5, 2.]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if out is not None:
+        return into(out, clamp, input, min, max)
+    tensor_argument("clamp", input)
+    if input._meta.dtype.is_floating_point and type(min) in PLAIN and type(max) in PLAIN and (min is not None or max is not None):
+        return call(Clamp.op, (input, min, max))
+    given = clamp_limits("clamp", min, max)
+    dtype = operands_dtype((input, *given))
+    if dtype.is_complex:
+        raise ShapeError("MG-E203", "clamp is not supported for complex types")
+    if isinstance(given[0], TensorBase):
+        return call_broadcasting(ClampTensor.op, (cast(input, dtype), *[None if x is None else cast(x, dtype) for x in (min, max)]))
+    if min is not None:
+        min = given[0]
+    return call(Clamp.op, (cast(input, dtype), min, max))
+
+
+def clamp_limits(function, min, max):
+    """Those limits of clamp that are given: tensors or numbers, at least one."""
+    given = [limit for limit in (min, max) if limit is not None]
+    numbers = [limit for limit in given if isinstance(limit, NUMBERS)]
+    if not given:
+        raise ArgumentError("MG-E302", f"{function}: At least one of 'min' or 'max' must not be None")
+    if numbers and isinstance(given[0], TensorBase) and given[0].ndim == 0:     # as PyTorch: a 0-d tensor counts as a number
+        given[0] = given[0].detach().item()
+        numbers = given
+    if len(numbers) not in (0, len(given)) or not all(isinstance(x, (TensorBase, *NUMBERS)) for x in given):
+        raise TensorTypeError("MG-E201", f"{function}(): 'min' and 'max' must be two tensors or two numbers, not "
+                              f"{' and '.join(type(x).__name__ for x in given)}")
+    return given
+
+clip = clamp
+
+
+def promote_tensors(function, like, *operands):
+    """`operands`, tensors or numbers, as tensors of one dtype. `like` gives the device of the numbers."""
+    for position, x in enumerate(operands):
+        if not isinstance(x, (TensorBase, *NUMBERS)):
+            raise tensor_error(function, x, ("input", "other")[position % 2], position + 1)
+    dtype = operands_dtype(operands)
+    return [cast(x if isinstance(x, TensorBase) else number_tensor(converted(x, WRITTEN_AS.get(dtype, dtype)), like), dtype)
+            for x in operands]
+
+
+def number_tensor(number, like):
+    """A number as a 0-d tensor on the device of `like`, with all digits that it has: it may meet a tensor of float64."""
+    return like.new_full((), number, dtype=widest_dtype(number))
+
+
+def widest_dtype(number):
+    """The dtype that holds every number of its kind."""
+    if isinstance(number, (bool, np.bool_)):
+        return BOOL
+    if isinstance(number, (int, np.integer)):
+        return INT64 if -LARGE <= number < LARGE else named_dtype("float64")
+    return named_dtype("complex128" if isinstance(number, (complex, np.complexfloating)) else "float64")
+
+
+def cast(x, dtype):
+    """`x` in `dtype`: itself if it has it already."""
+    return x if x._meta.dtype is dtype else core.cast(x, dtype)
+
+
+def float_operands(g, *operands):
+    """Operands of an op in the dtype of the gradient `g`, if they hold integers: the square of an int8 is not one."""
+    return [x if x._meta.dtype.differentiable else cast(x, g._meta.dtype) for x in operands]
+
+
+def zeros_like(x):
+    """Zeros in the shape of x, without history."""
+    return x.new_zeros(x.shape)

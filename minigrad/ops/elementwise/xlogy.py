@@ -1,0 +1,170 @@
+"""x log y and its like, which are 0 where x is 0: the terms of entropies.
+
+`mg.special` has xlog1py and entr, which PyTorch has only there too.
+
+Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/BinaryOps.cpp``.
+"""
+
+import math
+
+import cython
+
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.mutation.inplace import apply_inplace
+from minigrad._core.record.promotion import operands_dtype
+from minigrad.ops.base.broadcasting import explain_misfit
+from minigrad.ops.base.inplace_pairs import IN_PLACE
+from minigrad.ops.base.out import into
+from minigrad.ops.base.rule import NUMBERS, Elementwise, op, tensor_argument, tensor_error, two_operands
+from minigrad.ops.elementwise.functions import log, log1p
+from minigrad.ops.elementwise.selection import cast, promote_tensors, where
+from minigrad.ops.elementwise.special import as_floating
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+
+__all__ = ["xlogy"]
+
+
+@op("xlogy_scalar", "Xlogy2")
+class XlogyScalar(Elementwise):
+    """z = x log y, 0 where x is 0; for a number y"""
+
+    kernel = "xlogy"
+    params = ("x", "y")
+    inputs = 1
+    floats_only = True
+    refuses_complex = "xlogy is not implemented for complex numbers"
+
+    def vjp_x(g, x, y):         # dx = g log y, 0 where x = 0 and y <= 0
+        if isinstance(y, TensorBase):
+            return g * where((x == 0) & (y <= 0), 0.0, log(y))
+        return g * math.log(y) if y > 0 else g * where(x == 0, 0.0, -math.inf if y == 0 else math.nan)
+
+
+@op("xlogy", "Xlogy0")
+class Xlogy(XlogyScalar):
+    """z = x log y, 0 where x is 0"""
+
+    inputs = 2
+
+    def vjp_y(g, x, y):
+        return g * x / y
+
+
+@op("xlogy_number", "Xlogy1")
+class XlogyNumber(Elementwise):
+    """z = y log x, for a number y"""
+
+    inputs = 1
+    torch_names = {"x": "other", "y": "self"}
+
+    def forward(k, x, y):
+        return k.xlogy(y, x)
+
+    def vjp_x(g, x, y):
+        return g * y / x
+
+
+@op("special_xlog1py", "SpecialXlog1Py0")
+class Xlog1py(Elementwise):
+    """z = x log(1 + y), 0 where x is 0"""
+
+    kernel = "xlog1py"
+    params = ("x", "y")
+    floats_only = True
+    refuses_complex = "xlog1py is not implemented for complex numbers"
+
+    def vjp_x(g, x, y):         # dx = g log(1 + y), 0 where x = 0 and y <= -1
+        return g * where((x == 0) & (y <= -1), 0.0, log1p(y))
+
+    def vjp_y(g, x, y):
+        return g * x / (1 + y)
+
+
+@op("special_entr", "SpecialEntr0")
+class Entr(Elementwise):
+    """z = -x log x, 0 where x is 0 and -inf below"""
+
+    inputs = 1
+
+    def forward(k, x):
+        return k.where(k.lt(x, 0), -math.inf, k.neg(k.xlogy(x, x)))
+
+    def vjp_x(g, x):            # dx = -g (1 + log x)
+        return g * -(1 + log(x))
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+def xlogy(input, other, *, out=None):
+    """z = input log(other), elementwise; 0 where input is 0, and nan where other is. Mirrors ``torch.xlogy``.
+
+    Args:
+        input, other (Tensor or number): at least one of them is a tensor.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or a tensor is complex.
+        TypeError: neither is a tensor.
+
+    >>> mg.tensor([0., 2.]).xlogy(mg.tensor([0., 3.]))
+    tensor([0.0000, 2.1972])
+    """
+    if out is not None:
+        return into(out, xlogy, input, other)
+    if not isinstance(input, TensorBase):
+        if not isinstance(input, NUMBERS):
+            raise tensor_error("xlogy", input, "input", 1)
+        tensor_argument("xlogy", other, "other", 2)
+        return call(XlogyNumber.op, (promoted_with(other, input), input))
+    return two_operands((Xlogy if isinstance(other, TensorBase) else XlogyScalar).op, input, other)
+
+
+def xlogy_(self, other):
+    """In place: `minigrad.xlogy`. Mirrors ``torch.Tensor.xlogy_``.
+
+    >>> mg.tensor([0., 2.]).xlogy_(3.)
+    tensor([0.0000, 2.1972])
+    """
+    if not isinstance(other, (TensorBase, *NUMBERS)):
+        raise tensor_error("xlogy_", other, "other", 1)
+    return explain_misfit(apply_inplace, (Xlogy if isinstance(other, TensorBase) else XlogyScalar).op, self, (other,))
+
+
+IN_PLACE["xlogy_"] = xlogy_
+
+
+def entr(input, *, out=None):
+    """z = -input log(input), elementwise; 0 at 0 and -inf below. Mirrors ``torch.special.entr``.
+
+    >>> mg.special.entr(mg.tensor([0., 0.5]))
+    tensor([0.0000, 0.3466])
+    """
+    if out is not None:
+        return into(out, entr, input)
+    return call(Entr.op, (as_floating(tensor_argument("entr", input)),))
+
+
+def xlog1py(input, other, *, out=None):
+    """z = input log(1 + other), elementwise; 0 where input is 0, and nan where other is. Mirrors ``torch.special.xlog1py``.
+
+    Args:
+        input, other (Tensor or number): at least one of them is a tensor.
+
+    >>> mg.special.xlog1py(mg.tensor([0., 2.]), mg.tensor([-1., 1e-3]))
+    tensor([0.0000, 0.0020])
+    """
+    if out is not None:
+        return into(out, xlog1py, input, other)
+    if not isinstance(input, TensorBase):
+        tensor_argument("xlog1py", other, "other", 2)
+    like = input if isinstance(input, TensorBase) else other
+    x, y = promote_tensors("xlog1py", like, input, other)
+    return two_operands(Xlog1py.op, x, y)
+
+
+def promoted_with(x, number):
+    """`x` in the floating dtype of what is computed of it and `number`."""
+    dtype = operands_dtype((x, number))
+    return as_floating(cast(x, dtype))

@@ -1,2 +1,0 @@
-from minigrad._core.apply cimport binary
-from minigrad.ops.base cimport conj

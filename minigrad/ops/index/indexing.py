@@ -1,0 +1,322 @@
+"""Picking elements by index tensors, and adding to them: each op that picks, and its adjoint.
+
+    gather              z[i, j] = x[index[i, j], j]         scatter_add             the way back
+    index_select        z[i] = x[index[i]]                  index_add               the way back
+    x[indices]          getitem.py                         index_put               the way back
+
+Those that store instead of adding are in scattering.py.
+
+Mirrors ``aten/src/ATen/native/TensorAdvancedIndexing.*``.
+"""
+
+import cython
+
+from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.ops.base.inplace_pairs import in_place_too
+from minigrad.ops.base.out import into
+from minigrad.ops.base.rule import INT64, Linear, dimension, number, op, outside, tensor_argument
+from minigrad.ops.elementwise.selection import where
+from minigrad.ops.shape.cat_split import SliceBackward
+from minigrad.ops.shape.clone_cast import cast
+from minigrad.ops.shape.views import unsqueeze, view
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+
+__all__ = ["gather", "index_add", "index_select", "scatter_add"]
+
+
+@op("gather")
+class Gather(Linear):
+    """z[i, j] = x[index[i, j], j], for dim 0"""
+
+    inputs = 1
+
+    def forward(k, x, dim, index):
+        return k.gather(x, dim, index) if index.size else k.empty(index.shape, x.dtype)
+
+    def vjp_x(g, x_shape, dim, index):
+        return call(ScatterAdd.op, (g.new_zeros(x_shape), g, dim, index))
+
+
+@op("scatter_add")
+class ScatterAdd(Linear):
+    """z = x, with y[i, j] added at [index[i, j], j], for dim 0"""
+
+    hidden = ("y_shape",)
+    torch_names = {"x": "self", "y": "src"}
+
+    def forward(k, x, y, dim, index):
+        return k.scatter_add(x, dim, index, y) if index.size else k.copy(x)
+
+    def vjp_x(g):
+        return g
+
+    def vjp_y(g, y_shape, dim, index):
+        return gather_padded(g, y_shape, dim, index)
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return linear_together(cls, args, tangents)
+
+
+def linear_together(rule, args, tangents):
+    """The jvp of an op that is linear in its inputs taken together: itself, on zeros where there is no tangent."""
+    filled = [x.new_zeros(x.shape) if t is None else t for x, t in zip(args, tangents)]
+    return call(rule.op, (*filled, *args[len(tangents):]))
+
+
+def gather_padded(g, shape, dim, index):
+    """The gradient of a source of `shape`, whose numbers went where `index` says: g there, 0 for the numbers that went nowhere."""
+    if not index.numel():       # of any shape
+        return g.new_zeros(shape)
+    z = call(Gather.op, (g, dim, index))
+    return z if z.shape == shape else pad_to(z, shape)
+
+
+def pad_to(x, shape):
+    """`x` in the corner of zeros of `shape`: scatter_add ignores what its index does not cover."""
+    for dim, size in enumerate(shape):
+        if x.shape[dim] != size:
+            x = call(SliceBackward.op, (x, (*x.shape[:dim], size, *x.shape[dim + 1:]), dim, 0, x.shape[dim], 1))
+    return x
+
+
+@op("index_select")
+class IndexSelect(Linear):
+    """z[i] = x[index[i]], for dim 0"""
+
+    inputs = 1
+
+    def forward(k, x, dim, index):
+        return k.index_select(x if x.ndim else k.view(x, (1,)), dim, index)
+
+    def vjp_x(g, x_shape, dim, index):
+        return call(IndexAdd.op, (g.new_zeros(x_shape), g, dim, index))
+
+
+@op("index_add")
+class IndexAdd(Linear):
+    """z = x, with y[i] added at index[i], for dim 0"""
+
+    torch_names = {"x": "self", "y": "source"}
+
+    def forward(k, x, y, dim, index):
+        if x.ndim == 0:     # as if it had one dimension
+            return k.view(k.index_add(k.view(x, (1,)), 0, index, k.view(y, (y.size,))), ())
+        return k.index_add(x, dim, index, y)
+
+    def vjp_x(g):
+        return g
+
+    def vjp_y(g, y_shape, dim, index):
+        return source_slices(g, y_shape, dim, index)
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return linear_together(cls, args, tangents)
+
+
+def source_slices(g, shape, dim, index):
+    """The gradient of a source of `shape`, whose slices went where `index` says: those of g. A 0-d source is one slice."""
+    z = call(IndexSelect.op, (g, dim, index))
+    return z if z.shape == shape else view(z, shape)
+
+
+@op("index")
+class Index(Linear):
+    """z = x[indices], with an index tensor or None (all) for each dimension"""
+
+    inputs = 1
+
+    def forward(k, x, indices):
+        return k.index(x, indices)
+
+    def vjp_x(g, x_shape, indices):
+        return call(IndexPut.op, (g.new_zeros(x_shape), g, indices, True))
+
+
+@op("index_put")
+class IndexPut(Linear):
+    """z = x, with y stored at x[indices], or added"""
+
+    hidden = ("y_shape",)
+    torch_names = {"x": "self", "y": "values"}
+
+    def forward(k, x, y, indices, accumulate):
+        return k.index_put(x, indices, k.cast(y, x.dtype), accumulate)
+
+    def vjp_x(g, y_shape, indices, accumulate):
+        return g if accumulate else call(IndexPut.op, (g, g.new_zeros(()), indices, False))
+
+    def vjp_y(g, indices):
+        return call(Index.op, (g, indices))
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return linear_together(cls, args, tangents)
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+def index_argument(function, index, size, dim, what="index"):
+    """Check an index tensor against the size of its dimension, and return it as int64 without negatives."""
+    tensor_argument(function, index, "index", 3)
+    if index.dtype.name not in ("int64", "int32"):
+        raise ShapeError("MG-E203", f"{function}(): Expected dtype int32/int64 for index, but got {index.dtype.name}")
+    bad = outside(index, size)
+    if bad is not None:
+        error = OutOfRangeError if function.startswith("index") else ShapeError     # PyTorch's choice
+        raise error("MG-E301", f"index {bad} is out of bounds for dimension {dim} with size {size}, in {function}()")
+    return cast(index, INT64)
+
+
+def places(function, index, size, dim):
+    """The index tensor of `gather` and its like, checked as `index_argument` does. An empty one may have any dtype."""
+    return index_argument(function, index, size, dim) if index.numel() else cast(index, INT64)
+
+
+def gather(input, dim, index, *, out=None):
+    """The elements of `input` that `index` names along `dim`: ``z[i, j] = input[index[i, j], j]`` for dim 0.
+
+    Args:
+        index (Tensor): int64, with as many dimensions as `input`, none larger except along `dim`; the result
+            has its shape. An empty one may have any shape.
+
+    Mirrors ``torch.gather``.
+
+    Raises:
+        RuntimeError: the shapes do not fit, the dtype of `index` is not an integer one, or an index is out of range.
+        IndexError: `dim` is out of range.
+
+    >>> mg.gather(mg.tensor([[1., 2.], [3., 4.]]), 1, mg.tensor([[1], [0]]))
+    tensor([[2.],
+            [3.]])
+    """
+    if out is not None:
+        return into(out, gather, input, dim, index)
+    tensor_argument("gather", input)
+    at = dimension(dim, input.ndim)
+    tensor_argument("gather", index, "index", 3)
+    check_fits("gather", input, index, at)
+    if input.ndim == 0 or index.ndim == 0:      # as if they had one dimension
+        return view(gather(view(input, (input.numel(),)), 0, view(index, (index.numel(),))), index.shape)
+    return call(Gather.op, (input, at, places("gather", index, (input.shape or (1,))[at], at)))
+
+
+def check_fits(function, x, index, dim):
+    """Raise unless `index` is empty, or has x's number of dimensions and no larger ones except along `dim`."""
+    if not index.numel():
+        return
+    if max(x.ndim, 1) != max(index.ndim, 1):
+        raise ShapeError("MG-E204", f"Index tensor must have the same number of dimensions as input tensor, in {function}()",
+                         found=f"{index.ndim} and {x.ndim}")
+    for d in range(min(x.ndim, index.ndim)):
+        if d != dim and index.shape[d] > x.shape[d]:
+            raise ShapeError("MG-E204", f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
+                             f"than self {list(x.shape)} apart from dimension {dim}")
+
+
+@in_place_too
+def scatter_add(input, dim, index, src):
+    """input with `src` added at the places `index` names along `dim`; repeats add up.
+
+    The adjoint of `gather`. Mirrors ``torch.scatter_add``.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+        IndexError: an index or `dim` is out of range.
+
+    >>> mg.zeros(3).scatter_add(0, mg.tensor([0, 2, 0]), mg.tensor([1., 2., 3.]))
+    tensor([4., 0., 2.])
+    """
+    return ScatterAdd.op, (input, *scatter_operands("scatter_add", input, dim, index, src))
+
+
+def scatter_operands(function, x, dim, index, src):
+    """What ScatterAdd takes beside x: (src, dim, index), checked. Beside 0-d tensors the index is a vector."""
+    tensor_argument(function, src, "src", 4)
+    if function == "scatter_add" and src.dtype is not x.dtype:
+        raise ShapeError("MG-E203", f"{function}(): Expected self.dtype to be equal to src.dtype", found=f"{x.dtype.name} and "
+                         f"{src.dtype.name}", fix="src.to(self.dtype)")
+    at = dimension(dim, x.ndim)
+    tensor_argument(function, index, "index", 3)
+    check_fits(function, x, index, at)
+    check_fits(function, src, index, -1)
+    if 0 in (x.ndim, index.ndim, src.ndim) and index.numel():
+        index, src = view(index, (index.numel(),)), view(src, (src.numel(),))
+    return src, at, places(function, index, (x.shape or (1,))[at], at)
+
+
+def index_select(input, dim, index, *, out=None):
+    """The slices of `input` that the vector `index` names along `dim`. Mirrors ``torch.index_select``.
+
+    Raises:
+        IndexError: an index or `dim` is out of range, or `index` has more than one dimension.
+
+    >>> mg.index_select(mg.tensor([[1., 2.], [3., 4.]]), 1, mg.tensor([1, 1]))
+    tensor([[2., 2.],
+            [4., 4.]])
+    """
+    if out is not None:
+        return into(out, index_select, input, dim, index)
+    tensor_argument("index_select", input)
+    at = dimension(dim, input.ndim)
+    tensor_argument("index_select", index, "index", 3)
+    if index.ndim > 1:
+        raise OutOfRangeError("MG-E301", "index_select(): Index is supposed to be a vector", found=f"shape {list(index.shape)}")
+    index = index_argument("index_select", index, (input.shape or (1,))[at], at)
+    if input.ndim == 0:
+        if index.numel() != 1:
+            raise ShapeError("MG-E204", f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
+        return call(Index.op, (input, ()))
+    return call(IndexSelect.op, (input, at, index if index.ndim else unsqueeze(index, 0)))
+
+
+@in_place_too
+def index_add(input, dim, index, source, *, alpha=1):
+    """input with alpha times the slices of `source` added at `index` along `dim`. Mirrors ``torch.index_add``.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+        IndexError: an index or `dim` is out of range.
+
+    >>> mg.zeros(3).index_add(0, mg.tensor([0, 0]), mg.tensor([1., 2.]))
+    tensor([3., 0., 0.])
+    """
+    tensor_argument("index_add", source, "source", 4)
+    at, index = slices("index_add", input, dim, index, source)
+    alpha = number(alpha, "alpha", "index_add")
+    return IndexAdd.op, (input, source if alpha == 1 else alpha * source, at, index)
+
+
+def slices(function, x, dim, index, source):
+    """(dim, index), checked, `source` being None or what belongs to the slices of x that they name."""
+    at = dimension(dim, x.ndim)
+    tensor_argument(function, index, "index", 3)
+    if source is not None:
+        tensor_argument(function, source, "source", 4)
+        if function == "index_copy" and (index.ndim > 1 or 0 < x.ndim != source.ndim > 0):
+            raise OutOfRangeError("MG-E204", "index_copy_(): Index should have dimension 1 or 0, and source those of self",
+                                  found=f"{index.ndim}, and {source.ndim} for {x.ndim}")
+        expected = (*x.shape[:at], index.numel(), *x.shape[at + 1:])
+        one = source.ndim == 0 and x.ndim <= (function == "index_copy")     # a number is one slice
+        if one and index.numel() != 1:
+            raise OutOfRangeError("MG-E204", f"{function}(): when source is a number, index should have one element",
+                                  found=f"{index.numel()}")
+        if not one and (tuple(source.shape) != expected or (x.ndim == 0 and function in ("index_add", "index_reduce"))):
+            expected = expected if x.ndim else ()
+            raise ShapeError("MG-E204", f"{function}(): source has shape {list(source.shape)}, expected {list(expected)}")
+    if index.ndim > 1:
+        error = ShapeError if function == "index_fill" else OutOfRangeError      # PyTorch's choice
+        raise error("MG-E301", f"{function}(): index must be a vector", found=f"{index.ndim}-d")
+    if function == "index_fill" and index.dtype is not INT64:
+        raise OutOfRangeError("MG-E203", f"index_fill_(): Expected dtype int64 for index, but got {index.dtype.name}")
+    if function == "index_add" and source.dtype is not x.dtype:
+        raise ShapeError("MG-E203", f"index_add_(): self ({x.dtype.name}) and source ({source.dtype.name}) must have the same "
+                         "scalar type", fix="source.to(self.dtype)")
+    size = (x.shape or (1,))[at]
+    if function == "index_fill" and size and outside(index, size) is not None and outside(index + size, 2 * size) is None:
+        index = where(index < 0, index + size, index)       # PyTorch's choice
+    return at, index_argument(function, index if index.ndim else unsqueeze(index, 0), size, at)

@@ -1,0 +1,197 @@
+"""Storing at places that index tensors name: scatter, index_copy, index_fill.
+
+    scatter             z[index[i, j], j] = y[i, j]         for dim 0
+    index_copy          z[index[i]] = y[i]
+    index_fill          z[index[i]] = a number
+
+What was there before gets no gradient; what is stored gets that of its place. Of a place that is named twice, the last counts.
+
+Mirrors ``aten/src/ATen/native/TensorAdvancedIndexing.*``.
+"""
+
+import cython
+
+from minigrad._core.graph.tensor import TensorBase
+from minigrad.errors import ShapeError
+from minigrad.ops.base.inplace_pairs import in_place_too
+from minigrad.ops.base.rule import NUMBERS, Linear, converted, op, tensor_argument, tensor_error
+from minigrad.ops.index.indexing import IndexSelect, gather_padded, linear_together, scatter_operands, slices, source_slices
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+
+__all__ = ["index_copy", "index_fill", "scatter"]
+
+
+@op("index_fill")
+class IndexFill(Linear):
+    """z = x, with a number at index[i], for dim 0"""
+
+    inputs = 1
+
+    def forward(k, x, dim, index, value):
+        return store_slices(k, x, k.full((), value, x.dtype), dim, index)
+
+    def vjp_x(g, dim, index):
+        return call(IndexFill.op, (g, dim, index, 0))
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return cls.vjp_x(tangents[0], *args[1:3])
+
+
+@op("index_fill_tensor", "IndexFill1")
+class IndexFillTensor(Linear):
+    """z = x, with y, a 0-d tensor, at index[i], for dim 0"""
+
+    torch_names = {"x": "self", "y": "value"}
+
+    def forward(k, x, y, dim, index):
+        return store_slices(k, x, y, dim, index)
+
+    def vjp_x(g, dim, index):
+        return call(IndexFill.op, (g, dim, index, 0))
+
+    def vjp_y(g, dim, index):       # a slice that is named twice counts once
+        return call(IndexSelect.op, (g, dim, index.unique())).sum()
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return linear_together(cls, args, tangents)
+
+
+@op("index_copy")
+class IndexCopy(Linear):
+    """z = x, with y[i] at index[i], for dim 0"""
+
+    torch_names = {"x": "self", "y": "source"}
+
+    def forward(k, x, y, dim, index):
+        return store_slices(k, x, y, dim, index)
+
+    def vjp_x(g, dim, index):
+        return call(IndexFill.op, (g, dim, index, 0))
+
+    def vjp_y(g, y_shape, dim, index):
+        return source_slices(g, y_shape, dim, index)
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return linear_together(cls, args, tangents)
+
+
+def store_slices(k, x, y, dim, index):
+    """The array x with y, broadcast, in the slices that `index` names along `dim`."""
+    if x.ndim == 0:     # as if it had one dimension
+        return k.view(k.index_put(k.view(x, (1,)), [index], y, False), ())
+    return k.index_put(x, [None] * dim + [index], y, False)
+
+
+@op("scatter")
+class Scatter(Linear):
+    """z = x, with y[i, j] at [index[i, j], j], for dim 0"""
+
+    hidden = ("y_shape",)
+    torch_names = {"x": "self", "y": "src"}
+
+    def forward(k, x, y, dim, index):
+        return k.scatter(x, dim, index, y) if index.size else k.copy(x)
+
+    def vjp_x(g, dim, index):
+        return call(ScatterNumber.op, (g, dim, index, 0))
+
+    def vjp_y(g, y_shape, dim, index):
+        return gather_padded(g, y_shape, dim, index)
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return linear_together(cls, args, tangents)
+
+
+@op("scatter_number", "Scatter1")
+class ScatterNumber(Linear):
+    """z = x, with a number at [index[i, j], j], for dim 0"""
+
+    inputs = 1
+
+    def forward(k, x, dim, index, value):
+        return k.scatter(x, dim, index, k.full((), value, x.dtype)) if index.size else k.copy(x)
+
+    def vjp_x(g, dim, index):
+        return call(ScatterNumber.op, (g, dim, index, 0))
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return cls.vjp_x(tangents[0], *args[1:3])
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+@in_place_too
+def scatter(input, dim, index, src):
+    """input with `src` stored at the places `index` names along `dim`. Mirrors ``torch.scatter``.
+
+    Args:
+        index (Tensor): int64; ``z[index[i, j], j] = src[i, j]`` for dim 0. No place should be named twice.
+        src (Tensor or number): of the dtype of `input`.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+        IndexError: an index or `dim` is out of range.
+
+    >>> mg.zeros(3).scatter(0, mg.tensor([2, 0]), mg.tensor([1., 2.]))
+    tensor([2., 0., 1.])
+    """
+    if isinstance(src, TensorBase):
+        if src.dtype is not input.dtype:
+            raise ShapeError("MG-E203", "scatter(): Expected self.dtype to be equal to src.dtype", found=f"{input.dtype.name} and "
+                             f"{src.dtype.name}", fix="src.to(input.dtype)")
+        return Scatter.op, (input, *scatter_operands("scatter", input, dim, index, src))
+    if not isinstance(src, NUMBERS):
+        raise tensor_error("scatter", src, "src", 4)
+    src = converted(src, input.dtype)
+    _, at, index = scatter_operands("scatter", input, dim, index, index)
+    return ScatterNumber.op, (input, at, index, src)
+
+
+@in_place_too
+def index_copy(input, dim, index, source):
+    """input with the slices of `source` stored at `index` along `dim`. Mirrors ``torch.index_copy``.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+        IndexError: an index or `dim` is out of range.
+
+    >>> mg.zeros(3).index_copy(0, mg.tensor([2, 0]), mg.tensor([1., 2.]))
+    tensor([2., 0., 1.])
+    """
+    tensor_argument("index_copy", source, "source", 4)
+    at, index = slices("index_copy", input, dim, index, source)
+    if source.dtype is not input.dtype:
+        raise ShapeError("MG-E203", "index_copy_(): self and source expected to have the same dtype, but got (self) "
+                         f"{input.dtype.name} and (source) {source.dtype.name}", fix="source.to(input.dtype)")
+    return IndexCopy.op, (input, source, at, index)
+
+
+@in_place_too
+def index_fill(input, dim, index, value):
+    """input with `value`, a number or a 0-d tensor, in the slices at `index` along `dim`. Mirrors ``torch.index_fill``.
+
+    Raises:
+        RuntimeError: `value` has dimensions.
+        IndexError: an index or `dim` is out of range.
+
+    >>> mg.zeros(3).index_fill(0, mg.tensor([2, 0]), 1)
+    tensor([1., 0., 1.])
+    """
+    at, index = slices("index_fill", input, dim, index, None)
+    if not isinstance(value, TensorBase):
+        if not isinstance(value, NUMBERS):
+            raise tensor_error("index_fill", value, "value", 4)
+        value = converted(value, input.dtype)
+        return IndexFill.op, (input, at, index, value)
+    if value.ndim:
+        raise ShapeError("MG-E204", "Only supports 0-dimension value tensor but got tensor with "
+                         f"{value.ndim} dimensions, in index_fill()")
+    return IndexFillTensor.op, (input, value, at, index)

@@ -1,0 +1,82 @@
+"""Writing to a view out of place: ``x.select_scatter(y, dim, i)`` is a copy of x with y in the slice ``x.select(dim, i)``.
+
+They are made of other ops and have no rule of their own.
+
+Mirrors ``aten/src/ATen/native/TensorShape.cpp``.
+"""
+
+import cython
+
+from minigrad.errors import ShapeError
+from minigrad.ops.base.rule import BOOL, INT64, dimension, integer, tensor_argument
+from minigrad.ops.elementwise.selection import where
+from minigrad.ops.index.scattering import index_copy
+from minigrad.ops.shape.cat_split import select
+from minigrad.ops.shape.clone_cast import cast
+from minigrad.ops.shape.strided import DiagonalBackward, diagonal
+from minigrad.ops.shape.views import unsqueeze
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+
+__all__ = ["diagonal_scatter", "select_scatter", "slice_scatter"]
+
+
+def check_part(function, x, view, src):
+    """`src` in the dtype of x. Raises unless it has the shape of `view`, the part of x that it replaces."""
+    if tensor_argument(function, src, "src", 2).shape != view.shape:
+        raise ShapeError("MG-E204", "expected src to have a size equal to the slice of self. src size = "
+                         f"{list(src.shape)}, slice size = {list(view.shape)}, in {function}()")
+    return cast(src, x.dtype)
+
+
+def select_scatter(input, src, dim, index):
+    """A copy of `input` with `src` in the slice at `index` along `dim`. Mirrors ``torch.select_scatter``.
+
+    Raises:
+        RuntimeError: `src` has not the shape of the slice.
+        IndexError: there is no such dimension or index.
+
+    >>> mg.select_scatter(mg.zeros(2, 2), mg.tensor([1., 2.]), 0, 1)
+    tensor([[0., 0.],
+            [1., 2.]])
+    """
+    part = select(tensor_argument("select_scatter", input), dim, index)
+    at = dimension(dim, input.ndim)
+    place = input.new_tensor([index % input.shape[at]], dtype=INT64)
+    return index_copy(input, at, place, unsqueeze(check_part("select_scatter", input, part, src), at))
+
+
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
+    """A copy of `input` with `src` in ``input[..., start:end:step, ...]``. Mirrors ``torch.slice_scatter``.
+
+    Raises:
+        RuntimeError: `src` has not the shape of the slice, or `step` is not positive.
+        IndexError: there is no such dimension.
+
+    >>> mg.slice_scatter(mg.zeros(4), mg.tensor([1., 2.]), start=1, end=4, step=2)
+    tensor([0., 1., 0., 2.])
+    """
+    at = dimension(dim, tensor_argument("slice_scatter", input).ndim)
+    if integer(step, "step", "slice_scatter") <= 0:
+        raise ShapeError("MG-E303", f"slice step must be positive, got {step}")
+    part = input[(slice(None),) * at + (slice(start, end, step),)]
+    places = list(range(input.shape[at])[slice(start, end, step)])
+    return index_copy(input, at, input.new_tensor(places, dtype=INT64), check_part("slice_scatter", input, part, src))
+
+
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+    """A copy of `input` with `src` on a diagonal. Mirrors ``torch.diagonal_scatter``.
+
+    Raises:
+        RuntimeError: `src` has not the shape of the diagonal.
+        IndexError: there is no such dimension.
+
+    >>> mg.diagonal_scatter(mg.zeros(2, 2), mg.tensor([1., 2.]))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
+    part = diagonal(tensor_argument("diagonal_scatter", input), offset, dim1, dim2)
+    at = (tuple(input.shape), offset, dimension(dim1, input.ndim), dimension(dim2, input.ndim))
+    there = call(DiagonalBackward.op, (part.new_ones(part.shape, dtype=BOOL), *at))
+    return where(there, call(DiagonalBackward.op, (check_part("diagonal_scatter", input, part, src), *at)), input)

@@ -1,0 +1,395 @@
+"""Products of vectors, matrices and tensors, made of those in ``matrix.py``: outer, inner, kron, cross, tensordot, powers.
+
+Mirrors ``aten/src/ATen/native/{LinearAlgebra,Linear,Cross}.cpp``.
+"""
+
+import cython
+
+from minigrad._core.graph.broadcasting import broadcast_shape
+from minigrad._core.record.promotion import operands_dtype
+from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.ops.base.out import into
+from minigrad.ops.base.rule import Linear, dimension, flag, integer, integers, op, tensor_argument, wrong_type
+from minigrad.ops.linalg.inverses import inv
+from minigrad.ops.linalg.matrix import dot, matmul, mm
+from minigrad.ops.reduce.reduction import sum as total
+from minigrad.ops.shape.cat_split import check_count, narrow
+from minigrad.ops.shape.clone_cast import cast, clone
+from minigrad.ops.shape.views import expand, permute, reshape, unsqueeze, view
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+    from minigrad.ops.base.rule import conj
+
+__all__ = ["chain_matmul", "cross", "ger", "inner", "kron", "matrix_power", "outer", "tensordot", "vander", "vdot"]
+
+
+@op("linalg_cross", "LinalgCross0")
+class Cross(Linear):
+    """z = x × y along dim: z[0] = x[1] y[2] - x[2] y[1] and so on"""
+
+    def forward(k, x, y, dim):
+        return k.sub(k.mul(rotate(k, x, dim, 1), rotate(k, y, dim, 2)), k.mul(rotate(k, x, dim, 2), rotate(k, y, dim, 1)))
+
+    def vjp_x(g, y, dim):
+        return call(Cross.op, (conj(y), g, dim))
+
+    def vjp_y(g, x, dim):
+        return call(Cross.op, (g, conj(x), dim))
+
+
+def rotate(k, x, dim, start):
+    """x, whose elements along `dim` come from `start` on."""
+    return k.cat([k.slice(x, dim, start, 3, 1), k.slice(x, dim, 0, start, 1)], dim)
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+def outer(input, vec2, *, out=None):
+    """The products of each element of a vector with each of another: ``z[i, j] = input[i] vec2[j]``. Mirrors ``torch.outer``.
+
+    Raises:
+        RuntimeError: one is no vector.
+
+    >>> mg.outer(mg.tensor([1., 2.]), mg.tensor([3., 4.]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+    if out is not None:
+        return into(out, outer, input, vec2)
+    tensor_argument("outer", input)
+    tensor_argument("outer", vec2, "vec2", 2)
+    for name, x in (("self", input), ("vec2", vec2)):
+        if x.ndim != 1:
+            raise ShapeError("MG-E209", f"outer: Expected 1-D argument {name}, but got {x.ndim}-D")
+    return unsqueeze(input, 1) * vec2
+
+ger = outer
+
+
+def inner(input, other, *, out=None):
+    """The products over the last dimension of both, summed; of a 0-d tensor, the product. Mirrors ``torch.inner``.
+
+    Raises:
+        RuntimeError: the last dimensions differ, or the dtypes do.
+
+    >>> mg.inner(mg.tensor([1., 2.]), mg.tensor([[3., 4.], [5., 6.]]))
+    tensor([11., 17.])
+    """
+    if out is not None:
+        return into(out, inner, input, other)
+    tensor_argument("inner", input)
+    tensor_argument("inner", other, "other", 2)
+    if input.ndim == 0 or other.ndim == 0:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise ShapeError("MG-E209", "inner() the last dimension must match on both input tensors but got shapes "
+                         f"{list(input.shape)} and {list(other.shape)}")
+    if input.ndim == other.ndim == 1:
+        return dot(input, other)
+    return tensordot(input, other, ([-1], [-1]))
+
+
+def vdot(input, other, *, out=None):
+    """The inner product of two vectors, the first one conjugated. Mirrors ``torch.vdot``.
+
+    Raises:
+        RuntimeError: one is no vector, the sizes differ, or the dtypes do.
+
+    >>> mg.vdot(mg.tensor([1j]), mg.tensor([1j]))
+    tensor(1.+0.j)
+    """
+    if out is not None:
+        return into(out, vdot, input, other)
+    return dot(conj(tensor_argument("vdot", input)), tensor_argument("vdot", other, "other", 2))
+
+
+def vecdot(x, y, *, dim=-1, out=None):
+    """The inner products of the vectors along a dimension, those of `x` conjugated; the others are broadcast.
+
+    Mirrors ``torch.linalg.vecdot``.
+
+    Raises:
+        RuntimeError: the shapes do not fit, the dtypes differ, or they are neither floating point nor complex.
+        IndexError: there is no such dimension.
+
+    >>> mg.linalg.vecdot(mg.tensor([[1., 2.], [3., 4.]]), mg.tensor([1., 1.]))
+    tensor([3., 7.])
+    """
+    if out is not None:
+        return into(out, vecdot, x, y, dim=dim)
+    tensor_argument("linalg.vecdot", x, "x")
+    tensor_argument("linalg.vecdot", y, "y", 2)
+    if not x.dtype.differentiable:
+        raise ShapeError("MG-E203", f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
+                         fix="x.float()")
+    if x.dtype is not y.dtype:
+        raise ShapeError("MG-E203", "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+                         f"{x.dtype.name} and y of type {y.dtype.name} instead")
+    return total(conj(x) * y, dim)
+
+
+def tensordot(a, b, dims=2, out=None):
+    """The products of `a` and `b` summed over some dimensions of each. Mirrors ``torch.tensordot``.
+
+    Args:
+        dims (int or pair of lists): the last `dims` dimensions of `a` and the first of `b`; or lists of those of each, that
+            belong together. One of size 1 is summed with another of any size.
+
+    The result has the other dimensions of `a`, then those of `b`.
+
+    Raises:
+        RuntimeError: the dimensions do not fit, or the dtypes differ.
+
+    >>> mg.tensordot(mg.ones(2, 3, 4), mg.ones(4, 3), dims=([2, 1], [0, 1]))
+    tensor([12., 12.])
+    """
+    if out is not None:
+        return into(out, tensordot, a, b, dims)
+    tensor_argument("tensordot", a, "a")
+    tensor_argument("tensordot", b, "b", 2)
+    if isinstance(dims, (tuple, list)):
+        if len(dims) != 2:
+            raise ShapeError("MG-E205", "tensordot(): argument 'dims' must be an int, or two lists of dimensions",
+                             found=f"{len(dims)} items")
+        first, second = [list(integers(d if isinstance(d, (tuple, list)) else (d,), "dims", "tensordot")) for d in dims]
+    else:
+        n = integer(dims, "dims", "tensordot")
+        if n < 0:
+            raise ShapeError("MG-E205", f"tensordot expects dims >= 0, but got dims={n}")
+        if n > min(a.ndim, b.ndim):
+            raise ShapeError("MG-E205", f"tensordot expects dims < ndim_a or ndim_b, but got {n}")
+        first, second = list(range(a.ndim - n, a.ndim)), list(range(n))
+    if len(first) != len(second):
+        raise ShapeError("MG-E205", "both dimension lists should have same length", found=f"{first} and {second}")
+    if (first or second) and 0 in (a.ndim, b.ndim):
+        raise OutOfRangeError("MG-E301", "tensordot: a 0-d tensor has no dimension to sum over", found=f"{first} and {second}")
+    first, second = [dimension(d, a.ndim) for d in first], [dimension(d, b.ndim) for d in second]
+    for name, given in (("a", first), ("b", second)):
+        if len(set(given)) < len(given):
+            raise ShapeError("MG-E205", f"tensordot: a dimension of {name} appears multiple times in the list of dims",
+                             found=str(given))
+    for i, j in zip(first, second):
+        if a.shape[i] == 1 != b.shape[j]:
+            b = total(b, j, True)
+        elif b.shape[j] == 1 != a.shape[i]:
+            a = total(a, i, True)
+        if a.shape[i] != b.shape[j]:
+            raise ShapeError("MG-E204", f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and "
+                             f"second has size {b.shape[j]} in dim {j}")
+    own, others = [d for d in range(a.ndim) if d not in first], [d for d in range(b.ndim) if d not in second]
+    left, right, middle = sizes_of(a, own), sizes_of(b, others), numel_of(sizes_of(a, first))
+    a = reshape(permute(a, (*own, *first)), (numel_of(left), middle))
+    b = reshape(permute(b, (*second, *others)), (middle, numel_of(right)))
+    return view(mm(a, b), (*left, *right))
+
+
+def sizes_of(x, dims):
+    """The sizes of some dimensions."""
+    return [x.shape[d] for d in dims]
+
+
+def numel_of(shape):
+    """The number of elements of a shape."""
+    n = 1
+    for m in shape:
+        n *= m
+    return n
+
+
+def kron(input, other, *, out=None):
+    """The Kronecker product: each element of `input` times the whole of `other`, in its place. Mirrors ``torch.kron``.
+
+    >>> mg.kron(mg.tensor([1, 2]), mg.tensor([3, 4]))
+    tensor([3, 4, 6, 8])
+    """
+    if out is not None:
+        return into(out, kron, input, other)
+    tensor_argument("kron", input)
+    tensor_argument("kron", other, "other", 2)
+    n = max(input.ndim, other.ndim)
+    one, two = [(1,) * (n - x.ndim) + tuple(x.shape) for x in (input, other)]
+    wide = reshape(input, [m for s in one for m in (s, 1)]) * reshape(other, [m for s in two for m in (1, s)])
+    return reshape(wide, [s * t for s, t in zip(one, two)])
+
+
+def cross(input, other, dim=None, *, out=None):
+    """The vector product along a dimension of size 3; the others are broadcast. Mirrors ``torch.cross``.
+
+    Args:
+        dim (int, optional): by default the first dimension of size 3.
+
+    Raises:
+        RuntimeError: the dimension has another size, or the shapes do not fit.
+        IndexError: there is no such dimension.
+
+    >>> mg.cross(mg.tensor([1., 0., 0.]), mg.tensor([0., 1., 0.]), dim=0)
+    tensor([0., 0., 1.])
+    """
+    if out is not None:
+        return into(out, cross, input, other, dim)
+    tensor_argument("cross", input)
+    tensor_argument("cross", other, "other", 2)
+    if dim is None:
+        found = [d for d, n in enumerate(input.shape) if n == 3]
+        if not found:
+            raise ShapeError("MG-E209", "no dimension of size 3 in input")
+        dim = found[0]
+    return linalg_cross(input, other, dim=dim)
+
+
+def linalg_cross(input, other, *, dim=-1, out=None):
+    """The vector product along a dimension of size 3; the others are broadcast. Mirrors ``torch.linalg.cross``.
+
+    Raises:
+        RuntimeError: the dimension has another size, or the shapes do not fit.
+        IndexError: there is no such dimension.
+
+    >>> mg.linalg.cross(mg.tensor([1., 0., 0.]), mg.tensor([0., 1., 0.]))
+    tensor([0., 0., 1.])
+    """
+    if out is not None:
+        return into(out, linalg_cross, input, other, dim=dim)
+    tensor_argument("linalg.cross", input)
+    tensor_argument("linalg.cross", other, "other", 2)
+    if input.ndim != other.ndim:
+        raise ShapeError("MG-E205", "linalg.cross: inputs must have the same number of dimensions.")
+    at = dimension(dim, input.ndim)
+    if input.ndim == 0:
+        raise OutOfRangeError("MG-E301", f"Dimension specified as {dim} but tensor has no dimensions")
+    if input.shape[at] != 3 or other.shape[at] != 3:
+        raise ShapeError("MG-E209", f"linalg.cross: inputs dimension {dim} must have length 3.",
+                         found=f"{list(input.shape)} and {list(other.shape)}")
+    shape = broadcast_shape([input._meta, other._meta])
+    dtype = operands_dtype((input, other))
+    return call(Cross.op, (expand(cast(input, dtype), shape), expand(cast(other, dtype), shape), at))
+
+
+def matrix_power(input, n, *, out=None):
+    """A square matrix, or a batch of them, multiplied by itself: the n-th power; of its inverse if
+    `n` is negative. Mirrors ``torch.matrix_power``.
+
+    Raises:
+        LinAlgError: a matrix has no inverse, and `n` is negative. It is a RuntimeError.
+        RuntimeError: they are not square.
+
+    >>> mg.matrix_power(mg.tensor([[1., 1.], [0., 1.]]), 5)
+    tensor([[1., 5.],
+            [0., 1.]])
+    """
+    if out is not None:
+        return into(out, matrix_power, input, n)
+    tensor_argument("matrix_power", input)
+    n = integer(n, "n", "matrix_power")
+    if input.ndim < 2:
+        raise ShapeError("MG-E209", "linalg.matrix_power: The input tensor A must have at least 2 dimensions.",
+                         found=f"{input.ndim}-d")
+    if input.shape[-1] != input.shape[-2]:
+        raise ShapeError("MG-E209", "linalg.matrix_power: A must be batches of square matrices, but they are "
+                         f"{input.shape[-2]} by {input.shape[-1]} matrices")
+    given = input
+    if n < 0:
+        input, n = inv(input), -n
+    if n == 0:      # whatever the matrix is: its gradient is 0
+        return clone(input).copy_(input.new_ones(input.shape[-1]).diag_embed())
+    square, z = input, None
+    while True:         # n in binary: the squares of which it is made
+        if n & 1:
+            z = square if z is None else matmul(z, square)
+        n >>= 1
+        if not n:
+            return clone(z) if z is given else z
+        square = matmul(square, square)
+
+
+def multi_dot(tensors, *, out=None):
+    """The product of several matrices, multiplied in the order that takes the fewest operations.
+
+    Args:
+        tensors (sequence of Tensor): two or more matrices; the first may be a row and the last a column, given as vectors.
+
+    Mirrors ``torch.linalg.multi_dot``.
+
+    Raises:
+        RuntimeError: there are fewer than two, or the shapes do not fit.
+
+    >>> mg.linalg.multi_dot([mg.ones(2, 3), mg.ones(3, 4), mg.ones(4)])
+    tensor([12., 12.])
+    """
+    if out is not None:
+        return into(out, multi_dot, tensors)
+    if not isinstance(tensors, (tuple, list)):
+        raise wrong_type("multi_dot", "tensors", "tuple of Tensors", tensors)
+    found = [tensor_argument("multi_dot", x, "tensors", i + 1) for i, x in enumerate(tensors)]
+    n = len(found)
+    if n < 2:
+        raise ShapeError("MG-E206", f"multi_dot(): expected at least 2 tensors but got {n}")
+    for i, x in enumerate(found):
+        if x.ndim != 2 and not (x.ndim == 1 and i in (0, n - 1)):
+            raise ShapeError("MG-E209", f"multi_dot(): tensor {i} must be 2D but got {x.ndim}D")
+    shape = ([] if found[0].ndim == 1 else [found[0].shape[0]]) + ([] if found[-1].ndim == 1 else [found[-1].shape[-1]])
+    if found[0].ndim == 1:
+        found[0] = unsqueeze(found[0], 0)
+    if found[-1].ndim == 1:
+        found[-1] = unsqueeze(found[-1], 1)
+    lengths = [found[0].shape[0], *[x.shape[1] for x in found]]
+    for i in range(n - 1):
+        if found[i].shape[1] != found[i + 1].shape[0]:
+            raise ShapeError("MG-E209", f"multi_dot(): tensors {i} and {i + 1} with shapes {list(found[i].shape)} and "
+                             f"{list(found[i + 1].shape)} cannot be multiplied")
+    return view(multiply_chain(found, lengths, cheapest_split(lengths), 0, n - 1), shape)
+
+
+def cheapest_split(lengths):
+    """(i, j) -> where to split the product of the matrices i ... j, so that it takes the fewest operations."""
+    n = len(lengths) - 1
+    cost, cut = {(i, i): 0 for i in range(n)}, {}
+    for width in range(1, n):
+        for i in range(n - width):
+            j = i + width
+            ways = [(cost[i, k] + cost[k + 1, j] + lengths[i] * lengths[k + 1] * lengths[j + 1], k) for k in range(i, j)]
+            cost[i, j], cut[i, j] = min(ways)
+    return cut
+
+
+def multiply_chain(matrices, lengths, cut, i, j):
+    """The product of the matrices i ... j, split as `cut` says."""
+    if i == j:
+        return matrices[i]
+    k = cut[i, j]
+    return mm(multiply_chain(matrices, lengths, cut, i, k), multiply_chain(matrices, lengths, cut, k + 1, j))
+
+
+def chain_matmul(*matrices, out=None):
+    """`linalg.multi_dot` of the matrices given one by one; of a single one it is that. Mirrors ``torch.chain_matmul``.
+
+    >>> mg.chain_matmul(mg.ones(1, 2), mg.ones(2, 3))
+    tensor([[2., 2., 2.]])
+    """
+    for i, x in enumerate(matrices):
+        tensor_argument("chain_matmul", x, "matrices", i + 1)
+    if len(matrices) != 1:
+        return multi_dot(matrices, out=out)
+    return matrices[0] if out is None else into(out, chain_matmul, *matrices)
+
+
+def vander(x, N=None, *, increasing=False):
+    """The powers of the numbers in a vector, a row each: x^(N-1), ..., x, 1, or the other way round. Mirrors ``torch.vander``.
+
+    Raises:
+        RuntimeError: `x` is no vector, or `N` is negative.
+
+    >>> mg.vander(mg.tensor([2, 3]), 3)
+    tensor([[4, 2, 1],
+            [9, 3, 1]])
+    """
+    if tensor_argument("vander", x, "x").ndim != 1:
+        raise ShapeError("MG-E205", "x must be a one-dimensional tensor.", found=f"{x.ndim}-d")
+    n = x.shape[0] if N is None else integer(N, "N", "vander")
+    if n < 0:
+        raise ShapeError("MG-E302", "N must be non-negative.")
+    check_count("vander", n, "powers")
+    up = range(n) if flag(increasing, "increasing", "vander") else range(n - 1, -1, -1)
+    powers = x.new_tensor(list(up), dtype=None if n else x.dtype)
+    return unsqueeze(x, 1) ** powers if n else narrow(unsqueeze(x, 1), 1, 0, 0)

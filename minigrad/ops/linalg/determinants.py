@@ -1,0 +1,205 @@
+"""Determinants, also of singular matrices, and their logarithms.
+
+    det         dz = Σ C dx         C, the cofactors: det x · x⁻ᵀ if x is regular, but they are there for each x
+    slogdet     d log |z| = Re tr x⁻¹ dx,    d sign = i sign Im tr x⁻¹ dx
+
+The cofactors are an op of their own, because at a singular x the first formula divides 0 by 0. There they come from
+x = u s vᴴ: det x = det u det vᴴ Π s, which is differentiated without any division:
+
+    C     = det u det vᴴ · ū diag(Π_{k≠i} s_k) v̄ᴴ
+    dC    = det u det vᴴ · ū M v̄ᴴ,      M[i, i] = Σ_{j≠i} P[i, j] t[j, j],      M[i, j] = -P[i, j] t[j, i]
+
+with t = uᴴ dx v and P[i, j] = Π_{k≠i,j} s_k. So the first two derivatives are right at every matrix, of any rank and with equal
+singular values. (PyTorch 2.13 gives zeros for the gradient at an exactly singular matrix, and nan for the second where two
+singular values are 0.)
+
+Mirrors linalg_det_backward and slogdet_backward in ``torch/csrc/autograd/FunctionsManual.cpp``; the formula for the adjugate is
+in Stewart, On the adjugate matrix (1998).
+"""
+
+from collections import namedtuple
+
+import cython
+import numpy as np
+
+from minigrad.ops.base.out import into
+from minigrad.ops.base.rule import Op, op
+from minigrad.ops.elementwise.functions import log
+from minigrad.ops.elementwise.selection import where
+from minigrad.ops.linalg.inverses import LinalgInvEx
+from minigrad.ops.linalg.matrices import adjoint, column, diagonal_matrix, diagonal_of, row, square
+from minigrad.ops.linalg.singular_values import LinalgSvd
+from minigrad.ops.reduce.reduction import prod
+from minigrad.ops.reduce.reduction import sum as total
+from minigrad.ops.shape.clone_cast import cast
+from minigrad.ops.shape.views import transpose
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+    from minigrad.ops.base.rule import conj
+
+__all__ = ["det", "logdet", "slogdet"]
+
+
+@op("linalg_det")
+class LinalgDet(Op):
+    """z = det A"""
+
+    torch_names = {"z": "result"}
+
+    def forward(k, A):
+        return k.det(A)
+
+    def vjp_A(g, A):                    # dA = g C̄
+        return column(column(g)) * conj(call(LinalgCofactors.op, (A,)))
+
+    def jvp_A(t, A):
+        return total(call(LinalgCofactors.op, (A,)) * t, (-2, -1))
+
+
+@op("linalg_cofactors")
+class LinalgCofactors(Op):
+    """z = ∂ det A / ∂A. The derivative is symmetric, so that it is its own adjoint but for conjugation."""
+
+    torch_names = {"z": "result"}
+
+    def forward(k, A):
+        return k.cofactors(A)
+
+    def vjp_A(g, A):
+        return conj(change_of_cofactors(A, conj(g)))
+
+    def jvp_A(t, A):
+        return change_of_cofactors(A, t)
+
+
+def change_of_cofactors(A, t):
+    """How the cofactors of A change in the direction t. With w = A⁻ᵀ that is det A (⟨w, t⟩ w - w tᵀ w)."""
+    w = transpose(call(LinalgInvEx.op, (A,))[0], -2, -1)
+    if well_conditioned(A._array, w._array):
+        along = column(column(total(w * t, (-2, -1))))
+        return column(column(call(LinalgDet.op, (A,)))) * (along * w - w @ transpose(t, -2, -1) @ w)
+    u, s, v = call(LinalgSvd.op, (A, True, True))
+    n = A.shape[-1]
+    same = np.eye(n, dtype=bool)
+    left_out = A.new_tensor(same[:, None, :] | same[None, :, :], dtype=None)
+    off = cast(prod(where(left_out, 1.0, row(row(s))), -1), A.dtype) * A.new_tensor(1.0 - same, dtype=A.dtype)      # P
+    turned = adjoint(u) @ t @ adjoint(v)
+    moved = diagonal_matrix((off @ column(diagonal_of(turned))).squeeze(-1)) - off * transpose(turned, -2, -1)
+    return column(column(call(LinalgDet.op, (u,)) * call(LinalgDet.op, (v,)))) * (conj(u) @ moved @ conj(v))
+
+
+def well_conditioned(x, inverse):
+    """Whether the formula with the inverses, whose error grows with the square of the condition, keeps half of the digits, for
+    all of a batch. What is nan may stay so."""
+    if not x.size or not np.isfinite(x).all():
+        return True
+    return bool((np.abs(x).sum(-2).max(-1) * np.abs(inverse).sum(-1).max(-1) < np.finfo(x.dtype).eps ** -0.25).all())
+
+
+@op("linalg_slogdet")
+class LinalgSlogdet(Op):
+    """sign, logabsdet = det A / |det A|, log |det A|"""
+
+    inputs = 1
+    outputs = ("sign", "logabsdet")
+
+    def forward(k, A):
+        return k.slogdet(A)
+
+    def vjp(g, needs, A, sign):         # dA = (g_log - i Im(ḡ_sign sign)) A⁻ᴴ
+        of_sign, scale = g
+        if of_sign is not None and A.dtype.is_complex:
+            turned = (conj(of_sign) * sign).imag * -1j
+            scale = turned if scale is None else scale + turned
+        if scale is None:
+            return (None,)
+        return (column(column(scale)) * adjoint(call(LinalgInvEx.op, (A,))[0]),)
+
+    def jvp(ts, A, sign):
+        along = total(diagonal_of(call(LinalgInvEx.op, (A,))[0] @ ts[0]), -1)
+        if not A.dtype.is_complex:
+            return (sign.new_zeros(sign.shape), along)
+        return (sign * (along.imag * 1j), along.real)
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+linalg_slogdet_result = namedtuple("linalg_slogdet", ("sign", "logabsdet"))
+slogdet_result = namedtuple("slogdet", ("sign", "logabsdet"))
+
+
+def linalg_det(A, *, out=None):
+    """The determinant of a square matrix, or of each of a batch. Mirrors ``torch.linalg.det``.
+
+    Args:
+        A (Tensor): of shape (..., n, n); floating point or complex. The result is (...); of a 0 by 0 matrix it is 1.
+
+    The gradient is right at singular matrices too, and so is the second one.
+
+    Raises:
+        RuntimeError: the matrices are not square, or the dtype is another.
+
+    >>> A = mg.tensor([[1., 2.], [2., 4.]], requires_grad=True)
+    >>> mg.linalg.det(A)
+    tensor(0., grad_fn=<LinalgDetBackward0>)
+    >>> mg.autograd.grad(mg.linalg.det(A), A)
+    (tensor([[ 4., -2.],
+            [-2.,  1.]]),)
+    """
+    if out is not None:
+        return into(out, linalg_det, A)
+    return call(LinalgDet.op, (square("linalg.det", A),))
+
+
+def det(input):
+    """The same as `linalg.det`. Mirrors ``torch.det``.
+
+    >>> mg.det(mg.tensor([[1., 2.], [3., 5.]]))
+    tensor(-1.)
+    """
+    return call(LinalgDet.op, (square("linalg.det", input),))
+
+
+def linalg_slogdet(A):
+    """The sign of the determinant and the logarithm of its absolute value, which does not overflow. For complex matrices the sign
+    is a number of absolute value 1. Mirrors ``torch.linalg.slogdet``.
+
+    Args:
+        A (Tensor): of shape (..., n, n); floating point or complex. The results are (...).
+
+    Of a singular matrix they are 0 and -inf, and the gradient is nan.
+
+    Raises:
+        RuntimeError: the matrices are not square, or the dtype is another.
+
+    >>> mg.linalg.slogdet(mg.tensor([[0., 1.], [1., 0.]]))
+    linalg_slogdet(sign=tensor(-1.), logabsdet=tensor(0.))
+    """
+    return linalg_slogdet_result(*call(LinalgSlogdet.op, (square("linalg.slogdet", A),)))
+
+
+def slogdet(input):
+    """The same as `linalg.slogdet`. Mirrors ``torch.slogdet``.
+
+    >>> mg.slogdet(mg.eye(2))
+    slogdet(sign=tensor(1.), logabsdet=tensor(0.))
+    """
+    return slogdet_result(*call(LinalgSlogdet.op, (square("linalg.slogdet", input),)))
+
+
+def logdet(input):
+    """The logarithm of the determinant of a square matrix, or of each of a batch; nan where it is negative, -inf where it is 0.
+
+    Mirrors ``torch.logdet``.
+
+    Raises:
+        RuntimeError: the matrices are not square, or the dtype is another.
+
+    >>> mg.logdet(mg.eye(2) * 2)
+    tensor(1.3863)
+    """
+    sign, logarithm = call(LinalgSlogdet.op, (square("logdet", input),))
+    if input.dtype.is_complex:
+        return logarithm + log(sign)
+    return where(sign == -1, float("nan"), logarithm)

@@ -1,0 +1,74 @@
+"""The exponential of matrices.
+
+    e^A = 1 + A + A²/2 + ...        its derivative in the direction t is the corner of a larger exponential,
+
+        exp [A t] = [e^A   d]       d = ∫ e^{A(1-s)} t e^{As} ds, because the product of such blocks keeps to the product rule
+            [0 A]   [0   e^A]
+
+Mirrors linalg_matrix_exp_differential in ``torch/csrc/autograd/FunctionsManual.cpp``. Mathias, A chain rule for matrix functions
+and applications (1996).
+"""
+
+import cython
+
+from minigrad.ops.base.rule import Op, op
+from minigrad.ops.linalg.matrices import adjoint, square
+from minigrad.ops.shape.cat_split import cat
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+
+__all__ = ["matrix_exp"]
+
+
+@op("linalg_matrix_exp")
+class LinalgMatrixExp(Op):
+    """z = e^A"""
+
+    inputs = 1
+    torch_names = {"A": "self"}
+
+    def forward(k, A):
+        return k.matrix_exp(A)
+
+    def vjp_A(g, A):                    # the adjoint of d, as a map of t, is that of Aᴴ
+        return change_of_exponential(adjoint(A), g)
+
+    def jvp_A(t, A):
+        return change_of_exponential(A, t)
+
+
+def change_of_exponential(A, t):
+    """d, the corner of the exponential of [[A, t], [0, A]]"""
+    n = A.shape[-1]
+    blocks = cat([cat([A, t], -1), cat([A.new_zeros(A.shape), A], -1)], -2)
+    return call(LinalgMatrixExp.op, (blocks,))[..., :n, n:]
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+def linalg_matrix_exp(A):
+    """The exponential of a square matrix, or of each of a batch: 1 + A + A²/2 + A³/6 + ... Mirrors ``torch.linalg.matrix_exp``.
+
+    Args:
+        A (Tensor): of shape (..., n, n); floating point or complex.
+
+    Raises:
+        RuntimeError: the matrices are not square, or the dtype is another.
+
+    >>> mg.linalg.matrix_exp(mg.tensor([[0., 1.], [0., 0.]]))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+    return call(LinalgMatrixExp.op, (square("linalg.matrix_exp", A),))
+
+
+def matrix_exp(input):
+    """The same as `linalg.matrix_exp`. Mirrors ``torch.matrix_exp``.
+
+    >>> mg.matrix_exp(mg.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    return linalg_matrix_exp(input)

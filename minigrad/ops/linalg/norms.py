@@ -1,0 +1,430 @@
+"""Norms: how long a vector is, or how far two are apart.
+
+    vector_norm     z = (Σ |x|^p)^(1/p)         p = 2 by default; the largest |x| for p = inf; the number of those not 0 for p = 0
+                    dx = g sgn(x) (|x| / z)^(p - 1)
+
+Where a norm is 0 its gradient is 0, one of its subgradients.
+
+Mirrors ``aten/src/ATen/native/LinearAlgebra.cpp``, ``Distance.cpp`` and linalg_vector_norm_backward in FunctionsManual.cpp.
+"""
+
+import cython
+import numpy as np
+
+from minigrad._core.graph.broadcasting import broadcast_shape
+from minigrad._core.record.promotion import as_dtype
+from minigrad.errors import ArgumentError, ShapeError
+from minigrad.ops.base.inplace_pairs import IN_PLACE
+from minigrad.ops.base.out import into
+from minigrad.ops.base.precision import in_float32, narrowed, widened
+from minigrad.ops.base.rule import Op, dimension, flag, number, op, tensor_argument
+from minigrad.ops.elementwise.selection import abs as absolute
+from minigrad.ops.elementwise.selection import promote_tensors, real_part, sgn, where
+from minigrad.ops.linalg.matrices import floating, matrices
+from minigrad.ops.linalg.singular_values import svdvals
+from minigrad.ops.reduce.extrema import amax, amin, count_ties
+from minigrad.ops.reduce.reduction import SumDim, all_or, expand_reduced, keep_dims
+from minigrad.ops.reduce.reduction import sum as total
+from minigrad.ops.shape.clone_cast import cast
+from minigrad.ops.shape.views import expand, inverse_permutation, permute, unsqueeze
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+    from minigrad.ops.base.rule import conj
+
+__all__ = ["cdist", "dist", "norm", "renorm"]
+
+INF = float("inf")
+DOUBLE = np.dtype("float64")
+TINY = 1e-7     # what renorm adds to a norm that it divides by
+
+
+@op("linalg_vector_norm", "LinalgVectorNorm0")
+class VectorNorm(Op):
+    """z = (Σ |x|^ord)^(1/ord) over dims"""
+
+    inputs = 1
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
+
+    def forward(k, x, ord, dims, keepdim):
+        return narrowed(k, length(k, k.abs(widened(k, x)), ord, dims, keepdim), x)
+
+    @in_float32
+    def vjp_x(g, x, z, ord, dims, keepdim):
+        return expand_reduced(g, x.shape, dims, keepdim) * norm_gradient(x, z, ord, dims, keepdim)
+
+    @in_float32
+    def jvp_x(t, x, z, ord, dims, keepdim):
+        moved = t * conj(norm_gradient(x, z, ord, dims, keepdim))
+        return call(SumDim.op, (moved.real if moved.dtype.is_complex else moved, dims, keepdim))
+
+
+def length(k, size, ord, dims, keepdim):
+    """(Σ size^ord)^(1/ord)"""
+    if ord == 0:
+        return k.sum(k.cast(k.ne(size, 0), size.dtype), dims, keepdim)
+    if ord == 1:
+        return k.sum(size, dims, keepdim)
+    if ord == 2:
+        return k.sqrt(k.sum(k.mul(size, size), dims, keepdim))
+    if ord == INF or ord == -INF:
+        return (k.amax if ord > 0 else k.amin)(size, dims, keepdim)
+    total = k.sum(k.pow(size, ord), dims, keepdim)
+    return k.cast(k.pow(k.cast(total, DOUBLE), 1 / ord), size.dtype)       # a third in float32 is off by 1e-8, times log(total)
+
+
+def norm_gradient(x, z, ord, dims, keepdim):
+    """The gradient of the norm: in which direction it grows."""
+    if ord == 0:
+        return x.new_zeros(x.shape)
+    if ord == 1:
+        return sgn(x)
+    z = keep_dims(z, x.shape, dims, keepdim)
+    if ord == INF or ord == -INF:
+        hits = absolute(x) == z
+        return sgn(x) * where(hits, 1 / count_ties(hits, z.dtype, dims), 0.0)
+    length = where(z == 0, 1.0, z)
+    if ord == 2:
+        return x / length
+    return sgn(x) * (where(x == 0, 1.0, absolute(x)) / length) ** (ord - 1)
+
+
+@op("dist")
+class Dist(Op):
+    """z = (Σ |x - y|^p)^(1/p), and x - y, which is kept for the backward"""
+
+    hidden = ("apart",)
+    inputs = 2
+    outputs = ("z", "apart")
+    torch_names = {"x": "self", "y": "other", "z": "result"}
+
+    def forward(k, x, y, p):
+        d = k.sub(widened(k, x), widened(k, y))
+        return narrowed(k, length(k, k.abs(d), p, tuple(range(d.ndim)), False), x), d
+
+    def vjp(g, needs, x, y, z, apart, p):
+        dx = None if g[0] is None else g[0] * norm_gradient(apart, z, p, tuple(range(apart.ndim)), False)
+        if g[1] is not None:
+            dx = g[1] if dx is None else dx + g[1]
+        dx = cast(dx, x.dtype)
+        return dx if needs[0] else None, -dx if needs[1] else None
+
+    def jvp(ts, x, y, z, apart, p):
+        t = expand(difference(*ts), apart.shape)
+        return cast(norm_tangent(t, apart, z, p, tuple(range(apart.ndim))), z.dtype), cast(t, apart.dtype)
+
+
+@op("cdist")
+class Cdist(Op):
+    """z[i, j] = (Σ |x[i] - y[j]|^p)^(1/p), for rows, and x[i] - y[j]"""
+
+    inputs = 2
+    outputs = ("z", "apart")
+    hidden = ("apart",)
+    torch_names = {"x": "x1", "y": "x2", "z": "result"}
+
+    def forward(k, x, y, p):
+        d = k.sub(k.unsqueeze(widened(k, x), x.ndim - 1), k.unsqueeze(widened(k, y), y.ndim - 2))
+        return narrowed(k, length(k, k.abs(d), p, (d.ndim - 1,), False), x), d
+
+    def vjp(g, needs, x, y, z, apart, p):
+        dims = (apart.ndim - 1,)
+        each = None if g[0] is None else expand_reduced(g[0], apart.shape, dims, False) * norm_gradient(apart, z, p, dims, False)
+        if g[1] is not None:
+            each = g[1] if each is None else each + g[1]
+        return cast(total(each, -2), x.dtype) if needs[0] else None, cast(-total(each, -3), y.dtype) if needs[1] else None
+
+    def jvp(ts, x, y, z, apart, p):
+        tx, ty = ts
+        t = difference(None if tx is None else unsqueeze(tx, -2), None if ty is None else unsqueeze(ty, -3))
+        t = expand(t, apart.shape)
+        return cast(norm_tangent(t, apart, z, p, (apart.ndim - 1,)), z.dtype), cast(t, apart.dtype)
+
+
+def difference(x, y):
+    """x - y, where a None counts as 0."""
+    return x if y is None else -y if x is None else x - y
+
+
+def norm_tangent(t, x, z, p, dims):
+    """The tangent of the norm z of x, given that of x."""
+    moved = t * conj(norm_gradient(x, z, p, dims, False))
+    return total(moved.real if moved.dtype.is_complex else moved, dims)
+
+
+@op("renorm")
+class Renorm(Op):
+    """z = x m / (|x| + 1e-7) in those slices whose p-norm |x| is above m"""
+
+    inputs = 1
+    torch_names = {"x": "self", "m": "maxnorm"}
+
+    def forward(k, x, p, dim, m):
+        wide = widened(k, x)
+        size = length(k, k.abs(wide), p, others(x, dim), True)
+        z = k.where(k.gt(size, m), k.mul(wide, k.div(k.full((), m, size.dtype), k.add(size, TINY))), wide)
+        return narrowed(k, z, x)
+
+    @in_float32
+    def vjp_x(g, x, p, dim, m):         # dx = s (g - r d), s = m / (|x| + 1e-7), r the share of g along x, d the gradient of |x|
+        size = vector_norm(x, p, others(x, dim), True)
+        r = total(real_part(g * conj(x)), others(x, dim), True) / (size + TINY)
+        return where(size > m, m / (size + TINY) * (g - r * norm_gradient(x, size, p, others(x, dim), True)), g)
+
+    @in_float32
+    def jvp_x(t, x, p, dim, m):         # s (t - r x), r the change of |x| over |x|
+        size = vector_norm(x, p, others(x, dim), True)
+        r = total(real_part(t * conj(norm_gradient(x, size, p, others(x, dim), True))), others(x, dim), True) / (size + TINY)
+        return where(size > m, m / (size + TINY) * (t - r * x), t)
+
+
+def others(x, dim):
+    """All dimensions but one."""
+    return tuple([d for d in range(x.ndim) if d != dim])
+
+
+def power_of(value, name, function):
+    """`value` as a float."""
+    value = number(value, name, function)
+    if isinstance(value, (complex, np.complexfloating)):
+        raise ShapeError("MG-E206", f"{function}: Expected a non-complex scalar as {name}")
+    return float(value)
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
+    """(Σ \\|x\\|^ord)^(1/ord) of all elements, or along dimensions. Mirrors ``torch.linalg.vector_norm``.
+
+    Args:
+        ord (number): also inf, -inf (the largest, the smallest absolute value) and 0 (how many elements are not 0).
+        dim (int or tuple, optional): the dimensions that are reduced; all of them by default.
+        keepdim (bool): keep them, with size 1.
+        dtype (optional): `x` is converted to it first.
+
+    Raises:
+        RuntimeError: the dtype is neither floating point nor complex, or there is nothing that could be the largest.
+        IndexError: there is no such dimension.
+
+    >>> mg.linalg.vector_norm(mg.tensor([3., 4.]))
+    tensor(5.)
+    """
+    if out is not None:
+        return into(out, vector_norm, x, ord, dim, keepdim, dtype=dtype)
+    tensor_argument("linalg.vector_norm", x, "x")
+    power = power_of(ord, "ord", "linalg.vector_norm")
+    flag(keepdim, "keepdim", "linalg.vector_norm")
+    if not x.dtype.differentiable:
+        raise ShapeError("MG-E203", f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
+                         fix="x.float()")
+    if dtype is not None:
+        if not as_dtype(dtype).differentiable:
+            raise ShapeError("MG-E203", "linalg.vector_norm: dtype should be floating point or complex, but got "
+                             f"{as_dtype(dtype).name}")
+        if as_dtype(dtype).is_complex != x.dtype.is_complex:
+            raise ShapeError("MG-E203", f"linalg.vector_norm: dtype should be {'complex' if x.dtype.is_complex else 'real'} for "
+                             f"{'complex' if x.dtype.is_complex else 'real'} inputs, but got {as_dtype(dtype).name}")
+        x = x.to(as_dtype(dtype))
+    dims = all_or(dim, x.ndim)
+    if (power < 0 or power == INF) and any([x.shape[d] == 0 for d in dims]):
+        raise ShapeError("MG-E208", f"linalg.vector_norm cannot compute the {power} norm on an empty tensor because the operation "
+                         "does not have an identity")
+    return call(VectorNorm.op, (x, power, dims, keepdim))
+
+
+def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
+    """A norm of matrices: ``"fro"``, the root of the sum of squares; 1 and inf, the largest sum of a column and of a row of
+    absolute values; -1 and -inf, the smallest; 2, -2 and ``"nuc"``, the largest and the smallest singular value, and their sum.
+
+    Args:
+        dim (tuple): the two dimensions of the matrices.
+        keepdim (bool): keep them, with size 1.
+        dtype (optional): `A` is converted to it first.
+
+    Mirrors ``torch.linalg.matrix_norm``.
+
+    Raises:
+        RuntimeError: `A` has fewer than two dimensions, the dtype is no floating point or complex one, or there is no such norm.
+        IndexError: there is no such dimension.
+
+    >>> mg.linalg.matrix_norm(mg.tensor([[1., -2.], [3., 4.]]), 1)
+    tensor(6.)
+    >>> mg.linalg.matrix_norm(mg.tensor([[0., 3.], [2., 0.]]), "nuc")
+    tensor(5.)
+    """
+    if out is not None:
+        return into(out, matrix_norm, A, ord, dim, keepdim, dtype=dtype)
+    tensor_argument("linalg.matrix_norm", A, "A")
+    if not isinstance(ord, str):
+        ord = power_of(ord, "ord", "linalg.matrix_norm")
+    matrices("linalg.matrix_norm", A)
+    if not isinstance(dim, (tuple, list)) or len(dim) != 2:
+        raise ShapeError("MG-E205", "linalg.matrix_norm: dim must be a 2-tuple.", found=type(dim).__name__)
+    at, over = dimension(dim[0], A.ndim), dimension(dim[1], A.ndim)
+    if at == over:
+        raise ShapeError("MG-E205", f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    if ord == "fro":
+        return vector_norm(A, 2, (at, over), keepdim, dtype=dtype)
+    if ord not in (1, -1, INF, -INF, 2, -2, "nuc"):
+        raise ArgumentError("MG-E321", f"linalg.matrix_norm: Order {ord} not supported.",
+                            expected="'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
+    if ord in (2, -2, "nuc"):
+        return spectral_norm(A, ord, at, over, keepdim, dtype)
+    along, over = (at, over) if ord in (1, -1) else (over, at)
+    sums = vector_norm(A, 1, along, True, dtype=dtype)
+    nothing = ord > 0 and sums.shape[over] == 0        # the largest of no sums is 0
+    z = total(sums, over, True) if nothing else (amax if ord > 0 else amin)(sums, over, True)
+    return z if keepdim else z.squeeze((along, over))
+
+
+def spectral_norm(A, ord, at, over, keepdim, dtype):
+    """A norm of the singular values of the matrices in two dimensions."""
+    floating("linalg.matrix_norm", A)
+    if dtype is not None:
+        if A.dtype.is_complex and not as_dtype(dtype).is_complex:
+            raise ShapeError("MG-E203", f"linalg.matrix_norm: dtype should be complex for complex inputs, but got "
+                             f"{as_dtype(dtype).name}")
+        A = A.to(as_dtype(dtype))
+    order = (*[d for d in range(A.ndim) if d not in (at, over)], at, over)
+    S = svdvals(permute(A, order))
+    if ord == "nuc":
+        z = total(S, -1)
+    else:
+        z = amin(S, -1) if ord < 0 else amax(S, -1) if S.shape[-1] else total(S, -1)        # 0 of no numbers
+    return permute(unsqueeze(unsqueeze(z, -1), -1), inverse_permutation(order)) if keepdim else z
+
+
+def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
+    """`vector_norm`, or `matrix_norm` where two dimensions and an order are given. Mirrors ``torch.linalg.norm``.
+
+    >>> mg.linalg.norm(mg.tensor([[1., -2.], [3., 4.]]), float("inf"))
+    tensor(7.)
+    """
+    if out is not None:
+        return into(out, linalg_norm, A, ord, dim, keepdim, dtype=dtype)
+    tensor_argument("linalg.norm", A, "A")
+    if ord is None:
+        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
+    if dim is None:
+        if A.ndim not in (1, 2):
+            raise ShapeError("MG-E205", "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+                             f"{A.ndim}D.")
+        dim = tuple(range(A.ndim))
+    dims = tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)
+    if len(dims) == 2 or isinstance(ord, str):
+        return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
+    return vector_norm(A, ord, dims, keepdim, dtype=dtype)
+
+
+def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    """The p-norm of all elements, or along dimensions, as if they were one vector. Mirrors ``torch.norm``.
+
+    Args:
+        p (number, "fro" or "nuc"): the order; ``"fro"`` is 2, ``"nuc"`` the sum of the singular values of matrices.
+        dim (int or tuple, optional): the dimensions that are reduced.
+        keepdim (bool): keep them, with size 1.
+
+    Raises:
+        RuntimeError: the dtype is neither floating point nor complex, or there is no such norm.
+        IndexError: there is no such dimension.
+
+    >>> mg.norm(mg.tensor([3., 4.]))
+    tensor(5.)
+    """
+    if out is not None:
+        return into(out, norm, input, p, dim, keepdim, dtype=dtype)
+    tensor_argument("norm", input)
+    if isinstance(p, str) and p != "fro":
+        dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+        return matrix_norm(input, p, tuple(dims), keepdim, dtype=dtype)
+    return vector_norm(input, 2 if p is None or isinstance(p, str) else p, dim, keepdim, dtype=dtype)
+
+
+def dist(input, other, p=2):
+    """The p-norm of ``input - other``, which are broadcast. Mirrors ``torch.dist``.
+
+    >>> mg.dist(mg.tensor([1., 2.]), mg.tensor([4., 6.]))
+    tensor(5.)
+    """
+    tensor_argument("dist", input)
+    tensor_argument("dist", other, "other", 2)
+    if input.dtype is not other.dtype:
+        input, other = promote_tensors("dist", input, input, other)
+    shape = broadcast_shape([input._meta, other._meta])
+    power = power_of(p, "ord", "linalg.vector_norm")
+    if not input.dtype.differentiable or ((power < 0 or power == INF) and 0 in shape):
+        return vector_norm(input - other, power)        # raises
+    return call(Dist.op, (input, other, power))[0]
+
+
+def renorm(input, p, dim, maxnorm, *, out=None):
+    """`input` with its slices along `dim` scaled down to the p-norm `maxnorm`, where theirs is larger. Mirrors ``torch.renorm``.
+
+    Raises:
+        RuntimeError: there are fewer than two dimensions, `p` is not positive or `maxnorm` is negative.
+        IndexError: there is no such dimension.
+
+    >>> mg.renorm(mg.tensor([[3., 4.], [0., 1.]]), 2, 0, 1.)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 1.0000]])
+    """
+    if out is not None:
+        return into(out, renorm, input, p, dim, maxnorm)
+    tensor_argument("renorm", input)
+    if not power_of(p, "p", "renorm") > 0:
+        raise ShapeError("MG-E302", "renorm: non-positive-norm not supported", found=f"p = {p}")
+    if not input.dtype.differentiable:
+        raise ShapeError("MG-E203", f"renorm: Expected a floating point or complex tensor as input. Got {input.dtype.name}",
+                         fix="x.float()")
+    if power_of(maxnorm, "maxnorm", "renorm") < 0:
+        raise ShapeError("MG-E302", f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.ndim < 2:
+        raise ShapeError("MG-E205", f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    return call(Renorm.op, (input, float(p), dimension(dim, input.ndim), float(maxnorm)))
+
+
+def renorm_(self, p, dim, maxnorm):
+    """In place: `minigrad.renorm`. Mirrors ``torch.Tensor.renorm_``.
+
+    >>> mg.tensor([[3., 4.], [0., 1.]]).renorm_(2, 0, 1.)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 1.0000]])
+    """
+    return self.copy_(renorm(self.clone(), p, dim, maxnorm))     # whose formula needs the old numbers
+
+
+IN_PLACE["renorm_"] = renorm_
+
+
+def cdist(x1, x2, p=2.0, compute_mode=None):
+    """The p-norm of the difference between each row of `x1` and each row of `x2`; batches are broadcast. Mirrors ``torch.cdist``.
+
+    Args:
+        x1, x2 (Tensor): of shapes (..., n, d) and (..., m, d); the result is (..., n, m).
+        compute_mode (optional): how PyTorch computes it; makes no difference here.
+
+    Raises:
+        RuntimeError: the shapes do not fit, the dtype is no floating point one, or `p` is negative.
+
+    >>> mg.cdist(mg.tensor([[0., 0.]]), mg.tensor([[3., 4.], [0., 1.]]))
+    tensor([[5., 1.]])
+    """
+    for i, x in enumerate((x1, x2)):
+        tensor_argument("cdist", x, f"x{i + 1}", i + 1)
+        if not x.dtype.is_floating_point:
+            raise ShapeError("MG-E203", f"cdist only supports floating-point dtypes, X{i + 1} got: {x.dtype.name}")
+        if x.ndim < 2:
+            raise ShapeError("MG-E205", f"cdist only supports at least 2D tensors, X{i + 1} got: {x.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise ShapeError("MG-E204", f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    power = power_of(p, "p", "cdist")
+    if power < 0:
+        raise ShapeError("MG-E302", "cdist only supports non-negative p values", found=str(p))
+    if x1.dtype is not x2.dtype:
+        x1, x2 = promote_tensors("cdist", x1, x1, x2)
+    if not x1.shape[-1]:
+        return total(unsqueeze(x1, -2) - unsqueeze(x2, -3), -1)
+    if x1.ndim > 2 or x2.ndim > 2:
+        broadcast_shape([unsqueeze(x, at).detach()._meta for x, at in ((x1, -2), (x2, -3))])
+    return call(Cdist.op, (x1, x2, power))[0]

@@ -1,0 +1,95 @@
+"""Of each with each: the distances between all rows, and forms that are linear in two tensors.
+
+Mirrors ``aten/src/ATen/native/{Distance,Linear}.cpp``.
+"""
+
+from minigrad.errors import ShapeError
+from minigrad.ops.base.precision import in_float32
+from minigrad.ops.base.rule import BOOL, tensor_argument
+from minigrad.ops.index.indexing import index_select
+from minigrad.ops.index.masking import triu
+from minigrad.ops.linalg.matrix import matmul
+from minigrad.ops.linalg.norms import power_of, vector_norm
+from minigrad.ops.reduce.reduction import sum as total
+from minigrad.ops.shape.cat_split import check_count
+from minigrad.ops.shape.views import permute, reshape
+from minigrad.ops.sort.searching import nonzero
+
+__all__ = ["bilinear", "pdist"]
+
+
+def pdist(input, p=2.0):
+    """The p-norm of the difference between each two rows of `input`: of 0 and 1, 0 and 2, ..., 1 and 2, ...
+
+    Mirrors ``torch.pdist``.
+
+    Raises:
+        RuntimeError: it is no matrix, the dtype is no floating point one, or `p` is negative.
+
+    >>> mg.pdist(mg.tensor([[0., 0.], [3., 4.], [3., 0.]]))
+    tensor([5., 3., 4.])
+    """
+    tensor_argument("pdist", input)
+    if input.ndim != 2:
+        raise ShapeError("MG-E205", f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if not input.dtype.is_floating_point:
+        raise ShapeError("MG-E203", "pdist only supports floating-point dtypes", found=input.dtype.name)
+    if power_of(p, "p", "pdist") < 0:
+        raise ShapeError("MG-E302", "pdist only supports non-negative p values", found=str(p))
+    n = input.shape[0]
+    check_count("pdist", n * (n - 1) // 2, "pairs")
+    first, second = nonzero(triu(input.detach().new_ones((n, n), dtype=BOOL), 1), as_tuple=True)
+    return distances(input, first, second, p)
+
+
+@in_float32
+def distances(x, first, second, p):
+    """The p-norms of the differences between rows of x, of which two vectors have the numbers."""
+    apart = index_select(x, 0, first) - index_select(x, 0, second)
+    return vector_norm(apart, p, -1) if x.shape[1] else total(apart, -1)
+
+
+def bilinear(input1, input2, weight, bias=None):
+    """z[o] = Σ input1[i] weight[o, i, j] input2[j] + bias[o]. Mirrors ``torch.nn.functional.bilinear``.
+
+    Args:
+        input1, input2 (Tensor): (..., in1) and (..., in2), alike but for the last dimension.
+        weight (Tensor): (out, in1, in2).
+        bias (Tensor, optional): (out).
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    >>> F.bilinear(mg.tensor([1., 2.]), mg.tensor([3.]), mg.ones(1, 2, 1))
+    tensor([9.])
+    """
+    for i, (name, x) in enumerate((("input1", input1), ("input2", input2), ("weight", weight)), 1):
+        tensor_argument("bilinear", x, name, i)
+    if weight.ndim != 3 or 0 in (input1.ndim, input2.ndim):
+        raise ShapeError("MG-E205", "bilinear(): weight must have 3 dimensions, and the inputs at least one",
+                         found=f"{weight.ndim}, {input1.ndim} and {input2.ndim}")
+    if input1.ndim != input2.ndim:
+        raise ShapeError("MG-E204", f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+    for d, (n, m) in enumerate(zip(input1.shape[:-1], input2.shape[:-1])):
+        if n != m:
+            raise ShapeError("MG-E204", f"bilinear(): input batch dimensions do not match at dim {d}: got {n} and {m}")
+    for name, x, n in (("input1", input1, weight.shape[1]), ("input2", input2, weight.shape[2])):
+        if x.shape[-1] != n:
+            raise ShapeError("MG-E204", f"bilinear(): {name} size does not match weight size: got {x.shape[-1]} but expected {n}")
+    if bias is not None and tensor_argument("bilinear", bias, "bias", 4).shape != weight.shape[:1]:
+        raise ShapeError("MG-E204", f"bilinear(): bias size does not match weight size: got {list(bias.shape)} but expected "
+                         f"{weight.shape[0]}")
+    out, in1, in2 = weight.shape
+    rows = matmul(reshape(input1, (batch(input1), in1)),
+                  reshape(permute(weight, (1, 0, 2)), (in1, out * in2)))
+    z = matmul(reshape(rows, (rows.shape[0], out, in2)), reshape(input2, (rows.shape[0], in2, 1)))
+    z = reshape(z, (*input1.shape[:-1], out))
+    return z if bias is None else z + bias
+
+
+def batch(x):
+    """How many vectors there are along the last dimension."""
+    n = 1
+    for size in x.shape[:-1]:
+        n *= size
+    return n

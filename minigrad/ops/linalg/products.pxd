@@ -1,0 +1,3 @@
+from minigrad._core.record.apply cimport call
+from minigrad._core.graph.tensor cimport TensorBase
+from minigrad.ops.base.rule cimport conj

@@ -1,0 +1,3 @@
+from minigrad._core.record.apply cimport call
+from minigrad._core.graph.thread_state cimport State, current
+from minigrad.ops.base.rule cimport conj

@@ -1,0 +1,1 @@
+"""The rules behind ``minigrad.nn``: activations, normalisations, convolutions, losses. Begin with ``softmax.py``."""

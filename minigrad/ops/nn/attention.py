@@ -1,0 +1,87 @@
+"""Attention as a rule of its own: the softmax scales and masks its scores as it reads them.
+
+    S = scale Q Kᵀ          W = softmax(S), causal or not           Z = W V
+
+The weights W are an output too, so that they are saved, and so that second derivatives go through them. Flash attention
+(Dao et al., 2022) would not save but recompute them, block by block: less memory, the same numbers.
+
+Of float16 on a CPU all is computed in float32, the weights are saved so, and rounded is what leaves: z and the derivatives. (A
+GPU multiplies matrices of float16 many times as fast, so there the scores and the weights are of float16.)
+
+Mirrors ``aten/src/ATen/native/transformers/attention.cpp``.
+"""
+
+import cython
+import numpy as np
+
+from minigrad.ops.base.precision import narrowed, widened
+from minigrad.ops.base.rule import Op, op
+from minigrad.ops.linalg.matrix import Bmm
+from minigrad.ops.nn.softmax import SoftmaxBackward
+from minigrad.ops.shape.clone_cast import cast
+from minigrad.ops.shape.views import transpose
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+
+__all__: list[str] = []
+
+
+@op("scaled_dot_product_attention", "ScaledDotProductFlashAttentionForCpu0")
+class Attention(Op):
+    """z = softmax(scale Q Kᵀ) V"""
+
+    inputs = 3
+    outputs = ("z", "weights")
+    torch_names = {"q": "query", "s": "key", "v": "value", "z": "output", "causal": "is_causal"}
+
+    def forward(k, q, s, v, scale, causal):
+        x = q
+        if isinstance(q, np.ndarray):
+            q, s, v = widened(k, q), widened(k, s), widened(k, v)
+        across = k.permute(s, (*range(s.ndim - 2), s.ndim - 1, s.ndim - 2))
+        weights = k.attention_weights(k.matmul(q, across), scale, causal)
+        return narrowed(k, k.matmul(weights, v), x), weights
+
+    def vjp(g, needs, q, s, v, weights, scale):
+        like = q
+        gz, gw, q, s, v = [in_dtype_of(x, weights) for x in (*g, q, s, v)]
+        dq = ds = dv = None
+        if gz is not None:
+            if needs[2]:
+                dv = product(transpose(weights, -2, -1), gz)
+            more = product(gz, transpose(v, -2, -1))
+            gw = more if gw is None else gw + more
+        if gw is not None and (needs[0] or needs[1]):
+            scores = call(SoftmaxBackward.op, (gw, weights, weights.ndim - 1))
+            if needs[0]:
+                dq = product(scores, s) * scale
+            if needs[1]:
+                ds = product(transpose(scores, -2, -1), q) * scale
+        return in_dtype_of(dq, like), in_dtype_of(ds, like), in_dtype_of(dv, like)
+
+    def jvp(ts, q, s, v, weights, scale):
+        like = q
+        tq, tk, tv, q, s, v = [in_dtype_of(x, weights) for x in (*ts, q, s, v)]
+        scores = z = tw = None
+        if tq is not None:
+            scores = product(tq, transpose(s, -2, -1)) * scale
+        if tk is not None:
+            more = product(q, transpose(tk, -2, -1)) * scale
+            scores = more if scores is None else scores + more
+        if scores is not None:
+            tw = call(SoftmaxBackward.op, (scores, weights, weights.ndim - 1))
+            z = product(tw, v)
+        if tv is not None:
+            z = product(weights, tv) if z is None else z + product(weights, tv)
+        return in_dtype_of(z, like), tw
+
+
+def in_dtype_of(x, other):
+    """`x`, if it is not None, in the dtype of `other`: the weights differ from the rest for float16 on a CPU."""
+    return x if x is None else cast(x, other.dtype)
+
+
+def product(x, y):
+    """x y, whatever batches of matrices they are; nothing is broadcast."""
+    return call(Bmm.op, (x, y))

@@ -1,0 +1,49 @@
+"""A table of vectors, read by row: the lookup of an embedding, and the way back.
+
+    z[i] = w[index[i]]                                          dw[index[i]] += g[i] factor[i]
+
+The factor, if there is one, is 0 for the row of padding, and one over how often a row is read where that is asked for.
+
+Mirrors ``aten/src/ATen/native/Embedding.cpp``. Read next: ``nn/_embedding.py``.
+"""
+
+import cython
+
+from minigrad.ops.base.rule import Linear, op
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+
+__all__: list[str] = []
+
+
+@op("embedding")
+class Embedding(Linear):
+    """z[i] = w[index[i]]"""
+
+    inputs = 1
+    torch_names = {"w": "weight", "index": "indices"}
+
+    def forward(k, w, index, factor):
+        return k.view(k.index_select(w, 0, k.view(index, (index.size,))), (*index.shape, w.shape[1]))
+
+    def vjp_w(g, w_shape, index, factor):
+        return call(EmbeddingBackward.op, (g, index, factor, w_shape[0]))
+
+
+@op("embedding_dense_backward")
+class EmbeddingBackward(Linear):
+    """z[index[i]] += x[i] factor[i]: the gradient of a lookup in a table of so many rows, where its own is x"""
+
+    inputs = 1
+    torch_names = {"x": "grad_output", "index": "indices"}
+
+    def forward(k, x, index, factor, rows):
+        if factor is not None:
+            x = k.where(k.eq(factor, 0), k.full((), 0, x.dtype), k.mul(x, factor))      # of an infinite x too
+        x = k.view(k.copy(x) if not k.contiguous(x) else x, (index.size, x.shape[-1]))
+        return k.index_add(k.full((rows, x.shape[-1]), 0, x.dtype), 0, k.view(index, (index.size,)), x)
+
+    def vjp_x(g, index, factor):
+        dx = call(Embedding.op, (g, index, None))
+        return dx if factor is None else dx * factor

@@ -1,0 +1,136 @@
+"""Binary cross entropies as rules of their own. The slope of a sum of logarithms would be the difference of two large numbers.
+
+    binary_cross_entropy                -y log x - (1 - y) log(1 - x)                       dx = (x - y) / (x (1 - x))
+    binary_cross_entropy_with_logits    y softplus(-x) + (1 - y) softplus(x)                dx = σ(x) - y
+
+Each element counts w times. Neither rule has a derivative with respect to w or to the factor p of the part with y: for that
+``nn/_losses.py`` multiplies and averages by ops.
+
+Mirrors ``aten/src/ATen/native/Loss.cpp`` and binary_cross_entropy_with_logits_backward in FunctionsManual.cpp.
+"""
+
+import cython
+
+from minigrad.ops.base.precision import in_float32, narrowed, widened
+from minigrad.ops.base.rule import Elementwise, op
+from minigrad.ops.elementwise.clamp import clamp_min
+from minigrad.ops.elementwise.functions import log, log1p, sigmoid
+from minigrad.ops.elementwise.pointwise import logaddexp, portion
+from minigrad.ops.elementwise.selection import where
+from minigrad.ops.nn.losses import ElementwiseLoss, average_loss, share
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+
+__all__: list[str] = []
+
+LOWEST = -100.0     # of a logarithm: one wrong prediction is not to make the loss of a batch infinite
+
+
+@op("binary_cross_entropy")
+class BinaryCrossEntropy(ElementwiseLoss):
+    """z = w (-y log x - (1 - y) log(1 - x)), each logarithm at least -100; averaged or summed"""
+
+    torch_names = {"x": "self", "y": "target", "w": "weight"}
+
+    def forward(k, x, y, w, reduction):
+        p, t = widened(k, x), widened(k, y)
+        right, wrong = k.clamp(k.log(p), LOWEST, None), k.clamp(k.log1p(k.neg(p)), LOWEST, None)
+        loss = k.neg(k.add(k.mul(t, right), k.mul(k.rsub(t, 1.0), wrong)))
+        return average_loss(k, loss if w is None else k.mul(loss, widened(k, w)), x, reduction)
+
+    @in_float32
+    def vjp_x(g, x, y, w, reduction):
+        return call(BinaryCrossEntropyBackward.op, (times(share(g, reduction, x), w), x, y))
+
+    @in_float32
+    def vjp_y(g, x, w, reduction):
+        return times(share(g, reduction, x), w) * (clamp_min(log1p(-x), LOWEST) - clamp_min(log(x), LOWEST))
+
+
+def times(g, w):
+    """g w, where there is a w."""
+    return g if w is None else g * w
+
+
+@op("binary_cross_entropy_backward")
+class BinaryCrossEntropyBackward(Elementwise):
+    """z = g (x - y) / (x (1 - x)), where x (1 - x) is at least 1e-12"""
+
+    torch_names = {"g": "grad_output", "x": "self", "y": "target"}
+
+    def forward(k, g, x, y):
+        p = widened(k, x)
+        slope = k.div(k.sub(p, widened(k, y)), k.clamp(k.mul(p, k.rsub(p, 1.0)), 1e-12, None))
+        return narrowed(k, k.mul(widened(k, g), slope), x)
+
+    def vjp_g(v, x, y):
+        return call(BinaryCrossEntropyBackward.op, (v, x, y))
+
+    def vjp_x(v, g, x, y):      # dx = v g (x² (1 - y) + (1 - x)² y) / (x (1 - x))²
+        below = clamp_min(x * (1 - x), 1e-12)
+        return v * g * ((x / below) * (x / below) * (1 - y) + ((1 - x) / below) * ((1 - x) / below) * y)
+
+    def vjp_y(v, g, x):
+        return -v * g / clamp_min(x * (1 - x), 1e-12)
+
+
+@op("binary_cross_entropy_with_logits")
+class BinaryCrossEntropyWithLogits(ElementwiseLoss):
+    """z = w (p y softplus(-x) + (1 - y) softplus(x)), averaged or summed"""
+
+    torch_names = {"x": "self", "y": "target", "w": "weight", "p": "pos_weight"}
+
+    def forward(k, x, y, w, p, reduction):
+        hit, miss = softplus_of_both(k, x)
+        t = widened(k, y)
+        loss = k.add(k.mul(t if p is None else k.mul(t, widened(k, p)), hit), k.mul(k.rsub(t, 1.0), miss))
+        return average_loss(k, loss if w is None else k.mul(loss, widened(k, w)), x, reduction)
+
+    @in_float32
+    def vjp_x(g, x, y, w, p, reduction):    # dx = g (σ(x) - y), of which neither number is almost 1 if the other is
+        g = times(share(g, reduction, x, p), w)
+        if p is None:
+            return g * where(x < 0, sigmoid(x) - y, (1 - y) - sigmoid(-x))
+        return g * ((1 - y) * portion(x) - p * y * portion(-x))
+
+    @in_float32
+    def vjp_y(g, x, w, p, reduction):
+        g = times(share(g, reduction, x, p), w)
+        return -g * x if p is None else g * (p * softplus(-x) - softplus(x))
+
+
+@op("weighted_binary_cross_entropy_with_logits", "BinaryCrossEntropyWithLogits0")
+class WeightedBinaryCrossEntropyWithLogits(Elementwise):
+    """z = p y softplus(-x) + (1 - y) softplus(x)"""
+
+    torch_names = {"x": "self", "y": "target", "p": "pos_weight"}
+
+    def forward(k, x, y, p):
+        hit, miss = softplus_of_both(k, x)
+        t = widened(k, y)
+        return narrowed(k, k.add(k.mul(k.mul(t, widened(k, p)), hit), k.mul(k.rsub(t, 1.0), miss)), x)
+
+    @in_float32
+    def vjp_x(g, x, y, p):
+        return g * ((1 - y) * portion(x) - p * y * portion(-x))
+
+    @in_float32
+    def vjp_y(g, x, p):
+        return g * (p * softplus(-x) - softplus(x))
+
+    @in_float32
+    def vjp_p(g, x, y):
+        return g * y * softplus(-x)
+
+
+def softplus_of_both(k, x):
+    """log(1 + e^-x) and log(1 + e^x), for an array."""
+    x = widened(k, x)
+    curve = k.log1p(k.exp(k.neg(k.abs(x))))
+    return k.add(k.clamp(k.neg(x), 0.0, None), curve), k.add(k.clamp(x, 0.0, None), curve)
+
+
+def softplus(x):
+    """log(1 + e^x)"""
+    return logaddexp(x, x.new_zeros(()))

@@ -1,0 +1,359 @@
+"""Layer, group and batch normalisation and rms_norm as rules of their own; ``nn/_normalization.py`` has the public functions.
+
+    y = (x - mean) r,  r = 1 / √(variance + ε)          over the last dimensions of x
+    z = y w + b
+
+The gradient of y goes through a projection, which takes out what adding a number to x or stretching it would change:
+
+    P(h) = h - mean(h) - y mean(h y)                    dx = r P(g w)
+
+rms_norm leaves the mean where it is: y = x r, r = 1 / √(mean of x² + ε), and P(h) = h - y mean(h y).
+
+group_norm is layer_norm of rows, each of which has the numbers of one group; w and b come after it. In batch_norm the mean is
+over all dimensions but the one of the channels.
+
+Mirrors ``aten/src/ATen/native/layer_norm.cpp`` and ``layer_norm_double_backward`` in ``torch/csrc/autograd/FunctionsManual.cpp``.
+"""
+
+import cython
+
+from minigrad.ops.base.precision import in_float32, narrowed, wide, widened
+from minigrad.ops.base.rule import Op, constant, op
+from minigrad.ops.elementwise.functions import rsqrt
+from minigrad.ops.reduce.reduction import mean, sum
+from minigrad.ops.shape.clone_cast import cast
+from minigrad.ops.shape.views import reshape, unsqueeze
+
+if not cython.compiled:
+    from minigrad._core.graph.thread_state import current
+    from minigrad._core.record.apply import call
+
+__all__: list[str] = []
+
+
+@op("native_layer_norm")
+class NativeLayerNorm(Op):
+    """z = (x - mean) rstd w + b"""
+
+    inputs = 3
+    outputs = ("z", "mean", "rstd")
+    torch_names = {"x": "input", "w": "weight", "b": "bias", "mean": "result1", "rstd": "result2"}
+
+    def forward(k, x, w, b, n_dims, eps):
+        return k.layer_norm(x, w, b, n_dims, eps)
+
+    def vjp(g, needs, x, w, mean, rstd, n_dims, eps):
+        if g[0] is None:
+            return (None, None, None)
+        dx, dw, db = call(NativeLayerNormBackward.op, (g[0], x, w, constant(mean), constant(rstd), n_dims, eps))
+        return dx if needs[0] else None, dw if needs[1] else None, db if needs[2] else None
+
+    def jvp(ts, x, w, n_dims, eps):
+        tx, tw, tb = ts
+        z = tangent(tx, tw, x, w, n_dims, eps, standardize, project_layer_norm)
+        if tb is not None:
+            z = tb.expand(x.shape) if z is None else z + tb
+        return z, None, None
+
+
+@op("native_layer_norm_backward")
+class NativeLayerNormBackward(Op):
+    """dx = rstd P(g w), dw = Σ g y, db = Σ g: the gradients of layer normalisation, where its own is g"""
+
+    inputs = 3
+    outputs = ("dx", "dw", "db")
+    torch_names = {"g": "grad_out", "x": "input", "w": "weight"}
+
+    def forward(k, g, x, w, mean, rstd, n_dims, eps):
+        return k.layer_norm_backward(g, x, w, mean, rstd, n_dims)
+
+    def vjp(gs, needs, g, x, w, n_dims, eps):
+        v, vw, vb = gs
+        dg, dx, dw = adjoints(v, vw, g, x, w, n_dims, eps, standardize, project_layer_norm)
+        if vb is not None:
+            dg = vb.expand(x.shape) if dg is None else dg + vb
+        return dg if needs[0] else None, dx if needs[1] else None, dw if needs[2] else None
+
+    def jvp(ts, g, x, w, n_dims, eps):
+        tg = ts[0]
+        dx, dw = tangents(*ts, g, x, w, n_dims, eps, standardize, project_layer_norm)
+        return dx, dw, None if tg is None else total(tg, tuple(range(x.ndim - n_dims)))
+
+
+@op("_fused_rms_norm")
+class FusedRmsNorm(Op):
+    """z = x rstd w"""
+
+    inputs = 2
+    outputs = ("z", "rstd")
+    torch_names = {"x": "input", "w": "weight", "rstd": "result1"}
+
+    def forward(k, x, w, n_dims, eps):
+        return k.rms_norm(x, w, n_dims, eps)
+
+    def vjp(g, needs, x, w, rstd, n_dims, eps):
+        if g[0] is None:
+            return (None, None)
+        dx, dw = call(FusedRmsNormBackward.op, (g[0], x, w, constant(rstd), n_dims, eps))
+        return dx if needs[0] else None, dw if needs[1] else None
+
+    def jvp(ts, x, w, n_dims, eps):
+        return tangent(*ts, x, w, n_dims, eps, divide_by_rms, project_rms_norm), None
+
+
+@op("_fused_rms_norm_backward")
+class FusedRmsNormBackward(Op):
+    """dx = rstd P(g w), dw = Σ g y: the gradients of `FusedRmsNorm`, where its own is g"""
+
+    inputs = 3
+    outputs = ("dx", "dw")
+    torch_names = {"g": "grad_out", "x": "input", "w": "weight"}
+
+    def forward(k, g, x, w, rstd, n_dims, eps):
+        return k.rms_norm_backward(g, x, w, rstd, n_dims)
+
+    def vjp(gs, needs, g, x, w, n_dims, eps):
+        dg, dx, dw = adjoints(*gs, g, x, w, n_dims, eps, divide_by_rms, project_rms_norm)
+        return dg if needs[0] else None, dx if needs[1] else None, dw if needs[2] else None
+
+    def jvp(ts, g, x, w, n_dims, eps):
+        return tangents(*ts, g, x, w, n_dims, eps, divide_by_rms, project_rms_norm)
+
+
+@op("native_group_norm")
+class NativeGroupNorm(Op):
+    """z = (x - mean) rstd w + b, with the mean of each group of channels"""
+
+    inputs = 3
+    outputs = ("z", "mean", "rstd")
+    torch_names = {"x": "input", "w": "weight", "b": "bias", "mean": "result1", "rstd": "result2", "n": "N", "c": "C", "hxw": "HxW"}
+
+    def forward(k, x, w, b, n, c, hxw, group, eps):
+        single = widened(k, x)
+        rows = k.view(single if k.contiguous(single) else k.copy(single), (n * group, c // group * hxw))
+        y, mean, rstd = k.layer_norm(rows, None, None, 1, eps)
+        z = narrowed(k, scale_channels(k, k.view(y, (n, c, hxw)), w, b), x)
+        return k.view(z, x.shape), k.view(mean, (n, group)), k.view(rstd, (n, group))
+
+    def vjp(g, needs, x, w, mean, rstd, n, c, hxw, group, eps):
+        if g[0] is None:
+            return (None, None, None)
+        dx = dw = db = None
+        rows = (n * group, c // group * hxw)
+        gc, xr = reshape(wide(g[0]), (n, c, hxw)), reshape(wide(x), rows)
+        if needs[0]:
+            h = reshape(times(gc, column(w)), rows)
+            dx = reshape(gradient_of_rows(h, xr, mean, rstd, eps), x.shape)
+        if needs[1]:
+            dw = sum(gc * reshape(normalize_rows(xr, eps), (n, c, hxw)), (0, 2))
+        if needs[2]:
+            db = sum(gc, (0, 2))
+        return dx, dw, db
+
+    def jvp(ts, x, w, n, c, hxw, group, eps):
+        tx, tw, tb = [None if t is None else wide(t) for t in ts]
+        rows, shape = (n * group, c // group * hxw), (n, c, hxw)
+        xr, z = reshape(wide(x), rows), None
+        if tx is not None:
+            z = reshape(tangent(reshape(tx, rows), None, xr, None, 1, eps, standardize, project_layer_norm), shape)
+            z = times(z, column(w))
+        if tw is not None:
+            more = reshape(normalize_rows(xr, eps), shape) * column(tw)
+            z = more if z is None else z + more
+        if tb is not None:
+            z = column(tb).expand(shape) if z is None else z + column(tb)
+        return cast(reshape(z, x.shape), x.dtype), None, None
+
+
+@op("native_batch_norm")
+class NativeBatchNorm(Op):
+    """z = (x - mean) rstd w + b, with the mean of each channel, or the running one; and the variance"""
+
+    inputs = 3
+    outputs = ("z", "mean", "rstd", "variance")
+    torch_names = {"x": "input", "w": "weight", "b": "bias", "mean": "result1", "rstd": "result2"}
+
+    def forward(k, x, w, b, running_mean, running_var, training, eps):
+        single, shape = widened(k, x), (x.shape[1], *[1] * (x.ndim - 2))
+        if training:
+            dims = (0, *range(2, x.ndim))
+            n = float(x.size // x.shape[1])
+            mean = k.div(k.sum(single, dims, True), n)
+            d = k.sub(single, mean)
+            variance = k.div(k.sum(k.mul(d, d), dims, True), n)
+        else:
+            d, variance = k.sub(single, k.view(running_mean, shape)), k.view(running_var, shape)
+        r = k.rsqrt(k.add(variance, eps))
+        z = k.mul(d, r if w is None else k.mul(r, k.view(widened(k, w), shape)))
+        z = narrowed(k, z if b is None else k.add(z, k.view(widened(k, b), shape)), x)
+        if training:
+            return z, *[k.view(of, shape[:1]) for of in (mean, r, variance)]
+        return z, *[k.full((0,), 0, single.dtype) for _ in range(3)]
+
+    def vjp(g, needs, x, w, mean, rstd, running_mean, running_var, training, eps):
+        g = g[0]
+        if g is None:
+            return (None, None, None)
+        dx = dw = db = None
+        g, dims = wide(g), (0, *range(2, x.ndim))
+        if running_mean is None:
+            y, r = normalize_by_batch(x, mean, rstd, eps)
+        else:
+            y, r = normalize_by_running(x, running_mean, running_var, eps)
+        of_y = sum(g * y, dims, True) if needs[1] or (needs[0] and training) else None
+        of_b = sum(g, dims, True) if needs[2] or (needs[0] and training) else None
+        if needs[0]:
+            n = x.numel() // x.shape[1]
+            dx = times(r, channels(w, x)) * (g - of_b / n - y * (of_y / n) if training else g)
+        if needs[1]:
+            dw = reshape(of_y, (x.shape[1],))
+        if needs[2]:
+            db = reshape(of_b, (x.shape[1],))
+        return dx, dw, db
+
+    def jvp(ts, x, w, running_mean, running_var, training, eps):
+        tx, tw, tb = [None if t is None else wide(t) for t in ts]
+        if running_mean is None:
+            y, r = normalize_by_batch(x, None, None, eps)
+        else:
+            y, r = normalize_by_running(x, running_mean, running_var, eps)
+        z = None
+        if tx is not None:
+            dims = (0, *range(2, x.ndim))
+            z = times(r, channels(w, x)) * (project_layer_norm(tx, y, dims) if training else tx)
+        if tw is not None:
+            z = y * channels(tw, x) if z is None else z + y * channels(tw, x)
+        if tb is not None:
+            z = channels(tb, x).expand(x.shape) if z is None else z + channels(tb, x)
+        return cast(z, x.dtype), None, None, None
+
+
+def channels(w, x):
+    """A number per channel, so that it broadcasts with x."""
+    return None if w is None else reshape(wide(w), (w.shape[0], *[1] * (x.ndim - 2)))
+
+
+def normalize_by_running(x, mean, variance, eps):
+    """(y, r) of x with the running mean and variance."""
+    r = rsqrt(channels(variance, x) + eps)
+    return (wide(x) - channels(mean, x)) * r, r
+
+
+def normalize_by_batch(x, center, rstd, eps):
+    """(y, r) with those of the batch. They are computed again, and recorded, where the derivatives of y and r may be asked for."""
+    x, state = wide(x), current()
+    if center is not None and not (state.grad_enabled or state.forward):
+        r = channels(rstd, x)
+        return (x - channels(center, x)) * r, r
+    dims = (0, *range(2, x.ndim))
+    d = x - mean(x, dims, True)
+    r = rsqrt(mean(d * d, dims, True) + eps)
+    return d * r, r
+
+
+def scale_channels(k, z, w, b):
+    """The array z, whose last dimension but one are the channels, times w and plus b, where they are there."""
+    z = z if w is None else k.mul(z, k.unsqueeze(widened(k, w), 1))
+    return z if b is None else k.add(z, k.unsqueeze(widened(k, b), 1))
+
+
+def column(w):
+    """A number per channel, so that it broadcasts over what is in it."""
+    return None if w is None else unsqueeze(wide(w), 1)
+
+
+def normalize_rows(x, eps):
+    """(x - mean) rstd"""
+    return call(NativeLayerNorm.op, (x, None, None, 1, eps))[0]
+
+
+def gradient_of_rows(h, x, mean, rstd, eps):
+    """The gradient of x, where that of `normalize_rows` is h."""
+    rows = (x.shape[0], 1)
+    return call(NativeLayerNormBackward.op, (h, x, None, reshape(constant(mean), rows), reshape(constant(rstd), rows), 1, eps))[0]
+
+
+# ---- what both have in common: r P(g w) and Σ g y, and their derivatives -------------------------------------
+
+
+@in_float32
+def tangent(tx, tw, x, w, n_dims, eps, normed, project):
+    """The tangent of y w, given those of x and w; None if there is none."""
+    y, r, dims = normed(x, n_dims, eps)
+    z = None if tx is None else times(r * project(tx, y, dims), w)
+    if tw is not None:
+        z = y * tw if z is None else z + y * tw
+    return z
+
+
+@in_float32
+def adjoints(v, vw, g, x, w, n_dims, eps, normed, project):
+    """What r P(g w) and Σ g y, with gradients v and vw, give g, x and w."""
+    dg = dx = dw = None
+    y, r, dims = normed(x, n_dims, eps)
+    if v is not None:
+        h, back = times(g, w), r * project(v, y, dims)
+        dg, dw = times(back, w), total(g * back, tuple(range(y.ndim - len(dims))))
+        a, b, s = mean(h * y, dims, True), mean(v * y, dims, True), mean(v * project(h, y, dims), dims, True)
+        dx = -r * r * (y * s + project(b * h + a * v, y, dims))
+    if vw is not None:
+        dg = y * vw if dg is None else dg + y * vw
+        more = r * project(g * vw, y, dims)
+        dx = more if dx is None else dx + more
+    return dg, dx, dw
+
+
+@in_float32
+def tangents(tg, tx, tw, g, x, w, n_dims, eps, normed, project):
+    """The tangents of r P(g w) and Σ g y, given those of g, x and w."""
+    y, r, dims = normed(x, n_dims, eps)
+    lead = tuple(range(y.ndim - len(dims)))
+    h, th, dx, dw = times(g, w), None, None, None
+    if tg is not None:
+        th, dw = times(tg, w), total(tg * y, lead)
+    if tw is not None:
+        th = g * tw if th is None else th + g * tw
+    if th is not None:
+        dx = r * project(th, y, dims)
+    if tx is not None:
+        ty = r * project(tx, y, dims)
+        turn = -r * r * mean(y * tx, dims, True) * project(h, y, dims) \
+            - r * (ty * mean(h * y, dims, True) + y * mean(h * ty, dims, True))
+        dx = turn if dx is None else dx + turn
+        dw = total(g * ty, lead) if dw is None else dw + total(g * ty, lead)
+    return dx, dw
+
+
+def standardize(x, n_dims, eps):
+    """(y, r, the dimensions), recorded: so that the derivatives of what is computed from them are right."""
+    dims = tuple(range(x.ndim - n_dims, x.ndim))
+    d = x - mean(x, dims, True)
+    r = rsqrt(mean(d * d, dims, True) + eps)
+    return d * r, r, dims
+
+
+def divide_by_rms(x, n_dims, eps):
+    """The same without taking the mean away."""
+    dims = tuple(range(x.ndim - n_dims, x.ndim))
+    r = rsqrt(mean(x * x, dims, True) + eps)
+    return x * r, r, dims
+
+
+def project_layer_norm(h, y, dims):
+    """P(h) of layer_norm."""
+    return h - mean(h, dims, True) - y * mean(h * y, dims, True)
+
+
+def project_rms_norm(h, y, dims):
+    """P(h) of rms_norm."""
+    return h - y * mean(h * y, dims, True)
+
+
+def times(g, w):
+    """g w, where there is a w."""
+    return g if w is None else g * w
+
+
+def total(g, lead):
+    """The sum over the dimensions before those of w."""
+    return sum(g, lead) if lead else g

@@ -1,0 +1,272 @@
+"""Padding: what stands around a tensor. ``nn/_padding.py`` has the public function.
+
+    constant    0 0 | a b c | 0 0
+    reflect     c b | a b c | b a           without the number at the edge
+    replicate   a a | a b c | c c
+
+`padding` has (before, after) of the last dimension, then of the one before it, and so on. A negative number takes away.
+All three are linear, but for the constant. The adjoint of the constant one takes away what was put there; the adjoint of the
+others adds it to where it came from.
+
+Mirrors ``aten/src/ATen/native/{PadNd,ReflectionPad,ReplicationPadding}.cpp``.
+"""
+
+import cython
+
+from minigrad.ops.base.precision import narrowed, widened
+from minigrad.ops.base.rule import Linear, Op, op
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+
+__all__: list[str] = []
+
+
+def padded_dims(x, padding):
+    """(dim, numbers before, numbers after) of each dimension that changes."""
+    return [(x.ndim - 1 - i, padding[2 * i], padding[2 * i + 1]) for i in range(len(padding) // 2)
+            if padding[2 * i] or padding[2 * i + 1]]
+
+
+@op("constant_pad_nd")
+class ConstantPadNd(Op):
+    """z = x, with a constant around it"""
+
+    inputs = 1
+    torch_names = {"x": "self", "padding": "pad"}
+
+    def forward(k, x, padding, value):
+        shape = list(x.shape)
+        grows = False
+        for dim, before, after in padded_dims(x, padding):
+            if before < 0 or after < 0:
+                x = k.slice(x, dim, max(-before, 0), shape[dim] - max(-after, 0), 1)
+            shape[dim] += before + after
+            grows = grows or before > 0 or after > 0
+        if not grows:
+            return k.copy(x)
+        z = middle = k.full(tuple(shape), value, x.dtype)
+        for dim, before, _ in padded_dims(x, padding):
+            start = max(before, 0)
+            middle = k.slice(middle, dim, start, start + x.shape[dim], 1)
+        k.copy_(middle, x)
+        return z
+
+    def vjp_x(g, padding):
+        return call(ConstantPadNd.op, (g, tuple([-n for n in padding]), 0))
+
+    def jvp_x(t, padding):
+        return call(ConstantPadNd.op, (t, padding, 0))
+
+
+# ---- what is at the edges, and the adjoint of that ----------------------------------------------------------
+
+
+def reflect_edges(k, x, dim, before, after):
+    """What stands before and after x along `dim`: its numbers next to the edge, in reverse order."""
+    n = x.shape[dim]
+    return k.flip(k.slice(x, dim, 1, before + 1, 1), (dim,)), k.flip(k.slice(x, dim, n - 1 - after, n - 1, 1), (dim,))
+
+
+def replicate_edges(k, x, dim, before, after):
+    """What stands before and after x along `dim`: the number at the edge, repeated."""
+    n = x.shape[dim]
+    first, last = k.slice(x, dim, 0, min(n, 1), 1), k.slice(x, dim, max(n - 1, 0), n, 1)
+    return repeat_edge(k, first, dim, before), repeat_edge(k, last, dim, after)
+
+
+def repeat_edge(k, edge, dim, times):
+    """`edge`, of size 1 along `dim`, a number of times."""
+    return k.expand(edge, (*edge.shape[:dim], times, *edge.shape[dim + 1:])) if times else edge
+
+
+def add_reflected(k, z, dim, first, last):
+    """Add what stood before and after to the numbers of z that it was made of, in place."""
+    n, before, after = z.shape[dim], first.shape[dim], last.shape[dim]
+    k.add_(k.slice(z, dim, 1, before + 1, 1), k.flip(first, (dim,)))
+    k.add_(k.slice(z, dim, n - 1 - after, n - 1, 1), k.flip(last, (dim,)))
+
+
+def add_replicated(k, z, dim, first, last):
+    """The same where it was the number at the edge."""
+    n = z.shape[dim]
+    if first.shape[dim]:
+        k.add_(k.slice(z, dim, 0, 1, 1), k.sum(first, (dim,), True))
+    if last.shape[dim]:
+        k.add_(k.slice(z, dim, n - 1, n, 1), k.sum(last, (dim,), True))
+
+
+def pad_array(k, x, padding, reflect):
+    """x with its numbers around it, reflected or replicated."""
+    for dim, before, after in padded_dims(x, padding):
+        n = x.shape[dim]
+        left, right = max(before, 0), max(after, 0)
+        first, last = reflect_edges(k, x, dim, left, right) if reflect else replicate_edges(k, x, dim, left, right)
+        parts = [k.slice(x, dim, max(-before, 0), n - max(-after, 0), 1)]
+        if before > 0:
+            parts.insert(0, first)
+        if after > 0:
+            parts.append(last)
+        x = k.cat(parts, dim)
+    return x
+
+
+def fold_edges(k, g, shape, padding, reflect):
+    """The adjoint: g without its edges, which are added to where they came from."""
+    z = widened(k, g)
+    for dim, before, after in reversed(padded_dims(g, padding)):
+        n, length = shape[dim], z.shape[dim]
+        first = k.slice(z, dim, 0, max(before, 0), 1)
+        last = k.slice(z, dim, length - max(after, 0), length, 1)
+        inner = k.slice(z, dim, max(before, 0), length - max(after, 0), 1)
+        if before < 0 or after < 0:
+            z = k.full((*z.shape[:dim], n, *z.shape[dim + 1:]), 0, z.dtype)
+            k.copy_(k.slice(z, dim, max(-before, 0), n - max(-after, 0), 1), inner)
+        else:
+            z = k.copy(inner)
+        if reflect:
+            add_reflected(k, z, dim, first, last)
+        else:
+            add_replicated(k, z, dim, first, last)
+    return narrowed(k, z, g)
+
+
+class ReflectionPad(Linear):
+    """z = x, with the numbers next to its edges around it in reverse order"""
+
+    inputs = 1
+
+    def forward(k, x, padding):
+        return pad_array(k, x, padding, True) if any(padding) else k.copy(x)
+
+
+class ReflectionPadBackward(Linear):
+    """z = g without its edges, which are added to where they came from"""
+
+    inputs = 1
+    torch_names = {"g": "grad_output"}
+
+    def forward(k, g, shape, padding):
+        return fold_edges(k, g, shape, padding, True)
+
+
+class ReplicationPad(Linear):
+    """z = x, with the numbers at its edges around it"""
+
+    inputs = 1
+
+    def forward(k, x, padding):
+        return pad_array(k, x, padding, False) if any(padding) else k.copy(x)
+
+
+class ReplicationPadBackward(Linear):
+    """z = g without its edges, which are added to where they came from"""
+
+    inputs = 1
+    torch_names = {"g": "grad_output"}
+
+    def forward(k, g, shape, padding):
+        return fold_edges(k, g, shape, padding, False)
+
+
+@op("reflection_pad1d", "ReflectionPad1D0")
+class ReflectionPad1d(ReflectionPad):
+    """z = x, with the numbers next to the edges of the last dimension around it"""
+
+    def vjp_x(g, x, padding):
+        return call(ReflectionPad1dBackward.op, (g, tuple(x.shape), padding))
+
+
+@op("reflection_pad1d_backward", "ReflectionPad1DBackward0")
+class ReflectionPad1dBackward(ReflectionPadBackward):
+    """z = the gradient of reflection_pad1d, where its own is g"""
+
+    def vjp_g(v, padding):
+        return call(ReflectionPad1d.op, (v, padding))
+
+
+@op("reflection_pad2d", "ReflectionPad2D0")
+class ReflectionPad2d(ReflectionPad):
+    """z = x, with the numbers next to the edges of the last two dimensions around it"""
+
+    def vjp_x(g, x, padding):
+        return call(ReflectionPad2dBackward.op, (g, tuple(x.shape), padding))
+
+
+@op("reflection_pad2d_backward", "ReflectionPad2DBackward0")
+class ReflectionPad2dBackward(ReflectionPadBackward):
+    """z = the gradient of reflection_pad2d, where its own is g"""
+
+    def vjp_g(v, padding):
+        return call(ReflectionPad2d.op, (v, padding))
+
+
+@op("reflection_pad3d", "ReflectionPad3D0")
+class ReflectionPad3d(ReflectionPad):
+    """z = x, with the numbers next to the edges of the last three dimensions around it"""
+
+    def vjp_x(g, x, padding):
+        return call(ReflectionPad3dBackward.op, (g, tuple(x.shape), padding))
+
+
+@op("reflection_pad3d_backward", "ReflectionPad3DBackward0")
+class ReflectionPad3dBackward(ReflectionPadBackward):
+    """z = the gradient of reflection_pad3d, where its own is g"""
+
+    def vjp_g(v, padding):
+        return call(ReflectionPad3d.op, (v, padding))
+
+
+@op("replication_pad1d", "ReplicationPad1D0")
+class ReplicationPad1d(ReplicationPad):
+    """z = x, with the numbers at the edges of the last dimension around it"""
+
+    def vjp_x(g, x, padding):
+        return call(ReplicationPad1dBackward.op, (g, tuple(x.shape), padding))
+
+
+@op("replication_pad1d_backward", "ReplicationPad1DBackward0")
+class ReplicationPad1dBackward(ReplicationPadBackward):
+    """z = the gradient of replication_pad1d, where its own is g"""
+
+    def vjp_g(v, padding):
+        return call(ReplicationPad1d.op, (v, padding))
+
+
+@op("replication_pad2d", "ReplicationPad2D0")
+class ReplicationPad2d(ReplicationPad):
+    """z = x, with the numbers at the edges of the last two dimensions around it"""
+
+    def vjp_x(g, x, padding):
+        return call(ReplicationPad2dBackward.op, (g, tuple(x.shape), padding))
+
+
+@op("replication_pad2d_backward", "ReplicationPad2DBackward0")
+class ReplicationPad2dBackward(ReplicationPadBackward):
+    """z = the gradient of replication_pad2d, where its own is g"""
+
+    def vjp_g(v, padding):
+        return call(ReplicationPad2d.op, (v, padding))
+
+
+@op("replication_pad3d", "ReplicationPad3D0")
+class ReplicationPad3d(ReplicationPad):
+    """z = x, with the numbers at the edges of the last three dimensions around it"""
+
+    def vjp_x(g, x, padding):
+        return call(ReplicationPad3dBackward.op, (g, tuple(x.shape), padding))
+
+
+@op("replication_pad3d_backward", "ReplicationPad3DBackward0")
+class ReplicationPad3dBackward(ReplicationPadBackward):
+    """z = the gradient of replication_pad3d, where its own is g"""
+
+    def vjp_g(v, padding):
+        return call(ReplicationPad3d.op, (v, padding))
+
+
+# mode -> the ops for the last 1, 2 and 3 dimensions
+PADS = {
+    "reflect": (ReflectionPad1d.op, ReflectionPad2d.op, ReflectionPad3d.op),
+    "replicate": (ReplicationPad1d.op, ReplicationPad2d.op, ReplicationPad3d.op),
+}

@@ -1,1 +1,0 @@
-from minigrad._core.apply cimport call

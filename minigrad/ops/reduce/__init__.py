@@ -1,0 +1,1 @@
+"""Ops that make one number of many: sums, means, extrema. Begin with ``reduction.py``."""

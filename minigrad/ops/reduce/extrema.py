@@ -1,0 +1,342 @@
+"""The largest and smallest along dimensions, and where they are.
+
+Mirrors ``aten/src/ATen/native/{ReduceOps,TensorCompare}.cpp``.
+"""
+
+from collections import namedtuple
+
+import cython
+
+from minigrad._core.graph.tensor import TensorBase
+from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.ops.base.out import into
+from minigrad.ops.base.precision import FLOAT16, FLOAT32
+from minigrad.ops.base.rule import INT64, Op, dimension, flag, op, tensor_argument
+from minigrad.ops.elementwise.selection import cast, maximum, minimum, where
+from minigrad.ops.index.indexing import Gather, ScatterAdd
+from minigrad.ops.reduce.reduction import SumDim, add_present, all_or, keep_dims
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+
+__all__ = ["amax", "amin", "argmax", "argmin", "max", "min"]
+
+
+
+class ExtremumRule(Op):
+    """z = the largest or smallest over dims; those that tie share the gradient, and nan ties with nan"""
+
+    inputs = 1
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
+
+    def vjp_x(g, x, z, dims, keepdim):
+        return share_gradient(keep_dims(g, x.shape, dims, keepdim), x, keep_dims(z, x.shape, dims, keepdim), dims)
+
+    def jvp_x(t, x, z, dims, keepdim):
+        return share_tangent(t, x, keep_dims(z, x.shape, dims, keepdim), dims, keepdim)
+
+
+def share_gradient(g, x, z, dims):
+    """The gradient `g` of the extremes `z`, shared evenly among those of `x` that are equal to it; all have x's dimensions."""
+    hits = find_ties(x, z)
+    return where(hits, cast(g / count_ties(hits, g.dtype, dims), g.dtype), 0.0)
+
+
+def share_tangent(t, x, z, dims, keepdim):
+    """The mean of the tangents of those."""
+    hits = find_ties(x, z)
+    return call(SumDim.op, (where(hits, cast(t / count_ties(hits, t.dtype, dims), t.dtype), 0.0), dims, keepdim))
+
+
+def find_ties(x, z):
+    """Where `x` is `z`, nan being nan."""
+    hits = x == z
+    return hits | ((x != x) & (z != z)) if x.dtype.is_floating_point else hits
+
+
+def count_ties(hits, dtype, dims):
+    """How many there are; of float32 also beside float16, which ends at 65504."""
+    return call(SumDim.op, (cast(hits, FLOAT32 if dtype is FLOAT16 else dtype), dims, True))
+
+
+@op("amax")
+class Amax(ExtremumRule):
+    """z = the largest over dims"""
+
+    def forward(k, x, dims, keepdim):
+        return k.amax(x, dims, keepdim)
+
+
+@op("amin")
+class Amin(ExtremumRule):
+    """z = the smallest over dims"""
+
+    def forward(k, x, dims, keepdim):
+        return k.amin(x, dims, keepdim)
+
+
+@op("max", "Max1")
+class Max(ExtremumRule):
+    """z = the largest of everything"""
+
+    def forward(k, x, dims, keepdim):
+        return k.amax(x, dims, keepdim)
+
+
+@op("min", "Min1")
+class Min(ExtremumRule):
+    """z = the smallest of everything"""
+
+    def forward(k, x, dims, keepdim):
+        return k.amin(x, dims, keepdim)
+
+
+@op("aminmax")
+class Aminmax(Op):
+    """The smallest and the largest over dims, with the derivatives of `ExtremumRule`"""
+
+    inputs = 1
+    outputs = ("min", "max")
+    torch_names = {"x": "self", "dims": "dim"}
+
+    def forward(k, x, dims, keepdim):
+        return k.amin(x, dims, keepdim), k.amax(x, dims, keepdim)
+
+    def vjp(g, needs, x, min, max, dims, keepdim):
+        return (add_present(*[None if one is None else ExtremumRule.vjp_x(one, x, z, dims, keepdim)
+                        for one, z in ((g[0], min), (g[1], max))]),)
+
+    def jvp(ts, x, min, max, dims, keepdim):
+        return tuple([ExtremumRule.jvp_x(ts[0], x, z, dims, keepdim) for z in (min, max)])
+
+
+class ExtremumWithIndex(Op):
+    """(values, indices) of the extremum along one dimension; the gradient goes to the element at the index"""
+
+    inputs = 1
+    outputs = ("values", "indices")
+
+    def vjp(g, needs, x_shape, indices, dim, keepdim):
+        place, grad = (indices, g[0]) if keepdim else (indices.unsqueeze(dim), g[0].unsqueeze(dim))
+        return (call(ScatterAdd.op, (grad.new_zeros(x_shape), grad, dim, place)),)
+
+    def jvp(ts, indices, dim, keepdim):
+        place = indices if keepdim else indices.unsqueeze(dim)
+        picked = call(Gather.op, (ts[0], dim, place))
+        return (picked if keepdim else picked.squeeze(dim), None)
+
+
+@op("max_dim", "Max0")
+class MaxDim(ExtremumWithIndex):
+    """The largest along one dimension, and where it is"""
+
+    def forward(k, x, dim, keepdim):
+        return pick(k, x, k.argmax(x, dim, True), dim, keepdim)
+
+
+@op("min_dim", "Min0")
+class MinDim(ExtremumWithIndex):
+    """The smallest along one dimension, and where it is"""
+
+    def forward(k, x, dim, keepdim):
+        return pick(k, x, k.argmin(x, dim, True), dim, keepdim)
+
+
+def pick(k, x, index, dim, keepdim):
+    """The elements of `x` at `index`, and the index."""
+    values = k.gather(x, dim, index)
+    return (values, index) if keepdim or not x.ndim else (k.copy(k.select(values, dim, 0)), k.copy(k.select(index, dim, 0)))
+
+
+@op("argmax")
+class Argmax(Op):
+    """z = the position of the largest"""
+
+    inputs = 1
+    differentiable = False
+
+    def forward(k, x, dim, keepdim):
+        return k.argmax(x, dim, keepdim)
+
+
+@op("argmin")
+class Argmin(Op):
+    """z = the position of the smallest"""
+
+    inputs = 1
+    differentiable = False
+
+    def forward(k, x, dim, keepdim):
+        return k.argmin(x, dim, keepdim)
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+def check_ordered(name, input):
+    """Raise for complex numbers, of which none is the largest."""
+    if input.dtype.is_complex:
+        raise ShapeError("MG-E203", f"{name}(): does not support complex input", fix="x.abs() or x.real")
+
+
+def reduce_extremum(name, rule, input, dim, keepdim):
+    """amax, amin and aminmax."""
+    tensor_argument(name, input)
+    flag(keepdim, "keepdim", name)
+    check_ordered(name, input)
+    dims = all_or(dim, input.ndim)
+    if input.numel() == 0 and (dim is None or dim == ()):
+        raise ShapeError("MG-E208", f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                         "reduction dim with the 'dim' argument.")
+    for d in dims:
+        if input.ndim and input.shape[d] == 0:
+            raise OutOfRangeError("MG-E301", f"{name}(): Expected reduction dim {d} to have non-zero size.")
+    return call(rule.op, (input, dims, keepdim))
+
+
+def amax(input, dim=(), keepdim=False, *, out=None):
+    """The largest element over some dimensions, or all. Those that tie share the gradient evenly.
+
+    Mirrors ``torch.amax``.
+
+    Raises:
+        IndexError: there is no such dimension, or it is empty.
+
+    >>> mg.amax(mg.tensor([[1., 5.], [4., 2.]]), 0)
+    tensor([4., 5.])
+    """
+    if out is not None:
+        return into(out, amax, input, dim, keepdim)
+    return reduce_extremum("amax", Amax, input, dim, keepdim)
+
+
+def amin(input, dim=(), keepdim=False, *, out=None):
+    """The smallest element over some dimensions, or all. Those that tie share the gradient evenly.
+
+    Mirrors ``torch.amin``.
+
+    Raises:
+        IndexError: there is no such dimension, or it is empty.
+
+    >>> mg.amin(mg.tensor([[1., 5.], [4., 2.]]), 0)
+    tensor([1., 2.])
+    """
+    if out is not None:
+        return into(out, amin, input, dim, keepdim)
+    return reduce_extremum("amin", Amin, input, dim, keepdim)
+
+# The pairs that max and min along a dimension return, as in torch.return_types.
+max_result = namedtuple("max", ("values", "indices"))
+min_result = namedtuple("min", ("values", "indices"))
+
+
+def extremum(name, whole, along, pairwise, result, input, dim, keepdim):
+    """max and min, in their three forms."""
+    tensor_argument(name, input)
+    flag(keepdim, "keepdim", name)
+    check_ordered(name, input)
+    if dim is None:
+        if input.numel() == 0:
+            raise ShapeError("MG-E208", f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                             "reduction dim with the 'dim' argument.")
+        return call(whole.op, (input, tuple(range(input.ndim)), False))
+    if isinstance(dim, TensorBase) and (dim.ndim or dim.dtype.differentiable):
+        return pairwise(input, dim)
+    at = dimension(dim, input.ndim)
+    if input.ndim and input.shape[at] == 0:
+        raise OutOfRangeError("MG-E301", f"{name}(): Expected reduction dim {at} to have non-zero size.")
+    if input.ndim == 0:
+        return result(call(whole.op, (input, (), False)), input.new_zeros((), dtype=INT64))
+    return result(*call(along.op, (input, at, keepdim)))
+
+
+def max(input, dim=None, keepdim=False, *, out=None):
+    """The largest element; along a dimension, the largest ones and their positions; or of two tensors.
+
+    Args:
+        dim (int or Tensor, optional): a dimension, for the pair (values, indices); a tensor, for `maximum`.
+        keepdim (bool): keep the dimension, with size 1.
+
+    Mirrors ``torch.max``.
+
+    Raises:
+        RuntimeError: there are no elements.
+        IndexError: there is no such dimension.
+
+    >>> mg.max(mg.tensor([[1., 5.], [4., 2.]]), 1)
+    max(values=tensor([5., 4.]), indices=tensor([1, 0]))
+    """
+    if out is not None:
+        return into(out, max, input, dim, keepdim)
+    return extremum("max", Max, MaxDim, maximum, max_result, input, dim, keepdim)
+
+
+def min(input, dim=None, keepdim=False, *, out=None):
+    """The smallest element; along a dimension, the smallest ones and their positions; or of two tensors.
+
+    Args:
+        dim (int or Tensor, optional): a dimension, for the pair (values, indices); a tensor, for `minimum`.
+        keepdim (bool): keep the dimension, with size 1.
+
+    Mirrors ``torch.min``.
+
+    Raises:
+        RuntimeError: there are no elements.
+        IndexError: there is no such dimension.
+
+    >>> mg.min(mg.tensor([3., 1., 2.]))
+    tensor(1.)
+    """
+    if out is not None:
+        return into(out, min, input, dim, keepdim)
+    return extremum("min", Min, MinDim, minimum, min_result, input, dim, keepdim)
+
+
+def arg_extremum(name, rule, input, dim, keepdim):
+    """argmax and argmin."""
+    tensor_argument(name, input)
+    flag(keepdim, "keepdim", name)
+    check_ordered(name, input)
+    if input.dtype.name == "bool":
+        raise ShapeError("MG-E203", f"{name}(): does not support bool input", fix="x.int()")
+    if dim is None:
+        if input.numel() == 0:
+            raise OutOfRangeError("MG-E301", f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        return call(rule.op, (input, None, keepdim))
+    at = dimension(dim, input.ndim)
+    if input.ndim and input.shape[at] == 0:
+        raise OutOfRangeError("MG-E301", f"{name}(): Expected reduction dim {at} to have non-zero size.")
+    return call(rule.op, (input, at if input.ndim else None, keepdim))
+
+
+def argmax(input, dim=None, keepdim=False, *, out=None):
+    """The position (int64) of the largest element, the first of several. Mirrors ``torch.argmax``.
+
+    Args:
+        dim (int, optional): along this dimension; by default in the flattened tensor.
+
+    Raises:
+        IndexError: there are no elements, or no such dimension.
+
+    >>> mg.argmax(mg.tensor([1., 5., 2.]))
+    tensor(1)
+    """
+    if out is not None:
+        return into(out, argmax, input, dim, keepdim)
+    return arg_extremum("argmax", Argmax, input, dim, keepdim)
+
+
+def argmin(input, dim=None, keepdim=False, *, out=None):
+    """The position (int64) of the smallest element, the first of several. Mirrors ``torch.argmin``.
+
+    Args:
+        dim (int, optional): along this dimension; by default in the flattened tensor.
+
+    Raises:
+        IndexError: there are no elements, or no such dimension.
+
+    >>> mg.argmin(mg.tensor([[3., 1.], [0., 2.]]), 1)
+    tensor([1, 0])
+    """
+    if out is not None:
+        return into(out, argmin, input, dim, keepdim)
+    return arg_extremum("argmin", Argmin, input, dim, keepdim)

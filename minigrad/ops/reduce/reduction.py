@@ -1,0 +1,553 @@
+"""Reductions: sums, means, extrema, along some dimensions or all.
+
+The gradient of a reduction is spread over what was reduced: `expand_reduced` puts the dimensions back with size 1
+and repeats them, as a view that takes no memory.
+
+Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` and torch/csrc/autograd/FunctionsManual.cpp.
+"""
+
+import cython
+
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.graph.upcalls import upcalls
+from minigrad._core.record.promotion import as_dtype, default_dtype
+from minigrad.errors import ShapeError, TensorTypeError
+from minigrad.ops.base.out import into
+from minigrad.ops.base.precision import narrowed, widened
+from minigrad.ops.base.rule import INT64, Linear, Op, dimension, dimensions, flag, op, tensor_argument, wrong_type
+from minigrad.ops.elementwise.comparison import eq, ne
+from minigrad.ops.elementwise.functions import exp
+from minigrad.ops.elementwise.selection import where
+from minigrad.ops.scan.scans import products_of_others
+from minigrad.ops.shape.clone_cast import cast
+from minigrad.ops.shape.views import expand, view
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+    from minigrad.ops.base.rule import conj
+
+__all__ = ["all", "any", "logsumexp", "mean", "prod", "std", "sum", "sum_to", "var"]
+
+
+def expand_reduced(g, shape, dims, keepdim):
+    """`g`, of the shape that a reduction of `dims` left, spread over the whole `shape`."""
+    if not keepdim and len(dims) < len(shape):
+        g = keep_dims(g, shape, dims, False)
+    return expand(g, shape)
+
+
+def keep_dims(z, shape, dims, keepdim):
+    """The result of a reduction with the reduced dimensions put back with size 1."""
+    if keepdim:
+        return z
+    return view(z, tuple([1 if dim in dims else size for dim, size in enumerate(shape)]))
+
+
+def all_or(dim, ndim):
+    """`dimensions`, of which an empty tuple means all."""
+    return dimensions(None if no_dims(dim) else dim, ndim)
+
+
+def no_dims(dim):
+    """Whether `dim` is an empty tuple."""
+    return isinstance(dim, (tuple, list)) and len(dim) == 0
+
+
+def count(shape, dims):
+    """How many elements a reduction of `dims` takes together."""
+    n = 1
+    for dim in dims:
+        n *= shape[dim]
+    return n
+
+
+class SumRule(Linear):
+    """z = Σ x over dims"""
+
+    inputs = 1
+
+    kernel = "sum"
+    params = ("x", "dims", "keepdim")
+
+    def vjp_x(g, x_shape, dims, keepdim):
+        return expand_reduced(g, x_shape, dims, keepdim)
+
+
+@op("sum", "Sum0")
+class Sum(SumRule):
+    """z = Σ x over everything"""
+
+    hidden = ("dims", "keepdim")
+
+
+@op("sum_dim", "Sum1")
+class SumDim(SumRule):
+    """z = Σ x over some dimensions"""
+
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
+
+
+class MeanRule(Linear):
+    """z = Σ x / n over dims"""
+
+    inputs = 1
+
+    def forward(k, x, dims, keepdim):
+        return average(k, x, dims, keepdim)
+
+    def vjp_x(g, x_shape, dims, keepdim):
+        return expand_reduced(g / (count(x_shape, dims) or float("nan")), x_shape, dims, keepdim)
+
+
+def average(k, x, dims, keepdim):
+    """The mean of the array x over `dims`."""
+    return narrowed(k, k.div(k.sum(widened(k, x), dims, keepdim), float(count(x.shape, dims))), x)
+
+
+@op("mean", "Mean0")
+class Mean(MeanRule):
+    """z = the mean of everything"""
+
+    hidden = ("dims", "keepdim")
+
+
+@op("mean_dim", "Mean1")
+class MeanDim(MeanRule):
+    """z = the mean over some dimensions"""
+
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
+
+
+class ProdRule(Op):
+    """z = Π x over dims"""
+
+    inputs = 1
+
+    def forward(k, x, dims, keepdim):
+        return k.prod(x, dims, keepdim)
+
+    def vjp_x(g, x, z, dims, keepdim):
+        if x.ndim == 0:
+            return g
+        return expand_reduced(g, x.shape, dims, keepdim) * conj(product_of_others(x, z, dims, keepdim))
+
+    def jvp_x(t, x, z, dims, keepdim):
+        if x.ndim == 0:
+            return t
+        return call(SumDim.op, (t * product_of_others(x, z, dims, keepdim), dims, keepdim))
+
+
+def product_of_others(x, z, dims, keepdim):
+    """For each element the product of those that it was multiplied with: z / x, or where there is a 0, what is before times what is
+    after it."""
+    if not bool((x == 0)._array.any()):
+        return expand_reduced(z, x.shape, dims, keepdim) / x
+    rest = [d for d in range(x.ndim) if d not in dims]
+    rows = x.permute(*rest, *dims).reshape(*[x.shape[d] for d in rest], count(x.shape, dims))
+    others = products_of_others(rows, len(rest))
+    order = [0] * x.ndim
+    for i, d in enumerate([*rest, *dims]):
+        order[d] = i
+    return others.reshape(*[x.shape[d] for d in rest], *[x.shape[d] for d in dims]).permute(*order)
+
+
+@op("prod", "Prod0")
+class Prod(ProdRule):
+    """z = the product of everything"""
+
+    hidden = ("dims", "keepdim")
+
+
+@op("prod_dim", "Prod1")
+class ProdDim(ProdRule):
+    """z = the product over one dimension"""
+
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
+
+
+class SpreadRule(Op):
+    """z = how far the numbers are from their mean, over dims"""
+
+    inputs = 1
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
+
+
+@op("var", "Var0")
+class Var(SpreadRule):
+    """z = Σ |x - mean|² / (n - correction)"""
+
+    def forward(k, x, dims, correction, keepdim):
+        return k.var(x, dims, correction, keepdim)
+
+    def vjp_x(g, x, dims, correction, keepdim):     # dx = 2 g (x - mean) / (n - correction)
+        factor = scale(count(x.shape, dims) - correction)
+        return expand_reduced(factor * g, x.shape, dims, keepdim) * deviation(x, dims)
+
+    def jvp_x(t, x, dims, correction, keepdim):
+        factor = scale(count(x.shape, dims) - correction)
+        both = t * conj(deviation(x, dims))
+        return call(SumDim.op, (factor * (both.real if both.dtype.is_complex else both), dims, keepdim))
+
+
+def scale(freedom):
+    """2 / freedom; infinite without any."""
+    return 2 / freedom if freedom > 0 else float("inf")
+
+
+def deviation(x, dims):
+    """x less its mean over `dims`."""
+    return x - call(MeanDim.op, (x, dims, True))
+
+
+@op("std", "Std0")
+class Std(SpreadRule):
+    """z = √(Σ |x - mean|² / (n - correction)). Where that is 0, so is the gradient"""
+
+    def forward(k, x, dims, correction, keepdim):
+        return root_of_var(k, x, dims, correction, keepdim)
+
+    def vjp_x(g, x, z, dims, correction, keepdim):      # dx = g (x - mean) / ((n - correction) z)
+        factor = scale(count(x.shape, dims) - correction) / 2
+        return expand_reduced(factor * divide_by_deviation(g, z), x.shape, dims, keepdim) * deviation(x, dims)
+
+    def jvp_x(t, x, z, dims, correction, keepdim):
+        factor = scale(count(x.shape, dims) - correction) / 2
+        both = t * conj(deviation(x, dims))
+        return divide_by_deviation(call(SumDim.op, (factor * (both.real if both.dtype.is_complex else both), dims, keepdim)), z)
+
+
+def root_of_var(k, x, dims, correction, keepdim):
+    """The standard deviation of the array x."""
+    return narrowed(k, k.sqrt(k.var(widened(k, x), dims, correction, keepdim)), x)
+
+
+def divide_by_deviation(g, z):
+    """g / z, 0 where z is: all numbers are equal there."""
+    none = z == 0
+    return where(none, 0.0, g / where(none, 1.0, z))
+
+
+def add_present(*parts):
+    """The sum of the gradients that are there."""
+    found = [part for part in parts if part is not None]
+    return found[0] if len(found) == 1 else found[0] + found[1]
+
+
+@op("var_mean")
+class VarMean(SpreadRule):
+    """The variance, as `Var` has it, and the mean"""
+
+    outputs = ("z", "mean")
+
+    def forward(k, x, dims, correction, keepdim):
+        return k.var(x, dims, correction, keepdim), average(k, x, dims, keepdim)
+
+    def vjp(g, needs, x, dims, correction, keepdim):
+        of_var = None if g[0] is None else Var.vjp_x(g[0], x, dims, correction, keepdim)
+        return (add_present(of_var, None if g[1] is None else MeanRule.vjp_x(g[1], x.shape, dims, keepdim)),)
+
+    def jvp(ts, x, dims, correction, keepdim):
+        return Var.jvp_x(ts[0], x, dims, correction, keepdim), call(MeanDim.op, (ts[0], dims, keepdim))
+
+
+@op("std_mean")
+class StdMean(SpreadRule):
+    """The standard deviation, as `Std` has it, and the mean"""
+
+    outputs = ("z", "mean")
+    torch_names = {"x": "self", "z": "result0", "dims": "dim"}
+
+    def forward(k, x, dims, correction, keepdim):
+        return root_of_var(k, x, dims, correction, keepdim), average(k, x, dims, keepdim)
+
+    def vjp(g, needs, x, z, dims, correction, keepdim):
+        of_std = None if g[0] is None else Std.vjp_x(g[0], x, z, dims, correction, keepdim)
+        return (add_present(of_std, None if g[1] is None else MeanRule.vjp_x(g[1], x.shape, dims, keepdim)),)
+
+    def jvp(ts, x, z, dims, correction, keepdim):
+        return Std.jvp_x(ts[0], x, z, dims, correction, keepdim), call(MeanDim.op, (ts[0], dims, keepdim))
+
+
+@op("nansum")
+class Nansum(Op):
+    """z = Σ x over dims, without what is nan; in another dtype, if there is one"""
+
+    inputs = 1
+    torch_names = {"x": "self", "dims": "dim"}
+
+    def forward(k, x, dims, keepdim, dtype):
+        x = k.where(k.eq(x, x), x, k.full((), 0, x.dtype))
+        return k.sum(x if dtype is None else k.cast(x, dtype.numpy), dims, keepdim)
+
+    def vjp_x(g, x, dims, keepdim):
+        return where(eq(x, x), expand_reduced(cast(g, x.dtype), x.shape, dims, keepdim), 0.0)
+
+    def jvp_x(t, x, dims, keepdim, dtype):
+        t = where(eq(x, x), t, 0.0)
+        return call(SumDim.op, (t if dtype is None else cast(t, dtype), dims, keepdim))
+
+
+@op("logsumexp")
+class Logsumexp(Op):
+    """z = log Σ e^x over dims"""
+
+    inputs = 1
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
+
+    def forward(k, x, dims, keepdim):
+        return k.logsumexp(x, dims, keepdim)
+
+    def vjp_x(g, x, z, dims, keepdim):
+        return expand_reduced(g, x.shape, dims, keepdim) * conj(weights(x, z, dims, keepdim))
+
+    def jvp_x(t, x, z, dims, keepdim):      # by the sum of the weights, which rounding of a large z makes other than 1
+        w = weights(x, z, dims, keepdim)
+        return call(SumDim.op, (t * w, dims, keepdim)) / call(SumDim.op, (w, dims, keepdim))
+
+
+def weights(x, z, dims, keepdim):
+    """e^(x - z): the softmax of x."""
+    return exp(x - keep_dims(z, x.shape, dims, keepdim))
+
+SUM_DIM = cython.declare(object, SumDim.op)     # the engine sums what was broadcast: found without a look-up
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
+    """The sum of all elements, or along dimensions.
+
+    Args:
+        dim (int or tuple, optional): the dimensions that are reduced; all of them by default.
+        keepdim (bool): keep them, with size 1.
+        dtype (optional): computes in it. By default integers and bools give int64.
+
+    Mirrors ``torch.sum``.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: a dimension is named twice.
+
+    >>> x = mg.tensor([[1., 2.], [3., 4.]])
+    >>> mg.sum(x), mg.sum(x, 0)
+    (tensor(10.), tensor([4., 6.]))
+    """
+    if out is not None:
+        return into(out, sum, input, dim, keepdim, dtype=dtype)
+    tensor_argument("sum", input)
+    if dtype is not None:
+        input = cast(input, as_dtype(dtype))
+    elif not input.dtype.differentiable:
+        input = cast(input, INT64)
+    flag(keepdim, "keepdim", "sum")
+    if dim is None or no_dims(dim):
+        rule = Sum if dim is None else SumDim
+        return call(rule.op, (input, tuple(range(input.ndim)), keepdim))
+    return call(SumDim.op, (input, dimensions(dim, input.ndim), keepdim))
+
+
+def mean(input, dim=None, keepdim=False, *, dtype=None, out=None):
+    """The mean of all elements, or along dimensions; of none it is nan.
+
+    Args:
+        dim (int or tuple, optional): the dimensions that are reduced; all of them by default.
+        keepdim (bool): keep them, with size 1.
+        dtype (optional): computes in it.
+
+    Mirrors ``torch.mean``.
+
+    Raises:
+        RuntimeError: the dtype is neither floating point nor complex.
+        IndexError: there is no such dimension.
+
+    >>> mg.mean(mg.tensor([[1., 2.], [3., 4.]]), 1)
+    tensor([1.5000, 3.5000])
+    """
+    if out is not None:
+        return into(out, mean, input, dim, keepdim, dtype=dtype)
+    tensor_argument("mean", input)
+    if dtype is not None:
+        input = cast(input, as_dtype(dtype))
+    if not input.dtype.differentiable:
+        raise ShapeError("MG-E203", "mean(): could not infer output dtype. Input dtype must be either a floating point or complex "
+                         f"dtype. Got: {input.dtype.name}", fix="x.float().mean()")
+    flag(keepdim, "keepdim", "mean")
+    if dim is None:
+        return call(Mean.op, (input, tuple(range(input.ndim)), keepdim))
+    return call(MeanDim.op, (input, all_or(dim, input.ndim), keepdim))
+
+
+def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
+    """The product of all elements, or along one dimension.
+
+    Args:
+        dim (int, optional): the dimension that is reduced.
+        keepdim (bool): keep it, with size 1.
+        dtype (optional): computes in it. By default integers and bools give int64.
+
+    Mirrors ``torch.prod``.
+
+    Raises:
+        IndexError: there is no such dimension.
+
+    >>> mg.prod(mg.tensor([2., 3., 4.]))
+    tensor(24.)
+    """
+    if out is not None:
+        return into(out, prod, input, dim, keepdim, dtype=dtype)
+    tensor_argument("prod", input)
+    if dtype is not None:
+        input = cast(input, as_dtype(dtype))
+    elif not input.dtype.differentiable:
+        input = cast(input, INT64)
+    flag(keepdim, "keepdim", "prod")
+    if dim is None:
+        return call(Prod.op, (input, tuple(range(input.ndim)), False))
+    at = dimension(dim, input.ndim)
+    return call(ProdDim.op, (input, (at,) if input.ndim else (), keepdim))
+
+
+def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
+    """The variance of all elements, or along dimensions.
+
+    Args:
+        dim (int or tuple, optional): the dimensions that are reduced; all of them by default.
+        unbiased (bool, optional): the older spelling of ``correction=1`` (True) and ``0`` (False).
+        keepdim (bool): keep them, with size 1.
+        correction (int): subtracted from the number of elements in the divisor; 1 by default.
+
+    Mirrors ``torch.var``.
+
+    Raises:
+        RuntimeError: the dtype is neither floating point nor complex.
+        IndexError: there is no such dimension.
+
+    >>> mg.var(mg.tensor([1., 2., 3., 4.]))
+    tensor(1.6667)
+    """
+    if out is not None:
+        return into(out, var, input, dim, unbiased, keepdim, correction=correction)
+    return spread("var", Var, input, dim, unbiased, keepdim, correction)
+
+
+def spread(name, rule, input, dim, unbiased, keepdim, correction):
+    """var and std, and both with the mean."""
+    tensor_argument(name, input)
+    if isinstance(dim, bool):
+        if correction is not None or keepdim is not False:
+            raise TensorTypeError("MG-E206", f"{name}(): argument 'dim' must be int or tuple of ints, not bool")
+        dim, unbiased = None, dim
+    if not input.dtype.differentiable:
+        raise ShapeError("MG-E203", "std and var only support floating point and complex dtypes", found=input.dtype.name)
+    flag(keepdim, "keepdim", name)
+    if correction is None:
+        correction = 1 if unbiased is None else int(flag(unbiased, "unbiased", name))
+    elif not isinstance(correction, (int, float)):
+        raise TensorTypeError("MG-E201", f"{name}(): argument 'correction' must be Number, not {type(correction).__name__}")
+    return call(rule.op, (input, all_or(dim, input.ndim), correction, keepdim))
+
+
+def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
+    """The standard deviation: the square root of `var`, with the same arguments. Mirrors ``torch.std``.
+
+    >>> mg.std(mg.tensor([1., 2., 3., 4.]))
+    tensor(1.2910)
+    """
+    if out is not None:
+        return into(out, std, input, dim, unbiased, keepdim, correction=correction)
+    return spread("std", Std, input, dim, unbiased, keepdim, correction)
+
+
+def all(input, dim=None, keepdim=False, *, out=None):
+    """Whether every element is different from 0, of the whole or along dimensions; of none it is True.
+
+    Mirrors ``torch.all``.
+
+    Raises:
+        IndexError: there is no such dimension.
+
+    >>> mg.all(mg.tensor([True, False])), mg.all(mg.tensor([[1, 2], [0, 3]]), 1)
+    (tensor(False), tensor([ True, False]))
+    """
+    if out is not None:
+        return into(out, all, input, dim, keepdim)
+    tensor_argument("all", input)
+    return as_truth(input, ne(input, 0) if no_dims(dim) else eq(sum(eq(input, 0), dim, keepdim), 0))
+
+
+def any(input, dim=None, keepdim=False, *, out=None):
+    """Whether some element is different from 0, of the whole or along dimensions; of none it is False.
+
+    Mirrors ``torch.any``.
+
+    Raises:
+        IndexError: there is no such dimension.
+
+    >>> mg.any(mg.tensor([True, False])), mg.any(mg.tensor([[0, 0], [0, 3]]), 1)
+    (tensor(True), tensor([False,  True]))
+    """
+    if out is not None:
+        return into(out, any, input, dim, keepdim)
+    tensor_argument("any", input)
+    return as_truth(input, ne(input, 0) if no_dims(dim) else ne(sum(ne(input, 0), dim, keepdim), 0))
+
+
+def as_truth(x, found):
+    """What `all` and `any` have found, in the dtype of their results: of uint8, which was a truth value once, it is uint8."""
+    return found.to(x.dtype) if x.dtype.name == "uint8" else found
+
+
+def logsumexp(input, dim, keepdim=False, *, out=None):
+    """The logarithm of the sum of the exponentials, without overflow. Mirrors ``torch.logsumexp``.
+
+    Args:
+        dim (int or tuple): the dimensions that are reduced.
+        keepdim (bool): keep them, with size 1.
+
+    Raises:
+        IndexError: there is no such dimension.
+
+    >>> mg.logsumexp(mg.tensor([0., 0.]), 0)
+    tensor(0.6931)
+    """
+    if out is not None:
+        return into(out, logsumexp, input, dim, keepdim)
+    tensor_argument("logsumexp", input)
+    flag(keepdim, "keepdim", "logsumexp")
+    if not input.dtype.differentiable:
+        input = cast(input, default_dtype())
+    return call(Logsumexp.op, (input, all_or(dim, input.ndim), keepdim))
+
+
+def sum_to(x, shape):
+    """`x` summed down to `shape`, a tuple that broadcasts to its own shape: the adjoint of broadcasting.
+
+    Raises:
+        TypeError: `x` is no tensor, or `shape` no tuple of numbers.
+        RuntimeError: `shape` does not broadcast to the shape of `x`.
+
+    >>> mg.sum_to(mg.ones(2, 3), (1, 3))
+    tensor([[2., 2., 2.]])
+    """
+    wide: tuple = cython.cast(TensorBase, tensor_argument("sum_to", x, "x"))._meta.shape
+    if not isinstance(shape, tuple):
+        raise wrong_type("sum_to", "shape", "tuple of ints", shape)
+    lead: cython.Py_ssize_t = len(wide) - len(shape)
+    d: cython.Py_ssize_t
+    size: cython.Py_ssize_t
+    fits: cython.bint = lead >= 0
+    dims: list = []
+    for d in range(len(wide)):
+        size = shape[d - lead] if d >= lead else 1
+        if d < lead or (size == 1 and cython.cast(cython.Py_ssize_t, wide[d]) != 1):
+            dims.append(d)
+        elif size != cython.cast(cython.Py_ssize_t, wide[d]):
+            fits = False
+    if not fits:
+        raise ShapeError("MG-E204", f"size {list(shape)} is not expandable to size {list(wide)}.")
+    if len(dims) == lead:
+        return call(SUM_DIM, (x, tuple(dims), False)) if dims else x
+    x = call(SUM_DIM, (x, tuple(dims), True))
+    return view(x, shape) if lead else x
+
+upcalls.sum_to = sum_to

@@ -1,3 +1,0 @@
-from minigrad._core.apply cimport call
-from minigrad._core.tensor cimport TensorBase
-from minigrad.ops.base cimport conj

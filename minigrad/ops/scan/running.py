@@ -1,0 +1,151 @@
+"""Running extrema and the running logarithm of a sum of exponentials.
+
+    x           [1 3 2]
+    cummax      [1 3 3], at [0 1 1]
+
+Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` (cummax, cummin) and logcumsumexp_backward in FunctionsManual.cpp.
+"""
+
+from collections import namedtuple
+
+import cython
+
+from minigrad._core.graph.metadata import named_dtype
+from minigrad.errors import ShapeError
+from minigrad.ops.base.out import into
+from minigrad.ops.base.rule import Op, dimension, op, tensor_argument
+from minigrad.ops.elementwise.functions import exp
+from minigrad.ops.elementwise.selection import cast, where
+from minigrad.ops.scan.scans import after, before, recurrence
+from minigrad.ops.sort.sorting import Order
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+
+__all__ = ["cummax", "cummin", "logcumsumexp"]
+
+FLOAT64 = named_dtype("float64")
+
+
+@op("cummax")
+class Cummax(Order):
+    """The largest so far, and where it is: the last of several"""
+
+    def forward(k, x, dim):
+        index = k.cumextremum(x, dim, True)
+        return k.gather(x, dim, index), index
+
+
+@op("cummin")
+class Cummin(Order):
+    """The smallest so far, and where it is: the last of several"""
+
+    def forward(k, x, dim):
+        index = k.cumextremum(x, dim, False)
+        return k.gather(x, dim, index), index
+
+
+@op("logcumsumexp")
+class Logcumsumexp(Op):
+    """z[k] = log Σ e^x[i] over i <= k
+
+    dx[i] = e^(x[i] - z[i]) s[i] with s[i] = g[i] + e^(z[i] - z[i+1]) s[i+1]: no factor is larger than 1, so nothing overflows.
+    """
+
+    torch_names = {"x": "self", "z": "result"}
+
+    def forward(k, x, dim):
+        return k.logcumsumexp(x, dim)
+
+    def vjp_x(g, x, z, dim):
+        if not x.ndim:
+            return g * slope(x, z)
+        share, shrink = factors(x, z, dim)
+        return cast(share * recurrence(shrink, cast(g, share.dtype), dim, True), g.dtype)
+
+    def jvp_x(t, x, z, dim):
+        if not x.ndim:
+            return t * slope(x, z)
+        share, shrink = factors(x, z, dim)
+        return cast(recurrence(before(shrink, dim, 0), share * cast(t, share.dtype), dim, False), t.dtype)
+
+
+def slope(x, z):
+    """dz/dx of a number, e^(x - z): 1, but 0 at minus infinity."""
+    return exp(x - where(z == float("-inf"), 0.0, z))
+
+
+def factors(x, z, dim):
+    """e^(x[i] - z[i]) and e^(z[i] - z[i+1]), 0 where nothing has been added up yet; in float64, since many of them are multiplied.
+
+    z is computed again there: a float32 of 961 is known to 3e-5, and so would its exponential be.
+    """
+    if x.dtype is not FLOAT64:
+        x = cast(x, FLOAT64)
+        z = call(Logcumsumexp.op, (x, dim))
+    nothing = z == float("-inf")
+    z = where(nothing, 0.0, z)
+    return exp(x - z), exp(where(nothing, float("-inf"), z - after(z, dim, float("inf"))))      # 0 after the last
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+cummax_result = namedtuple("cummax", ("values", "indices"))
+cummin_result = namedtuple("cummin", ("values", "indices"))
+
+
+def running(rule, result, x, dim):
+    """cummax and cummin."""
+    name = result.__name__
+    at = dimension(dim, tensor_argument(name, x).ndim)
+    if x.dtype.is_complex:
+        raise ShapeError("MG-E203", f"{name}(): not implemented for {x.dtype.name}", fix="x.abs() or x.real")
+    return result(*call(rule.op, (x, at)))
+
+
+def cummax(input, dim, *, out=None):
+    """The largest elements so far along `dim`, and where they are: (values, indices). Mirrors ``torch.cummax``.
+
+    Raises:
+        RuntimeError: complex numbers have no order.
+        IndexError: there is no such dimension.
+
+    >>> mg.cummax(mg.tensor([1., 3., 2.]), 0)
+    cummax(values=tensor([1., 3., 3.]), indices=tensor([0, 1, 1]))
+    """
+    if out is not None:
+        return into(out, cummax, input, dim)
+    return running(Cummax, cummax_result, input, dim)
+
+
+def cummin(input, dim, *, out=None):
+    """The smallest elements so far along `dim`, and where they are: (values, indices). Mirrors ``torch.cummin``.
+
+    Raises:
+        RuntimeError: complex numbers have no order.
+        IndexError: there is no such dimension.
+
+    >>> mg.cummin(mg.tensor([2., 3., 1.]), 0)
+    cummin(values=tensor([2., 2., 1.]), indices=tensor([0, 0, 2]))
+    """
+    if out is not None:
+        return into(out, cummin, input, dim)
+    return running(Cummin, cummin_result, input, dim)
+
+
+def logcumsumexp(input, dim, *, out=None):
+    """The running logarithms of the sums of exponentials along `dim`, without overflow. Mirrors ``torch.logcumsumexp``.
+
+    Raises:
+        RuntimeError: the dtype is no floating point one.
+        IndexError: there is no such dimension.
+
+    >>> mg.logcumsumexp(mg.tensor([0., 0.]), 0)
+    tensor([0.0000, 0.6931])
+    """
+    if out is not None:
+        return into(out, logcumsumexp, input, dim)
+    at = dimension(dim, tensor_argument("logcumsumexp", input).ndim)
+    if not input.dtype.is_floating_point:
+        raise ShapeError("MG-E203", f"logcumsumexp(): not implemented for {input.dtype.name}", fix="x.float()")
+    return call(Logcumsumexp.op, (input, at))

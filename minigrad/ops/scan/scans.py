@@ -1,0 +1,160 @@
+"""Running sums and products along a dimension, and the recurrence that their derivatives are made of.
+
+    cumsum          z[k] = x[0] + ... + x[k]        dx[i] = g[i] + ... + g[n-1]: the same sum from the end
+    cumprod         z[k] = x[0] ... x[k]            dx[i] = z[i-1] s[i] with s[i] = g[i] + x[i+1] s[i+1]
+    recurrence      z[k] = a[k] z[k-1] + b[k]       db = s with s[k] = g[k] + a[k+1] s[k+1], da[k] = s[k] z[k-1]
+
+The derivative of a recurrence is a recurrence from the other end. So derivatives of all orders take as long as the scan, and no
+digits are lost: nothing is divided by a number that may be 0, and nothing is taken away from a total.
+
+Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` (cumsum, cumprod_backward).
+"""
+
+import cython
+
+from minigrad._core.record.promotion import as_dtype
+from minigrad.ops.base.inplace_pairs import in_place_too
+from minigrad.ops.base.rule import INT64, Linear, Op, dimension, op
+from minigrad.ops.elementwise.predicates import isfinite
+from minigrad.ops.elementwise.selection import where
+from minigrad.ops.shape.cat_split import cat, narrow
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+    from minigrad.ops.base.rule import conj
+
+__all__ = ["cumprod", "cumsum"]
+
+
+@op("cumsum")
+class Cumsum(Linear):
+    """z[k] = Σ x[i] over i <= k"""
+
+    def forward(k, x, dim):
+        return k.cumsum(x, dim, False)
+
+    def vjp_x(g, dim):
+        return call(CumsumFromEnd.op, (g, dim))
+
+
+@op("cumsum_from_end")
+class CumsumFromEnd(Linear):
+    """z[k] = Σ x[i] over i >= k"""
+
+    def forward(k, x, dim):
+        return k.cumsum(x, dim, True)
+
+    def vjp_x(g, dim):
+        return call(Cumsum.op, (g, dim))
+
+
+@op("recurrence")
+class Recurrence(Op):
+    """z[k] = x[k] z[k - 1] + y[k] along dim; from the end, z[k] = x[k] z[k + 1] + y[k]. Where x[k] is 0, z[k] is y[k]"""
+
+    inputs = 2
+
+    def forward(k, x, y, dim, reverse):
+        return k.recurrence(x, y, dim, reverse)
+
+    def vjp(g, needs, x, z, dim, reverse):
+        ahead, behind = (before, after) if reverse else (after, before)
+        s = recurrence(ahead(conj(x), dim, 0), g, dim, not reverse)
+        return s * conj(behind(z, dim, 0)) if needs[0] else None, s
+
+    def jvp(ts, x, z, dim, reverse):
+        tx, ty = ts
+        if tx is not None:
+            moved = tx * (after if reverse else before)(z, dim, 0)
+            ty = moved if ty is None else ty + moved
+        return recurrence(x, ty, dim, reverse)
+
+
+def recurrence(x, y, dim, reverse):
+    """`Recurrence`, recorded."""
+    return call(Recurrence.op, (x, y, dim, reverse))
+
+
+def before(x, dim, first):
+    """What stands before each number along `dim`: `first` before the first."""
+    n = x.shape[dim]
+    return cat([x.new_full(end_of(x, dim), first), narrow(x, dim, 0, n - 1)], dim) if n else x
+
+
+def after(x, dim, last):
+    """What stands after each number along `dim`: `last` after the last."""
+    n = x.shape[dim]
+    return cat([narrow(x, dim, 1, n - 1), x.new_full(end_of(x, dim), last)], dim) if n else x
+
+
+def end_of(x, dim):
+    """The shape of one slice of `x` along `dim`, which stays."""
+    return (*x.shape[:dim], min(x.shape[dim], 1), *x.shape[dim + 1:])
+
+
+@op("cumprod")
+class Cumprod(Op):
+    """z[k] = Π x[i] over i <= k"""
+
+    inputs = 1
+
+    def forward(k, x, dim):
+        return k.cumprod(x, dim)
+
+    def vjp_x(g, x, z, dim):
+        if x.ndim == 0 or x.shape[dim] == 1:
+            return g
+        product = conj(before(z, dim, 1))
+        s = recurrence(after(conj(x), dim, 0), g, dim, True)
+        return product * where((product != 0) | isfinite(s), s, 0.0)    # what comes after a 0 gets no gradient, not 0 times inf
+
+    def jvp_x(t, x, z, dim):
+        return recurrence(x, t * before(z, dim, 1), dim, False) if x.ndim else t
+
+
+def products_of_others(x, dim):
+    """For each number the product of the others along `dim`: of what is before it and what is after it."""
+    one_last = after(x.new_zeros(x.shape), dim, 1)
+    return before(call(Cumprod.op, (x, dim)), dim, 1) * recurrence(after(x, dim, 1), one_last, dim, True)
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+@in_place_too
+def cumsum(input, dim, *, dtype=None):
+    """The running sums of `input` along `dim`. Mirrors ``torch.cumsum``.
+
+    Args:
+        dtype (optional): of the result; by default int64 for integers and bools.
+
+    Raises:
+        IndexError: there is no such dimension.
+
+    >>> mg.tensor([1., 2., 3.]).cumsum(0)
+    tensor([1., 3., 6.])
+    """
+    return Cumsum.op, (sum_dtype_cast(input, dtype), dimension(dim, input.ndim))
+
+
+@in_place_too
+def cumprod(input, dim, *, dtype=None):
+    """The running products of `input` along `dim`. Mirrors ``torch.cumprod``.
+
+    Args:
+        dtype (optional): of the result; by default int64 for integers and bools.
+
+    Raises:
+        IndexError: there is no such dimension.
+
+    >>> mg.tensor([1., 2., 3.]).cumprod(0)
+    tensor([1., 2., 6.])
+    """
+    return Cumprod.op, (sum_dtype_cast(input, dtype), dimension(dim, input.ndim))
+
+
+def sum_dtype_cast(x, dtype):
+    """`x` in the dtype in which it is added up."""
+    if dtype is None:
+        dtype = x.dtype if x.dtype.differentiable else INT64
+    return x.to(as_dtype(dtype))

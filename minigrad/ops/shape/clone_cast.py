@@ -1,0 +1,104 @@
+"""Copies: of the numbers as they are (clone, contiguous) or in another dtype (cast).
+
+Mirrors ``aten/src/ATen/native/{TensorFactories,TensorConversions}.cpp``.
+"""
+
+import cython
+
+from minigrad.errors import ShapeError
+from minigrad.ops.base.rule import Linear, op, tensor_argument
+from minigrad.ops.shape.formats import check_format
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+
+__all__ = ["clone", "contiguous"]
+
+
+@op("clone")
+class Clone(Linear):
+    """z = x, in memory of its own"""
+
+    always_recorded = True
+    inputs = 1
+
+    def forward(k, x, dense):
+        return k.copy_with_layout(x, x) if dense else k.copy(x)
+
+    def vjp_x(g):
+        return g
+
+
+@op("to", "ToCopy0")
+class Cast(Linear):
+    """z = x in another dtype"""
+
+    hidden = ("source",)
+    always_recorded = True
+    inputs = 1
+
+    def forward(k, x, dtype, source):
+        return k.cast(x, dtype.numpy)
+
+    def vjp_x(g, source):   # the engine casts it back
+        return g.real if g.dtype.is_complex and not source.is_complex else g
+
+
+@op("to_device", "ToCopy0")
+class Move(Linear):
+    """z = x on another device"""
+
+    hidden = ("source",)
+    always_recorded = True
+    inputs = 1
+
+    def forward(k, x, target, source, wait):
+        return target.backend.kernels.from_host(k.to_host(x), wait)
+
+    def vjp_x(g, source):
+        return move(g, source)
+
+
+def clone(input, *, memory_format=None):
+    """A copy of `input` in memory of its own, through which gradients flow. Mirrors ``torch.clone``.
+
+    Args:
+        memory_format (optional): ``mg.contiguous_format`` for a row-major copy; by default the strides of a
+            tensor without gaps are kept.
+
+    >>> x = mg.tensor([1., 2.])
+    >>> y = x.clone(); y.data_ptr() == x.data_ptr()
+    False
+    """
+    tensor_argument("clone", input)
+    memory_format = check_format("clone", memory_format)
+    return call(Clone.op, (input, memory_format is None or memory_format == "preserve_format"))
+
+
+def contiguous(input, *, memory_format=None):
+    """`input` itself if it is row-major without gaps, else such a copy. Mirrors ``torch.Tensor.contiguous``.
+
+    Raises:
+        RuntimeError: `memory_format` is another one than ``mg.contiguous_format``, which is the default.
+
+    >>> x = mg.zeros(2, 3).t()
+    >>> x.is_contiguous(), x.contiguous().is_contiguous()
+    (False, True)
+    """
+    tensor_argument("contiguous", input)
+    memory_format = check_format("contiguous", memory_format)
+    if input._meta.backend.kernels.contiguous(input._array):
+        return input
+    if memory_format == "preserve_format":
+        raise ShapeError("MG-E302", "preserve memory format is unsupported by the contiguous operator")
+    return call(Clone.op, (input, False))
+
+
+def move(input, device, wait=True):
+    """`input` on `device`: itself if it is there already. Without `wait`, pinned memory may be read later than this returns."""
+    return input if input.device is device else call(Move.op, (input, device, input.device, wait))
+
+
+def cast(input, dtype):
+    """`input` in `dtype`: itself if it has it already."""
+    return input if input.dtype is dtype else call(Cast.op, (input, dtype, input.dtype))

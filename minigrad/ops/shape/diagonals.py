@@ -1,0 +1,211 @@
+"""Diagonals made and read: diag, diag_embed, diagflat, block_diag, trace.
+
+    diag_embed      [1 2]  ->  [[1 0], [0 2]]       puts vectors on diagonals; the adjoint of `diagonal`
+    block_diag      the same for matrices
+
+Mirrors ``aten/src/ATen/native/TensorShape.cpp`` (diag_embed, block_diag) and ReduceOps.cpp (trace).
+"""
+
+import cython
+
+from minigrad.errors import ShapeError
+from minigrad.ops.base.inplace_pairs import IN_PLACE
+from minigrad.ops.base.out import into
+from minigrad.ops.base.rule import INT64, Linear, Op, dimension, flag, integer, op, tensor_argument
+from minigrad.ops.shape.cat_split import Slice, narrow, promote_all
+from minigrad.ops.shape.clone_cast import cast, clone
+from minigrad.ops.shape.reshaping import flatten
+from minigrad.ops.shape.stacking import atleast_2d
+from minigrad.ops.shape.strided import Diagonal, DiagonalBackward, diagonal
+from minigrad.ops.shape.views import expand
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+
+__all__ = ["block_diag", "diag", "diag_embed", "diagflat", "trace"]
+
+
+@op("diag_embed")
+class DiagEmbed(Linear):
+    """z = zeros, with the last dimension of x on a diagonal of two new ones"""
+
+    def forward(k, x, offset, dim1, dim2):
+        size = x.shape[-1] + (offset if offset > 0 else -offset)
+        shape = list(x.shape[:-1])
+        for dim in sorted((dim1, dim2)):
+            shape.insert(dim, size)
+        z = k.full(tuple(shape), 0, x.dtype)
+        k.copy_(k.diagonal(z, offset, dim1, dim2), x)
+        return z
+
+    def vjp_x(g, offset, dim1, dim2):
+        return call(Diagonal.op, (g, offset, dim1, dim2))
+
+
+@op("trace")
+class Trace(Linear):
+    """z = Σ x[i, i]"""
+
+    def forward(k, x):
+        return k.sum(k.diagonal(x, 0, 0, 1), (0,), False)
+
+    def vjp_x(g, x_shape):
+        return call(DiagonalBackward.op, (expand(g, (min(x_shape),)), x_shape, 0, 0, 1))
+
+
+@op("block_diag")
+class BlockDiag(Op):
+    """z = zeros, with the matrices one after the other on the diagonal"""
+
+    variadic = True
+
+    def forward(k, xs):
+        z = k.full((sum([x.shape[0] for x in xs]), sum([x.shape[1] for x in xs])), 0, xs[0].dtype)
+        row = column = 0
+        for x in xs:
+            k.copy_(k.slice(k.slice(z, 0, row, row + x.shape[0], 1), 1, column, column + x.shape[1], 1), x)
+            row, column = row + x.shape[0], column + x.shape[1]
+        return z
+
+    def vjp(g, needs, xs_shape):
+        row = column = 0
+        grads = []
+        for (height, width), needed in zip(xs_shape, needs):
+            rows = call(Slice.op, (g, 0, row, row + height, 1)) if needed else None
+            grads.append(call(Slice.op, (rows, 1, column, column + width, 1)) if needed else None)
+            row, column = row + height, column + width
+        return grads
+
+    def jvp(ts, xs):
+        return call(BlockDiag.op, (tuple([x.new_zeros(x.shape) if tangent is None else tangent for x, tangent in zip(xs, ts)]),))
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """Matrices that have the last dimension of `input` on a diagonal and are 0 elsewhere. Mirrors ``torch.diag_embed``.
+
+    Args:
+        offset (int): which diagonal: 0 is the main one, positive ones lie above it.
+        dim1, dim2 (int): the dimensions of the matrices in the result.
+
+    Raises:
+        RuntimeError: the two dimensions are one.
+        IndexError: there is no such dimension, or `input` has none.
+
+    >>> mg.diag_embed(mg.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    tensor_argument("diag_embed", input)
+    a, b = dimension(dim1, input.ndim + 1), dimension(dim2, input.ndim + 1)
+    if a == b:
+        raise ShapeError("MG-E205", f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    dimension(-1, input.ndim)
+    if input.ndim == 0:
+        raise ShapeError("MG-E205", "diag_embed(): input must have a dimension, but is 0-d", fix="x.reshape(1)")
+    return call(DiagEmbed.op, (input, integer(offset, "offset", "diag_embed"), a, b))
+
+
+def diag(input, diagonal=0, *, out=None):
+    """The matrix with a vector on its diagonal; or the diagonal of a matrix, as a copy. Mirrors ``torch.diag``.
+
+    Args:
+        diagonal (int): which: 0 is the main one, positive ones lie above it.
+
+    Raises:
+        RuntimeError: `input` is neither a vector nor a matrix.
+
+    >>> mg.diag(mg.tensor([[1, 2], [3, 4]]), 1)
+    tensor([2])
+    """
+    if out is not None:
+        return into(out, diag, input, diagonal)
+    tensor_argument("diag", input)
+    if input.ndim not in (1, 2):
+        raise ShapeError("MG-E205", f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    if input.ndim == 1:
+        return diag_embed(input, diagonal)
+    return clone(on_diagonal(input, diagonal))
+
+
+def on_diagonal(input, offset):
+    """`diagonal`, whose name is that of an argument above."""
+    return diagonal(input, offset)
+
+
+def diagflat(input, offset=0):
+    """The matrix with the elements of `input`, flattened, on a diagonal. Mirrors ``torch.diagflat``.
+
+    >>> mg.diagflat(mg.tensor([[1, 2]]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    return diag_embed(flatten(tensor_argument("diagflat", input)), offset)
+
+
+def block_diag(*tensors):
+    """Matrices one after the other along the diagonal of a larger one, which is 0 elsewhere. Mirrors ``torch.block_diag``.
+
+    Args:
+        tensors (Tensor): of at most two dimensions; a vector is a row. They are promoted to one dtype.
+
+    Raises:
+        RuntimeError: one has more than two dimensions.
+
+    >>> mg.block_diag(mg.tensor([1, 2]), mg.tensor([[3], [4]]))
+    tensor([[1, 2, 0],
+            [0, 0, 3],
+            [0, 0, 4]])
+    """
+    found = promote_all("block_diag", tensors)
+    for i, x in enumerate(found):
+        if x.ndim > 2:
+            raise ShapeError("MG-E205", f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {x.ndim} "
+                             "dimensions")
+    return call(BlockDiag.op, (tuple([atleast_2d(x) for x in found]),))
+
+
+def trace(input):
+    """The sum of the diagonal of a matrix; of integers in int64. Mirrors ``torch.trace``.
+
+    Raises:
+        RuntimeError: `input` is no matrix.
+
+    >>> mg.trace(mg.tensor([[1., 2.], [3., 4.]]))
+    tensor(5.)
+    """
+    tensor_argument("trace", input)
+    if input.ndim != 2:
+        raise ShapeError("MG-E205", "trace: expected a matrix", found=f"{input.ndim}-d")
+    return call(Trace.op, (input if input.dtype.differentiable else cast(input, INT64),))
+
+
+def fill_diagonal_(self, fill_value, wrap=False):
+    """Set the main diagonal to a number: the elements whose indices are all the same. Mirrors ``torch.Tensor.fill_diagonal_``.
+
+    Args:
+        wrap (bool): in a matrix that is taller than wide, begin again below the diagonal, after a row without.
+
+    Raises:
+        RuntimeError: there are fewer than two dimensions, more than two that differ in size, or self may not be written to.
+
+    >>> mg.zeros(2, 3).fill_diagonal_(5)
+    tensor([[5., 0., 0.],
+            [0., 5., 0.]])
+    """
+    if self.ndim < 2:
+        raise ShapeError("MG-E205", "dimensions must larger than 1", found=f"{self.ndim}")
+    if self.ndim > 2 and len(set(self.shape)) > 1:
+        raise ShapeError("MG-E204", "all dimensions of input must be of equal length", found=f"shape {list(self.shape)}")
+    rows, columns = self.shape[0], self.shape[1]
+    for start in range(0, rows if flag(wrap, "wrap", "fill_diagonal_") and self.ndim == 2 else 1, columns + 1):
+        part = narrow(self, 0, start, min(columns, rows - start))
+        while part.ndim > 1:
+            part = diagonal(part, 0, 0, 1)
+        part.fill_(fill_value)
+    return self
+
+
+IN_PLACE["fill_diagonal_"] = fill_diagonal_

@@ -1,0 +1,437 @@
+"""Views: the same memory under another shape; and copies, joins and splits.
+
+A view shares its storage and version counter with its base, so that a write to either is seen by both and
+by every node that saved one of them. Their gradients are views too, or put the gradient of a part back into
+zeros of the whole (`SelectBackward`, `SliceBackward`).
+
+Mirrors ``aten/src/ATen/native/TensorShape.cpp`` and derivatives.yaml.
+"""
+
+import cython
+import numpy as np
+
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.surface.variable import as_class
+from minigrad.errors import ShapeError
+from minigrad.kernels.contract import NUMBER
+from minigrad.ops.base.rule import LARGE, Linear, View, dimensions, integers, op
+from minigrad.ops.shape.clone_cast import Clone
+
+if not cython.compiled:
+    from minigrad._core.graph.capi import is_c_contiguous
+    from minigrad._core.record.apply import call
+    from minigrad.ops.base.rule import dimension, tensor_argument
+
+__all__ = ["expand", "permute", "reshape", "squeeze", "t", "transpose", "unsqueeze", "view"]
+
+ndarray = cython.declare(object, np.ndarray)
+VIEW = cython.declare(cython.int, NUMBER["view"])
+
+
+@op("view", "View0")
+class ViewOp(View):
+    """z = x in another shape"""
+
+    def forward(k, x, shape):
+        z = k.view(x, shape)
+        if z is None:
+            raise ShapeError(
+                "MG-E207", "view size is not compatible with input tensor's size and stride (at least one dimension "
+                "spans across two contiguous subspaces). Use .reshape(...) instead.",
+                found=f"shape {list(x.shape)}, asked for {list(shape)}", fix="x.reshape(...) copies where it must")
+        return z
+
+    def vjp_x(g, x_shape):
+        return reshape_to(g, x_shape)
+
+
+@op("_unsafe_view", "UnsafeView0")
+class UnsafeView(Linear):
+    """`view` of a tensor that nobody else can see: not registered as a view"""
+
+    kernel = "view"
+    params = ("x", "shape")
+
+    def vjp_x(g, x_shape):
+        return reshape_to(g, x_shape)
+
+
+@op("alias")
+class Alias(View):
+    """z = x, as a view"""
+
+    def forward(k, x):
+        return k.view(x, x.shape) if k.contiguous(x) else k.permute(x, tuple(range(x.ndim)))
+
+    def vjp_x(g):
+        return g
+
+
+@op("transpose")
+class Transpose(View):
+    """z = x with two dimensions swapped"""
+
+    kernel = "transpose"
+    params = ("x", "dim0", "dim1")
+
+    def vjp_x(g, dim0, dim1):
+        return call(TRANSPOSE, (g, dim0, dim1))
+
+
+@op("t")
+class T(View):
+    """z = the matrix x transposed"""
+
+    def forward(k, x):
+        return k.permute(x, (1, 0)) if x.ndim == 2 else k.permute(x, tuple(range(x.ndim)))
+
+    def vjp_x(g):
+        return t(g)
+
+
+@op("permute")
+class Permute(View):
+    """z = x with its dimensions reordered"""
+
+    kernel = "permute"
+    params = ("x", "dims")
+
+    def vjp_x(g, dims):
+        return call(Permute.op, (g, inverse_permutation(dims)))
+
+
+@op("expand")
+class Expand(View):
+    """z = x with dimensions of size 1 repeated"""
+
+    kernel = "expand"
+    params = ("x", "size")
+
+    def vjp_x(g):           # the engine sums it down to the shape of x, as for any broadcasting
+        return g
+
+
+@op("unsqueeze")
+class Unsqueeze(View):
+    """z = x with a new dimension of size 1"""
+
+    kernel = "unsqueeze"
+    params = ("x", "dim")
+
+    def vjp_x(g, dim):
+        return squeeze(g, dim)
+
+
+def squeeze_forward(k, x, dims):
+    """`x` without the dimensions `dims`, which have size 1."""
+    for dim in reversed(dims):
+        x = k.select(x, dim, 0)
+    return x
+
+
+@op("squeeze", "Squeeze0")
+class Squeeze(View):
+    """z = x without its dimensions of size 1"""
+
+    forward = squeeze_forward
+
+    def vjp_x(g, x_shape):
+        return reshape_to(g, x_shape)
+
+
+@op("squeeze_dim", "Squeeze1")
+class SqueezeDim(View):
+    """z = x without one dimension, if it has size 1"""
+
+    forward = squeeze_forward
+
+    def vjp_x(g, x_shape):
+        return reshape_to(g, x_shape)
+
+
+@op("squeeze_dim_of_result", "Squeeze4")
+class SqueezeDimOfResult(View):
+    """`SqueezeDim` of a tensor that nobody else can see: PyTorch does it in place, under another name"""
+
+    forward = squeeze_forward
+    view = False
+
+    def vjp_x(g, x_shape):
+        return reshape_to(g, x_shape)
+
+
+@op("squeeze_dims", "Squeeze2")
+class SqueezeDims(View):
+    """z = x without those of several dimensions that have size 1"""
+
+    forward = squeeze_forward
+
+    def vjp_x(g, x_shape):
+        return reshape_to(g, x_shape)
+
+
+# The ops that small programs call most, found without a look-up.
+CLONE = cython.declare(object, Clone.op)
+EXPAND = cython.declare(object, Expand.op)
+TRANSPOSE = cython.declare(object, Transpose.op)
+UNSAFE_VIEW = cython.declare(object, UnsafeView.op)
+VIEW_OP = cython.declare(object, ViewOp.op)
+
+
+@cython.ccall
+def as_shape(sizes, function="view"):
+    """Sizes given as ``(2, 3)``, ``((2, 3),)`` or a `Size`, as a tuple of ints."""
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        sizes = sizes[0]
+    n: cython.Py_ssize_t
+    try:
+        for size in sizes:
+            if type(size) is not int or (not cython.compiled and not -LARGE <= size < LARGE):
+                return integers(tuple(sizes), "size", function)
+            n = size        # compiled, what is too large raises here  # noqa: F841
+    except OverflowError:
+        return integers(tuple(sizes), "size", function)
+    return tuple(sizes)
+
+
+@cython.ccall
+def infer_size(shape: tuple, numel: cython.longlong) -> tuple:
+    """`shape` with its -1 replaced by what makes it hold `numel` elements."""
+    known: cython.longlong = 1
+    extent: cython.double = 1
+    unknown: cython.int = 0
+    size: cython.longlong
+    for size in shape:
+        if size >= 0:
+            known *= size
+            extent *= size
+        elif size == -1:
+            unknown += 1
+        else:
+            raise ShapeError("MG-E206", f"invalid shape dimension {size}")
+    if extent > numel and extent >= LARGE:      # in C the product would start again from below
+        raise ShapeError("MG-E206", f"shape '{list(shape)}' is invalid for input of size {numel}")
+    if unknown > 1:
+        raise ShapeError("MG-E206", "only one dimension can be inferred", found=f"shape {list(shape)}")
+    if unknown:
+        if known == 0 and numel == 0:
+            raise ShapeError("MG-E206", f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
+                             "unspecified dimension size -1 can be any value and is ambiguous")
+        if known == 0 or numel % known:
+            raise ShapeError("MG-E206", f"shape '{list(shape)}' is invalid for input of size {numel}")
+        return tuple([numel // known if size == -1 else size for size in shape])
+    if known != numel:
+        raise ShapeError("MG-E206", f"shape '{list(shape)}' is invalid for input of size {numel}",
+                         fix=f"the sizes must multiply to {numel}")
+    return shape
+
+
+def inverse_permutation(dims):
+    """The permutation that undoes `dims`."""
+    order = [0] * len(dims)
+    for i, d in enumerate(dims):
+        order[d] = i
+    return tuple(order)
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+
+def view(input, *shape, size=None):
+    """The same memory in another shape.
+
+    Args:
+        shape (ints, or one tuple, or ``size=``): their product is the number of elements; one may be -1 and is inferred.
+
+    Raises:
+        RuntimeError: the number of elements differs, or the strides allow no such view (use `reshape`).
+
+    Mirrors ``torch.Tensor.view``.
+
+    >>> mg.arange(6).view(2, -1)
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
+    tensor_argument("view", input)
+    return call(ViewOp.op, (input, infer_size(as_shape(shape if size is None else (size,)), input._meta.numel)))
+
+
+def reshape(input, *sizes, shape=None):
+    """`input` in another shape: a view where the strides allow one, else a copy.
+
+    Args:
+        sizes (ints, or one tuple, or ``shape=``): their product is the number of elements; one may be -1 and is inferred.
+
+    Raises:
+        RuntimeError: the number of elements differs.
+
+    Mirrors ``torch.reshape``.
+
+    >>> mg.arange(6).reshape(3, 2)
+    tensor([[0, 1],
+            [2, 3],
+            [4, 5]])
+    """
+    tensor_argument("reshape", input)
+    return reshape_to(input, infer_size(as_shape(sizes if shape is None else (shape,), "reshape"),
+                                    cython.cast(TensorBase, input)._meta.numel))
+
+
+@cython.cfunc
+def reshape_to(x, shape: tuple) -> object:
+    """`reshape` to a shape that is known to fit."""
+    tensor = cython.cast(TensorBase, x)
+    table: list = tensor._meta.backend.table
+    if (type(tensor._array) is ndarray and is_c_contiguous(tensor._array)) or table[VIEW](tensor._array, shape) is not None:
+        return call(VIEW_OP, (x, shape))
+    return call(UNSAFE_VIEW, (call(CLONE, (x, False)), shape))
+
+
+def transpose(input, dim0, dim1):
+    """`input` with two dimensions swapped, a view. Mirrors ``torch.transpose``.
+
+    Raises:
+        IndexError: there is no such dimension.
+
+    >>> mg.arange(6).view(2, 3).transpose(0, 1).shape
+    minigrad.Size([3, 2])
+    """
+    tensor_argument("transpose", input)
+    ndim: cython.int = cython.cast(TensorBase, input)._meta.ndim
+    return call(TRANSPOSE, (input, dimension(dim0, ndim), dimension(dim1, ndim)))
+
+
+def t(input):
+    """The transpose of a matrix, a view; a vector or 0-d tensor as it is. Mirrors ``torch.t``.
+
+    Raises:
+        RuntimeError: more than two dimensions.
+
+    >>> mg.tensor([[1., 2.]]).t()
+    tensor([[1.],
+            [2.]])
+    """
+    tensor_argument("t", input)
+    if cython.cast(TensorBase, input)._meta.ndim > 2:
+        check_matrix("t", input)
+    return call(T.op, (input,))
+
+
+def check_matrix(function, x):
+    """Raise if `x` has more dimensions than a matrix."""
+    if x.ndim > 2:
+        raise ShapeError("MG-E206", f"{function}() expects a tensor with <= 2 dimensions, but self is {x.ndim}D")
+
+
+def permute(input, *order, dims=None):
+    """`input` with its dimensions in another order, a view. Mirrors ``torch.permute``.
+
+    Args:
+        order (ints, or one tuple, or ``dims=``): for each dimension of the result, that of the input.
+
+    Raises:
+        RuntimeError: not every dimension is named exactly once.
+        IndexError: there is no such dimension.
+
+    >>> mg.zeros(2, 3, 5).permute(2, 0, 1).shape
+    minigrad.Size([5, 2, 3])
+    """
+    tensor_argument("permute", input)
+    order = as_shape(order if dims is None else (dims,), "permute")
+    if len(order) != input.ndim:
+        raise ShapeError("MG-E205", "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+                         f"length of the desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to "
+                         f"len(dims) = {len(order)}")
+    seen = []
+    for d in order:
+        seen.append(dimension(d, input.ndim))
+        if seen.count(seen[-1]) > 1:
+            break
+    order = tuple(seen)
+    if len(set(order)) != len(order):
+        raise ShapeError("MG-E205", "permute(): duplicate dims are not allowed.", found=f"dims {list(order)}")
+    return call(Permute.op, (input, order))
+
+
+def expand(input, *sizes, size=None):
+    """`input` with dimensions of size 1 repeated, a view that takes no memory.
+
+    Args:
+        sizes (ints, or one tuple, or ``size=``): the new shape; -1 keeps a size. New dimensions appear at the front.
+
+    Writing to the result writes several of its elements at once. Mirrors ``torch.Tensor.expand``.
+
+    Raises:
+        RuntimeError: a dimension that is repeated has a size other than 1.
+
+    >>> mg.tensor([[1.], [2.]]).expand(2, 3)
+    tensor([[1., 1., 1.],
+            [2., 2., 2.]])
+    """
+    tensor_argument("expand", input)
+    shape = as_shape(sizes if size is None else (size,), "expand")
+    old: tuple = cython.cast(TensorBase, input)._meta.shape
+    lead: cython.Py_ssize_t = len(shape) - len(old)
+    i: cython.Py_ssize_t
+    n: cython.Py_ssize_t
+    if lead < 0:
+        raise ShapeError("MG-E206", f"expand(input, sizes={list(shape)}): the number of sizes provided ({len(shape)}) must be "
+                         f"greater or equal to the number of dimensions in the tensor ({len(old)})")
+    kept: cython.bint = False
+    for i in range(len(shape)):
+        n = shape[i]
+        if n == -1:
+            if i < lead:
+                raise ShapeError("MG-E206", f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
+                                 f"dimension {i}")
+            kept = True
+        elif n < 0:
+            raise ShapeError("MG-E206", f"expand: invalid size {n}")
+        elif i >= lead and n != cython.cast(cython.Py_ssize_t, old[i - lead]) != 1:
+            raise ShapeError(
+                "MG-E204", f"The expanded size of the tensor ({n}) must match the existing size ({old[i - lead]}) at "
+                f"non-singleton dimension {i}.  Target sizes: {list(shape)}.  Tensor sizes: {list(old)}")
+    if kept:
+        shape = tuple([size if size != -1 else old[i - lead] for i, size in enumerate(shape)])
+    return call(EXPAND, (input, shape))
+
+
+def unsqueeze(input, dim):
+    """`input` with a new dimension of size 1 at `dim`, a view. Mirrors ``torch.unsqueeze``.
+
+    Raises:
+        IndexError: `dim` is outside [-ndim - 1, ndim].
+
+    >>> mg.tensor([1., 2.]).unsqueeze(1).shape
+    minigrad.Size([2, 1])
+    """
+    tensor_argument("unsqueeze", input)
+    return call(Unsqueeze.op, (input, dimension(dim, input.ndim + 1)))
+
+
+def squeeze(input, dim=None):
+    """`input` without dimensions of size 1, a view. Mirrors ``torch.squeeze``.
+
+    Args:
+        dim (int or tuple, optional): only these; those of another size stay.
+
+    Raises:
+        IndexError: there is no such dimension.
+
+    >>> mg.zeros(1, 3, 1).squeeze().shape
+    minigrad.Size([3])
+    """
+    tensor_argument("squeeze", input)
+    shape = input._meta.shape
+    dims = tuple([d for d in dimensions(dim, input.ndim) if shape[d] == 1])
+    rule = Squeeze if dim is None else SqueezeDims if isinstance(dim, (tuple, list)) else SqueezeDim
+    return call(rule.op, (input, dims))
+
+
+def alias(input):
+    """`input` as a view of itself."""
+    return call(Alias.op, (input,))
+
+
+def alias_as(input, cls):
+    """`input` as a view of itself, of class `cls`."""
+    return as_class(alias(input), cls)

@@ -1,0 +1,448 @@
+"""What is there, how often and where: nonzero, unique, bincount, histc, searchsorted, isin. Nothing here has a derivative.
+
+    x               [3 1 3]
+    unique          [1 3]           the sorted elements that differ from the one before
+    inverse         [1 0 1]         how many of them begin at or before each element, less 1
+    counts          [1 2]
+
+What has integers as its result has no history. The sorted elements and the sums of weights do have one, and a backward through it
+raises: their derivative is not implemented, and what is missing must not pass for 0.
+
+Mirrors ``aten/src/ATen/native/{Unique,SummaryOps,Histogram,Bucketization,TensorCompare}.cpp``.
+"""
+
+import cython
+
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.promotion import named_dtype, operands_dtype
+from minigrad._core.surface.variable import new_tensor
+from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
+from minigrad.ops.base.out import into
+from minigrad.ops.base.rule import (
+    BOOL,
+    INT64,
+    NUMBERS,
+    Op,
+    converted,
+    dimension,
+    flag,
+    integer,
+    number,
+    op,
+    tensor_argument,
+    wrong_type,
+)
+from minigrad.ops.elementwise.comparison import ne
+from minigrad.ops.elementwise.selection import number_tensor
+from minigrad.ops.index.indexing import index_select, scatter_add
+from minigrad.ops.reduce.reduction import sum as total
+from minigrad.ops.scan.scans import cumsum
+from minigrad.ops.shape.cat_split import cat, unbind
+from minigrad.ops.shape.clone_cast import cast, contiguous
+from minigrad.ops.shape.reshaping import flatten
+from minigrad.ops.shape.views import reshape, transpose, view
+from minigrad.ops.sort.sorting import argsort
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+
+__all__ = ["argwhere", "bincount", "bucketize", "count_nonzero", "histc", "isin", "nonzero", "searchsorted", "unique",
+           "unique_consecutive"]
+
+
+class Undifferentiated(Op):
+    """z = what was computed from x without a history: its place in the graph"""
+
+    inputs = 1
+
+    def forward(k, x, z):
+        return k.copy(z)
+
+
+@op("_unique2", "Unique20")
+class Unique(Undifferentiated):
+    """z = the different elements of x"""
+
+    no_derivative = "'_unique2'"
+
+
+@op("unique_dim", "UniqueDim0")
+class UniqueDim(Undifferentiated):
+    """z = the different slices of x"""
+
+    no_derivative = "'unique_dim'"
+
+
+@op("unique_consecutive", "UniqueConsecutive0")
+class UniqueConsecutive(Undifferentiated):
+    """z = the elements of x that differ from the one before"""
+
+    no_derivative = "'unique_consecutive'"
+
+
+@op("bincount", "NotImplemented")
+class Bincount(Undifferentiated):
+    """z = the sums of the weights x by number"""
+
+    no_derivative = "aten::bincount"
+
+
+# ---- where ------------------------------------------------------------------------------------------------
+
+
+def wrap_kernel_result(x, kernel, *args):
+    """The result of a kernel as a tensor."""
+    x = x.detach()
+    return new_tensor(type(x), getattr(x._meta.backend.kernels, kernel)(x._array, *args), False, x.device)
+
+
+def nonzero(input, *, as_tuple=False, out=None):
+    """The indices of the elements that are not 0, as the rows of a matrix. Mirrors ``torch.nonzero``.
+
+    Args:
+        as_tuple (bool): as a tuple of vectors, one for each dimension, which ``x[...]`` takes.
+
+    >>> mg.nonzero(mg.tensor([[0, 5], [6, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
+    if out is not None:
+        return into(out, nonzero, input)
+    tensor_argument("nonzero", input)
+    if flag(as_tuple, "as_tuple", "nonzero"):
+        return unbind(wrap_kernel_result(reshape(input, 1) if input.ndim == 0 else input, "nonzero"), 1)
+    return wrap_kernel_result(input, "nonzero")
+
+
+def argwhere(input):
+    """The indices of the elements that are not 0, as the rows of a matrix. Mirrors ``torch.argwhere``.
+
+    >>> mg.argwhere(mg.tensor([0, 5, 6]))
+    tensor([[1],
+            [2]])
+    """
+    return nonzero(tensor_argument("argwhere", input))
+
+
+def count_nonzero(input, dim=None):
+    """How many elements are not 0, of all or along dimensions. Mirrors ``torch.count_nonzero``.
+
+    Raises:
+        IndexError: there is no such dimension.
+
+    >>> mg.count_nonzero(mg.tensor([[0, 5], [6, 7]]), 0)
+    tensor([1, 2])
+    """
+    return total(ne(tensor_argument("count_nonzero", input).detach(), 0), dim)
+
+
+# ---- unique -----------------------------------------------------------------------------------------------
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The different elements of `input`, or its different slices along `dim`, in order.
+
+    Args:
+        sorted (bool): False would allow any order; they come sorted all the same.
+        return_inverse (bool): also where each element of `input` is among them.
+        return_counts (bool): also how often each is there.
+
+    A backward through them raises `NotImplementedError`. Mirrors ``torch.unique``.
+
+    Raises:
+        IndexError: there is no such dimension.
+
+    >>> mg.unique(mg.tensor([3, 1, 3]), return_inverse=True, return_counts=True)
+    (tensor([1, 3]), tensor([1, 0, 1]), tensor([1, 2]))
+    """
+    tensor_argument("unique", input)
+    for name, given in (("sorted", sorted), ("return_inverse", return_inverse), ("return_counts", return_counts)):
+        flag(given, name, "unique")
+    rows = as_rows("unique", input, dim)
+    order = argsort(rows.new_zeros(rows.shape[0]))
+    for column in range(rows.shape[1] - 1, -1, -1):     # stable sorts, the last column first: the order of words
+        order = index_select(order, 0, argsort(index_select(rows, 0, order)[:, column]))
+    found, place, counts = find_runs(index_select(rows, 0, order))
+    inverse = place.new_zeros(place.shape).scatter(0, order, place)
+    rule = Unique if dim is None else UniqueDim
+    return unique_result(rule, input, dim, found, inverse, counts, return_inverse, return_counts)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """`input`, flattened or along `dim`, without the elements that are equal to the one before.
+
+    Args: as for `unique`. Mirrors ``torch.unique_consecutive``.
+
+    Raises:
+        IndexError: there is no such dimension.
+
+    >>> mg.unique_consecutive(mg.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    tensor_argument("unique_consecutive", input)
+    for name, given in (("return_inverse", return_inverse), ("return_counts", return_counts)):
+        flag(given, name, "unique_consecutive")
+    found, place, counts = find_runs(as_rows("unique_consecutive", input, dim))
+    return unique_result(UniqueConsecutive, input, dim, found, place, counts, return_inverse, return_counts)
+
+
+def as_rows(function, x, dim):
+    """The elements, or slices along `dim`, as the rows of a matrix."""
+    if x.dtype.is_complex:
+        raise ShapeError("MG-E203", f"{function}(): not implemented for {x.dtype.name}", fix="x.abs() or x.real")
+    x = x.detach()
+    if dim is None:
+        return reshape(x, (x.numel(), 1))
+    at = dimension(dim, x.ndim)
+    if x.ndim == 0:
+        raise OutOfRangeError("MG-E301", f"Dimension specified as {dim} but tensor has no dimensions")
+    x = transpose(x, 0, at)
+    if 0 in x.shape[1:]:
+        raise ShapeError("MG-E206", "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    width = 1
+    for n in x.shape[1:]:
+        width *= n
+    return reshape(x, (x.shape[0], width))
+
+
+def find_runs(rows):
+    """(the first row of each run of equal ones, to which run each belongs, how long the runs are)"""
+    n = rows.shape[0]
+    if n == 0:
+        return rows, rows.new_zeros(0, dtype=INT64), rows.new_zeros(0, dtype=INT64)
+    differs = (rows[1:] != rows[:-1]).any(1)
+    place = cumsum(cat([differs[:0].new_zeros(1), differs]), 0)
+    found = rows[cat([differs[:0].new_ones(1), differs])]
+    return found, place, scatter_add(place.new_zeros(found.shape[0]), 0, place, place * 0 + 1)
+
+
+def unique_result(rule, x, dim, found, inverse, counts, return_inverse, return_counts):
+    """What unique returns: a tensor, or a tuple. `rule` puts the elements into the graph."""
+    if dim is None:
+        found, inverse = flatten(found), view(inverse, x.shape)
+    else:
+        at = dimension(dim, x.ndim)
+        found = contiguous(transpose(reshape(found, (found.shape[0], *transpose(x, 0, at).shape[1:])), 0, at))
+    given = [call(rule.op, (x, found))] + [inverse] * bool(return_inverse) + [counts] * bool(return_counts)
+    return tuple(given) if len(given) > 1 else given[0]
+
+
+# ---- counting ---------------------------------------------------------------------------------------------
+
+
+def bincount(input, weights=None, minlength=0):
+    """How often each number 0, 1, 2 ... is in a vector, or the sum of the weights that are there with it.
+
+    Args:
+        weights (Tensor, optional): of the size of `input`; the result is float64, or float32 if they are. A backward through
+            their sums raises `NotImplementedError`.
+        minlength (int): the least number of bins.
+
+    Mirrors ``torch.bincount``.
+
+    Raises:
+        RuntimeError: `input` is no vector of integers that are not negative, or the weights do not fit.
+
+    >>> mg.bincount(mg.tensor([0, 2, 2]))
+    tensor([1, 0, 2])
+    """
+    tensor_argument("bincount", input)
+    if input.dtype.name == "bool" or input.dtype.differentiable:
+        raise ShapeError("MG-E203", f"bincount(): not implemented for {input.dtype.name}", fix="x.long()")
+    if integer(minlength, "minlength", "bincount") < 0:
+        raise ShapeError("MG-E206", "minlength should be >= 0")
+    if input.ndim == 1 and input.numel() == 0:
+        return input.new_zeros(minlength, dtype=INT64)
+    if input.ndim != 1 or input.min().item() < 0:
+        raise ShapeError("MG-E206", "bincount only supports 1-d non-negative integral inputs.")
+    index = cast(input, INT64)
+    n = max(minlength, index.max().item() + 1)
+    if weights is None:
+        return scatter_add(index.new_zeros(n), 0, index, index * 0 + 1)
+    tensor_argument("bincount", weights, "weights", 2)
+    if weights.ndim != 1 or weights.shape != input.shape:
+        raise ShapeError("MG-E204", "weights should be 1-d and have the same length as input", found=f"{list(weights.shape)}")
+    kind = weights.dtype if weights.dtype.name == "float32" else named_dtype("float64")
+    return call(Bincount.op, (weights, scatter_add(weights.new_zeros(n, dtype=kind), 0, index, cast(weights.detach(), kind))))
+
+
+def histc(input, bins=100, min=0, max=0, *, out=None):
+    """How many elements are in each of `bins` intervals of equal width from `min` to `max`. Mirrors ``torch.histc``.
+
+    Args:
+        min, max (number): if they are equal, the smallest and largest element. What lies outside, and nan, is not counted.
+
+    Raises:
+        RuntimeError: `bins` is not positive, `max` is smaller than `min`, the range is not finite, or the dtype is no
+            floating point one.
+
+    >>> mg.histc(mg.tensor([1., 2., 1.]), bins=4, min=0, max=3)
+    tensor([0., 2., 1., 0.])
+    """
+    if out is not None:
+        return into(out, histc, input, bins, min, max)
+    tensor_argument("histc", input)
+    if not input.dtype.is_floating_point:
+        raise ShapeError("MG-E203", f"histogram not implemented for {input.dtype.name}", fix="x.float()")
+    if integer(bins, "bins", "histc") <= 0:
+        raise ShapeError("MG-E206", f"torch.histc(): bins must be > 0, but got {bins}")
+    min, max = number(min, "min", "histc"), number(max, "max", "histc")
+    min, max = converted(min, input.dtype), converted(max, input.dtype)
+    x = flatten(input.detach())
+    low, high = float(min), float(max)
+    if low == high and x.numel():
+        low, high = x.min().item(), x.max().item()
+    if low == high:
+        low, high = low - 1, high + 1
+    if not abs(low) + abs(high) < float("inf"):
+        raise ShapeError("MG-E206", f"torch.histc: range of [{low}, {high}] is not finite")
+    if low > high:
+        raise ShapeError("MG-E206", "torch.histc: max must be larger than min", found=f"min {low}, max {high}")
+    x = x[(x >= low) & (x <= high)]
+    place = cast((x - low) / (high - low) * bins, INT64).clamp(0, bins - 1)
+    return scatter_add(x.new_zeros(bins), 0, place, x * 0 + 1)
+
+
+# ---- among sorted values ----------------------------------------------------------------------------------
+
+
+def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
+    """Where the values `input` would have to be inserted to keep `sorted_sequence` sorted.
+
+    Args:
+        sorted_sequence (Tensor): a vector, or rows that are searched for the rows of `input`.
+        input (Tensor or number): the values.
+        out_int32 (bool): give int32 in place of int64.
+        right (bool), side (str): ``True`` or ``"right"``: behind the elements that are equal, not before them.
+        sorter (Tensor, optional): the indices that sort `sorted_sequence`.
+
+    Mirrors ``torch.searchsorted``.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtype is complex.
+
+    >>> mg.searchsorted(mg.tensor([1, 3, 5]), mg.tensor([3, 6]))
+    tensor([1, 3])
+    """
+    if out is not None:
+        return into(out, searchsorted, sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter)
+    tensor_argument("searchsorted", sorted_sequence, "sorted_sequence")
+    flag(out_int32, "out_int32", "searchsorted")
+    flag(right, "right", "searchsorted")
+    if not isinstance(input, TensorBase):
+        if not isinstance(input, NUMBERS):
+            raise TensorTypeError("MG-E201", f"searchsorted(): argument 'input' must be Tensor or Number, not "
+                                  f"{type(input).__name__}")
+        if sorted_sequence.ndim != 1:
+            raise ShapeError("MG-E205", "torch.searchsorted(): input value can be a scalar only when sorted_sequence is "
+                             "1 dimensional")
+    dtype = operands_dtype((sorted_sequence, input))
+    input = input.detach() if isinstance(input, TensorBase) else number_tensor(input, sorted_sequence)
+    sorted_sequence, input = cast(sorted_sequence.detach(), dtype), cast(input, dtype)
+    if side is not None and not isinstance(side, str):
+        raise wrong_type("searchsorted", "side", "str", side)
+    if side not in (None, "left", "right"):
+        raise ShapeError("MG-E206", f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise ShapeError("MG-E206", "torch.searchsorted(): side and right can't be set to opposites, got side of left while right "
+                         "was True")
+    if dtype.is_complex:
+        raise ShapeError("MG-E203", f"searchsorted(): not implemented for {dtype.name}")
+    if sorted_sequence.ndim == 0:
+        raise ShapeError("MG-E205", "torch.searchsorted(): boundary tensor should have positive dimension, but got 0 dimension")
+    if sorted_sequence.ndim != 1 and (input.ndim != sorted_sequence.ndim or input.shape[:-1] != sorted_sequence.shape[:-1]):
+        raise ShapeError("MG-E204", "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+                         f"boundaries tensor and input value tensor must match, but we got boundaries tensor "
+                         f"{list(sorted_sequence.shape)} and input value tensor {list(input.shape)}")
+    if sorter is not None:
+        sorted_sequence = sorted_sequence.gather(-1, tensor_argument("searchsorted", sorter, "sorter", 6))
+    found = wrap_kernel_result(sorted_sequence, "searchsorted", input._array, bool(right) or side == "right")
+    return cast(found, named_dtype("int32")) if out_int32 else found
+
+
+def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
+    """In which interval between sorted `boundaries` each element lies; 0 is before the first. Mirrors ``torch.bucketize``.
+
+    Args:
+        boundaries (Tensor): a sorted vector.
+        out_int32 (bool): give int32 in place of int64.
+        right (bool): an interval contains its left boundary, not its right one.
+
+    Raises:
+        RuntimeError: `boundaries` is no vector.
+
+    >>> mg.bucketize(mg.tensor([0.5, 2.]), mg.tensor([1., 2.]))
+    tensor([0, 1])
+    """
+    tensor_argument("bucketize", boundaries, "boundaries", 2)
+    if boundaries.ndim != 1:
+        raise ShapeError("MG-E205", f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
+
+
+def isin(elements, test_elements, *, assume_unique=False, invert=False):
+    """Whether each element is among `test_elements`. Mirrors ``torch.isin``.
+
+    Args:
+        elements, test_elements (Tensor or number): at least one of them a tensor.
+        assume_unique (bool): a promise that makes no difference here.
+        invert (bool): whether it is not among them.
+
+    Raises:
+        TypeError: neither is a tensor.
+
+    >>> mg.isin(mg.tensor([1, 2, 3]), mg.tensor([2, 5]))
+    tensor([False,  True, False])
+    """
+    flag(assume_unique, "assume_unique", "isin")
+    flag(invert, "invert", "isin")
+    like = elements if isinstance(elements, TensorBase) else tensor_argument("isin", test_elements, "test_elements", 2)
+    dtype = operands_dtype((elements, test_elements))
+    for y in (elements, test_elements):
+        if isinstance(y, TensorBase) and (y.dtype is BOOL or y.dtype.is_complex):
+            raise ShapeError("MG-E203", f"Unsupported input type encountered for isin(): {y.dtype.name}", fix="x.int()")
+    x, tests = [cast(y.detach(), dtype) if isinstance(y, TensorBase) else like.new_tensor(y, dtype=dtype)
+                for y in (elements, test_elements)]
+    tests = flatten(tests)
+    if tests.numel() == 0:
+        found = x.new_zeros(x.shape, dtype=BOOL)
+    else:
+        tests = index_select(tests, 0, argsort(tests))
+        place = searchsorted(tests, contiguous(x)).clamp(max=tests.numel() - 1)
+        found = tests[place] == x
+    return ~found if invert else found
+
+
+def one_hot(tensor, num_classes=-1):
+    """For each class number a row of zeros with a 1 at its place. Mirrors ``torch.nn.functional.one_hot``.
+
+    Args:
+        tensor (Tensor): int64 numbers of classes.
+        num_classes (int): by default one more than the largest number.
+
+    Raises:
+        RuntimeError: the dtype is not int64, or a number is negative or too large.
+
+    >>> mg.nn.functional.one_hot(mg.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    tensor_argument("one_hot", tensor, "tensor")
+    if tensor.dtype is not INT64:
+        raise ShapeError("MG-E203", "one_hot is only applicable to index tensor of type LongTensor.", found=tensor.dtype.name)
+    classes = integer(num_classes, "num_classes", "one_hot")
+    if tensor.numel() == 0:
+        if classes <= 0:
+            raise ShapeError("MG-E206", "Can not infer total number of classes from empty tensor.")
+        return tensor.new_empty((*tensor.shape, classes))
+    if tensor.min().item() < 0:
+        raise ShapeError("MG-E301", "Class values must be non-negative.")
+    largest = tensor.max().item()
+    if classes == -1:
+        classes = largest + 1
+    if classes <= 0:
+        raise ShapeError("MG-E206", "num_classes should be positive", found=str(classes))
+    if largest >= classes:
+        raise ShapeError("MG-E301", "Class values must be smaller than num_classes.", found=f"{largest} of {classes}")
+    place = reshape(tensor, (*tensor.shape, 1))
+    return tensor.new_zeros((*tensor.shape, classes)).scatter(-1, place, 1)

@@ -1,0 +1,425 @@
+"""Orders along a dimension: sort, topk, median and their like, and quantile.
+
+    x        [3 1 2]
+    order    [1 2 0]        the kernel `argsort`; nan counts as the largest
+    sort     x[order]       kthvalue, median: one place of it
+
+Values and the places where they stood. All of them pick elements, so that a gradient goes back to its place.
+
+Mirrors ``aten/src/ATen/native/Sorting.cpp`` and value_selecting_reduction_backward in TensorAdvancedIndexing.cpp.
+"""
+
+from collections import namedtuple
+
+import cython
+
+from minigrad._core.graph.tensor import TensorBase
+from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.ops.base.out import into
+from minigrad.ops.base.rule import INT64, Op, dimension, flag, integer, op, tensor_argument, wrong_type
+from minigrad.ops.elementwise.selection import where
+from minigrad.ops.index.indexing import Gather, ScatterAdd, gather
+from minigrad.ops.reduce.extrema import ExtremumRule, ExtremumWithIndex
+from minigrad.ops.shape.views import squeeze, transpose, unsqueeze, view
+
+if not cython.compiled:
+    from minigrad._core.record.apply import call
+
+__all__ = ["argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "nanquantile", "quantile", "sort", "topk"]
+
+
+class Order(Op):
+    """(values, indices): elements of x in another order, along one dimension"""
+
+    inputs = 1
+    outputs = ("values", "indices")
+
+    def vjp(g, needs, x_shape, indices, dim):
+        return (call(ScatterAdd.op, (g[0].new_zeros(x_shape), g[0], dim, indices)),)
+
+    def jvp(ts, indices, dim):
+        return (call(Gather.op, (ts[0], dim, indices)), None)
+
+
+@op("sort")
+class Sort(Order):
+    """The elements in order, and where they were"""
+
+    def forward(k, x, dim, descending):
+        order = k.argsort(x, dim, descending)
+        return k.gather(x, dim, order), order
+
+
+@op("sort_stable", "Sort1")
+class SortStable(Order):
+    """The same; ties keep their order, as they do there"""
+
+    def forward(k, x, dim, descending):
+        order = k.argsort(x, dim, descending)
+        return k.gather(x, dim, order), order
+
+
+@op("topk")
+class Topk(Order):
+    """The first of them"""
+
+    torch_names = {"x": "self", "number": "k"}
+
+    def forward(k, x, number, dim, largest):
+        order = k.argsort(x, dim, largest)
+        if x.ndim:
+            order = k.copy(k.slice(order, dim, 0, number, 1))
+        elif number == 0:
+            order = k.full((0,), 0, order.dtype)
+        return k.gather(x, dim, order), order
+
+
+class Selected(ExtremumWithIndex):
+    """Base of what picks one place of each row: (values, indices)"""
+
+
+def pick(k, x, index, dim, keepdim):
+    """(values, indices), given the index with its dimension."""
+    values = k.gather(x, dim, index)
+    return (values, index) if keepdim else (k.copy(k.select(values, dim, 0)), k.copy(k.select(index, dim, 0)))
+
+
+@op("kthvalue")
+class Kthvalue(Selected):
+    """The k-th smallest along one dimension, and where it is"""
+
+    torch_names = {"x": "self", "number": "k"}
+
+    def forward(k, x, number, dim, keepdim):
+        order = k.argsort(x, dim, False)
+        return pick(k, x, k.copy(k.slice(order, dim, number - 1, number, 1)), dim, keepdim)
+
+
+@op("median_dim", "Median1")
+class MedianDim(Selected):
+    """The median along one dimension, the lower of two, and where it is; the first nan if there is one"""
+
+    def forward(k, x, dim, keepdim):
+        return pick(k, x, k.median(x, dim, False), dim, keepdim)
+
+
+@op("nanmedian_dim", "Nanmedian1")
+class NanmedianDim(Selected):
+    """The median of what is no nan"""
+
+    def forward(k, x, dim, keepdim):
+        return pick(k, x, k.median(x, dim, True), dim, keepdim)
+
+
+@op("mode")
+class Mode(Selected):
+    """The most frequent along one dimension, the smallest of several, and where it is last"""
+
+    def forward(k, x, dim, keepdim):
+        return pick(k, x, k.mode(x, dim), dim, keepdim)
+
+
+@op("median", "Median0")
+class Median(ExtremumRule):
+    """z = the median of everything; those that are equal to it share the gradient"""
+
+    def forward(k, x, dims, keepdim):
+        return median_of_array(k, x, False)
+
+
+@op("nanmedian", "Nanmedian0")
+class Nanmedian(ExtremumRule):
+    """z = the median of everything that is no nan"""
+
+    def forward(k, x, dims, keepdim):
+        return median_of_array(k, x, True)
+
+
+def median_of_array(k, x, skip):
+    """The median of an array. Of nothing it is nan, or for integers the smallest number."""
+    flat = k.view(k.copy(x), (x.size,))
+    if not x.size:
+        return k.full((), float("nan") if x.dtype.kind == "f" else -1 << (8 * x.itemsize - 1), x.dtype)
+    return k.copy(k.select(k.gather(flat, 0, k.median(flat, 0, skip)), 0, 0))
+
+
+# ---- public functions -------------------------------------------------------------------------------------
+
+# The pairs that they return, as in torch.return_types.
+sort_result = namedtuple("sort", ("values", "indices"))
+topk_result = namedtuple("topk", ("values", "indices"))
+kthvalue_result = namedtuple("kthvalue", ("values", "indices"))
+median_result = namedtuple("median", ("values", "indices"))
+nanmedian_result = namedtuple("nanmedian", ("values", "indices"))
+mode_result = namedtuple("mode", ("values", "indices"))
+
+
+def check_sortable(function, x, dim):
+    """The dimension, counted from the front, of a tensor whose elements have an order."""
+    at = dimension(dim, tensor_argument(function, x).ndim)
+    if x.dtype.is_complex:
+        raise ShapeError("MG-E203", f"{function}(): Sort does not support complex dtypes", fix="x.abs() or x.real")
+    return at
+
+
+def sort(input, dim=-1, descending=False, stable=False, *, out=None):
+    """The elements of `input` in order along `dim`, and where they were: the pair (values, indices).
+
+    Args:
+        descending (bool): the largest first. Nan counts as the largest.
+        stable (bool): ties keep their order, which they do in any case.
+
+    Mirrors ``torch.sort``.
+
+    Raises:
+        RuntimeError: complex numbers have no order.
+        IndexError: there is no such dimension.
+
+    >>> mg.sort(mg.tensor([3., 1., 2.]))
+    sort(values=tensor([1., 2., 3.]), indices=tensor([1, 2, 0]))
+    """
+    if out is not None:
+        return into(out, sort, input, dim, descending, stable)
+    at = check_sortable("sort", input, dim)
+    flag(descending, "descending", "sort")
+    rule = SortStable if stable is not None and flag(stable, "stable", "sort") else Sort
+    return sort_result(*call(rule.op, (input, at, descending)))
+
+
+def argsort(input, dim=-1, descending=False, stable=False):
+    """The indices that put `input` in order along `dim`. Mirrors ``torch.argsort``.
+
+    Raises:
+        RuntimeError: complex numbers have no order.
+        IndexError: there is no such dimension.
+
+    >>> mg.argsort(mg.tensor([3., 1., 2.]), descending=True)
+    tensor([0, 2, 1])
+    """
+    check_sortable("argsort", input, dim)
+    return sort(input.detach(), dim, descending, stable).indices
+
+
+def msort(input, *, out=None):
+    """The elements of `input` in order along the first dimension. Mirrors ``torch.msort``.
+
+    >>> mg.msort(mg.tensor([3., 1., 2.]))
+    tensor([1., 2., 3.])
+    """
+    if out is not None:
+        return into(out, msort, input)
+    check_sortable("msort", input, 0)
+    return sort(input, 0).values
+
+
+def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
+    """The `k` largest elements of `input` along `dim`, the largest first, and where they are: (values, indices).
+
+    Args:
+        largest (bool): False for the smallest, the smallest first.
+        sorted (bool): False would allow any order; they come sorted all the same.
+
+    Mirrors ``torch.topk``.
+
+    Raises:
+        RuntimeError: there are fewer than `k`, or the dtype is complex or bool.
+        IndexError: there is no such dimension.
+
+    >>> mg.topk(mg.tensor([3., 1., 2.]), 2)
+    topk(values=tensor([3., 2.]), indices=tensor([0, 2]))
+    """
+    if out is not None:
+        return into(out, topk, input, k, dim, largest, sorted)
+    number = integer(k, "k", "topk")
+    at = check_sortable("topk", input, dim)
+    flag(sorted, "sorted", "topk")
+    if not 0 <= number <= (input.shape[at] if input.ndim else 1):
+        raise ShapeError("MG-E206", "selected index k out of range", found=f"k = {number} of {list(input.shape)}, along {at}")
+    if input.dtype.name == "bool":
+        raise ShapeError("MG-E203", "topk does not support bool dtypes", fix="x.int()")
+    return topk_result(*call(Topk.op, (input, number, at, flag(largest, "largest", "topk"))))
+
+
+def run_selection(rule, result, x, *arguments, dim, keepdim):
+    """Run a rule that picks one place along a dimension; a 0-d tensor has one."""
+    name = result.__name__
+    at = check_sortable(name, x, dim)
+    flag(keepdim, "keepdim", name)
+    if x.ndim == 0:
+        return result(*[view(z, ()) for z in call(rule.op, (view(x, (1,)), *arguments, 0, True))])
+    if x.shape[at] == 0:
+        raise OutOfRangeError("MG-E301", f"{name}(): Expected reduction dim {at} to have non-zero size.")
+    return result(*call(rule.op, (x, *arguments, at, keepdim)))
+
+
+def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
+    """The `k`-th smallest element of `input` along `dim`, counted from 1, and where it is: (values, indices).
+
+    Mirrors ``torch.kthvalue``.
+
+    Raises:
+        RuntimeError: `k` is smaller than 1 or larger than the dimension.
+        IndexError: there is no such dimension, or it is empty.
+
+    >>> mg.kthvalue(mg.tensor([3., 1., 2.]), 2)
+    kthvalue(values=tensor(2.), indices=tensor(2))
+    """
+    if out is not None:
+        return into(out, kthvalue, input, k, dim, keepdim)
+    number = integer(k, "k", "kthvalue")
+    at = check_sortable("kthvalue", input, dim)
+    if input.dtype.name == "bool":
+        raise ShapeError("MG-E203", "kthvalue(): not implemented for 'Bool'", fix="x.int()")
+    size = input.shape[at] if input.ndim else 1
+    if size and not 1 <= number <= size:
+        raise ShapeError("MG-E206", f"kthvalue(): selected number k out of range for dimension {at}",
+                         found=f"k = {number} of {size}")
+    return run_selection(Kthvalue, kthvalue_result, input, number, dim=dim, keepdim=keepdim)
+
+
+def median_of(whole, along, result, input, dim, keepdim):
+    """median and nanmedian, in their two forms."""
+    name = result.__name__
+    tensor_argument(name, input)
+    if input.dtype.name == "bool" or input.dtype.is_complex:
+        raise ShapeError("MG-E203", f"{name}(): not implemented for {input.dtype.name}", fix="x.int(), or x.abs()")
+    if dim is None:
+        return call(whole.op, (input, tuple(range(input.ndim)), False))
+    return run_selection(along, result, input, dim=dim, keepdim=keepdim)
+
+
+def median(input, dim=None, keepdim=False, *, out=None):
+    """The median of all elements; or along `dim`, with the place where it is: (values, indices).
+
+    Of an even number of elements it is the lower one of the two in the middle; with a nan among them it is nan. Mirrors
+    ``torch.median``.
+
+    Raises:
+        IndexError: there is no such dimension, or it is empty.
+
+    >>> mg.median(mg.tensor([3., 1., 2., 9.])), mg.median(mg.tensor([[3., 1., 2.]]), 1)
+    (tensor(2.), median(values=tensor([2.]), indices=tensor([2])))
+    """
+    if out is not None:
+        return into(out, median, input, dim, keepdim)
+    return median_of(Median, MedianDim, median_result, input, dim, keepdim)
+
+
+def nanmedian(input, dim=None, keepdim=False, *, out=None):
+    """`median` of the elements that are no nan. Mirrors ``torch.nanmedian``.
+
+    Raises:
+        IndexError: there is no such dimension, or it is empty.
+
+    >>> mg.nanmedian(mg.tensor([3., 1., float("nan")]))
+    tensor(1.)
+    """
+    if out is not None:
+        return into(out, nanmedian, input, dim, keepdim)
+    return median_of(Nanmedian, NanmedianDim, nanmedian_result, input, dim, keepdim)
+
+
+def mode(input, dim=-1, keepdim=False, *, out=None):
+    """The most frequent element of `input` along `dim`, and where it is: (values, indices).
+
+    Of several it is the smallest, and the place is its last one. Mirrors ``torch.mode``.
+
+    Raises:
+        IndexError: there is no such dimension, or it is empty.
+
+    >>> mg.mode(mg.tensor([1, 2, 2, 3]))
+    mode(values=tensor(2), indices=tensor(2))
+    """
+    if out is not None:
+        return into(out, mode, input, dim, keepdim)
+    return run_selection(Mode, mode_result, input, dim=dim, keepdim=keepdim)
+
+
+# ---- quantiles --------------------------------------------------------------------------------------------
+
+
+def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
+    """The value below which a part `q` of the elements lies, of all or along `dim`; nan if there is a nan.
+
+    Args:
+        q (float or Tensor): in [0, 1]; for a vector the result has a first dimension for its elements.
+        interpolation (str): between two elements: ``"linear"``, ``"lower"``, ``"higher"``, ``"midpoint"`` or ``"nearest"``.
+
+    Mirrors ``torch.quantile``.
+
+    Raises:
+        RuntimeError: the dtype is not float32 or float64, there are no elements, or `q` is outside [0, 1].
+        IndexError: there is no such dimension.
+
+    >>> mg.quantile(mg.tensor([1., 2., 4.]), 0.75)
+    tensor(3.)
+    """
+    if out is not None:
+        return into(out, quantile, input, q, dim, keepdim, interpolation=interpolation)
+    return quantile_of("quantile", input, q, dim, keepdim, interpolation, False)
+
+
+def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
+    """`quantile` of the elements that are no nan. Mirrors ``torch.nanquantile``.
+
+    Raises:
+        RuntimeError: the dtype is not float32 or float64, there are no elements, or `q` is outside [0, 1].
+        IndexError: there is no such dimension.
+
+    >>> mg.nanquantile(mg.tensor([1., 2., float("nan")]), 0.5)
+    tensor(1.5000)
+    """
+    if out is not None:
+        return into(out, nanquantile, input, q, dim, keepdim, interpolation=interpolation)
+    return quantile_of("nanquantile", input, q, dim, keepdim, interpolation, True)
+
+
+def quantile_of(name, x, q, dim, keepdim, interpolation, skip_nans):
+    """Sort along the last dimension, find the places of the quantiles, and interpolate."""
+    tensor_argument(name, x)
+    flag(keepdim, "keepdim", name)
+    if x.dtype.name not in ("float32", "float64"):
+        raise ShapeError("MG-E203", f"{name}() input tensor must be either float or double dtype", found=x.dtype.name)
+    if not isinstance(q, TensorBase):
+        if not isinstance(q, (int, float)):
+            raise wrong_type(name, "q", "Tensor or float", q)
+        if not 0 <= q <= 1:
+            raise ShapeError("MG-E206", f"{name}() q must be in the range [0, 1] but got {q}")
+        q = x.new_tensor(q)
+    if q.ndim > 1:
+        raise ShapeError("MG-E205", f"{name}() q must be a scalar or 1D tensor", found=f"{q.ndim}-d")
+    if q.dtype is not x.dtype:
+        raise ShapeError("MG-E203", f"{name}() q tensor must be same dtype as the input tensor", found=q.dtype.name)
+    if not isinstance(interpolation, str):
+        raise wrong_type(name, "interpolation", "str", interpolation)
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise ShapeError("MG-E206", f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
+                         f"{interpolation}")
+    if not x.numel():
+        raise ShapeError("MG-E208", f"{name}() input tensor must be non-empty")
+    if bool(((q < 0) | (q > 1)).any().item()):
+        raise ShapeError("MG-E206", f"{name}() q values must be in the range [0, 1]")
+    at = dimension(0 if dim is None else dim, x.ndim)
+    whole = dim is None or x.ndim == 0
+    rows = x.reshape(1, -1) if whole else transpose(unsqueeze(x, -1), at, -1)      # the dimension is last, and 1 in its place
+    ordered = sort(rows, -1).values
+    nans = (rows.detach() != rows.detach()).sum(-1, keepdim=True)
+    n = rows.shape[-1]
+    last = (n - 1 - nans).clamp(0) if skip_nans else (n - 1 - nans * 0)
+    rank = view(q, (-1,)) * last
+    if not skip_nans:
+        rank = where(nans > 0, float(n - 1), rank)
+    low = rank.detach()
+    low = low.ceil() if interpolation == "higher" else low.round() if interpolation == "nearest" else low.floor()
+    z = gather(ordered, -1, low.to(INT64))
+    if interpolation in ("linear", "midpoint"):
+        high = gather(ordered, -1, rank.detach().ceil().to(INT64))
+        z = z.lerp(high, rank - low if interpolation == "linear" else 0.5)
+    # The quantiles are last: a single one gives way to the dimension, or to nothing; several go to the front.
+    if whole:
+        z = view(z, (-1, *[1] * x.ndim)) if keepdim else view(z, (-1,))
+    else:
+        z = transpose(unsqueeze(z, 0), 0, -1)
+        z = squeeze(z, -1)
+        z = z if keepdim else squeeze(z, at + 1)
+    return squeeze(z, 0) if q.ndim == 0 else z

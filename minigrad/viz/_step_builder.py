@@ -1,0 +1,268 @@
+"""What each kind of event changes of what the panels show. See ``_timeline.py`` for the keys.
+
+`StepBuilder` walks over the events with the state of things in hand, as the engine had it: the queues, what each node waits
+for, what is kept. A method per kind of event, named after it.
+
+Read next: ``_quiz.py``, for the questions; ``_step_through.py``.
+"""
+
+import heapq
+
+from minigrad._record import kind_of, shown
+from minigrad.viz._quiz import whether_it_raises, which_is_next
+from minigrad.viz._timeline import Saved, Timeline, TimelineStep
+
+__all__ = ["build_steps"]
+
+LISTED = 12         # nodes of a queue that are shown
+WIDE = 26           # letters of a value in a table
+ELSEWHERE = {"begin", "count", "receive", "enqueue", "end"}     # events that leave the line of the program as it is
+STATES = {"made": "made", "wait": "waits", "ready": "ready", "run": "runs", "done": "done", "skip": "not needed",
+          "result": "is a result", "fail": "failed"}
+
+
+def build_steps(timeline: Timeline) -> list[TimelineStep]:
+    """A step for each event."""
+    builder = StepBuilder(timeline)
+    return [builder.build(event) for event in timeline.events]
+
+
+class StepBuilder:
+    """The state of things while the events go by."""
+
+    def __init__(self, timeline: Timeline):
+        self.timeline = timeline
+        self.state: dict[str, str] = {}
+        self.now: TimelineStep
+        self.ready: dict[int, dict[str, None]] = {}     # task -> the nodes in its queue
+        self.waiting: dict[int, dict[str, None]] = {}   # task -> the nodes that wait for gradients
+        self.made: dict[int, dict[str, int | None]] = {}    # task -> node -> its place in the order of making
+        self.running: dict[int, str] = {}               # task -> the node that runs
+        self.asked: set[int] = set()                    # tasks whose running node has been asked about
+        self.turn: dict[int, int] = {}                  # task -> how many nodes have run
+        self.ran: dict[str, str] = {}                   # node -> when, the last time
+        self.passing: list[str] = []                    # edges that are "now"
+        self.held: dict[str, dict[str, None]] = {}      # storage -> keys of values in it that are kept
+        self.intact: dict[str, list[Saved]] = {}        # storage -> of these those that nobody has written to
+        self.bytes = 0
+
+    def set(self, key, text):
+        """Change what is shown."""
+        if self.state.get(key, "") != text:
+            self.state[key] = self.now.changes[key] = text
+
+    def build(self, event):
+        self.now = TimelineStep(event)
+        for key in self.passing:
+            self.set(key, "passed")
+        self.passing = []
+        if event.kind not in ELSEWHERE:
+            self.source(event)
+        if event.kind in ("unpack", "compute", "release", "accumulate", "error"):
+            if event.task in self.running and event.task not in self.asked and event.node == self.running[event.task]:
+                self.asked.add(event.task)
+                self.now.quiz = whether_it_raises(self.timeline, event)
+        act = getattr(self, f"on_{event.kind}", None)
+        if act is not None:
+            act(event, event.data)
+        return self.now
+
+    def source(self, event):
+        """Show the line of the program that the event goes back to."""
+        place = event.data.get("at") or self.timeline.places.get(event.node)
+        if event.op in ("GraphRoot", "AccumulateGrad"):
+            file, line = "", "no op of the program: the engine's own node"
+        elif place is not None:
+            file, line = f"{place['file']}:{place['line']}", place["source"] or "(its text cannot be read)"
+        elif event.node is None:
+            return
+        else:
+            file, line = "", "not noted: made before the record began (put the forward pass inside, too)"
+        self.set("src.f", file)
+        self.set("src.l", line)
+
+    def node(self, name, state, words, task):
+        """Set the state of a node, in the graph and in the table of its task."""
+        self.set(f"{name}.s", state)
+        self.set(f"{name}.t", words)
+        if task is not None:
+            self.set(f"t{task}.{name}.s", state)
+            self.set(f"t{task}.{name}.x", STATES[state])
+
+    def queue(self, task):
+        """Show a queue in the order in which it is emptied: the record knows that."""
+        ready = self.ready[task]
+        first = heapq.nsmallest(LISTED, ready, key=lambda name: (self.timeline.turns.get((task, name), len(self.timeline.events)),
+                                                                 self.made[task].get(name) is not None,
+                                                                 -(self.made[task].get(name) or 0)))
+        more = [f"+{len(ready) - LISTED}"] if len(ready) > LISTED else []
+        self.set(f"t{task}.q", " ".join([*first, *more]))
+
+    def settle(self, task):
+        """The node that ran last in this task is done."""
+        name = self.running.pop(task, None)
+        if name is not None and self.state[f"{name}.s"] == "run":
+            self.node(name, "done", f"ran {self.ran[name]}", task)
+
+    # ---- what is saved ----------------------------------------------------------------------------------------
+
+    def keep(self, saved, version):
+        """A value is saved, or found to be so; `version` is that of its storage."""
+        storage = saved.data.get("storage")
+        intact = storage is None or saved.data["saved"] == version
+        self.set(f"{saved.key}.s", "kept" if intact else "wrong")
+        if storage is not None:
+            held = self.held.setdefault(storage, {})
+            if not held:
+                self.bytes += self.timeline.sizes[storage] or 0
+            held[saved.key] = None
+            if intact:
+                self.intact.setdefault(storage, []).append(saved)
+        self.total()
+
+    def drop(self, saved):
+        """A value is let go of."""
+        if self.state.get(f"{saved.key}.s", "freed") == "freed":
+            return
+        self.set(f"{saved.key}.s", "freed")
+        storage = saved.data.get("storage")
+        if storage is not None:
+            del self.held[storage][saved.key]
+            if not self.held[storage]:
+                del self.held[storage]
+                self.bytes -= self.timeline.sizes[storage] or 0
+        self.total()
+
+    def total(self):
+        number = len(self.held)
+        self.set("kept", f"{self.bytes:,} bytes in {number} storage{'' if number == 1 else 's'}")
+        self.set("kept.n", str(self.bytes))
+
+    # ---- the kinds of events ------------------------------------------------------------------------------------
+
+    def on_made(self, event, data):
+        self.node(event.node, "made", "made", None)
+        for saved in self.timeline.saved.get(event.node, ()):
+            if "storage" in saved.data:
+                self.set(f"{saved.data['storage']}.v", str(saved.data["saved"]))
+            self.keep(saved, saved.data.get("saved"))
+
+    def on_write(self, event, data):
+        self.set(f"{data['storage']}.v", str(data["version"]))
+        self.set(f"{data['storage']}.o", f"{data['op']}, {data['at']['file']}:{data['at']['line']}")
+        for saved in self.intact.pop(data["storage"], ()):
+            if self.state[f"{saved.key}.s"] != "freed":
+                self.set(f"{saved.key}.s", "wrong")
+
+    def on_begin(self, event, data):
+        self.set(f"t{event.task}.s", "on")
+        self.ready[event.task], self.waiting[event.task], self.made[event.task] = {}, {}, {}
+        self.turn[event.task] = 0
+
+    def on_count(self, event, data):
+        task = event.task
+        for item in data["nodes"]:
+            name = item["node"]
+            self.made[task][name] = item["made"]
+            self.set(f"t{task}.{name}.w", str(item["waits"]))
+            if item["needed"]:
+                self.node(name, "wait", waits_for(item["waits"]), task)
+                self.waiting[task][name] = None
+            else:
+                self.node(name, "skip", "not needed", task)
+            for saved, entry in zip(self.timeline.saved[name], item["saved"]):
+                if "storage" in entry:
+                    self.set(f"{entry['storage']}.v", str(entry["now"]))
+                if f"{saved.key}.s" not in self.state:
+                    self.keep(saved, entry.get("now"))
+            if "leaf" in item:
+                self.set(f"{item['leaf']['storage']}.v", str(item["leaf"]["now"]))
+
+    def on_receive(self, event, data):
+        task, name = event.task, event.node
+        if data["from"] is not None:
+            edge = f"e{self.timeline.edge[data['from'], data['edge']]}"
+            self.passing.append(f"{edge}.s")
+            self.set(f"{edge}.s", "now" if data["gradient"] else "none")
+            self.set(f"{edge}.t", short_value(data["gradient"]))
+            self.set(f"t{task}.{name}.w", str(data["waits"]))
+            self.set(f"{name}.t", waits_for(data["waits"]))
+        self.set(f"t{task}.{name}.b", short_value(data["after"]) if data["after"] else "")
+
+    def on_enqueue(self, event, data):
+        self.node(event.node, "ready", "ready", event.task)
+        self.ready[event.task][event.node] = None
+        self.waiting[event.task].pop(event.node, None)
+        self.queue(event.task)
+
+    def on_dequeue(self, event, data):
+        task, name = event.task, event.node
+        self.settle(task)
+        self.now.quiz = which_is_next(self.timeline, event, self.ready[task], self.waiting[task], self.turn[task])
+        self.ready[task].pop(name, None)
+        self.queue(task)
+        if data["runs"]:
+            self.turn[task] += 1
+            self.ran[name] = ordinal(self.turn[task])
+            self.running[task] = name
+            self.asked.discard(task)
+            self.node(name, "run", "runs", task)
+        else:
+            self.node(name, "result", "is a result", task)
+        self.set(f"t{task}.{name}.b", "")
+
+    def on_unpack(self, event, data):
+        for saved in self.timeline.saved.get(event.node, ()):
+            if saved.data["name"].partition("[")[0] == data.get("name") or ("packed" in saved.data and "hook" in data):
+                wrong = data.get("saved") != data.get("now")
+                self.set(f"{saved.key}.s", "wrong" if wrong else "read")
+
+    def on_release(self, event, data):
+        for saved in self.timeline.saved.get(event.node, ()):
+            self.drop(saved)
+
+    def on_accumulate(self, event, data):
+        self.set(f"{event.node}.g", shown(data["grad"]))
+        self.set(f"{event.node}.h", data["how"])
+        if f"{data['storage']}.v" not in self.state:
+            self.set(f"{data['storage']}.v", "0")
+
+    def on_retain(self, event, data):
+        self.set(f"{event.node}.g", shown(data["grad"]))
+        self.set(f"{event.node}.h", "retain_grad()")
+
+    def on_hook(self, event, data):
+        """A hook of a leaf whose gradient has arrived may change it, or drop it."""
+        if data["hook"] == "post-accumulate hook" and data.get("after", data["before"]) != data["before"]:
+            self.set(f"{event.node}.g", "; ".join(["None" if grad is None else shown(grad) for grad in data["after"]]))
+            self.set(f"{event.node}.h", f"by {data['function']}")
+
+    def on_result(self, event, data):
+        self.set(f"{event.node}.g", event.what)
+        self.set(f"{event.node}.h", event.why)
+
+    def on_error(self, event, data):
+        name = self.running.pop(event.task, event.node)
+        if name is not None:
+            self.node(name, "fail", "✗ failed", event.task)
+        self.set(f"t{event.task}.s", "failed")
+
+    def on_end(self, event, data):
+        self.settle(event.task)
+        self.set(f"t{event.task}.s", "over")
+
+
+def short_value(value):
+    """A tensor in a narrow column: the numbers if they are few, else what it looks like. The step itself tells more."""
+    return shown(value) if value is None or len(shown(value)) <= WIDE else kind_of(value)
+
+
+def waits_for(number):
+    """What a node waits for, in words."""
+    return f"waits for {number}"
+
+
+def ordinal(number):
+    """1st, 2nd, 3rd, ..."""
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

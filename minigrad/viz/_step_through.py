@@ -1,0 +1,150 @@
+"""The step-through of a record: a page of panels, a bar of buttons, and the list of all steps.
+
+What Python writes is whole without a script: the panels show how things are at the end, and the list is open. The script
+(``step.js``) closes the list, shows the bar, and sets the texts and states of the panels from the steps of the timeline.
+
+Read next: ``_panels.py``, for the tables.
+"""
+
+import os
+
+from minigrad._arguments import instance
+from minigrad._record import Event, Record
+from minigrad.viz._page import escape, fragment, page, script, style, tag, told
+from minigrad.viz._panels import panels
+from minigrad.viz._step_builder import build_steps
+from minigrad.viz._timeline import Timeline, TimelineStep
+
+__all__ = ["Step", "stepped"]
+
+ICONS = {"first": "M2 2h2v12H2zM14 2v12L5 8z", "back": "M12 2v12L3 8z", "forth": "M4 2v12l9-6z",
+         "last": "M12 2h2v12h-2zM2 2v12l9-6z", "play": "M3 1v14l11-7z", "pause": "M3 2h4v12H3zM9 2h4v12H9z"}
+GLOSSES = {"made": "an op of the program leaves a node behind", "write": "memory is overwritten in place",
+           "pack": "a hook packs what is to be saved", "begin": "a backward begins",
+           "count": "how many gradients each node has to wait for", "enqueue": "complete: into the queue",
+           "dequeue": "out of the queue: its turn", "hook": "a function of the user's", "retain": "a copy for a tensor",
+           "unpack": "what was saved is read, its version checked", "compute": "the derivative, times what came in",
+           "release": "what was saved is let go of", "receive": "a gradient arrives along an edge",
+           "accumulate": "a leaf gets its gradient", "result": "what grad() returns", "error": "the backward fails",
+           "end": "the queue is empty"}
+KEYS = "Keys: left and right by step, up and down by node, Home, End, space to play, p to predict"
+
+
+class Step:
+    """A page to step through a record. Made by `viz.step`, where its docs are.
+
+    >>> mg.viz.step(mg.debug.record())
+    nothing recorded
+    """
+
+    def __init__(self, record: Record, first: int, most: int):
+        self._table = repr(instance(record, Record, "record", "Step"))
+        self._html = stepped(record, first, most, style() + "{}" + script("step.js"))
+
+    def __repr__(self) -> str:
+        return self._table
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a page of its own, for a browser."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(page("minigrad: step through a backward", self._html))
+
+
+def stepped(record: Record, first: int, most: int, around: str) -> str:
+    """The fragment of a record; `around` is what goes with it, with {} where it belongs."""
+    timeline = Timeline(record)
+    steps = build_steps(timeline)
+    before, _, after = around.partition("{}")
+    inner = before + body(timeline, steps, first, most) + after
+    label = f"Step through what the engine did: {len(steps)} steps"
+    return fragment("mg-step", label, inner, tabindex="0", data_total=str(len(steps)))
+
+
+def body(timeline: Timeline, steps: list[TimelineStep], first: int, most: int) -> str:
+    """What is inside of the fragment, without style and script."""
+    if not steps:
+        return tag("p", "Nothing recorded.", cls="mg-more")
+    shown = steps[first - 1:first - 1 + most]
+    before: dict[str, str] = {}
+    for step in steps[:first - 1]:
+        before.update(step.changes)
+    end = dict(before)
+    for step in shown:
+        end.update(step.changes)
+    data = [[step.changes if i else {**before, **step.changes}, question(step)] for i, step in enumerate(shown)]
+    return (bar(len(shown)) + tag("div", cls="mg-card mg-js", aria_live="polite", aria_atomic="true")
+            + panels(timeline, shown, lambda key: end.get(key, "")) + cut_off(len(steps), first, len(shown))
+            + listing(timeline, shown) + told(data))
+
+
+def cut_off(number, first, shown):
+    """What is said of a long record of which only a part is shown."""
+    if shown == number:
+        return ""
+    following = first + shown if first + shown <= number else 1
+    return tag("p", f"Steps {first} to {first + shown - 1} of {number}. For the others: "
+               + tag("code", f"mg.viz.step(r, first={following})"), cls="mg-more")
+
+
+def question(step):
+    """The question of a step as the script takes it."""
+    quiz = step.quiz
+    return 0 if quiz is None else [quiz.question, quiz.options, quiz.options.index(quiz.answer), quiz.why]
+
+
+# ---- the bar ------------------------------------------------------------------------------------------------
+
+
+def icon(name):
+    return tag("svg", tag("path", d=ICONS[name]), viewBox="0 0 16 16", aria_hidden="true")
+
+
+def button(name, label, inner="", **attributes):
+    return tag("button", inner or icon(name), type="button", data_do=name, aria_label=label, title=label, **attributes)
+
+
+def bar(number):
+    """Buttons and slider."""
+    return tag("div", button("first", "first step", data_back=True) + button("back", "back one step", data_back=True)
+               + button("play", "play", icon("play") + icon("pause"), aria_pressed="false")
+               + button("forth", "forward one step", data_forth=True) + button("last", "last step", data_forth=True)
+               + button("next", "next node: forward to its turn", "next node", data_forth=True)
+               + tag("input", type="range", min="1", max=str(number), value="1", aria_label="step").removesuffix("</input>")
+               + button("predict", "predict: be asked what happens next", "predict", aria_pressed="false")
+               + tag("span", cls="mg-score", role="status"), cls="mg-bar mg-js", title=KEYS)
+
+
+# ---- the list -----------------------------------------------------------------------------------------------
+
+
+def listing(timeline: Timeline, steps: list[TimelineStep]) -> str:
+    """All steps, as a list."""
+    lines = [line(timeline, step.event) for step in steps]
+    return folded_list(f"All {len(lines)} steps", tag("ol", "".join(lines), role="list"))
+
+
+def folded_list(summary, inner):
+    """A list that the script folds away."""
+    box = tag("div", inner, cls="mg-scroll", tabindex="0", role="group", aria_label=summary)
+    return tag("details", tag("summary", summary) + box, cls="mg-list", open=True)
+
+
+def line(timeline: Timeline, event: Event) -> str:
+    """A step in words."""
+    where = []
+    if event.task is not None and len(timeline.tasks) > 1:
+        where.append(f"backward {event.task}")
+    if event.thread > 1:
+        where.append(f"thread {event.thread}")
+    node = tag("code", escape(timeline.title(event.node)), cls="mg-op") if event.node else ""
+    place = tag("span", ", ".join(where), cls="mg-where") if where else ""
+    place += tag("span", GLOSSES[event.kind], cls="mg-gloss")
+    what = event.what if event.kind != "error" else f"{event.data['type']}: {event.data['message']}"     # here is room for it
+    why = tag("span", escape(event.why), cls="mg-why") if event.why else ""
+    number = tag("span", f"{event.step} ", cls="mg-n")
+    return tag("li", number + tag("span", event.kind, cls="mg-kind", data_kind=event.kind) + " " + node + place
+               + tag("code", escape(what), cls="mg-what") + " " + why, data_kind=event.kind, data_at=event.node or "",
+               style=f"margin-left:{event.depth}em" if event.depth else False)
