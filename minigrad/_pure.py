@@ -7,6 +7,8 @@ put a finder before Python's own that knows source files only, for this package 
 A compiled module that is older than its source would win in silence; `stale` finds such.
 """
 
+import functools
+import importlib
 import importlib.machinery
 import os
 import sys
@@ -32,27 +34,62 @@ class SourceFinder:
         raise ModuleNotFoundError(f"{name} has no interpreted form ({why})", name=name)
 
 
-def declared():
-    """Whether each module that is to be compiled has been: of the core and the ops those that have a ``.pxd``."""
-    found, root = {}, os.path.dirname(__file__)
-    for part in ("_core", "ops"):
-        for folder, _, files in os.walk(os.path.join(root, part)):
-            package = ".".join((PACKAGE, *os.path.relpath(folder, root).split(os.sep)))
-            for stem in [f[:-4] for f in files if f.endswith(".pxd") and f not in ("capi.pxd", "__init__.pxd")]:
-                found[f"{package}.{stem}"] = any(stem + suffix in files for suffix in importlib.machinery.EXTENSION_SUFFIXES)
+def compiled_here():
+    """Whether each module of the core and the ops that a build compiles has been compiled, as the note of the last build names them.
+
+    They take C functions from each other, so that none of them can run interpreted beside the others.
+    """
+    found, listings = {}, {}
+    for name in built_from():
+        package, _, stem = name.rpartition(".")
+        if not package.startswith((PACKAGE + "._core", PACKAGE + ".ops")):
+            continue
+        if package not in listings:
+            folder = os.path.join(os.path.dirname(__file__), *package.split(".")[1:])
+            listings[package] = set(os.listdir(folder)) if os.path.isdir(folder) else set()
+        if stem + ".py" in listings[package]:       # not so where the note is older than the source tree
+            found[name] = any(stem + suffix in listings[package] for suffix in importlib.machinery.EXTENSION_SUFFIXES)
     return found
 
 
 def missing():
-    """Modules that did not compile while others did, without which the others cannot run: they take C functions from them."""
-    modules = declared()
-    return sorted(name for name, built in modules.items() if not built) if any(modules.values()) else []
+    """Modules that are not compiled although others are, without which the others cannot run."""
+    modules = compiled_here()
+    return sorted(name for name, there in modules.items() if not there) if any(modules.values()) else []
+
+
+class CimportFinder:
+    """Lets interpreted code say ``from cython.cimports.minigrad._core.graph.node import Node``: it gets the module itself.
+
+    Compiled, such a line is a cimport: it finds C functions and C classes by the ``.pxd`` of the module.
+    """
+
+    PREFIX = "cython.cimports."
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if not (name + ".").startswith(cls.PREFIX + PACKAGE + "."):
+            return None
+        return importlib.machinery.ModuleSpec(name, cls, is_package=True)
+
+    @staticmethod
+    def create_module(spec):
+        return None     # an empty one
+
+    @classmethod
+    def exec_module(cls, module):
+        real = importlib.import_module(module.__name__.removeprefix(cls.PREFIX))
+        module.__getattr__ = functools.partial(getattr, real)
 
 
 def install():
-    """Run interpreted if ``MINIGRAD_PURE`` says so, or if what was compiled is not whole."""
-    if (PURE or missing()) and not any(finder is SourceFinder for finder in sys.meta_path):
+    """Run interpreted if ``MINIGRAD_PURE`` says so, or if what was compiled is not whole or is nothing."""
+    if (PURE or missing()) and SourceFinder not in sys.meta_path:
         sys.meta_path.insert(0, SourceFinder)
+    if (PURE or not any(compiled_here().values()) or missing()) and CimportFinder not in sys.meta_path:
+        sys.meta_path.insert(0, CimportFinder)
+        import cython  # noqa: F401  (`cython.cimports` comes with it, and importlib wants a spec of that)
+        sys.modules["cython.cimports"].__spec__ = importlib.machinery.ModuleSpec("cython.cimports", None, is_package=True)
 
 
 def compiled_modules():
@@ -67,7 +104,7 @@ def mode():
     names = compiled_modules()
     if not names:
         return "interpreted"
-    core = {name for name in declared() if name.startswith(f"{PACKAGE}._core.")}
+    core = {name for name in compiled_here() if name.startswith(f"{PACKAGE}._core.")}
     return "compiled" if core & set(sys.modules) <= set(names) else "mixed"
 
 

@@ -55,10 +55,11 @@ def imported(path):
         at_top = {id(n) for n in tree.body} | {id(n) for i in tree.body if isinstance(i, (ast.If, ast.Try)) for n in ast.walk(i)}
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module:
-                if node.module == "minigrad":
+                module = node.module.removeprefix("cython.cimports.")
+                if module == "minigrad":
                     yield from ((a.name, id(node) in at_top) for a in node.names)
-                elif node.module.startswith("minigrad."):
-                    yield node.module.removeprefix("minigrad."), id(node) in at_top
+                elif module.startswith("minigrad."):
+                    yield module.removeprefix("minigrad."), id(node) in at_top
             elif isinstance(node, ast.Import):
                 yield from ((a.name.removeprefix("minigrad").lstrip(".") or "__init__", id(node) in at_top)
                             for a in node.names if a.name.split(".")[0] == "minigrad")

@@ -34,28 +34,24 @@ import itertools
 import threading
 
 import cython
+from cython.cimports.minigrad._core.engine.graph_task import GraphTask
+from cython.cimports.minigrad._core.engine.ready_queue import pop_ready, push_ready
+from cython.cimports.minigrad._core.engine.stream_task import StreamTask
+from cython.cimports.minigrad._core.engine.validate import cast_gradient
+from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
+from cython.cimports.minigrad._core.graph.anomaly import Anomaly, report
+from cython.cimports.minigrad._core.graph.node import clear_node
+from cython.cimports.minigrad._core.graph.switches import Switches
+from cython.cimports.minigrad._core.graph.tensor import TensorBase, wrap
+from cython.cimports.minigrad._core.graph.thread_state import Modes, State, current
 
 from minigrad._core.engine.dependencies import claiming, live
-from minigrad._core.engine.graph_task import GraphTask
-from minigrad._core.engine.stream_task import StreamTask
-from minigrad._core.graph.anomaly import Anomaly
 from minigrad._core.graph.anomaly import anomaly as _switch
 from minigrad._core.graph.node import Node
 from minigrad._core.graph.streams import carried, streaming
-from minigrad._core.graph.switches import Switches
 from minigrad._core.graph.switches import switches as _switches
-from minigrad._core.graph.tensor import TensorBase
-from minigrad._core.graph.thread_state import Modes, State, borrow
+from minigrad._core.graph.thread_state import borrow
 from minigrad.errors import AutogradError
-
-if not cython.compiled:
-    from minigrad._core.engine.ready_queue import pop_ready, push_ready
-    from minigrad._core.engine.validate import cast_gradient
-    from minigrad._core.graph.accumulate_grad import gradient_edge
-    from minigrad._core.graph.anomaly import report
-    from minigrad._core.graph.node import clear_node
-    from minigrad._core.graph.tensor import wrap
-    from minigrad._core.graph.thread_state import current
 
 NEEDED = 1          # as in dependencies.py
 CAPTURED = 2        # what a node is needed for, beside that: its buffer is a result

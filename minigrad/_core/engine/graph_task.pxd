@@ -1,15 +1,6 @@
-from minigrad._core.graph.anomaly cimport Anomaly, check_results
-from minigrad._core.graph.capi cimport check_signals, reference_count
-from minigrad._core.engine.dependencies cimport Dependencies, Scratch
-from minigrad._core.graph.hooks cimport run_post_hooks, run_pre_hooks
-from minigrad._core.graph.metadata cimport Meta
-from minigrad._core.graph.node cimport Node, NodeExtra
-from minigrad._core.engine.ready_queue cimport pop_ready, push_ready
-from minigrad._core.graph.thread_state cimport Modes, State, current
-from minigrad._core.graph.switches cimport Switches
-from minigrad._core.graph.tensor cimport TensorBase, is_exclusive
-from minigrad._core.engine.tensor_hooks cimport run_hooks_on_tensors
-from minigrad._core.engine.validate cimport validate_gradient
+from minigrad._core.engine.dependencies cimport Dependencies
+from minigrad._core.graph.node cimport Node
+from minigrad._core.graph.thread_state cimport Modes, State
 
 cdef class GraphTask(Dependencies):
     cdef readonly bint keep_graph

@@ -20,25 +20,21 @@ Mirrors Engine::thread_main and evaluate_function of ``torch/csrc/autograd/engin
 """
 
 import cython
+from cython.cimports.minigrad._core.engine.ready_queue import pop_ready, push_ready
+from cython.cimports.minigrad._core.engine.tensor_hooks import run_hooks_on_tensors
+from cython.cimports.minigrad._core.engine.validate import validate_gradient
+from cython.cimports.minigrad._core.graph.anomaly import Anomaly, check_results
+from cython.cimports.minigrad._core.graph.capi import check_signals, reference_count
+from cython.cimports.minigrad._core.graph.hooks import run_post_hooks, run_pre_hooks
+from cython.cimports.minigrad._core.graph.switches import Switches
+from cython.cimports.minigrad._core.graph.tensor import TensorBase, is_exclusive
+from cython.cimports.minigrad._core.graph.thread_state import current
 
 from minigrad._core.engine.dependencies import Dependencies
-from minigrad._core.graph.anomaly import Anomaly
 from minigrad._core.graph.anomaly import anomaly as _switch
 from minigrad._core.graph.node import Node
-from minigrad._core.graph.switches import Switches
 from minigrad._core.graph.switches import switches as _switches
-from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.thread_state import State
-
-if not cython.compiled:
-    from minigrad._core.engine.ready_queue import pop_ready, push_ready
-    from minigrad._core.engine.tensor_hooks import run_hooks_on_tensors
-    from minigrad._core.engine.validate import validate_gradient
-    from minigrad._core.graph.anomaly import check_results
-    from minigrad._core.graph.capi import check_signals, reference_count
-    from minigrad._core.graph.hooks import run_post_hooks, run_pre_hooks
-    from minigrad._core.graph.tensor import is_exclusive
-    from minigrad._core.graph.thread_state import current
 
 NEEDED = cython.declare(cython.int, 1)      # as in dependencies.py
 EVERYTHING = cython.declare(cython.longlong, -1)

@@ -7,13 +7,12 @@ Mirrors ``torch/csrc/autograd/python_cpp_function.cpp`` (THPCppFunction_call). R
 """
 
 import cython
+from cython.cimports.minigrad._core.engine.validate import validate_gradient
+from cython.cimports.minigrad._core.graph.node import Node
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
 
-from minigrad._core.graph.node import Node, use_call
-from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.graph.node import use_call
 from minigrad.errors import AutogradTypeError
-
-if not cython.compiled:
-    from minigrad._core.engine.validate import validate_gradient
 
 
 def call_node(node: Node, grads: tuple, keywords: dict):

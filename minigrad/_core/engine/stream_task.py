@@ -25,16 +25,14 @@ Read next: ``recording_task.py``.
 """
 
 import cython
+from cython.cimports.minigrad._core.engine.ready_queue import pop_ready
+from cython.cimports.minigrad._core.graph.accumulate_grad import AccumulateGrad
+from cython.cimports.minigrad._core.graph.capi import check_signals
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
 
 from minigrad._core.engine.graph_task import GraphTask
 from minigrad._core.graph import streams
-from minigrad._core.graph.accumulate_grad import AccumulateGrad
 from minigrad._core.graph.node import Node
-from minigrad._core.graph.tensor import TensorBase
-
-if not cython.compiled:
-    from minigrad._core.engine.ready_queue import pop_ready
-    from minigrad._core.graph.capi import check_signals
 
 
 @cython.binding(False)

@@ -9,16 +9,15 @@ Read next: ``graph_task.py``.
 """
 
 import cython
+from cython.cimports.minigrad._core.graph.accumulate_grad import AccumulateGrad
+from cython.cimports.minigrad._core.graph.hooks import run_tensor_hooks
+from cython.cimports.minigrad._core.graph.node import NodeExtra
+from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, TensorBase
+from cython.cimports.minigrad._core.graph.thread_state import current
 
-from minigrad._core.graph.accumulate_grad import AccumulateGrad
-from minigrad._core.graph.node import Node, NodeExtra
+from minigrad._core.graph.node import Node
 from minigrad._core.graph.switches import switches
-from minigrad._core.graph.tensor import AutogradMeta, TensorBase
 from minigrad._core.graph.upcalls import upcalls
-
-if not cython.compiled:
-    from minigrad._core.graph.hooks import run_tensor_hooks
-    from minigrad._core.graph.thread_state import current
 
 
 def run_hooks_on_tensors(node, grad):

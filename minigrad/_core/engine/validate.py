@@ -10,15 +10,13 @@ Mirrors validate_outputs of ``torch/csrc/autograd/engine.cpp`` and ``input_metad
 """
 
 import cython
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.record.saved_tensor import describe_meta
 
 from minigrad._core.graph.metadata import Meta
 from minigrad._core.graph.node import Node
-from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.upcalls import upcalls
 from minigrad.errors import AutogradError
-
-if not cython.compiled:
-    from minigrad._core.record.saved_tensor import describe_meta
 
 
 def validate_gradient(grad, following, number, node, index):

@@ -13,18 +13,14 @@ Mirrors THPFunction_apply of ``torch/csrc/autograd/python_function.cpp``. Read b
 """
 
 import cython
+from cython.cimports.minigrad._core.function.node import PyNode, new_function_node
+from cython.cimports.minigrad._core.function.outputs import wrap_outputs
+from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.graph.thread_state import State, current
+from cython.cimports.minigrad._core.record.apply import requires_grad
 
-from minigrad._core.function.node import PyNode
-from minigrad._core.graph.tensor import TensorBase
-from minigrad._core.graph.thread_state import State
 from minigrad.errors import AutogradError
-
-if not cython.compiled:
-    from minigrad._core.function.node import new_function_node
-    from minigrad._core.function.outputs import wrap_outputs
-    from minigrad._core.graph.accumulate_grad import gradient_edge
-    from minigrad._core.graph.thread_state import current
-    from minigrad._core.record.apply import requires_grad
 
 _given_setup = cython.declare(object, None)
 _bind = cython.declare(object, None)

@@ -11,15 +11,13 @@ Mirrors _process_forward_mode_AD of ``torch/csrc/autograd/custom_function.cpp``.
 """
 
 import cython
+from cython.cimports.minigrad._core.function.node import is_among, zeros_of
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.record.forward_ad import store_tangent, tangent_of
+from cython.cimports.minigrad._core.record.saved_tensor import describe_meta
 
 from minigrad._core.function.node import PyNode
-from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import AutogradError
-
-if not cython.compiled:
-    from minigrad._core.function.node import is_among, zeros_of
-    from minigrad._core.record.forward_ad import store_tangent, tangent_of
-    from minigrad._core.record.saved_tensor import describe_meta
 
 
 def push_forward(node, args, raw, outs, dirty, constant, state):

@@ -1,13 +1,7 @@
-from minigrad._core.graph.anomaly cimport note_creation
-from minigrad._core.graph.capi cimport allocate
 from minigrad._core.graph.metadata cimport Meta
-from minigrad._core.graph.node cimport Node, clear_node
-from minigrad._core.record.packed_tensor cimport PackedTensor, pack_tensor
-from minigrad._core.record.saved_tensor cimport SavedTensor, save, error_freed
-from minigrad._core.graph.thread_state cimport State, current
-from minigrad._core.engine.graph_task cimport GraphTask
-from minigrad._core.graph.switches cimport Switches
-from minigrad._core.graph.tensor cimport TensorBase, alias, wrap
+from minigrad._core.graph.node cimport Node
+from minigrad._core.graph.thread_state cimport State
+from minigrad._core.graph.tensor cimport TensorBase
 
 cdef class PyNode(Node):
     cdef public object needs_input_grad

@@ -18,26 +18,24 @@ Mirrors ``torch/csrc/autograd/python_function.{h,cpp}`` (PyNode, THPFunction). R
 """
 
 import cython
+from cython.cimports.minigrad._core.graph.anomaly import note_creation
+from cython.cimports.minigrad._core.graph.capi import allocate
+from cython.cimports.minigrad._core.graph.node import clear_node
+from cython.cimports.minigrad._core.graph.switches import Switches
+from cython.cimports.minigrad._core.graph.tensor import alias, wrap
+from cython.cimports.minigrad._core.graph.thread_state import current
+from cython.cimports.minigrad._core.record.packed_tensor import PackedTensor, pack_tensor
+from cython.cimports.minigrad._core.record.saved_tensor import SavedTensor, error_freed, save
 
 from minigrad._core.graph.metadata import CPU, Meta, named_dtype
 from minigrad._core.graph.node import Node
-from minigrad._core.graph.switches import Switches
 from minigrad._core.graph.switches import switches as _switches
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.op_node import check_hooks
-from minigrad._core.record.packed_tensor import PackedTensor
-from minigrad._core.record.saved_tensor import SavedTensor
 from minigrad.errors import AutogradError, AutogradTypeError
 
 if not cython.compiled:
-    from minigrad._core.graph.anomaly import note_creation
-    from minigrad._core.graph.capi import allocate
-    from minigrad._core.graph.node import clear_node
     from minigrad._core.graph.private import hide
-    from minigrad._core.graph.tensor import alias, wrap
-    from minigrad._core.graph.thread_state import current
-    from minigrad._core.record.packed_tensor import pack_tensor
-    from minigrad._core.record.saved_tensor import error_freed, save
 
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
 switches = cython.declare(Switches, _switches)

@@ -18,19 +18,16 @@ Mirrors ``torch/csrc/autograd/custom_function.cpp`` (_wrap_outputs, _process_bac
 import warnings
 
 import cython
+from cython.cimports.minigrad._core.function.jvp import push_forward
+from cython.cimports.minigrad._core.function.node import is_among
+from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, TensorBase, alias, is_plain, make_tensor, wrap
+from cython.cimports.minigrad._core.mutation.inplace import check_inplace
+from cython.cimports.minigrad._core.mutation.views import locate_view, rebase_history
+from cython.cimports.minigrad._core.record.apply import make_view, requires_grad
+from cython.cimports.minigrad._core.record.saved_tensor import describe_meta
 
 from minigrad._core.function.node import PyNode
-from minigrad._core.graph.tensor import AutogradMeta, TensorBase
 from minigrad.errors import AutogradError
-
-if not cython.compiled:
-    from minigrad._core.function.jvp import push_forward
-    from minigrad._core.function.node import is_among
-    from minigrad._core.graph.tensor import alias, is_plain, make_tensor, wrap
-    from minigrad._core.mutation.inplace import check_inplace
-    from minigrad._core.mutation.views import locate_view, rebase_history
-    from minigrad._core.record.apply import make_view, requires_grad
-    from minigrad._core.record.saved_tensor import describe_meta
 
 # AutogradMeta.creation, see views.py.
 DEFAULT = cython.declare(cython.int, 0)

@@ -1,11 +1,6 @@
-from minigrad._core.graph.anomaly cimport note_creation
-from minigrad._core.graph.capi cimport reference_count
-from minigrad._core.graph.hooks cimport run_post_accumulate_hooks
-from minigrad._core.graph.metadata cimport DType, Meta, make_meta
-from minigrad._core.graph.node cimport Node, clear_node
-from minigrad._core.graph.thread_state cimport State, current
-from minigrad._core.graph.tensor cimport AutogradMeta, TensorBase, is_exclusive, wrap
-from minigrad._core.graph.switches cimport Switches
+from minigrad._core.graph.metadata cimport DType, Meta
+from minigrad._core.graph.node cimport Node
+from minigrad._core.graph.tensor cimport TensorBase
 
 cdef class AccumulateGrad(Node):
     cdef readonly TensorBase variable

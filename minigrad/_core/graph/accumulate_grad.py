@@ -28,24 +28,22 @@ import weakref
 from _thread import RLock  # what threading.RLock() makes, by way of a Python function
 
 import cython
+from cython.cimports.minigrad._core.graph.anomaly import note_creation
+from cython.cimports.minigrad._core.graph.capi import reference_count
+from cython.cimports.minigrad._core.graph.hooks import run_post_accumulate_hooks
+from cython.cimports.minigrad._core.graph.metadata import make_meta
+from cython.cimports.minigrad._core.graph.node import clear_node
+from cython.cimports.minigrad._core.graph.switches import Switches
+from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, is_exclusive, wrap
+from cython.cimports.minigrad._core.graph.thread_state import current
 
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad._core.graph.metadata import Meta
 from minigrad._core.graph.node import Node
-from minigrad._core.graph.switches import Switches
 from minigrad._core.graph.switches import switches as _switches
-from minigrad._core.graph.tensor import AutogradMeta, TensorBase
+from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.upcalls import upcalls
 from minigrad.errors import AutogradError, ShapeError
-
-if not cython.compiled:
-    from minigrad._core.graph.anomaly import note_creation
-    from minigrad._core.graph.capi import reference_count
-    from minigrad._core.graph.hooks import run_post_accumulate_hooks
-    from minigrad._core.graph.metadata import make_meta
-    from minigrad._core.graph.node import clear_node
-    from minigrad._core.graph.tensor import is_exclusive, wrap
-    from minigrad._core.graph.thread_state import current
 
 # References to the gradient while `compute` runs, if nobody but the engine has it: ownership.py.
 SOLE_OWNER = cython.declare(cython.Py_ssize_t, -1)

@@ -1,7 +1,5 @@
 from minigrad._core.graph.node cimport Node
 from minigrad._core.graph.thread_state cimport State
-from minigrad._core.graph.tensor cimport TensorBase
-from minigrad._core.graph.switches cimport user_location
 
 cdef class Anomaly:
     cdef public bint enabled

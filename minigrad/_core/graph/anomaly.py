@@ -16,14 +16,12 @@ import traceback
 import warnings
 
 import cython
+from cython.cimports.minigrad._core.graph.switches import user_location
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
 
 from minigrad._core.graph.streams import note_streams
 from minigrad._core.graph.switches import switches
-from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import AutogradError
-
-if not cython.compiled:
-    from minigrad._core.graph.switches import user_location
 
 
 @cython.binding(False)

@@ -1,7 +1,3 @@
-from minigrad._core.graph.capi cimport dict_values
-from minigrad._core.graph.tensor cimport TensorBase
-from minigrad._core.graph.switches cimport Switches
-
 cpdef object run_tensor_hooks(object hooks, object grad)
 cpdef tuple run_pre_hooks(object hooks, tuple grads)
 cpdef object run_post_hooks(object hooks, tuple results, tuple grads)

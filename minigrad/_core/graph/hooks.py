@@ -13,15 +13,13 @@ Mirrors ``torch/csrc/autograd/python_hook.cpp``. Read next: ``execute.py``.
 """
 
 import cython
+from cython.cimports.minigrad._core.graph.capi import dict_values
+from cython.cimports.minigrad._core.graph.switches import Switches
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
 
 from minigrad._core.graph.summary import call_hook
-from minigrad._core.graph.switches import Switches
 from minigrad._core.graph.switches import switches as _switches
-from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import AutogradError, AutogradTypeError
-
-if not cython.compiled:
-    from minigrad._core.graph.capi import dict_values
 
 __all__ = ["run_post_accumulate_hooks", "run_post_hooks", "run_pre_hooks", "run_tensor_hooks"]
 

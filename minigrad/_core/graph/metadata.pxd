@@ -1,4 +1,4 @@
-from minigrad._core.graph.capi cimport has_shape, has_type, recycler_t, find_recycler, shape_key, type_number
+from minigrad._core.graph.capi cimport recycler_t
 
 cdef class DType:
     cdef readonly str name

@@ -19,12 +19,10 @@ import operator
 
 import cython
 import numpy as np
+from cython.cimports.minigrad._core.graph.capi import find_recycler, has_shape, has_type, shape_key, type_number
 
 from minigrad._core.graph.upcalls import upcalls
 from minigrad.errors import AutogradTypeError, ShapeError
-
-if not cython.compiled:
-    from minigrad._core.graph.capi import find_recycler, has_shape, has_type, shape_key, type_number
 
 __all__ = ["BOOL", "COMPLEX", "CPU", "DTYPES", "FLOAT", "INTEGER", "Backend", "DType", "Device", "Meta", "Size",
            "dtype_of", "dtype_of_numpy", "make_meta",

@@ -1,5 +1,4 @@
-from minigrad._core.graph.capi cimport allocate, fill_new_instances, recycle, reference_count
-from minigrad._core.graph.metadata cimport Device, DType, Meta, meta_of
+from minigrad._core.graph.metadata cimport DType, Meta
 from minigrad._core.graph.node cimport Node
 from minigrad._core.graph.version cimport VersionCounter
 

@@ -24,14 +24,14 @@ Read next: ``node.py``.
 
 import cython
 import numpy as np
+from cython.cimports.minigrad._core.graph.capi import allocate, fill_new_instances, recycle, reference_count
+from cython.cimports.minigrad._core.graph.metadata import meta_of
 
 from minigrad._core.graph.metadata import CPU
 from minigrad._core.graph.version import VersionCounter
 from minigrad.errors import AutogradTypeError
 
 if not cython.compiled:
-    from minigrad._core.graph.capi import allocate, fill_new_instances, recycle, reference_count
-    from minigrad._core.graph.metadata import meta_of
     from minigrad._core.graph.method_checks import check_methods
 
 

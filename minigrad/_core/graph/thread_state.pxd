@@ -1,5 +1,3 @@
-from minigrad._core.graph.capi cimport thread_id
-
 cdef class Modes:
     cdef public bint grad_enabled
     cdef public bint inference

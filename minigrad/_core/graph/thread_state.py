@@ -21,12 +21,9 @@ import threading
 import weakref
 
 import cython
+from cython.cimports.minigrad._core.graph.capi import thread_id
 
 from minigrad._core.graph.switches import switches
-
-if not cython.compiled:
-    from minigrad._core.graph.capi import thread_id
-
 
 _dual_level = cython.declare(cython.bint, False)
 

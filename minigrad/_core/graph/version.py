@@ -25,13 +25,10 @@ Read next: ``saved_tensor.py``, where versions are compared.
 from collections import deque
 
 import cython
+from cython.cimports.minigrad._core.graph.switches import Switches, user_location
+from cython.cimports.minigrad._core.graph.thread_state import current
 
-from minigrad._core.graph.switches import Switches
 from minigrad._core.graph.switches import switches as _switches
-
-if not cython.compiled:
-    from minigrad._core.graph.switches import user_location
-    from minigrad._core.graph.thread_state import current
 
 LOGGED = 1000       # how many writes to one storage are remembered: the latest
 switches = cython.declare(Switches, _switches)

@@ -16,31 +16,27 @@ torch/csrc/autograd/VariableTypeUtils.h.
 
 import cython
 import numpy as np
+from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
+from cython.cimports.minigrad._core.graph.broadcasting import broadcast_shape
+from cython.cimports.minigrad._core.graph.capi import is_c_contiguous, recycle, reference_count
+from cython.cimports.minigrad._core.graph.metadata import DType, dtype_of
+from cython.cimports.minigrad._core.graph.node import Node
+from cython.cimports.minigrad._core.graph.tensor import wrap
+from cython.cimports.minigrad._core.graph.thread_state import State, current
+from cython.cimports.minigrad._core.mutation.views import check_creation, locate_view, rebase_history
+from cython.cimports.minigrad._core.record.apply import requires_grad, to_kernel_argument
+from cython.cimports.minigrad._core.record.forward_ad import after_write, before_write, overlaps_itself, set_tangent, tangent_of
+from cython.cimports.minigrad._core.record.interceptor import redispatch
+from cython.cimports.minigrad._core.record.op_node import OpNode, describe_argument, new_node
+from cython.cimports.minigrad._core.record.operands import check_same_device, translate_kernel_error
+from cython.cimports.minigrad._core.record.primitive import Plan
+from cython.cimports.minigrad._core.record.saved_tensor import describe_meta
 
-from minigrad._core.graph.metadata import DType
-from minigrad._core.graph.node import Node
 from minigrad._core.graph.tensor import TensorBase
-from minigrad._core.graph.thread_state import State
 from minigrad._core.graph.upcalls import upcalls
-from minigrad._core.record.op_node import OpNode
-from minigrad._core.record.primitive import Plan, Primitive
+from minigrad._core.record.primitive import Primitive
 from minigrad._core.record.promotion import check_dtypes, default_dtype, operands_dtype, ranks_of
 from minigrad.errors import AutogradError, ShapeError
-
-if not cython.compiled:
-    from minigrad._core.graph.accumulate_grad import gradient_edge
-    from minigrad._core.graph.broadcasting import broadcast_shape
-    from minigrad._core.graph.capi import is_c_contiguous, recycle, reference_count
-    from minigrad._core.graph.metadata import dtype_of
-    from minigrad._core.graph.tensor import wrap
-    from minigrad._core.graph.thread_state import current
-    from minigrad._core.mutation.views import check_creation, locate_view, rebase_history
-    from minigrad._core.record.apply import requires_grad, to_kernel_argument
-    from minigrad._core.record.forward_ad import after_write, before_write, overlaps_itself, set_tangent, tangent_of
-    from minigrad._core.record.interceptor import redispatch
-    from minigrad._core.record.op_node import describe_argument, new_node
-    from minigrad._core.record.operands import check_same_device, translate_kernel_error
-    from minigrad._core.record.saved_tensor import describe_meta
 
 SHAPE = cython.declare(cython.int, 100)     # as in primitive.py
 ndarray = cython.declare(object, np.ndarray)

@@ -17,24 +17,21 @@ Mirrors the ``inplace_view`` functions of the generated ``VariableType.cpp`` and
 """
 
 import cython
+from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
+from cython.cimports.minigrad._core.graph.metadata import meta_of
+from cython.cimports.minigrad._core.graph.node import Node
+from cython.cimports.minigrad._core.graph.thread_state import current
+from cython.cimports.minigrad._core.mutation.inplace import check_inplace, inference_write_error
+from cython.cimports.minigrad._core.mutation.views import set_history
+from cython.cimports.minigrad._core.record.apply import requires_grad
+from cython.cimports.minigrad._core.record.forward_ad import tangent_of
+from cython.cimports.minigrad._core.record.op_node import OpNode, describe_argument, new_node
+from cython.cimports.minigrad._core.record.primitive import Plan
+from cython.cimports.minigrad._core.record.saved_tensor import describe_meta
 
-from minigrad._core.graph.node import Node
 from minigrad._core.record.forward_ad import refuse_tangents
-from minigrad._core.record.op_node import OpNode
 from minigrad._core.record.operands import translate_kernel_error
-from minigrad._core.record.primitive import Plan
 from minigrad.errors import AutogradError
-
-if not cython.compiled:
-    from minigrad._core.graph.accumulate_grad import gradient_edge
-    from minigrad._core.graph.metadata import meta_of
-    from minigrad._core.graph.thread_state import current
-    from minigrad._core.mutation.inplace import check_inplace, inference_write_error
-    from minigrad._core.mutation.views import set_history
-    from minigrad._core.record.apply import requires_grad
-    from minigrad._core.record.forward_ad import tangent_of
-    from minigrad._core.record.op_node import describe_argument, new_node
-    from minigrad._core.record.saved_tensor import describe_meta
 
 SHAPE = cython.declare(cython.int, 100)     # as in primitive.py
 

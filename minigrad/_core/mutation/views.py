@@ -34,26 +34,24 @@ Mirrors ``torch/csrc/autograd/variable.{h,cpp}`` (DifferentiableViewMeta, rebase
 """
 
 import cython
+from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
+from cython.cimports.minigrad._core.graph.anomaly import note_creation
+from cython.cimports.minigrad._core.graph.node import clear_node, retain_output
+from cython.cimports.minigrad._core.graph.switches import Switches
+from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, wrap
+from cython.cimports.minigrad._core.graph.thread_state import current
+from cython.cimports.minigrad._core.record.apply import base_requires_grad
+from cython.cimports.minigrad._core.record.forward_ad import locate_in_real_base
+from cython.cimports.minigrad._core.record.history import describe_writes
+from cython.cimports.minigrad._core.record.op_node import record
+from cython.cimports.minigrad._core.record.saved_tensor import describe_meta, error_freed, op_name
 
 from minigrad._core.graph.accumulate_grad import use_refresh
 from minigrad._core.graph.node import Node
-from minigrad._core.graph.switches import Switches
 from minigrad._core.graph.switches import switches as _switches
-from minigrad._core.graph.tensor import AutogradMeta, TensorBase
+from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.upcalls import upcalls
 from minigrad.errors import AutogradError
-
-if not cython.compiled:
-    from minigrad._core.graph.accumulate_grad import gradient_edge
-    from minigrad._core.graph.anomaly import note_creation
-    from minigrad._core.graph.node import clear_node, retain_output
-    from minigrad._core.graph.tensor import wrap
-    from minigrad._core.graph.thread_state import current
-    from minigrad._core.record.apply import base_requires_grad
-    from minigrad._core.record.forward_ad import locate_in_real_base
-    from minigrad._core.record.history import describe_writes
-    from minigrad._core.record.op_node import record
-    from minigrad._core.record.saved_tensor import describe_meta, error_freed, op_name
 
 switches = cython.declare(Switches, _switches)
 # AutogradMeta.creation, see Note [How a view was made].

@@ -8,15 +8,15 @@ Read next: ``minigrad/_debug.py``, which shows it.
 """
 
 import cython
+from cython.cimports.minigrad._core.function.node import PyNode
+from cython.cimports.minigrad._core.mutation.views import CopySlices
+from cython.cimports.minigrad._core.record.op_node import OpNode
+from cython.cimports.minigrad._core.record.packed_tensor import PackedTensor
+from cython.cimports.minigrad._core.record.primitive import Plan
+from cython.cimports.minigrad._core.record.saved_tensor import SavedTensor, SavedTuple
 
-from minigrad._core.function.node import PyNode
 from minigrad._core.graph.node import Node
 from minigrad._core.graph.tensor import TensorBase
-from minigrad._core.mutation.views import CopySlices
-from minigrad._core.record.op_node import OpNode
-from minigrad._core.record.packed_tensor import PackedTensor
-from minigrad._core.record.primitive import Plan
-from minigrad._core.record.saved_tensor import SavedTensor, SavedTuple
 
 
 def list_saved(root, whole):

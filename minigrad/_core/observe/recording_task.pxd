@@ -1,11 +1,4 @@
-from minigrad._core.graph.accumulate_grad cimport AccumulateGrad
-from minigrad._core.graph.capi cimport check_signals
-from minigrad._core.engine.dependencies cimport Scratch
-from minigrad._core.function.node cimport PyNode
-from minigrad._core.observe.graph_memory cimport current_version, list_saved
 from minigrad._core.graph.node cimport Node
-from minigrad._core.engine.ready_queue cimport pop_ready
-from minigrad._core.graph.thread_state cimport State
 from minigrad._core.engine.stream_task cimport StreamTask
 
 cdef class RecordingTask(StreamTask):

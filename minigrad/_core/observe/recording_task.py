@@ -14,22 +14,20 @@ Read next: ``minigrad/_record.py``, which shows the events.
 """
 
 import cython
+from cython.cimports.minigrad._core.engine.ready_queue import pop_ready
+from cython.cimports.minigrad._core.function.node import PyNode
+from cython.cimports.minigrad._core.graph.accumulate_grad import AccumulateGrad
+from cython.cimports.minigrad._core.graph.capi import check_signals
+from cython.cimports.minigrad._core.observe.graph_memory import current_version, list_saved
 
 from minigrad._core.engine.execute import use_recording_task
 from minigrad._core.engine.stream_task import StreamTask
-from minigrad._core.function.node import PyNode
 from minigrad._core.graph.accumulate_grad import LAST as _LAST
-from minigrad._core.graph.accumulate_grad import AccumulateGrad
 from minigrad._core.graph.node import Node
 from minigrad._core.graph.summary import summarize
 from minigrad._core.graph.switches import switches
 from minigrad._core.observe.graph_memory import sequence_of
 from minigrad._core.record.history import save_location, short_location
-
-if not cython.compiled:
-    from minigrad._core.engine.ready_queue import pop_ready
-    from minigrad._core.graph.capi import check_signals
-    from minigrad._core.observe.graph_memory import current_version, list_saved
 
 NEEDED = cython.declare(cython.int, 1)      # as in dependencies.py
 LAST = cython.declare(cython.ulonglong, _LAST)

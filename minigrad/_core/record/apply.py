@@ -15,25 +15,27 @@ Mirrors the generated ``torch/csrc/autograd/generated/VariableType.cpp``. Read n
 """
 
 import cython
+from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
+from cython.cimports.minigrad._core.graph.broadcasting import broadcast_shape
+from cython.cimports.minigrad._core.graph.capi import try_call1, try_call2, try_call3, try_call5, try_call6
+from cython.cimports.minigrad._core.graph.metadata import Device, DType, Meta, meta_of
+from cython.cimports.minigrad._core.graph.tensor import alias, is_plain, make_tensor, wrap
+from cython.cimports.minigrad._core.graph.thread_state import State, current
+from cython.cimports.minigrad._core.record.forward_ad import push_tangents
+from cython.cimports.minigrad._core.record.interceptor import redispatch
+from cython.cimports.minigrad._core.record.op_node import contains_tensor, record, record_many
+from cython.cimports.minigrad._core.record.operands import (
+    check_same_device,
+    has_history_error,
+    not_a_tensor_error,
+    translate_kernel_error,
+)
+from cython.cimports.minigrad._core.record.packed_tensor import pack_tensor
+from cython.cimports.minigrad._core.record.primitive import Plan
 
-from minigrad._core.graph.metadata import Device, DType, Meta
 from minigrad._core.graph.tensor import TensorBase
-from minigrad._core.graph.thread_state import State
-from minigrad._core.record.primitive import Plan, Primitive
+from minigrad._core.record.primitive import Primitive
 from minigrad._core.record.promotion import check_dtypes, default_dtype, dtype_of_number, result_dtype
-
-if not cython.compiled:
-    from minigrad._core.graph.accumulate_grad import gradient_edge
-    from minigrad._core.graph.broadcasting import broadcast_shape
-    from minigrad._core.graph.capi import try_call1, try_call2, try_call3, try_call5, try_call6
-    from minigrad._core.graph.metadata import meta_of
-    from minigrad._core.graph.tensor import alias, is_plain, make_tensor, wrap
-    from minigrad._core.graph.thread_state import current
-    from minigrad._core.record.forward_ad import push_tangents
-    from minigrad._core.record.interceptor import redispatch
-    from minigrad._core.record.op_node import contains_tensor, record, record_many
-    from minigrad._core.record.operands import check_same_device, has_history_error, not_a_tensor_error, translate_kernel_error
-    from minigrad._core.record.packed_tensor import pack_tensor
 
 # AutogradMeta.creation, see views.py.
 DEFAULT = cython.declare(cython.int, 0)

@@ -11,16 +11,13 @@ Mirrors ``torch/csrc/autograd/functions/basic_ops.{h,cpp}`` (Error, DelayedError
 """
 
 import cython
+from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
+from cython.cimports.minigrad._core.graph.node import clear_node
+from cython.cimports.minigrad._core.graph.tensor import TensorBase, alias
+from cython.cimports.minigrad._core.graph.thread_state import current
 
 from minigrad._core.graph.node import Node
-from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import AutogradError
-
-if not cython.compiled:
-    from minigrad._core.graph.accumulate_grad import gradient_edge
-    from minigrad._core.graph.node import clear_node
-    from minigrad._core.graph.tensor import alias
-    from minigrad._core.graph.thread_state import current
 
 
 @cython.binding(False)

@@ -1,6 +1,5 @@
-from minigrad._core.graph.metadata cimport DType
 from minigrad._core.record.primitive cimport Primitive
-from minigrad._core.graph.thread_state cimport State, current, set_dual_level
+from minigrad._core.graph.thread_state cimport State
 from minigrad._core.graph.tensor cimport AutogradMeta, Dual, TensorBase
 
 cpdef object tangent_of(object x)

@@ -24,15 +24,13 @@ Read next: ``minigrad/autograd/forward_ad.py``.
 from weakref import ref as weak_ref
 
 import cython
+from cython.cimports.minigrad._core.graph.metadata import DType
+from cython.cimports.minigrad._core.graph.thread_state import current, set_dual_level
 
-from minigrad._core.graph.metadata import DType
 from minigrad._core.graph.tensor import AutogradMeta, Dual, TensorBase
 from minigrad._core.graph.thread_state import State
 from minigrad._core.graph.upcalls import upcalls
 from minigrad.errors import AutogradNotImplementedError
-
-if not cython.compiled:
-    from minigrad._core.graph.thread_state import current, set_dual_level
 
 FEW = 1000
 # Weak references to whatever has a tangent, to take it away when the level ends.

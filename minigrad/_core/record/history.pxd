@@ -1,5 +1,4 @@
 from minigrad._core.graph.node cimport Node
-from minigrad._core.record.primitive cimport Plan
 from minigrad._core.graph.tensor cimport TensorBase
 
 cpdef list noted_writes(TensorBase tensor)

@@ -15,9 +15,10 @@ import os
 import re
 from collections import deque
 
+from cython.cimports.minigrad._core.record.primitive import Plan
+
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.version import LOGGED
-from minigrad._core.record.primitive import Plan
 
 SHOWN = 20      # lines of the table of an error, at most
 CELL = re.compile(r"ipykernel_\d+[/\\]|<ipython-input-|^cell \d+$")     # a notebook's cell, whose name changes from run to run

@@ -1,5 +1,4 @@
 from minigrad._core.record.primitive cimport Primitive
 from minigrad._core.graph.thread_state cimport State
-from minigrad._core.graph.tensor cimport TensorBase
 
 cdef object redispatch(Primitive op, State state, tuple args, bint in_place)

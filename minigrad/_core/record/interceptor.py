@@ -16,7 +16,8 @@ Mirrors the Python key of PyTorch's dispatcher (``torch/csrc/autograd/python_var
 The public form is ``minigrad/utils/_python_dispatch.py``.
 """
 
-from minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+
 from minigrad.errors import AutogradTypeError
 
 

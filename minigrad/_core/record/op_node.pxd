@@ -1,14 +1,8 @@
-from minigrad._core.graph.anomaly cimport note_creation
-from minigrad._core.graph.capi cimport change_class, named_subclass
 from minigrad._core.graph.metadata cimport Meta
-from minigrad._core.graph.node cimport Node, clear_node
-from minigrad._core.record.packed_tensor cimport PackedTensor, unpack_error, inference_save_error, pack_tensor
+from minigrad._core.graph.node cimport Node
 from minigrad._core.record.primitive cimport Plan, Primitive
-from minigrad._core.record.saved_tensor cimport SavedTensor, SavedTuple, check_version, save, save_tuple, alias_output, \
-    error_freed, restore_history
-from minigrad._core.graph.thread_state cimport State, current
-from minigrad._core.graph.tensor cimport TensorBase, alias
-from minigrad._core.graph.switches cimport Switches
+from minigrad._core.graph.thread_state cimport State
+from minigrad._core.graph.tensor cimport TensorBase
 
 cdef class OpNode(Node):
     cdef object value(self, int slot, bint history)

@@ -13,24 +13,30 @@ Mirrors the generated ``torch/csrc/autograd/generated/Functions.cpp``. Read next
 """
 
 import cython
+from cython.cimports.minigrad._core.graph.anomaly import note_creation
+from cython.cimports.minigrad._core.graph.capi import change_class, named_subclass
+from cython.cimports.minigrad._core.graph.node import clear_node
+from cython.cimports.minigrad._core.graph.switches import Switches
+from cython.cimports.minigrad._core.graph.tensor import alias
+from cython.cimports.minigrad._core.graph.thread_state import current
+from cython.cimports.minigrad._core.record.packed_tensor import PackedTensor, inference_save_error, pack_tensor, unpack_error
+from cython.cimports.minigrad._core.record.saved_tensor import (
+    SavedTensor,
+    SavedTuple,
+    alias_output,
+    check_version,
+    error_freed,
+    restore_history,
+    save,
+    save_tuple,
+)
 
 from minigrad._core.graph.node import Node
-from minigrad._core.graph.switches import Switches
 from minigrad._core.graph.switches import switches as _switches
 from minigrad._core.graph.tensor import TensorBase
-from minigrad._core.record.packed_tensor import PackedTensor, check_hooks
+from minigrad._core.record.packed_tensor import check_hooks
 from minigrad._core.record.primitive import Plan, use_node_class
-from minigrad._core.record.saved_tensor import SavedTensor, SavedTuple
 from minigrad.errors import AutogradError, AutogradTypeError, MinigradError
-
-if not cython.compiled:
-    from minigrad._core.graph.anomaly import note_creation
-    from minigrad._core.graph.capi import change_class, named_subclass
-    from minigrad._core.graph.node import clear_node
-    from minigrad._core.graph.tensor import alias
-    from minigrad._core.graph.thread_state import current
-    from minigrad._core.record.packed_tensor import inference_save_error, pack_tensor, unpack_error
-    from minigrad._core.record.saved_tensor import alias_output, check_version, error_freed, restore_history, save, save_tuple
 
 # As in primitive.py.
 SHAPE = cython.declare(cython.int, 100)

@@ -1,9 +1,7 @@
-from minigrad._core.graph.accumulate_grad cimport gradient_edge
-from minigrad._core.record.forward_ad cimport dual_slot, tangent_of
 from minigrad._core.graph.metadata cimport Meta
 from minigrad._core.graph.node cimport Node
 from minigrad._core.graph.thread_state cimport State
-from minigrad._core.graph.tensor cimport AutogradMeta, Dual, TensorBase, wrap
+from minigrad._core.graph.tensor cimport Dual, TensorBase
 
 cdef class PackedTensor:
     cdef object data

@@ -16,15 +16,13 @@ Mirrors the hooks of ``torch/csrc/autograd/saved_variable.cpp`` and ``python_sav
 import weakref
 
 import cython
+from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
+from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, wrap
+from cython.cimports.minigrad._core.record.forward_ad import dual_slot, tangent_of
 
 from minigrad._core.graph.switches import switches
-from minigrad._core.graph.tensor import AutogradMeta, TensorBase
+from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import AutogradError, AutogradTypeError
-
-if not cython.compiled:
-    from minigrad._core.graph.accumulate_grad import gradient_edge
-    from minigrad._core.graph.tensor import wrap
-    from minigrad._core.record.forward_ad import dual_slot, tangent_of
 
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
 

@@ -1,10 +1,7 @@
-from minigrad._core.record.forward_ad cimport dual_slot
-from minigrad._core.record.history cimport describe_writes, describe_saver
 from minigrad._core.graph.metadata cimport Meta
-from minigrad._core.graph.node cimport Node, clear_node
-from minigrad._core.record.packed_tensor cimport PackedTensor, inference_save_error, pack_tensor
-from minigrad._core.graph.thread_state cimport State, current
-from minigrad._core.graph.tensor cimport AutogradMeta, TensorBase, alias, wrap
+from minigrad._core.graph.node cimport Node
+from minigrad._core.graph.thread_state cimport State
+from minigrad._core.graph.tensor cimport TensorBase
 
 cdef class SavedTensor:
     cdef TensorBase data

@@ -23,21 +23,18 @@ Mirrors ``torch/csrc/autograd/saved_variable.cpp``. Read next: ``engine/execute.
 """
 
 import cython
+from cython.cimports.minigrad._core.graph.node import clear_node
+from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, alias, wrap
+from cython.cimports.minigrad._core.graph.thread_state import current
+from cython.cimports.minigrad._core.record.forward_ad import dual_slot
+from cython.cimports.minigrad._core.record.history import describe_saver, describe_writes
+from cython.cimports.minigrad._core.record.packed_tensor import PackedTensor, inference_save_error, pack_tensor
 
 from minigrad._core.graph.anomaly import anomaly
 from minigrad._core.graph.node import Node
-from minigrad._core.graph.tensor import AutogradMeta, TensorBase
+from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.thread_state import State
-from minigrad._core.record.packed_tensor import PackedTensor
 from minigrad.errors import AutogradError
-
-if not cython.compiled:
-    from minigrad._core.graph.node import clear_node
-    from minigrad._core.graph.tensor import alias, wrap
-    from minigrad._core.graph.thread_state import current
-    from minigrad._core.record.forward_ad import dual_slot
-    from minigrad._core.record.history import describe_saver, describe_writes
-    from minigrad._core.record.packed_tensor import inference_save_error, pack_tensor
 
 NOT_AN_OUTPUT = cython.declare(cython.int, -1)
 

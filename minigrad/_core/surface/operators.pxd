@@ -1,5 +1,3 @@
-from minigrad._core.record.apply cimport binary, unary
-from minigrad._core.graph.capi cimport inherit_number_slots, inherit_dealloc
 from minigrad._core.record.primitive cimport Primitive
 from minigrad._core.graph.tensor cimport TensorBase
 

@@ -18,12 +18,10 @@ Mirrors ``torch/csrc/autograd/python_variable.cpp`` and ``python_variable_indexi
 """
 
 import cython
+from cython.cimports.minigrad._core.graph.capi import inherit_dealloc, inherit_number_slots
+from cython.cimports.minigrad._core.record.apply import binary, unary
 
 from minigrad._core.graph.tensor import TensorBase
-
-if not cython.compiled:
-    from minigrad._core.graph.capi import inherit_dealloc, inherit_number_slots
-    from minigrad._core.record.apply import binary, unary
 
 
 @cython.binding(False)

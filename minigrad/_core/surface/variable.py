@@ -17,23 +17,20 @@ from collections import OrderedDict, deque
 
 import cython
 import numpy as np
+from cython.cimports.minigrad._core.graph.accumulate_grad import choose_grad_dtype, gradient_edge, gradient_meta
+from cython.cimports.minigrad._core.graph.capi import inherit_dealloc
+from cython.cimports.minigrad._core.graph.metadata import DType, Meta, meta_of
+from cython.cimports.minigrad._core.graph.node import retain_output
+from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, TensorBase, alias, make_tensor, wrap
+from cython.cimports.minigrad._core.graph.thread_state import current
+from cython.cimports.minigrad._core.mutation.inplace import count_write
+from cython.cimports.minigrad._core.record.apply import base_requires_grad
+from cython.cimports.minigrad._core.record.forward_ad import tangent_of
 
 from minigrad._core.graph.handle import add_hook, registering
-from minigrad._core.graph.metadata import CPU, DType, Meta
-from minigrad._core.graph.tensor import AutogradMeta, TensorBase
+from minigrad._core.graph.metadata import CPU
 from minigrad._core.surface.operators import Operators
 from minigrad.errors import AutogradError, AutogradTypeError
-
-if not cython.compiled:
-    from minigrad._core.graph.accumulate_grad import choose_grad_dtype, gradient_edge, gradient_meta
-    from minigrad._core.graph.capi import inherit_dealloc
-    from minigrad._core.graph.metadata import meta_of
-    from minigrad._core.graph.node import retain_output
-    from minigrad._core.graph.tensor import alias, make_tensor, wrap
-    from minigrad._core.graph.thread_state import current
-    from minigrad._core.mutation.inplace import count_write
-    from minigrad._core.record.apply import base_requires_grad
-    from minigrad._core.record.forward_ad import tangent_of
 
 
 @cython.binding(False)

@@ -12,7 +12,8 @@ Most are the rule of an out-of-place op whose result replaces the numbers of its
 Mirrors the in-place ops of ``tools/autograd/derivatives.yaml``.
 """
 
-from minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import ShapeError, TensorTypeError

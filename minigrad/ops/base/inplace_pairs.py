@@ -13,15 +13,12 @@ Mirrors what PyTorch generates from the ``variants`` of ``aten/src/ATen/native/n
 
 import inspect
 
-import cython
+from cython.cimports.minigrad._core.record.apply import binary, call, unary
 
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Elementwise, named, tensor_argument
-
-if not cython.compiled:
-    from minigrad._core.record.apply import binary, call, unary
 
 __all__ = ["IN_PLACE", "in_place_too", "run"]
 

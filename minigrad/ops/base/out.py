@@ -20,17 +20,14 @@ import functools
 import inspect
 import warnings
 
-import cython
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.graph.thread_state import current
 
-from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.mutation.inplace import apply_inplace, check_memory
 from minigrad._core.mutation.inplace_views import set_array
 from minigrad._core.record.forward_ad import refuse_tangents
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad.errors import AutogradError, ShapeError, TensorTypeError
-
-if not cython.compiled:
-    from minigrad._core.graph.thread_state import current
 
 __all__ = ["fills_out", "into"]
 

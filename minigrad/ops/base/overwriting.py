@@ -5,7 +5,8 @@
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{Copy,Fill}.cpp``.
 """
 
-from minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.apply import call
 from minigrad.errors import ShapeError

@@ -1,7 +1,3 @@
-from minigrad._core.record.apply cimport binary, call, unary
-from minigrad._core.graph.thread_state cimport State, current
-from minigrad._core.graph.tensor cimport TensorBase
-
 cpdef object conj(object x)
 cpdef object tensor_argument(object function, object x, object name=*, object position=*)
 cpdef Py_ssize_t dimension(object dim, Py_ssize_t ndim) except -1

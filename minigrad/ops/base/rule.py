@@ -41,9 +41,11 @@ import operator
 
 import cython
 import numpy as np
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.graph.thread_state import current
+from cython.cimports.minigrad._core.record.apply import binary, call, unary
 
 from minigrad._core.graph.metadata import named_dtype
-from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.primitive import Primitive
 from minigrad._core.record.promotion import promote
 from minigrad.errors import (
@@ -56,10 +58,6 @@ from minigrad.errors import (
 )
 from minigrad.kernels.contract import NUMBER
 from minigrad.ops.base.out import into
-
-if not cython.compiled:
-    from minigrad._core.graph.thread_state import current
-    from minigrad._core.record.apply import binary, call, unary
 
 __all__ = ["BOOL", "INT64", "NUMBERS", "REGISTRY", "Elementwise", "Linear", "Op", "View", "conj", "constant", "dimension",
            "dimensions", "flag", "in_words", "integer", "integers", "named", "number", "op", "outside", "real", "tensor_argument",

@@ -7,10 +7,11 @@ value is the value itself and costs nothing.
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{BinaryOps,Pow}.cpp``.
 """
 
-import cython
 import numpy as np
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.record.apply import binary, call, unary
+from cython.cimports.minigrad.ops.base.rule import conj
 
-from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import check_dtypes, operands_dtype, ranks_of
 from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
 from minigrad.ops.base.broadcasting import call_broadcasting
@@ -29,10 +30,6 @@ from minigrad.ops.base.rule import (
 )
 from minigrad.ops.elementwise.functions import Reciprocal, log
 from minigrad.ops.elementwise.selection import abs, cast, number_tensor, promote_tensors, where, zeros_like
-
-if not cython.compiled:
-    from minigrad._core.record.apply import binary, call, unary
-    from minigrad.ops.base.rule import conj
 
 __all__ = ["add", "div", "divide", "mul", "multiply", "neg", "negative", "pow", "rsub", "square", "sub", "subtract", "true_divide"]
 

@@ -3,7 +3,8 @@
 Mirrors ``aten/src/ATen/native/{TensorCompare,UnaryOps}.cpp``.
 """
 
-from minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.rule import NUMBERS, Elementwise, op, real, tensor_error
 from minigrad.ops.elementwise.selection import promote_tensors, where

@@ -3,18 +3,15 @@
 Mirrors ``aten/src/ATen/native/BinaryOps.cpp``.
 """
 
-import cython
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.record.apply import binary, unary
 
-from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import AutogradNotImplementedError, TensorTypeError
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.inplace_pairs import run
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import BOOL, NUMBERS, Elementwise, named, op, tensor_argument, tensor_error, two_operands
-
-if not cython.compiled:
-    from minigrad._core.record.apply import binary, unary
 
 __all__ = ["bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "eq", "ge", "greater", "greater_equal", "gt", "le", "less",
            "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "ne", "not_equal"]

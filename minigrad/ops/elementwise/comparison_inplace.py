@@ -10,7 +10,8 @@ PyTorch has no formula for the logical ones, and passes the gradient on as if no
 Mirrors ``tools/autograd/derivatives.yaml``.
 """
 
-from minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.rule import BOOL, NUMBERS, Elementwise, named, op, tensor_argument, tensor_error

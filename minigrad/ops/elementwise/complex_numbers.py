@@ -10,7 +10,8 @@ view is shown anew, both are looked at as real numbers: `AsStridedParts` (``_cor
 Mirrors ``aten/src/ATen/native/ComplexHelper.h`` and ``tools/autograd/derivatives.yaml``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.mutation.inplace import apply_inplace
@@ -23,10 +24,6 @@ from minigrad.ops.base.rule import Elementwise, Linear, View, op, tensor_argumen
 from minigrad.ops.elementwise.functions import cos, sin
 from minigrad.ops.elementwise.selection import abs, real_part, where
 from minigrad.ops.shape.strided import AsStridedAdd
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import conj
 
 __all__ = ["angle", "complex", "conj_physical", "imag", "polar", "real", "resolve_conj", "resolve_neg", "view_as_complex",
            "view_as_real"]

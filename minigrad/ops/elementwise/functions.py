@@ -7,13 +7,10 @@ value is the value itself and costs nothing.
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/UnaryOps.cpp``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import binary
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.ops.base.rule import Elementwise, op, unary_function
-
-if not cython.compiled:
-    from minigrad._core.record.apply import binary
-    from minigrad.ops.base.rule import conj
 
 __all__ = ["cos", "exp", "log", "log1p", "reciprocal", "relu", "rsqrt", "sigmoid", "sin", "sqrt", "tanh"]
 

@@ -10,7 +10,7 @@ Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{BinaryOp
 
 import math
 
-import cython
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.graph.tensor import TensorBase
@@ -24,9 +24,6 @@ from minigrad.ops.elementwise.arithmetic import pow
 from minigrad.ops.elementwise.functions import cos, exp, sigmoid, sin
 from minigrad.ops.elementwise.predicates import isfinite, isnan
 from minigrad.ops.elementwise.selection import Sgn, abs, two_tensors, where, zeros_like
-
-if not cython.compiled:
-    from minigrad.ops.base.rule import conj
 
 __all__ = ["copysign", "deg2rad", "float_power", "fmax", "fmin", "heaviside", "logaddexp", "logaddexp2", "positive", "rad2deg",
            "sgn", "sinc"]

@@ -9,7 +9,7 @@ None of them has a derivative.
 Mirrors ``aten/src/ATen/native/{TensorCompare,UnaryOps}.cpp``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import unary
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import default_dtype
@@ -18,9 +18,6 @@ from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import BOOL, Elementwise, flag, op, real, tensor_argument, unary_function
 from minigrad.ops.elementwise.comparison import eq
 from minigrad.ops.elementwise.selection import abs
-
-if not cython.compiled:
-    from minigrad._core.record.apply import unary
 
 __all__ = ["allclose", "equal", "is_complex", "is_floating_point", "is_nonzero", "is_tensor", "isclose", "isfinite", "isinf",
            "isnan", "isneginf", "isposinf", "isreal", "numel", "signbit"]

@@ -8,7 +8,8 @@ Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{UnaryOps
 
 import math
 
-from minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+
 from minigrad._core.record.promotion import check_dtypes, operands_dtype, ranks_of
 from minigrad.errors import ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too

@@ -5,11 +5,12 @@ A choice passes the gradient on to what was chosen, and where two are equal, hal
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{BinaryOps,TensorCompare}.cpp``.
 """
 
-import cython
 import numpy as np
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad._core.graph.metadata import named_dtype
-from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.upcalls import upcalls as core
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
@@ -32,10 +33,6 @@ from minigrad.ops.base.rule import (
     two_operands,
     unary_function,
 )
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import conj
 
 __all__ = ["abs", "absolute", "clamp", "clip", "maximum", "minimum", "sign", "where"]
 

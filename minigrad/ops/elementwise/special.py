@@ -9,7 +9,7 @@ Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/UnaryOps.
 
 import math
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.promotion import default_dtype
@@ -20,9 +20,6 @@ from minigrad.ops.base.rule import Elementwise, integer, op, real, tensor_argume
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.elementwise.selection import cast, where
 from minigrad.ops.shape.cat_split import check_count
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "lgamma", "logit", "mvlgamma", "polygamma"]
 

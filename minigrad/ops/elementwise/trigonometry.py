@@ -7,15 +7,12 @@ Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/UnaryOps.
 
 import math
 
-import cython
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.rule import Elementwise, op, tensor_argument
 from minigrad.ops.elementwise.functions import exp, rsqrt
 from minigrad.ops.elementwise.selection import float_operands, where
-
-if not cython.compiled:
-    from minigrad.ops.base.rule import conj
 
 __all__ = [
     "acos",

@@ -7,7 +7,7 @@ Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/BinaryOps
 
 import math
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.mutation.inplace import apply_inplace
@@ -19,9 +19,6 @@ from minigrad.ops.base.rule import NUMBERS, Elementwise, op, tensor_argument, te
 from minigrad.ops.elementwise.functions import log, log1p
 from minigrad.ops.elementwise.selection import cast, promote_tensors, where
 from minigrad.ops.elementwise.special import as_floating
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["xlogy"]
 

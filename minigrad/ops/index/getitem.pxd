@@ -1,6 +1,3 @@
-from minigrad._core.record.apply cimport call
-from minigrad._core.graph.tensor cimport TensorBase
-
 # Python's own, whose fields C may read: by name they take 30 ns each.
 cdef extern from "Python.h":
     ctypedef class builtins.slice [object PySliceObject]:

@@ -17,8 +17,9 @@ import warnings
 
 import cython
 import numpy as np
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base.inplace_pairs import in_place_too
@@ -29,9 +30,6 @@ from minigrad.ops.shape.cat_split import Slice, select
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import alias, expand, unsqueeze
 from minigrad.ops.shape.views import view as reshaped
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["index_put"]
 

@@ -9,7 +9,7 @@ Those that store instead of adding are in scattering.py.
 Mirrors ``aten/src/ATen/native/TensorAdvancedIndexing.*``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import OutOfRangeError, ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
@@ -19,9 +19,6 @@ from minigrad.ops.elementwise.selection import where
 from minigrad.ops.shape.cat_split import SliceBackward
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import unsqueeze, view
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["gather", "index_add", "index_select", "scatter_add"]
 

@@ -6,11 +6,11 @@
 Mirrors ``aten/src/ATen/native/{TensorAdvancedIndexing,TriangularOps}.cpp``.
 """
 
-import cython
 import numpy as np
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.broadcasting import broadcast_shape
-from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
@@ -19,9 +19,6 @@ from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import linear_together
 from minigrad.ops.shape.cat_split import cat
 from minigrad.ops.shape.views import expand, reshape
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["masked_fill", "masked_scatter", "masked_select", "tril", "triu"]
 

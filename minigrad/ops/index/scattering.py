@@ -9,16 +9,13 @@ What was there before gets no gradient; what is stored gets that of its place. O
 Mirrors ``aten/src/ATen/native/TensorAdvancedIndexing.*``.
 """
 
-import cython
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.rule import NUMBERS, Linear, converted, op, tensor_argument, tensor_error
 from minigrad.ops.index.indexing import IndexSelect, gather_padded, linear_together, scatter_operands, slices, source_slices
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["index_copy", "index_fill", "scatter"]
 

@@ -6,7 +6,7 @@
 Mirrors ``aten/src/ATen/native/TensorAdvancedIndexing.cpp``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad.errors import OutOfRangeError, ShapeError
@@ -23,9 +23,6 @@ from minigrad.ops.shape.clone_cast import cast, clone
 from minigrad.ops.shape.reshaping import flatten
 from minigrad.ops.shape.views import expand, reshape
 from minigrad.ops.sort.sorting import argsort
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["index_reduce", "put", "scatter_reduce", "take", "take_along_dim"]
 

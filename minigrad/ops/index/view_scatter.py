@@ -5,7 +5,7 @@ They are made of other ops and have no rule of their own.
 Mirrors ``aten/src/ATen/native/TensorShape.cpp``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import ShapeError
 from minigrad.ops.base.rule import BOOL, INT64, dimension, integer, tensor_argument
@@ -15,9 +15,6 @@ from minigrad.ops.shape.cat_split import select
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.strided import DiagonalBackward, diagonal
 from minigrad.ops.shape.views import unsqueeze
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["diagonal_scatter", "select_scatter", "slice_scatter"]
 

@@ -3,7 +3,8 @@
 Mirrors ``aten/src/ATen/native/{LinearAlgebra,Linear,Cross}.cpp``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad._core.record.promotion import operands_dtype
@@ -16,10 +17,6 @@ from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.cat_split import check_count, narrow
 from minigrad.ops.shape.clone_cast import cast, clone
 from minigrad.ops.shape.views import expand, permute, reshape, unsqueeze, view
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import conj
 
 __all__ = ["chain_matmul", "cross", "ger", "inner", "kron", "matrix_power", "outer", "tensordot", "vander", "vdot"]
 

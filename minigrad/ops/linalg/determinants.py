@@ -19,8 +19,9 @@ in Stewart, On the adjugate matrix (1998).
 
 from collections import namedtuple
 
-import cython
 import numpy as np
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Op, op
@@ -33,10 +34,6 @@ from minigrad.ops.reduce.reduction import prod
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import transpose
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import conj
 
 __all__ = ["det", "logdet", "slogdet"]
 

@@ -11,7 +11,7 @@ Auto-differentiating linear algebra (2017).
 
 from collections import namedtuple
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import ArgumentError, AutogradError, ShapeError, TensorTypeError
 from minigrad.ops.base.out import into
@@ -33,9 +33,6 @@ from minigrad.ops.linalg.matrices import (
     triangle_of,
 )
 from minigrad.ops.shape.cat_split import cat
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["cholesky", "cholesky_inverse", "cholesky_solve", "qr"]
 

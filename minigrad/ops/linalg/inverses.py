@@ -14,17 +14,14 @@ in ``torch/csrc/autograd/FunctionsManual.cpp``; Giles, An extended collection of
 
 from collections import namedtuple
 
-import cython
 import numpy as np
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.errors import ShapeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Op, flag, op, tensor_argument
 from minigrad.ops.linalg.matrices import adjoint, column, first_failure, floating, matrices, row, square, triangle_of
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import conj
 
 __all__ = ["inverse"]
 

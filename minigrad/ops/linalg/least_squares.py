@@ -10,7 +10,8 @@ Mirrors ``aten/src/ATen/native/BatchLinearAlgebra.cpp`` (linalg_lstsq) and linal
 
 from collections import namedtuple
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.errors import ArgumentError, LinAlgError, ShapeError
 from minigrad.ops.base.rule import INT64, Op, add_tangents, op, real, tensor_argument, wrong_type
@@ -20,10 +21,6 @@ from minigrad.ops.linalg.matrices import adjoint, column, floating, row
 from minigrad.ops.linalg.pseudoinverses import LinalgPinv, adjoint_array, change_of_pseudoinverse, epsilon_of
 from minigrad.ops.linalg.spectra import check_converged
 from minigrad.ops.reduce.reduction import sum as total
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import conj
 
 __all__ = []
 

@@ -8,7 +8,8 @@ All of them take batches, (..., m, n), and are made of ops, so that formulas wri
 Mirrors ``aten/src/ATen/native/LinearAlgebraUtils.h``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.errors import LinAlgError, ShapeError
 from minigrad.ops.base.rule import tensor_argument
@@ -17,10 +18,6 @@ from minigrad.ops.index.masking import Tril, Triu
 from minigrad.ops.shape.diagonals import DiagEmbed
 from minigrad.ops.shape.strided import Diagonal
 from minigrad.ops.shape.views import transpose
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import conj
 
 
 def adjoint(x):

@@ -15,21 +15,17 @@ from math import prod
 
 import cython
 import numpy as np
+from cython.cimports.minigrad._core.graph.metadata import Meta, meta_of
+from cython.cimports.minigrad._core.graph.tensor import TensorBase, is_plain, wrap
+from cython.cimports.minigrad._core.graph.thread_state import current
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import conj
 
-from minigrad._core.graph.metadata import Meta
-from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import ShapeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Linear, Op, op, tensor_argument
 from minigrad.ops.shape.clone_cast import contiguous
 from minigrad.ops.shape.views import SqueezeDimOfResult, UnsafeView, expand, reshape, t, transpose, unsqueeze, view
-
-if not cython.compiled:
-    from minigrad._core.graph.metadata import meta_of
-    from minigrad._core.graph.tensor import is_plain, wrap
-    from minigrad._core.graph.thread_state import current
-    from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import conj
 
 __all__ = ["bmm", "dot", "linear", "matmul", "mm", "mv"]
 

@@ -9,14 +9,11 @@ Mirrors linalg_matrix_exp_differential in ``torch/csrc/autograd/FunctionsManual.
 and applications (1996).
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.ops.base.rule import Op, op
 from minigrad.ops.linalg.matrices import adjoint, square
 from minigrad.ops.shape.cat_split import cat
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["matrix_exp"]
 

@@ -8,8 +8,9 @@ Where a norm is 0 its gradient is 0, one of its subgradients.
 Mirrors ``aten/src/ATen/native/LinearAlgebra.cpp``, ``Distance.cpp`` and linalg_vector_norm_backward in FunctionsManual.cpp.
 """
 
-import cython
 import numpy as np
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad._core.record.promotion import as_dtype
@@ -27,10 +28,6 @@ from minigrad.ops.reduce.reduction import SumDim, all_or, expand_reduced, keep_d
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import expand, inverse_permutation, permute, unsqueeze
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import conj
 
 __all__ = ["cdist", "dist", "norm", "renorm"]
 

@@ -3,10 +3,11 @@
 Mirrors ``aten/src/ATen/native/{LinearAlgebra,Blas,PointwiseOps,Lerp}.cpp``.
 """
 
-import cython
 import numpy as np
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import conj
 
-from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
@@ -16,10 +17,6 @@ from minigrad.ops.elementwise.selection import promote_tensors
 from minigrad.ops.linalg.matrix import Bmm, add_product, addmm_operands, check, check_bmm, check_inner_sizes, same_dtype
 from minigrad.ops.shape.clone_cast import contiguous
 from minigrad.ops.shape.views import expand, t, transpose, unsqueeze
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import conj
 
 __all__ = ["addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "lerp"]
 

@@ -7,8 +7,8 @@ Mirrors ``aten/src/ATen/native/LinearAlgebra.cpp`` and pinv_backward in ``torch/
 Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems (1973), 4.12.
 """
 
-import cython
 import numpy as np
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import ArgumentError, ShapeError
@@ -27,9 +27,6 @@ from minigrad.ops.reduce.extrema import amax
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.cat_split import narrow
 from minigrad.ops.shape.clone_cast import cast
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["pinverse"]
 

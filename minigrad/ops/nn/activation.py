@@ -12,17 +12,15 @@ Mirrors ``aten/src/ATen/native/Activation.cpp``. What is made of lines is in ``p
 
 import math
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.ops.base.precision import in_float32, narrowed, widened
-from minigrad.ops.base.rule import Elementwise, Op, conj, constant, op
+from minigrad.ops.base.rule import Elementwise, Op, constant, op
 from minigrad.ops.elementwise.clamp import clamp_max, clamp_min
 from minigrad.ops.elementwise.functions import exp, sigmoid, tanh
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.shape.cat_split import cat, chunk
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__: list[str] = []
 

@@ -11,8 +11,8 @@ GPU multiplies matrices of float16 many times as fast, so there the scores and t
 Mirrors ``aten/src/ATen/native/transformers/attention.cpp``.
 """
 
-import cython
 import numpy as np
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.ops.base.precision import narrowed, widened
 from minigrad.ops.base.rule import Op, op
@@ -20,9 +20,6 @@ from minigrad.ops.linalg.matrix import Bmm
 from minigrad.ops.nn.softmax import SoftmaxBackward
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import transpose
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__: list[str] = []
 

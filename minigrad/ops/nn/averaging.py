@@ -9,7 +9,7 @@ and so on for all orders. `Resample` is that rule; interpolation (``interpolatio
 Mirrors ``aten/src/ATen/native/{AveragePool2d,AveragePool3d,AdaptiveAveragePooling}.cpp``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import AutogradNotImplementedError, ShapeError
 from minigrad.kernels import resampling
@@ -22,9 +22,6 @@ from minigrad.ops.nn.convolution import sizes
 from minigrad.ops.nn.pooling import check_images, check_not_empty, make_table, pooling_arguments, target_sizes
 from minigrad.ops.reduce.reduction import mean
 from minigrad.ops.shape.views import squeeze, unsqueeze
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
            "lp_pool1d", "lp_pool2d", "lp_pool3d"]

@@ -9,17 +9,14 @@ A convolution is bilinear, and so there are three ways to contract it: `conv` gi
 Mirrors ``aten/src/ATen/native/Convolution.cpp``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.errors import ShapeError
 from minigrad.ops.base.rule import Linear, Op, integer, op, tensor_argument
 from minigrad.ops.reduce.reduction import SumDim
 from minigrad.ops.shape.cat_split import SliceBackward, narrow
 from minigrad.ops.shape.views import reshape, squeeze, unsqueeze
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import conj
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
 

@@ -7,12 +7,9 @@ The factor, if there is one, is 0 for the row of padding, and one over how often
 Mirrors ``aten/src/ATen/native/Embedding.cpp``. Read next: ``nn/_embedding.py``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.ops.base.rule import Linear, op
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__: list[str] = []
 

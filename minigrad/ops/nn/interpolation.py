@@ -14,16 +14,13 @@ Mirrors ``aten/src/ATen/native/UpSample*.cpp`` and ``interpolate`` in torch/nn/f
 import math
 import warnings
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.kernels import resampling
 from minigrad.ops.base.rule import flag, in_words, integer, integers, op, real, tensor_argument, wrong_type
 from minigrad.ops.nn.averaging import Resample, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from minigrad.ops.nn.pooling import make_table
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 

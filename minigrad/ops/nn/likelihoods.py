@@ -9,7 +9,7 @@ Each element counts w times. Neither rule has a derivative with respect to w or 
 Mirrors ``aten/src/ATen/native/Loss.cpp`` and binary_cross_entropy_with_logits_backward in FunctionsManual.cpp.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.ops.base.precision import in_float32, narrowed, widened
 from minigrad.ops.base.rule import Elementwise, op
@@ -18,9 +18,6 @@ from minigrad.ops.elementwise.functions import log, log1p, sigmoid
 from minigrad.ops.elementwise.pointwise import logaddexp, portion
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.nn.losses import ElementwiseLoss, average_loss, share
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__: list[str] = []
 

@@ -6,10 +6,11 @@ Mirrors ``aten/src/ATen/native/{LossNLL,Loss}.cpp`` and the losses of ``torch/nn
 import warnings
 
 import cython
+from cython.cimports.minigrad._core.graph.metadata import Meta
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.broadcasting import broadcast_shape
-from minigrad._core.graph.metadata import Meta
-from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeError, TensorValueError
 from minigrad.kernels.refusals import no_such_class
 from minigrad.ops.base.precision import FLOAT16, in_float32, narrowed, widened
@@ -32,9 +33,6 @@ from minigrad.ops.nn.softmax import log_softmax
 from minigrad.ops.reduce.reduction import mean, sum
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import reshape, squeeze, unsqueeze
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["cross_entropy", "mse_loss", "nll_loss"]
 

@@ -15,7 +15,8 @@ over all dimensions but the one of the channels.
 Mirrors ``aten/src/ATen/native/layer_norm.cpp`` and ``layer_norm_double_backward`` in ``torch/csrc/autograd/FunctionsManual.cpp``.
 """
 
-import cython
+from cython.cimports.minigrad._core.graph.thread_state import current
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.ops.base.precision import in_float32, narrowed, wide, widened
 from minigrad.ops.base.rule import Op, constant, op
@@ -23,10 +24,6 @@ from minigrad.ops.elementwise.functions import rsqrt
 from minigrad.ops.reduce.reduction import mean, sum
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import reshape, unsqueeze
-
-if not cython.compiled:
-    from minigrad._core.graph.thread_state import current
-    from minigrad._core.record.apply import call
 
 __all__: list[str] = []
 

@@ -11,13 +11,10 @@ others adds it to where it came from.
 Mirrors ``aten/src/ATen/native/{PadNd,ReflectionPad,ReplicationPadding}.cpp``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.ops.base.precision import narrowed, widened
 from minigrad.ops.base.rule import Linear, Op, op
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__: list[str] = []
 

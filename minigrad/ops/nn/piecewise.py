@@ -10,15 +10,12 @@ the gradient of that is 0, and not undefined. What is not chosen is never multip
 Mirrors ``aten/src/ATen/native/Activation.cpp``. The smooth ones are in ``activation.py``.
 """
 
-import cython
 import numpy as np
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.ops.base.precision import HALF, in_float32, narrowed, widened
 from minigrad.ops.base.rule import Elementwise, Op, op
 from minigrad.ops.elementwise.selection import where, zeros_like
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__: list[str] = []
 

@@ -11,7 +11,7 @@ Mirrors ``aten/src/ATen/native/{DilatedMaxPool2d,DilatedMaxPool3d,AdaptiveMaxPoo
 
 import math
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError, TensorValueError
@@ -19,9 +19,6 @@ from minigrad.kernels import resampling
 from minigrad.ops.base.rule import INT64, Linear, Op, flag, integer, op, tensor_argument, truth
 from minigrad.ops.nn.convolution import images, sizes
 from minigrad.ops.shape.views import squeeze, unsqueeze
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
            "max_unpool1d", "max_unpool2d", "max_unpool3d"]

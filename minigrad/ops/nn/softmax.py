@@ -3,7 +3,7 @@
 Mirrors ``aten/src/ATen/native/SoftMax.cpp``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.record.promotion import as_dtype
 from minigrad.errors import ShapeError
@@ -13,9 +13,6 @@ from minigrad.ops.base.rule import Op, dimension, op, tensor_argument
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.reduce.reduction import SumDim
 from minigrad.ops.shape.clone_cast import cast
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["log_softmax", "softmax"]
 

@@ -10,14 +10,11 @@ All only move numbers, or add them: each has the way back as its derivative.
 Mirrors ``aten/src/ATen/native/{Im2Col,Col2Im,PixelShuffle,ChanelShuffle}.cpp``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeError
 from minigrad.kernels.resampling import window_count
 from minigrad.ops.base.rule import Linear, integer, op, tensor_argument
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["channel_shuffle", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold"]
 

@@ -5,9 +5,9 @@ Mirrors ``aten/src/ATen/native/{ReduceOps,TensorCompare}.cpp``.
 
 from collections import namedtuple
 
-import cython
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import FLOAT16, FLOAT32
@@ -15,9 +15,6 @@ from minigrad.ops.base.rule import INT64, Op, dimension, flag, op, tensor_argume
 from minigrad.ops.elementwise.selection import cast, maximum, minimum, where
 from minigrad.ops.index.indexing import Gather, ScatterAdd
 from minigrad.ops.reduce.reduction import SumDim, add_present, all_or, keep_dims
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["amax", "amin", "argmax", "argmin", "max", "min"]
 

@@ -7,8 +7,10 @@ Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` and torch/csrc/autograd/Functions
 """
 
 import cython
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import conj
 
-from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.promotion import as_dtype, default_dtype
 from minigrad.errors import ShapeError, TensorTypeError
@@ -21,10 +23,6 @@ from minigrad.ops.elementwise.selection import where
 from minigrad.ops.scan.scans import products_of_others
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import expand, view
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import conj
 
 __all__ = ["all", "any", "logsumexp", "mean", "prod", "std", "sum", "sum_to", "var"]
 

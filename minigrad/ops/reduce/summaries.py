@@ -5,7 +5,7 @@ Mirrors ``aten/src/ATen/native/{ReduceOps,Integration}.cpp``.
 
 from collections import namedtuple
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import as_dtype, default_dtype
@@ -20,9 +20,6 @@ from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.scan.scans import cumsum
 from minigrad.ops.shape.cat_split import cat, narrow
 from minigrad.ops.shape.views import as_shape, reshape, view
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["aminmax", "cumulative_trapezoid", "diff", "nanmean", "nansum", "std_mean", "sum_to_size", "trapezoid", "trapz",
            "var_mean"]

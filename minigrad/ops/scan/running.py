@@ -8,7 +8,7 @@ Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` (cummax, cummin) and logcumsumexp
 
 from collections import namedtuple
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.metadata import named_dtype
 from minigrad.errors import ShapeError
@@ -18,9 +18,6 @@ from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.elementwise.selection import cast, where
 from minigrad.ops.scan.scans import after, before, recurrence
 from minigrad.ops.sort.sorting import Order
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["cummax", "cummin", "logcumsumexp"]
 

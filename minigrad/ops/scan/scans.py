@@ -10,7 +10,8 @@ digits are lost: nothing is divided by a number that may be 0, and nothing is ta
 Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` (cumsum, cumprod_backward).
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad._core.record.promotion import as_dtype
 from minigrad.ops.base.inplace_pairs import in_place_too
@@ -18,10 +19,6 @@ from minigrad.ops.base.rule import INT64, Linear, Op, dimension, op
 from minigrad.ops.elementwise.predicates import isfinite
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.shape.cat_split import cat, narrow
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import conj
 
 __all__ = ["cumprod", "cumsum"]
 

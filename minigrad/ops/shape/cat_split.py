@@ -4,19 +4,17 @@ Mirrors ``aten/src/ATen/native/TensorShape.cpp``.
 """
 
 import cython
+from cython.cimports.minigrad._core.graph.metadata import Meta
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import dimension, tensor_argument
 
-from minigrad._core.graph.metadata import Meta
-from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import ArgumentError, OutOfMemoryError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Linear, Op, View, integer, op
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import as_shape, reshape
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import dimension, tensor_argument
 
 __all__ = ["cat", "chunk", "concat", "concatenate", "narrow", "select", "split", "stack", "unbind"]
 

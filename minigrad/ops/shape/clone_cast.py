@@ -3,14 +3,11 @@
 Mirrors ``aten/src/ATen/native/{TensorFactories,TensorConversions}.cpp``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import ShapeError
 from minigrad.ops.base.rule import Linear, op, tensor_argument
 from minigrad.ops.shape.formats import check_format
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["clone", "contiguous"]
 

@@ -6,7 +6,7 @@
 Mirrors ``aten/src/ATen/native/TensorShape.cpp`` (diag_embed, block_diag) and ReduceOps.cpp (trace).
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import ShapeError
 from minigrad.ops.base.inplace_pairs import IN_PLACE
@@ -18,9 +18,6 @@ from minigrad.ops.shape.reshaping import flatten
 from minigrad.ops.shape.stacking import atleast_2d
 from minigrad.ops.shape.strided import Diagonal, DiagonalBackward, diagonal
 from minigrad.ops.shape.views import expand
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["block_diag", "diag", "diag_embed", "diagflat", "trace"]
 

@@ -9,7 +9,7 @@ All of them copy: negative strides do not exist, and a number that is there twic
 Mirrors ``aten/src/ATen/native/TensorTransformations.cpp`` and Repeat.cpp.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
@@ -22,9 +22,6 @@ from minigrad.ops.shape.clone_cast import cast, clone
 from minigrad.ops.shape.formats import contiguous_format
 from minigrad.ops.shape.reshaping import flatten
 from minigrad.ops.shape.views import as_shape, expand, unsqueeze, view
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["flip", "fliplr", "flipud", "repeat", "repeat_interleave", "roll", "rot90", "tile"]
 

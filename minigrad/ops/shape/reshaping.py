@@ -3,15 +3,12 @@
 Mirrors ``aten/src/ATen/native/TensorShape.cpp``.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops.base.rule import dimension, integers, tensor_argument
 from minigrad.ops.shape.clone_cast import contiguous
 from minigrad.ops.shape.views import Permute, alias, expand, infer_size, reshape, transpose, view
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["adjoint", "broadcast_to", "flatten", "moveaxis", "movedim", "ravel", "swapaxes", "swapdims", "unflatten"]
 

@@ -9,7 +9,7 @@ views had led to it. The core is given what it needs for that here.
 Mirrors ``as_strided_backward`` in torch/csrc/autograd/FunctionsManual.cpp.
 """
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.tensor import memory_of
 from minigrad._core.graph.upcalls import upcalls
@@ -18,9 +18,6 @@ from minigrad.errors import ShapeError
 from minigrad.ops.base.rule import Linear, Op, View, dimension, integer, integers, op, tensor_argument
 from minigrad.ops.elementwise.selection import zeros_like
 from minigrad.ops.index import indexing
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["as_strided", "diagonal", "unfold"]
 

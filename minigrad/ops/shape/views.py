@@ -9,18 +9,16 @@ Mirrors ``aten/src/ATen/native/TensorShape.cpp`` and derivatives.yaml.
 
 import cython
 import numpy as np
+from cython.cimports.minigrad._core.graph.capi import is_c_contiguous
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad.ops.base.rule import dimension, tensor_argument
 
-from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.surface.variable import as_class
 from minigrad.errors import ShapeError
 from minigrad.kernels.contract import NUMBER
 from minigrad.ops.base.rule import LARGE, Linear, View, dimensions, integers, op
 from minigrad.ops.shape.clone_cast import Clone
-
-if not cython.compiled:
-    from minigrad._core.graph.capi import is_c_contiguous
-    from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import dimension, tensor_argument
 
 __all__ = ["expand", "permute", "reshape", "squeeze", "t", "transpose", "unsqueeze", "view"]
 

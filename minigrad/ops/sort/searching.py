@@ -11,9 +11,9 @@ raises: their derivative is not implemented, and what is missing must not pass f
 Mirrors ``aten/src/ATen/native/{Unique,SummaryOps,Histogram,Bucketization,TensorCompare}.cpp``.
 """
 
-import cython
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import named_dtype, operands_dtype
 from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
@@ -42,9 +42,6 @@ from minigrad.ops.shape.clone_cast import cast, contiguous
 from minigrad.ops.shape.reshaping import flatten
 from minigrad.ops.shape.views import reshape, transpose, view
 from minigrad.ops.sort.sorting import argsort
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["argwhere", "bincount", "bucketize", "count_nonzero", "histc", "isin", "nonzero", "searchsorted", "unique",
            "unique_consecutive"]

@@ -11,7 +11,7 @@ Mirrors ``aten/src/ATen/native/Sorting.cpp`` and value_selecting_reduction_backw
 
 from collections import namedtuple
 
-import cython
+from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError
@@ -21,9 +21,6 @@ from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import Gather, ScatterAdd, gather
 from minigrad.ops.reduce.extrema import ExtremumRule, ExtremumWithIndex
 from minigrad.ops.shape.views import squeeze, transpose, unsqueeze, view
-
-if not cython.compiled:
-    from minigrad._core.record.apply import call
 
 __all__ = ["argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "nanquantile", "quantile", "sort", "topk"]
 

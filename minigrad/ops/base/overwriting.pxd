@@ -1,1 +1,0 @@
-from minigrad._core.graph.tensor cimport TensorBase

@@ -1,3 +1,0 @@
-from minigrad._core.record.apply cimport call
-from minigrad._core.graph.tensor cimport TensorBase
-from minigrad.ops.base.rule cimport conj

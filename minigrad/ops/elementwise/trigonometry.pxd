@@ -1,1 +1,0 @@
-from minigrad.ops.base.rule cimport conj

@@ -1,3 +1,0 @@
-from minigrad._core.record.apply cimport call
-from minigrad._core.graph.thread_state cimport State, current
-from minigrad.ops.base.rule cimport conj

@@ -1,1 +1,0 @@
-from minigrad._core.record.apply cimport call
