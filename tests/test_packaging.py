@@ -87,6 +87,11 @@ def test_makefile_says_which_python_it_needs(tmp_path, python):
 
 
 @pytest.mark.skipif(not SOURCE_TREE, reason="needs a source tree")
+def test_the_citation_names_this_version():
+    assert f"\nversion: {mg.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+
+
+@pytest.mark.skipif(not SOURCE_TREE, reason="needs a source tree")
 def test_size_report():
     done = subprocess.run([sys.executable, "-m", "tools.sizes"], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "minigrad/_core/" in done.stdout and "execute.py" in done.stdout

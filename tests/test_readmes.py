@@ -18,7 +18,7 @@ PACKAGE = Path(mg.__file__).parent
 ROOT = PACKAGE.parent
 INTERPRETED = ["_core/README.md"]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
-OUTSIDE = [ROOT / "README.md", ROOT / "benchmarks/README.md"]
+OUTSIDE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks/README.md"]
 READMES = [path for path in (*OUTSIDE, *sorted(PACKAGE.rglob("README.md"))) if path.exists()]
 
 

@@ -18,7 +18,7 @@ SOURCE = ROOT / "build/docs/source"
 HTML = ROOT / "build/docs/html"
 # Where a README of the sources stands on the site. Links in it that lead elsewhere become plain text.
 READMES = {"minigrad/_core/README.md": "notes/graph.md", "minigrad/ops/README.md": "notes/rules.md",
-           "minigrad/kernels/README.md": "notes/kernels.md"}
+           "minigrad/kernels/README.md": "notes/kernels.md", "CONTRIBUTING.md": "notes/contributing.md"}
 
 
 class Stage:
