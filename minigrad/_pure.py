@@ -35,7 +35,7 @@ class SourceFinder:
 
 
 def compiled_here():
-    """Whether each module of the core and the ops that a build compiles has been compiled, as the note of the last build names them.
+    """Whether each module of the core and the ops has been compiled, of those that the note of the last build names.
 
     They take C functions from each other, so that none of them can run interpreted beside the others.
     """
@@ -70,7 +70,7 @@ class CimportFinder:
     def find_spec(cls, name, path=None, target=None):
         if not (name + ".").startswith(cls.PREFIX + PACKAGE + "."):
             return None
-        return importlib.machinery.ModuleSpec(name, cls, is_package=True)
+        return importlib.machinery.ModuleSpec(name, cls, is_package=True)     # pyright: ignore[reportArgumentType]
 
     @staticmethod
     def create_module(spec):
