@@ -1,7 +1,7 @@
 """Random numbers: generators, and tensors drawn from them.
 
 The stream is Philox (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011). It is counter-based: the
-kernels of a GPU take a key from it and count on by themselves (kernels/cuda/randoms.py), with other numbers than the
+kernels of a GPU take a key from it and count on by themselves (kernels/cuda/elementwise/randoms.py), with other numbers than the
 CPU's, the same for the same seed. PyTorch's numbers are others again; the distributions are alike.
 
 Mirrors ``torch/random.py`` and ``torch.Generator``.

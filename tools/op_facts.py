@@ -219,7 +219,7 @@ def on_cuda():
     what is there.
     """
     found = set()
-    for file in (ROOT / "kernels" / "cuda").glob("*.py"):
+    for file in (ROOT / "kernels" / "cuda").rglob("*.py"):
         for item in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(item, ast.FunctionDef):
                 found.add(item.name)

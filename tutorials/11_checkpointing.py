@@ -471,32 +471,32 @@ print("products kept:", *operations(context_fn=keep_products))
 # A checkpointed call is a `Frame`. Its `pack` is ours, with a `Holder` for the place, and a description of the tensor besides:
 
 # %%
-mg.utils.source.source_of("utils/_checkpoint_frames.py", "Frame.pack")
+mg.utils.source.source_of("utils/_checkpoint/frames.py", "Frame.pack")
 
 # %% [markdown]
 # Our `unpack`. The tensors belong to a *run*, and there is one run for each backward, so that a second backward over a kept graph
 # computes them once more:
 
 # %%
-mg.utils.source.source_of("utils/_checkpoint_frames.py", "Frame.value")
+mg.utils.source.source_of("utils/_checkpoint/frames.py", "Frame.value")
 
 # %% [markdown]
 # The second run, with the random numbers of the first one. `Stop` is the exception that breaks it off:
 
 # %%
-mg.utils.source.source_of("utils/_checkpoint_frames.py", "Frame.run_again")
+mg.utils.source.source_of("utils/_checkpoint/frames.py", "Frame.run_again")
 
 # %% [markdown]
 # Here it is raised. This is the hook of the second run:
 
 # %%
-mg.utils.source.source_of("utils/_checkpoint_frames.py", "Run.__call__")
+mg.utils.source.source_of("utils/_checkpoint/frames.py", "Run.__call__")
 
 # %% [markdown]
 # And the other kind, our `Rerun`:
 
 # %%
-mg.utils.source.source_of("utils/_checkpoint_reentrant.py", "CheckpointFunction.backward")
+mg.utils.source.source_of("utils/_checkpoint/reentrant.py", "CheckpointFunction.backward")
 
 # %% [markdown]
 # ## The same in PyTorch
@@ -530,13 +530,13 @@ mg.utils.source.source_of("utils/_checkpoint_reentrant.py", "CheckpointFunction.
 # | | minigrad, in `minigrad/utils` | PyTorch, in [`torch/utils/checkpoint.py`][checkpoint.py] |
 # |---|---|---|
 # | the two kinds | `checkpoint.py`, `checkpoint` | `checkpoint` |
-# | one call, and what it has to keep | `_checkpoint_frames.py`, `Frame` | `_CheckpointFrame` |
+# | one call, and what it has to keep | `_checkpoint/frames.py`, `Frame` | `_CheckpointFrame` |
 # | the place of a tensor | the same file, `Holder` | `_Holder` |
 # | the hooks of the first run | the same file, `Frame.pack`, `Frame.value` | `_checkpoint_hook` |
 # | the hook of the second run | the same file, `Run` | `_recomputation_hook` |
 # | breaking it off | the same file, `Stop` | `_StopRecomputationError` |
-# | reentrant | `_checkpoint_reentrant.py`, `CheckpointFunction` | `CheckpointFunction` |
-# | selective | `_checkpoint_selective.py` | `create_selective_checkpoint_contexts` |
+# | reentrant | `_checkpoint/reentrant.py`, `CheckpointFunction` | `CheckpointFunction` |
+# | selective | `_checkpoint/selective.py` | `create_selective_checkpoint_contexts` |
 #
 # [checkpoint.py]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/utils/checkpoint.py
 #

@@ -565,7 +565,7 @@ mg.utils.source.source_of("ops/base/rule.py", "Op.jvp_of")
 # And this is the nudge of `gradcheck`. It writes to the input in place, and puts the old numbers back, whatever the function does.
 
 # %%
-mg.utils.source.source_of("autograd/_gradcheck_numerical.py", "difference")
+mg.utils.source.source_of("autograd/_gradcheck/numerical.py", "difference")
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -9,9 +9,9 @@
 One element at a time is slow: 2n calls of func and m backwards for n numbers in and m out. `fast_mode` compares v'Ju
 for one random u and v instead, which a wrong Jacobian passes with probability 0.
 
-Here are the arguments and the words; the work is imported by the first check. Read next: ``_gradcheck_run.py`` (the checks in
-their order), ``_gradcheck_second.py``, ``_gradcheck_numerical.py`` and ``_gradcheck_analytical.py`` (the two Jacobians),
-``_gradcheck_contracts.py`` (what comes after), ``_gradcheck_report.py`` and ``_gradcheck_causes.py`` (what is said when they
+Here are the arguments and the words; the work is imported by the first check. Read next: ``_gradcheck/run.py`` (the checks in
+their order), ``_gradcheck/second.py``, ``_gradcheck/numerical.py`` and ``_gradcheck/analytical.py`` (the two Jacobians),
+``_gradcheck/contracts.py`` (what comes after), ``_gradcheck/report.py`` and ``_gradcheck/causes.py`` (what is said when they
 differ).
 
 Mirrors ``torch/autograd/gradcheck.py``.
@@ -110,7 +110,7 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
                   "Setting check_batched_grad=True requires check_backward_ad to be True"),
                  (check_forward_ad or not check_batched_forward_grad,
                   "Setting check_batched_forward_grad=True requires check_forward_ad to be True"))
-    from minigrad.autograd._gradcheck_run import Check
+    from minigrad.autograd._gradcheck.run import Check
 
     check = Check(func, inputs, eps, atol, rtol, nondet_tol, check_grad_dtypes)
     return verdict(check, raise_exception, undefined=check_undefined_grad, batched=check_batched_grad,
@@ -159,7 +159,7 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
                   "Setting check_undefined_grad=True requires check_rev_over_rev to be True"),
                  (check_rev_over_rev or not check_batched_grad,
                   "Setting check_batched_grad=True requires check_rev_over_rev to be True"))
-    from minigrad.autograd._gradcheck_second import second_check
+    from minigrad.autograd._gradcheck.second import second_check
 
     check = second_check(func, inputs, grad_outputs, gen_non_contig_grad_outputs, eps, atol, rtol, nondet_tol, check_grad_dtypes)
     return verdict(check, raise_exception, undefined=check_undefined_grad, batched=check_batched_grad, batched_forward=False,

@@ -73,9 +73,10 @@ class _Cuda(Device):
 
     def __init__(self, index):
         super().__init__("cuda", index, Backend("cuda"))
-        from minigrad.kernels.cuda import kernels_of, streams
+        from minigrad.kernels.cuda import kernels_of
+        from minigrad.kernels.cuda.runtime import streams
         from minigrad.kernels.cuda.array import Statistics
-        from minigrad.kernels.cuda.driver import context_of
+        from minigrad.kernels.cuda.runtime.driver import context_of
         self.statistics = Statistics()
         self.context = 0 if streams.SIMULATED else context_of(index)
         streams.tell(switches.stream_entered)
@@ -131,7 +132,7 @@ class Stream:
         self.device = _of(device)
         from numba import cuda
 
-        from minigrad.kernels.cuda.streams import CudaStream
+        from minigrad.kernels.cuda.runtime.streams import CudaStream
         self._stream = CudaStream(self.device, cuda.stream()) if _stream is None else _stream
 
     def synchronize(self):
@@ -165,7 +166,7 @@ class Stream:
 def current_stream(device=None):
     """The `Stream` into which this thread's work goes. Mirrors ``torch.cuda.current_stream``."""
     device = _of(device)
-    from minigrad.kernels.cuda import streams
+    from minigrad.kernels.cuda.runtime import streams
     return Stream(device, streams.current_stream(device))
 
 
@@ -176,7 +177,7 @@ def stream(stream):
     The backward of an op runs on the stream that its forward ran on, wherever ``backward()`` is called, and one stream waits for
     another where a gradient passes between. To the caller the whole backward is one more op in the current stream.
     """
-    from minigrad.kernels.cuda import streams
+    from minigrad.kernels.cuda.runtime import streams
     if stream is None:
         yield
         return
@@ -251,19 +252,19 @@ def _pinned(tensor):
         raise ShapeError("MG-E310", f"cannot pin a tensor on {tensor.device}: only dense CPU tensors can be pinned",
                          fix="x.cpu() first")
     _device(None)
-    from minigrad.kernels.cuda.memory import is_pinned, pinned
+    from minigrad.kernels.cuda.runtime.memory import is_pinned, pinned
     return tensor if is_pinned(tensor._array) else tensor._of_array(pinned(tensor._array))
 
 
 def _is_pinned(tensor):
     if not _devices or tensor.device.type != "cpu":
         return False
-    from minigrad.kernels.cuda.memory import is_pinned
+    from minigrad.kernels.cuda.runtime.memory import is_pinned
     return is_pinned(tensor._array)
 
 
 def empty_cache():
     """Give the memory that no tensor needs back to the driver. Mirrors ``torch.cuda.empty_cache``."""
     if _devices:
-        from minigrad.kernels.cuda.driver import trim
+        from minigrad.kernels.cuda.runtime.driver import trim
         trim()

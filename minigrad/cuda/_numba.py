@@ -36,7 +36,7 @@ def as_numba(tensor):
     ...     array = mg.cuda.as_numba(mg.zeros(2, 3, device="cuda"))
     """
     _ = instance(tensor, Tensor, "tensor", "as_numba").__cuda_array_interface__     # raises what there is to be raised
-    from minigrad.kernels.cuda.streams import SIMULATED
+    from minigrad.kernels.cuda.runtime.streams import SIMULATED
     if not SIMULATED:
         from numba import cuda
         return cuda.as_cuda_array(tensor)

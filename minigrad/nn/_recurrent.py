@@ -18,7 +18,7 @@ Mirrors ``aten/src/ATen/native/RNN.cpp``.
 # pyright: reportGeneralTypeIssues=false, reportIndexIssue=false
 # (the results of ops have no types inside the package)
 
-from minigrad.nn._padding import pad
+from minigrad.nn.functional._padding import pad
 from minigrad.ops import chunk, matmul, relu, sigmoid, split, stack, tanh, transpose, unbind, unsqueeze
 from minigrad.ops.linalg.matrix import linear
 

@@ -4,10 +4,10 @@
     y.sum().backward()                              f runs again, its saved tensors are used and dropped
 
 There are two variants. ``use_reentrant=False`` leaves the graph as it is and replaces what is saved in it; see
-``_checkpoint_frames.py``. ``use_reentrant=True``, the older one, hides the function behind one node, which runs a
+``_checkpoint/frames.py``. ``use_reentrant=True``, the older one, hides the function behind one node, which runs a
 backward of its own within the backward; see `CheckpointFunction`. The first has no restrictions; take it.
 
-Mirrors ``torch/utils/checkpoint.py``. Read next: ``_checkpoint_frames.py``.
+Mirrors ``torch/utils/checkpoint.py``. Read next: ``_checkpoint/frames.py``.
 """
 
 import contextlib
@@ -18,10 +18,10 @@ from minigrad._arguments import listed
 from minigrad.autograd.grad_mode import is_grad_enabled
 from minigrad.errors import AutogradError, TensorValueError
 from minigrad.ops.base.rule import integer
-from minigrad.utils._checkpoint_debug import Debug
-from minigrad.utils._checkpoint_frames import CheckpointError, Frame, GraphExecGroup, metadata, nothing
-from minigrad.utils._checkpoint_reentrant import CheckpointFunction, check_backward_validity, detach_variable
-from minigrad.utils._checkpoint_selective import (
+from minigrad.utils._checkpoint.debug import Debug
+from minigrad.utils._checkpoint.frames import CheckpointError, Frame, GraphExecGroup, metadata, nothing
+from minigrad.utils._checkpoint.reentrant import CheckpointFunction, check_backward_validity, detach_variable
+from minigrad.utils._checkpoint.selective import (
     SAC_IGNORED_OPS,
     CheckpointPolicy,
     SelectiveCheckpointContext,

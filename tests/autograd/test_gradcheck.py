@@ -497,7 +497,7 @@ def test_under_no_grad(m):
 @ours
 def test_numbers_are_those_of_numpy(m):
     """tensor_surface/K-03: the numerical Jacobian of a known function."""
-    from minigrad.autograd._gradcheck_numerical import numerical_jacobian
+    from minigrad.autograd._gradcheck.numerical import numerical_jacobian
     x = vector(m)
     J, = numerical_jacobian(lambda x: matrix(m) @ x.exp(), (x,), x, (x,), 1e-6)
     np.testing.assert_allclose(J[0, :, 0, :].T, matrix(m).numpy() * np.exp(x.tolist()), rtol=1e-8, atol=1e-8)

@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import elementwise, expressions, layout
+from minigrad.kernels.cuda.elementwise import elementwise, expressions
+from minigrad.kernels.cuda.shape import layout
 from tests.cuda.compiling import array, compiles, needs_compiler
 
 pytestmark = needs_compiler
@@ -79,7 +80,7 @@ def test_numbers_are_read_and_written_sixteen_bytes_at_a_time():
 
 @pytest.mark.parametrize("name", ["sigmoid", "gelu", "gelu_tanh", "silu", "mish", "relu", "reciprocal", "rsqrt", "exp2", "tanh"])
 def test_float32_is_computed_in_float32(name):
-    """See Note [Constants have a type] in kernels/cuda/mathematics.py."""
+    """See Note [Constants have a type] in kernels/cuda/runtime/mathematics.py."""
     f = elementwise.compiled(expressions.ONE[name].of(np.dtype("float32")))
     ptx = compiles(elementwise.one(f, elementwise.plain)[0], *signatures(["float32"], "float32")[0])
     assert not re.search(r"\.f64\s", ptx)

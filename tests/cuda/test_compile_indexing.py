@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import elementwise, expressions, indexing, joining, scattering
+from minigrad.kernels.cuda.elementwise import elementwise, expressions
+from minigrad.kernels.cuda.index import indexing, joining, scattering
 from tests.cuda.compiling import array, compiles, needs_compiler
 
 pytestmark = needs_compiler

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import contraction, tensor_cores, tiles, vectors
-from minigrad.kernels.cuda.elementwise import width
+from minigrad.kernels.cuda.contractions import contraction, tensor_cores, tiles, vectors
+from minigrad.kernels.cuda.elementwise.elementwise import width
 from tests.cuda.compiling import array, compiles, needs_compiler
 
 pytestmark = needs_compiler

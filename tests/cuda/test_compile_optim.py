@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import optim
-from minigrad.kernels.cuda.elementwise import width
+from minigrad.kernels.cuda.elementwise import optim
+from minigrad.kernels.cuda.elementwise.elementwise import width
 from tests.cuda.compiling import array, compiles, needs_compiler
 
 pytestmark = needs_compiler

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import nonzero, ordering, sorting
-from minigrad.kernels.cuda.elementwise import plain
+from minigrad.kernels.cuda.elementwise.elementwise import plain
+from minigrad.kernels.cuda.index import ordering, sorting
+from minigrad.kernels.cuda.reductions import nonzero
 from tests.cuda.compiling import array, compiles, needs_compiler
 
 pytestmark = needs_compiler

@@ -1,8 +1,8 @@
-"""Packs become instructions that move 16 bytes: see Note [Packs are made by the compiler's builder] in kernels/cuda/vector_io.py."""
+"""Packs become instructions that move 16 bytes: see Note [Packs are made by the compiler's builder] in kernels/cuda/elementwise/vector_io.py."""
 
 import pytest
 
-from minigrad.kernels.cuda import vector_io
+from minigrad.kernels.cuda.elementwise import vector_io
 from tests.cuda.compiling import array, compiles, needs_compiler
 
 pytestmark = needs_compiler

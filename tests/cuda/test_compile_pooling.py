@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import pooling
-from minigrad.kernels.cuda.contraction import sum_dtype
-from minigrad.kernels.cuda.elementwise import width
+from minigrad.kernels.cuda.contractions import pooling
+from minigrad.kernels.cuda.contractions.contraction import sum_dtype
+from minigrad.kernels.cuda.elementwise.elementwise import width
 from tests.cuda.compiling import array, compiles, needs_compiler
 
 pytestmark = needs_compiler

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import randoms
-from minigrad.kernels.cuda.reduction import wide_of
+from minigrad.kernels.cuda.elementwise import randoms
+from minigrad.kernels.cuda.reductions.reduction import wide_of
 from tests.cuda.compiling import array, compiles, needs_compiler
 
 pytestmark = needs_compiler

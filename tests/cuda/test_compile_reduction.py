@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import argreduce, reduce, reduction
+from minigrad.kernels.cuda.reductions import argreduce, reduce, reduction
 from tests.cuda.compiling import array, compiles, needs_compiler
 
 pytestmark = needs_compiler

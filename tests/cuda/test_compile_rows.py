@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import normalization, register_rows, rows
-from minigrad.kernels.cuda.reduction import exponentials, sums, wide_of
+from minigrad.kernels.cuda.reductions import normalization, register_rows, rows
+from minigrad.kernels.cuda.reductions.reduction import exponentials, sums, wide_of
 from tests.cuda.compiling import array, compiles, needs_compiler
 from tests.cuda.test_compile_reduction import lean
 

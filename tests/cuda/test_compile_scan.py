@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import scan
+from minigrad.kernels.cuda.reductions import scan
 from tests.cuda.compiling import array, compiles, needs_compiler
 from tests.cuda.test_compile_reduction import lean
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from minigrad.kernels.cuda import special
-from minigrad.kernels.cuda.elementwise import one, width
+from minigrad.kernels.cuda.elementwise import special
+from minigrad.kernels.cuda.elementwise.elementwise import one, width
 from tests.cuda.compiling import array, compiles, needs_compiler
 
 pytestmark = needs_compiler

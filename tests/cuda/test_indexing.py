@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from minigrad import kernels
-from minigrad.kernels.cuda import indexing
+from minigrad.kernels.cuda.index import indexing
 from tests.cuda.test_kernels import CUDA, on_cpu, on_gpu
 
 RNG = np.random.default_rng(0)

@@ -10,8 +10,8 @@ import minigrad as mg
 from minigrad import kernels
 from minigrad.kernels.contract import CONTRACT
 from minigrad.kernels.cuda.array import CudaArray
-from minigrad.kernels.cuda.memory import Described, from_host
-from minigrad.kernels.cuda.missing import Missing
+from minigrad.kernels.cuda.runtime.memory import Described, from_host
+from minigrad.kernels.cuda.runtime.missing import Missing
 from tests.kernels.samples import DTYPES, FLOATS, SAMPLES
 from tests.kernels.test_contract import VIEWS, WRITABLE, close, run
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from minigrad import _pure
-from minigrad.kernels.cuda import specialise
 from minigrad.kernels.cuda.array import Block, CudaArray, Statistics, Typed
-from minigrad.kernels.cuda.launch import packed
-from minigrad.kernels.cuda.streams import SIMULATED
+from minigrad.kernels.cuda.runtime import specialise
+from minigrad.kernels.cuda.runtime.launch import packed
+from minigrad.kernels.cuda.runtime.streams import SIMULATED
 
 # A driver that writes down what it is asked for. A function of it is the number of words that a kernel takes.
 DRIVER = """
@@ -34,9 +34,10 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
 PROGRAM = """
 import ctypes, sys
 import numpy as np
-from minigrad.kernels.cuda import quick, streams
+from minigrad.kernels.cuda import quick
+from minigrad.kernels.cuda.runtime import streams
 from minigrad.kernels.cuda.array import Statistics
-from minigrad.kernels.cuda.launch import packed
+from minigrad.kernels.cuda.runtime.launch import packed
 
 class Device:
     index, context, statistics = 0, 5, Statistics()
@@ -148,7 +149,8 @@ def test_a_kernel_is_what_it_is_compiled_from():
 
 def test_the_same_in_another_process():
     program = textwrap.dedent("""
-        from minigrad.kernels.cuda import elementwise, expressions, specialise
+        from minigrad.kernels.cuda.elementwise import elementwise, expressions
+        from minigrad.kernels.cuda.runtime import specialise
         import numpy as np
         kernel = elementwise.two(elementwise.compiled(expressions.TWO["relu_backward"].f), np.float32)[0]
         print(specialise.fingerprint(getattr(kernel, "py_func", None) or kernel.fn))

@@ -18,7 +18,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.kernels.contract import CONTRACT
-from minigrad.kernels.cuda.missing import Missing
+from minigrad.kernels.cuda.runtime.missing import Missing
 from tests.cuda.conftest import SIMULATED
 from tests.ops.cases import CASES, COMPLEX, OURS, PLAIN
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.kernels.cuda.launch import THREADS
+from minigrad.kernels.cuda.runtime.launch import THREADS
 from tests.cuda.test_indexing import RNG, same
 from tests.cuda.test_kernels import CUDA, on_gpu
 

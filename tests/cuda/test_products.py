@@ -61,7 +61,7 @@ def test_convolutions(dtype):
 
 def test_images_in_turn(monkeypatch):
     """Where the columns of all images are too many, conv_input takes a few at a time."""
-    from minigrad.kernels.cuda import convolution
+    from minigrad.kernels.cuda.contractions import convolution
     monkeypatch.setattr(convolution, "MOST_COLUMNS", 2 * 2 * 9 * 16)
     g, w = operands("float32", (5, 3, 4, 4), (3, 2, 3, 3))
     args = ((5, 2, 4, 4), (1, 1), (1, 1), (1, 1), 1)
@@ -82,7 +82,7 @@ def test_shapes_that_do_not_fit():
 
 def test_tables_are_copied_once(monkeypatch):
     from minigrad.kernels import resampling
-    from minigrad.kernels.cuda import pooling
+    from minigrad.kernels.cuda.contractions import pooling
     copied = []
     real = pooling.from_host
     monkeypatch.setattr(pooling, "from_host", lambda *args: copied.append(1) or real(*args))

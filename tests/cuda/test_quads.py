@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.kernels.cuda import elementwise, layout
+from minigrad.kernels.cuda.elementwise import elementwise
+from minigrad.kernels.cuda.shape import layout
 from tests.cuda.test_kernels import CUDA, on_gpu
 
 

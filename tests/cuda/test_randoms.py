@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.kernels.cuda import randoms
-from minigrad.kernels.cuda.streams import SIMULATED
+from minigrad.kernels.cuda.elementwise import randoms
+from minigrad.kernels.cuda.runtime.streams import SIMULATED
 from tests.cuda.test_kernels import CUDA, on_cpu, on_gpu
 
 N = 3000

@@ -5,7 +5,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import kernels
-from minigrad.kernels.cuda import reduce
+from minigrad.kernels.cuda.reductions import reduce
 from tests.cuda.test_kernels import CUDA, on_cpu, on_gpu
 from tests.kernels.test_contract import close
 

@@ -20,7 +20,7 @@ GPU = mg.device("cuda")
 @pytest.fixture
 def queue():
     """Two streams beside the default one, each by its name, and a list of who waits for whom: pairs (waiting, for)."""
-    from minigrad.kernels.cuda import streams
+    from minigrad.kernels.cuda.runtime import streams
     return Queue(streams)
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from minigrad import kernels
-from minigrad.kernels.cuda import contraction, tensor_cores
-from minigrad.kernels.cuda.streams import SIMULATED
+from minigrad.kernels.cuda.contractions import contraction, tensor_cores
+from minigrad.kernels.cuda.runtime.streams import SIMULATED
 from tests.cuda import warps
 from tests.cuda.test_kernels import CUDA, on_cpu, on_gpu
 

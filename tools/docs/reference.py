@@ -45,7 +45,7 @@ PAGES = [
          ("autograd.grad_mode", "autograd.anomaly_mode", "_config", "_warnings", "serialization", "_debug", "errors", "_version")),
     Page("arithmetic", "Arithmetic", MG,
          ops("elementwise", "arithmetic", "pointwise", "rounding", "representation", "selection", "clamp")
-         + ("nn._activations",),
+         + ("nn.functional._activations",),
          "One number at a time, broadcast."),
     Page("elementary", "Exponentials, angles, special functions", MG,
          ops("elementwise", "functions", "trigonometry", "special", "gamma_zeta", "xlogy") + ops("nn", "softmax")),

@@ -10,7 +10,7 @@ A node runs on the stream that was current when it was made, the accumulator of 
 forward pass does so in the backward. Only nodes that were made inside another stream than the default one are noted, in a
 table beside them: the others, and all nodes of the CPU, have no field for it and cost nothing.
 
-This file knows of no GPU. The functions that make a stream the current one, those of kernels/cuda/streams.py, are brought by
+This file knows of no GPU. The functions that make a stream the current one (kernels/cuda/runtime/streams.py) are brought by
 minigrad/cuda when a GPU is first used (`use_queues`).
 
 Mirrors ``Node::stream`` of ``torch/csrc/autograd/node.h``. Read next: ``stream_task.py``, a run of the engine on streams.
@@ -23,7 +23,7 @@ from minigrad._core.graph.switches import switches
 
 # Node -> the streams that were current when it was made, one per GPU at most, without default ones.
 noted = weakref.WeakKeyDictionary()
-queues = None       # kernels/cuda/streams.py, once a GPU is in use
+queues = None       # kernels/cuda/runtime/streams.py, once a GPU is in use
 warns = True        # set_warn_on_accumulate_grad_stream_mismatch()
 
 

@@ -10,9 +10,9 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from minigrad.kernels.cpu.common cimport MOST_DIMS, data, dims, elements, is_contiguous, ndim, read_shape, strides
 from minigrad.kernels.cuda.array cimport Block, CudaArray, Typed
 
-from minigrad.kernels.cuda.driver import address_of, error, no_room, pool_of
-from minigrad.kernels.cuda.specialise import function_for
-from minigrad.kernels.cuda.streams import current_stream
+from minigrad.kernels.cuda.runtime.driver import address_of, error, no_room, pool_of
+from minigrad.kernels.cuda.runtime.specialise import function_for
+from minigrad.kernels.cuda.runtime.streams import current_stream
 from minigrad.kernels.numpy_ref.layout import dense
 
 cnp.import_array()
@@ -109,7 +109,7 @@ def like(CudaArray x, dtype):
     cdef cnp.ndarray layout = x.layout
     cdef cnp.dtype kind = dtype if isinstance(dtype, cnp.dtype) else cnp.dtype(dtype)
     if not is_contiguous(layout):
-        from minigrad.kernels.cuda.memory import like_permuted
+        from minigrad.kernels.cuda.runtime.memory import like_permuted
         return like_permuted(x, kind)
     return new(ndim(layout), dims(layout), kind, x.block.device)
 

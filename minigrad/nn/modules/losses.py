@@ -1,4 +1,4 @@
-"""The losses of ``nn/_losses.py`` as modules. Mirrors ``torch/nn/modules/loss.py``."""
+"""The losses of ``nn/functional/_losses.py`` as modules. Mirrors ``torch/nn/modules/loss.py``."""
 
 from minigrad.errors import TensorValueError
 from minigrad.nn import functional as F

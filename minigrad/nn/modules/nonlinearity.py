@@ -1,4 +1,4 @@
-"""Further nonlinearities as modules: bounded, shrinking, exponential, gated. See ``nn/_activations.py`` for the formulas.
+"""Further nonlinearities as modules: bounded, shrinking, exponential, gated. The formulas: ``nn/functional/_activations.py``.
 
 Mirrors ``torch/nn/modules/activation.py``.
 """

@@ -4,7 +4,7 @@
 
 The factor, if there is one, is 0 for the row of padding, and one over how often a row is read where that is asked for.
 
-Mirrors ``aten/src/ATen/native/Embedding.cpp``. Read next: ``nn/_embedding.py``.
+Mirrors ``aten/src/ATen/native/Embedding.cpp``. Read next: ``nn/functional/_embedding.py``.
 """
 
 from cython.cimports.minigrad._core.record.apply import call

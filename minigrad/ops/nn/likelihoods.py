@@ -4,7 +4,7 @@
     binary_cross_entropy_with_logits    y softplus(-x) + (1 - y) softplus(x)                dx = σ(x) - y
 
 Each element counts w times. Neither rule has a derivative with respect to w or to the factor p of the part with y: for that
-``nn/_losses.py`` multiplies and averages by ops.
+``nn/functional/_losses.py`` multiplies and averages by ops.
 
 Mirrors ``aten/src/ATen/native/Loss.cpp`` and binary_cross_entropy_with_logits_backward in FunctionsManual.cpp.
 """

@@ -171,7 +171,10 @@ def classes_of_rows(x, target) -> cython.bint:
 
 @cython.cfunc
 def check_classes(target: TensorBase, classes, ignore_index) -> object:
-    """Raise `IndexError` where a target is no class. The CPU waits for a GPU here: see kernels/cuda/loss.py for when to call it."""
+    """Raise `IndexError` where a target is no class.
+
+    The CPU waits for a GPU here: kernels/cuda/reductions/loss.py says when to call it.
+    """
     ignore_index = integer(ignore_index, "ignore_index", "nll_loss")
     outside = target._meta.backend.kernels.class_outside(target._array, classes, ignore_index)
     if outside is not None:

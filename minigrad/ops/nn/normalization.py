@@ -1,4 +1,5 @@
-"""Layer, group and batch normalisation and rms_norm as rules of their own; ``nn/_normalization.py`` has the public functions.
+"""Layer, group and batch normalisation and rms_norm as rules of their own; the public functions are in
+``nn/functional/_normalization.py``.
 
     y = (x - mean) r,  r = 1 / √(variance + ε)          over the last dimensions of x
     z = y w + b

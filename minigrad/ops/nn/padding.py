@@ -1,4 +1,4 @@
-"""Padding: what stands around a tensor. ``nn/_padding.py`` has the public function.
+"""Padding: what stands around a tensor. ``nn/functional/_padding.py`` has the public function.
 
     constant    0 0 | a b c | 0 0
     reflect     c b | a b c | b a           without the number at the edge

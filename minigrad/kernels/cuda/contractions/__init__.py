@@ -1,0 +1,1 @@
+"""Kernels that sum products: matrices, convolutions; and windows. Begin with ``contraction.py``."""

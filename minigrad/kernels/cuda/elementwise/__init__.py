@@ -1,0 +1,1 @@
+"""Kernels that compute each number from the numbers at its place. Begin with ``elementwise.py``."""

@@ -1,0 +1,323 @@
+"""What the elementwise kernels compute: for each a function of one element of every operand.
+
+Numba compiles each for the dtypes that it meets. A function serves all kinds of numbers, unless there is another for integers
+(`i`), for bools (`b`) or for complex numbers (`c`). Where a constant is calculated with, it is ``like(x, 0.5)``: see
+Note [Constants have a type] in mathematics.py.
+
+    ONE, TWO    name -> Expression
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from minigrad.kernels.cuda.runtime import mathematics as m
+from minigrad.kernels.cuda.runtime.mathematics import like
+
+__all__ = ["ONE", "TWO", "Expression"]
+
+PI = float(np.pi)
+ROOT_HALF = float(np.sqrt(0.5))
+ROOT_2_PI = float(np.sqrt(2 / np.pi))       # of 2 / pi
+LOG_2 = float(np.log(2))
+SLOPE = float(1 / np.sqrt(2 * np.pi))
+
+
+@dataclass(frozen=True)
+class Expression:
+    """`f` and what it is for other kinds of numbers; `gives`: "same" dtype, "bool", the "real" of a complex, or "complex"."""
+
+    f: object
+    gives: str = "same"
+    i: object = None
+    b: object = None
+    c: object = None
+
+    def of(self, dtype):
+        """The function for a NumPy dtype, None where there is none."""
+        own = {"f": None, "i": self.i, "u": self.i, "b": self.b, "c": self.c}[dtype.kind]
+        found = self.f if own is None else own
+        return None if found is NONE else found
+
+
+NONE = "none"       # there is no such function of that kind of numbers
+
+
+def itself(x):
+    return x
+
+
+def floats(f, gives="same", **others):
+    """An expression for real floats alone; the ops see to it that integers have become floats."""
+    return Expression(f, gives, **{"i": NONE, "b": NONE, "c": NONE, **others})
+
+
+def function(f):
+    """A function of the standard library or of NumPy as one of Python, which is what numba compiles."""
+    return lambda x: f(x)
+
+
+# ---- one operand ------------------------------------------------------------------------------------------
+
+
+def sigmoid(x):
+    return like(x, 1) / (like(x, 1) + m.exp(-x))
+
+
+def sign(x):
+    return 1 if x > 0 else -1 if x < 0 else 0
+
+
+def gelu(x):
+    return x * m.erfc(x * like(x, -ROOT_HALF)) * like(x, 0.5)       # 1 + erf would cancel to the left
+
+
+def gelu_tanh(x):
+    return x / (like(x, 1) + m.exp(like(x, -2 * ROOT_2_PI) * (x + like(x, 0.044715) * x * x * x)))
+
+
+def silu(x):
+    return x / (like(x, 1) + m.exp(-x))
+
+
+def mish(x):
+    u = m.exp(-abs(x))                                  # tanh(log(1 + exp x)) is a fraction of its powers
+    square = u * u
+    top = (like(x, 1) if x > 0 else square) + like(x, 2) * u
+    return x * (top / (top + (like(x, 2) * square if x > 0 else like(x, 2))))
+
+
+def relu(x):
+    return x if x > 0 or x != x else 0
+
+
+def sinc(x):
+    return like(x, 1) if x == 0 else m.sin(like(x, PI) * x) / (like(x, PI) * x)
+
+
+def to_even(x):
+    if not m.isfinite(x):
+        return x
+    below = m.floor(x)
+    apart = x - below
+    return m.copysign(below + like(x, 1) if apart > 0.5 or (apart == 0.5 and below % like(x, 2) != 0) else below, x)
+
+
+def rounded(f):
+    """A function that rounds finite floats, and leaves integers as they are."""
+    return Expression(lambda x: m.copysign(f(x), x) if m.isfinite(x) else x, i=itself, b=NONE, c=NONE)
+
+
+ONE = {
+    "neg": Expression(lambda x: -x),
+    "exp": floats(function(m.exp)),
+    "log": floats(function(m.log)),
+    "log1p": floats(function(m.log1p)),
+    "sqrt": floats(function(m.sqrt)),
+    "rsqrt": floats(lambda x: like(x, 1) / m.sqrt(x)),
+    "reciprocal": Expression(lambda x: like(x, 1) / x),
+    "abs": Expression(lambda x: abs(x), gives="real", b=itself),
+    "sign": Expression(sign, b=itself, c=NONE),
+    "sin": floats(function(m.sin)),
+    "cos": floats(function(m.cos)),
+    "tanh": floats(function(m.tanh)),
+    "sigmoid": floats(sigmoid),
+    "gelu": floats(gelu),
+    "gelu_tanh": floats(gelu_tanh),
+    "silu": floats(silu),
+    "mish": floats(mish),
+    "relu": Expression(relu, b=itself, c=NONE),
+    "conj": Expression(itself, c=lambda x: x.conjugate()),
+    "invert": Expression(NONE, i=lambda x: ~x, b=lambda x: not x, c=NONE),
+    "exp2": floats(lambda x: m.pow(like(x, 2), x)),
+    "expm1": floats(function(m.expm1)),
+    "log2": floats(function(m.log2)),
+    "log10": floats(function(m.log10)),
+    "tan": floats(function(m.tan)),
+    "sinh": floats(function(m.sinh)),
+    "cosh": floats(function(m.cosh)),
+    "asin": floats(function(m.asin)),
+    "acos": floats(function(m.acos)),
+    "atan": floats(function(m.atan)),
+    "asinh": floats(function(m.asinh)),
+    "acosh": floats(function(m.acosh)),
+    "atanh": floats(function(m.atanh)),
+    "sinc": floats(sinc),
+    "erf": floats(function(m.erf)),
+    "erfc": floats(function(m.erfc)),
+    "lgamma": floats(function(m.lgamma)),
+    "floor": rounded(m.floor),
+    "ceil": rounded(m.ceil),
+    "trunc": rounded(m.trunc),
+    "round": Expression(to_even, i=itself, b=NONE, c=NONE),
+    "sgn": Expression(sign, b=itself, c=lambda x: x / abs(x) if x != 0 else x),
+    "angle": floats(lambda x: x if x != x else PI if x < 0 else 0.0, gives="real", c=lambda x: m.atan2(x.imag, x.real)),
+    "isinf": Expression(lambda x: m.isinf(x), gives="bool", i=lambda x: False, b=lambda x: False,
+                        c=lambda x: m.isinf(x.real) or m.isinf(x.imag)),
+    "isfinite": Expression(lambda x: m.isfinite(x), gives="bool", i=lambda x: True, b=lambda x: True,
+                           c=lambda x: m.isfinite(x.real) and m.isfinite(x.imag)),
+    "isnan": Expression(lambda x: x != x, gives="bool"),
+    "signbit": Expression(lambda x: m.copysign(1.0, x) < 0, gives="bool", i=lambda x: x < 0, b=lambda x: False, c=NONE),
+}
+
+
+# ---- two operands -----------------------------------------------------------------------------------------
+
+
+def larger(x, y):
+    return x if x > y or x != x else y
+
+
+def smaller(x, y):
+    return x if x < y or x != x else y
+
+
+def remainder(x, y):
+    """With the sign of y; as Python has it, but for infinite y."""
+    r = m.fmod(x, y)
+    if r == 0:
+        return m.copysign(r, y)
+    return r + y if (r < 0) != (y < 0) else r
+
+
+def remainder_of_integers(x, y):
+    return x % y if y != 0 else 0
+
+
+def quotient_of_integers(x, y):
+    return x // y if y != 0 else 0
+
+
+def truncated(x, y):
+    if y == 0:
+        return 0
+    q = x // y                          # rounded down; the smallest number has no absolute value
+    return q + 1 if q * y != x and (x < 0) != (y < 0) else q
+
+
+def remainder_like_x(x, y):
+    if y == 0:
+        return 0
+    r = abs(x) % abs(y)
+    return -r if x < 0 else r
+
+
+def quotient(x, y):
+    """Rounded down, from the remainder, as NumPy and PyTorch do: x / y may round up to an integer."""
+    if y == 0:
+        return x / y
+    r = m.fmod(x, y)
+    q = (x - r) / y
+    if r != 0 and (y < 0) != (r < 0):
+        q = q - like(q, 1)
+    if q == 0:
+        return m.copysign(like(x, 0), x / y)
+    down = m.floor(q)
+    return down + like(q, 1) if q - down > 0.5 else down
+
+
+def power_of_integers(x, y):
+    """By squaring; for a negative y what is left of 1 / x in integers."""
+    if y < 0:
+        return x * 0 + (1 if x == 1 else (1 if y % 2 == 0 else -1) if x == -1 else 0)
+    z = x * 0 + 1
+    while y > 0:
+        if y & 1:
+            z = z * x
+        x = x * x
+        y >>= 1
+    return z
+
+
+def log_of_sum(x, y):
+    if x == y:
+        return x + like(x, LOG_2)
+    if x != x or y != y:
+        return x + y
+    return x + m.log1p(m.exp(y - x)) if x > y else y + m.log1p(m.exp(x - y))
+
+
+def log2_of_sum(x, y):
+    if x == y:
+        return x + like(x, 1)
+    if x != x or y != y:
+        return x + y
+    low, high = (y, x) if x > y else (x, y)
+    return high + m.log1p(m.pow(like(x, 2), low - high)) / like(x, LOG_2)
+
+
+def compared(f, of_complex=NONE):
+    return Expression(f, gives="bool", c=of_complex)
+
+
+def bits(f, of_bools):
+    return Expression(NONE, i=f, b=of_bools, c=NONE)
+
+
+def gelu_slope(g, x):
+    return g * (like(x, 0.5) * m.erfc(x * like(x, -ROOT_HALF)) + x * like(x, SLOPE) * m.exp(like(x, -0.5) * x * x))
+
+
+def gelu_tanh_slope(g, x):
+    v = like(x, 2 * ROOT_2_PI) * (x + like(x, 0.044715) * x * x * x)
+    e = m.exp(-abs(v))                                  # s (1 - s) is e / (1 + e)²: 1 - s would cancel
+    d = like(x, 1) / (like(x, 1) + e)
+    return g * ((e * d if v < 0 else d) + x * (e * d * d) * like(x, 2 * ROOT_2_PI) * (like(x, 1) + like(x, 0.134145) * x * x))
+
+
+def silu_slope(g, x):
+    e = m.exp(-abs(x))                                  # s (1 - s) is e / (1 + e)²: 1 - s would cancel
+    d = like(x, 1) / (like(x, 1) + e)
+    return g * ((e * d if x < 0 else d) + x * (e * d * d))
+
+
+def mish_slope(g, x):
+    u = m.exp(-abs(x))
+    square = u * u
+    top = (like(x, 1) if x > 0 else square) + like(x, 2) * u
+    bottom = top + (like(x, 2) * square if x > 0 else like(x, 2))
+    steep = (like(x, 1) + u) * u * (like(x, 4) * u if x > 0 else like(x, 4)) / (bottom * bottom)
+    return g * (top / bottom + (x if x < 1000 else like(x, 1000)) * steep)
+
+
+TWO = {
+    "add": Expression(lambda x, y: x + y, b=lambda x, y: x or y),
+    "sub": Expression(lambda x, y: x - y),
+    "rsub": Expression(lambda x, y: y - x),
+    "mul": Expression(lambda x, y: x * y, b=lambda x, y: x and y),
+    "div": Expression(lambda x, y: x / y),
+    "pow": Expression(lambda x, y: m.pow(x, y), i=power_of_integers, b=NONE, c=lambda x, y: x ** y),
+    "maximum": Expression(larger, b=lambda x, y: x or y, c=NONE),
+    "minimum": Expression(smaller, b=lambda x, y: x and y, c=NONE),
+    "eq": compared(lambda x, y: x == y, lambda x, y: x == y),
+    "ne": compared(lambda x, y: x != y, lambda x, y: x != y),
+    "lt": compared(lambda x, y: x < y),
+    "le": compared(lambda x, y: x <= y),
+    "gt": compared(lambda x, y: x > y),
+    "ge": compared(lambda x, y: x >= y),
+    "logical_and": bits(lambda x, y: x & y, lambda x, y: x and y),
+    "logical_or": bits(lambda x, y: x | y, lambda x, y: x or y),
+    "logical_xor": bits(lambda x, y: x ^ y, lambda x, y: x != y),
+    "relu_backward": Expression(lambda g, z: 0 if z <= 0 else g, c=NONE),
+    "sigmoid_backward": Expression(lambda g, z: g * ((like(z, 1) - z) * z)),
+    "tanh_backward": Expression(lambda g, z: g * (like(z, 1) - z * z)),
+    "gelu_backward": floats(gelu_slope),
+    "gelu_tanh_backward": floats(gelu_tanh_slope),
+    "silu_backward": floats(silu_slope),
+    "mish_backward": floats(mish_slope),
+    "atan2": floats(lambda x, y: m.atan2(x, y)),
+    "hypot": floats(lambda x, y: m.hypot(x, y)),
+    "fmod": floats(lambda x, y: m.fmod(x, y), i=remainder_like_x),
+    "remainder": floats(remainder, i=remainder_of_integers),
+    "floor_divide": floats(quotient, i=quotient_of_integers),
+    "trunc_divide": floats(lambda x, y: m.trunc(x / y), i=truncated),
+    "complex": Expression(lambda x, y: complex(x, y), gives="complex", i=NONE, b=NONE, c=NONE),
+    "copysign": floats(lambda x, y: m.copysign(x, y)),
+    "heaviside": Expression(lambda x, y: y if x == 0 else 1 if x > 0 else 0, b=NONE, c=NONE),
+    "fmax": Expression(lambda x, y: y if x != x else x if y != y or x > y else y, b=lambda x, y: x or y, c=NONE),
+    "fmin": Expression(lambda x, y: y if x != x else x if y != y or x < y else y, b=lambda x, y: x and y, c=NONE),
+    "logaddexp": floats(log_of_sum),
+    "logaddexp2": floats(log2_of_sum),
+    "xlogy": floats(lambda x, y: 0 if x == 0 and y == y else x * m.log(y)),
+    "xlog1py": floats(lambda x, y: 0 if x == 0 and y == y else x * m.log1p(y)),
+}

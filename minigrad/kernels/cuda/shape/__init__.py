@@ -1,0 +1,1 @@
+"""Kernels that move numbers: layouts, views, copies. Begin with ``layout.py``."""

@@ -1,0 +1,85 @@
+"""The functions of neural networks. Most are ops, from ``ops/``.
+
+Mirrors ``torch/nn/functional.py``.
+"""
+
+from minigrad import ops as _ops
+from minigrad.nn.functional import (
+    _activations, _attention, _class_losses, _dropout, _embedding, _losses, _multi_head, _normalization, _padding)
+from minigrad.nn.functional._activations import *
+from minigrad.nn.functional._activations import implicit_dim
+from minigrad.nn.functional._attention import *
+from minigrad.nn.functional._class_losses import *
+from minigrad.nn.functional._dropout import *
+from minigrad.nn.functional._embedding import *
+from minigrad.nn.functional._losses import *
+from minigrad.nn.functional._multi_head import *
+from minigrad.nn.functional._normalization import *
+from minigrad.nn.functional._padding import *
+from minigrad.ops.base import rule as _base
+from minigrad.ops.linalg.matrix import linear
+from minigrad.ops.linalg.pairwise import bilinear, pdist
+from minigrad.ops.nn import averaging as _averaging
+from minigrad.ops.nn import convolution as _convolution
+from minigrad.ops.nn import interpolation as _interpolation
+from minigrad.ops.nn import pooling as _pooling
+from minigrad.ops.nn import unfolding as _unfolding
+from minigrad.ops.nn.averaging import *
+from minigrad.ops.nn.convolution import *
+from minigrad.ops.nn.interpolation import *
+from minigrad.ops.nn.losses import cross_entropy, mse_loss, nll_loss
+from minigrad.ops.nn.pooling import *
+from minigrad.ops.nn.unfolding import *
+from minigrad.ops.sort.searching import one_hot
+
+__all__ = ["bilinear", "cross_entropy", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "pdist", "relu",
+           "sigmoid", "softmax", "tanh"]
+for _part in (_activations, _attention, _class_losses, _dropout, _embedding, _losses, _multi_head, _normalization, _padding,
+              _averaging, _convolution, _interpolation, _pooling, _unfolding):
+    __all__ += _part.__all__    # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def relu(input, inplace=False):
+    """max(input, 0). Mirrors ``torch.nn.functional.relu``.
+
+    >>> F.relu(mg.tensor([-1., 2.]))
+    tensor([0., 2.])
+    """
+    _base.tensor_argument("relu", input)
+    return input.relu_() if _base.truth(inplace, "inplace", "relu") else _ops.relu(input)
+
+
+def sigmoid(input):
+    """1 / (1 + e^-x). Mirrors ``torch.nn.functional.sigmoid``.
+
+    >>> F.sigmoid(mg.tensor([0., 2.]))
+    tensor([0.5000, 0.8808])
+    """
+    return _ops.sigmoid(input)
+
+
+def tanh(input):
+    """The hyperbolic tangent. Mirrors ``torch.nn.functional.tanh``.
+
+    >>> F.tanh(mg.tensor([0., 1.]))
+    tensor([0.0000, 0.7616])
+    """
+    return _ops.tanh(input)
+
+
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """e^x / Σ e^x along `dim`. Mirrors ``torch.nn.functional.softmax``.
+
+    >>> F.softmax(mg.tensor([0., 0.]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    return _ops.softmax(input, implicit_dim("softmax", dim, _base.tensor_argument("softmax", input).ndim), dtype=dtype)
+
+
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """The logarithm of softmax along `dim`. Mirrors ``torch.nn.functional.log_softmax``.
+
+    >>> F.log_softmax(mg.tensor([0., 0.]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+    return _ops.log_softmax(input, implicit_dim("log_softmax", dim, _base.tensor_argument("log_softmax", input).ndim), dtype=dtype)
