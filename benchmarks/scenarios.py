@@ -326,7 +326,7 @@ def function(n=100, shape=(8,)):
 
 
 def hooked(kind, n=100):
-    """A chain of n products with a hook on each, registered anew, and its backward. `kind`: tensor, or pre or post of the node."""
+    """A chain of n products with a hook on each, registered again, and its backward. `kind`: tensor, or pre or post of the node."""
     x, b = array(8), array(8, 0.9, 1.1)
 
     def make(m, name):

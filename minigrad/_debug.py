@@ -107,7 +107,7 @@ class SavedTensors(list):
             if isinstance(saved.value, Tensor):
                 memory = owner_of(saved.value._array)
                 owner = saved.value if saved.value._base is None else saved.value._base
-                leaf = owner.requires_grad and owner.is_leaf        # of a view we do not ask: that may make its history anew
+                leaf = owner.requires_grad and owner.is_leaf        # of a view we do not ask: that may regenerate its history
                 found[id(memory)] = memory.nbytes, leaf or found.get(id(memory), (0, False))[1]
         return found
 

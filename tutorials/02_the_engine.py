@@ -141,7 +141,7 @@ with mg.testing.expect_error(RecursionError, quiet=True):
     run(each_path, chain)
 
 # %% [markdown]
-# And whoever looks at a gradient on the way sees pieces of it. A function that is called with a gradient on its way is a **hook**
+# And if you look at a gradient on the way, you see pieces of it. A function that is called with a gradient on its way is a **hook**
 # ([tutorial 12](12_hooks.py)). Suppose one wants the gradient of $h$ clipped to the range
 # from $-1$ to $1$. Two pieces arrive:
 
@@ -563,7 +563,7 @@ for event in r.events:
 # next.
 #
 # The first walk is our `count`, with a stack kept by hand. Instead of in a dict, the count lies in a field of the node, stamped
-# with the number of the task; why, we shall see.
+# with the number of the task; why, we will see.
 
 # %%
 mg.utils.source.source_of("_core/engine/dependencies.py", "Dependencies.count")
@@ -577,7 +577,7 @@ mg.utils.source.source_of("_core/engine/graph_task.py", "GraphTask.run")
 
 # %% [markdown]
 # What a node has computed is delivered edge by edge. Note that a gradient of None counts off as well. A formula may say that there
-# is nothing to send; whoever waits for it must not wait for ever.
+# is nothing to send; a node that waits for it must not wait for ever.
 
 # %%
 mg.utils.source.source_of("_core/engine/graph_task.py", "GraphTask.deliver")

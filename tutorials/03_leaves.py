@@ -95,7 +95,7 @@ after = v * 2
 print("before:", before.requires_grad, "  after:", after.requires_grad)
 
 # %% [markdown]
-# It can be switched off on a leaf, too. A result cannot be told to forget: whoever else uses it would lose the path as well.
+# It can be switched off on a leaf, too. A result cannot be told to forget: every other use of it would lose the path as well.
 
 # %%
 with mg.testing.expect_error(RuntimeError, code="MG-E113"):
@@ -211,7 +211,7 @@ print([kind for kind, _ in how(lambda: (w + u).sum().backward())])
 
 # %% [markdown]
 # Who counts as "somebody else"? minigrad asks Python: how many references does the tensor have, and how many its array? One of
-# each is to be expected. One more is somebody else. The layout has to fit, too. `.grad` shall lie in memory as its leaf does,
+# each is to be expected. One more is somebody else. The layout has to fit, too. `.grad` should lie in memory as its leaf does,
 # for an optimizer walks over both together; the gradient that comes through a transpose does not.
 
 # %%
@@ -527,7 +527,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E121"):
     w -= 0.1 * w.grad
 
 # %% [markdown]
-# Both are mended by the same line. The step is not a part of what shall be differentiated, so it stands under `no_grad()`
+# Both are mended by the same line. The step is not a part of what should be differentiated, so it stands under `no_grad()`
 # ([tutorial 6](06_grad_modes.py)).
 # Then write *into* the leaf, instead of giving its name to another:
 
@@ -540,7 +540,7 @@ print(w, "  a leaf:", w.is_leaf)
 # %% [markdown]
 # **The parameter was moved after the optimizer was made.** An optimizer holds tensors, not names. If there is something to
 # convert, `to()` makes a new tensor. That one is a result, and the optimizer steps the leaf behind it. The loss reads the
-# result, which nobody computes anew:
+# result, which nobody computes again:
 
 # %%
 w = mg.tensor([1.0, 2.0], requires_grad=True)
@@ -568,7 +568,7 @@ layer.to(mg.float64)
 print(layer.weight is held, held.dtype, held.is_leaf)
 
 # %% [markdown]
-# **The optimizer holds a copy.** `copy.deepcopy`, `clone().detach()`, and a model that was loaded anew have tensors of their
+# **The optimizer holds a copy.** `copy.deepcopy`, `clone().detach()`, and a model that was loaded again have tensors of their
 # own. The gradients arrive at those of the loss, and the optimizer looks at others, whose `.grad` stays None. It skips them.
 
 # %%

@@ -60,7 +60,7 @@ print(f"minigrad keeps {mg.debug.saved(z).nbytes:>7,}")
 
 # %% [markdown]
 # Nothing at all. The derivative of $z + 1$ is 1, whatever $z$ is. So a node does not keep what the operation *had*. It keeps what
-# its formula *asks for*. (`mg.debug.saved` walks over a graph and lists what lies in its nodes. We shall use it often.)
+# its formula *asks for*. (`mg.debug.saved` walks over a graph and lists what lies in its nodes. We will use it often.)
 #
 # ## What the formulas ask for
 #
@@ -637,7 +637,7 @@ check_kept([set(),              # 1 and -1, whatever x is
 
 # %% [markdown]
 # **2. Save less.** The *swish* is $y = x\,\sigma(x)$, with $\sigma$ the sigmoid. Written as `x * x.sigmoid()`, two memories are
-# kept: $x$ and $\sigma(x)$. The latter can be computed from the former. Write `Swish` so that only $x$ is kept. The derivative is
+# kept: $x$ and $\sigma(x)$. $\sigma(x)$ can be computed from $x$. Write `Swish` so that only $x$ is kept. The derivative is
 # $\sigma\,(1 + x\,(1 - \sigma))$. You need to know of `Function` ([tutorial
 # 14](14_function.py)) that `forward` computes, `ctx.save_for_backward` keeps, and
 # `backward` is given what arrives.

@@ -186,7 +186,7 @@ got, = mg.autograd.grad(s, a)
 print(mg.equal(got, (2.0 * a).cos()))
 
 # %% [markdown]
-# That was a wrong gradient, and nobody has complained. What is unpacked has to be what was packed, as nearly as one can bear.
+# That was a wrong gradient, and nobody has complained. The unpacked tensor has to equal the packed one, as closely as your training needs.
 #
 # ## Half precision
 #
@@ -228,9 +228,9 @@ print("halved:  ", mebibytes(hooks(half, whole)))
 #
 # *Leaves are packed as well.* The data and the weights are there anyway. A copy of them is no saving; it comes on top.
 #
-# So a hook has to look at what it is given. Ours shall leave leaves alone, and views of leaves, such as the `weight.t()` of a
-# linear layer. Integers, such as indices, cannot be halved. And it shall pack a tensor only once. To recognize a tensor it keeps a
-# weak reference to it, and the version: if somebody has written to the tensor since, it has to be packed anew.
+# So a hook has to look at what it is given. Ours should leave leaves alone, and views of leaves, such as the `weight.t()` of a
+# linear layer. Integers, such as indices, cannot be halved. And it should pack a tensor only once. To recognize a tensor it keeps a
+# weak reference to it, and the version: if somebody has written to the tensor since, it has to be packed again.
 
 # %%
 class Box:
@@ -371,7 +371,7 @@ place.register_hooks(lambda t: (print("packed:", t.dtype), t.half())[1],
 y.sum().backward()
 
 # %% [markdown]
-# And whoever relies on tensors being kept as they are can forbid all of this. The text is the error that others will get:
+# If your code relies on tensors being kept as they are, it can forbid all of this. The text is the error that others will get:
 
 # %%
 with mg.autograd.graph.disable_saved_tensors_hooks("not inside of this"):
@@ -547,7 +547,7 @@ print([f"{g:.4f}" for g in mg.autograd.grad(y.sum(), a)[0].tolist()], "instead o
       [f"{g:.4f}" for g in a.cos().tolist()])
 
 # %% [markdown]
-# **What is random is drawn anew.** Dropout multiplies by a mask of zeros and ones. Why keep the mask, if it can be drawn again?
+# **What is random is drawn again.** Dropout multiplies by a mask of zeros and ones. Why keep the mask, if it can be drawn again?
 # Because it would be another one. The gradient then goes through numbers that were dropped:
 
 # %%
@@ -629,7 +629,7 @@ check_calls([1,     # c, for the gradient of x
 
 # %% [markdown]
 # **2. One byte.** Write `to_bytes(t)`, which gives an `int8` tensor and a number, and `from_bytes(pair)`, which gives a tensor
-# back. The largest number of `t` by size shall become 127 or -127, and the others in proportion, rounded. Mind a tensor of zeros.
+# back. The largest number of `t` by size should become 127 or -127, and the others in proportion, rounded. Mind a tensor of zeros.
 # The function `one_byte` gives both.
 
 # %%

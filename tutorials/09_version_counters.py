@@ -211,7 +211,7 @@ print(show(y))      # and none later, if this is all that we wanted
 #
 # ## The source
 #
-# Here is the counter. Every write that the engine shall know of comes by `bump`:
+# Here is the counter. Every write that the engine should know of comes by `bump`:
 
 # %%
 mg.utils.source.source_of("_core/graph/version.py", "VersionCounter")
@@ -273,7 +273,7 @@ for name, operation in OPERATIONS.items():
     print(f"{name:<16} {', '.join(kinds) or 'nothing':<18} {inputs:<16} {outputs}")
 
 # %% [markdown]
-# `reshape` saves nothing, but its result looks at the memory of its input: for whoever has saved one of them, a write to the
+# `reshape` saves nothing, but its result looks at the memory of its input: for a node that has saved one of them, a write to the
 # other counts.
 #
 # Three groups. Operations whose derivative does not depend on the numbers (sums, multiples, changes of shape) save nothing. For
@@ -365,7 +365,7 @@ with mg.debug():
 #
 # In this order:
 #
-# 1. **Do not write.** `y = y + 1` in place of `y += 1`. It makes a new tensor. The old one stays as it was for whoever has
+# 1. **Do not write.** `y = y + 1` instead of `y += 1`. It makes a new tensor. The old one stays as it was for the node that has
 #    saved it.
 # 2. **Write earlier**: before the operation that saves.
 # 3. **Write to a copy**: `z = y.clone()`, then write to `z`. The clone has to be made *before* the write, and it has to be the

@@ -17,7 +17,7 @@
 # change too. How does the other one's gradient come to know of that?
 #
 # You need: [tutorial 1](01_derivative_to_graph.py), and what a version counter is ([tutorial 9](09_version_counters.py)). You get: what a view is, in
-# a few numbers; the node that stands for "a part of me was overwritten", worked out by hand; why a view's history is made anew
+# a few numbers; the node that stands for "a part of me was overwritten", worked out by hand; why a view gets a new history
 # only when somebody asks; and the list of views that may not be written to, each with its reason.
 #
 # Our example has four numbers. A middle part of them is multiplied in place, through a view. $L$ is the loss.
@@ -337,7 +337,7 @@ for event in r.events:
 
 # %%
 class Lazy:
-    """A view that makes its history anew when it is asked, if it has to."""
+    """A view that regenerates its history when it is asked for it, if it has to."""
 
     def __init__(self, base, shape, stride, offset):
         self.base, self.where = base, (shape, stride, offset)
@@ -758,7 +758,7 @@ check_mended(mended_solution)
 #   root.
 # * A write gives a tensor a new history. A write through a view is an operation on the base, and gives *the base* a new one.
 # * `CopySlices` is that history: **take** the part out of the gradient, send it **through** the formula, **put** it back.
-# * The other views are told nothing. A view whose version is not that of the memory is **stale**, and makes its history anew when
+# * The other views are told nothing. A view whose version is not that of the memory is **stale**, and regenerates its history when
 #   it is asked.
 # * Refused: views of leaves, views of which one operation made several, those made under `no_grad` or by a custom Function, and
 #   memory that lies on itself.

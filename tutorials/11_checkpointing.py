@@ -451,7 +451,7 @@ def operations(**how):
 
 
 # %% [markdown]
-# To ask a node for what it has saved is enough to start the second run. So we do that in place of a backward, whose operations
+# To ask a node for what it has saved is enough to start the second run. So we do that instead of a backward, whose operations
 # would be counted too.
 
 # %%
@@ -573,7 +573,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E161"):
 
 # %% [markdown]
 # **The same, without an error.** Of the right shape, and with other numbers, it goes unnoticed. So what may change should be an
-# *argument* that is a tensor: a write to it is noticed, as we shall see. Random numbers from elsewhere, such as Python's, are not
+# *argument* that is a tensor: a write to it is noticed, as we will see. Random numbers from elsewhere, such as Python's, are not
 # repeated either:
 
 # %%

@@ -138,7 +138,7 @@ print("the loss has fallen:", loss_of(weights).item() < before)
 # <details><summary>Answer</summary>
 #
 # One gradient, 1 MiB. Each is dropped before the next weight's turn. And the weights are the same: the layers below have used
-# $W_k$ already where they needed it, as we shall see, so the step changes nothing that is still to be read.
+# $W_k$ already where they needed it, as we will see, so the step changes nothing that is still to be read.
 #
 # </details>
 

@@ -28,7 +28,7 @@
 #
 # We keep it as text, since we are going to edit it. A node is a number, the two nodes that it was computed from, and the derivative
 # by each. (The first two lines are for later: Python is to leave annotations alone, and the module `cython` has
-# what we shall annotate with.)
+# what we will annotate with.)
 
 # %%
 import ast
@@ -599,7 +599,7 @@ for line in said.splitlines():
 
 # %% [markdown]
 # On your machine: `MINIGRAD_PURE=1 python -m pdb program.py`, or `breakpoint()` in the file itself. Compiled, the engine cannot be
-# stopped; and if an edit was not compiled anew, minigrad says so at the import.
+# stopped; and if an edit was not compiled again, minigrad says so at the import.
 #
 # ### Where the time goes, compiled
 #
@@ -707,8 +707,8 @@ print("...\n", *fields.splitlines()[:9], sep="\n")
 # %% [markdown]
 # ## The same in PyTorch
 #
-# PyTorch's engine is written in C++, and Python sees a binding to it. There is no second speed: whoever wants to step through it
-# needs a build with debug information, and a debugger for C++. The profiler sees what it sees of minigrad, when that is compiled:
+# PyTorch's engine is written in C++, and Python sees a binding to it. There is no second speed: to step through it, you
+# need a build with debug information, and a debugger for C++. The profiler sees what it sees of minigrad, when that is compiled:
 #
 # ```python
 # >>> import cProfile, inspect, pstats, torch
@@ -849,7 +849,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
 # Each has a check that runs. Solutions are folded away below it.
 #
 # **1. No yellow.** Write `white()`, which returns the text of a file with a function `horner(x, n)` that computes the same as
-# this one. The lines of its loop shall have the score 0: `translated` says what they have. The division is the hard part. Cython
+# this one. The lines of its loop should have the score 0: `translated` says what they have. The division is the hard part. Cython
 # checks for zero, and raises an error if so, which is yellow.
 
 # %%

@@ -1,6 +1,6 @@
 """The arguments and results of the functions in ``functional.py``, checked and made ready.
 
-    prepared(inputs)            fresh variables in place of the inputs: what the user's function is called with
+    prepared(inputs)            fresh variables instead of the inputs: what the user's function is called with
     default_or_checked(v, ...)  the vector of a product
     check_...                   what the user's function has returned
     filled(grads, like, ...)    zeros for None, or, when strict, the error that says who is independent of whom

@@ -1,4 +1,4 @@
-"""Functions of the user's own: a forward and its backward, which the engine runs like those of the built-in ops.
+"""Custom functions: a forward and its backward, which the engine runs like those of the built-in ops.
 
     class Cube(Function):
         def forward(ctx, x): ...            the numbers; ctx remembers what the backward will need

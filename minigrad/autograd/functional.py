@@ -116,7 +116,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         strict (bool): an error instead of zeros where an output does not depend on an input.
         vectorize (bool): PyTorch computes all rows at once then; here it changes nothing.
         strategy (str): ``"reverse-mode"``, a row at a time, or ``"forward-mode"``, a column at a time: better where
-            there are fewer inputs than outputs. PyTorch has the latter with `vectorize` alone.
+            there are fewer inputs than outputs. PyTorch has forward mode with `vectorize` alone.
 
     Returns:
         Tensor, or nested tuples of them: of shape ``output.shape + input.shape``, first by output, then by input.

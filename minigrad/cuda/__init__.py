@@ -242,7 +242,7 @@ def max_memory_allocated(device=None):
 
 
 def reset_peak_memory_stats(device=None):
-    """Let `max_memory_allocated` begin anew. Mirrors ``torch.cuda.reset_peak_memory_stats``."""
+    """Reset `max_memory_allocated` to what is allocated now. Mirrors ``torch.cuda.reset_peak_memory_stats``."""
     statistics = _of(device).statistics
     statistics.most = statistics.allocated
 

@@ -19,7 +19,7 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
     Args:
         module (nn.Module): it is as before afterwards, also after an error.
         parameter_and_buffer_dicts (dict, or sequence of dicts): name -> tensor, by the names of ``named_parameters()`` and
-            ``named_buffers()``. A parameter that is not there keeps its value. A buffer that the module assigns anew is put
+            ``named_buffers()``. A parameter that is not there keeps its value. A buffer that the module replaces is put
             into the dict.
         args: what the module is called with: a tuple, or a single argument.
         kwargs (dict, optional): keyword arguments of the call.
@@ -56,7 +56,7 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
         for names in dicts:
             for name in names:
                 table, key = places[name]
-                if table.get(key) is not names[name]:       # a buffer that forward has assigned anew
+                if table.get(key) is not names[name]:       # a buffer that forward has replaced
                     names[name] = table.get(key)
     return result
 

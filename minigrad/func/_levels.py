@@ -107,7 +107,7 @@ class Level:
     def _released(self, x):
         if not isinstance(x, Tensor) or not x.requires_grad or self._history_leads_outside(x):
             return x
-        if x.is_leaf and id(x) not in _ended:           # a leaf of the user's, under no_grad
+        if x.is_leaf and id(x) not in _ended:           # the user's leaf, under no_grad
             return x
         tangent = tangent_of(x)
         return x.detach() if tangent is None else make_dual(x.detach(), self._released(tangent))

@@ -12,7 +12,7 @@ Conventions
   * An array argument is written x, y, w, g; a kernel returns a new array and leaves its arguments alone,
     unless its name ends in an underscore (`add_`) or its line says otherwise.
   * Results are arrays also when 0-d, never NumPy scalars.
-  * Elementwise kernels broadcast, take a Python number in place of an array, and give the dtype of their
+  * Elementwise kernels broadcast, take a Python number instead of an array, and give the dtype of their
     arrays, which all have the same one: promotion has happened before (`_core/record/apply.py`, slow).
   * Views (`view`, `permute`, `expand` ...) share the memory of their argument.
   * What adds up many numbers does so with more digits than it returns: float16 in float32 or better, float32 so that a sum

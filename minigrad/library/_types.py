@@ -52,7 +52,7 @@ def _float(value):
 
 
 def _bool(value):
-    if isinstance(value, int) or type(value).__name__ == "bool":       # the latter: NumPy's
+    if isinstance(value, int) or type(value).__name__ == "bool":       # or NumPy's bool
         return bool(value)
     raise Misfit
 

@@ -8,7 +8,7 @@ __all__ = ["Adamax"]
 
 
 class Adamax(Optimizer):
-    """Adam with the largest gradient in place of the root mean square (Kingma & Ba, 2015, section 7).
+    """Adam with the largest gradient instead of the root mean square (Kingma & Ba, 2015, section 7).
 
         m ← β₁ m + (1 - β₁) g
         u ← max(β₂ u, |g| + ε)

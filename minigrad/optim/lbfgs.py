@@ -30,7 +30,7 @@ class LBFGS(Optimizer):
         history_size (int): pairs that are kept: 2 · history_size times the memory of the parameters.
         line_search_fn (str, optional): ``"strong_wolfe"`` or None.
 
-    Many evaluations make one step, so `step` needs a closure that computes the loss anew. It suits small problems without noise.
+    Many evaluations make one step, so `step` needs a closure that computes the loss again. It suits small problems without noise.
     Mirrors ``torch.optim.LBFGS``.
 
     Raises:

@@ -150,7 +150,7 @@ class Optimizer:
         """Change every parameter that has a gradient by one step.
 
         Args:
-            closure (callable, optional): computes the loss anew, calls backward and returns the loss.
+            closure (callable, optional): computes the loss again, calls backward and returns the loss.
 
         Returns:
             What `closure` returned, or None.
@@ -182,7 +182,7 @@ class Optimizer:
                                 fix="define it: it changes `param` by one step, without history")
 
     def state_dict(self):
-        """The state and options, with numbers in place of the parameters: what `load_state_dict` takes.
+        """The state and options, with numbers instead of the parameters: what `load_state_dict` takes.
 
         >>> list(mg.optim.SGD([mg.zeros(1)]).state_dict())
         ['state', 'param_groups']

@@ -17,7 +17,7 @@ class RMSprop(Optimizer):
     Args:
         params: the parameters, see `Optimizer`.
         lr, alpha, eps, weight_decay, momentum (float)
-        centered (bool): divide by the standard deviation in place of the root mean square.
+        centered (bool): divide by the standard deviation instead of the root mean square.
         maximize (bool): ascend instead.
         capturable, foreach: accepted as in PyTorch.
         differentiable: only False.

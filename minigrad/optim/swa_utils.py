@@ -1,4 +1,4 @@
-"""Averages of weights: equal ones (SWA) and exponential ones (EMA), and the schedule that goes with the former.
+"""Averages of weights: equal ones (SWA) and exponential ones (EMA), and the schedule that goes with SWA.
 
     ema = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.999))
     for ...:
@@ -187,7 +187,7 @@ def by_dtype(pair):
 
 
 def update_bn(loader, model, device=None):
-    """Compute the running statistics of batch norms anew, from all batches of a loader: averaged weights have others.
+    """Compute the running statistics of batch norms again, from all batches of a loader: averaged weights have others.
 
     Args:
         loader (iterable): of batches, or of tuples or lists that begin with one.

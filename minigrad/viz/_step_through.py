@@ -22,7 +22,7 @@ ICONS = {"first": "M2 2h2v12H2zM14 2v12L5 8z", "back": "M12 2v12L3 8z", "forth":
 GLOSSES = {"made": "an op of the program leaves a node behind", "write": "memory is overwritten in place",
            "pack": "a hook packs what is to be saved", "begin": "a backward begins",
            "count": "how many gradients each node has to wait for", "enqueue": "complete: into the queue",
-           "dequeue": "out of the queue: its turn", "hook": "a function of the user's", "retain": "a copy for a tensor",
+           "dequeue": "out of the queue: its turn", "hook": "the user's function", "retain": "a copy for a tensor",
            "unpack": "what was saved is read, its version checked", "compute": "the derivative, times what came in",
            "release": "what was saved is let go of", "receive": "a gradient arrives along an edge",
            "accumulate": "a leaf gets its gradient", "result": "what grad() returns", "error": "the backward fails",

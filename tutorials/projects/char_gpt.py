@@ -262,7 +262,7 @@ print(f"{'together':<25} {half.total():9,} bytes, {whole.total():9,}")
 
 # %% [markdown]
 # At this length the perceptron still needs most. At that of a real model, thousands of letters, it is the attention; that is why
-# there are attention kernels that keep no weights and compute them anew. For the rest there is **checkpointing**: a block keeps
+# there are attention kernels that keep no weights and compute them again. For the rest there is **checkpointing**: a block keeps
 # its input alone, and runs once more in the backward.
 
 # %%

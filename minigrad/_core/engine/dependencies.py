@@ -29,8 +29,8 @@ NEEDED = cython.declare(cython.int, 1)      # it runs: a path leads from it to a
 
 live = {}                                   # number -> task, of those running in any thread
 _live = cython.declare(dict, live)
-# Interpreted, two threads might stamp one node at once. Reentrant, because a walk allocates, and the garbage
-# collector may then run a finaliser of the user's that itself calls backward.
+# Interpreted, two threads might stamp one node at the same time. Reentrant, because a walk allocates, and the garbage
+# collector may then run a user's finalizer that itself calls backward.
 claiming = threading.RLock()
 if hasattr(os, "register_at_fork"):     # a thread that holds it does not exist in the child, and would never let go
     os.register_at_fork(after_in_child=claiming._at_fork_reinit)

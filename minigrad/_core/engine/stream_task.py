@@ -4,7 +4,7 @@
     MulBackward0 on s  ──g──>  ExpBackward0 on s                           nothing waits
 
     around a node       its stream is the current one: for its hooks, its formula, and the sum of what reaches it
-    on an edge          if the streams of its two nodes differ, that of the second waits for what is in the first's now
+    on an edge          if its two nodes run on different streams, the second stream waits for what the first one holds now
     at the start        the root's stream waits for the caller's, whose stream the gradient was made on
     at the end          the caller's stream waits for those of the leaves that got gradients, and of the results
 

@@ -5,7 +5,7 @@
 
 It runs inside apply, after forward, if an argument has a tangent. Where forward has written to an input, jvp has to
 write to that input's tangent; and where forward returns a view, jvp has to return the same view of the tangent: for
-whoever writes to one of a pair later has to find the other's tangent in the same memory.
+a later write to one of the pair has to find the other's tangent in the same memory.
 
 Mirrors _process_forward_mode_AD of ``torch/csrc/autograd/custom_function.cpp``.
 """

@@ -213,7 +213,7 @@ class PyNode(Node):
             if tensor._node is self:
                 output = tensor._output_number
             elif tensor._view and self.dirty_tensors is not None and is_among(value, self.dirty_tensors):
-                output = 0      # its node is made anew from that of its base
+                output = 0      # its node is regenerated from the base's
                 self.rewrites = True
             if state.saved_hooks:
                 pack, unpack = state.saved_hooks[-1]

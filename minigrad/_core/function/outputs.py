@@ -3,7 +3,7 @@
     forward returned            the caller gets
     a new tensor                the tensor; grad_fn is the node
     an input                    a view of it, so that the input's own history stays what it is
-    a view of an input          the view; whoever writes to it or to its base has to be refused, see
+    a view of an input          the view; a write to it or to its base has to be refused, see
                                 Note [How a view was made] in views.py
     an input, mark_dirty        the input itself, whose history is now the node           views.py, `rebase_history`
     mark_non_differentiable,

@@ -12,7 +12,7 @@ Note [Stealing a gradient]
     The first gradient of a leaf need not be copied if nobody else can see it: then its tensor simply
     *becomes* ``.grad``. "Nobody else" is a count of references: one to the tensor (the engine's, which is
     about to drop it) and one to its array (the tensor's). A gradient that a hook has kept, that the user
-    passed in, or that goes to two leaves at once has more, and is copied. The memory layout must also be
+    passed in, or that goes to two leaves has more, and is copied. The memory layout must also be
     the one that the leaf has, because optimisers walk both together.
 
     A gradient may also arrive as a view, whose array does not own its memory: that of a linear layer's weight
@@ -53,7 +53,7 @@ IN_PLACE, STOLEN, COPIED = cython.declare(cython.int, 0), cython.declare(cython.
 HOW = ("in place", "stolen", "copied")
 switches = cython.declare(Switches, _switches)
 new_reference = cython.declare(object, weakref.ref)
-# Interpreted, two threads that use a leaf at once might make two nodes. See Note [Two threads, one table of hooks].
+# Interpreted, two threads that use a leaf at the same time might make two nodes. See Note [Two threads, one table of hooks].
 _making = RLock()
 if hasattr(os, "register_at_fork"):     # as in dependencies.py
     os.register_at_fork(after_in_child=_making._at_fork_reinit)
@@ -154,7 +154,7 @@ def reshape_to_leaf(grad: TensorBase, leaf: TensorBase) -> TensorBase:
 
 @cython.cfunc
 def replace_grad(node: AccumulateGrad, old, new) -> cython.bint:
-    """Make `new` the gradient, unless somebody else has put something in the place of `old` meanwhile."""
+    """Replace the gradient `old` by `new`. Returns False if another thread has replaced `old` meanwhile."""
     if cython.compiled:     # See Note [Two threads, one table of hooks]
         return swap_grad(node.variable._extra, old, new)
     else:

@@ -21,7 +21,7 @@ from minigrad.errors import AutogradTypeError
 
 __all__ = ["RemovableHandle", "add_hook", "registering"]
 
-# See Note [Two threads, one table of hooks]. Reentrant, and made anew after a fork, as `claiming` in dependencies.py.
+# See Note [Two threads, one table of hooks]. Reentrant, and replaced after a fork, as `claiming` in dependencies.py.
 registering = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=registering._at_fork_reinit)

@@ -1,4 +1,4 @@
-"""Hooks: functions of the user's that the engine calls around a node.
+"""Hooks: the user's functions that the engine calls around a node.
 
     tensor hook       hook(grad) -> grad or None                 before the node, on one of its outputs
     pre-hook          hook(grads) -> grads or None               before the node, on all of them

@@ -11,7 +11,7 @@ those go next:
 An edge is a pair (node, input number): the gradient that it carries belongs to that output of the
 next node's forward op. Most ops have one or two inputs, so the nodes behind the first two edges lie in fields
 (`next0`, `next1`) and only those of further edges in a tuple; most have one output, so the input numbers are
-in a tuple that is absent while all of them are zero. Pairs are made when somebody asks for `next_functions`.
+in a tuple that is absent while all of them are zero. Pairs are made when `next_functions` is read.
 (An object per edge took an eighth of a small graph's time, and a tuple of nodes a quarter of the time to
 build and free a graph: the garbage collector walks over whatever can hold other objects.)
 
@@ -72,7 +72,7 @@ class NodeExtra:
 
 @cython.binding(False)
 @cython.trashcan(True)     # and in node.pxd, where subclasses look for it
-@cython.freelist(16384)    # 3 MB: the nodes of a step are those of the last one, and no page is mapped anew
+@cython.freelist(16384)    # 3 MB: a step uses the memory of the last step's nodes, and no page is mapped again
 @cython.cclass
 class Node:
     """One function of the backward graph. See the head of this file."""
@@ -99,7 +99,7 @@ class Node:
         return error
 
     def twin(self):
-        """The node to run in the place of this one while a backward is recorded: itself, or a copy that owns what it saved.
+        """The node to run instead of this one while a backward is recorded: itself, or a copy that owns what it saved.
 
         See Note [The result of a write in its own formula] in mutation/views.py.
         """

@@ -2,7 +2,7 @@
 
 Note [Names on ctx]
     Any attribute may be set on ctx, also one called like a field of the node: compiled, fields are not seen from Python,
-    so that `ctx.meta` and the node's `meta` are two things. Interpreted they would be one, and whoever noted something under such
+    so that `ctx.meta` and the node's `meta` are two things. Interpreted they would be one, and a program that noted something under such
     a name would wreck the engine. So there each of these names is a property, which asks whether the core is calling.
 """
 

@@ -63,7 +63,7 @@ def stream_of(node):
 
 
 def warn_of_mismatch(leaf, found):
-    """Warn that the stream `leaf` of an accumulator is not `found`, that of the node which computed the gradient."""
+    """Warn that `leaf`, the stream of an accumulator, is not `found`, the stream on which the gradient was computed."""
     if warns:
         warnings.warn(
             f"The gradient of a leaf was computed on {found}, but its AccumulateGrad node belongs to {leaf}, which was current "
@@ -75,7 +75,7 @@ def warn_of_mismatch(leaf, found):
 
 
 class carried:
-    """Context manager for another thread that works in the place of this one: the streams are those that are current here, now."""
+    """Context manager for a thread that works for this one: this thread's current streams are current there too."""
 
     def __init__(self):
         self.streams = queues.other_streams() if switches.streams > 0 else ()

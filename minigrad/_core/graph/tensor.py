@@ -82,7 +82,7 @@ class TensorBase:
         return 0 if self._counter is None else self._counter.value
 
     def shared_counter(self):
-        """The version counter, made now if this is the first time that somebody shares it."""
+        """The version counter. It is made now if no other tensor has shared it yet."""
         if self._counter is None:
             self._counter = VersionCounter()
         return self._counter

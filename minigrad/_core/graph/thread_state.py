@@ -145,7 +145,7 @@ def set_dual_level(entered):
 
 
 def borrow(state):
-    """Make `state`, whose thread waits meanwhile, that of the calling thread; with None, give it back."""
+    """Let the calling thread use `state`, whose own thread waits meanwhile. With None, give it back."""
     global _cached_thread
     if state is None:
         del _local.state

@@ -10,7 +10,7 @@ version 0, and most tensors of a forward pass live and die so. The counter is ma
 first shares it (`TensorBase.shared_counter`).
 
 Note [Announcing a write]
-    Every write to memory that autograd shall know of calls `bump`, and calls it *before* it writes: so the one
+    Every write to memory that autograd should know of calls `bump`, and calls it *before* it writes: so the one
     place in which versions go up is also the one in which a write can be noted with its file and line (`mg.debug`),
     and in which what is about to be overwritten can still be copied (`allow_mutation_on_saved_tensors`). A
     write that fails afterwards has counted for nothing, which does no harm: versions are compared by `!=`.

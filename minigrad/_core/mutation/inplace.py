@@ -8,7 +8,7 @@
                    5. rebase     the op's node becomes x's history           views.py
                    6. save       the results that the formulas need, at the new version
 
-The node is that of the out-of-place op, and its first edge leads to what x's history was.
+The node is the same as for the out-of-place op, and its first edge leads to x's old history.
 
 Mirrors the in-place functions of the generated ``VariableType.cpp`` and ``check_inplace`` in
 torch/csrc/autograd/VariableTypeUtils.h.
@@ -230,7 +230,7 @@ def general_inplace(op: Primitive, target: TensorBase, others: tuple, state: Sta
 @cython.cfunc
 def write_result(op: Primitive, target: TensorBase, array, args: tuple, node: OpNode | None, geometry: tuple | None,
               state: State, kernel=None) -> object:
-    """Put the numbers of `array` into `target`, and have `node`, if there is one, be what `op` made it of `args` with.
+    """Write the numbers of `array` to `target`. If `node` is given, make it target's grad_fn, for `op(*args)`.
 
     Without an array it is `kernel` that computes them, straight into `target`: a GPU's can, and so moves 12 bytes for a float32
     instead of 20. Without that either it is `interceptor.py` that runs the op, and writes.

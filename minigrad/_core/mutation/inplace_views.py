@@ -4,14 +4,14 @@
     y.t_()              the array is another view of the same memory, the history one op longer:
                         y.grad_fn = TBackward1 ── edge 0 ──> MulBackward0
 
-They count the version up, for whoever saved y saved its old shape; and may not be applied to what must not be written
+They count the version up, since a node that saved y has saved its old shape; and may not be applied to what must not be written
 to. But they overwrite nothing: several elements in one place do no harm, and on a view the base's history
 stays what it was.
 
     v = y[:1]
     v.t_()              v.grad_fn = TBackward1 ── edge 0 ──> SliceBackward0;      y.grad_fn as before
 
-A later write to the memory makes v's history anew from the base by v's strides, which are the new ones by then.
+A later write to the memory regenerates v's history from the base by v's strides, which are the new ones by then.
 
 Mirrors the ``inplace_view`` functions of the generated ``VariableType.cpp`` and ``ADInplaceOrViewType.cpp``.
 """

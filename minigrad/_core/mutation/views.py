@@ -5,14 +5,14 @@
     v.mul_(5)                                               writes to a's memory as well
 
 A write through a view is an op on the *base*: it replaces a part of it. So the base's history becomes a
-`CopySlices` node, whose gradient is that of the base with the written part passed through the op:
+`CopySlices` node. It takes the gradient of the base and passes the written part through the op:
 
     a.grad_fn = CopySlices ── edge 0 ──> what a's grad_fn was
                     │ inner: MulBackward0     ── edge 1.. ──> the other operands of the write
 
 The view's own grad_fn, and that of every other view of the base, no longer describes what it holds. They
 are *stale*: the version of the storage is not the one at which they were made (`base_version`). A stale
-grad_fn is made anew when somebody asks for it (`refresh`): one node that takes the view out of the base's
+grad_fn is regenerated when it is asked for (`refresh`): one node that takes the view out of the base's
 present history by its strides, whatever chain of views had led to it.
 
     v.grad_fn = AsStridedBackward0 ──> a.grad_fn = CopySlices
@@ -72,7 +72,7 @@ def locate_view(view):
     if (view._meta.dtype is not base._meta.dtype or offset < 0
             or offset * view._array.itemsize + extent_in_bytes(view) > extent_in_bytes(base)):
         raise AutogradError("MG-E115", "a view out of bounds for the storage of its base, since an assignment to .data, "
-                            "can neither be written to nor get its history made anew.", tensor=describe_meta(view._meta),
+                            "can neither be written to nor get a new history.", tensor=describe_meta(view._meta),
                             found=f"a base {describe_meta(base._meta)}", fix="make the view again after the assignment")
     return (*where[:3], offset)
 
@@ -214,7 +214,7 @@ def move_retained_grad(old: Node, number: cython.int, new: Node, new_number: cyt
 
 
 def refresh(view: TensorBase):
-    """Make the grad_fn of a view anew if the storage has been written to since it was made."""
+    """Regenerate the grad_fn of a view if the storage has been written to since the view was made."""
     extra: AutogradMeta = view._extra
     if view._node is None and not base_requires_grad(view):
         return
@@ -227,7 +227,7 @@ def refresh(view: TensorBase):
 
 @cython.cfunc
 def regenerate_grad_fn(view: TensorBase, geometry: tuple) -> object:
-    """Make the grad_fn of a view anew: one that takes it out of the present history of its base, by its strides."""
+    """Give a view a new grad_fn, which takes the view out of the base's present history by its strides."""
     extra: AutogradMeta = view._extra
     base: TensorBase = extra.base
     old: Node = view._node

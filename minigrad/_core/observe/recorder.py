@@ -5,7 +5,7 @@
     print(r)                            a table of them                             minigrad/_record.py
 
 Who has something to tell calls ``switches.note(kind, node, data)``, behind ``if switches.recording``. What it may tell is a node,
-a tensor, a function, or what JSON knows, and lists of these; `Recorder.plain` turns it at once into names and
+a tensor, a function, or what JSON knows, and lists of these; `Recorder.plain` turns it immediately into names and
 numbers:
 
     node         its name, n1, n2, ... in order of first appearance

@@ -442,7 +442,7 @@ def record_if_required(op: Primitive, state: State, args: tuple, tensors: tuple,
 def all_inference(op: Primitive, args: tuple, tensors: tuple) -> cython.bint:
     """Whether all tensors of an op are inference tensors: then it is not recorded, also outside inference mode.
 
-    A number in the place of a tensor counts as a normal one, for PyTorch makes a tensor of it. As in PyTorch, where the dispatcher
+    A number instead of a tensor counts as a normal tensor, for PyTorch makes one of it. As in PyTorch, where the dispatcher
     comes to the autograd keys only if some tensor has them.
     """
     if op.rule.always_recorded:
@@ -460,7 +460,7 @@ def all_inference(op: Primitive, args: tuple, tensors: tuple) -> cython.bint:
 
 
 def requires_grad(x):
-    """``x.requires_grad``, without making the history of a stale view anew."""
+    """``x.requires_grad``, without regenerating the history of a stale view."""
     return x._node is not None or x._leaf_requires_grad or (x._view and base_requires_grad(x))
 
 

@@ -3,7 +3,7 @@
     @once_differentiable
     def backward(ctx, g): ...       results ── Error ──> what g was computed from
 
-Its edges lead on to where the incoming gradients came from, so that whoever differentiates along any such path
+Its edges lead on to where the incoming gradients came from, so that a derivative along any such path
 meets the error, and no result is silently taken for a constant. (PyTorch's node has edges to nothing, and `grad`
 says instead that the input was not used.)
 

@@ -11,9 +11,9 @@ and not one within another), but it is recorded like everything else: so a jvp h
 a backward of tensors that have tangents has a jvp, forward over reverse.
 
 Note [Tangents of views]
-    A view shows a part of its base, and its tangent the same part of its base's tangent, in the same memory: so whoever
-    writes to one of the two has also changed the other's tangent. (No other two tensors share one: `copy_if_aliased`.) Where the
-    base got its tangent after the view was made, the view's is looked up when somebody asks (`tangent_of`). Where a write
+    A view shows a part of its base, and its tangent the same part of its base's tangent, in the same memory: so a write
+    to one of the two also changes the other's tangent. (No other two tensors share one: `copy_if_aliased`.) Where the
+    base got its tangent after the view was made, the view's is looked up when it is asked for (`tangent_of`). Where a write
     gives a tangent to a view of a base that has none, the base gets one, of zeros elsewhere, and the view a view of that
     (`set_tangent`). This needs a tangent to lie in memory as its tensor does, and one that does not is copied.
 
@@ -45,7 +45,7 @@ def enter_level():
 
 
 def exit_level():
-    """End the level: no tensor has a tangent any more, also where somebody has kept it."""
+    """End the level: no tensor has a tangent any more, even if the program keeps the tangent itself."""
     global _many
     set_dual_level(False)
     for ref in _duals:
@@ -106,7 +106,7 @@ def tangent_of(x):
 
 @cython.cfunc
 def tangent_root(x: TensorBase) -> TensorBase | None:
-    """Whose tangent that of the view `x` is a part of. None if `x` is no view, or looks at other memory since ``.data`` was set."""
+    """The tensor whose tangent the view `x` shows a part of. None if `x` is no view, or got other memory by ``.data``."""
     if not x._view or x._extra.primal:
         return None
     root: TensorBase = x._extra.base if x._extra.root is None else x._extra.root
@@ -214,7 +214,7 @@ def set_primal(view):
 
 
 def push_tangents(op, args, tensors, outs, state):
-    """`op` has made `outs` of `args`, whose first are `tensors`: make the tangents of the former of those of the latter."""
+    """Compute the tangents of `outs`, which `op` has computed from `args`, from those of `tensors`, the first of `args`."""
     tangents = [tangent_of(x) for x in tensors]
     if not any_tangent(tangents):
         return None

@@ -45,7 +45,7 @@ def log_of(counter):
 
 
 def node_of(tensor: TensorBase):
-    """The node that `tensor` came out of, as far as is known: nothing is made, and the history of no view made anew."""
+    """The node that made `tensor`, as far as is known now: no accumulator is made, and no stale view gets a new history."""
     return tensor._node
 
 

@@ -408,7 +408,7 @@ _classes = {}       # name -> subclass of OpNode
 
 
 def node_class(name):
-    """The class of the nodes called `name`: `OpNode` under another name, so that ``type(y.grad_fn).__name__`` is that of the op."""
+    """The class of the nodes called `name`: `OpNode` under another name, so that ``type(y.grad_fn).__name__`` names the op."""
     found = _classes.get(name)
     if found is None:
         found = _classes[name] = named_subclass(OpNode, name)

@@ -48,7 +48,7 @@ class Primitive:
                      that call (150 ns); of its arguments only the inputs hold tensors
     commutative      two operands whose order does not matter
     floats_only      integers are converted to the default dtype first
-    result           dtype of the result if it is not that of the operands
+    result           dtype of the result if it differs from the dtype of the operands
     """
 
     def __init__(self, rule, name, node_name, params, outputs, inputs, variadic, forward, formulas, joint,

@@ -142,7 +142,7 @@ def check_version(tensor, version, interior, name, owner, output=-1):
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"{what} is at version {now}; expected version {version} instead. {hint}",
             node=describe_saver(owner, name), where=story,
-            fix="write x = x * 2 in place of x *= 2, or change a clone(), between forward and backward" + (
+            fix="write x = x * 2 instead of x *= 2, or change a clone(), between forward and backward" + (
                 "" if story else "; `with minigrad.debug():` around both tells where the tensor was saved and written to"),
         )
 

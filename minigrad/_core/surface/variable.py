@@ -100,7 +100,7 @@ class Variable(Operators):
     def grad_fn(self):
         """The node of the op that made this tensor; None for a leaf."""
         if self._view:
-            gradient_edge(self)       # makes the history of a stale view anew, see views.py
+            gradient_edge(self)       # regenerates the history of a stale view: see views.py
         return self._node
 
     @property
@@ -159,7 +159,7 @@ class Variable(Operators):
     def grad_dtype(self):
         """The dtype that gradients are converted to before they are added to `grad`; None leaves them as they come.
 
-        By default that of the tensor. Leaves only. Raises `RuntimeError` on a non-leaf, for what is no dtype, and if
+        By default the tensor's own dtype. Leaves only. Raises `RuntimeError` on a non-leaf, for what is no dtype, and if
         there is a gradient of another dtype already. Mirrors ``torch.Tensor.grad_dtype``.
 
         >>> x = mg.ones(2, requires_grad=True)
@@ -268,7 +268,7 @@ class Variable(Operators):
     def detach(self):
         """A tensor on the same storage without history: it requires no gradient.
 
-        It shares the version counter, so a write to it is noticed by whoever saved this tensor.
+        It shares the version counter, so a node that saved this tensor notices a write to it.
 
         >>> x = mg.tensor([1.], requires_grad=True)
         >>> x.detach()

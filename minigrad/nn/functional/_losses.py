@@ -263,7 +263,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 
     Args:
         input, target (Tensor): means and samples.
-        var (Tensor or float): of input's shape, or with 1 or nothing in place of the last dimension.
+        var (Tensor or float): of input's shape, or with 1 or nothing instead of the last dimension.
         full (bool): add log(2π) / 2.
 
     Mirrors ``torch.nn.functional.gaussian_nll_loss``.

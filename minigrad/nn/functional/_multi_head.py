@@ -53,7 +53,7 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
         need_weights (bool): return the weights too, which is slower.
         attn_mask (Tensor, optional): (L, S) or (N H, L, S): True where attention is forbidden, or numbers that are added.
         use_separate_proj_weight (bool): take `q_proj_weight` (E, E), `k_proj_weight` (E, Ek) and `v_proj_weight` (E, Ev).
-        static_k, static_v (Tensor, optional): (N H, S, D), in place of the projected key and value.
+        static_k, static_v (Tensor, optional): (N H, S, D), instead of the projected key and value.
         average_attn_weights (bool): return the mean of the weights over the heads.
         is_causal (bool): says that `attn_mask` is the causal mask.
 

@@ -36,7 +36,7 @@ __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_res
 
 
 def moments(x, dims):
-    """What is left of `x` without its mean; the mean; and the mean square of the former."""
+    """`x` minus its mean, the mean, and the mean square of that difference."""
     m = mean(x, dims, True)
     d = x - m
     return d, m, mean(d * d, dims, True)

@@ -8,7 +8,7 @@ each end gets a node of its own, a custom Function that changes nothing:
                   |                        post-hook: keeps grad_output, calls the pre-hooks
                   post-hook: calls the hooks with grad_input and the grad_output that was kept
 
-The hooks are post-hooks of these nodes, so what they return goes on in place of the gradients. Inputs and outputs that are no
+The hooks are post-hooks of these nodes, so what they return goes on instead of the gradients. Inputs and outputs that are no
 tensors pass by, and have None as their gradient; and if no input requires a gradient, so that there is no node in front, the
 hooks are called at the outputs.
 

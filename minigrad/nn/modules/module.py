@@ -153,7 +153,7 @@ class Module(Stateful):
         return self._convert(lambda t: t.type(dst_type))
 
     def to_empty(self, *, device, recurse=True):
-        """Every parameter and buffer anew, with memory that holds no particular numbers.
+        """Give every parameter and buffer new memory, which holds no particular numbers.
 
         Args:
             device: where.

@@ -55,7 +55,7 @@ class Embedding(Module):
             self.reset_parameters()
 
     def reset_parameters(self):
-        """Draw the table anew."""
+        """Draw the table again."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():

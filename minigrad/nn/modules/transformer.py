@@ -230,7 +230,7 @@ class Transformer(Module):
         d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype: of all
             layers, see `TransformerEncoderLayer`.
         num_encoder_layers, num_decoder_layers (int)
-        custom_encoder, custom_decoder (Module, optional): in place of the usual ones.
+        custom_encoder, custom_decoder (Module, optional): instead of the usual ones.
 
     All parameters with two or more dimensions begin uniform as Glorot & Bengio have it. Mirrors ``torch.nn.Transformer``.
 

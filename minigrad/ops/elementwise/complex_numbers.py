@@ -5,7 +5,7 @@
 
 The gradient of a real loss with respect to z is dL/d(Re z) + i dL/d(Im z), so that of its parts are the parts of its
 gradient. `real` is in ``selection.py``, where abs needs it. When a base has been written to through such a view, or such a
-view is shown anew, both are looked at as real numbers: `AsStridedParts` (``_core/mutation/views.py``).
+view is shown again, both are looked at as real numbers: `AsStridedParts` (``_core/mutation/views.py``).
 
 Mirrors ``aten/src/ATen/native/ComplexHelper.h`` and ``tools/autograd/derivatives.yaml``.
 """

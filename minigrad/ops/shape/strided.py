@@ -3,7 +3,7 @@
     x  = [0 1 2 3 4 5]
     as_strided(x, (2, 2), (3, 1), 1)    z[i, j] = x[1 + 3 i + j]        [[1 2], [4 5]]
 
-It is how the history of a view is made anew after a write (``_core/mutation/views.py``): one op in place of whatever chain of
+It is how a view gets a new history after a write (``_core/mutation/views.py``): one op instead of whatever chain of
 views had led to it. The core is given what it needs for that here.
 
 Mirrors ``as_strided_backward`` in torch/csrc/autograd/FunctionsManual.cpp.

@@ -13,7 +13,7 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 
 
 class OperatorLog(TorchDispatchMode):
-    """Notes each op that runs inside, and the line of the user's code that called for it."""
+    """Notes each op that runs inside, and the line of the program that called for it."""
 
     def __init__(self):
         self.lines = []     # of the last run: pairs (operation, place)

@@ -236,7 +236,7 @@ class Run:
             raise CheckpointError(
                 "MG-E102", "one of the variables needed for gradient computation has been modified by an inplace operation: the "
                 f"checkpointed function has written to a tensor after saving it: version {version}, now {_version(x)}.",
-                fix="write x = x * 2 in place of x *= 2 in the function")
+                fix="write x = x * 2 instead of x *= 2 in the function")
         return x
 
 

@@ -4,7 +4,7 @@
     recomputation   mm <── kept      relu runs        mm <── kept       _Reuse hands out what was kept
 
 Both modes count: the n-th ``mm`` of the recomputation gets what the n-th ``mm`` of the forward has left, once. The graph is
-made anew above them (``_core/record/interceptor.py``), so what is saved for the backward is what a full recomputation would save.
+made again above them (``_core/record/interceptor.py``), so what is saved for the backward is what a full recomputation would save.
 
 Mirrors the selective activation checkpointing of ``torch/utils/checkpoint.py``.
 """
@@ -21,7 +21,7 @@ SAC_IGNORED_OPS = set()
 class CheckpointPolicy(enum.Enum):
     """What to do with the result of an op. Mirrors ``torch.utils.checkpoint.CheckpointPolicy``.
 
-    The MUST and the PREFER variants are the same here (in PyTorch, `compile` may overrule the latter), and there is
+    The MUST and the PREFER variants are the same here (in PyTorch, `compile` may overrule PREFER), and there is
     no offloading: what is to be offloaded is saved.
 
     >>> from minigrad.utils.checkpoint import CheckpointPolicy
@@ -192,6 +192,6 @@ class _Reuse(TorchDispatchMode):
             raise AutogradError(
                 "MG-E168", f"Tensor cached during selective activation checkpoint has been mutated: the result of {func}.",
                 expected=f"version {entry.versions}", found=f"version {entry.now()}",
-                fix="write x = x * 2 in place of x *= 2; or recompute this op")
+                fix="write x = x * 2 instead of x *= 2; or recompute this op")
         kept[number] = _CONSUMED
         return entry.out

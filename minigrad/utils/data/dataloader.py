@@ -35,7 +35,7 @@ class DataLoader:
         dataset (Dataset or IterableDataset): what has ``[i]`` and ``len``, or can be iterated over.
         batch_size (int or None): how many samples in a batch; None for single samples.
         shuffle (bool): a new random order each time.
-        sampler, batch_sampler (iterable, optional): the numbers of the samples, or lists of these, in place of the above.
+        sampler, batch_sampler (iterable, optional): the numbers of the samples, or lists of these, instead of the above.
         num_workers (int): how many threads fetch ahead; 0 for none.
         collate_fn (callable, optional): makes a batch of a list of samples; `default_collate`.
         drop_last (bool): leave out the last batch if it is smaller.

@@ -6,7 +6,7 @@
     input       x'[c; n, y, x]    = Σ w[c; o, -i, -j] Q[o, i, j; n, y, x] for stride 1, Q being the windows of g with zeros around
                 P'[c, i, j; n, oy, ox] = Σ w[c, i, j; o] g[o; n, oy, ox] for others; these are added where their windows lie in x
 
-    idea        the product of matrices that a convolution is, with offsets into x in place of a matrix: im2col without columns.
+    idea        the product of matrices that a convolution is, with offsets into x instead of a matrix: im2col without columns.
                 With padding x is copied first, zeros around it, which spares the tiles all bounds
     bytes       as a matrix product reads; each number of x comes KH KW times, mostly from the cache
     operations  2 N OH OW O C KH KW / groups, in each of the three
