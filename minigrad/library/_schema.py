@@ -60,7 +60,7 @@ def written(default):
 
 
 class FunctionSchema:
-    """The signature of an operator. See the head of this file.
+    """The signature of an operator: names and types of its arguments, and which of them it writes to.
 
     positional, keywords    the arguments that may, and may not, be given by position
     writes                  those that are written to

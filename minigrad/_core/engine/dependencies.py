@@ -50,7 +50,7 @@ class Scratch:
 @cython.binding(False)
 @cython.cclass
 class Dependencies:
-    """A task's notes on the nodes that it may run. See the head of this file."""
+    """A task's notes on the nodes that it may run: how many gradients each waits for, and whether it is needed."""
 
     def claim(self, node):
         """Make notes on `node` possible. False if they were so already."""

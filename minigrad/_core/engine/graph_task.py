@@ -49,7 +49,7 @@ switches = cython.declare(Switches, _switches)
 @cython.binding(False)
 @cython.cclass
 class GraphTask(Dependencies):
-    """One run of the engine. See the head of this file."""
+    """One run of the engine: it takes the latest ready node, calls it, and passes on the gradients that it computed."""
 
     def __init__(self, number, keep_graph, create_graph, selective, outer):
         self.id = number

@@ -38,7 +38,7 @@ from minigrad._core.graph.node import Node
 @cython.binding(False)
 @cython.cclass
 class StreamTask(GraphTask):
-    """A `GraphTask` whose nodes run on their streams. See the head of this file."""
+    """A `GraphTask` whose nodes run on their own GPU streams and wait for each other's results."""
 
     def __init__(self, number, keep_graph, create_graph, selective, outer):
         GraphTask.__init__(self, number, keep_graph, create_graph, selective, outer)

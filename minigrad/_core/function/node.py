@@ -54,7 +54,7 @@ def use_function(cls):
 @cython.binding(False)
 @cython.cclass
 class PyNode(Node):
-    """The node of a custom Function. See the head of this file.
+    """The node of a custom Function, which is also the `ctx` of its methods.
 
     needs_input_grad    which arguments of forward require a gradient, a tuple of bools
     to_save, non_differentiable, dirty_tensors, saved_for_forward

@@ -75,7 +75,7 @@ class NodeExtra:
 @cython.freelist(16384)    # 3 MB: a step uses the memory of the last step's nodes, and no page is mapped again
 @cython.cclass
 class Node:
-    """One function of the backward graph. See the head of this file."""
+    """One recorded operation: it computes the gradients of its inputs from the gradients of its outputs."""
 
     def __init__(self):
         clear_node(self)

@@ -2,8 +2,8 @@
 
 Note [Names on ctx]
     Any attribute may be set on ctx, also one called like a field of the node: compiled, fields are not seen from Python,
-    so that `ctx.meta` and the node's `meta` are two things. Interpreted they would be one, and a program that noted something under such
-    a name would wreck the engine. So there each of these names is a property, which asks whether the core is calling.
+    so that `ctx.meta` and the node's `meta` are two things. Interpreted they would be one, and a program that set such a name would
+    break the engine. So there each of these names is a property, which asks whether the core is calling.
 """
 
 import sys

@@ -69,7 +69,7 @@ class AutogradMeta:
 @cython.binding(False)
 @cython.cclass
 class TensorBase:
-    """The fields of a tensor. See the head of this file."""
+    """What the engine knows of a tensor: an array, its metadata, and its place in the graph."""
 
     def __dealloc__(self):
         # Compiled alone: interpreted, Python never calls it, and the array is simply freed.

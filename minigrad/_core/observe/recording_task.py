@@ -36,7 +36,7 @@ LAST = cython.declare(cython.ulonglong, _LAST)
 @cython.binding(False)
 @cython.cclass
 class RecordingTask(StreamTask):
-    """A `GraphTask` that is watched. See the head of this file.
+    """A `GraphTask` that notes each of its steps for the recorders.
 
     given       a summary of the gradients that the running node was called on
     computed    summaries of its results, by edge

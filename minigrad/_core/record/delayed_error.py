@@ -23,7 +23,7 @@ from minigrad.errors import AutogradError
 @cython.binding(False)
 @cython.cclass
 class Error(Node):
-    """Raises in backward. See the head of this file."""
+    """Raises when it runs, since there is no second derivative."""
 
     def __init__(self, message, fix, sources):
         clear_node(self)

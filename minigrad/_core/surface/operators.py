@@ -46,7 +46,7 @@ def use_rules(add, sub, mul, div, neg, functions):
 @cython.binding(False)
 @cython.cclass
 class Operators(TensorBase):
-    """The operators of a tensor. See the head of this file."""
+    """The operators of a tensor, such as ``x * y`` and ``x[i]``: each calls a rule."""
 
     # ---- arithmetic: see Note [Operators in C] ------------------------------------------------------------
 

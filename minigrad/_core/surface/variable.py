@@ -36,7 +36,7 @@ from minigrad.errors import AutogradError, AutogradTypeError
 @cython.binding(False)
 @cython.cclass
 class Variable(Operators):
-    """The attributes of a tensor that autograd defines. See the head of this file."""
+    """The attributes of a tensor that autograd defines: `grad`, `grad_fn`, `requires_grad` and their like."""
 
     # ---- metadata ---------------------------------------------------------------------------------------
 

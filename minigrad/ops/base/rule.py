@@ -78,7 +78,7 @@ REGISTRY = {}
 
 
 class Op:
-    """Base of all ops. See the head of this file."""
+    """Base of all ops: one class holds the formula, the forward and the derivatives."""
 
     inputs = None           # how many of forward's first arguments are tensors; None: as many as have a vjp
     variadic = False        # the first argument is a tuple of tensors
