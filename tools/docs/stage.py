@@ -47,11 +47,12 @@ class Stage:
 
 def stage(folder=SOURCE):
     """Fill `folder` with all pages."""
-    from tools.docs import differences, errors, inventories, notes, reference, tutorials
+    from tools.docs import contracts, differences, errors, inventories, notes, reference, tutorials
 
     pages = Stage(folder)
     for path in sorted(DOCS.rglob("*.md")):
-        pages.write(path.relative_to(DOCS).as_posix(), path.read_text("utf-8"))
+        if path.parent.name != "contracts":
+            pages.write(path.relative_to(DOCS).as_posix(), path.read_text("utf-8"))
     for name, place in READMES.items():
         pages.write(place, readme((ROOT / name).read_text("utf-8")))
     pages.write("changelog.md", readme((ROOT / "CHANGELOG.md").read_text("utf-8")))
@@ -59,7 +60,7 @@ def stage(folder=SOURCE):
     pages.write("_made/benchmarks_gpu.md", (ROOT / "benchmarks/results/gpu.md").read_text("utf-8"))
     pages.write("_made/differences.md", differences.table())
     pages.write("reference/ops.md", op_table())
-    for part in (errors, reference, notes, tutorials):
+    for part in (contracts, errors, reference, notes, tutorials):
         part.write(pages)
     mathjax(pages)
     pages.sweep()

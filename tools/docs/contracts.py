@@ -1,0 +1,67 @@
+"""The contracts on the site: docs/contracts, each with an anchor and the tests that cite it.
+
+A contract is an item of a list that begins with its number: ``- A-03 ...``. A test cites it as ``engine/A-03``.
+"""
+
+import ast
+import re
+from collections import defaultdict
+
+from tools.docs.stage import DOCS, ROOT
+
+__all__ = ["CITATION", "citations", "contracts", "in_scope", "page", "write"]
+
+FOLDER = DOCS / "contracts"
+ITEM = re.compile(r"^- ([A-Z]{1,2}-\d+[a-z]?)\b(.*(?:\n(?![-#\n]).*)*)", re.M)
+CITATION = re.compile(r"\b([a-z_]+/[A-Z]{1,2}-\d+[a-z]?)\b")
+SHOWN = 3       # tests that are named beside a contract
+
+
+def contracts():
+    """name -> text of every contract, such as ``engine/A-03``."""
+    return {f"{path.stem}/{number}": " ".join(text.split())
+            for path in sorted(FOLDER.glob("*.md")) for number, text in ITEM.findall(path.read_text("utf-8"))}
+
+
+def in_scope(text):
+    """Whether a contract is neither out of scope nor only nice to have."""
+    return "[skip]" not in text and "[opt]" not in text
+
+
+def citations():
+    """Contract -> the tests that cite it, as pairs (file, function): the innermost function around the citation, or None."""
+    found = defaultdict(dict)
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        text = path.read_text("utf-8")
+        if not CITATION.search(text):
+            continue
+        spans = [(min([node.lineno, *[d.lineno for d in node.decorator_list]]), node.end_lineno, node.name)
+                 for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+        for number, line in enumerate(text.splitlines(), 1):
+            for name in CITATION.findall(line):
+                around = [span for span in spans if span[0] <= number <= span[1]]
+                found[name][path.relative_to(ROOT).as_posix(), max(around)[2] if around else None] = True
+    return {name: list(tests) for name, tests in found.items()}
+
+
+def page(stem, text, cited):
+    """The page of one file: an anchor before each contract, and after it its tests."""
+    if len(re.findall(r"^# ", text, re.M)) > 1:     # parts below the title
+        title, rest = text.split("\n", 1)
+        text = title + "\n" + re.sub(r"^(#+ )", r"#\1", rest, flags=re.M)
+
+    def item(match):
+        number, body = match.groups()
+        tests = cited.get(f"{stem}/{number}", [])
+        named = [f"`{file}`" + (f": `{function}`" if function else "") for file, function in tests[:SHOWN]]
+        more = f", and {len(tests) - SHOWN} more" if len(tests) > SHOWN else ""
+        held = f" *Held by {'; '.join(named)}{more}.*" if named else " *No test yet.*" if in_scope(body) else ""
+        return f'- <span id="{number}"></span>**{number}**{body.rstrip()}{held}'
+    return ITEM.sub(item, text)
+
+
+def write(pages):
+    """Put the pages into the site."""
+    cited = citations()
+    for path in sorted(FOLDER.glob("*.md")):
+        pages.write(f"contracts/{path.name}", page(path.stem, path.read_text("utf-8"), cited))
