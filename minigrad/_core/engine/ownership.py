@@ -1,6 +1,6 @@
 """How many references mean that nobody else holds a tensor: measured, once, when minigrad is imported.
 
-    graph_task.py         may a buffer be added to in place?              Note [Adding in place]
+    graph_task.py        may a buffer be added to in place?              Note [Adding in place]
     accumulate_grad.py   may a gradient become .grad as it is?           Note [Stealing a gradient]
 
 Both compare a count of references with a number, the references that the engine itself has at that moment: a variable of the

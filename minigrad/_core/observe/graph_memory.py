@@ -1,6 +1,6 @@
 """What a graph keeps for its backward: every tensor that its nodes have saved, as they keep it.
 
-    kept(root)      walks over the nodes behind `root`, without recursion, and lists what lies in their slots
+    list_saved(root, True)      walks over the nodes behind `root`, without recursion, and lists what lies in their slots
 
 What hooks have made of a tensor is listed as it is, and nothing is unpacked: looking changes nothing.
 

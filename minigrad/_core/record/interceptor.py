@@ -1,6 +1,6 @@
 """Functions that see each op as it runs, and may compute something else in its place.
 
-    x * b          binary, call, write
+    x * b          binary, call, apply_inplace
                      1. find out which inputs require a gradient                  above
                      2. interceptor(mul, (x, b), False) -> the result               --- below
                      3. make a node of it, as for any other result                above
