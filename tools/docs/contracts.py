@@ -35,7 +35,7 @@ def citations():
         text = path.read_text("utf-8")
         if not CITATION.search(text):
             continue
-        spans = [(min([node.lineno, *[d.lineno for d in node.decorator_list]]), node.end_lineno, node.name)
+        spans = [(min([node.lineno, *[d.lineno for d in node.decorator_list]]), node.end_lineno or node.lineno, node.name)
                  for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
         for number, line in enumerate(text.splitlines(), 1):
             for name in CITATION.findall(line):
