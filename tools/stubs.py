@@ -1,6 +1,6 @@
 """Write the ``.pyi`` files of the public modules: ``MINIGRAD_PURE=1 python -m tools.stubs``.
 
-    signatures of the running code  +  tools/annotations.py  ->  minigrad/tensor.pyi, minigrad/nn/functional.pyi, ...
+    signatures of the running code  +  tools/annotations.py  ->  minigrad/tensor.pyi, minigrad/nn/init.pyi, ...
 
 A type checker cannot see the methods of `Tensor`: most are made of ops while minigrad is imported. So we
 import it (interpreted, where every signature can be asked for), walk over what is public, and write down what
