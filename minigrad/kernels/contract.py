@@ -246,11 +246,11 @@ CONTRACT = {
     "conv_weight": ("g, x, w_shape, stride, padding, dilation, groups", "gradient of w"),
     "im2col": ("x, size, stride, padding, dilation", "the patch under each window as a column, (..., C K, windows)"),
     "col2im": ("x, shape, size, stride, padding, dilation", "such columns added where they came from, in zeros of that shape"),
-    "max_pool": ("x, places", "(largest of each window or the last nan, its int64 position in the plane); places as in taps.py, "
+    "max_pool": ("x, places", "(largest of each window or the last nan, its int64 position in the plane); places: resampling.py, "
                               "one per dimension"),
     "max_pool_backward": ("g, index, x_shape, n", "g added at the positions in planes of n dimensions"),
     "max_pool_select": ("x, index, n", "x at the positions"),
-    "resample": ("x, dim, starts, columns, weights", "sums along dim: z[i] = sum of weights[t] x[columns[t]], as in taps.py"),
+    "resample": ("x, dim, starts, columns, weights", "sums along dim: z[i] = sum of weights[t] x[columns[t]], as in resampling.py"),
     # random numbers, from a numpy.random.Generator
     "uniform": ("generator, shape, low, high, dtype", "uniform in [low, high)"),
     "normal": ("generator, shape, mean, std, dtype", "normal"),

@@ -93,7 +93,7 @@ def receive(name, out, result):
 
 def write_to(out, result):
     """``out.copy_(result)``"""
-    from minigrad.ops.base.overwriting import Copy  # which needs base.py, whose functions take out=
+    from minigrad.ops.base.overwriting import Copy  # which needs rule.py, whose functions take out=
 
     apply_inplace(Copy.op, out, (result,))
 
