@@ -275,11 +275,10 @@ def reshape(input, *sizes, shape=None):
 
 
 @cython.cfunc
-def reshape_to(x, shape: tuple) -> object:
+def reshape_to(x: TensorBase, shape: tuple) -> object:
     """`reshape` to a shape that is known to fit."""
-    tensor = cython.cast(TensorBase, x)
-    table: list = tensor._meta.backend.table
-    if (type(tensor._array) is ndarray and is_c_contiguous(tensor._array)) or table[VIEW](tensor._array, shape) is not None:
+    table: list = x._meta.backend.table
+    if (type(x._array) is ndarray and is_c_contiguous(x._array)) or table[VIEW](x._array, shape) is not None:
         return call(VIEW_OP, (x, shape))
     return call(UNSAFE_VIEW, (call(CLONE, (x, False)), shape))
 
