@@ -1,6 +1,6 @@
 """The interpreted mode: ``MINIGRAD_PURE=1`` runs the sources beside the compiled modules.
 
-An import finds ``engine.cpython-311-x86_64-linux-gnu.so`` before ``execute.py``. With the variable set we
+An import finds ``execute.cpython-311-x86_64-linux-gnu.so`` before ``execute.py``. With the variable set we
 put a finder before Python's own that knows source files only, for this package alone: then a breakpoint in
 ``_core/engine/execute.py`` is one in the engine that runs.
 
@@ -84,9 +84,10 @@ class CimportFinder:
 
 def install():
     """Run interpreted if ``MINIGRAD_PURE`` says so, or if what was compiled is not whole or is nothing."""
-    if (PURE or missing()) and SourceFinder not in sys.meta_path:
+    built = set() if PURE else set(compiled_here().values())      # {True} if it is whole
+    if (PURE or len(built) == 2) and SourceFinder not in sys.meta_path:
         sys.meta_path.insert(0, SourceFinder)
-    if (PURE or not any(compiled_here().values()) or missing()) and CimportFinder not in sys.meta_path:
+    if built != {True} and CimportFinder not in sys.meta_path:
         sys.meta_path.insert(0, CimportFinder)
         import cython  # noqa: F401  (`cython.cimports` comes with it, and importlib wants a spec of that)
         sys.modules["cython.cimports"].__spec__ = importlib.machinery.ModuleSpec("cython.cimports", None, is_package=True)

@@ -1,5 +1,6 @@
 """What a wheel and an sdist must hold: ``python -m tools.wheel dist/*.whl dist/*.tar.gz``."""
 
+import json
 import sys
 import tarfile
 import zipfile
@@ -10,20 +11,19 @@ ROOT = Path(__file__).parents[1]
 
 def missing(archive):
     """The files that an archive should hold and does not, and those that it should not."""
+    noted = set()       # what the build of a wheel has compiled
     if archive.endswith(".whl"):
         with zipfile.ZipFile(archive) as file:
             held = set(file.namelist())
+            noted = {name.replace(".", "/") for name in json.loads(file.read("minigrad/_built.json"))}
     else:
         with tarfile.open(archive) as file:
             held = {name.partition("/")[2] for name in file.getnames()}
     suffixes = {".py", ".pyx", ".pxd", ".h", ".md", ".typed", ".pyi", ".css", ".js"}
     wanted = {p.relative_to(ROOT).as_posix() for p in (ROOT / "minigrad").rglob("*") if p.suffix in suffixes}
     if archive.endswith(".whl"):
-        compiled = {p.relative_to(ROOT).as_posix() for p in (ROOT / "minigrad").rglob("*.pyx")}
-        compiled |= {p.relative_to(ROOT).with_suffix(".py").as_posix() for p in (ROOT / "minigrad/_core").rglob("*.pxd") if
-                     p.stem not in ("__init__", "capi")}
         built = {name.partition(".")[0] for name in held if name.endswith((".so", ".pyd"))}
-        wanted |= {name for name in compiled if name.partition(".")[0] not in built}
+        wanted |= {f"{name}, compiled" for name in noted - built}
         elsewhere = ("tests/", "tools/", "benchmarks/", "docs/", "tutorials/", "build/")
         extra = {name for name in held if name.startswith(elsewhere) or name.endswith(".c")}
     else:
