@@ -6,7 +6,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(she
 PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check $(PIP_ARGS)
 SOURCES := $(wildcard minigrad/*.py minigrad/*/*.py minigrad/*/*/*.py minigrad/*/*.p[xy][dx] minigrad/*/*/*.p[xy][dx] \
-	minigrad/kernels/cpu/*.h tools/*.py) setup.py
+	minigrad/*/*.h minigrad/kernels/cpu/*.h tools/*.py) setup.py
 # Tests outside tests/parity that ask PyTorch too.
 PARITY = tests/parity tests/accuracy tests/hostile $(shell grep -rl --include='test_*.py' 'importorskip("torch")' tests)
 PYTEST_ARGS ?= -n auto
@@ -15,17 +15,20 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test test-cuda parity fuzz hostile sanitize lint types bench build wheel sizes ops docs docs-serve docs-check clean
+.PHONY: help demo test test-cuda parity fuzz hostile sanitize plain lint types bench build wheel sizes ops docs docs-serve docs-check clean
 
 help:                               ## What there is to make.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-demo: .venv/demo .venv/build        ## Train a network on handwritten digits.
+# Interpreted until the first `make build`, which takes minutes; from then on compiled, and rebuilt if a source has changed.
+demo: .venv/demo $(wildcard .venv/build)    ## Train a network on handwritten digits.
 	$(PY) -m minigrad.demo
 
-test: .venv/test .venv/build        ## Run the tests, compiled and interpreted.
-	MINIGRAD_PURE=0 MINIGRAD_EXPECT=compiled $(PYTEST) tests
+# The interpreted tests come first: they need no build.
+test: .venv/test                    ## Run the tests, interpreted and compiled.
 	MINIGRAD_PURE=1 $(PYTEST) tests
+	$(MAKE) .venv/build
+	MINIGRAD_PURE=0 MINIGRAD_EXPECT=compiled $(PYTEST) tests
 
 # Without a GPU, the simulator runs the kernels and does not compile them; the compiler does the other half.
 test-cuda: .venv/test .venv/cuda .venv/build   ## Run the tests of the GPU's kernels: on a GPU, or else on numba's simulator, and compile them.
@@ -56,6 +59,12 @@ sanitize: .venv/test .venv/build    ## The tests of core, ops, kernels, optim an
 	rm -rf build/sanitize/lib/tests && cp -r tests build/sanitize/lib
 	$(SANITIZED) -m pytest $(PYTEST_ARGS) -p no:cacheprovider $${MINIGRAD_SANITIZE_TESTS:-tests/kernels tests/core tests/optim tests/nn tests/ops}
 	$(SANITIZED) $(HOSTILE) $${MINIGRAD_CALLS:-20000}
+
+plain: .venv/test .venv/build       ## A build without CPython's and NumPy's internals (minigrad/_capi), and the tests of core, kernels, nn and optim.
+	MINIGRAD_BUILD=require MINIGRAD_PLAIN=$${MINIGRAD_PLAIN:-all} $(PY) setup.py --quiet build --build-base build/plain --build-lib build/plain/lib
+	rm -rf build/plain/lib/tests && cp -r tests build/plain/lib
+	cd build/plain/lib && MINIGRAD_PURE=0 MINIGRAD_PLAIN=$${MINIGRAD_PLAIN:-all} $(abspath $(PY)) -m pytest $(PYTEST_ARGS) -p no:cacheprovider \
+		tests/core tests/kernels tests/nn tests/optim
 
 lint: .venv/lint                    ## ruff
 	.venv/bin/ruff check .

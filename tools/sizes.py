@@ -1,7 +1,7 @@
-"""Lines per file and folder, so that growth is seen: ``python -m tools.sizes [revision]``.
+"""Lines per file and folder: ``python -m tools.sizes [revision]``.
 
-With a revision, also what has been added since. A line counts if it is neither blank nor all comment; docstrings
-count, for they are most of what a reader reads.
+With a revision, it also prints how many lines were added since. Blank lines and lines with only a comment do not count; docstrings
+count, since they are most of the text that a reader reads.
 """
 
 import subprocess
@@ -10,23 +10,23 @@ from pathlib import Path
 
 SUFFIXES = {".py", ".pyx", ".pxd", ".h"}
 FOLDERS = ("minigrad", "tests", "benchmarks", "tools")
-LIMIT = 250     # a file of the package that is longer should be two
+LIMIT = 250     # a longer file of the package should be split in two
 
 
 def lines(text, suffix):
-    """How many lines of `text` are code or docstring."""
+    """The number of lines of `text` that are code or docstring."""
     comment = "//" if suffix == ".h" else "#"
     return sum(bool(line.strip()) and not line.strip().startswith(comment) for line in text.splitlines())
 
 
 def now(root):
-    """path -> lines, of the files as they are."""
+    """The number of lines of each file in the working tree."""
     return {path.relative_to(root).as_posix(): lines(path.read_text("utf-8"), path.suffix)
             for folder in FOLDERS for path in sorted((root / folder).rglob("*")) if path.suffix in SUFFIXES}
 
 
 def then(root, revision):
-    """The same of a revision."""
+    """The number of lines of each file in a revision."""
     def git(*arguments):
         return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout
 

@@ -6,7 +6,8 @@ A type checker cannot see the methods of `Tensor`: most are made of ops while mi
 import it (interpreted, where every signature can be asked for), walk over what is public, and write down what
 is there. setup.py runs this at each build; the files are not kept under version control, and ship in the wheel.
 
-``--check`` writes nothing and fails if a file is not what would be written, or if a parameter has no type.
+``--check`` writes nothing and fails if a file is not what would be written, if a parameter or result has no type, or if
+nothing uses an entry of ``TYPES``.
 """
 
 import argparse
@@ -26,9 +27,10 @@ import minigrad.viz
 from minigrad._core.graph.handle import RemovableHandle
 from minigrad._core.graph.metadata import Device, DType, Size
 from minigrad._core.graph.node import Node
+from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import MinigradError
 from minigrad.tensor import Tensor
-from tools.annotations import ATTRIBUTES, HEADER, HOMES, OVERLOADS, PARAMETERS, PREAMBLES, RETURNS
+from tools.annotations import ATTRIBUTES, HEADER, HOMES, OVERLOADS, PREAMBLES, TYPES
 
 # Classes that live in the core, and the public module in whose stub they are.
 ADOPTED: dict[type, str] = {Size: "minigrad.tensor", DType: "minigrad.dtypes", Device: "minigrad.dtypes",
@@ -39,7 +41,8 @@ NAMES: dict[type, str] = {DType: "dtype"}
 MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation", "minigrad.random", "minigrad.errors",
            "minigrad.serialization", "minigrad.special", "minigrad.autograd",
            *[m.name for m in pkgutil.iter_modules(minigrad.autograd.__path__, "minigrad.autograd.") if "._gradcheck" not in m.name
-             and m.name not in ("minigrad.autograd._functional_arguments", "minigrad.autograd._jacobians")],
+             and m.name not in ("minigrad.autograd._functional_arguments", "minigrad.autograd._jacobians",
+                                "minigrad.autograd._backward")],
            "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.parameter",
            *[m.name for m in pkgutil.iter_modules(minigrad.nn.modules.__path__, "minigrad.nn.modules.") if "._" not in m.name],
            *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.") if "._" not in m.name],
@@ -47,21 +50,23 @@ MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation"
            "minigrad.library._custom_ops"]
 
 # What the public modules are built on, as they see it: untyped.
-CORE = [f"minigrad._core.{name}" for name in ("graph.tensor", "surface.operators", "surface.variable", "record.promotion")]
+CORE = [f"minigrad._core.{name}" for name in ("graph.handle", "graph.metadata", "graph.tensor", "record.apply", "record.promotion",
+                                              "surface.operators", "surface.variable")]
 
 # Shown as the rest of the class is, but not to be called by anybody.
 INTERNAL = {"clear", "enter", "extras", "shared_counter", "version", "compute", "release", "explain_error", "twin",
-            "number_of_outputs", "output_meta", "input_number", "connect", "next_node", "next_nodes"}
+            "number_of_outputs", "output_meta", "input_number", "connect", "next_node", "next_nodes", "owner"}
 
 MODES = ("no_grad", "enable_grad", "set_grad_enabled", "set_forward_grad_enabled", "inference_mode",
-         "set_multithreading_enabled", "enforce_grad_layout_policy", "detect_anomaly", "set_detect_anomaly")
+         "set_multithreading_enabled", "enforce_grad_layout_policy")
 # What Python itself calls, and no type checker needs to know of.
-UNSAID = {"__init_subclass__", "__dealloc__", "__dir__", "__getstate__", "__setstate__", "__array_priority__"}
+UNSAID = {"__init_subclass__", "__dealloc__", "__dir__", "__getstate__", "__setstate__"}
 # How an object is made that nobody makes by hand, and tricks that make a class a decorator.
-HIDDEN = {("dtype", "__init__"), ("Device", "__init__"), ("Node", "__init__"), ("no_grad", "__new__"), ("enable_grad", "__new__"),
+HIDDEN = {("dtype", "__init__"), ("Node", "__init__"), ("no_grad", "__new__"), ("enable_grad", "__new__"),
           ("inference_mode", "__new__")}
 
 untyped = set()
+unused = set(TYPES)
 
 
 def called(cls: type) -> str:
@@ -69,33 +74,31 @@ def called(cls: type) -> str:
     return NAMES.get(cls) or cls.__name__
 
 
-def type_of(name, *places):
-    """The type of a parameter: of the most special entry that there is."""
-    for place in places:
-        if f"{place}.{name}" in PARAMETERS:
-            return PARAMETERS[f"{place}.{name}"]
-    if name in PARAMETERS:
-        return PARAMETERS[name]
-    untyped.add(f"{places[0]}.{name}")
-    return "Any"
+def written(annotation):
+    """The annotation of a source in the names of the stubs, where `int` and its like are methods or dtypes."""
+    text = re.sub(r"(?<![\w.])_?(bool|complex|dict|float|int|slice|str)\b", r"_\1", annotation)
+    for name, stub_name in (("Number", "_Number"), ("Index", "_Index"), ("DType", "_Dtype"), ("DeviceLike", "_Device")):
+        text = re.sub(rf"\b{name}\b", stub_name, text)
+    return text
 
 
-def returned(name, cls, default, *places):
-    """The type of a result."""
-    for place in places:
-        if place in RETURNS and (cls is None or "." in place or place.startswith("__") or place == "extra_repr" or cls is Tensor):
-            return RETURNS[place]
-    return default
+def type_of(annotation, key):
+    """The type of a parameter or of a result: its annotation in the source, or else the entry `key` of the table."""
+    if isinstance(annotation, str):
+        return written(annotation)
+    if key not in TYPES:
+        untyped.add(key)
+    unused.discard(key)
+    return TYPES.get(key, "Any")
 
 
 def signature(function, name, module, cls=None):
     """``(parameters) -> result``"""
-    short = module.removeprefix("minigrad.")
-    own = called(cls) if cls else ""
-    places = [f"{own}.{name}", name] if cls else [f"{short}.{name}", name]
+    key = f"{called(cls) if cls else module.removeprefix('minigrad.')}.{name}"
     parts = []
     keyword_only = False
-    for i, p in enumerate(inspect.signature(function).parameters.values()):
+    declared = inspect.signature(function)
+    for i, p in enumerate(declared.parameters.values()):
         if cls and i == 0 and (name == "__new__" or not isinstance(inspect.getattr_static(cls, name), staticmethod)):
             parts.append("cls" if p.name == "cls" else "self")
             continue
@@ -103,21 +106,13 @@ def signature(function, name, module, cls=None):
             parts.append("*")
         keyword_only = keyword_only or p.kind is p.KEYWORD_ONLY
         star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
-        annotation = type_of(p.name, *places, short)
         default = "" if p.default is p.empty else " = " + (repr(p.default) if isinstance(p.default, (int, float, str, type(None)))
                                                            else "...")
-        if default == " = None" and "None" not in annotation and annotation not in ("Any", "object"):
-            annotation += " | None"
-        parts.append(f"{star}{p.name}: {annotation}{default}")
-    if cls is Tensor:
-        in_place = re.fullmatch("[a-z].*_|__i(add|sub|mul|truediv|pow)__", name)
-        default = "Self" if in_place else "Tensor"
-    elif cls is not None:
-        default = "Tensor" if name == "forward" else "None"
+        parts.append(f"{star}{p.name}: {type_of(p.annotation, f'{key}.{p.name}')}{default}")
+    if cls is Tensor and re.fullmatch("[a-z].*_|__i(add|sub|mul|truediv|pow|floordiv|mod|and|or|xor)__", name):
+        result = "Self"
     else:
-        default = "Tensor" if short in ("minigrad", "creation", "random", "special", "nn.functional", "nn.init") and name not in (
-            "set_default_dtype", "set_printoptions", "set_num_threads", "save", "set_rng_state") else "None"
-    result = returned(name, cls, default, *places) if name != "__init__" else "None"
+        result = "None" if name == "__init__" else type_of(declared.return_annotation, key)
     return f"({', '.join(parts)}) -> {result}"
 
 
@@ -128,8 +123,10 @@ def function_lines(function, name, module, cls=None):
     if shapes is None:
         declared = signature(function, name, module, cls)
         # Equality of tensors is elementwise, and layers say what their `forward` takes.
-        note = "  # pyright: ignore" if name in ("__eq__", "__ne__", "__new__") or name in ("forward", "step") else ""
-        return [f"def {name}{declared}: ...{note}"]
+        note = "  # pyright: ignore" if name in ("__eq__", "__ne__", "__new__", "forward", "step") else ""
+        generator = inspect.isgeneratorfunction(inspect.unwrap(function)) and not inspect.isgeneratorfunction(function)
+        decorator = ["@contextmanager"] if generator else []
+        return [*decorator, f"def {name}{declared}: ...{note}"]
     this = "self" if cls else "input: Tensor"
     return [line for shape in shapes for line in ("@overload", f"def {name}{shape.format(self=this)}: ...")]
 
@@ -235,7 +232,7 @@ def stub(module):
             else:
                 imports.append(f"from {home} import {own} as {name}")
         elif inspect.isroutine(inspect.unwrap(value)):
-            body += function_lines(inspect.unwrap(value), name, module.__name__)
+            body += function_lines(value, name, module.__name__)
         elif isinstance(value, DType):
             body.append(f"{name}: dtype")
         else:
@@ -260,12 +257,18 @@ def stub(module):
 
 
 def core_stub(module):
-    """The stub of a module of the core: its classes have whatever attribute is asked for."""
+    """The stub of a module of the core. Its classes have any attribute; but a public class, and `TensorBase`, has a public stub."""
     lines = [HEADER]
     for name, value in vars(module).items():
-        if module_of(value) == module.__name__:
-            anything = f"class {name}:\n    def __getattr__(self, name: _str) -> Any: ..."
-            lines.append(anything if inspect.isclass(value) else f"{name}: Any")
+        described = Tensor if value is TensorBase else value
+        if isinstance(described, type) and (described in ADOPTED or described is Tensor):
+            home = ADOPTED.get(described, "minigrad.tensor")
+            lines += [f"from {home} import {called(described)} as _{name}", f"{name} = _{name}"]
+        elif module_of(value) == module.__name__ and inspect.isclass(value):
+            lines += [f"class {name}:", "    def __init__(self, *args: Any) -> None: ...",
+                      "    def __getattr__(self, name: _str) -> Any: ..."]
+        elif module_of(value) == module.__name__ or name in getattr(module, "__all__", ()):
+            lines.append(f"{name}: Any")
     return "\n".join([*lines, ""])
 
 
@@ -284,10 +287,12 @@ def main():
             if not options.check:
                 path.write_text(text, "utf-8")
     if untyped:
-        print("no type in tools/annotations.py for: " + ", ".join(sorted(untyped)), file=sys.stderr)
+        print("no type in the source or in tools/annotations.py for: " + ", ".join(sorted(untyped)), file=sys.stderr)
+    if unused:
+        print("nothing uses these types of tools/annotations.py: " + ", ".join(sorted(unused)), file=sys.stderr)
     if options.check and different:
         print("not up to date (make build): " + ", ".join(different), file=sys.stderr)
-    return int(options.check and bool(different or untyped))
+    return int(options.check and bool(different or untyped or unused))
 
 
 if __name__ == "__main__":

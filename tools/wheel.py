@@ -1,4 +1,4 @@
-"""What a wheel and an sdist must hold: ``python -m tools.wheel dist/*.whl dist/*.tar.gz``."""
+"""Check that a wheel or an sdist contains the right files: ``python -m tools.wheel dist/*.whl dist/*.tar.gz``."""
 
 import json
 import sys
@@ -10,8 +10,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def missing(archive):
-    """The files that an archive should hold and does not, and those that it should not."""
-    noted = set()       # what the build of a wheel has compiled
+    """The files that an archive lacks, and those that it should not contain."""
+    noted = set()       # the modules that the build of the wheel compiled
     if archive.endswith(".whl"):
         with zipfile.ZipFile(archive) as file:
             held = set(file.namelist())

@@ -1,9 +1,11 @@
-"""What this installation is and has: mode, versions, threads, devices.
+"""The configuration of this installation: mode, versions, threads, devices.
 
-`show_config` gives it as text; ``python -m minigrad.doctor`` prints it, with what looks wrong and how to mend it.
+`show_config` returns it as text; ``python -m minigrad.doctor`` prints it, with the problems and their fixes.
 
 Mirrors ``torch.__config__``.
 """
+
+from __future__ import annotations
 
 import importlib.util
 import os
@@ -11,7 +13,8 @@ import sys
 
 import numpy as np
 
-from minigrad import _pure, kernels
+from minigrad import kernels
+from minigrad._build import pure
 from minigrad._version import __version__
 from minigrad.kernels import flags
 
@@ -25,7 +28,7 @@ except ImportError:     # interpreted, or not compiled
 
 
 def available_cpus():
-    """How many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -35,14 +38,14 @@ if _threads is not None:
     _threads.set_num_threads(_number)
 
 
-def set_num_threads(n):
-    """Divide large arrays among `n` threads; BLAS too, if the package threadpoolctl is installed.
+def set_num_threads(n: int) -> None:
+    """Set the number of threads for large arrays; for BLAS too, if the package threadpoolctl is installed.
 
     Without threadpoolctl set OPENBLAS_NUM_THREADS before Python starts. Mirrors ``torch.set_num_threads``.
 
     Raises:
         RuntimeError: `n` is not positive.
-        TypeError: `n` is no int.
+        TypeError: `n` is not an int.
 
     >>> mg.set_num_threads(1); mg.get_num_threads()
     1
@@ -60,12 +63,12 @@ def set_num_threads(n):
         threadpoolctl.threadpool_limits(n, "blas")
 
 
-def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Whether all ops have to give the same bits in every run, on the same machine.
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Set whether all ops must give the same bits in every run on the same machine.
 
     On a GPU, additions by index (`scatter_add`, `index_add`, `index_put` with accumulate, the gradients of `embedding`, `gather`
-    and pooling) are atomic and come in any order; with `mode` they are sorted first, which takes longer. All other ops, and the
-    CPU, are deterministic anyway, so nothing is refused and `warn_only` changes nothing.
+    and pooling) are atomic and run in any order; with `mode` they are sorted first, which takes longer. All other ops, and all
+    ops on the CPU, are always deterministic, so nothing is refused and `warn_only` changes nothing.
 
     Mirrors ``torch.use_deterministic_algorithms``.
 
@@ -77,8 +80,8 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
     flags.deterministic = bool(mode)
 
 
-def are_deterministic_algorithms_enabled():
-    """Whether `use_deterministic_algorithms` has been asked for. Mirrors ``torch.are_deterministic_algorithms_enabled``.
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether `use_deterministic_algorithms(True)` is in effect. Mirrors ``torch.are_deterministic_algorithms_enabled``.
 
     >>> mg.are_deterministic_algorithms_enabled()
     False
@@ -86,8 +89,8 @@ def are_deterministic_algorithms_enabled():
     return flags.deterministic
 
 
-def get_num_threads():
-    """The number of threads among which large arrays are divided. Mirrors ``torch.get_num_threads``.
+def get_num_threads() -> int:
+    """Return the number of threads that large arrays are divided among. Mirrors ``torch.get_num_threads``.
 
     >>> mg.get_num_threads() > 0
     True
@@ -110,8 +113,8 @@ def facts():
     openmp = _threads is not None and _threads.has_openmp()
     compiled = sum(source != "minigrad.kernels.numpy_ref" for source in kernels.CPU.origin.values())
     mode = {"compiled": "compiled: the engine, the rules and the CPU kernels are extension modules",
-            "interpreted": "interpreted: pure Python and NumPy" + (" (MINIGRAD_PURE=1)" if _pure.PURE else ""),
-            "mixed": "mixed: some modules are compiled, some are not"}[_pure.mode()]
+            "interpreted": "interpreted: pure Python and NumPy" + (" (MINIGRAD_PURE=1)" if pure.PURE else ""),
+            "mixed": "mixed: some modules are compiled, some are not"}[pure.mode()]
     extras = [f"{name} {version_of(name)}" for name in ("safetensors", "threadpoolctl", "matplotlib", "pygraphviz", "torch")
               if version_of(name)]
     return [
@@ -136,16 +139,16 @@ def cuda():
 
 
 def problems():
-    """What looks wrong, as pairs (what, what to do)."""
+    """Return the problems as pairs (problem, what to do)."""
     found = []
-    absent = _pure.missing()
-    if absent and not _pure.PURE:
+    absent = pure.missing()
+    if absent and not pure.PURE:
         found.append((f"extension modules are missing, so all of minigrad runs interpreted: {', '.join(absent)}",
                       "build them all: MINIGRAD_BUILD=require pip install --force-reinstall --no-binary minigrad minigrad"))
-    elif _pure.mode() == "interpreted" and not _pure.PURE:
+    elif pure.mode() == "interpreted" and not pure.PURE:
         found.append(("no extension modules: minigrad is complete, but about ten times slower",
                       "install a C compiler (gcc, clang) and reinstall minigrad"))
-    old = _pure.stale()
+    old = pure.stale()
     if old:
         found.append((f"the sources of {', '.join(old)} have been edited since they were compiled: the edits do not run",
                       "rebuild (make build), or run the sources with MINIGRAD_PURE=1"))
@@ -154,7 +157,7 @@ def problems():
     return found
 
 
-def show_config():
+def show_config() -> str:
     """The configuration as text. Mirrors ``torch.__config__.show``.
 
     >>> mg.show_config().splitlines()[0].split()[0]

@@ -1,10 +1,9 @@
 """The interpreted mode: ``MINIGRAD_PURE=1`` runs the sources beside the compiled modules.
 
-An import finds ``execute.cpython-311-x86_64-linux-gnu.so`` before ``execute.py``. With the variable set we
-put a finder before Python's own that knows source files only, for this package alone: then a breakpoint in
-``_core/engine/execute.py`` is one in the engine that runs.
+An import finds ``execute.cpython-311-x86_64-linux-gnu.so`` before ``execute.py``. If the variable is set, a finder that knows only
+source files comes first, for this package alone. A breakpoint in ``_core/engine/execute.py`` then stops the engine that runs.
 
-A compiled module that is older than its source would win in silence; `stale` finds such.
+Python would silently prefer a compiled module to a newer source; `stale` finds such modules.
 """
 
 import functools
@@ -14,11 +13,12 @@ import os
 import sys
 
 PACKAGE = "minigrad"
+ROOT = os.path.dirname(os.path.dirname(__file__))      # the folder of the package
 PURE = os.environ.get("MINIGRAD_PURE", "0") not in ("", "0")
 
 
 class SourceFinder:
-    """Finds the modules of this package among source files alone."""
+    """Finds only the source files of this package."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -35,9 +35,9 @@ class SourceFinder:
 
 
 def compiled_here():
-    """Whether each module of the core and the ops has been compiled, of those that the note of the last build names.
+    """Return, for each module of the core and the ops that the last build lists, whether its binary is there.
 
-    They take C functions from each other, so that none of them can run interpreted beside the others.
+    These modules call each other's C functions, so they run either all compiled or all interpreted.
     """
     found, listings = {}, {}
     for name in built_from():
@@ -45,7 +45,7 @@ def compiled_here():
         if not package.startswith((PACKAGE + "._core", PACKAGE + ".ops")):
             continue
         if package not in listings:
-            folder = os.path.join(os.path.dirname(__file__), *package.split(".")[1:])
+            folder = os.path.join(ROOT, *package.split(".")[1:])
             listings[package] = set(os.listdir(folder)) if os.path.isdir(folder) else set()
         if stem + ".py" in listings[package]:       # not so where the note is older than the source tree
             found[name] = any(stem + suffix in listings[package] for suffix in importlib.machinery.EXTENSION_SUFFIXES)
@@ -53,22 +53,22 @@ def compiled_here():
 
 
 def missing():
-    """Modules that are not compiled although others are, without which the others cannot run."""
+    """Return the modules without a binary, if other modules have one."""
     modules = compiled_here()
     return sorted(name for name, there in modules.items() if not there) if any(modules.values()) else []
 
 
 class CimportFinder:
-    """Lets interpreted code say ``from cython.cimports.minigrad._core.graph.node import Node``: it gets the module itself.
+    """Makes ``from cython.cimports.minigrad._core.graph.node import Node`` work in interpreted code: it imports the module itself.
 
-    Compiled, such a line is a cimport: it finds C functions and C classes by the ``.pxd`` of the module.
+    Compiled, such a line is a cimport: it takes C functions and C classes from the ``.pxd`` of the module.
     """
 
     PREFIX = "cython.cimports."
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        if not (name + ".").startswith(cls.PREFIX + PACKAGE + "."):
+        if name + "." != cls.PREFIX and not (name + ".").startswith(cls.PREFIX + PACKAGE + "."):
             return None
         return importlib.machinery.ModuleSpec(name, cls, is_package=True)     # pyright: ignore[reportArgumentType]
 
@@ -78,23 +78,27 @@ class CimportFinder:
 
     @classmethod
     def exec_module(cls, module):
-        real = importlib.import_module(module.__name__.removeprefix(cls.PREFIX))
-        module.__getattr__ = functools.partial(getattr, real)
+        if module.__name__ + "." != cls.PREFIX:
+            real = importlib.import_module(module.__name__.removeprefix(cls.PREFIX))
+            module.__getattr__ = functools.partial(getattr, real)
 
 
 def install():
-    """Run interpreted if ``MINIGRAD_PURE`` says so, or if what was compiled is not whole or is nothing."""
+    """Run interpreted if ``MINIGRAD_PURE`` is set, or if binaries are missing."""
     built = set() if PURE else set(compiled_here().values())      # {True} if it is whole
     if (PURE or len(built) == 2) and SourceFinder not in sys.meta_path:
         sys.meta_path.insert(0, SourceFinder)
     if built != {True} and CimportFinder not in sys.meta_path:
         sys.meta_path.insert(0, CimportFinder)
-        import cython  # noqa: F401  (`cython.cimports` comes with it, and importlib wants a spec of that)
-        sys.modules["cython.cimports"].__spec__ = importlib.machinery.ModuleSpec("cython.cimports", None, is_package=True)
+        if "cython" not in sys.modules:
+            sys.modules["cython"] = importlib.import_module(f"{PACKAGE}._build.shadow")
+        cimports = sys.modules.get("cython.cimports")       # of Cython, if somebody has imported it: importlib wants its spec
+        if cimports is not None:
+            cimports.__spec__ = importlib.machinery.ModuleSpec("cython.cimports", None, is_package=True)
 
 
 def compiled_modules():
-    """The modules of this package that were loaded from a binary."""
+    """Return the modules of this package that were loaded from a binary."""
     suffixes = tuple(importlib.machinery.EXTENSION_SUFFIXES)
     return sorted(name for name, module in sys.modules.items() if name.startswith(PACKAGE + ".")
                   and (getattr(module, "__file__", None) or "").endswith(suffixes))
@@ -110,7 +114,7 @@ def mode():
 
 
 def sources(stem):
-    """The files that the extension module at the path `stem`, without a suffix, is built from."""
+    """Return the source files of the extension module at the path `stem`, which has no suffix."""
     return [stem + suffix for suffix in (".py", ".pyx", ".pxd") if os.path.exists(stem + suffix)]
 
 
@@ -125,10 +129,9 @@ def fingerprint(stem):
 
 
 def stale():
-    """Compiled modules whose source is not the one that they were built from.
+    """Return the compiled modules whose source has changed since the build.
 
-    A look at the times of the files is enough nearly always; where a source is the younger one, the hash
-    that the build noted down decides.
+    The times of the files nearly always suffice. If a source is newer, the hash that the build stored decides.
     """
     old = []
     built = None
@@ -145,9 +148,9 @@ def stale():
 
 
 def built_from():
-    """Module -> fingerprint of its source at build time."""
+    """Return module -> fingerprint of its source at build time."""
     import json
-    note = os.path.join(os.path.dirname(__file__), "_built.json")
+    note = os.path.join(ROOT, "_built.json")
     if not os.path.exists(note):
         return {}
     with open(note) as file:

@@ -1,0 +1,1 @@
+from minigrad._core.graph.capi import *

@@ -1,0 +1,1 @@
+from minigrad._core.record.apply import *

@@ -1,0 +1,1 @@
+from minigrad.ops.base.rule import *
