@@ -1,16 +1,18 @@
-"""What a task must know of a node before it may run: how many gradients it waits for, and whether it is needed.
+"""The walks over the graph before a task runs: how many gradients each node waits for, and which nodes are needed.
 
-    count     walk over all edges behind the root once; for every edge that leads to a node, one dependency more
-    select    the same walk, depth first, for a run with ``inputs=``: a node is needed if a path leads from it
-              to a requested node
+    compute_dependencies    follow every edge behind the root once; add one dependency to the node that the edge leads to
+    select_nodes            the same walk, depth first, for a run with ``inputs=``: a node is needed if a path leads
+                            from it to a requested node
+    clear_buffers           after an error: drop the gradients that the task has left on nodes
 
-Edges are counted, not nodes: in ``a * a`` two lead from the product to a. Both walks keep their own stack.
+We count edges and not nodes: in ``a * a`` two edges lead from the product to a. Each walk has its own stack, so a deep
+graph does not exhaust Python's.
 
 Note [Scratch on the node]
-    The count and the buffer of a node lie in fields of the node, stamped with the number of the task, so
-    that the hot loop touches no dict: nothing has to be cleared between tasks, since a stale stamp is as
-    good as none. If another *live* task has stamped the node (a backward inside a hook, or in another
-    thread), this task keeps its own `Scratch` for it in `others`.
+    A node has fields for its count and its buffer, and a field for the number of the task that they belong to. So the
+    hot loop needs no dict, and nothing has to be cleared between tasks: a task ignores the fields of a node that has
+    another number. If the number is that of another *live* task (a backward inside a hook, or in another thread), this
+    task leaves the fields alone. It keeps a `Scratch` for the node in its dict `others` instead.
 
 Mirrors compute_dependencies and GraphTask::init_to_execute of ``torch/csrc/autograd/engine.cpp``.
 Read next: ``graph_task.py``.
@@ -21,155 +23,138 @@ import threading
 
 import cython
 
+from minigrad._core.engine.graph_task import GraphTask, Scratch
+from minigrad._core.graph.node import NEEDED as _NEEDED
 from minigrad._core.graph.node import Node
-from minigrad.errors import AutogradError
 
-# What a requested or intermediate node is needed for, with `inputs=`.
-NEEDED = cython.declare(cython.int, 1)      # it runs: a path leads from it to a requested node
-
-live = {}                                   # number -> task, of those running in any thread
+NEEDED = cython.declare(cython.int, _NEEDED)
+live = {}       # number -> task, for the tasks that run in any thread
 _live = cython.declare(dict, live)
-# Interpreted, two threads might stamp one node at the same time. Reentrant, because a walk allocates, and the garbage
-# collector may then run a user's finalizer that itself calls backward.
+# Interpreted, two threads might claim one node at the same time. The lock is reentrant: a walk allocates memory, so the
+# garbage collector may run, and with it a finalizer that calls backward.
 claiming = threading.RLock()
-if hasattr(os, "register_at_fork"):     # a thread that holds it does not exist in the child, and would never let go
+if hasattr(os, "register_at_fork"):     # in the child, the thread that holds the lock does not exist and could never release it
     os.register_at_fork(after_in_child=claiming._at_fork_reinit)
 
 
-@cython.binding(False)
-@cython.cclass
-class Scratch:
-    """A task's notes on a node that another task has stamped."""
+def compute_dependencies(task, root):
+    """Count the dependencies of every node behind `root`.
 
-    def __init__(self):
-        self.grad = None
-        self.dependencies = 0
-        self.needed = 0
-
-
-@cython.binding(False)
-@cython.cclass
-class Dependencies:
-    """A task's notes on the nodes that it may run: how many gradients each waits for, and whether it is needed."""
-
-    def claim(self, node):
-        """Make notes on `node` possible. False if they were so already."""
-        if node.task == self.id:
-            return False
-        if node.task != 0 and len(_live) > 1 and node.task in _live:
-            if node in self.others:
-                return False
-            self.others[node] = Scratch()
-        else:
-            if self.others and node in self.others:
-                return False
-            node.task = self.id
-            node.dependencies = 0
-            node.grad = None
-            node.needed = 0
-        return True
-
-    def scratch(self, node):
-        """Our notes on a node that carries another task's stamp."""
-        found = self.others.get(node)
-        if found is None:
-            raise AutogradError("MG-E105", f"dependency not found for {node.name()}", node=node.name(),
-                                fix="do not change the graph (`next_functions`) while a backward runs on it")
-        return found
-
-    def depend(self, node):
-        """One more edge leads to `node`. True if it is the first."""
-        first: cython.bint = self.claim(node)
-        if node.task == self.id:
-            node.dependencies += 1
-        else:
-            scratch = self.scratch(node)
-            scratch.dependencies += 1
-        return first
-
-    def count(self, root):
-        """Count the dependencies of every node behind `root`.
-
-        The stack is a list whose top we keep ourselves: popping from a list that is nearly empty gives its
-        memory back each time, which for a chain is at every node.
-        """
-        stack: list = [root]
-        top: cython.Py_ssize_t = 1
-        node: Node
-        following: Node
-        i: cython.Py_ssize_t
-        self.claim(root)
-        while top > 0:
-            top -= 1
-            node = cython.cast(Node, stack[top])
-            for i in range(node.edges):
-                following = node.next_node(i)
-                if following is None:
-                    continue
-                if following.task == self.id:
-                    following.dependencies += 1
-                elif self.depend(following):
-                    if top == len(stack):
-                        stack.append(following)
-                    else:
-                        stack[top] = following
-                    top += 1
-        return None
-
-    def select(self, root):
-        """`count`, and decide which nodes are needed: those from which a requested one is reached.
-
-        When a node is left, all that lies behind it has been decided; a node met a second time has been left
-        already, since there are no cycles.
-        """
-        path: list = [root]
-        position: list = [0]
-        node: Node
-        i: cython.Py_ssize_t
-        self.claim(root)
-        self.need(root, self.requested.get(root, 0))
-        while path:
-            node = cython.cast(Node, path[-1])
-            i = position[-1]
-            if i == node.edges:
-                path.pop()
-                position.pop()
-                if path and self.needed(node) != 0:
-                    self.need(path[-1], NEEDED)
-                continue
-            position[-1] = i + 1
+    The stack is a list that we never shrink; `top` is its length in use. Popping would return memory whenever the list
+    is nearly empty, and on a chain that is at every node.
+    """
+    stack: list = [root]
+    top: cython.Py_ssize_t = 1
+    number: cython.ulonglong = task.id
+    node: Node
+    following: Node
+    i: cython.Py_ssize_t
+    claim(task, root)
+    while top > 0:
+        top -= 1
+        node = cython.cast(Node, stack[top])
+        for i in range(node.edges):
             following = node.next_node(i)
             if following is None:
                 continue
-            if self.depend(following):
-                self.need(following, self.requested.get(following, 0))
-                path.append(following)
-                position.append(0)
-            elif self.needed(following) != 0:
-                self.need(node, NEEDED)
-        return None
+            if following.task == number:
+                following.dependencies += 1
+            elif add_dependency(task, following):
+                if top == len(stack):
+                    stack.append(following)
+                else:
+                    stack[top] = following
+                top += 1
+    return None
 
-    def need(self, node: Node, what: cython.int):
-        """Note what `node` is needed for."""
-        if node.task == self.id:
-            node.needed |= what
-        else:
-            scratch = self.scratch(node)
-            scratch.needed |= what
 
-    def needed(self, node):
-        return node.needed if node.task == self.id else self.scratch(node).needed
+def select_nodes(task, root):
+    """`compute_dependencies`, and mark the needed nodes: those from which a path leads to a requested node.
 
-    def forget(self, root):
-        """After an error: empty the buffers that this task has left behind on nodes."""
-        stack: list = [root, *self.others]
-        node: Node
-        while stack:
-            node = cython.cast(Node, stack.pop())
-            if node.task == self.id:
-                node.task = 0
-                node.grad = None
-            elif self.others.pop(node, None) is None:
-                continue
-            stack.extend([n for n in node.next_nodes() if n is not None])
-        return None
+    When the walk leaves a node, it has decided about every node behind it. The graph has no cycles, so the walk has already
+    left each node that it meets a second time.
+    """
+    path: list = [root]
+    position: list = [0]
+    node: Node
+    following: Node
+    i: cython.Py_ssize_t
+    claim(task, root)
+    mark(task, root, task.requested.get(root, 0))
+    while path:
+        node = cython.cast(Node, path[-1])
+        i = position[-1]
+        if i == node.edges:
+            path.pop()
+            position.pop()
+            if path and task.needed(node) != 0:
+                mark(task, path[-1], NEEDED)
+            continue
+        position[-1] = i + 1
+        following = node.next_node(i)
+        if following is None:
+            continue
+        if add_dependency(task, following):
+            mark(task, following, task.requested.get(following, 0))
+            path.append(following)
+            position.append(0)
+        elif task.needed(following) != 0:
+            mark(task, node, NEEDED)
+    return None
+
+
+def clear_buffers(task, root):
+    """After an error: drop the gradients that `task` has left on nodes."""
+    stack: list = [root, *task.others]
+    node: Node
+    while stack:
+        node = cython.cast(Node, stack.pop())
+        if node.task == task.id:
+            node.task = 0
+            node.grad = None
+        elif task.others.pop(node, None) is None:
+            continue
+        stack.extend([n for n in node.next_nodes() if n is not None])
+    return None
+
+
+@cython.cfunc
+def claim(task: GraphTask, node: Node) -> cython.bint:
+    """Prepare the scratch of `node` for `task`. Returns False if that was done before."""
+    if node.task == task.id:
+        return False
+    if node.task != 0 and len(_live) > 1 and node.task in _live:
+        if node in task.others:
+            return False
+        task.others[node] = Scratch()
+    else:
+        if task.others and node in task.others:
+            return False
+        node.task = task.id
+        node.dependencies = 0
+        node.grad = None
+        node.needed = 0
+    return True
+
+
+@cython.cfunc
+def add_dependency(task: GraphTask, node: Node) -> cython.bint:
+    """Count one more edge that leads to `node`. Returns True for the first edge."""
+    first: cython.bint = claim(task, node)
+    if node.task == task.id:
+        node.dependencies += 1
+    else:
+        scratch = task.scratch(node)
+        scratch.dependencies += 1
+    return first
+
+
+@cython.cfunc
+def mark(task: GraphTask, node: Node, flags: cython.int) -> object:
+    """Add `flags` to what `task` needs `node` for."""
+    if node.task == task.id:
+        node.needed |= flags
+    else:
+        scratch = task.scratch(node)
+        scratch.needed |= flags
+    return None

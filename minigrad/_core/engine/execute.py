@@ -2,28 +2,28 @@
 
 One call of ``backward`` or ``grad`` is one `GraphTask`:
 
-    1. count     From the roots, walk over the edges once and count for every node how many edges lead to
-                 it: its *dependencies*. With ``inputs=``, find out on the same walk which nodes lie on a
-                 path to one of them: only those will run.                            dependencies.py
-    2. run       Put the root's gradient into its buffer, and the root into the ready queue. Then, until the
-                 queue is empty: take the node that was created last, call it on its buffer, add each result
-                 to the buffer of the node behind that edge, and count that node's dependencies down. At
-                 zero its gradient is complete and it is ready.                       graph_task.py, ready_queue.py
+    1. count     From the roots, walk over all edges once, and count for every node how many edges lead to it: its
+                 *dependencies*. With ``inputs=``, the same walk finds the nodes on a path to a requested node. Only
+                 these will run.                                                      dependencies.py
+    2. run       Put the root's gradient into its buffer, and the root into the ready queue. Then, until the queue is
+                 empty: take the node that was created last, and call it on its buffer. Add each result to the buffer
+                 of the node behind that edge, and decrease that node's dependencies. When they reach zero, its
+                 gradient is complete and the node is ready.                          graph_task.py, ready_queue.py
 
         queue: Mul#7            Mul#7 runs -> buffer of Add#5 complete -> queue: Add#5
         queue: Add#5            Add#5 runs -> buffers of Exp#3 and Sin#4 complete
         queue: Sin#4, Exp#3     latest first: Sin#4, then Exp#3
 
-A node therefore runs at most once per task, whatever its fan-in, with the sum of all that reaches it.
-Nothing here recurses over the graph, and every step is linear in the number of edges.
+So a node runs at most once in a task, with the sum of all gradients that reach it. Nothing here recurses over the graph,
+and every step is linear in the number of edges.
 
 Note [Reentrant backward]
-    A hook or a custom Function may itself call backward: a task within a task, which runs to its end before
-    the call returns. Each nesting takes stack, of C and of Python; so beyond MOST_NESTED of them the next one
-    goes to a new thread, for its fresh stack, while the calling thread waits. The new thread *borrows the
-    State* of the calling one: grad mode, hooks, running node, sequence numbers and all, so that to whatever
-    runs there nothing has changed but the thread's name. Ctrl-C reaches the thread that waits. It tells the other by
-    `State.interrupt`, and goes on waiting: the State is its own again when the other has ended.
+    A hook or a custom Function may call backward: a task within a task, which runs to its end before the call returns.
+    Each nested call uses stack, of C and of Python. After MOST_NESTED nested calls, the next call runs in a new thread,
+    which has a fresh stack, while the calling thread waits. The new thread *borrows the State* of the calling thread:
+    grad mode, hooks, running node and sequence numbers. So code that runs there sees no difference but the name of the
+    thread. Ctrl-C reaches the waiting thread. It sets `State.interrupt`, which stops the other thread, and goes on
+    waiting: the State is its own again when the other thread has ended.
 
 Mirrors ``torch/csrc/autograd/engine.cpp`` (Engine::execute, execute_with_graph_task, queue_callback). Read next:
 ``dependencies.py``.
@@ -32,8 +32,10 @@ Mirrors ``torch/csrc/autograd/engine.cpp`` (Engine::execute, execute_with_graph_
 import contextvars
 import itertools
 import threading
+from typing import Any
 
 import cython
+from cython.cimports.minigrad._core.engine.dependencies import clear_buffers, compute_dependencies, select_nodes
 from cython.cimports.minigrad._core.engine.graph_task import GraphTask
 from cython.cimports.minigrad._core.engine.ready_queue import pop_ready, push_ready
 from cython.cimports.minigrad._core.engine.stream_task import StreamTask
@@ -47,23 +49,21 @@ from cython.cimports.minigrad._core.graph.thread_state import Modes, State, curr
 
 from minigrad._core.engine.dependencies import claiming, live
 from minigrad._core.graph.anomaly import anomaly as _switch
-from minigrad._core.graph.node import Node
+from minigrad._core.graph.node import CAPTURED, NEEDED, Node
 from minigrad._core.graph.streams import carried, streaming
 from minigrad._core.graph.switches import switches as _switches
 from minigrad._core.graph.thread_state import borrow
 from minigrad.errors import AutogradError
 
-NEEDED = 1          # as in dependencies.py
-CAPTURED = 2        # what a node is needed for, beside that: its buffer is a result
 MOST_NESTED = cython.declare(cython.int, 60)
 anomaly = cython.declare(Anomaly, _switch)
 switches = cython.declare(Switches, _switches)
-recording_task = None           # the class of the tasks that tell the recorders their steps: observe/recording_task.py
+recording_task: Any = None      # RecordingTask, supplied by observe/recording_task.py
 _ids = itertools.count(1)
 
 
 def use_recording_task(cls):
-    """Supply the class of the tasks that run while there is a recorder."""
+    """Supply the class of tasks that run while a recorder is active."""
     global recording_task
     recording_task = cls
 
@@ -71,7 +71,7 @@ def use_recording_task(cls):
 @cython.binding(False)
 @cython.cclass
 class GraphRoot(Node):
-    """Stands before several roots and hands each its gradient."""
+    """A node in front of several roots: it passes each root its gradient."""
 
     def __init__(self, nodes, numbers, grads):
         clear_node(self)
@@ -86,15 +86,20 @@ def execute(roots, grads, keep_graph, create_graph, inputs=None, accumulate=True
     """Run a backward.
 
     Args:
-        roots: list of pairs (node, number of its output).
-        grads: list of gradients, one per root; they are never written to.
-        inputs: None: accumulate into every leaf that is reached. Otherwise a list of pairs like `roots`,
-            (None, 0) for an input that no graph has used: only what leads there runs.
-        accumulate: with `inputs`: run those nodes too (``backward(inputs=)``) instead of returning what
-            reaches them (``grad``).
+        roots (list of pairs): (node, number of its output).
+        grads (list): a gradient for each root, a tensor or None. The engine never writes to them.
+        keep_graph (bool): whether the nodes keep their saved values.
+        create_graph (bool): whether to record the backward itself.
+        inputs (list of pairs, optional): (node, number of its output), or (None, 0) for an input that no graph has used.
+            Only nodes on a path to these nodes run. Default: accumulate into every leaf that is reached.
+        accumulate (bool): with `inputs`: run these nodes too (``backward(inputs=)``). False: return the gradients that
+            reach them instead (``grad``).
 
     Returns:
-        The gradients of `inputs`, None where nothing arrived; the empty list without them.
+        list: the gradients of `inputs`, None where no gradient arrived. Empty without `inputs`.
+
+    Raises:
+        RuntimeError: a gradient does not fit its root, or a node fails.
     """
     number: cython.int
     state = current()
@@ -123,9 +128,9 @@ def execute(roots, grads, keep_graph, create_graph, inputs=None, accumulate=True
 
 
 def execute_from_scalar(tensor, keep_graph):
-    """`execute` for what nearly always is asked for: all leaves behind one tensor that is one real number.
+    """`execute` for the usual case: from a tensor with one real number to all leaves behind it.
 
-    Returns False, and has run nothing, if `tensor` is something else, of which the caller knows more.
+    Returns False, and runs nothing, if `tensor` is not such a tensor.
     """
     if not isinstance(tensor, TensorBase):
         return False
@@ -141,7 +146,7 @@ def execute_from_scalar(tensor, keep_graph):
 
 
 def run_task(task: GraphTask, state: State, roots, grads):
-    """Count, run, and put the thread's state back, whatever happens."""
+    """Count the dependencies, run the task, and restore the thread's state, even after an error."""
     root: Node
     number: cython.int
     if len(roots) == 1:
@@ -159,9 +164,9 @@ def run_task(task: GraphTask, state: State, roots, grads):
     try:
         with claiming:
             if task.selective:
-                task.select(root)
+                select_nodes(task, root)
             else:
-                task.count(root)
+                compute_dependencies(task, root)
         state.task = task
         task.out_of_place = task.create_graph or state.forward
         state.set_modes(task.create_graph and not state.inference, state.inference, state.forward_enabled)
@@ -171,11 +176,11 @@ def run_task(task: GraphTask, state: State, roots, grads):
                 grads.clear()
             task.run(root, state)
             state.node = outer[1]
-            for callback in task.callbacks:     # grows while we walk it: a callback may install another
+            for callback in task.callbacks:     # the list may grow meanwhile: a callback may install another
                 callback()
         except BaseException as error:
             failed: Node = state.node
-            task.forget(root)
+            clear_buffers(task, root)
             if failed is outer[1]:
                 raise
             explained = failed.explain_error(error)
@@ -195,10 +200,10 @@ def run_task(task: GraphTask, state: State, roots, grads):
 
 
 def run_in_new_thread(task, state, roots, grads):
-    """`run_task` in a thread of its own. See Note [Reentrant backward]."""
+    """`run_task` in a new thread. See Note [Reentrant backward]."""
     errors = []
     streams = carried()
-    done = threading.Lock()     # ours, for Python 3.11 and 3.12 take a thread for ended whose `join` was interrupted
+    done = threading.Lock()     # our own: in Python 3.11 and 3.12 a thread whose `join` was interrupted counts as ended
     done.acquire()
 
     def work():
@@ -224,42 +229,42 @@ def run_in_new_thread(task, state, roots, grads):
         try:
             done.acquire()
             waiting = False
-        except BaseException as error:      # Ctrl-C: the State is not ours before the thread has ended
+        except BaseException as error:      # Ctrl-C: we must wait, the State is not ours before the thread has ended
             errors.insert(0, error)
-            state.interrupt = error         # what runs there ends at its next backward, or after some thousands of nodes
+            state.interrupt = error         # stops the thread at its next backward, or after some thousands of nodes
     thread.join()
     if errors:
         state.interrupt = None
         try:
             raise errors[0]
         finally:
-            errors.clear()                  # an error that refers to itself would keep all frames alive
+            errors.clear()                  # a cycle of the error and its traceback would keep all frames alive
 
 
 @cython.cfunc
 def cast_root_gradient(grad, node: Node, number: cython.int, index: cython.int) -> object:
-    """The root's gradient in the root's dtype; its shape has been checked by the caller."""
+    """Convert the gradient of a root to the dtype of the root. The caller has checked its shape."""
     if grad is None:
         return None
     meta = node.output_meta(number)
     return grad if cython.cast(TensorBase, grad)._meta is meta else cast_gradient(grad, meta, None, index)
 
 
-# ---- what runs inside a task may ask --------------------------------------------------------------------
+# ---- queries about the current task --------------------------------------------------------------------
 
 
 def current_task():
-    """The task of this thread, None outside a backward."""
+    """The task that this thread is running, or None outside a backward."""
     return current().task
 
 
 def current_node():
-    """The node that this thread is running, None outside a backward."""
+    """The node that this thread is running, or None outside a backward."""
     return current().node
 
 
 def queue_callback(callback):
-    """Call `callback` when all nodes of the current task are done. Raises `RuntimeError` outside a backward."""
+    """Call ``callback()`` when all nodes of the current task have run. Raises `RuntimeError` outside a backward."""
     task = current().task
     if task is None:
         raise AutogradError("MG-E125", "Final callbacks can only be installed during backward pass.",
@@ -268,7 +273,7 @@ def queue_callback(callback):
 
 
 def will_execute(node):
-    """Whether the gradient of what `node` stands for is computed in the current task.
+    """Whether the current task computes the gradient that goes to `node`.
 
     Raises `RuntimeError` outside a backward.
     """
@@ -292,7 +297,7 @@ def will_receive(task: GraphTask, node: Node) -> cython.bint:
 
 
 def execution_order():
-    """The nodes of the current task in the order in which gradients reach them: `GraphTask.run` without the gradients.
+    """The nodes of the current task in the order in which they run: `GraphTask.run` without the gradients.
 
     Raises `RuntimeError` outside a backward, and, as PyTorch does, unless multithreading is disabled.
     """
@@ -327,9 +332,9 @@ def execution_order():
 
 
 def is_checkpoint_valid():
-    """Whether every backward that runs in this thread is a plain one, without ``inputs=``.
+    """Whether every backward that runs in this thread runs without ``inputs=``.
 
-    A reentrant checkpoint accumulates into leaves that the outer run knows nothing of, so it is right only then.
+    A reentrant checkpoint is correct only then: it accumulates into all leaves that it reaches.
     """
     task: GraphTask = current().task
     while task is not None:

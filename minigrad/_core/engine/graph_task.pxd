@@ -1,8 +1,16 @@
-from minigrad._core.engine.dependencies cimport Dependencies
 from minigrad._core.graph.node cimport Node
 from minigrad._core.graph.thread_state cimport Modes, State
 
-cdef class GraphTask(Dependencies):
+cdef class Scratch:
+    cdef object grad
+    cdef int dependencies
+    cdef int needed
+
+cdef class GraphTask:
+    cdef readonly unsigned long long id
+    cdef readonly bint selective
+    cdef dict others
+    cdef dict requested
     cdef readonly bint keep_graph
     cdef readonly bint create_graph
     cdef bint out_of_place
@@ -17,6 +25,9 @@ cdef class GraphTask(Dependencies):
     cdef Node ready
     cdef object __weakref__
 
+    cdef Scratch scratch(self, Node node)
+    cdef int needed(self, Node node) except -1
+    cdef bint runs(self, Node node) except -1
     cdef object run(self, Node root, State state)
     cdef object take(self, Node node)
     cdef object deliver(self, Node node, bint checked)
@@ -26,5 +37,5 @@ cdef class GraphTask(Dependencies):
     cdef object run_watched(self, Node node)
     cdef object run_steps(self, Node node)
     cdef object capture(self, Node node, object grad)
-    cdef object calling(self, Node node, object grad)
+    cdef object note_call(self, Node node, object grad)
     cdef object finish(self, Node node, tuple before)

@@ -1,19 +1,19 @@
-"""One run of the engine: taking ready nodes, calling them, and passing on what they computed.
+"""One run of the engine: take ready nodes, call them, and pass their results on.
 
-    take      the gradient out of the node's buffer
-    compute   the node, which puts the gradients of its inputs into `results`
-    deliver   each to the buffer of the node behind that edge, whose dependencies go down by one; at zero its
-              gradient is complete, and it is pushed into the queue
+    take      take the gradient out of the node's buffer
+    compute   call the node, which puts the gradients of its inputs into `results`
+    deliver   add each result to the buffer of the node behind that edge, and decrease that node's dependencies by one.
+              At zero its gradient is complete, and the node goes into the ready queue
 
-A node that has hooks, and every node of a run with ``inputs=`` or under anomaly mode, goes through
-`run_watched`, which has all the steps of PyTorch's evaluate_function in its order; the loop itself has only
-those three, since nearly all nodes need no others.
+The loop has only these three steps, because nearly all nodes need no others. A node with hooks, and every node of a run
+with ``inputs=`` or under anomaly mode, goes through `run_watched`. It has all the steps of PyTorch's evaluate_function,
+in the same order.
 
 Note [Adding in place]
-    The second gradient to reach a buffer is added into the first, without a new tensor, if nobody else can
-    see the first: one reference to the tensor and one to its array, which must own its memory. Gradients
-    that a hook has kept, that the user passed in, that went to two nodes at once, or that are broadcast
-    views fail this and are summed out of place. Under create_graph they always are.
+    The second gradient to reach a buffer is added to the first in place, without a new tensor, if only the buffer holds
+    the first: there is one reference to the tensor and one to its array, and the array owns its memory. This is not so
+    if a hook has kept the gradient, the user passed it in, it went to two nodes, or it is a broadcast view. Then the sum
+    is a new tensor. Under create_graph it always is.
 
 Mirrors Engine::thread_main and evaluate_function of ``torch/csrc/autograd/engine.cpp``, and
 ``input_buffer.cpp``. Read before: ``dependencies.py``. Read next: ``graph/accumulate_grad.py``.
@@ -30,48 +30,75 @@ from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import TensorBase, is_exclusive
 from cython.cimports.minigrad._core.graph.thread_state import current
 
-from minigrad._core.engine.dependencies import Dependencies
 from minigrad._core.graph.anomaly import anomaly as _switch
+from minigrad._core.graph.node import NEEDED as _NEEDED
 from minigrad._core.graph.node import Node
 from minigrad._core.graph.switches import switches as _switches
 from minigrad._core.graph.thread_state import State
+from minigrad.errors import AutogradError
 
-NEEDED = cython.declare(cython.int, 1)      # as in dependencies.py
+NEEDED = cython.declare(cython.int, _NEEDED)
 EVERYTHING = cython.declare(cython.longlong, -1)
-ACCUMULATE = cython.declare(cython.int, 0)  # number of the kernel of that name in the contract
-# References to a buffer's tensor while `add_gradients` decides whether it may add in place, if nobody else holds it: ownership.py.
+# How many references a tensor has in `add_gradients` if only its buffer holds it: ownership.py.
 SOLE_OWNER = cython.declare(cython.Py_ssize_t, -1)
-SIGNALS_EVERY = cython.declare(cython.ulonglong, 4095)      # nodes between two looks at pending signals, 2**n - 1
+SIGNALS_EVERY = cython.declare(cython.ulonglong, 4095)      # we check for signals after so many nodes; 2**n - 1
 anomaly = cython.declare(Anomaly, _switch)
 switches = cython.declare(Switches, _switches)
 
 
 @cython.binding(False)
 @cython.cclass
-class GraphTask(Dependencies):
-    """One run of the engine: it takes the latest ready node, calls it, and passes on the gradients that it computed."""
+class Scratch:
+    """A task's count and buffer for a node whose own fields belong to another task. See Note [Scratch on the node]."""
+
+    def __init__(self):
+        self.grad = None
+        self.dependencies = 0
+        self.needed = 0
+
+
+@cython.binding(False)
+@cython.cclass
+class GraphTask:
+    """One run of the engine: until no node is ready, it takes the latest ready node, calls it, and delivers its results."""
 
     def __init__(self, number, keep_graph, create_graph, selective, outer):
         self.id = number
         self.keep_graph = keep_graph
         self.create_graph = create_graph
-        self.out_of_place = create_graph    # how gradients are added: also in forward mode, with their tangents
+        self.out_of_place = create_graph    # whether to add gradients out of place; also in forward mode, for their tangents
         self.selective = selective
-        self.outer = outer          # the task in one of whose nodes this one was started, or None
-        self.root = None            # where it begins
-        self.callbacks = []         # run when all nodes are done
+        self.outer = outer          # the task whose node started this one, or None
+        self.root = None            # the node at which the run begins
+        self.callbacks = []         # functions to call when all nodes have run
         self.others = {}            # node -> Scratch, see Note [Scratch on the node]
         self.requested = {}         # node -> NEEDED or CAPTURED
         self.captures = {}          # node -> [(number of its output, position in `captured`)]
         self.captured = []
-        self.results = []           # what the running node computed, by edge; one list for all nodes
-        self.modes = None           # as they are for each node: see `run_watched`
+        self.results = []           # the results of the running node, by edge; one list for all nodes
+        self.modes = None           # the modes for each node: see `run_watched`
         self.heap = []
-        self.ready = None           # stands for a heap of one, which is what a chain of nodes needs
+        self.ready = None           # instead of a heap with one node: a chain needs no more
+
+    def scratch(self, node):
+        """Our scratch for a node whose own fields belong to another task."""
+        found = self.others.get(node)
+        if found is None:
+            raise AutogradError("MG-E105", f"dependency not found for {node.name()}", node=node.name(),
+                                fix="do not change the graph (`next_functions`) while a backward runs on it")
+        return found
+
+    def needed(self, node):
+        """What this task needs `node` for, as flags; 0 if for nothing. Set by `select_nodes`."""
+        return node.needed if node.task == self.id else self.scratch(node).needed
+
+    def runs(self, node):
+        """Whether this task calls `node`. It does not if the node's gradient is only a result of the task."""
+        return not self.selective or self.needed(node) & NEEDED != 0
 
     @cython.nonecheck(False)
     def run(self, root, state):
-        """Run all that is ready, beginning with `root`, whose buffer has been filled."""
+        """Run all nodes, beginning with `root`, whose buffer has its gradient."""
         node: Node
         executed: cython.ulonglong = 0
         keep: cython.bint = self.keep_graph
@@ -99,7 +126,7 @@ class GraphTask(Dependencies):
             grad = self.take(node)
             node.compute(grad, EVERYTHING, results)
             grad = None
-            if node.hooked:         # by its own backward
+            if node.hooked:         # its own backward has added a hook
                 self.finish(node, ())
                 continue
             if not keep:
@@ -108,7 +135,7 @@ class GraphTask(Dependencies):
         return None
 
     def take(self, node):
-        """Empty the buffer of `node`."""
+        """Return the gradient in the buffer of `node`, and empty the buffer."""
         if node.task == self.id:
             grad = node.grad
             node.grad = None
@@ -122,7 +149,10 @@ class GraphTask(Dependencies):
 
     @cython.nonecheck(False)
     def deliver(self, node, checked):
-        """Pass on the results of `node`, and put into the queue whatever is complete now."""
+        """Add the results of `node` to the buffers behind its edges, and push the nodes that are ready now.
+
+        `checked`: the results have been validated.
+        """
         following: Node
         results: list = self.results
         i: cython.Py_ssize_t
@@ -207,7 +237,7 @@ class GraphTask(Dependencies):
     # ---- nodes with hooks, runs with inputs=, anomaly mode ------------------------------------------------
 
     def wanted(self, node):
-        """Which of the node's results this task will use, as a bit mask."""
+        """The results of `node` that this task will use, as a bit mask."""
         if not self.selective:
             return EVERYTHING
         mask: cython.longlong = 0
@@ -221,7 +251,7 @@ class GraphTask(Dependencies):
         return mask
 
     def run_watched(self, node):
-        """Run a node with all the steps around it. A mode that its hooks enter and do not leave is over when the next node runs."""
+        """Run a node with all the steps around it, and then restore the modes, in case a hook has changed them."""
         if not node.hooked:
             return self.run_steps(node)
         state: State = current()
@@ -233,13 +263,13 @@ class GraphTask(Dependencies):
         return None
 
     def run_steps(self, node):
-        """The node itself, its hooks and what follows; one that only is a result of the task does not run.
+        """Run a node, its hooks and the steps that follow. If its gradient is only a result of the task, do not call it.
 
-        A result is what has passed the tensor's hooks, unless the node runs as well: then it is what they
-        were given. That is an accident of PyTorch's, which we keep.
+        In that case the result is the gradient after the tensor's hooks. If the node runs as well, the result is the
+        gradient before these hooks. PyTorch does the same, by accident.
         """
         grad = self.take(node)
-        runs: cython.bint = not self.selective or self.needed(node) & NEEDED != 0
+        runs: cython.bint = self.runs(node)
         if self.selective and node in self.captures:
             if not runs and node.hooked:
                 grad = run_hooks_on_tensors(node, grad)
@@ -255,7 +285,7 @@ class GraphTask(Dependencies):
                 grads = None
             if node.extra is not None and node.extra.post_hooks:
                 before = buffer_as_tuple(node, grad)
-        self.calling(node, grad)
+        self.note_call(node, grad)
         node.compute(grad, self.wanted(node), self.results)
         grad = None
         if anomaly.enabled or switches.recording or (node.extra is not None and node.extra.post_hooks):
@@ -267,17 +297,17 @@ class GraphTask(Dependencies):
         return None
 
     def capture(self, node, grad):
-        """Keep what has reached `node`: it is a result of the task."""
+        """Store the gradient that has reached `node` as a result of the task."""
         for number, position in self.captures[node]:
             self.captured[position] = grad[number] if node.metas is not None else grad
         return None
 
-    def calling(self, node, grad):
-        """`node` is called on `grad` next. `RecordingTask` notes it."""
+    def note_call(self, node, grad):
+        """Does nothing. `RecordingTask` notes here that `node` is called on `grad` next."""
         return None
 
     def finish(self, node, before):
-        """What follows on a watched node's backward; `before` is what its post-hooks are told it was given."""
+        """Validate the results of a watched node, run its post-hooks and deliver. `before` is its gradients, for the post-hooks."""
         results: list = self.results
         n: cython.Py_ssize_t = node.edges
         i: cython.Py_ssize_t
@@ -300,18 +330,18 @@ class GraphTask(Dependencies):
 @cython.cfunc
 def add_gradients(old, new, out_of_place: cython.bint) -> object:
     """``old + new``. See Note [Adding in place]."""
-    nobody_else: cython.bint = reference_count(old) == SOLE_OWNER    # counted before `a` is one more
+    nobody_else: cython.bint = reference_count(old) == SOLE_OWNER    # counted before `a` adds a reference
     a = cython.cast(TensorBase, old)
     b = cython.cast(TensorBase, new)
     if (nobody_else and not out_of_place and a._meta is b._meta and a._node is None
             and not a._leaf_requires_grad and is_exclusive(a)
-            and a._meta.backend.table[ACCUMULATE](a._array, b._array)):
+            and a._meta.backend.accumulate(a._array, b._array)):
         return old
     return old + new
 
 
 def adds_in_place(count, first, second):
-    """Whether a buffer that holds the only item of the list `first` adds `second` to it in place, if SOLE_OWNER is `count`."""
+    """Set SOLE_OWNER to `count`, and test whether a buffer with the only item of the list `first` adds `second` in place."""
     global SOLE_OWNER
     SOLE_OWNER = count
     node: Node = Node()
@@ -325,5 +355,5 @@ def adds_in_place(count, first, second):
 
 @cython.cfunc
 def buffer_as_tuple(node: Node, grad) -> tuple:
-    """The buffer of a node as hooks see it."""
+    """The buffer of a node as a tuple, as its hooks get it."""
     return tuple(grad) if node.metas is not None else (grad,)

@@ -1,9 +1,9 @@
-"""A node that you call yourself: ``y.grad_fn(g)``.
+"""Call a node yourself: ``y.grad_fn(g)``.
 
-The engine does much around `compute`: it adds up the gradients that meet in a node, runs hooks, lets go of what was saved. Here
-nothing is around it: one node maps the gradients of its outputs to those of its inputs.
+The engine does more than `compute`: it adds up the gradients that reach a node, runs hooks, and releases saved values. Here
+only the node runs: it computes the gradients of its inputs from the gradients of its outputs.
 
-Mirrors ``torch/csrc/autograd/python_cpp_function.cpp`` (THPCppFunction_call). Read next: ``execute.py``, which does the rest.
+Mirrors ``torch/csrc/autograd/python_cpp_function.cpp`` (THPCppFunction_call). Read next: ``execute.py``.
 """
 
 import cython
@@ -16,7 +16,7 @@ from minigrad.errors import AutogradTypeError
 
 
 def call_node(node: Node, grads: tuple, keywords: dict):
-    """See `Node.__call__`."""
+    """Implements `Node.__call__`."""
     if keywords:
         raise AutogradTypeError("MG-E130", "keyword arguments are not supported", node=node.name(), fix="node(grad), by position")
     expected: cython.int = node.number_of_outputs()
@@ -29,7 +29,7 @@ def call_node(node: Node, grads: tuple, keywords: dict):
                                     found=type(grad).__name__)
     results: list = [None] * node.edges
     node.compute(grads[0] if node.metas is None else list(grads), -1, results)
-    for i in range(node.edges):     # what broadcasting has made larger is summed, as the engine does
+    for i in range(node.edges):     # undo broadcasting, as the engine does
         if results[i] is not None and node.next_node(i) is not None:
             results[i] = validate_gradient(results[i], node.next_node(i), node.input_number(i), node, i)
     return results[0] if node.edges == 1 else tuple(results)

@@ -1,15 +1,15 @@
-"""How many references mean that nobody else holds a tensor: measured, once, when minigrad is imported.
+"""How many references a tensor has if only the engine holds it: measured once, when minigrad is imported.
 
     graph_task.py        may a buffer be added to in place?              Note [Adding in place]
     accumulate_grad.py   may a gradient become .grad as it is?           Note [Stealing a gradient]
 
-Both compare a count of references with a number, the references that the engine itself has at that moment: a variable of the
-caller's and perhaps an argument. The number differs between compiled and interpreted code and between versions of Python (3.14
-lends some arguments instead of counting them). So we do not write it down. We send a gradient that is known to be alone through the
-very calls of a backward, and one that somebody else holds too, and take the number with which the first is taken over and the other
-is not.
+Both compare a reference count with the number of references that the engine itself has at that moment: a variable of the
+caller, and perhaps an argument. The number differs between compiled and interpreted code, and between versions of Python
+(3.14 lends some arguments instead of counting them). So it is not a constant: we measure it. We send two gradients through
+the calls of a backward: one that only the engine holds, and one that a variable holds too. We take the number with which
+the engine takes over the first gradient and not the second.
 
-Where no number does both, the engine copies: that is always right.
+If no number does both, the engine always copies, which is correct.
 """
 
 from minigrad._core.engine.execute import execute
@@ -23,19 +23,19 @@ COUNTS = range(1, 6)
 
 
 def measure(make):
-    """Set the two numbers. ``make(requires_grad)`` gives a tensor of a few numbers that nobody else holds."""
+    """Set the two numbers. ``make(requires_grad)`` returns a small tensor that only the caller holds."""
     set_sole_owner(find_count(COUNTS, lambda count, alone: steals_gradient(make, count, alone)))
     adds_in_place(find_count(COUNTS, lambda count, alone: adds_in_buffer(make, count, alone)), [make(False)], make(False))
 
 
 def find_count(counts, takes_over):
-    """The only one of `counts` with which a gradient is taken over if it is alone, and not otherwise; NEVER, if there is none."""
+    """The only one of `counts` with which a gradient is taken over if it is alone, and not otherwise; else NEVER."""
     found = [count for count in counts if takes_over(count, True) and not takes_over(count, False)]
     return found[0] if len(found) == 1 else NEVER
 
 
 def steals_gradient(make, count, alone):
-    """Whether a backward makes the very gradient that reaches a leaf its ``.grad``."""
+    """Whether a backward makes the gradient that reaches a leaf its ``.grad``, without a copy."""
     set_sole_owner(count)
     leaf = make(True)
     grads = [make(False)]

@@ -1,9 +1,8 @@
-"""The order in which ready nodes run: the one that was created last comes first.
+"""The ready queue: of the ready nodes, the node that was created last runs first.
 
-A heap on the sequence number, in a list. Leaf accumulators have the largest number there is, so they run as
-soon as they are ready and their buffers are freed. Ties, which only they have, come out in the order of
-libstdc++'s heap, whose algorithm we follow (``push_heap``, ``pop_heap``), because PyTorch's order is that one
-and hooks can see it.
+It is a heap on the sequence number, in a list. Leaf accumulators have the largest sequence number. So they run as soon as
+they are ready, and their buffers are freed. Only accumulators have equal numbers. Their order is that of libstdc++'s heap,
+whose algorithm we follow (``push_heap``, ``pop_heap``): PyTorch has this order, and hooks can see it.
 
 Mirrors ReadyQueue of ``torch/csrc/autograd/engine.h``. Read next: ``graph_task.py``.
 """
@@ -20,7 +19,7 @@ def push_ready(heap, node):
 
 
 def pop_ready(heap):
-    """Take the node that comes first out of the heap, which is not empty."""
+    """Remove the node that runs first from the heap, which must not be empty, and return it."""
     top = cython.cast(Node, heap[0])
     last = cython.cast(Node, heap.pop())
     n: cython.Py_ssize_t = len(heap)
@@ -44,7 +43,7 @@ def pop_ready(heap):
 
 @cython.cfunc
 def sift_up(heap: list, hole: cython.Py_ssize_t, node: Node) -> object:
-    """Put `node` where the heap has a hole, or further up."""
+    """Put `node` into the hole of the heap, or move it further up."""
     parent: cython.Py_ssize_t
     while hole > 0:
         parent = (hole - 1) // 2

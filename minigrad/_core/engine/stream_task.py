@@ -1,27 +1,27 @@
-"""A run of the engine on several streams of a GPU. See ``streams.py``, which says on which one a node runs.
+"""A run of the engine on several streams of a GPU. ``graph/streams.py`` says on which stream a node runs.
 
     MulBackward0 on s  ──g──>  AddBackward0 on the default stream          the default stream waits for s
     MulBackward0 on s  ──g──>  ExpBackward0 on s                           nothing waits
 
-    around a node       its stream is the current one: for its hooks, its formula, and the sum of what reaches it
-    on an edge          if its two nodes run on different streams, the second stream waits for what the first one holds now
-    at the start        the root's stream waits for the caller's, whose stream the gradient was made on
-    at the end          the caller's stream waits for those of the leaves that got gradients, and of the results
+    around a node       its stream is current: for its hooks, its formula, and the sum of the gradients that reach it
+    on an edge          if its two nodes run on different streams, the second stream waits for the first one
+    at the start        the root's stream waits for the caller's stream, on which the gradient was made
+    at the end          the caller's stream waits for the streams of the results and of the leaves that got gradients
 
-So to the caller the backward is one op in its current stream, as any other, on whatever streams its parts run. It is the
-GPU that waits; the CPU goes on.
+So for the caller the backward is like one op on the current stream, even if its parts run on other streams. Only the GPU
+waits; the CPU goes on.
 
 Note [A gradient that changes streams]
-    Memory of a GPU goes back in the order of the stream that it was taken in. A gradient that was computed on s and is read
-    on another stream may be dropped while that still reads it, and s would hand its memory to the next op. So we hold the
-    block of such a gradient to the end of the run, when s has to wait for the reader. (PyTorch calls ``record_stream``, and its
-    allocator asks again and again whether the reader is done.) The block, not the tensor: who counts references to that finds
-    as many as ever. See Note [Adding in place].
+    Freed GPU memory goes back to the stream that allocated it, in the order of that stream. A gradient that was computed
+    on stream s may be freed while another stream still reads it, and s would give its memory to the next op. So we hold
+    the memory block of such a gradient until the end of the run, when s waits for the reader. (PyTorch calls
+    ``record_stream``, and its allocator checks again and again whether the reader is done.) We hold the block and not the
+    tensor, because a further reference to the tensor would prevent adding in place. See Note [Adding in place].
 
-`execute` makes a `GraphTask` instead where there are no streams but the default one: so an ordinary run has nothing to ask.
+If there is only the default stream, `execute` makes a `GraphTask` instead. So an ordinary run has nothing to check.
 
 Mirrors ``evaluate_function``, ``input_buffer.cpp`` and ``exec_post_processing`` of ``torch/csrc/autograd``.
-Read next: ``recording_task.py``.
+Read next: ``observe/recording_task.py``.
 """
 
 import cython
@@ -42,12 +42,12 @@ class StreamTask(GraphTask):
 
     def __init__(self, number, keep_graph, create_graph, selective, outer):
         GraphTask.__init__(self, number, keep_graph, create_graph, selective, outer)
-        self.guided = streams.streaming()       # a `RecordingTask` need not be
+        self.guided = streams.streaming()       # False for a `RecordingTask` without streams
         self.last = []          # streams on which leaves and results were reached
         self.crossed = []       # (stream of a gradient, stream that reads it, its block)
 
     def run(self, root, state):
-        """Run all that is ready, each node through `run_watched`."""
+        """Run all nodes, each through `run_watched`."""
         node: Node
         self.push(root)
         try:
@@ -95,7 +95,7 @@ class StreamTask(GraphTask):
         return None
 
     def meet(self, node):
-        """The streams of the nodes behind `node` wait for its own, which is current, where it has a gradient for them."""
+        """Make the streams of the nodes behind `node` wait for the current stream, if `node` has a gradient for them."""
         following: Node
         i: cython.Py_ssize_t
         if not self.guided:
@@ -110,7 +110,7 @@ class StreamTask(GraphTask):
         return None
 
     def cross(self, stream, grad):
-        """Have `stream` wait for the current one before it reads `grad`. False if they are the same."""
+        """Make `stream` wait for the current stream before it reads `grad`. Returns False if the two are the same."""
         current = streams.queues.current_stream(stream.device)
         if current is stream:
             return False
@@ -120,7 +120,7 @@ class StreamTask(GraphTask):
         return True
 
     def join(self):
-        """The caller's stream waits for those on which the run ended, and gradients may give their memory back."""
+        """Make the caller's stream wait for the streams on which the run ended, and drop the memory blocks."""
         pairs = []
         for stream in self.last:
             pairs.append((streams.queues.current_stream(stream.device), stream))

@@ -1,8 +1,8 @@
-"""What is run on the gradient of a tensor before its node gets it: the tensor's hooks, then retain_grad.
+"""Tensor hooks and retain_grad: they run on the gradient of a tensor before its node gets it.
 
-A node stands for the tensors that its op produced. The hooks of a non-leaf are kept on the node, by number of
-output, in the order in which each tensor got its first; those of a leaf stay on the leaf, for its node comes
-and goes with the graphs that use it. A retained gradient is always what the hooks have left.
+A node stands for the tensors that its op produced. It has the hooks of these tensors, by output number, in the order in
+which each tensor got its first hook. The hooks of a leaf stay on the leaf, because its node lives only as long as a graph
+uses it. A retained gradient is always the gradient after the hooks.
 
 Mirrors call_tensor_pre_hooks of ``torch/csrc/autograd/engine.cpp`` and RetainsGradHook of ``cpp_hook.cpp``.
 Read next: ``graph_task.py``.
@@ -32,7 +32,7 @@ def run_hooks_on_tensors(node, grad):
     if extra is None:
         return grad
     i: cython.Py_ssize_t
-    for i in range(len(extra.tensor_hooks)):        # what a hook adds waits for the next run
+    for i in range(len(extra.tensor_hooks)):        # hooks that a hook adds wait for the next run
         number, hooks = extra.tensor_hooks[i]
         if node.metas is None:
             grad = run_tensor_hooks(hooks, grad)
@@ -46,7 +46,7 @@ def run_hooks_on_tensors(node, grad):
 
 @cython.cfunc
 def accumulate_retained(tensor, grad) -> object:
-    """Add `grad` to ``tensor.grad``, out of place: the gradient in flight is never shared."""
+    """Add `grad` to ``tensor.grad``, out of place: the engine never shares the gradient that it passes on."""
     if tensor is None or grad is None:
         return None
     extra = cython.cast(TensorBase, tensor).extras()
@@ -57,7 +57,7 @@ def accumulate_retained(tensor, grad) -> object:
 
 
 def hooks_of(node: Node):
-    """The hooks around a node, in the order in which they run: pairs (kind, function); no function for retain_grad."""
+    """The hooks around a node in the order in which they run: pairs (kind, function), with None for retain_grad."""
     leaf: AutogradMeta = cython.cast(AccumulateGrad, node).variable._extra if isinstance(node, AccumulateGrad) else None
     extra: NodeExtra = node.extra
     found = [] if leaf is None else [("tensor hook", hook) for hook in (leaf.hooks or {}).values()]

@@ -1,10 +1,11 @@
-"""What a gradient must look like: the shape, dtype and device of the tensor that it is the gradient of.
+"""Validate a gradient: it must have the shape, dtype and device of its tensor.
 
-    shape    a larger shape that the tensor broadcasts to is summed down: that is how broadcasting is undone,
-             for every op, here and nowhere else
-    dtype    another is converted. Of a complex gradient of a real tensor the real part is taken where an op of ours
-             made something complex of it (`handle_r_to_c` in PyTorch's formulas); elsewhere it is an error
-    device   another is an error
+    shape    If the tensor broadcasts to the gradient's shape, the gradient is summed. This undoes broadcasting, for every
+             op, only here.
+    dtype    Another dtype is converted. If a built-in op has a complex result and a real operand, the operand gets the
+             real part of a complex gradient (`handle_r_to_c` in PyTorch's formulas). Elsewhere a complex gradient of a
+             real tensor is an error.
+    device   Another device is an error.
 
 Mirrors validate_outputs of ``torch/csrc/autograd/engine.cpp`` and ``input_metadata.cpp``.
 """
@@ -20,7 +21,7 @@ from minigrad.errors import AutogradError
 
 
 def validate_gradient(grad, following, number, node, index):
-    """`grad`, result `index` of `node`, as the gradient of output `number` of `following`; or an error."""
+    """Return `grad`, result `index` of `node`, converted for output `number` of `following`. Raises if it does not fit."""
     if not isinstance(grad, TensorBase):
         raise AutogradError("MG-E106", f"Function {node.name()} returned a {type(grad).__name__} as the gradient at "
                             f"index {index}; expected Variable or None")
@@ -35,12 +36,12 @@ def validate_gradient(grad, following, number, node, index):
 
 @cython.cfunc
 def has_mixed_operands(node: Node) -> cython.bint:
-    """Whether `node` is that of a built-in op with a complex result, which may have real operands."""
+    """Whether `node` belongs to a built-in op with a complex result, which may have real operands."""
     return node.plan is not None and node.metas is None and node.meta.dtype.is_complex
 
 
 def cast_gradient(grad, meta, node, index):
-    """`grad` as `meta` describes it; `node` made it, or, if that is None, the caller. It is number `index` of that."""
+    """Convert `grad` to the shape and dtype of `meta`. It is result `index` of `node`, or comes from the caller if that is None."""
     found: Meta = cython.cast(TensorBase, grad)._meta
     if found.shape != meta.shape:
         if not is_expandable(meta.shape, found.shape):
@@ -66,7 +67,7 @@ def cast_gradient(grad, meta, node, index):
 
 @cython.cfunc
 def producer_name(node: Node | None) -> str:
-    """What an error calls the one that made a gradient."""
+    """The name, for errors, of the node or caller that made a gradient."""
     return "The caller" if node is None else f"Function {node.name()}"
 
 

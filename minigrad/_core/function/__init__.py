@@ -1,4 +1,4 @@
-"""Custom functions, ``autograd.Function``: calling one, its node, its outputs, its tangents.
+"""Custom functions, ``autograd.Function``: the call, the node, the outputs and the tangents.
 
 Stands on ``mutation/``. Begin with ``apply.py``.
 """

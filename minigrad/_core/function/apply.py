@@ -1,15 +1,15 @@
-"""Calling a custom Function: ``Square.apply(x)``.
+"""Call a custom Function: ``Square.apply(x)``.
 
-    1. bind      arguments by name, and defaults, to their places                autograd/function.py
-    2. node      a new ctx; edges to the tensors among the arguments, if the call is recorded: if gradients
-                 are, and one of those tensors requires one
-    3. forward   of the user, and setup_context, with gradients disabled
-    4. outputs   get their history                                               function/outputs.py
-    5. save      what save_for_backward was given                                function/node.py
+    1. bind      put keyword arguments and defaults into their positions         autograd/function.py
+    2. node      make a new ctx. If the call is recorded, connect it to the nodes of its tensor arguments. It is
+                 recorded if gradients are enabled and one of these tensors requires a gradient
+    3. forward   call the user's forward, and setup_context, with gradients disabled
+    4. outputs   give the outputs their history                                  function/outputs.py
+    5. save      save the arguments of save_for_backward                         function/node.py
 
-Tensors inside lists, dicts or objects are not looked for: to the graph they are constants.
+Tensors inside lists, dicts or objects count as constants: the graph does not look for them.
 
-Mirrors THPFunction_apply of ``torch/csrc/autograd/python_function.cpp``. Read before: ``function/node.py``.
+Mirrors THPFunction_apply of ``torch/csrc/autograd/python_function.cpp``. Read next: ``function/node.py``.
 """
 
 import cython
@@ -27,27 +27,28 @@ _bind = cython.declare(object, None)
 
 
 def use_binding(setup_context, bind):
-    """Supply the setup_context of `Function` itself, and ``bind(cls, args, kwargs, has_ctx) -> args``."""
+    """Supply the setup_context method of `Function`, and ``bind(cls, args, kwargs, has_ctx) -> args``."""
     global _given_setup, _bind
     _given_setup = setup_context
     _bind = bind
 
 
 def apply(cls, *args, **kwargs):
-    """Run a custom Function: its forward, with a node left behind for its backward.
+    """Run the forward of a custom Function, and make a node for its backward.
 
     Args:
-        *args, **kwargs: those of forward, without ctx; anything at all. Only tensors directly among them are differentiated.
+        *args, **kwargs: the arguments of forward, without ctx, of any type. Only arguments that are tensors themselves are
+            differentiated.
 
     Returns:
-        What forward returns, with a history: a tuple if that is a tuple. An input that was returned as it is comes back as a
-        view of itself, and only `mark_dirty` returns the very input.
+        object: the result of forward, with a history; a tuple if forward returns a tuple. If forward returns an input as it
+        is, the caller gets a view of that input. Only after `mark_dirty` it gets the input itself.
 
     Raises:
-        TypeError: the arguments do not fit forward; or it saved what is no tensor.
-        RuntimeError: what forward returned contradicts what it told ctx (see `FunctionCtx`).
+        TypeError: the arguments do not fit forward, or forward saved an object that is not a tensor.
+        RuntimeError: the outputs of forward contradict its calls of ctx (see `FunctionCtx`).
 
-    If no tensor argument requires a gradient, or under `no_grad`, forward runs all the same and nothing is recorded.
+    If no tensor argument requires a gradient, or under `no_grad`, forward runs but nothing is recorded.
     Mirrors ``torch.autograd.Function.apply``.
 
     >>> class Scale(mg.autograd.Function):
@@ -92,7 +93,10 @@ def apply(cls, *args, **kwargs):
 
 @cython.cfunc
 def collect_inputs(node: PyNode, args: tuple, state: State) -> cython.bint:
-    """Note which arguments are tensors and which of them require a gradient, and connect the node if the call is recorded."""
+    """Note which arguments are tensors, and which require a gradient. Connect the node if the call is recorded.
+
+    Returns whether the call is recorded.
+    """
     i: cython.Py_ssize_t
     tensors: cython.Py_ssize_t = 0
     required: cython.bint = False

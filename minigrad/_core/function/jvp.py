@@ -1,11 +1,11 @@
-"""Forward-mode AD through a custom Function: the tangents of its outputs, by its `jvp`.
+"""Forward-mode AD through a custom Function: its `jvp` computes the tangents of its outputs.
 
     x, tangent dx ──> forward ──> y                 y is not dual yet
               dx  ──> jvp     ──> dy                now it is
 
-It runs inside apply, after forward, if an argument has a tangent. Where forward has written to an input, jvp has to
-write to that input's tangent; and where forward returns a view, jvp has to return the same view of the tangent: for
-a later write to one of the pair has to find the other's tangent in the same memory.
+`jvp` runs inside apply, after forward, if an argument has a tangent. If forward has written to an input, jvp must write to
+that input's tangent. If forward returns a view, jvp must return the same view of the tangent. Then a later write to the
+view or its base also writes to the tangent of the other. See Note [Tangents of views] in forward_ad.py.
 
 Mirrors _process_forward_mode_AD of ``torch/csrc/autograd/custom_function.cpp``.
 """
@@ -21,7 +21,7 @@ from minigrad.errors import AutogradError
 
 
 def push_forward(node, args, raw, outs, dirty, constant, state):
-    """Give `outs` their tangents. `raw` is what forward has returned, `dirty` and `constant` what ctx was told of it."""
+    """Give `outs` their tangents. `raw` are the results of forward; `dirty` and `constant` are the tensors marked on ctx."""
     i: cython.int
     tangents = [tangent_of(x) for x in args]
     versions = [-1 if t is None else cython.cast(TensorBase, t).version() for t in tangents]
@@ -60,7 +60,7 @@ def push_forward(node, args, raw, outs, dirty, constant, state):
 @cython.cfunc
 def set_output_tangent(node: PyNode, args: tuple, tangents: list, versions: list, raw: TensorBase, out: TensorBase, result,
                 modified: cython.bint) -> object:
-    """Make `result` the tangent of `out`, if it is one; None stands for zero."""
+    """Check `result` and make it the tangent of `out`. None means a tangent of zeros."""
     i: cython.int
     if result is not None and not cython.cast(TensorBase, result)._meta.fits(out._meta):
         raise AutogradError("MG-E148", "Function's jvp returned a forward gradient that is not shaped like its output",

@@ -4,14 +4,14 @@
         def forward(ctx, x): ...                    ctx = an instance of SquareBackward, a subclass of PyNode
         def backward(ctx, g): ...               y.grad_fn is ctx
 
-What the user notes on ctx lies in its ``__dict__``; what `save_for_backward` was given is kept like the saved values of
-any other node, once forward has returned and its outputs have got their history: so an output is recognised,
-and kept as an alias (Note [Saved outputs] in saved_tensor.py).
+The attributes that the user sets on ctx are in its ``__dict__``. The tensors of `save_for_backward` are saved like the saved
+values of other nodes. This happens after forward has returned and its outputs have their history. So the node recognizes
+its own outputs and saves an alias of them (Note [Saved outputs] in saved_tensor.py).
 
-    engine    gradient of each output, None where undefined
-      grads_in      zeros for None, unless the user has said otherwise
-      backward      of the user: one result per *argument* of forward
-      grads_out     checked; one result per *tensor* among them, which are the edges
+    engine    the gradient of each output, None where undefined
+      grads_in      replaces None by zeros, unless the user has turned that off
+      backward      the user's method: one result for each *argument* of forward
+      grads_out     checks the results, and passes on one result for each *tensor* argument: these are the edges
     engine
 
 Mirrors ``torch/csrc/autograd/python_function.{h,cpp}`` (PyNode, THPFunction). Read next: ``function/outputs.py``.
@@ -32,16 +32,17 @@ from minigrad._core.graph.node import Node
 from minigrad._core.graph.switches import switches as _switches
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.op_node import check_hooks
+from minigrad._core.record.primitive import Source
 from minigrad.errors import AutogradError, AutogradTypeError
 
 if not cython.compiled:
     from minigrad._core.graph.private import hide
 
-NOT_AN_OUTPUT = cython.declare(cython.int, -1)
+NOT_AN_OUTPUT = cython.declare(cython.int, Source.NOT_AN_OUTPUT)
 switches = cython.declare(Switches, _switches)
 _EMPTY = cython.declare(tuple, ())
-NO_RECORD = Meta((), named_dtype("float32"), CPU)      # of an output that has no gradient; what torch shows
-# `Function` itself, of which we ask whether a method is still its own. Supplied by autograd/function.py.
+NO_RECORD = Meta((), named_dtype("float32"), CPU)      # for an output that has no gradient, as PyTorch shows it
+# The class `Function`, to see whether a subclass overrides a method. Supplied by autograd/function.py.
 base = cython.declare(object, None)
 
 
@@ -58,11 +59,11 @@ class PyNode(Node):
 
     needs_input_grad    which arguments of forward require a gradient, a tuple of bools
     to_save, non_differentiable, dirty_tensors, saved_for_forward
-                        what the methods of ctx were given; None when apply has returned
-    variables           which arguments are tensors; None: all of them
-    arity               how many arguments there are
-    opaque              the outputs that have no derivative; None: there are none
-    rewrites            it saves its result of a write to a view
+                        the arguments of the methods of ctx; None after apply has returned
+    variables           which arguments are tensors, a tuple of bools; None if all are
+    arity               the number of arguments
+    opaque              the numbers of the outputs that have no derivative; None if there are none
+    rewrites            whether the node saves an output that is a view to which forward has written
     """
 
     if not cython.compiled:
@@ -79,7 +80,7 @@ class PyNode(Node):
                                 fix="call its apply, as in PyTorch: y.grad_fn.apply(grad)")
 
     def apply(self, *grads):
-        """Call the user's backward with `grads`, one for each output, and return what it returns, unchecked.
+        """Call the user's backward with `grads`, one for each output, and return its result unchecked.
 
         No hook runs, and nothing is freed. Mirrors ``torch.autograd.function.BackwardCFunction.apply``.
         """
@@ -98,7 +99,7 @@ class PyNode(Node):
         return None
 
     def backward_of(self):
-        """The user's method that computes the gradients."""
+        """The user's method that computes the gradients: `backward` or `vjp`."""
         function = type(self)._forward_cls
         backward = function.backward
         vjp = function.vjp
@@ -111,7 +112,7 @@ class PyNode(Node):
         return vjp
 
     def grads_in(self, grad):
-        """What backward is called with: one gradient, a tuple of them, or a list if the class wants it boxed."""
+        """The arguments for backward: one gradient, a tuple of gradients, or a list if `boxed_grads_call` is set."""
         i: cython.Py_ssize_t
         if self.metas is None:
             if grad is None and not self.undefined_as_none and self.meta is not None:
@@ -126,7 +127,7 @@ class PyNode(Node):
         return grads if self.boxed else tuple(grads)
 
     def grads_out(self, found, results):
-        """Put what backward has returned into `results`, if it is what it has to be."""
+        """Check the result of backward, and put the gradients into `results`."""
         i: cython.Py_ssize_t
         edge: cython.Py_ssize_t = 0
         n: cython.Py_ssize_t = self.arity
@@ -153,7 +154,7 @@ class PyNode(Node):
                     raise AutogradError(
                         "MG-E144", f"function {self.name()} returned a gradient different than None at position {i + 1}, but the "
                         "corresponding forward input was not a Variable", node=self.name(),
-                        fix="return None for arguments that are no tensors")
+                        fix="return None for arguments that are not tensors")
                 continue
             if grad is not None:
                 if not isinstance(grad, TensorBase):
@@ -161,13 +162,13 @@ class PyNode(Node):
                         "MG-E144", f"function {self.name()}: expected Variable or None (got {type(grad).__name__})",
                         node=self.name(), found=f"a {type(grad).__name__} as the gradient of argument {i + 1}",
                         fix="return a tensor, or a tuple of tensors and Nones")
-                if self.next_node(edge) is not None or self.hooked:     # hooks see also what nobody needs, as in PyTorch
+                if self.next_node(edge) is not None or self.hooked:     # as in PyTorch, hooks see unneeded gradients too
                     results[edge] = grad
             edge += 1
         return None
 
     def position(self, x, args):
-        """The edge along which the gradient of `x`, one of the arguments, goes."""
+        """The number of the edge for the gradient of `x`, one of the arguments."""
         edge: cython.int = 0
         for argument in args:
             if argument is x:
@@ -178,7 +179,7 @@ class PyNode(Node):
 
     @property
     def _input_metadata(self):
-        """Shape, dtype and device of each output of forward; for one that has no derivative, a record that says nothing."""
+        """The shape, dtype and device of each output of forward; `NO_RECORD` for an output without a derivative."""
         metas = (self.meta,) if self.metas is None else self.metas
         if self.opaque is None:
             return metas
@@ -187,7 +188,10 @@ class PyNode(Node):
     # ---- saved tensors ------------------------------------------------------------------------------------
 
     def keep(self, state, renamed):
-        """Keep what `save_for_backward` was given. `renamed` says which outputs are known by another object now, or is None."""
+        """Save the tensors of `save_for_backward`.
+
+        `renamed` (a dict or None) maps the id of an output of forward to the tensor that the caller gets instead.
+        """
         i: cython.int
         values = self.to_save
         self.to_save = None
@@ -198,8 +202,8 @@ class PyNode(Node):
             if values[i] is not None and not isinstance(values[i], TensorBase):
                 raise AutogradTypeError(
                     "MG-E142", f"save_for_backward can only save variables, but argument {i} is of type {type(values[i]).__name__}",
-                    node=self.name(), fix="what is no tensor can simply be noted on ctx: ctx.n = n")
-        self.saves = len(values) > 0        # if a hook fails below, `more` stays None: as if freed
+                    node=self.name(), fix="set other objects as attributes of ctx: ctx.n = n")
+        self.saves = len(values) > 0        # if a pack hook fails below, `more` stays None, as if freed
         kept: list = []
         for i in range(len(values)):
             value = values[i]
@@ -213,7 +217,7 @@ class PyNode(Node):
             if tensor._node is self:
                 output = tensor._output_number
             elif tensor._view and self.dirty_tensors is not None and is_among(value, self.dirty_tensors):
-                output = 0      # its node is regenerated from the base's
+                output = 0      # it was written to, so its grad_fn has been regenerated and is not this node
                 self.rewrites = True
             if state.saved_hooks:
                 pack, unpack = state.saved_hooks[-1]
@@ -234,7 +238,7 @@ class PyNode(Node):
         twin.opaque, twin.arity = self.opaque, self.arity
         twin.undefined_as_none, twin.opaque_as_none = self.undefined_as_none, self.opaque_as_none
         twin.boxed, twin.once, twin.taken, twin.saves = self.boxed, self.once, self.taken, self.saves
-        cython.cast(object, twin).__dict__ = cython.cast(object, self).__dict__      # what the user has set on it is shared
+        cython.cast(object, twin).__dict__ = cython.cast(object, self).__dict__      # the user's attributes are shared
         return twin
 
     def release(self):
@@ -244,9 +248,9 @@ class PyNode(Node):
 
     @property
     def saved_tensors(self):
-        """What `save_for_backward` was given: a tuple of tensors and Nones. Empty while forward runs.
+        """The arguments of `save_for_backward`: a tuple of tensors and Nones. Empty while forward runs.
 
-        Raises `RuntimeError` if they have been freed, or if one of them was modified in place since.
+        Raises `RuntimeError` if they have been freed, or if one of them has been modified in place since.
         """
         if self.saved_for_forward is not None:
             return self.saved_for_forward
@@ -255,7 +259,7 @@ class PyNode(Node):
             raise AutogradError(
                 "MG-E143", f"saved_tensors of {self.name()} can only be accessed once, as clear_saved_tensors_on_access is set.",
                 node=self.name(), fix="read it once, x, y = ctx.saved_tensors, or do not set clear_saved_tensors_on_access")
-        if self.freed or (kept is None and self.saves):     # or taken apart by the garbage collector
+        if self.freed or (kept is None and self.saves):     # the garbage collector may have cleared `more`
             raise error_freed(self)
         if kept is None:
             return ()
@@ -273,7 +277,7 @@ class PyNode(Node):
         return () if self.more is None else tuple([RawSavedVariable(self, i) for i in range(len(self.more))])
 
     def maybe_clear_saved_tensors(self):
-        """In backward: let go of the saved tensors now, unless the graph is to be kept."""
+        """In backward: drop the saved tensors now, unless retain_graph is set."""
         task = current().task
         if task is not None and not task.keep_graph:
             self.release()
@@ -282,7 +286,7 @@ class PyNode(Node):
 
     @property
     def materialize_grads(self):
-        """Whether backward gets zeros for undefined gradients, and not None."""
+        """Whether backward gets zeros instead of None for undefined gradients."""
         return not self.undefined_as_none
 
     @materialize_grads.setter
@@ -291,7 +295,7 @@ class PyNode(Node):
 
     @property
     def _materialize_non_diff_grads(self):
-        """The same for the outputs that have no derivative."""
+        """Whether backward gets zeros instead of None for outputs without a derivative."""
         return not self.opaque_as_none
 
     @_materialize_non_diff_grads.setter
@@ -308,7 +312,7 @@ def check_flag(value) -> cython.bint:
 
 @cython.cfunc
 def unpack_value(node: PyNode, item) -> object:
-    """A saved tensor as the user gets it."""
+    """Unpack a saved tensor for the user."""
     if item is None:
         return None
     if isinstance(item, SavedTensor):
@@ -329,12 +333,12 @@ def is_among(x, items):
 
 
 def zeros_of(meta):
-    """What stands for an undefined gradient."""
+    """A tensor of zeros with the metadata `meta`."""
     return wrap(meta.backend.kernels.full(meta.shape, 0, meta.dtype.numpy), meta)
 
 
 def new_function_node(cls, state):
-    """An instance of `cls`, a subclass of `PyNode`, without edges yet."""
+    """Make an instance of `cls`, a subclass of `PyNode`, without edges."""
     node = cython.cast(PyNode, allocate(PyNode, cls, _EMPTY))
     if not cython.compiled:
         clear_fields(node)
@@ -348,42 +352,46 @@ def new_function_node(cls, state):
 @cython.binding(False)
 @cython.cclass
 class RawSavedVariable:
-    """One saved tensor as the node of a Function keeps it. Mirrors ``torch._C._autograd.SavedTensor``."""
+    """One saved tensor of a Function's node, not unpacked. Mirrors ``torch._C._autograd.SavedTensor``."""
 
     def __init__(self, node, slot):
         self.node = node
         self.slot = slot
 
     def register_hooks(self, pack_hook, unpack_hook):
-        """Replace the tensor by ``pack_hook(tensor)``; ``unpack_hook`` makes a tensor of that whenever it is needed.
+        """Replace the saved tensor by ``pack_hook(tensor)``. The node calls `unpack_hook` on that when it needs the tensor.
+
+        Args:
+            pack_hook (callable): ``pack_hook(tensor)`` returns any object. It is called immediately.
+            unpack_hook (callable): ``unpack_hook(obj)`` returns a tensor of the same shape and dtype.
 
         Raises:
-            RuntimeError: the tensor has been freed or has hooks already, or there is none.
+            RuntimeError: the tensor has been freed or already has hooks, or the saved value is None.
             TypeError: a hook is not callable.
         """
         check_hooks(pack_hook, unpack_hook)
         if self.node.more is None:
             raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor after it has been freed.",
-                                node=self.node.name(), fix="register them before the backward")
+                                node=self.node.name(), fix="register the hooks before the backward")
         held = self.node.more[self.slot]
         if held is None:
             raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor with value None is forbidden",
                                 node=self.node.name())
         if isinstance(held, PackedTensor):
             raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor whose hooks have already been set.",
-                                node=self.node.name(), fix="register them once, and not inside saved_tensors_hooks")
+                                node=self.node.name(), fix="register the hooks once, and not inside saved_tensors_hooks")
         tensor = unpack_value(self.node, held)
         self.node.more[self.slot] = pack_tensor(tensor, pack_hook, unpack_hook, cython.cast(SavedTensor, held).output, current(),
                                            alias(tensor))
 
     def unpack(self):
-        """The tensor. Raises `RuntimeError` if it has been freed, or modified since it was saved."""
+        """Return the tensor. Raises `RuntimeError` if it has been freed, or modified since it was saved."""
         if self.node.more is None:
             raise error_freed(self.node)
         return unpack_value(self.node, self.node.more[self.slot])
 
 
-# Interpreted, the fields and methods that the user must not meet: see Note [Names on ctx] in private.py.
+# Interpreted, the fields and methods to hide from the user: see Note [Names on ctx] in private.py.
 FIELDS = ("variables", "opaque", "arity", "undefined_as_none", "opaque_as_none", "boxed", "once", "taken", "saves", "rewrites")
 METHODS = ("compute", "release", "twin", "number_of_outputs", "output_meta", "next_node", "next_nodes", "connect", "input_number",
            "extras", "backward_of", "grads_in", "grads_out", "keep", "position")

@@ -1,16 +1,16 @@
-"""From what a custom Function's forward has returned to what its caller gets: the outputs, with their history.
+"""The outputs of a custom Function: give the results of forward their history before the caller gets them.
 
     forward returned            the caller gets
     a new tensor                the tensor; grad_fn is the node
-    an input                    a view of it, so that the input's own history stays what it is
-    a view of an input          the view; a write to it or to its base has to be refused, see
+    an input                    a view of it, so that the input keeps its own history
+    a view of an input          the view; a write to it or to its base is an error, see
                                 Note [How a view was made] in views.py
     an input, mark_dirty        the input itself, whose history is now the node           views.py, `rebase_history`
     mark_non_differentiable,
     an integer tensor           the tensor without history
-    anything else               itself: it only takes a place in the count of outputs
+    an object, not a tensor     the object; it counts as an output, but has no history
 
-All that can be wrong is looked for before the first history is changed.
+All errors are raised before the first history is changed.
 
 Mirrors ``torch/csrc/autograd/custom_function.cpp`` (_wrap_outputs, _process_backward_mode_ad).
 """
@@ -27,18 +27,19 @@ from cython.cimports.minigrad._core.record.apply import make_view, requires_grad
 from cython.cimports.minigrad._core.record.saved_tensor import describe_meta
 
 from minigrad._core.function.node import PyNode
+from minigrad._core.record.apply import CreationMeta
 from minigrad.errors import AutogradError
 
-# AutogradMeta.creation, see views.py.
-DEFAULT = cython.declare(cython.int, 0)
-IN_CUSTOM_FUNCTION = cython.declare(cython.int, 1)
-MULTI_OUTPUT_NODE = cython.declare(cython.int, 2)
+DEFAULT = cython.declare(cython.int, CreationMeta.DEFAULT)
+IN_CUSTOM_FUNCTION = cython.declare(cython.int, CreationMeta.IN_CUSTOM_FUNCTION)
+MULTI_OUTPUT_NODE = cython.declare(cython.int, CreationMeta.MULTI_OUTPUT_NODE)
 
 
 def wrap_outputs(node, args, output, executable, state, in_setup):
-    """The outputs as the caller gets them: a tuple if forward returned one. `executable`: the call is recorded.
+    """Return the outputs for the caller: a tuple if forward returned a tuple.
 
-    `in_setup`: what is saved was chosen in `setup_context`, for which an input that is returned is an output.
+    `executable`: the call is recorded. `in_setup`: the Function overrides `setup_context`, where a returned input counts as
+    an output.
     """
     if isinstance(output, TensorBase) and executable and not state.forward and is_single_new_tensor(output, node, args):
         out = cython.cast(TensorBase, output)
@@ -106,32 +107,32 @@ def wrap_outputs(node, args, output, executable, state, in_setup):
 
 @cython.cfunc
 def is_single_new_tensor(output: TensorBase, node: PyNode, args: tuple) -> cython.bint:
-    """Whether `output` is what nearly every output is: one new tensor, about which ctx was told nothing."""
+    """Whether `output` is the usual case: one new tensor, and no tensor was marked on ctx."""
     return (output._node is None and not output._leaf_requires_grad and not output._view and node.dirty_tensors is None
             and node.non_differentiable is None and output._meta.dtype.differentiable and not is_among(output, args))
 
 
 @cython.cfunc
 def as_tensors(node: PyNode, tensors, demand) -> tuple:
-    """What a method of ctx was given, if it is tensors."""
+    """Return the arguments of a method of ctx as a tuple. Raises if one is not a tensor."""
     if tensors is None:
         return ()
     for i, x in enumerate(tensors):
         if not isinstance(x, TensorBase):
             raise AutogradError("MG-E145", f"{demand}, but argument {i} is of type {type(x).__name__}", node=node.name(),
-                                fix="give it the tensors themselves, as separate arguments")
+                                fix="pass the tensors themselves, as separate arguments")
     return tuple(tensors)
 
 
 @cython.cfunc
 def check_outputs(node: PyNode, raw: tuple, args: tuple, dirty: tuple, opaque: list, in_setup: cython.bint) -> object:
-    """Raise if the outputs cannot be given a history."""
+    """Raise if the outputs cannot get a history."""
     for x in dirty:
         if not is_among(x, raw):
             raise AutogradError(
                 "MG-E145", "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
                 "are modified inplace must all be outputs of the Function.", node=node.name(),
-                tensor=describe_meta(cython.cast(TensorBase, x)._meta), fix="return them from forward, themselves and not a copy")
+                tensor=describe_meta(cython.cast(TensorBase, x)._meta), fix="return the marked tensors themselves from forward")
         if not is_among(x, args):
             warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
                           "should be passed to ctx.mark_dirty().", UserWarning, stacklevel=2)
@@ -171,15 +172,15 @@ def is_saved(tensors, x) -> cython.bint:
 @cython.cfunc
 def attach_node(x: TensorBase, node: PyNode, number: cython.int, args: tuple, given_in: cython.bint,
               modified: cython.bint) -> TensorBase:
-    """`x` as output `number` of `node`."""
+    """Make `x`, or a view or alias of it, output `number` of `node`, and return that."""
     if modified:
         rebase_history(x, node, locate_view(x) if x._view else None, number, node.position(x, args))
         return x
     if given_in:
         x = view_as_self(x)
     elif not x._view and x._node is not node and requires_grad(x):
-        # It has a history, or wants a gradient, of its own: in a graph that forward has built with enable_grad, or
-        # because it comes from outside. We do not know, and so must not overwrite that. (PyTorch does.)
+        # `x` has its own history or requires a gradient: forward may have built a graph under enable_grad, or `x` comes
+        # from outside. We cannot know, so we must not overwrite its history. (PyTorch does.)
         x = alias(x)
     x._node = node
     x._output_number = number
@@ -188,7 +189,7 @@ def attach_node(x: TensorBase, node: PyNode, number: cython.int, args: tuple, gi
 
 @cython.cfunc
 def detach_output(x: TensorBase, given_in: cython.bint, modified: cython.bint) -> TensorBase:
-    """`x` as an output that has no derivative."""
+    """Return `x`, or a view or alias of it, as an output that has no derivative."""
     if not requires_grad(x):
         return view_as_self(x) if given_in and not modified else x
     if given_in or not x._view:
@@ -198,7 +199,7 @@ def detach_output(x: TensorBase, given_in: cython.bint, modified: cython.bint) -
 
 @cython.cfunc
 def view_as_self(x: TensorBase) -> TensorBase:
-    """The whole of `x` as a view of it, without history yet."""
+    """A view of the whole of `x`, without history."""
     out: TensorBase = wrap(x._array, x._meta) if is_plain(x) else make_tensor(type(x)._result_class(None), x._array, x._meta)
     make_view(out, x, DEFAULT)
     return out

@@ -4,23 +4,20 @@
     y = w * 3                       y.grad_fn.next_functions == ((<AccumulateGrad>, 0), (None, 0))
     y.backward()                    AccumulateGrad:  w.grad is None  ->  w.grad = tensor(3.)
 
-There is one such node per leaf for as long as some graph holds it; the leaf itself holds it weakly, or
-the two would keep each other alive. When the last graph is dropped, the node goes, and the next graph
-makes another.
+A leaf has one such node for as long as a graph holds the node. The leaf itself has only a weak reference to it, or the
+two would keep each other alive. When the last graph is dropped, the node is freed, and the next graph makes another.
 
 Note [Stealing a gradient]
-    The first gradient of a leaf need not be copied if nobody else can see it: then its tensor simply
-    *becomes* ``.grad``. "Nobody else" is a count of references: one to the tensor (the engine's, which is
-    about to drop it) and one to its array (the tensor's). A gradient that a hook has kept, that the user
-    passed in, or that goes to two leaves has more, and is copied. The memory layout must also be
-    the one that the leaf has, because optimisers walk both together.
+    The first gradient of a leaf need not be copied if only the engine holds it: its tensor *becomes* ``.grad``. We know
+    it by counting references: one to the tensor (the engine's, which is about to drop it) and one to its array (the
+    tensor's). A gradient has more references if a hook has kept it, the user passed it in, or it goes to two leaves.
+    Then we copy it. The gradient must also have the memory layout of the leaf, because optimizers walk both together.
 
-    A gradient may also arrive as a view, whose array does not own its memory: that of a linear layer's weight
-    is the transpose of a transposed product. If it is the whole of its base, row for row, and only it holds the
-    base, the base becomes ``.grad`` (`is_whole_base`).
+    A gradient may also arrive as a view, whose array does not own its memory: the gradient of a linear layer's weight
+    is the transpose of a transposed product. If it shows the whole base in the same order, and only it holds the base,
+    the base becomes ``.grad`` (`is_whole_base`).
 
-Mirrors ``torch/csrc/autograd/functions/accumulate_grad.{h,cpp}``. Read next: ``../README.md``,
-which leads on from here.
+Mirrors ``torch/csrc/autograd/functions/accumulate_grad.{h,cpp}``. Read next: ``../README.md``.
 """
 
 import os
@@ -45,31 +42,33 @@ from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.upcalls import upcalls
 from minigrad.errors import AutogradError, ShapeError
 
-# References to the gradient while `compute` runs, if nobody but the engine has it: ownership.py.
+# How many references the gradient has while `compute` runs, if only the engine holds it: ownership.py.
 SOLE_OWNER = cython.declare(cython.Py_ssize_t, -1)
+# The sequence number of every AccumulateGrad. It is the largest number, so a leaf takes its gradient as soon as that is
+# complete, and the engine can free the buffer.
 LAST = 0xFFFFFFFFFFFFFFFF
-# What became of a gradient, and how the record calls it.
+# What happened to a gradient, and the name of that in the record.
 IN_PLACE, STOLEN, COPIED = cython.declare(cython.int, 0), cython.declare(cython.int, 1), cython.declare(cython.int, 2)
 HOW = ("in place", "stolen", "copied")
 switches = cython.declare(Switches, _switches)
 new_reference = cython.declare(object, weakref.ref)
-# Interpreted, two threads that use a leaf at the same time might make two nodes. See Note [Two threads, one table of hooks].
+# Interpreted, two threads might make two nodes for one leaf. See Note [Two threads, one table of hooks].
 _making = RLock()
-if hasattr(os, "register_at_fork"):     # as in dependencies.py
+if hasattr(os, "register_at_fork"):     # as `claiming` in dependencies.py
     os.register_at_fork(after_in_child=_making._at_fork_reinit)
 
 
 @cython.binding(False)
 @cython.cclass
 class AccumulateGrad(Node):
-    """Adds the gradient that reaches it to ``variable.grad``. `new_accumulator` makes it."""
+    """The node that adds the gradient that reaches it to ``variable.grad``. `new_accumulator` makes it."""
 
     def __init__(self):
         clear_node(self)
-        self.lock = RLock()     # compiled, nothing of this runs, and `lock` is None
+        self.lock = RLock()     # compiled, this constructor does not run, and `lock` is None
 
     def compute(self, grad, wanted, results):
-        """Accumulate. There are no results: nothing lies behind a leaf."""
+        """Accumulate the gradient. There are no results: a leaf has no edges."""
         leaf = self.variable
         if leaf._node is not None:
             raise AutogradError(
@@ -80,9 +79,8 @@ class AccumulateGrad(Node):
             if current().grad_enabled:
                 self.accumulate_with_history(grad)
             else:
-                # see Note [Stealing a gradient]; the count is taken here, where we know who holds it, and before
-                # the call, whose argument is one more
-                # (for post-hooks the engine keeps it once more)
+                # See Note [Stealing a gradient]. We count here, where we know all holders, and before the call below, whose
+                # argument is one more reference. If there are post-hooks, the engine holds one more reference too.
                 owners: cython.Py_ssize_t = SOLE_OWNER + 1 if self.extra is not None and self.extra.post_hooks else SOLE_OWNER
                 nobody_else: cython.bint = reference_count(grad) == owners
                 self.accumulate(grad, nobody_else)
@@ -91,7 +89,7 @@ class AccumulateGrad(Node):
         return None
 
     def accumulate(self, new, exclusive):
-        """Add the gradient to ``.grad``; `exclusive`: nobody but the engine has it."""
+        """Add the gradient `new` to ``.grad``. `exclusive`: only the engine holds `new`."""
         leaf = self.variable
         extra = leaf._extra
         how: cython.int = IN_PLACE
@@ -106,7 +104,7 @@ class AccumulateGrad(Node):
             if how == IN_PLACE:         # the first time round
                 how = STOLEN
                 new = reshape_to_leaf(new, leaf)
-                forward: cython.bint = current().forward        # then it keeps its tangent
+                forward: cython.bint = current().forward        # then the copy keeps the tangent
                 mine = steal(new, leaf) if exclusive and not forward else None
                 if mine is None:
                     how = COPIED
@@ -120,10 +118,10 @@ class AccumulateGrad(Node):
             switches.note("accumulate", self, {"gradient": new, "grad": extra.grad, "how": HOW[how]})
 
     def accumulate_with_history(self, new):
-        """Under ``create_graph=True``: out of place, and recorded.
+        """Under ``create_graph=True``: add out of place, as a recorded op.
 
-        Recording may run the user's hooks, so we do not hold the lock meanwhile; if another thread was
-        faster we add again to what it left.
+        Recording may run the user's hooks, so we do not hold the lock. If another thread has changed ``.grad`` meanwhile, we
+        add again.
         """
         extra = self.variable.extras()
         while True:
@@ -137,7 +135,7 @@ class AccumulateGrad(Node):
 
 @cython.cfunc
 def reshape_to_leaf(grad: TensorBase, leaf: TensorBase) -> TensorBase:
-    """`grad` in the shape of `leaf`. The two differ if `leaf` got another shape in place after the forward (``leaf.t_()``).
+    """`grad` in the shape of `leaf`, which differs if `leaf` got another shape in place after the forward (``leaf.t_()``).
 
     Raises `ShapeError` if it does not broadcast to that shape.
     """
@@ -154,7 +152,7 @@ def reshape_to_leaf(grad: TensorBase, leaf: TensorBase) -> TensorBase:
 
 @cython.cfunc
 def replace_grad(node: AccumulateGrad, old, new) -> cython.bint:
-    """Replace the gradient `old` by `new`. Returns False if another thread has replaced `old` meanwhile."""
+    """Replace the gradient `old` with `new`. Returns False if another thread has replaced `old` meanwhile."""
     if cython.compiled:     # See Note [Two threads, one table of hooks]
         return swap_grad(node.variable._extra, old, new)
     else:
@@ -172,14 +170,14 @@ def swap_grad(extra: AutogradMeta, old, new) -> cython.bint:
 
 @cython.cfunc
 def lock_accumulation(node: AccumulateGrad) -> object:
-    """The lock of `node`: two threads may run backward into one leaf, and a kernel lets others run while it adds.
+    """The lock of `node`. Two threads may run backward into one leaf, and a kernel lets other threads run while it adds.
 
-    Reentrant, because a finalizer may run a backward while we add. It is made when first wanted, which in a training step it
-    is not: a lock for each leaf cost 1,200 instructions.
+    The lock is reentrant, because a finalizer may run a backward while we add. It is made on first use, which an ordinary
+    training step does not need: a lock for each leaf cost 1,200 instructions.
     """
     if node.lock is None:
         lock = RLock()
-        if node.lock is None:       # making it may have run something else
+        if node.lock is None:       # making the lock may have run other code, which made one
             node.lock = lock
     return node.lock
 
@@ -191,17 +189,17 @@ def set_sole_owner(count):
 
 
 def gradient_meta(leaf):
-    """What the gradient of `leaf` has to look like: what the leaf does, unless it has a ``grad_dtype`` of its own."""
+    """The `Meta` that the gradient of `leaf` must have: the leaf's own, except for the dtype if ``grad_dtype`` is set."""
     extra = leaf._extra
     if extra is None or not extra.chose_grad_dtype:
         return leaf._meta
     if extra.grad_dtype is None:
-        return Meta(leaf._meta.shape, None, leaf._meta.device)      # any dtype is right
+        return Meta(leaf._meta.shape, None, leaf._meta.device)      # any dtype is allowed
     return make_meta(leaf._meta.shape, extra.grad_dtype, leaf._meta.device)
 
 
 def choose_grad_dtype(leaf, dtype):
-    """Set ``leaf.grad_dtype``, also for the graphs that exist already."""
+    """Set ``leaf.grad_dtype``. It also holds for graphs that exist already."""
     extra = leaf.extras()
     extra.chose_grad_dtype = True
     extra.grad_dtype = dtype
@@ -212,7 +210,7 @@ def choose_grad_dtype(leaf, dtype):
 
 @cython.cfunc
 def steal(grad: TensorBase, leaf: TensorBase) -> TensorBase | None:
-    """What may become ``.grad`` as it is: `grad`, which only the engine holds, or its base; or None."""
+    """Return the tensor that may become ``.grad``: `grad`, which only the engine holds, or its base. None if neither may."""
     kernels = leaf._meta.backend.kernels
     if grad._node is not None or grad._leaf_requires_grad:
         return None
@@ -226,19 +224,19 @@ def steal(grad: TensorBase, leaf: TensorBase) -> TensorBase | None:
     if not kernels.owns(tensor._array) or not (kernels.obeys_layout(tensor._array, leaf._array) or not current().grad_layout):
         return None
     if grad._view:
-        tensor._counter = None      # the view still has it, and dies
+        tensor._counter = None      # only the view has it now, and the view is about to be freed
     return tensor
 
 
 @cython.cfunc
 def is_whole_base(view: TensorBase) -> cython.bint:
-    """Whether `view` is the whole of its base, row for row, and nobody else holds that, its array or its counter."""
+    """Whether `view` shows its whole base in the same order, and only `view` holds the base, its array and its counter."""
     base: TensorBase = view._extra.base
     mine = view._array
     array = base._array
     counter = base._counter
-    # One of the references to each is ours. The caller and the view hold the base; the base and the view's array
-    # hold its array; and both tensors the counter.
+    # Each count includes our own reference. The caller and the view hold the base, the base and the view's array hold the
+    # base's array, and both tensors hold the counter.
     return (reference_count(base) == 3 and reference_count(mine) == 2 and reference_count(array) == 3
             and reference_count(counter) == 3 and counter.value == 0
             and base._node is None and not base._leaf_requires_grad and base._extra is None
@@ -247,12 +245,12 @@ def is_whole_base(view: TensorBase) -> cython.bint:
 
 @cython.cfunc
 def add_in_place(old: TensorBase, new: TensorBase) -> object:
-    """``old += new``, where the user may see it: the version goes up."""
+    """``old += new``. The user may hold `old`, so its version goes up."""
     if old._inference and not current().inference:
         raise AutogradError(
             "MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed: the .grad to add to was "
             "computed in inference mode.", tensor=f"{old._meta.dtype.name} {list(old._meta.shape)}",
-            fix="run all backwards inside the mode or all outside; or x.grad = x.grad.clone() in between")
+            fix="run all backwards inside the mode, or all outside; or set x.grad = x.grad.clone() in between")
     if (old._meta is new._meta or old._meta.fits(new._meta)) and not current().forward:
         counter = old.shared_counter()
         counter.bump("accumulation into .grad")
@@ -264,8 +262,8 @@ def add_in_place(old: TensorBase, new: TensorBase) -> object:
 def grad_accumulator(leaf):
     """The AccumulateGrad node of `leaf`, made now if no graph holds one.
 
-    None for what is no leaf with a gradient of its own: a view made under no_grad counts as requiring one if its
-    base does, but has none.
+    None if `leaf` gets no gradient of its own. Example: a view made under no_grad, which counts as requiring a gradient if
+    its base does.
     """
     if not leaf._leaf_requires_grad:
         return None
@@ -282,7 +280,7 @@ def grad_accumulator(leaf):
 
 
 def find_accumulator(leaf):
-    """`grad_accumulator`; or the node that a graph still has of a leaf that requires no gradient any more."""
+    """`grad_accumulator`; for a leaf that no longer requires a gradient, the node that a graph still holds, or None."""
     node = grad_accumulator(leaf)
     extra = cython.cast(TensorBase, leaf, typecheck=True)._extra
     return node if node is not None or extra is None or extra.accumulator is None else extra.accumulator()
@@ -290,7 +288,7 @@ def find_accumulator(leaf):
 
 @cython.cfunc
 def new_accumulator(leaf: TensorBase) -> AccumulateGrad:
-    """A node for `leaf`, or the one that another thread has made meanwhile."""
+    """Make the node for `leaf`. If another thread has made one meanwhile, return that."""
     node: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad) if cython.compiled else AccumulateGrad()
     extra = leaf.extras()
     node.variable = leaf
@@ -309,7 +307,7 @@ def new_accumulator(leaf: TensorBase) -> AccumulateGrad:
 
 @cython.nonecheck(False)
 def gradient_edge(tensor):
-    """The node that `tensor`'s gradient goes to: its grad_fn, a leaf's accumulator, or None."""
+    """The node to which the gradient of `tensor` goes: its grad_fn, or a leaf's accumulator. None if it needs no gradient."""
     if tensor._view and tensor._extra.base_version != tensor._counter.value:
         _refresh(tensor)
     if tensor._node is not None:
@@ -319,7 +317,7 @@ def gradient_edge(tensor):
     return None
 
 
-# How a stale view gets its grad_fn: the business of views.py, which lies above this file.
+# `refresh` of views.py, which is above this file: it regenerates the grad_fn of a stale view.
 _refresh = cython.declare(object, None)
 
 

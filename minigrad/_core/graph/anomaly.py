@@ -1,12 +1,14 @@
-"""Anomaly mode: where in the forward pass the node was made that fails in the backward.
+"""Anomaly mode: if a node fails in the backward, show where in the forward pass it was made.
 
-    node made while it is on      metadata["traceback_"]  the stack of the forward call
-                                  metadata["parent_"]     the node that was running, in a double backward
-    node fails while it is on     a warning with that stack, and with those of its parents
-    results while it is on        a NaN in one of them is an error, if `check_nan` is set
+While the mode is on:
 
-The switch is global, as in PyTorch: it is one field of one object, so that an op which makes a node reads it
-at the price of a load. The public contexts are in ``autograd/anomaly_mode.py``.
+    a node is made          metadata["traceback_"]  the stack of the forward call
+                            metadata["parent_"]     the node that was running, in a double backward
+    a node fails            a warning shows that stack, and the stacks of its parents
+    a node has run          a NaN in one of its results is an error, if `check_nan` is set
+
+The switch is global, as in PyTorch. It is one field of one object, so an op that makes a node reads it with one load.
+The public contexts are in ``autograd/anomaly_mode.py``.
 
 Mirrors ``torch/csrc/autograd/anomaly_mode.{h,cpp}`` and ``python_anomaly_mode.cpp``.
 """
@@ -27,7 +29,7 @@ from minigrad.errors import AutogradError
 @cython.binding(False)
 @cython.cclass
 class Anomaly:
-    """The switch."""
+    """The switch of anomaly mode."""
 
     def __init__(self):
         self.enabled = False
@@ -46,9 +48,9 @@ OURS = (CORE, os.path.join(os.path.dirname(CORE), "ops"))
 
 
 def note_creation(node, state):
-    """Note on a new node where it was made; in anomaly mode with the whole stack, and the node that was running, if any.
+    """Note on a new node where it was made; in anomaly mode also the whole stack, and the running node if there is one.
 
-    Recorders are told of it, and leave no trace on the node. Inside a stream of a GPU that is noted, too: streams.py.
+    Also tell the recorders of the node. Inside a GPU stream, note that stream too: streams.py.
     """
     if switches.streams > 0:
         note_streams(node)
@@ -61,7 +63,7 @@ def note_creation(node, state):
         return
     metadata = node.metadata
     frames = traceback.extract_stack()
-    while len(frames) > 1 and frames[-1].filename.startswith(OURS):     # how we got here is of no interest
+    while len(frames) > 1 and frames[-1].filename.startswith(OURS):     # leave out our own frames
         frames.pop()
     metadata["traceback_"] = traceback.format_list(frames)
     if state.node is not None:
@@ -69,9 +71,9 @@ def note_creation(node, state):
 
 
 def report(node, error):
-    """Warn about the node that has just failed with `error`: what made it, and what made that.
+    """Warn that `node` has failed with `error`: show the forward call that made it, and those of its parents.
 
-    Where warnings are errors, the report becomes a note on `error`, which it does not replace.
+    If warnings are errors, add the text to `error` as a note instead.
     """
     text = f"Error detected in {node.name()}."
     while True:
@@ -92,7 +94,7 @@ def report(node, error):
 
 
 def check_results(node, results):
-    """Raise if a gradient that `node` has computed has a NaN."""
+    """Raise if one of the gradients that `node` has computed contains a NaN."""
     i: cython.Py_ssize_t
     for i in range(node.edges):
         if results[i] is None:
@@ -101,5 +103,5 @@ def check_results(node, results):
         if bool(cython.cast(TensorBase, results[i])._meta.backend.kernels.ne(array, array).any()):
             raise AutogradError(
                 "MG-E124", f"Function '{node.name()}' returned nan values in its {i}th output.", node=node.name(),
-                fix="look for 0/0, inf - inf, or the log or root of a negative number; the warning above names the forward "
-                    "call, if it ran under detect_anomaly() too")
+                fix="look for 0/0, inf - inf, or the log or root of a negative number. If the forward ran under "
+                    "detect_anomaly() too, the warning above names the forward call")

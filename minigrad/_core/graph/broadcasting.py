@@ -1,4 +1,4 @@
-"""The rules of broadcasting: shapes are aligned at the right, and sizes must be equal or 1.
+"""The rules of broadcasting: align the shapes at the right; then in each dimension the sizes must be equal, or 1.
 
 Mirrors ``aten/src/ATen/ExpandUtils.cpp``.
 """
@@ -9,7 +9,7 @@ __all__ = ["broadcast_shape"]
 
 
 def broadcast_shape(metas):
-    """The shape that tensors with these metadata broadcast to. Raises if they do not."""
+    """The shape that tensors with these `Meta` records broadcast to, a tuple. Raises `ShapeError` if they do not broadcast."""
     a = metas[0].shape
     for meta in metas[1:]:
         b = meta.shape
@@ -23,6 +23,6 @@ def broadcast_shape(metas):
                     f"at non-singleton dimension {dim}",
                     found=f"shapes {list(a)} and {list(b)}",
                     fix="shapes are aligned at the right; sizes must be equal or 1. reshape(), unsqueeze() or "
-                        "transpose() one of them")
+                        "transpose() one of the tensors")
         a = tuple([q if p == 1 else p for p, q in zip(wide_a, wide_b)])
     return a

@@ -1,7 +1,6 @@
-"""The interpreted twins of the few things that the engine asks of C.
+"""The interpreted twins of the C functions that the engine calls.
 
-Compiled, ``capi.pxd`` supplies them as inline C and this file is not used. Interpreted, Python has an
-answer to each, only slower.
+Compiled, ``capi.pxd`` supplies them as inline C, and this file is not used. Interpreted, Python does the same, only slower.
 """
 
 import sys
@@ -43,15 +42,15 @@ def check_signals():
 
 
 def inherit_dealloc(sub, base):
-    """Let instances of `sub` die as those of `base` do. Interpreted, they do."""
+    """Free instances of `sub` like instances of `base`. Interpreted, there is nothing to do."""
 
 
 def inherit_number_slots(sub, base):
-    """Call the operators of `sub` without a look-up by name. Interpreted, there is no such way."""
+    """Call the operators of `sub` without a look-up by name. Interpreted, this is not possible."""
 
 
 def try_call(f, *args):
-    """``f(*args)``, or None if it raises what a kernel raises for operands that do not fit or a result that is too large."""
+    """``f(*args)``, or None if it raises one of the errors of a kernel: operands do not fit, or the result is too large."""
     try:
         return f(*args)
     except (IndexError, MemoryError, OverflowError, ValueError):
@@ -62,7 +61,7 @@ try_call1 = try_call2 = try_call3 = try_call5 = try_call6 = try_call
 
 
 def named_subclass(base, name):
-    """A class that is `base` under another name. Nobody can make instances of it, or subclasses."""
+    """A subclass of `base` with another name. Users cannot make instances or subclasses of it."""
     def refuse(cls, *args, **kwargs):
         raise TypeError(f"cannot create '{name}' instances")
 
@@ -74,32 +73,32 @@ def named_subclass(base, name):
 
 
 def change_class(obj, cls):
-    """Make `obj` an instance of such a subclass of its class. Interpreted, it is made as one."""
+    """Make `obj` an instance of `cls`, from `named_subclass`. Interpreted, `obj` already is one."""
 
 
 def reference_count(obj):
-    """Number of references to `obj`, a local variable of the caller's, less those that this call itself makes."""
+    """The number of references to `obj`, a local variable of the caller, without those that this call itself makes."""
     return sys.getrefcount(obj) - _made_by_the_call
 
 
 def _alone():
-    """What `reference_count` says of an object that one local variable holds."""
+    """The result of `reference_count` for an object that only one local variable holds."""
     probe = object()
     return reference_count(probe)
 
 
-# The argument of this function and that of ``getrefcount``: two, but for Python 3.14, which lends some arguments instead of
-# counting them.
+# The references of `reference_count` itself: its argument and the argument of ``getrefcount``. They are two, except in
+# Python 3.14, which lends some arguments instead of counting them.
 _made_by_the_call = 0
 _made_by_the_call = _alone() - 1
 
 
 def find_recycler(capsule):
-    """The address of the function that takes over arrays, or none: interpreted, Python frees them."""
+    """The address of the function that takes arrays back into the pool. Interpreted, there is no pool."""
 
 
 def recycle(recycler, array):
-    """Hand `array`, which only the caller holds, to the pool that it may have come from."""
+    """Give `array`, which only the caller holds, back to the pool. Interpreted, there is no pool."""
 
 
 def allocate(base, cls, empty):
@@ -108,7 +107,7 @@ def allocate(base, cls, empty):
 
 
 def fill_new_instances(base, filler):
-    """From now on give each instance of `base` that is made by ``__new__``, and not by `allocate`, to `filler`."""
+    """From now on, call `filler` on each instance of `base` that is made by ``__new__`` and not by `allocate`."""
     def new(cls, *args, **kwargs):
         made = object.__new__(cls)
         filler(made)
@@ -117,7 +116,7 @@ def fill_new_instances(base, filler):
 
 
 def dict_values(d):
-    """The values of a dict, or of an instance of a subclass, as a list of their own."""
+    """The values of a dict, or of a subclass of dict, as a new list."""
     return list(d.values())
 
 
@@ -127,12 +126,12 @@ def type_number(array):
 
 
 def shape_key(array):
-    """A number that arrays of one shape and type of elements have in common, and few others."""
+    """A hash of the shape and the dtype of an array."""
     return hash((array.shape, array.dtype.num))
 
 
 def has_type(array, dtype):
-    """Whether `array` has this dtype of NumPy's."""
+    """Whether `array` has this NumPy dtype object."""
     return array.dtype is dtype
 
 
@@ -142,5 +141,5 @@ def has_shape(array, shape):
 
 
 def is_c_contiguous(array):
-    """Whether an array of NumPy's may be written to and lies in memory without gaps, row by row."""
+    """Whether a NumPy array is writable and contiguous in row-major order."""
     return array.flags.carray

@@ -1,10 +1,10 @@
-"""The handle that registering a hook returns, and that removes it again.
+"""The handle of a hook: registering a hook returns it, and it removes the hook.
 
 Note [Two threads, one table of hooks]
-    A table of hooks is made when the first hook comes. Interpreted, two threads that hang the first hooks onto one tensor
-    might each make a table, and the hook in one of them be lost: so they take turns, by the lock `registering`. Compiled, no
-    other thread runs between two lines of these functions, and the lock, which would be a tenth of hanging up a hook
-    and running it, is not taken.
+    The first hook of a tensor makes its table of hooks. Interpreted, two threads might register the first hooks of one tensor
+    at the same time. Each thread might make a table, and the hook in one of the two would be lost. So interpreted threads
+    take turns, with the lock `registering`. Compiled, no other thread runs between two lines of these functions. So compiled
+    code does not take the lock, which would be a tenth of the time to register a hook and run it.
 
 Mirrors ``torch/utils/hooks.py``.
 """
@@ -21,19 +21,19 @@ from minigrad.errors import AutogradTypeError
 
 __all__ = ["RemovableHandle", "add_hook", "registering"]
 
-# See Note [Two threads, one table of hooks]. Reentrant, and replaced after a fork, as `claiming` in dependencies.py.
+# See Note [Two threads, one table of hooks]. The lock is reentrant and replaced after a fork, like `claiming` in dependencies.py.
 registering = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=registering._at_fork_reinit)
 
-weak = cython.declare(object, weak_ref)     # a global of C: looked up once
-# Taking the next number is one step, so that two threads, which may hang hooks onto one leaf, never get the same.
+weak = cython.declare(object, weak_ref)     # a C global, so compiled code does not look the name up
+# Taking the next number is one step. So two threads that register hooks on one leaf never get the same number.
 _ids = itertools.count()
 
 
 @cython.cfunc
 def skip_ids_to(number) -> object:
-    """New handles get larger numbers than that of one which was loaded."""
+    """Make new handles start after `number`, the id of a handle that was loaded from a pickle."""
     global _ids
     _ids = itertools.count(max(next(_ids), number + 1))
     return None
@@ -43,9 +43,9 @@ class RemovableHandle:
     """A handle which provides the capability to remove a hook. Mirrors ``torch.utils.hooks.RemovableHandle``.
 
     Args:
-        hooks_dict (OrderedDict): the hooks, indexed by handle id. Held weakly: a handle does not keep
-            hooks alive.
-        extra_dict (dict or list of dicts, optional): further dicts from which the same id is deleted.
+        hooks_dict (OrderedDict): the hooks, indexed by handle id. The handle has a weak reference to it, so a handle does
+            not keep hooks alive.
+        extra_dict (dict or list of dicts, optional): further dicts, from which `remove` deletes the same id.
 
     Example:
         >>> import minigrad as mg
@@ -88,7 +88,7 @@ class RemovableHandle:
 
 
 def add_hook(hooks, hook):
-    """Add `hook` to the ordered dict `hooks` and return its handle. Raises `TypeError` if it cannot be called."""
+    """Add `hook` to the ordered dict `hooks` and return its handle. Raises `TypeError` if `hook` is not callable."""
     if not callable(hook):
         raise AutogradTypeError("MG-E111", f"a hook must be callable, but got {type(hook).__name__}")
     handle = RemovableHandle(hooks)

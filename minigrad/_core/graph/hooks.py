@@ -1,15 +1,15 @@
 """Hooks: the user's functions that the engine calls around a node.
 
-    tensor hook       hook(grad) -> grad or None                 before the node, on one of its outputs
-    pre-hook          hook(grads) -> grads or None               before the node, on all of them
+    tensor hook       hook(grad) -> grad or None                 before the node, on the gradient of one of its outputs
+    pre-hook          hook(grads) -> grads or None               before the node, on the gradients of all its outputs
     post-hook         hook(results, grads) -> results or None    after the node
     post-accumulate   hook(leaf) -> None                         after a leaf's .grad was updated
 
-They are kept in ordered dicts from a handle's number to the function (``handle.py``) and run in order of
-registration, over a snapshot: a hook may remove itself, and one added meanwhile waits for the next backward. What a
-hook returns replaces what it was given, if it is of the same kind; the checks are here.
+An ordered dict maps the id of each handle to its function (``handle.py``). The hooks run in order of registration, over a
+snapshot: a hook may remove itself, and a hook added meanwhile waits for the next backward. The result of a hook replaces
+its argument. This file checks that the result has the same dtype, device and shape.
 
-Mirrors ``torch/csrc/autograd/python_hook.cpp``. Read next: ``execute.py``.
+Mirrors ``torch/csrc/autograd/python_hook.cpp``. Read next: ``handle.py``, then ``engine/tensor_hooks.py``.
 """
 
 import cython
@@ -37,7 +37,7 @@ def run_tensor_hooks(hooks, grad):
 
 
 def run_pre_hooks(hooks, grads):
-    """Pass the tuple of incoming gradients through the pre-hooks of a node."""
+    """Pass the tuple of gradients that reached a node through its pre-hooks."""
     for hook in dict_values(hooks):
         result = call_hook("pre-hook", hook, grads, grads) if switches.recording else hook(grads)
         if result is not None:
@@ -47,7 +47,7 @@ def run_pre_hooks(hooks, grads):
 
 
 def run_post_hooks(hooks, results, grads):
-    """Pass what a node computed through its post-hooks; `grads` is what it was given."""
+    """Pass the tuple `results` of a node through its post-hooks; `grads` is the tuple that the node was called on."""
     for hook in dict_values(hooks):
         result = call_hook("post-hook", hook, results, results, grads) if switches.recording else hook(results, grads)
         if result is not None:
@@ -57,20 +57,20 @@ def run_post_hooks(hooks, results, grads):
 
 
 def run_post_accumulate_hooks(hooks, leaf):
-    """Tell the hooks of `leaf` that its ``.grad`` is up to date."""
+    """Call the post-accumulate hooks of `leaf`, whose ``.grad`` has been updated."""
     for hook in dict_values(hooks):
         result = call_hook("post-accumulate hook", hook, leaf, leaf) if switches.recording else hook(leaf)
-        if result is not None and result is not leaf:       # as ``lambda leaf: leaf.zero_()`` does, which harms nobody
+        if result is not None and result is not leaf:       # to return the leaf is harmless: ``lambda leaf: leaf.zero_()``
             fix = "change leaf.grad in the hook, and return nothing"
             if isinstance(result, TensorBase):
                 raise AutogradError("MG-E111", f"hook {hook_name(hook)!r}: Tensor post accumulate grad hooks should return None.",
                                     found="a tensor", fix=fix)
             raise AutogradTypeError("MG-E111", f"hook {hook_name(hook)!r}: expected Variable, but hook returned "
-                                    f"{type(result).__name__}; and a post accumulate grad hook must return None", fix=fix)
+                                    f"{type(result).__name__}; a post accumulate grad hook must return None", fix=fix)
 
 
 def hook_name(hook):
-    """How messages call a hook."""
+    """The name of a hook for error messages."""
     return getattr(hook, "__name__", "<unknown>")
 
 

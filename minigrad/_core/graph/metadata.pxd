@@ -15,6 +15,9 @@ cdef class Backend:
     cdef readonly str name
     cdef readonly object kernels
     cdef readonly list table
+    cdef readonly object accumulate
+    cdef readonly object copy_
+    cdef readonly object view
     cdef readonly object recycle
     cdef recycler_t recycler
     cdef readonly list metas

@@ -1,16 +1,16 @@
-"""What is known of a tensor besides its numbers: shape, dtype and device, in one shared record.
+"""The metadata of tensors: shape, dtype and device, in one shared record.
 
-    x = rand(64, 128)      x.meta ──┐
-    y = x * 2              y.meta ──┼──> Meta(shape=(64, 128), dtype=float32, device=cpu)
-    z = x + y              z.meta ──┘
+    x = rand(64, 128)      x._meta ──┐
+    y = x * 2              y._meta ──┼──> Meta(shape=(64, 128), dtype=float32, device=cpu)
+    z = x + y              z._meta ──┘
 
-Records are interned per backend and dtype, so that for most pairs of tensors "same shape, dtype and
-device?" is one comparison of pointers: ``x.meta is y.meta``. Operators use it to skip broadcasting
-and type promotion, the engine to accept a gradient without looking closer. Identity is only ever a
-shortcut: where it fails we compare by value (`Meta.fits`), so the table may be emptied at any time.
+Records are interned for each backend and dtype. So for most pairs of tensors "same shape, dtype and device?" is one
+comparison of pointers: ``x._meta is y._meta``. With it an op skips broadcasting and type promotion, and the engine accepts
+a gradient without further checks. Identity is only a shortcut: where it fails we compare by value (`Meta.fits`). So the
+table may be emptied at any time.
 
-A node keeps the `Meta` of each output of its forward op (PyTorch: ``InputMetadata``,
-torch/csrc/autograd/input_metadata.h), never the output itself.
+A node keeps the `Meta` of each output of its forward op, never the output itself. (PyTorch: ``InputMetadata`` in
+torch/csrc/autograd/input_metadata.h.)
 
 Read next: ``tensor.py``.
 """
@@ -31,14 +31,20 @@ __all__ = ["BOOL", "COMPLEX", "CPU", "DTYPES", "FLOAT", "INTEGER", "Backend", "D
 # The categories of type promotion, lowest first (torch: c10/core/ScalarType.h, promoteTypes).
 BOOL, INTEGER, FLOAT, COMPLEX = range(4)
 
-# More shapes than this in one table and we start it afresh: a program with ever new shapes must not
-# grow without bound, and a lost record costs one comparison by value.
+# We empty a table that has this many shapes: a program with ever new shapes must not grow without bound, and a lost
+# record costs only one comparison by value.
 MOST_SHAPES = 4096
-RECENT = cython.declare(cython.Py_ssize_t, 256)     # a power of two
+RECENT = cython.declare(cython.Py_ssize_t, 256)     # the length of Backend.recent, a power of two
 
 
 class Size(tuple):
     """The shape of a tensor: a tuple of ints, with `numel`.
+
+    Args:
+        sizes (iterable of int, optional): the size of each dimension. Default: none, the shape of a scalar.
+
+    Raises:
+        TypeError: `sizes` is not iterable, or an item is not an int that fits into 64 bits.
 
     Mirrors ``torch.Size``.
 
@@ -47,9 +53,6 @@ class Size(tuple):
     minigrad.Size([2, 3])
     >>> mg.zeros(2, 3).shape.numel()
     6
-
-    Raises:
-        TypeError: it is given something else than ints of 64 bits.
     """
 
     __slots__ = ()
@@ -69,7 +72,7 @@ class Size(tuple):
         return tuple.__new__(cls, found)
 
     def numel(self):
-        """Number of elements of a tensor of this shape.
+        """The number of elements of a tensor of this shape.
 
         >>> mg.zeros(2, 3).shape.numel()
         6
@@ -96,7 +99,7 @@ class Size(tuple):
 
 
 def size_of(shape):
-    """The `Size` of a shape that a tensor has, and so needs no check."""
+    """The `Size` for `shape`, a tuple, without checks: for the shape of an existing tensor."""
     return tuple.__new__(Size, shape)
 
 
@@ -128,7 +131,7 @@ class DType:
         return named_dtype, (self.name,)
 
     def to_real(self):
-        """The dtype of the real part: ``complex64 -> float32``; itself when already real.
+        """The dtype of the real part: ``complex64 -> float32``. A real dtype returns itself.
 
         >>> mg.complex64.to_real()
         minigrad.float32
@@ -138,7 +141,7 @@ class DType:
         return named_dtype("float32" if self.name == "complex64" else "float64")
 
     def to_complex(self):
-        """The complex dtype of which this is the part: ``float32 -> complex64``.
+        """The complex dtype with parts of this dtype: ``float32 -> complex64``. A complex dtype returns itself.
 
         >>> mg.float32.to_complex()
         minigrad.complex64
@@ -159,9 +162,9 @@ DTYPES = tuple(
 )
 _BY_NAME = {d.name: d for d in DTYPES}
 _BY_NUMPY = {d.numpy: d for d in DTYPES}
-# by NumPy's number; several numbers may stand for one dtype (long and long long)
+# _BY_NUMBER: NumPy's type number -> DType. Several numbers may mean one dtype (long and long long).
 MOST_NUMBERS = cython.declare(cython.int, 24)
-MOST_ELEMENTS = (1 << 63) - 1       # that a tensor can have, and the largest size: an int64
+MOST_ELEMENTS = (1 << 63) - 1       # the largest number of elements, and the largest size: both are int64
 _BY_NUMBER = cython.declare(list, [None] * 24)
 for _dtype in map(np.dtype, np.typecodes["AllInteger"] + np.typecodes["AllFloat"] + "?"):
     _BY_NUMBER[_dtype.num] = _BY_NUMPY.get(_dtype)
@@ -169,12 +172,12 @@ ndarray = cython.declare(object, np.ndarray)
 
 
 def named_dtype(name):
-    """The `DType` called `name`; also how a pickle finds it again."""
+    """The `DType` with this name. A pickle calls this function too."""
     return _BY_NAME[name]
 
 
 def dtype_of_numpy(dtype):
-    """The `DType` of a NumPy dtype. Raises `TypeError` for one that no tensor can hold."""
+    """The `DType` of a NumPy dtype. Raises `TypeError` if no tensor can have this dtype."""
     found = _BY_NUMPY.get(dtype)
     if found is None:
         names = ", ".join([d.name for d in DTYPES])
@@ -183,7 +186,7 @@ def dtype_of_numpy(dtype):
 
 
 def dtype_of(array):
-    """The `DType` of `array`. (Looking the dtype object up in a dict instead costs 60 ns, a third of an op.)"""
+    """The `DType` of `array`. (To look up its dtype object in a dict would cost 60 ns, a third of an op.)"""
     if type(array) is ndarray:
         number: cython.int = type_number(array)
         if 0 <= number < MOST_NUMBERS:
@@ -196,26 +199,29 @@ def dtype_of(array):
 @cython.binding(False)
 @cython.cclass
 class Backend:
-    """The kernels of one kind of device, and the table of metadata for tensors that live there.
+    """The kernels of one kind of device, and the interned metadata of the tensors on it.
 
-    `table` holds the kernels in the order of the contract, for those ops that reach theirs by number.
-    `kernels` is the same by name. Both are replaced together, by `use`.
+    `kernels` has the kernels by name. `table` has them in the order of the contract, for ops that call a kernel by its
+    number. `accumulate`, `copy_` and `view` are kernels that compiled code calls without an op: a field saves the look-up of
+    their name. `use` replaces all of these together.
     """
 
     def __init__(self, name):
         self.name = name
         self.kernels = None
         self.table = []
-        self.recycle = None         # a capsule with the function that takes over arrays that no tensor needs any more, or None
-        self.recycler = find_recycler(None)       # the same as an address
+        self.accumulate = self.copy_ = self.view = None
+        self.recycle = None         # a capsule with the function that takes unused arrays back into the pool, or None
+        self.recycler = find_recycler(None)     # the address of that function
         self.metas = [{} for _ in DTYPES]
         self.recent = [None] * RECENT       # see meta_of
 
     def use(self, kernels):
-        """Run on `kernels` (see ``kernels/contract.py``) from now on; return those used until now."""
+        """Use `kernels` (see ``kernels/contract.py``) from now on. Returns the kernels used before."""
         before = self.kernels
         self.kernels = kernels
         self.table = kernels.table
+        self.accumulate, self.copy_, self.view = kernels.accumulate, kernels.copy_, kernels.view
         self.recycle = kernels.recycle
         self.recycler = find_recycler(kernels.recycle)
         return before
@@ -224,7 +230,7 @@ class Backend:
 @cython.binding(False)
 @cython.cclass
 class Device:
-    """Where a tensor lives, as ``mg.device("cpu")``. Mirrors ``torch.device``.
+    """The device of a tensor, as ``mg.device("cpu")``. Mirrors ``torch.device``.
 
     >>> mg.zeros(1).device
     device(type='cpu')
@@ -253,14 +259,14 @@ class Device:
         return hash(str(self))
 
     def __reduce__(self):
-        return upcalls.device, (str(self),)       # the one device of that name, with its kernels
+        return upcalls.device, (str(self),)       # the only device with that name, with its kernels
 
 
 @cython.binding(False)
 @cython.freelist(16)
 @cython.cclass
 class Meta:
-    """Shape, dtype and device of a tensor. Immutable and shared; see the head of this file."""
+    """Shape, dtype and device of a tensor. Immutable and shared, see the head of this file."""
 
     def __init__(self, shape, dtype, device):
         self.shape = shape
@@ -275,14 +281,14 @@ class Meta:
         self.ndim = len(shape)
 
     def fits(self, other):
-        """Whether the two describe the same kind of tensor, by value."""
+        """Whether the two records have equal shape, dtype and device."""
         if self is other:
             return True
         return self.shape == other.shape and self.dtype is other.dtype and self.device == other.device
 
     @property
     def is_nested_tensor(self):
-        """Always False: minigrad has no nested tensors. Here because torch's record has it."""
+        """Always False: minigrad has no nested tensors. PyTorch's record has this attribute."""
         return False
 
     def __repr__(self):
@@ -290,7 +296,7 @@ class Meta:
 
 
 def make_meta(shape, dtype, device):
-    """The record for this shape, dtype and device: the one that exists, if it does."""
+    """Return the record for this shape, dtype and device; make one if there is none."""
     table: dict = device.backend.metas[dtype.index]
     found = table.get(shape)
     if found is None or found.device is not device:
@@ -302,14 +308,14 @@ def make_meta(shape, dtype, device):
 
 
 def meta_of(array, device):
-    """The record that describes `array`, which lives on `device`.
+    """The record that describes `array`, which is on `device`.
 
-    An array of another device than the CPU knows where it lies. A few that were asked for of late stand in a list, where they
-    are found without making a tuple of the shape.
+    An array of another device than the CPU has its device as an attribute. For a NumPy array, the list ``backend.recent``
+    has recently used records. A record found there needs no tuple of the array's shape.
     """
     if type(array) is not ndarray:
         return make_meta(array.shape, dtype_of(array), array.device)
-    if device is not _cpu:      # of an op whose result is on the CPU
+    if device is not _cpu:      # an op on another device may have a result on the CPU
         return meta_of(array, _cpu)
     recent: list = device.backend.recent
     at: cython.Py_ssize_t = shape_key(array) & (RECENT - 1)

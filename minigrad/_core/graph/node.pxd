@@ -2,11 +2,12 @@ cimport cython
 
 from minigrad._core.graph.metadata cimport Meta
 
-# See Note [What the collector is shown] in node.py. A macro, because it names fields of a struct that is declared further down.
+# See Note [What the collector is shown] in node.py. It is a macro, because it names fields of a struct that is declared below.
 cdef extern from *:
     """
     #ifndef MINIGRAD_NODE_H
     #define MINIGRAD_NODE_H
+    #include "internals.h"
     #define MG_SHOWN 9
     static inline size_t *mg_shown(void) { static size_t places[MG_SHOWN]; return places; }
 
@@ -22,7 +23,7 @@ cdef extern from *:
     #define mg_show_less(node) do {                                                                                        \
         MG_AT(node, 0, next0); MG_AT(node, 1, next1); MG_AT(node, 2, next_more); MG_AT(node, 3, extra);                     \
         MG_AT(node, 4, saved0); MG_AT(node, 5, saved1); MG_AT(node, 6, saved2); MG_AT(node, 7, more); MG_AT(node, 8, grad); \
-        if (!PyType_HasFeature(Py_TYPE(node), Py_TPFLAGS_HEAPTYPE)) Py_TYPE(node)->tp_traverse = mg_traverse_node;          \
+        mg_set_traverse(Py_TYPE(node), mg_traverse_node);                                                                   \
     } while (0)
     #endif
     """
@@ -48,7 +49,7 @@ cdef class Node:
     cdef NodeExtra extra
     cdef unsigned long long sequence
     cdef object __weakref__
-    # fields of OpNode: here, because only then its nodes come from the freelist
+    # the fields of OpNode are here, because only then its nodes come from the freelist
     cdef object plan
     cdef object saved0
     cdef object saved1
@@ -59,7 +60,7 @@ cdef class Node:
     cdef int version2
     cdef unsigned char interior
     cdef unsigned char freed
-    # scratch of the GraphTask numbered `task`
+    # the scratch fields of the GraphTask with the number `task`
     cdef object grad
     cdef unsigned long long task
     cdef int dependencies

@@ -1,36 +1,35 @@
 """A node of the backward graph, and its edges.
 
-Each op of the forward pass whose result requires a gradient leaves one node behind. The node is a
-function from the gradients of that op's outputs to the gradients of its inputs, and its edges say where
-those go next:
+Each op of the forward pass whose result requires a gradient makes one node. The node is a function from the gradients of
+the op's outputs to the gradients of its inputs. Its edges lead to the nodes that receive those gradients next:
 
     a = tensor(2., requires_grad=True)               MulBackward0
     b = tensor(3., requires_grad=True)                 edge 0 --> AccumulateGrad of a, input 0
     y = a * b                                          edge 1 --> AccumulateGrad of b, input 0
 
-An edge is a pair (node, input number): the gradient that it carries belongs to that output of the
-next node's forward op. Most ops have one or two inputs, so the nodes behind the first two edges lie in fields
-(`next0`, `next1`) and only those of further edges in a tuple; most have one output, so the input numbers are
-in a tuple that is absent while all of them are zero. Pairs are made when `next_functions` is read.
-(An object per edge took an eighth of a small graph's time, and a tuple of nodes a quarter of the time to
-build and free a graph: the garbage collector walks over whatever can hold other objects.)
+An edge is a pair (node, input number). The gradient on it belongs to that output of the next node's forward op.
+Most ops have one or two inputs, so two fields (`next0`, `next1`) have the nodes behind the first two edges, and a tuple
+has the rest. Most ops have one output, so most input numbers are zero: the tuple of input numbers is None while they all
+are. The pairs are made when `next_functions` is read. (An object for each edge took an eighth of a small graph's time. A
+tuple of nodes took a quarter of the time to build and free a graph, because the garbage collector visits every object that
+can hold other objects.)
 
-The engine knows nodes through five things only: their edges, `sequence`, `compute`, `release` and the
-scratch fields. The kinds of node:
+The engine uses only five things of a node: its edges, `sequence`, `compute`, `release` and the scratch fields. The kinds
+of node:
 
     OpNode           a built-in op                        op_node.py
     AccumulateGrad   adds the gradient to a leaf's .grad  accumulate_grad.py
     PyNode           a custom Function                    function/node.py
 
 Note [What the collector is shown]
-    Python's garbage collector asks each object again and again what it holds, and a graph is many objects. Most fields of a node
-    are None, and what `meta`, `metas`, `plan` and `input_numbers` hold never leads back to a node. So, compiled, a node tells of
-    its other fields alone (`show_less`), and a graph of 20,000 nodes is built and freed in three quarters of the time. What the
-    collector does not see held it takes for held by somebody else, and lets live.
+    Python's garbage collector visits every object again and again, and a graph is many objects. Most fields of a node are
+    None, and the objects in `meta`, `metas`, `plan` and `input_numbers` never lead back to a node. So, compiled, a node
+    shows the collector only its other fields (`show_less`). A graph of 20,000 nodes is built and freed in three quarters of
+    the time. This is safe: the collector keeps every object with a reference that it does not see.
 
 Invariants
-  * Edges point from later nodes to earlier ones: the graph has no cycles, and nothing here recurses
-    over it. Freeing a chain of two million nodes is safe because of ``trashcan`` in node.pxd.
+  * Edges point from later nodes to earlier nodes, so the graph has no cycles. Nothing here recurses over the graph. Freeing
+    a chain of two million nodes is safe because of ``trashcan`` in node.pxd.
   * A node holds its next nodes strongly, and never a tensor that holds the node.
   * `sequence` grows in the order of creation within a thread. The engine runs the latest node first.
 
@@ -48,26 +47,26 @@ if not cython.compiled:
     from minigrad._core.graph.method_checks import check_methods
 
     def show_less(node):
-        """Show the collector less of nodes. Interpreted, it looks into the dict of each."""
+        """Does nothing: interpreted, the collector visits the dict of each node."""
 
-# The sequence number of AccumulateGrad: larger than any other, so that a leaf's gradient is put away as
-# soon as it is complete and its buffer can be freed.
-LAST = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
-_call = cython.declare(object, None)        # of node_call.py, which knows what a tensor is
+# The flags of `Node.needed`, in a run with ``inputs=``.
+NEEDED = 1          # the node runs: a path leads from it to a requested node
+CAPTURED = 2        # the gradient that reaches the node is a result of the task
+_call = cython.declare(object, None)        # supplied by node_call.py, which knows tensors
 
 
 @cython.binding(False)
 @cython.cclass
 class NodeExtra:
-    """What few nodes have: hooks, retained gradients, metadata. Made on first use."""
+    """Fields that few nodes need: hooks, retained gradients, metadata. Made on first use."""
 
     def __init__(self):
-        self.metadata = None        # whatever one wants to note on the node: a dict
+        self.metadata = None        # the user's notes on the node, a dict
         self.pre_hooks = None       # handle id -> hook(grad_outputs)
         self.post_hooks = None      # handle id -> hook(grad_inputs, grad_outputs)
         self.tensor_hooks = []      # (output number, handle id -> hook(grad)), first registered first
         self.retains = None         # output number -> weak reference to the tensor that retains its grad
-        self.place = None           # (file, line) at which the node was made and saved its values, if that was noted
+        self.place = None           # (file, line) where the node was made and saved its values, if it was noted
 
 
 @cython.binding(False)
@@ -85,9 +84,9 @@ class Node:
     def compute(self, grad, wanted, results):
         """Compute the gradients of the forward op's inputs, given those of its outputs.
 
-        `grad` is the gradient of the one output, or a list of them if the op has several; None stands for an
-        undefined gradient. The gradient that goes along edge i is put into ``results[i]``, which is None
-        before. `wanted` has bit i set if the engine will use it (-1: all of them).
+        `grad` is the gradient of the output, or a list of gradients if the op has several outputs; None is an undefined
+        gradient. The gradient for edge i goes into ``results[i]``, which is None before. Bit i of `wanted` is set if the
+        engine will use that gradient (-1: all of them).
         """
         raise NotImplementedError
 
@@ -95,11 +94,11 @@ class Node:
         """Drop what was saved for the backward."""
 
     def explain_error(self, error):
-        """The error to raise for `error`, which came while this node was run."""
+        """The error to raise for `error`, which was raised while this node ran."""
         return error
 
     def twin(self):
-        """The node to run instead of this one while a backward is recorded: itself, or a copy that owns what it saved.
+        """The node to run instead of this one in a recorded backward: itself, or a copy that owns its saved values.
 
         See Note [The result of a write in its own formula] in mutation/views.py.
         """
@@ -129,7 +128,7 @@ class Node:
         return (self.next0, self.next1) if self.next_more is None else (self.next0, self.next1, *self.next_more)
 
     def connect(self, nodes, numbers):
-        """Have the edges lead to `nodes`; `numbers` are the input numbers, or None if all are zero."""
+        """Set the edges: they lead to `nodes`, with the input numbers `numbers` (None if all are zero)."""
         self.edges = len(nodes)
         self.next0 = nodes[0] if self.edges > 0 else None
         self.next1 = nodes[1] if self.edges > 1 else None
@@ -152,28 +151,30 @@ class Node:
 
     @property
     def metadata(self):
-        """A dict for whatever one wants to note on this node; anomaly mode keeps its trace here."""
+        """A dict for your own notes on this node. Anomaly mode stores its traceback here."""
         extra = self.extras()
         if extra.metadata is None:
             extra.metadata = {}
         return extra.metadata
 
     def __call__(self, *grads, **keywords):
-        """Compute the gradients of the forward op's inputs from those of its outputs, here and now.
+        """Compute the gradients of the forward op's inputs from the gradients of its outputs, immediately.
 
         Args:
-            grads (Tensor or None): one for each output of the forward op, of its shape; None is an undefined gradient.
+            grads (Tensor or None): one gradient for each output of the forward op, with its shape; None is an undefined
+                gradient.
 
         Returns:
-            Tensor or None: for one input its gradient; for more, a tuple of them, with None where nothing is needed; () of an
-            `AccumulateGrad`, which adds to ``.grad``. They have a history if gradients are enabled and what was saved has one.
+            Tensor or None: the gradient of the input. For several inputs a tuple of gradients, with None where no gradient is
+            needed. An `AccumulateGrad` adds to ``.grad`` and returns (). The gradients have a history if gradients are
+            enabled and the saved values have one.
 
         Raises:
-            TypeError: the number of gradients is another, or one is no tensor.
-            RuntimeError: the saved values have been freed, as by a backward without retain_graph.
+            TypeError: the number of gradients is wrong, or one is not a tensor.
+            RuntimeError: the saved values have been freed, for example by a backward without retain_graph.
 
-        This is the node alone: no engine, and so neither its hooks nor the nodes behind it run, and nothing is freed. With it and
-        `next_functions` you can write an engine of your own in ten lines. Mirrors ``torch/csrc/autograd/python_cpp_function.cpp``.
+        Only this node runs: not its hooks, and not the nodes behind it. Nothing is freed. With this method and
+        `next_functions` you can write your own engine in ten lines. Mirrors ``torch/csrc/autograd/python_cpp_function.cpp``.
 
         >>> x = mg.tensor([3.], requires_grad=True)
         >>> (x ** 2).grad_fn(mg.ones(1))
@@ -184,8 +185,14 @@ class Node:
     def register_hook(self, fn):
         """Call ``fn(grad_inputs, grad_outputs)`` after the node has run; both are tuples of tensors and Nones.
 
-        What it returns, a tuple like `grad_inputs`, goes on in its place; None leaves it as it is.
-        Returns a `RemovableHandle`.
+        Args:
+            fn (callable): called with two tuples. It returns a tuple that replaces `grad_inputs`, or None to change nothing.
+
+        Returns:
+            RemovableHandle: removes the hook.
+
+        Raises:
+            TypeError: `fn` is not callable.
         """
         if cython.compiled:     # See Note [Two threads, one table of hooks]
             return add_post_hook(self, fn)
@@ -196,8 +203,14 @@ class Node:
     def register_prehook(self, fn):
         """Call ``fn(grad_outputs)`` before the node runs, with a tuple of tensors and Nones.
 
-        What it returns, a tuple of the same length, goes in in its place; None leaves it as it is.
-        Returns a `RemovableHandle`.
+        Args:
+            fn (callable): called with one tuple. It returns a tuple that replaces `grad_outputs`, or None to change nothing.
+
+        Returns:
+            RemovableHandle: removes the hook.
+
+        Raises:
+            TypeError: `fn` is not callable.
         """
         if cython.compiled:     # See Note [Two threads, one table of hooks]
             return add_pre_hook(self, fn)
@@ -207,20 +220,20 @@ class Node:
 
     @property
     def requires_grad(self):
-        """Always True: there are nodes only where a gradient is required."""
+        """Always True: a node exists only where a gradient is required."""
         return True
 
     @property
     def _input_metadata(self):
-        """Shape, dtype and device of each output of the forward op: of each input of this node."""
+        """The shape, dtype and device of each output of the forward op, which is an input of this node."""
         return (self.meta,) if self.metas is None else self.metas
 
     def _sequence_nr(self):
-        """The number that orders the ready queue."""
+        """The sequence number, which orders the ready queue."""
         return self.sequence
 
     def _set_sequence_nr(self, number):
-        """Give the node another place in the order. For experiments."""
+        """Change the sequence number. For experiments."""
         self.sequence = number
 
     def __reduce__(self):
@@ -234,7 +247,7 @@ class Node:
 def clear_node(node):
     """Set every field of a new node to its empty value.
 
-    Compiled, ``Node.__new__`` has done so at no cost and nothing is left to do.
+    Compiled, it does nothing: ``Node.__new__`` has done it.
     """
     if not cython.compiled:
         node.edges = 0
@@ -283,7 +296,7 @@ def add_post_hook(node: Node, hook) -> object:
 
 
 def retain_output(node: Node, number: cython.int, tensor) -> object:
-    """Have `node` keep the gradient of its output `number` in what the weak reference `tensor` refers to."""
+    """Make `node` store the gradient of its output `number` in ``.grad`` of that output. `tensor` is a weak reference to it."""
     extra: NodeExtra = node.extras()
     if extra.retains is None:
         extra.retains = {}

@@ -1,9 +1,9 @@
-"""Interpreted only: how the fields of a node stay out of the way of what the user sets on it.
+"""Interpreted only: keep the fields of a node apart from the attributes that the user sets on it.
 
 Note [Names on ctx]
-    Any attribute may be set on ctx, also one called like a field of the node: compiled, fields are not seen from Python,
-    so that `ctx.meta` and the node's `meta` are two things. Interpreted they would be one, and a program that set such a name would
-    break the engine. So there each of these names is a property, which asks whether the core is calling.
+    The user may set any attribute on ctx, even one with the name of a field of the node. Compiled, Python cannot see the
+    fields, so `ctx.meta` and the node's `meta` are two things. Interpreted they would be one, and a program that set such a
+    name would break the engine. So there each of these names is a property, which checks whether the caller is in the core.
 """
 
 import sys
@@ -13,7 +13,7 @@ __all__ = ["hide"]
 
 
 def hide(cls, fields, methods):
-    """Make these names of `cls` private to the core. An instance keeps the fields in a dict called ``_core``."""
+    """Make these names of `cls` private to the core. An instance has the fields in its dict ``_core``."""
     for name in fields:
         setattr(cls, name, Private(name))
     for name in methods:
@@ -21,20 +21,20 @@ def hide(cls, fields, methods):
 
 
 def from_core():
-    """Whether the property that asks is read or written in this folder, and not by the user."""
+    """Whether code in this folder, and not the user, reads or writes the property that calls this function."""
     return sys._getframe(2).f_globals["__name__"].startswith("minigrad._core.")
 
 
 class Private:
-    """A field of the node's to the core; an attribute like any other to everybody else."""
+    """A property: for the core a field of the node, for all other code an ordinary attribute."""
 
     def __init__(self, name):
         self.name = name
 
     def __get__(self, node, cls):
-        return self if node is None else self.found(node, node._core if from_core() else node.__dict__)
+        return self if node is None else self.look_up(node, node._core if from_core() else node.__dict__)
 
-    def found(self, node, place):
+    def look_up(self, node, place):
         try:
             return place[self.name]
         except KeyError:
@@ -51,11 +51,11 @@ class Private:
 
 
 class PrivateMethod(Private):
-    """The same for a method of the node's."""
+    """The same for a method of the node."""
 
     def __init__(self, name, method):
         self.name = name
         self.method = method
 
     def __get__(self, node, cls):
-        return self if node is None else types.MethodType(self.method, node) if from_core() else self.found(node, node.__dict__)
+        return self if node is None else types.MethodType(self.method, node) if from_core() else self.look_up(node, node.__dict__)

@@ -1,29 +1,30 @@
-"""On which stream of a GPU a node runs.
+"""The GPU stream of each node.
 
     with mg.cuda.stream(s):
-        y = x * w               MulBackward0 is noted: s          noted[node] == (s,)
-    z = y + 1                   AddBackward0 is not: the default stream
+        y = x * w               MulBackward0 belongs to s                       noted[node] == (s,)
+    z = y + 1                   AddBackward0 belongs to the default stream      not in `noted`
 
-    z.backward()                AddBackward0 runs on the default stream, MulBackward0 on s, which first waits for the other
+    z.backward()                AddBackward0 runs on the default stream; MulBackward0 runs on s, which first waits for it
 
-A node runs on the stream that was current when it was made, the accumulator of a leaf too: so what ran side by side in the
-forward pass does so in the backward. Only nodes that were made inside another stream than the default one are noted, in a
-table beside them: the others, and all nodes of the CPU, have no field for it and cost nothing.
+A node runs on the stream that was current when the node was made. This also holds for the accumulator of a leaf. So ops that
+ran side by side in the forward pass also run side by side in the backward. Only nodes made on a stream other than the default
+one are in the table `noted`. A node has no field for its stream, so all other nodes cost nothing.
 
-This file knows of no GPU. The functions that make a stream the current one (kernels/cuda/runtime/streams.py) are brought by
-minigrad/cuda when a GPU is first used (`use_queues`).
+This file does not depend on a GPU. When a GPU is first used, minigrad/cuda calls `use_queues` and supplies the functions that
+make a stream current (kernels/cuda/runtime/streams.py).
 
-Mirrors ``Node::stream`` of ``torch/csrc/autograd/node.h``. Read next: ``stream_task.py``, a run of the engine on streams.
+Mirrors ``Node::stream`` of ``torch/csrc/autograd/node.h``. Read next: ``engine/stream_task.py``, a run of the engine on streams.
 """
 
 import warnings
 import weakref
+from typing import Any
 
 from minigrad._core.graph.switches import switches
 
-# Node -> the streams that were current when it was made, one per GPU at most, without default ones.
+# Node -> the streams that were current when it was made: at most one for each GPU, and no default streams.
 noted = weakref.WeakKeyDictionary()
-queues = None       # kernels/cuda/runtime/streams.py, once a GPU is in use
+queues: Any = None  # the module kernels/cuda/runtime/streams.py, after a GPU was first used
 warns = True        # set_warn_on_accumulate_grad_stream_mismatch()
 
 
@@ -34,25 +35,25 @@ def use_queues(module):
 
 
 def set_warns(enabled):
-    """Whether `warn_of_mismatch` does."""
+    """Set whether `warn_of_mismatch` warns."""
     global warns
     warns = enabled
 
 
 def note_streams(node):
-    """Note on a new node the streams that are current, if there are any but the default one."""
+    """Add a new node to `noted` if a stream other than the default one is current."""
     others = queues.other_streams()
     if others:
         noted[node] = others
 
 
 def streaming():
-    """Whether a backward has to mind streams: this or another thread is inside of one, or a node was made inside of one."""
+    """Whether a backward must handle streams: a thread is inside a stream context, or a live node was made in one."""
     return switches.streams > 0 or len(noted) > 0
 
 
 def stream_of(node):
-    """The stream that `node` runs on; None for a node of the CPU, which runs on whatever is current."""
+    """The stream that `node` runs on, or None for a node on the CPU: it needs no stream."""
     for meta in node._input_metadata:
         if meta is not None and meta.device.type != "cpu":
             for stream in noted.get(node, ()):
@@ -63,19 +64,19 @@ def stream_of(node):
 
 
 def warn_of_mismatch(leaf, found):
-    """Warn that `leaf`, the stream of an accumulator, is not `found`, the stream on which the gradient was computed."""
+    """Warn if warnings are on: the gradient was computed on stream `found`, but the leaf's accumulator runs on stream `leaf`."""
     if warns:
         warnings.warn(
             f"The gradient of a leaf was computed on {found}, but its AccumulateGrad node belongs to {leaf}, which was current "
-            "when that node was made: the one has to wait for the other, which may cost time. The node is older than this forward "
-            "pass: a graph that is still alive holds it, by its loss, say. Drop what holds that graph, or run the first forward "
-            "pass on the same stream as the later ones; if it is meant to be so, "
+            f"when that node was made. {leaf} has to wait for {found}, which may cost time. The node is older than this forward "
+            "pass: a graph that is still alive holds it, for example through a loss. Delete the references to that graph, or run "
+            "the first forward pass on the same stream as the later ones. If you want two streams, "
             "minigrad.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False) turns this warning off.",
             UserWarning, stacklevel=2)
 
 
 class carried:
-    """Context manager for a thread that works for this one: this thread's current streams are current there too."""
+    """Context manager for a thread that works for this thread: it makes this thread's streams current in that thread too."""
 
     def __init__(self):
         self.streams = queues.other_streams() if switches.streams > 0 else ()

@@ -1,8 +1,8 @@
-"""What the record says of a tensor: its dtype and shape, and its numbers if they are few.
+"""Summaries of tensors for the record: dtype and shape, and the numbers if there are few.
 
     tensor([1., 2.])        {"dtype": "float32", "shape": [2], "numbers": [1.0, 2.0]}
 
-Such a summary keeps no tensor alive. Mirrors nothing: see ``observe/recorder.py``.
+A summary keeps no tensor alive. Mirrors nothing. Read next: ``observe/recorder.py``.
 """
 
 import numpy as np
@@ -13,43 +13,44 @@ from minigrad._core.graph.thread_state import current
 
 __all__ = ["call_hook", "describe_type", "summarize"]
 
-FEW = 8         # so many numbers of a tensor are noted one by one
+FEW = 8         # a summary lists the numbers of a tensor with at most this many elements
 
 
 def summarize(tensor):
-    """What a tensor holds now: its dtype and shape, and few numbers. None stays None; what is no tensor is named."""
+    """A dict with the dtype and shape of a tensor, and a few numbers. None for None; the type's name for other objects."""
     if tensor is None:
         return None
     if not isinstance(tensor, TensorBase):
         return {"type": type(tensor).__name__}
     array = tensor._array
-    told = describe_type(tensor)
+    summary = describe_type(tensor)
     if tensor._meta.numel <= FEW:
-        told["numbers"] = round_numbers(array)
+        summary["numbers"] = round_numbers(array)
     elif tensor._meta.dtype.is_complex:
-        told["largest"] = round_number(float(abs(array).max()))
+        summary["largest"] = round_number(float(abs(array).max()))
     else:
         wide = array.astype("float64")
-        with np.errstate(all="ignore"):     # infinities and NaNs are what one looks for
-            told["min"], told["max"], told["mean"] = [round_number(float(x)) for x in (wide.min(), wide.max(), wide.mean())]
-    return told
+        with np.errstate(all="ignore"):     # a reader of the record looks for infinities and NaNs: they are no warnings here
+            numbers = [round_number(float(x)) for x in (wide.min(), wide.max(), wide.mean())]
+        summary["min"], summary["max"], summary["mean"] = numbers
+    return summary
 
 
 def describe_type(tensor):
-    """The dtype and shape of a tensor."""
+    """A dict with the dtype and shape of a tensor."""
     return {"dtype": tensor._meta.dtype.name, "shape": list(tensor._meta.shape)}
 
 
 def round_numbers(array):
-    """Nested lists of the numbers of `array`, as they are shown."""
-    shown = np.array(array.tolist(), object)
-    for place in np.ndindex(shown.shape):
-        shown[place] = round_number(shown[place])
-    return shown.tolist()
+    """The numbers of `array` as nested lists, each rounded for the record."""
+    rounded = np.array(array.tolist(), object)
+    for place in np.ndindex(rounded.shape):
+        rounded[place] = round_number(rounded[place])
+    return rounded.tolist()
 
 
 def round_number(value):
-    """A number to six digits, which both modes agree on; what JSON has no number for as a text."""
+    """Round to six digits, where both modes agree. A number that JSON cannot express becomes a string."""
     if isinstance(value, int):
         return value
     if isinstance(value, complex):
@@ -58,7 +59,7 @@ def round_number(value):
 
 
 def call_hook(kind, hook, seen, *args):
-    """Call ``hook(*args)`` and note it; `seen` are the gradients that the hook may change, or the leaf that has it."""
+    """Call ``hook(*args)`` and note the call. `seen` is a sequence of the gradients that the hook may change, or its leaf."""
     leaf = isinstance(seen, TensorBase)
     pending = switches.note("hook", current().node, {"hook": kind, "function": hook, "before": [seen.grad] if leaf else seen})
     result = hook(*args)

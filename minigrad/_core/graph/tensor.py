@@ -6,17 +6,17 @@
                     the op that produced it: `grad_fn`, `output_nr`               node.py
     _leaf_requires_grad
                     the flag that the user set
-    _view           whether it is a view; of what is in `_extra`
+    _view           whether it is a view; its base is in `_extra`
     _inference      whether it was made in inference mode
-    _counter        version counter of the storage; None stands for version 0     version.py
-    _extra          what few tensors have, made on first use                      AutogradMeta
+    _counter        version counter of the storage; None means version 0          version.py
+    _extra          fields that few tensors need, made on first use               AutogradMeta
 
-The public class `Tensor` is a Python subclass (``minigrad/tensor.py``) and is *given* to this file by
-`use_tensor_class`; results of ops are made of it without calling its constructor. Between the two sits
-`Variable` (``variable.py``), with the operators and the attributes that autograd defines.
+The public class `Tensor` is a Python subclass (``minigrad/tensor.py``), which `use_tensor_class` supplies to this file.
+Results of ops are instances of it, made without a call of its constructor. Between `TensorBase` and `Tensor` is
+`Variable` (``surface/variable.py``), with the operators and the attributes that autograd defines.
 
-Invariant: a tensor holds its node, and a node never holds a tensor that is its own output (it keeps an
-alias without history, see Note [Saved outputs] in saved_tensor.py), so reference counting alone frees a graph.
+Invariant: a tensor holds its node, and a node never holds a tensor that is its own output. (It keeps an alias without
+history, see Note [Saved outputs] in saved_tensor.py.) So reference counting alone frees a graph.
 
 Mirrors ``c10/core/TensorImpl.h`` and ``torch/csrc/autograd/variable.h`` (AutogradMeta).
 Read next: ``node.py``.
@@ -38,7 +38,7 @@ if not cython.compiled:
 @cython.binding(False)
 @cython.cclass
 class Dual:
-    """Where the tangent of a tensor is: what a node has saved of the tensor shares this, and nothing else of it."""
+    """The slot for a tensor's tangent. A saved tensor in a node shares this slot with the tensor itself."""
 
     def __init__(self):
         self.tangent = None
@@ -48,7 +48,7 @@ class Dual:
 @cython.freelist(64)
 @cython.cclass
 class AutogradMeta:
-    """What a leaf, a view or a hooked tensor has besides the fields of every tensor. Compiled, all are born empty."""
+    """Fields that only leaves, views and tensors with hooks need. Compiled, they all start empty."""
 
     def __init__(self):
         self.grad = None                    # the accumulated gradient
@@ -56,23 +56,23 @@ class AutogradMeta:
         self.hooks = None                   # handle id -> hook(grad)
         self.post_accumulate_hooks = None   # handle id -> hook(tensor), leaves only
         self.retains_grad = False
-        self.chose_grad_dtype = False       # whether the user set grad_dtype, of a leaf
-        self.grad_dtype = None              # then this is it; None: whatever comes
-        self.base = None                    # of a view: the tensor that is no view itself
-        self.base_version = 0               # of a view: the version at which its node was made
-        self.creation = 0                   # of a view: how it was made, see views.py
-        self.dual = None                    # forward-mode AD, see forward_ad.py
-        self.primal = False                 # of a view: it has no part in the tangent of its base
-        self.root = None                    # of a view of such a view: that view, in whose tangent it has a part
+        self.chose_grad_dtype = False       # leaf: whether the user set grad_dtype
+        self.grad_dtype = None              # leaf: the dtype that the user set; None allows any dtype
+        self.base = None                    # view: its base, which is not a view itself
+        self.base_version = 0               # view: the version at which its node was made
+        self.creation = 0                   # view: how it was made, a `CreationMeta` (record/apply.py)
+        self.dual = None                    # the tangent, see forward_ad.py
+        self.primal = False                 # view: its tangent is not a part of its base's tangent
+        self.root = None                    # view of such a view: that view, whose tangent has a part for this one
 
 
 @cython.binding(False)
 @cython.cclass
 class TensorBase:
-    """What the engine knows of a tensor: an array, its metadata, and its place in the graph."""
+    """A tensor as the engine knows it: an array, its metadata, and its place in the graph."""
 
     def __dealloc__(self):
-        # Compiled alone: interpreted, Python never calls it, and the array is simply freed.
+        # Only compiled code runs this. Interpreted, Python never calls it and frees the array itself.
         array = self._array
         if array is not None and reference_count(array) == 2:
             recycle(self._meta.backend.recycler, array)
@@ -82,19 +82,19 @@ class TensorBase:
         return 0 if self._counter is None else self._counter.value
 
     def shared_counter(self):
-        """The version counter. It is made now if no other tensor has shared it yet."""
+        """The version counter, made now if the tensor has none."""
         if self._counter is None:
             self._counter = VersionCounter()
         return self._counter
 
     def extras(self):
-        """The `AutogradMeta`, made now if there is none yet."""
+        """The `AutogradMeta`, made now if the tensor has none."""
         if self._extra is None:
             self._extra = AutogradMeta.__new__(AutogradMeta) if cython.compiled else AutogradMeta()
         return self._extra
 
     def clear(self):
-        """Set every field to its empty value. Compiled tensors are born so, and never call this."""
+        """Set every field to its empty value. Compiled tensors start empty and never call this."""
         self._array = None
         self._meta = None
         self._node = None
@@ -107,7 +107,7 @@ class TensorBase:
 
 
 def clear_tensor(tensor):
-    """Make `tensor`, of which nothing is set yet, one without elements: what a subclass gets whose ``__new__`` skips ours."""
+    """Give the new instance `tensor` an empty array: for a subclass whose ``__new__`` does not call ours."""
     made = cython.cast(TensorBase, tensor, typecheck=True)
     if not cython.compiled:
         made.clear()
@@ -130,13 +130,18 @@ def use_tensor_class(cls):
 
 
 def use_parameter_class(cls):
-    """Name the one subclass (`nn.Parameter`) with which ops compute as fast as with the class itself."""
+    """Set the one subclass, `nn.Parameter`, that the fast paths accept besides the tensor class."""
     global _parameter_class
     _parameter_class = check_subclass(cls)
 
 
+def tensor_class():
+    """Return the class of the results of ops: `Tensor`."""
+    return _tensor_class
+
+
 def check_subclass(cls):
-    """`cls`. Raises `TypeError` unless it is a subclass of `TensorBase`, as instances are made by its memory layout."""
+    """Return `cls`. Raises `TypeError` unless it is a subclass of `TensorBase`: instances need its memory layout."""
     if not isinstance(cls, type):
         raise AutogradTypeError("MG-E201", f"cls must be a type (got {type(cls).__name__})")
     if not issubclass(cls, TensorBase):
@@ -146,14 +151,14 @@ def check_subclass(cls):
 
 
 def is_plain(x):
-    """Whether `x` is a tensor of a class that the fast paths handle: no user's subclass."""
+    """Whether `x` is a tensor that the fast paths handle: a `Tensor` or `Parameter`, not an instance of another subclass."""
     return type(x) is _tensor_class or type(x) is _parameter_class
 
 
 def make_tensor(cls, array, meta):
-    """An instance of `cls`, a subclass of `TensorBase`, around `array`; its ``__init__`` does not run.
+    """Return an instance of `cls` around `array`, which `meta` describes, without running ``__init__``.
 
-    Raises `TypeError` if `cls`, which may be the user's, is no such class.
+    Raises `TypeError` if `cls` is not a subclass of `TensorBase`.
     """
     tensor = cython.cast(TensorBase, allocate(TensorBase, check_subclass(cls), _EMPTY))
     if not cython.compiled:
@@ -164,7 +169,7 @@ def make_tensor(cls, array, meta):
 
 
 def wrap(array, meta):
-    """A tensor around `array`, which `meta` describes. It has no history."""
+    """Return a tensor without history around `array`, which `meta` describes."""
     tensor = cython.cast(TensorBase, allocate(TensorBase, _tensor_class, _EMPTY))
     if not cython.compiled:
         tensor.clear()
@@ -174,13 +179,13 @@ def wrap(array, meta):
 
 
 def is_exclusive(tensor):
-    """Whether nobody but `tensor` holds its array, and no other tensor its storage."""
-    array = tensor._array       # counted: the tensor's reference and this one
+    """Whether only `tensor` holds its array, and no other tensor shares its storage."""
+    array = tensor._array       # two references: the tensor's, and this variable
     return tensor._counter is None and reference_count(array) == 2
 
 
 def owner_of(array):
-    """The array in whose memory a view lies: itself, if it is none. (NumPy's own strided views hold it by an object in between.)"""
+    """The array that owns the memory of `array`, or `array` itself. (NumPy's strided views refer to it through another object.)"""
     base = array
     while base is not None:
         if isinstance(base, np.ndarray):
@@ -190,12 +195,12 @@ def owner_of(array):
 
 
 def address(array):
-    """Address of the first element of a NumPy array, or of where it would be."""
+    """The address of the first element of a NumPy array. An array without elements has an address too."""
     return array.__array_interface__["data"][0]
 
 
 def memory_of(source):
-    """All the memory that `source` lies in, as a tensor of one dimension that shares its version counter and has no history."""
+    """The whole storage of `source` as a one-dimensional tensor. It shares the version counter and has no history."""
     tensor = alias(cython.cast(TensorBase, source, typecheck=True))
     tensor._array = tensor._meta.backend.kernels.storage(tensor._array)
     tensor._meta = meta_of(tensor._array, tensor._meta.device)
@@ -203,7 +208,7 @@ def memory_of(source):
 
 
 def alias(source):
-    """A tensor on the same storage, sharing the version counter, without history: ``detach()``."""
+    """A tensor without history that shares the storage and the version counter of `source`: ``detach()``."""
     tensor = wrap(source._array, source._meta)
     tensor._counter = source.shared_counter()
     tensor._inference = source._inference

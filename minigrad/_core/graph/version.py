@@ -5,21 +5,19 @@
     c = a.detach()              the same counter            c ──┘
     a.mul_(2)                   value=1, seen through all three
 
-A tensor that nobody has viewed, detached or written to has no counter object at all: it stands for
-version 0, and most tensors of a forward pass live and die so. The counter is made when somebody
-first shares it (`TensorBase.shared_counter`).
+A tensor that was never viewed, detached or written to has no counter object: its version is 0. Most tensors of a
+forward pass never get a counter. `TensorBase.shared_counter` makes it when it is first needed.
 
 Note [Announcing a write]
-    Every write to memory that autograd should know of calls `bump`, and calls it *before* it writes: so the one
-    place in which versions go up is also the one in which a write can be noted with its file and line (`mg.debug`),
-    and in which what is about to be overwritten can still be copied (`allow_mutation_on_saved_tensors`). A
-    write that fails afterwards has counted for nothing, which does no harm: versions are compared by `!=`.
+    Every write to memory that autograd should know of calls `bump` *before* it writes. So `bump` is the only place where
+    versions go up. There a write can be noted with its file and line (`mg.debug`), and the numbers that it overwrites can
+    still be copied (`allow_mutation_on_saved_tensors`). A write that fails afterwards has increased the version without
+    need. That does no harm: versions are compared by `!=`.
 
-Invariant: every tensor on one storage holds the *same* counter, except those made by ``.data``,
-whose point is to escape it.
+Invariant: all tensors on one storage hold the *same* counter. The exception is ``.data``, whose purpose is to escape it.
 
 Mirrors ``c10::VariableVersion`` (c10/core/TensorImpl.h).
-Read next: ``saved_tensor.py``, where versions are compared.
+Read next: ``record/saved_tensor.py``, where versions are compared.
 """
 
 from collections import deque
@@ -30,23 +28,23 @@ from cython.cimports.minigrad._core.graph.thread_state import current
 
 from minigrad._core.graph.switches import switches as _switches
 
-LOGGED = 1000       # how many writes to one storage are remembered: the latest
+LOGGED = 1000       # the log of a storage has its latest writes, at most this many
 switches = cython.declare(Switches, _switches)
 
 
 @cython.binding(False)
-@cython.no_gc       # a log holds numbers and strings: no cycle can go through it
+@cython.no_gc       # a log holds only numbers and strings, so no cycle can pass through it
 @cython.freelist(64)
 @cython.cclass
 class VersionCounter:
-    """The number of in-place writes to one storage. `log`: of those that were noted, (version, op, file, line)."""
+    """The number of in-place writes to one storage. `log` has (version, op, file, line) for each write that was noted."""
 
     def __init__(self):
         self.value = 0
         self.log = None
 
     def bump(self, name):
-        """Count a write that is about to happen; `name` says which. See Note [Announcing a write]."""
+        """Count a write that is about to happen; `name` is its op. See Note [Announcing a write]."""
         if switches.notes_writes:
             announce(self, name)
         self.value += 1
@@ -55,7 +53,7 @@ class VersionCounter:
 
 @cython.cfunc
 def announce(counter: VersionCounter, name) -> object:
-    """Tell those who want to know of the write that is about to happen."""
+    """Announce a write that is about to happen to the keeper, the recorders and the log."""
     keeper = current().keeper
     if keeper is not None:
         keeper.before_write(counter)

@@ -1,4 +1,4 @@
-"""What an in-place write changes: numbers, versions, and the history of every view of the memory.
+"""In-place writes, which change numbers, versions, and the history of every view of the memory.
 
 Stands on ``engine/``. Begin with ``inplace.py``.
 """

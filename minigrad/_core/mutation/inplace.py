@@ -3,8 +3,8 @@
     x.mul_(y)      the rule of mul, then:
                    1. check      may x be written to?                        before anything is touched
                    2. compute    the new numbers, in the dtype of x
-                   3. save       the operands that the formulas need; of x itself a copy of the old numbers
-                   4. count the version up, and write
+                   3. save       the operands that the formulas need; for x itself a copy of the old numbers
+                   4. increase the version, and write
                    5. rebase     the op's node becomes x's history           views.py
                    6. save       the results that the formulas need, at the new version
 
@@ -34,17 +34,16 @@ from cython.cimports.minigrad._core.record.saved_tensor import describe_meta
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.upcalls import upcalls
-from minigrad._core.record.primitive import Primitive
+from minigrad._core.record.primitive import Primitive, Source
 from minigrad._core.record.promotion import check_dtypes, default_dtype, operands_dtype, ranks_of
 from minigrad.errors import AutogradError, ShapeError
 
-SHAPE = cython.declare(cython.int, 100)     # as in primitive.py
+SHAPE = cython.declare(cython.int, Source.SHAPE)
 ndarray = cython.declare(object, np.ndarray)
-COPY = cython.declare(cython.int, 1)        # number of the kernel copy_ in the contract
 
 
 def check_inplace(target):
-    """Raise if `target` may not be written to while gradients are recorded. Returns where it lies in its base, if in one."""
+    """Raise if a recorded op may not write to `target`. Returns `locate_view(target)` for a view, else None."""
     base: TensorBase = None
     geometry: tuple = None
     if target._view:
@@ -64,7 +63,7 @@ def check_inplace(target):
 
 
 def check_memory(target: TensorBase):
-    """Raise if several elements of `target` are one number in memory, as in the result of expand(), or it is read-only."""
+    """Raise if several elements of `target` have the same place in memory (expand()), or its memory is read-only."""
     if type(target._array) is ndarray and is_c_contiguous(target._array):
         return
     if target._meta.numel and overlaps_itself(target):
@@ -77,7 +76,7 @@ def check_memory(target: TensorBase):
 
 
 def check_overlap(target: TensorBase, operand: TensorBase):
-    """Raise if `operand` lies partly in the memory of `target`: not there at all, or number by number, is right."""
+    """Raise if `operand` overlaps the memory of `target` in part. No overlap is allowed, and so is exactly the same memory."""
     if operand is target or operand._array is target._array or not shares_memory(operand._array, target._array):
         return
     strides, shape, steps, offset = target._meta.backend.kernels.geometry(operand._array, target._array)
@@ -93,7 +92,7 @@ def check_overlap(target: TensorBase, operand: TensorBase):
 
 @cython.cfunc
 def shares_memory(x, y) -> cython.bint:
-    """Whether two arrays may lie in the same memory. One of a GPU is described by an array that says where it lies."""
+    """Whether two arrays may share memory. For a GPU array, its attribute `layout` stands for its memory."""
     if type(x) is not ndarray or type(y) is not ndarray:
         x, y = getattr(x, "layout", x), getattr(y, "layout", y)
     return np.may_share_memory(x, y)
@@ -101,7 +100,7 @@ def shares_memory(x, y) -> cython.bint:
 
 @cython.cfunc
 def is_dense(array) -> cython.bint:
-    """Whether the elements fill the memory from the first to the last, in any order of the dimensions."""
+    """Whether the elements fill their memory without gaps, in any order of the dimensions."""
     step = array.itemsize
     for stride, size in sorted([(s, n) for s, n in zip(array.strides, array.shape) if n != 1]):
         if stride != step:
@@ -111,7 +110,7 @@ def is_dense(array) -> cython.bint:
 
 
 def apply_inplace(op, target, others):
-    """Run `op` on `target` and `others` (tensors, numbers, whatever it takes), in place. Returns `target`."""
+    """Run `op` in place on `target`, with the other arguments `others`. Returns `target`."""
     state: State = current()
     if target._inference and not state.inference:
         raise inference_write_error(target)
@@ -121,27 +120,27 @@ def apply_inplace(op, target, others):
 
 
 def begin_write(target: TensorBase, name):
-    """Check that the memory of `target` may be written to, and count the write. An optimiser calls this before each update."""
+    """Check that the memory of `target` may be written to, and count the write. Optimizers call this before each update."""
     check_memory(target)
     count_write(target, name)
 
 
 def count_write(target, name):
-    """Count a write to the storage of `target` that is about to happen, by what is called `name`."""
+    """Count a write to the storage of `target` that is about to happen. `name` is the function that writes."""
     if target._inference and not current().inference:
         raise inference_write_error(target)
     target.shared_counter().bump(name)
 
 
 def inference_write_error(target):
-    """The error for a write to an inference tensor outside of the mode."""
+    """The error for a write to an inference tensor outside inference mode."""
     return AutogradError("MG-E123", "Inplace update to inference tensor outside InferenceMode is not allowed.",
                          tensor=describe_meta(target._meta), fix="clone() it to get a normal tensor")
 
 
 @cython.cfunc
 def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State) -> cython.bint:
-    """`general_inplace` for an elementwise op on what needs no conversion. False: it is not so, and nothing has been done."""
+    """`general_inplace` for an elementwise op on operands that need no conversion. Returns False if it has done nothing."""
     x: TensorBase = None
     e: Node = None
     f: Node = None
@@ -157,7 +156,7 @@ def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State)
         elif type(y) is not float and type(y) is not int:
             return False
     if state.grad_enabled and op.differentiable and (requires_grad(target) or (x is not None and requires_grad(x))):
-        geometry = check_inplace(target)        # before any history is asked for, which may be stale: another error
+        geometry = check_inplace(target)        # before `gradient_edge`, which raises another error for a stale view
         e = gradient_edge(target)
         if x is not None:
             f = gradient_edge(x)
@@ -170,7 +169,7 @@ def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State)
         try:
             array = kernel(target._array) if not others else kernel(target._array, x._array if x is not None else y)
         except (MemoryError, OverflowError):
-            return False        # `general_inplace` says why
+            return False        # `general_inplace` raises the error
         kernel = None
     node: OpNode = None
     if e is not None or f is not None:
@@ -186,7 +185,7 @@ def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State)
 
 @cython.cfunc
 def general_inplace(op: Primitive, target: TensorBase, others: tuple, state: State) -> object:
-    """Any op on any operands, in place."""
+    """Run any op in place, on any operands."""
     args: tuple = (target, *others)
     inputs: tuple = args[:op.inputs]
     i: cython.int
@@ -232,8 +231,8 @@ def write_result(op: Primitive, target: TensorBase, array, args: tuple, node: Op
               state: State, kernel=None) -> object:
     """Write the numbers of `array` to `target`. If `node` is given, make it target's grad_fn, for `op(*args)`.
 
-    Without an array it is `kernel` that computes them, straight into `target`: a GPU's can, and so moves 12 bytes for a float32
-    instead of 20. Without that either it is `interceptor.py` that runs the op, and writes.
+    If `kernel` is given, it computes the numbers directly into `target`. Kernels of a GPU can do this, and so move 12 bytes
+    instead of 20 for a float32. If `array` and `kernel` are both None, an interceptor runs the op and writes.
     """
     if node is not None:
         save_inputs(node, target, args, state)
@@ -245,8 +244,8 @@ def write_result(op: Primitive, target: TensorBase, array, args: tuple, node: Op
     else:
         counter = target.shared_counter()
         counter.bump(op.name)
-        target._meta.backend.table[COPY](target._array, array)
-        if reference_count(array) == 1:      # compiled, the caller's variable. (Interpreted, nothing takes an array back.)
+        target._meta.backend.copy_(target._array, array)
+        if reference_count(array) == 1:      # compiled: only the caller's variable holds it. (Interpreted, there is no pool.)
             recycle(target._meta.backend.recycler, array)
     if node is not None:
         rebase_history(target, node, geometry)
@@ -257,9 +256,9 @@ def write_result(op: Primitive, target: TensorBase, array, args: tuple, node: Op
 
 @cython.cfunc
 def compute_result(op: Primitive, target: TensorBase, args: tuple) -> object:
-    """The new numbers, still in memory of their own. Raises if they cannot replace those of `target`.
+    """Compute the new numbers in a new array. Raises if they cannot replace the numbers of `target`.
 
-    For operands of one dtype on a GPU it is the kernel that computes them, if it can write straight into `target`.
+    For operands of one dtype on a GPU, return the kernel instead, if it can write directly into `target`.
     """
     kernels = target._meta.backend.kernels
     first: TensorBase = target
@@ -295,7 +294,7 @@ def compute_result(op: Primitive, target: TensorBase, args: tuple) -> object:
 
 @cython.cfunc
 def all_have_dtype(args: tuple, dtype: DType) -> cython.bint:
-    """Whether the tensors among these have that dtype."""
+    """Whether all tensors in `args` have this dtype."""
     for x in args:
         if isinstance(x, TensorBase) and cython.cast(TensorBase, x)._meta.dtype is not dtype:
             return False
@@ -304,7 +303,7 @@ def all_have_dtype(args: tuple, dtype: DType) -> cython.bint:
 
 @cython.cfunc
 def check_cast(dtype: DType, target: TensorBase) -> object:
-    """Raise if numbers of `dtype` are of a higher category than those of `target`."""
+    """Raise if `dtype` has a higher category than the dtype of `target`."""
     if dtype.category > target._meta.dtype.category:
         raise ShapeError("MG-E203", f"result type {dtype.name} can't be cast to the desired output type "
                          f"{target._meta.dtype.name}", fix="convert first: x = x.to(...), or use the out-of-place op")
@@ -313,21 +312,21 @@ def check_cast(dtype: DType, target: TensorBase) -> object:
 
 @cython.cfunc
 def size_error(target: TensorBase, shape) -> object:
-    """The error for a result that is larger than the tensor that it should be written to."""
+    """The error for a result whose shape is not the shape of `target`."""
     return ShapeError("MG-E204", f"output with shape {list(target._meta.shape)} doesn't match the broadcast shape {list(shape)}",
                       fix="an in-place op cannot enlarge its tensor: use the out-of-place op")
 
 
 @cython.cfunc
 def save_inputs(node: OpNode, target: TensorBase, args: tuple, state: State) -> object:
-    """Save what the formulas need of the operands; of the target, which is about to change, a copy."""
+    """Save the operands that the formulas need. For `target`, which is about to change, save a copy."""
     plan = cython.cast(Plan, node.plan)
     k: cython.int
     source: cython.int
     for k in range(plan.saved):
         source = plan.source[k]
         if source < 0:
-            node.store(k, None, -1, state)     # its place: the result is saved after the write
+            node.store(k, None, -1, state)     # reserves the slot: `save_outputs` saves the result after the write
         elif source == 0:
             copy = wrap(target._meta.backend.kernels.copy(target._array), target._meta)
             copy._node = target._node
@@ -344,7 +343,7 @@ def save_inputs(node: OpNode, target: TensorBase, args: tuple, state: State) -> 
 
 @cython.cfunc
 def save_outputs(node: OpNode, target: TensorBase, state: State) -> object:
-    """Save the new numbers, where the formulas need them."""
+    """Save `target` after the write, for the formulas that need the result."""
     plan = cython.cast(Plan, node.plan)
     k: cython.int
     for k in range(plan.saved):

@@ -1,17 +1,17 @@
-"""In-place ops that leave the numbers where they are: ``x.t_()``, ``x.squeeze_()``, ``x.resize_(2)``.
+"""In-place ops that change the shape and no number: ``x.t_()``, ``x.squeeze_()``, ``x.resize_(2)``.
 
     y = x * 1
     y.t_()              the array is another view of the same memory, the history one op longer:
                         y.grad_fn = TBackward1 ── edge 0 ──> MulBackward0
 
-They count the version up, since a node that saved y has saved its old shape; and may not be applied to what must not be written
-to. But they overwrite nothing: several elements in one place do no harm, and on a view the base's history
-stays what it was.
+They increase the version, because a node that saved y needs its old shape. They are errors where an in-place write is an
+error. But they overwrite nothing: elements that share one place in memory do no harm, and on a view the base keeps its
+history.
 
     v = y[:1]
     v.t_()              v.grad_fn = TBackward1 ── edge 0 ──> SliceBackward0;      y.grad_fn as before
 
-A later write to the memory regenerates v's history from the base by v's strides, which are the new ones by then.
+After a later write to the memory, v's history is regenerated from the base, by v's new strides.
 
 Mirrors the ``inplace_view`` functions of the generated ``VariableType.cpp`` and ``ADInplaceOrViewType.cpp``.
 """
@@ -31,9 +31,10 @@ from cython.cimports.minigrad._core.record.saved_tensor import describe_meta
 
 from minigrad._core.record.forward_ad import refuse_tangents
 from minigrad._core.record.operands import translate_kernel_error
+from minigrad._core.record.primitive import Source
 from minigrad.errors import AutogradError
 
-SHAPE = cython.declare(cython.int, 100)     # as in primitive.py
+SHAPE = cython.declare(cython.int, Source.SHAPE)
 
 
 def apply_inplace_view(op, target, others):
@@ -43,7 +44,7 @@ def apply_inplace_view(op, target, others):
     edge = None
     k: cython.int
     if state.grad_enabled and requires_grad(target):
-        check_inplace(target)       # before its history is asked for, which may be stale: another error
+        check_inplace(target)       # before `gradient_edge`, which raises another error for a stale view
         edge = gradient_edge(target)
     args = (target, *others)
     tangent = tangent_of(target) if state.forward else None
@@ -73,7 +74,7 @@ def apply_inplace_view(op, target, others):
 
 
 def set_array(target, array, name):
-    """Make `array` what `target` looks at, and count the version up: `name` does it."""
+    """Make `array` the array of `target`, and increase the version. `name` is the function that does it."""
     if target._inference and not current().inference:
         raise inference_write_error(target)
     counter = target.shared_counter()
@@ -84,7 +85,7 @@ def set_array(target, array, name):
 
 
 def set_source(target, source):
-    """Make `target` look at the memory of `source`. It has no derivative, so `target` may have no history to lose."""
+    """Make `target` use the memory of `source`. This has no derivative, so it is an error if `target` requires a gradient."""
     refuse_tangents("set_", (target,), "it has not been implemented yet")
     if current().grad_enabled and requires_grad(target):
         check_inplace(target)
@@ -94,6 +95,6 @@ def set_source(target, source):
     if target._extra is not None and target._extra.accumulator is not None:
         old = target._extra.accumulator()
         if old is not None:
-            cython.cast(Node, old).hooked = True    # the hooks of the leaf, also later ones, are the old graph's too
-        target._extra.accumulator = None        # a new graph gets a new one, for gradients of the new shape
+            cython.cast(Node, old).hooked = True    # the hooks of the leaf, also those added later, run in the old graph too
+        target._extra.accumulator = None        # a new graph makes a new one, for gradients of the new shape
     return target

@@ -1,33 +1,33 @@
-"""Views under in-place operations: whose history changes when memory is shared.
+"""Views under in-place ops: a write to shared memory changes the history of the base and of all its views.
 
     a = tensor([1., 2., 3.], requires_grad=True) * 1        base
     v = a[0:2]                                              view of a
     v.mul_(5)                                               writes to a's memory as well
 
-A write through a view is an op on the *base*: it replaces a part of it. So the base's history becomes a
+A write through a view is an op on the *base*: it replaces a part of the base. So the base's history becomes a
 `CopySlices` node. It takes the gradient of the base and passes the written part through the op:
 
-    a.grad_fn = CopySlices ── edge 0 ──> what a's grad_fn was
+    a.grad_fn = CopySlices ── edge 0 ──> the old grad_fn of a
                     │ inner: MulBackward0     ── edge 1.. ──> the other operands of the write
 
-The view's own grad_fn, and that of every other view of the base, no longer describes what it holds. They
-are *stale*: the version of the storage is not the one at which they were made (`base_version`). A stale
-grad_fn is regenerated when it is asked for (`refresh`): one node that takes the view out of the base's
-present history by its strides, whatever chain of views had led to it.
+After the write, the grad_fn of every view of the base is wrong: it does not know the write. These views are *stale*: the
+version of the storage is not the version at which their grad_fn was made (`base_version`). A stale grad_fn is regenerated
+on its next use (`refresh`). The new grad_fn is one node that takes the view from the base by its strides, whatever chain of
+views had made it.
 
     v.grad_fn = AsStridedBackward0 ──> a.grad_fn = CopySlices
 
 Note [How a view was made]
-    Not every view may be rewritten like this. One of several outputs (chunk, split, unbind) has a node that
-    produced the others too; one made under no_grad has no node; one made in inference mode must have none;
-    one that a custom Function returned has the user's backward, which replaying the view would bypass. For
-    these an in-place write, or reading a stale grad_fn, is an error. `AutogradMeta.creation` says which.
+    Not every view may get a new grad_fn like this. If a view is one of several outputs (chunk, split, unbind), its node
+    produced the other outputs too. A view made under no_grad has no node. A view made in inference mode must not have a
+    node. A view returned by a custom Function has the user's backward, which a regenerated grad_fn would bypass. For
+    these views, an in-place write or a use of a stale grad_fn is an error. `AutogradMeta.creation` says how a view was made.
 
 Note [The result of a write in its own formula]
-    The formula of exp_ uses the result, so that a second derivative goes back through the node of the write. But
-    that node is in no graph: `CopySlices` runs it and lets go of what it saved. So where the gradient is recorded,
-    `CopySlices` runs a *twin* of it, which the graph of the gradient then owns. (PyTorch gives the result the
-    grad_fn of the view instead, which it must find again at unpack.)
+    The formula of exp_ uses the result. So a second derivative goes back through the node of the write. But that node
+    is in no graph: `CopySlices` runs it and releases its saved values. So if the gradient is recorded, `CopySlices` runs
+    a *twin* of the node, which the graph of the gradient then owns. (PyTorch gives the result the grad_fn of the view
+    instead, which it must find again at unpack.)
 
 Mirrors ``torch/csrc/autograd/variable.{h,cpp}`` (DifferentiableViewMeta, rebase_history, grad_fn) and
 ``functions/tensor.cpp`` (CopySlices).
@@ -51,18 +51,21 @@ from minigrad._core.graph.node import Node
 from minigrad._core.graph.switches import switches as _switches
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.upcalls import upcalls
+from minigrad._core.record.apply import CreationMeta
 from minigrad.errors import AutogradError
 
 switches = cython.declare(Switches, _switches)
-# AutogradMeta.creation, see Note [How a view was made].
-DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT_NODE, NO_GRAD_MODE, INFERENCE_MODE = range(5)
+DEFAULT = cython.declare(cython.int, CreationMeta.DEFAULT)
+MULTI_OUTPUT_NODE = cython.declare(cython.int, CreationMeta.MULTI_OUTPUT_NODE)
+NO_GRAD_MODE = cython.declare(cython.int, CreationMeta.NO_GRAD_MODE)
+INFERENCE_MODE = cython.declare(cython.int, CreationMeta.INFERENCE_MODE)
 
 
 def locate_view(view):
-    """Where `view` lies in its base: (base's strides, shape, strides, offset), strides in elements.
+    """The place of `view` in its base: (base's strides, shape, strides, offset), in elements.
 
-    An assignment to ``.data`` may have put one of them elsewhere. PyTorch goes by the strides and the offset in the
-    new memory all the same, and so do we; it is an error if that is beyond the base.
+    After an assignment to ``.data``, the view and its base may be in different memory. Like PyTorch, we still use the
+    strides and the offset in the new memory. It is an error if that place is outside the base.
     """
     base: TensorBase = view._extra.base
     where: tuple = locate_in_real_base(view, base)
@@ -79,7 +82,7 @@ def locate_view(view):
 
 @cython.cfunc
 def extent_in_bytes(tensor: TensorBase) -> object:
-    """How many bytes it is from the first element to the end of the last."""
+    """The number of bytes from the start of the first element to the end of the last."""
     if not tensor._meta.numel:
         return 0
     return sum([(n - 1) * s for n, s in zip(tensor._array.shape, tensor._array.strides)], tensor._array.itemsize)
@@ -91,14 +94,14 @@ def extent_in_bytes(tensor: TensorBase) -> object:
 @cython.binding(False)
 @cython.cclass
 class CopySlices(Node):
-    """The history of a base of which a part was overwritten through a view."""
+    """The grad_fn of a base after a write to one of its views."""
 
     def __init__(self, base: TensorBase, base_edge, base_number, inner: Node, geometry, position):
         clear_node(self)
         self.inner = inner
-        self.plan = inner.plan      # whose op it is: validate.py asks
+        self.plan = inner.plan      # validate.py reads it: whether the node belongs to a built-in op
         self.geometry = geometry
-        self.position = position    # of the edge that leads to what was overwritten: the first one, but for a custom Function
+        self.position = position    # of the edge to the base's old history: 0, except for a custom Function
         self.meta = base._meta
         nodes = list(inner.next_nodes())
         numbers = [inner.input_number(i) for i in range(inner.edges)]
@@ -124,7 +127,7 @@ class CopySlices(Node):
         found: list = [None] * inner.edges
         i: cython.Py_ssize_t
         p: cython.Py_ssize_t = self.position
-        old: cython.bint = self.next_node(p) is not None and (p > 62 or wanted >> p & 1)      # the base's history wants its part
+        old: cython.bint = self.next_node(p) is not None and (p > 62 or wanted >> p & 1)      # the old history needs a gradient
         if recording or inner.plan is None or self.meta.dtype is not inner.meta.dtype or current().forward:
             whole = self.compute_by_ops(grad, inner, wanted, found, old)
         else:
@@ -135,18 +138,18 @@ class CopySlices(Node):
         return None
 
     def compute_by_kernels(self, grad, inner, wanted, found, old):
-        """Run `inner` on its part of the gradient. Returns the gradient of the whole base, if `old` asks for it."""
+        """Run `inner` on its part of the gradient. Returns the gradient of the old base if `old`, else None."""
         kernels = self.meta.backend.kernels
         part = kernels.copy(kernels.as_strided(grad, *self.geometry))
         inner.compute(wrap(part, inner.meta), wanted, found)
         if not old:
             return None
-        written = found[self.position]      # None: overwritten for good, and nothing flows to the old values
+        written = found[self.position]      # None: the op does not depend on the old values, so their gradient is 0
         written = 0 if written is None else cython.cast(TensorBase, written)._array
         return wrap(kernels.as_strided_scatter(grad, written, *self.geometry), self.meta)
 
     def compute_by_ops(self, grad, inner, wanted, found, old):
-        """The same by ops, so that it can be differentiated again."""
+        """`compute_by_kernels` with ops instead of kernels, so that the result can be differentiated again."""
         from_complex = self.meta.dtype.is_complex and not inner.meta.dtype.is_complex       # a write to x.real
         to_complex = inner.meta.dtype.is_complex and not self.meta.dtype.is_complex         # or to view_as_complex(x)
         whole = upcalls.as_real(grad) if from_complex else grad
@@ -171,10 +174,10 @@ class CopySlices(Node):
 
 
 def rebase_history(target, node, geometry, number=0, position=0):
-    """Make `node` the history of `target`, which its op has just written to in place.
+    """Make `node` the grad_fn of `target`, after its op has written to `target` in place.
 
-    `geometry` is what `check_inplace` has returned; `target` is output `number` of the op, and edge `position` of the
-    node leads to what it was before.
+    `geometry` is the result of `check_inplace`. `target` is output `number` of the op, and edge `position` of `node` leads
+    to the old history of `target`.
     """
     if target._view:
         base: TensorBase = target._extra.base
@@ -187,7 +190,7 @@ def rebase_history(target, node, geometry, number=0, position=0):
 
 @cython.cfunc
 def set_history(tensor: TensorBase, node: Node, number: cython.int) -> object:
-    """Make `tensor` output `number` of `node`; its hooks stay behind on the old node, a retained gradient moves."""
+    """Make `tensor` output `number` of `node`. Its hooks stay on the old node; a retained gradient moves to the new node."""
     extra: AutogradMeta = tensor._extra
     old: Node = tensor._node
     if extra is not None:
@@ -202,7 +205,7 @@ def set_history(tensor: TensorBase, node: Node, number: cython.int) -> object:
 
 @cython.cfunc
 def move_retained_grad(old: Node, number: cython.int, new: Node, new_number: cython.int) -> object:
-    """Have `new` keep for its output `new_number` the gradient that `old` would have kept for its output `number`."""
+    """Move a retained gradient from output `number` of `old` to output `new_number` of `new`."""
     if old.extra is not None and old.extra.retains is not None:
         tensor = old.extra.retains.pop(number, None)
         if tensor is not None:
@@ -227,27 +230,27 @@ def refresh(view: TensorBase):
 
 @cython.cfunc
 def regenerate_grad_fn(view: TensorBase, geometry: tuple) -> object:
-    """Give a view a new grad_fn, which takes the view out of the base's present history by its strides."""
+    """Give a view a new grad_fn, which takes the view from the base, with its present history, by its strides."""
     extra: AutogradMeta = view._extra
     base: TensorBase = extra.base
     old: Node = view._node
     number = view._output_number
     edge: Node = gradient_edge(base)
     view._output_number = 0
-    # without an edge, if the base has no history but the view had one: it was made to require a gradient
+    # `edge` is None if the base has no history but the view had one: the user made the view require a gradient
     mixed: cython.bint = view._meta.dtype is not base._meta.dtype
     args: tuple = (base, *geometry, view._meta.dtype.is_complex) if mixed else (base, *geometry)
     record(upcalls.as_strided_parts_op if mixed else upcalls.as_strided_op, current(), 1, 1, edge, None,
            (base._output_number,) if base._output_number else None, view, None, None, args)
     if old is not None:
-        extra.hooks = None      # they stay behind on the old node
+        extra.hooks = None      # they stay on the old node
         if extra.retains_grad:
             move_retained_grad(old, number, view._node, 0)
     extra.base_version = view.version()
     return None
 
 
-# ---- what may not be written to ------------------------------------------------------------------------------
+# ---- views that must not be written to ------------------------------------------------------------------------------
 
 
 @cython.cfunc

@@ -1,4 +1,4 @@
-"""Looking at a graph and at a backward: records of what the engine does, and lists of what a graph keeps.
+"""Observe a backward and a graph: records of the engine's steps, and lists of the memory that a graph keeps.
 
 The top floor: nothing in the core imports it. Begin with ``recorder.py``.
 """

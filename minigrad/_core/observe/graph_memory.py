@@ -1,10 +1,10 @@
-"""What a graph keeps for its backward: every tensor that its nodes have saved, as they keep it.
+"""List the memory that a graph keeps for its backward: every tensor that its nodes have saved.
 
-    list_saved(root, True)      walks over the nodes behind `root`, without recursion, and lists what lies in their slots
+    list_saved(root, True)      walks over the nodes behind `root`, without recursion, and lists their saved values
 
-What hooks have made of a tensor is listed as it is, and nothing is unpacked: looking changes nothing.
+A packed tensor is listed as the packed object. Nothing is unpacked, so listing changes nothing.
 
-Read next: ``minigrad/_debug.py``, which shows it.
+Read next: ``minigrad/_debug/reports.py``, which shows it.
 """
 
 import cython
@@ -20,9 +20,9 @@ from minigrad._core.graph.tensor import TensorBase
 
 
 def list_saved(root, whole):
-    """What `root` and, if `whole`, all nodes behind it have saved, in the order of a backward.
+    """The saved tensors of `root` and, if `whole`, of all nodes behind it, in the order of a backward.
 
-    A list of (node, name in the formula, PyTorch's name, tensor or packed object, version at the save or None).
+    Returns a list of (node, name in the formula, PyTorch's name, tensor or packed object, version at the save or None).
     """
     found: list = []
     nodes = nodes_behind(root) if whole else [root]
@@ -57,7 +57,7 @@ def collect_slots(owner: OpNode, found: list) -> object:
 
 @cython.cfunc
 def note_value(owner: Node, letter, name, value, version: cython.Py_ssize_t, found: list) -> object:
-    """Add `value`, as `owner` keeps it, to `found` if it is a tensor or what a hook has made of one."""
+    """Add `value`, from a slot of `owner`, to `found` if it is a tensor or a packed tensor."""
     if isinstance(value, SavedTensor):
         version = cython.cast(SavedTensor, value).version
         value = cython.cast(SavedTensor, value).data
@@ -69,7 +69,7 @@ def note_value(owner: Node, letter, name, value, version: cython.Py_ssize_t, fou
 
 
 def nodes_behind(root):
-    """All nodes that the edges of `root` lead to, and itself: those that a backward runs first come first."""
+    """`root` and all nodes behind it, in the order of a backward."""
     seen = {root}
     waiting = [root]
     while waiting:
@@ -82,10 +82,10 @@ def nodes_behind(root):
 
 
 def sequence_of(node):
-    """The number by which a backward orders its nodes."""
+    """The sequence number of `node`, by which a backward orders its nodes."""
     return node._sequence_nr()
 
 
 def current_version(tensor):
-    """How many times the storage of `tensor`, of an inference tensor too, has been written to."""
+    """The version of the storage of `tensor`. It works for an inference tensor too."""
     return tensor.version()

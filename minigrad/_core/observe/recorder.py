@@ -1,22 +1,21 @@
-"""The record: what the engine does, as plain data, noted while it happens.
+"""The record: the steps of the engine as plain data, noted while they happen.
 
     with mg.debug.record() as r:        a Recorder joins `switches.recorders`
         loss.backward()                 events:  ("dequeue", "n2", task 1, depth 0, thread 1, {"gradient": ..., "rule": ...})
-    print(r)                            a table of them                             minigrad/_record.py
+    print(r)                            a table of the events                       minigrad/_debug/record.py
 
-Who has something to tell calls ``switches.note(kind, node, data)``, behind ``if switches.recording``. What it may tell is a node,
-a tensor, a function, or what JSON knows, and lists of these; `Recorder.plain` turns it immediately into names and
-numbers:
+Code that has an event calls ``switches.note(kind, node, data)``, behind ``if switches.recording``. The data may be a node, a
+tensor, a function, any JSON value, or lists and dicts of these. `Recorder.plain` converts it immediately to names and numbers:
 
     node         its name, n1, n2, ... in order of first appearance
-    storage      its name, s1, s2, ...: tensors whose writes are counted together have one
-    tensor       a summary: dtype, shape, and the numbers if they are few
+    storage      its name, s1, s2, ...: tensors that share a version counter share the name
+    tensor       a summary: dtype, shape, and the numbers if there are few
     function     its name
 
-So a record holds no tensor and no node: it keeps nothing alive, changes no count of references by which the engine decides
-(Note [Stealing a gradient]), and never looks at what has been freed since. It is the same, compiled or interpreted.
+So a record holds no tensor and no node. It keeps nothing alive, and it changes no reference count that the engine uses
+(Note [Stealing a gradient]). Compiled and interpreted code make the same record.
 
-The kinds of events, and what their data is, are in ``minigrad/record.schema.json``.
+The kinds of events and their data are in ``minigrad/record.schema.json``.
 
 Mirrors nothing: PyTorch's engine cannot be watched. Read next: ``recording_task.py``, where most events are.
 """
@@ -38,24 +37,24 @@ _switching = threading.Lock()
 
 
 class Recorder:
-    """Takes down events, with names for the nodes in them. `events` are tuples (kind, node, task, depth, thread, data)."""
+    """Records events. `events` is a list of tuples (kind, node, task, depth, thread, data); nodes are given by name."""
 
     def __init__(self):
         self.events = []
-        self.ops = {}           # name of a node -> what it is: MulBackward0
-        self.storages = {}      # name of a storage -> {"bytes": its size, where a tensor on it was seen}
-        self.called = {}        # name of a node or storage -> what the program calls it
+        self.ops = {}           # name of a node -> its kind: MulBackward0
+        self.storages = {}      # name of a storage -> {"bytes": its size, or None if no tensor on it was seen}
+        self.called = {}        # name of a node or storage -> its name in the user's program
         self._names = {}        # id of a node -> (weak reference to it, name)
-        self._memory = {}       # id of the log of a version counter, or of the one tensor on a storage -> (weak reference, name)
-        self._alone = {}        # of these the tensors
-        self._tasks = {}        # number of a task -> its number here
-        self._threads = weakref.WeakKeyDictionary()     # thread -> its number here; the idents of threads are used again
+        self._memory = {}       # id of the log of a version counter, or of the only tensor on a storage -> (weak reference, name)
+        self._alone = {}        # the entries of `_memory` that are for a tensor
+        self._tasks = {}        # number of a task -> its number in this record
+        self._threads = weakref.WeakKeyDictionary()     # thread -> its number in this record; thread idents are used again
         self._numbers = itertools.count(1)
         self._since = {}        # (task, node) -> number of the event that put the node into the queue
-        self._lock = threading.RLock()      # what is noted allocates, and a finaliser may run a backward
+        self._lock = threading.RLock()      # reentrant: noting allocates memory, so a finalizer may run, and with it a backward
 
     def note(self, kind, node, data):
-        """Take down an event. Returns its data, which `add_to` may add to later."""
+        """Record an event. Returns its data, to which `add_to` may add later."""
         state = current()
         depth, task = -1, state.task
         while task is not None:
@@ -85,31 +84,31 @@ class Recorder:
         return data
 
     def add_to(self, data, more):
-        """Add to the data of an event what was not known then."""
+        """Add `more` to the data of an event that was recorded before."""
         with self._lock:
             data.update([(key, self.plain(value)) for key, value in more.items()])
 
     def name(self, node):
         """The name of a node in this record."""
         ref, name = self._names.get(id(node), (None, ""))
-        if ref is None or ref() is not node:        # new, or where a node has been that is gone
+        if ref is None or ref() is not node:        # a new node, perhaps with the id of a freed node
             name = f"n{len(self.ops) + 1}"
             self.ops[name] = node.name()
             self._names[id(node)] = weakref.ref(node), name
         return name
 
     def storage(self, memory):
-        """The name of the storage of a tensor, or of that whose writes a version counter counts.
+        """The name of a storage, given by a tensor on it or by its version counter.
 
-        A storage is known by the log of its counter. While it has none it is one tensor's alone, and known by that.
+        The key of a storage is the log of its counter. A storage without a counter has only one tensor, which is the key.
         """
         tensor = memory if isinstance(memory, TensorBase) else None
         counter = memory if tensor is None else version_counter(tensor)
         key = tensor if counter is None else log_of(counter)
-        name = self.known(key)
+        name = self.find_name(key)
         if name is None and counter is not None:
             self.update_derived()
-            name = self.known(key)
+            name = self.find_name(key)
         if name is None:
             name = f"s{len(self.storages) + 1}"
             self.storages[name] = {"bytes": None}
@@ -120,13 +119,13 @@ class Recorder:
             self.storages[name]["bytes"] = storage_size(tensor)
         return name
 
-    def known(self, key):
-        """The name of the storage that `key` stands for, or None."""
+    def find_name(self, key):
+        """The name of the storage with this key, or None if it has no name yet."""
         ref, name = self._memory.get(id(key), (None, None))
         return name if ref is not None and ref() is key else None
 
     def update_derived(self):
-        """Know by their counters the storages that have got one since we named them, and forget those that are gone."""
+        """Change the key of storages that have got a counter since they were named, and drop the freed ones."""
         for key, (ref, name) in list(self._alone.items()):
             tensor = ref()
             if tensor is None:
@@ -137,27 +136,27 @@ class Recorder:
                 del self._alone[key]
 
     def describe_counted(self, item):
-        """What is told of a node that will run: with what it has saved, and, of a leaf's, that leaf."""
-        told = {key: value for key, value in item.items() if value is not None or key == "made"}
-        told["saved"] = [
+        """The data of a node that will run: its saved values, and for an AccumulateGrad the leaf."""
+        described = {key: value for key, value in item.items() if value is not None or key == "made"}
+        described["saved"] = [
             {"name": entry["name"], "packed": type(entry["value"]).__name__} if entry["saved"] is None else
             {"name": entry["name"], **describe_type(entry["value"]), "storage": self.storage(entry["value"]),
              "saved": entry["saved"], "now": entry["now"]} for entry in item["saved"]]
         if item["leaf"] is not None:
             counter = version_counter(item["leaf"])
             version = 0 if counter is None else counter.value
-            told["leaf"] = {**describe_type(item["leaf"]), "storage": self.storage(item["leaf"]), "now": version}
-        return told
+            described["leaf"] = {**describe_type(item["leaf"]), "storage": self.storage(item["leaf"]), "now": version}
+        return described
 
     def call(self, names):
-        """Note what the program calls the tensors that have occurred: a dict of tensors. Of several names the first is taken."""
+        """Note the names that tensors have in the user's program: a dict of tensors. The first name of a tensor counts."""
         with self._lock:
             self.update_derived()
             for name, tensor in names.items():
                 for thing, called in ((tensor, name), (grad_of(tensor), f"{name}.grad")):
                     if thing is not None:
                         counter = version_counter(thing)
-                        self.called.setdefault(self.known(thing if counter is None else log_of(counter)), called)
+                        self.called.setdefault(self.find_name(thing if counter is None else log_of(counter)), called)
                 node = node_of(tensor)
                 ref, known = self._names.get(id(node), (None, None))
                 if node is not None and ref is not None and ref() is node:
@@ -165,7 +164,7 @@ class Recorder:
             self.called.pop(None, None)
 
     def plain(self, value, depth=6):
-        """`value` as names, numbers and texts; of what is nested deeper, the name of its type."""
+        """Convert `value` to names, numbers and strings. Below `depth` levels, containers become the name of their type."""
         if isinstance(value, Node):
             return self.name(value)
         if isinstance(value, TensorBase):
@@ -181,18 +180,18 @@ class Recorder:
         return getattr(value, "__name__", type(value).__name__) if callable(value) else value
 
     def start(self):
-        """Begin to take down what all threads do."""
+        """Begin to record the events of all threads."""
         with _switching:
             switches.recorders = (*switches.recorders, self)
             switches.update_derived()
 
     def stop(self):
-        """Take down no more."""
+        """Stop recording."""
         with _switching:
             switches.recorders = tuple([recorder for recorder in switches.recorders if recorder is not self])
             switches.update_derived()
 
 
 def storage_size(tensor):
-    """The bytes of the storage that `tensor` lies in."""
+    """The size of the storage of `tensor` in bytes."""
     return owner_of(tensor._array).nbytes

@@ -9,7 +9,6 @@ cdef class RecordingTask(StreamTask):
     cdef object note_start(self, Node root)
     cdef list nodes_reached(self, Node root)
     cdef Node choose_next(self)
-    cdef bint runs(self, Node node) except -1
     cdef object buffer(self, Node node)
     cdef object slot(self, Node node, int number)
     cdef str add(self, Node node, int number, object grad)

@@ -1,16 +1,15 @@
-"""A run of the engine that tells the recorders each of its steps. See ``recorder.py``.
+"""A run of the engine that notes each of its steps for the recorders. See ``recorder.py``.
 
     GraphTask.run           the loop: take, compute, deliver                          graph_task.py
-    RecordingTask.run        the same steps in the same order, each with a note      here
+    RecordingTask.run       the same steps in the same order, each with a note        here
 
-`execute` makes one or the other, once per backward: so an ordinary run has nothing to ask, and this one need not be fast.
-Every node goes through `run_watched`. What a step computes, it computes as `GraphTask` does, by calling it; here is only
-what lies between.
+`execute` chooses the class once for each backward. So an ordinary run has no checks for recorders, and this class need not
+be fast. Every node goes through `run_watched`. Each step calls the method of `GraphTask`; this class only adds the notes.
 
-Invariant: nothing here holds a gradient while it is added to or put away, or it would no longer be the engine's alone
-(Notes [Adding in place] and [Stealing a gradient]). So gradients are looked at and let go, and compared by id.
+Invariant: nothing here holds a gradient while the engine adds to it or accumulates it. Otherwise the engine would no longer
+be its only holder (Notes [Adding in place] and [Stealing a gradient]). So we drop each gradient after a look, and compare ids.
 
-Read next: ``minigrad/_record.py``, which shows the events.
+Read next: ``minigrad/_debug/record.py``, which shows the events.
 """
 
 import cython
@@ -29,7 +28,6 @@ from minigrad._core.graph.switches import switches
 from minigrad._core.observe.graph_memory import sequence_of
 from minigrad._core.record.history import save_location, short_location
 
-NEEDED = cython.declare(cython.int, 1)      # as in dependencies.py
 LAST = cython.declare(cython.ulonglong, _LAST)
 
 
@@ -38,13 +36,13 @@ LAST = cython.declare(cython.ulonglong, _LAST)
 class RecordingTask(StreamTask):
     """A `GraphTask` that notes each of its steps for the recorders.
 
-    given       a summary of the gradients that the running node was called on
+    grads_in    summaries of the gradients that the running node was called on
     computed    summaries of its results, by edge
-    holds       how many tensors it holds
+    holds       how many tensors it has saved
     """
 
     def run(self, root, state):
-        """Run all that is ready, beginning with `root`, whose buffer has been filled."""
+        """Run all nodes, beginning with `root`, whose buffer has its gradient."""
         node: Node
         executed: cython.Py_ssize_t = 0
         try:
@@ -69,7 +67,7 @@ class RecordingTask(StreamTask):
         return None
 
     def note_start(self, root):
-        """Note the task, what its nodes wait for, and the gradient that it begins with."""
+        """Note the task, the dependencies of its nodes, and the gradient that it begins with."""
         node: Node
         nodes = self.nodes_reached(root)
         switches.note("begin", root, {"keep_graph": bool(self.keep_graph), "create_graph": bool(self.create_graph),
@@ -93,7 +91,7 @@ class RecordingTask(StreamTask):
                                              "how": "undefined" if grad is None else "first", "waits": 0})
 
     def nodes_reached(self, root):
-        """All nodes that have been counted: the root, then those made last first, then the leaves."""
+        """All nodes that have been counted: the root, then the inner nodes with the latest first, then the leaves."""
         node: Node
         seen = {root}
         stack = [root]
@@ -109,7 +107,7 @@ class RecordingTask(StreamTask):
         return [root, *inner, *[node for node in found[1:] if node.sequence == LAST]]
 
     def choose_next(self):
-        """The node that runs next, taken out of the queue."""
+        """Take the node that runs next out of the queue."""
         node: Node
         node = pop_ready(self.heap) if self.heap else self.ready
         self.ready = None
@@ -119,18 +117,14 @@ class RecordingTask(StreamTask):
         switches.note("dequeue", node, {"gradient": self.buffer(node), "others": others, "rule": rule, "runs": runs})
         return node
 
-    def runs(self, node):
-        """Whether `node` is called; one that only is a result of the task is not."""
-        return not self.selective or self.needed(node) & NEEDED != 0
-
     # ---- around a node ------------------------------------------------------------------------------------
 
     def capture(self, node, grad):
         switches.note("result", node, {"gradient": grad, "positions": [position for _, position in self.captures[node]]})
         return StreamTask.capture(self, node, grad)
 
-    def calling(self, node, grad):
-        """Note what a built-in op will unpack. A Function unpacks when its backward asks, and so do pack hooks."""
+    def note_call(self, node, grad):
+        """Note the values that a built-in op will unpack. For a Function and for packed tensors, unpacking itself notes it."""
         self.grads_in = [summarize(g) for g in grad] if isinstance(grad, list) else [summarize(grad)]
         if isinstance(node, PyNode) or self.grads_in.count(None) == len(self.grads_in):
             return None
@@ -148,7 +142,7 @@ class RecordingTask(StreamTask):
         return StreamTask.finish(self, node, before)
 
     def deliver(self, node, checked):
-        """What `StreamTask.deliver` does, whose two halves lie apart here. The results have been checked."""
+        """The steps of `StreamTask.deliver`, with notes between them. The results have been validated."""
         following: Node
         i: cython.Py_ssize_t
         left: cython.int
@@ -163,15 +157,16 @@ class RecordingTask(StreamTask):
             if following is None or (self.selective and self.needed(following) == 0):
                 continue
             number = node.input_number(i)
-            told = summarize(grad)
+            summary = summarize(grad)
             raw = self.computed[i]
-            fitted = told is not None and raw is not None and (told["shape"] != raw["shape"] or told["dtype"] != raw["dtype"])
+            changed = (summary is not None and raw is not None
+                       and (summary["shape"] != raw["shape"] or summary["dtype"] != raw["dtype"]))
             before = summarize(self.slot(following, number))
             how = self.add(following, number, grad)
             grad = None
             left = self.waits(following, 1)
             switches.note("receive", following, {
-                "from": node, "edge": i, "input": number, "gradient": told, "fitted": raw if fitted else None,
+                "from": node, "edge": i, "input": number, "gradient": summary, "fitted": raw if changed else None,
                 "before": before, "after": self.slot(following, number), "how": how, "waits": left})
             if left == 0:
                 self.push(following)
@@ -179,14 +174,14 @@ class RecordingTask(StreamTask):
         return None
 
     def add(self, node, number, grad):
-        """Add `grad` to a buffer. Returns how."""
+        """Add `grad` to a buffer. Returns how: "undefined", "first", "in place" or "out of place"."""
         if grad is None:
             return "undefined"
         old: cython.size_t = object_id(self.slot(node, number))
         self.receive(node, number, grad)
         return "first" if old == 0 else "in place" if object_id(self.slot(node, number)) == old else "out of place"
 
-    # ---- notes on a node, wherever they are ---------------------------------------------------------------
+    # ---- the buffer and the count of a node -----------------------------------------------------------------
 
     def buffer(self, node):
         return node.grad if node.task == self.id else self.scratch(node).grad
@@ -197,7 +192,7 @@ class RecordingTask(StreamTask):
         return found[number] if isinstance(found, list) else found
 
     def waits(self, node, less):
-        """How many gradients `node` waits for, after counting off `less`."""
+        """Decrease the dependencies of `node` by `less`. Returns how many gradients it still waits for."""
         if node.task == self.id:
             node.dependencies -= less
             return node.dependencies
@@ -207,14 +202,14 @@ class RecordingTask(StreamTask):
 
 
 def list_saved_by(node):
-    """What `node` has saved, as it says itself: told without numbers, so that it may be much."""
+    """The saved values of `node` as dicts."""
     return [{"name": name, "value": value, "saved": version, "now": None if version is None else current_version(value)}
             for _, _, name, value, version in list_saved(node, False)]
 
 
 @cython.cfunc
 def object_id(x) -> cython.size_t:
-    """The id of an object, 0 for None. It is compared only while the object is alive."""
+    """The id of an object, or 0 for None. Compare it only while the object is alive."""
     return 0 if x is None else id(x)
 
 

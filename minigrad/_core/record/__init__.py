@@ -1,4 +1,4 @@
-"""How the forward pass records itself: an op runs, its node is made, and the node saves what its formulas need.
+"""The forward pass records itself: an op runs, and makes a node that saves the values that its formulas need.
 
 Stands on ``graph/``. Begin with ``apply.py``.
 """

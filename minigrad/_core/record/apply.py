@@ -1,17 +1,18 @@
-"""Running an op: forward on the arrays, and a node for the backward if anything requires a gradient.
+"""Run an op: compute its forward on the arrays, and make a node for the backward if an input requires a gradient.
 
     x * b     binary(mul, x, b)
                 1. out = a tensor around kernel(x's array, b's array)
                 2. does x or b require a gradient, and is grad mode on?
-                3. record: a node with their nodes behind it, and what mul's plan says to save
+                3. record: make a node with edges to their nodes, and save the values that mul's plan names
 
 Note [Fast and slow paths]
-    `binary` and `unary` first try what nearly always holds: tensors of the public class with identical
-    metadata, nothing special switched on. Then forward is one call of a kernel. Everything else
-    (type promotion, numbers of odd types, subclasses, forward-mode AD) is in `apply_mixed`, which
-    gives the same result for the easy cases too, at four times the price.
+    `binary` and `unary` first try the usual case: tensors of the public class with identical metadata, and no mode
+    that gives an op more work. Then the forward is one call of a kernel. `apply_mixed` has all other cases: type
+    promotion, numbers of unusual types, subclasses, forward-mode AD. It gives the same result in the usual case, but
+    takes four times as long.
 
-Mirrors the generated ``torch/csrc/autograd/generated/VariableType.cpp``. Read next: ``op_node.py``.
+Mirrors the generated ``torch/csrc/autograd/generated/VariableType.cpp``. Read next: `gradient_edge` in
+``graph/accumulate_grad.py``, then ``op_node.py``.
 """
 
 import cython
@@ -34,23 +35,28 @@ from cython.cimports.minigrad._core.record.packed_tensor import pack_tensor
 from cython.cimports.minigrad._core.record.primitive import Plan
 
 from minigrad._core.graph.tensor import TensorBase
-from minigrad._core.record.primitive import Primitive
+from minigrad._core.record.primitive import Primitive, Source
 from minigrad._core.record.promotion import check_dtypes, default_dtype, dtype_of_number, result_dtype
 
-# AutogradMeta.creation, see views.py.
-DEFAULT = cython.declare(cython.int, 0)
-MULTI_OUTPUT_NODE = cython.declare(cython.int, 2)
-NO_GRAD_MODE = cython.declare(cython.int, 3)
-INFERENCE_MODE = cython.declare(cython.int, 4)
-# As in primitive.py and packed_tensor.py.
-SHAPE = cython.declare(cython.int, 100)
-NOT_AN_OUTPUT = cython.declare(cython.int, -1)
-# The mask of an op with any number of inputs, whose one formula is told what is needed.
+
+class CreationMeta:
+    """The values of `AutogradMeta.creation`: how a view was made. See Note [How a view was made] in views.py."""
+
+    DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT_NODE, NO_GRAD_MODE, INFERENCE_MODE = range(5)
+
+
+DEFAULT = cython.declare(cython.int, CreationMeta.DEFAULT)
+MULTI_OUTPUT_NODE = cython.declare(cython.int, CreationMeta.MULTI_OUTPUT_NODE)
+NO_GRAD_MODE = cython.declare(cython.int, CreationMeta.NO_GRAD_MODE)
+INFERENCE_MODE = cython.declare(cython.int, CreationMeta.INFERENCE_MODE)
+SHAPE = cython.declare(cython.int, Source.SHAPE)
+NOT_AN_OUTPUT = cython.declare(cython.int, Source.NOT_AN_OUTPUT)
+# The mask of a variadic op: its one formula gets a tuple that says which gradients are needed.
 ALL = cython.declare(cython.longlong, -1)
 
 
 def binary(op, x, y):
-    """Run an elementwise op on two operands. NotImplemented if one of them is no tensor or number."""
+    """Run an elementwise op on two operands. Returns NotImplemented if one of them is not a tensor or a number."""
     state = current()
     if state.fast_path and is_plain(x):
         a = cython.cast(TensorBase, x)
@@ -59,7 +65,7 @@ def binary(op, x, y):
             if a._meta is b._meta and a._meta.dtype.is_floating_point and op.result is None:
                 array = try_call2(a._meta.backend.table[op.kernel], a._array, b._array)
                 if array is None:
-                    return apply_mixed(op, state, (x, y))      # which says why
+                    return apply_mixed(op, state, (x, y))      # raises the error
                 out = wrap(array, a._meta)
                 if state.grad_enabled and op.differentiable:
                     e = gradient_edge(a)
@@ -93,10 +99,10 @@ def binary(op, x, y):
 
 @cython.cfunc
 def broadcast(op: Primitive, state: State, a: TensorBase, b: TensorBase) -> object:
-    """`binary` for two tensors of one dtype whose shapes differ, or whose result has a dtype of its own."""
+    """`binary` for two tensors of the same dtype whose shapes differ, or whose result has another dtype."""
     array = try_call2(a._meta.backend.table[op.kernel], a._array, b._array)
     if array is None:
-        return apply_mixed(op, state, (a, b))      # which says what does not fit
+        return apply_mixed(op, state, (a, b))      # raises the error
     if op.result is not None:
         return wrap(array, meta_of(array, a._meta.device))
     out = wrap(array, broadcast_meta(array, a._meta, b._meta))
@@ -107,7 +113,7 @@ def broadcast(op: Primitive, state: State, a: TensorBase, b: TensorBase) -> obje
 
 @cython.cfunc
 def broadcast_meta(array, a: Meta, b: Meta) -> Meta:
-    """The metadata of a result of broadcasting: as a rule that of one of the operands."""
+    """The metadata of a broadcast result: usually the same record as one of the operands has."""
     size: cython.Py_ssize_t = array.size
     if size == a.numel and a.ndim >= b.ndim and size > 0:
         return a
@@ -144,7 +150,7 @@ def output_numbers(a: TensorBase, b: TensorBase) -> object:
 
 
 def apply_mixed(op, state, operands):
-    """An elementwise op on any operands: tensors that broadcast, of mixed dtypes, and numbers."""
+    """Run an elementwise op on any operands: tensors that broadcast, with mixed dtypes, and numbers."""
     if op.commutative and not isinstance(operands[0], TensorBase):
         operands = (operands[1], operands[0])       # 2 * x is x * 2, as in PyTorch
     ranks = []
@@ -179,9 +185,9 @@ def apply_mixed(op, state, operands):
 
 
 def call(op, args):
-    """Run any other op: tensors first (None where one is optional), then whatever else it takes.
+    """Run an op that is not elementwise. `args`: first its tensors (None for an optional one), then its other arguments.
 
-    The public functions have checked the arguments; here it is a programming error if they do not fit.
+    The public functions have checked the arguments. Returns a tensor or a tuple of tensors.
     """
     state = current()
     if op.inputs == 1 and not op.variadic and state.fast_path and is_plain(args[0]):
@@ -222,7 +228,7 @@ def call(op, args):
 @cython.nonecheck(False)
 @cython.cfunc
 def call_one(op: Primitive, args: tuple, state: State) -> object:
-    """`call` for what most ops are: one tensor, nothing special, and numbers."""
+    """`call` for the usual op: one plain tensor, and other arguments, on the fast path."""
     x = cython.cast(TensorBase, args[0])
     kernels = x._meta.backend.kernels
     n: cython.Py_ssize_t = len(args)
@@ -233,7 +239,7 @@ def call_one(op: Primitive, args: tuple, state: State) -> object:
         array = try_call2(op.forward, kernels, x._array)
     elif n == 2:
         array = try_call3(op.forward, kernels, x._array, to_constant_argument(op, 1, args[1]))
-    if array is None:       # there are more arguments; or it failed, and now it raises
+    if array is None:       # there are more arguments, or the call failed: then it raises here
         try:
             array = op.forward(kernels, x._array, *[to_constant_argument(op, i, args[i]) for i in range(1, n)])
         except (ValueError, IndexError, MemoryError, OverflowError) as error:
@@ -252,9 +258,9 @@ def call_one(op: Primitive, args: tuple, state: State) -> object:
 
 @cython.cfunc
 def call_kernel(kernel, array, args: tuple) -> object:
-    """Call the one kernel that an op is, on the array of its tensor and its other arguments.
+    """Call the kernel of an op on the array of its tensor and on its other arguments.
 
-    None if it fails, or if there are more arguments than we have a call for.
+    Returns None if the kernel fails, or if `args` has a length that we have no call for.
     """
     n: cython.Py_ssize_t = len(args)
     if n == 1:
@@ -263,7 +269,7 @@ def call_kernel(kernel, array, args: tuple) -> object:
         return try_call2(kernel, array, args[1])
     if n == 3:
         return try_call3(kernel, array, args[1], args[2])
-    if n == 5:      # a slice, and next its backward
+    if n == 5:      # a slice; 6: its backward
         return try_call5(kernel, array, args[1], args[2], args[3], args[4])
     if n == 6:
         return try_call6(kernel, array, args[1], args[2], args[3], args[4], args[5])
@@ -271,7 +277,7 @@ def call_kernel(kernel, array, args: tuple) -> object:
 
 
 def to_kernel_argument(argument):
-    """What forward gets of an argument: of a tensor its array."""
+    """An argument as the kernel takes it: tensors, also those in a tuple, are replaced by their arrays."""
     if isinstance(argument, TensorBase):
         return cython.cast(TensorBase, argument)._array
     if type(argument) is tuple and argument and contains_tensor(argument):
@@ -281,7 +287,7 @@ def to_kernel_argument(argument):
 
 @cython.cfunc
 def to_constant_argument(op: Primitive, i: cython.Py_ssize_t, argument) -> object:
-    """`to_kernel_argument` for an argument without a derivative, such as a mask. Raises if a history would be lost in silence."""
+    """`to_kernel_argument` for an argument without a derivative, such as a mask. Raises if it requires a gradient."""
     if isinstance(argument, TensorBase):
         tensor = cython.cast(TensorBase, argument)
         if tensor._meta.dtype.differentiable and requires_grad(tensor) and current().grad_enabled:
@@ -291,7 +297,7 @@ def to_constant_argument(op: Primitive, i: cython.Py_ssize_t, argument) -> objec
 
 @cython.cfunc
 def wrap_results(op: Primitive, state: State, args: tuple, tensors: tuple, array, device: Device) -> object:
-    """Make the result of a forward a tensor (or several), with its place in the graph."""
+    """Wrap the result of a forward, one array or several, in tensors, and record the op."""
     cls = None
     for x in tensors:
         if isinstance(x, TensorBase) and not is_plain(x):
@@ -311,7 +317,7 @@ def wrap_results(op: Primitive, state: State, args: tuple, tensors: tuple, array
 
 @cython.cfunc
 def apply_intercepted(op: Primitive, state: State, args: tuple, tensors: tuple) -> object:
-    """An op whose result the innermost interceptor supplies: see interceptor.py. Its place in the graph is as always."""
+    """Run an op through the innermost interceptor (interceptor.py), and record it like any other op."""
     if state.saved_hooks and state.grad_enabled and op.differentiable:
         save_early(op, state, args, tensors)
     found = redispatch(op, state, args, False)
@@ -334,10 +340,10 @@ def apply_intercepted(op: Primitive, state: State, args: tuple, tensors: tuple) 
 
 @cython.cfunc
 def save_early(op: Primitive, state: State, args: tuple, tensors: tuple) -> object:
-    """If inputs of this op are all that the pack hook still waits for, pack them before it runs.
+    """Pack the inputs of this op before it runs, if the pack hook waits for no other tensors.
 
-    A recomputation ends by an exception of its pack hook when it has everything, and that spares it its last op, often a
-    product of matrices. How many tensors it waits for it says by an attribute `missing` of the hook.
+    The pack hook of a recomputation (checkpoint) raises an exception when it has all tensors. So the recomputation does not
+    run its last op, which is often a matrix product. The attribute `missing` of the hook says how many tensors it waits for.
     """
     pack, unpack = state.saved_hooks[-1]
     missing: cython.Py_ssize_t = getattr(pack, "missing", 0)
@@ -367,6 +373,7 @@ def save_early(op: Primitive, state: State, args: tuple, tensors: tuple) -> obje
 
 @cython.cfunc
 def wrap_result(op: Primitive, array, device: Device, cls, tensors: tuple, creation: cython.int) -> TensorBase:
+    """Wrap one result in a tensor of the class `cls` (None: the public class). The result of a view op becomes a view."""
     meta = meta_of(array, device)
     out: TensorBase = wrap(array, meta) if cls is None else make_tensor(cls, array, meta)
     if op.view:
@@ -376,11 +383,11 @@ def wrap_result(op: Primitive, array, device: Device, cls, tensors: tuple, creat
 
 @cython.nonecheck(False)
 def make_view(view, source, creation):
-    """Make `view` a view of `source`, or of what that is itself a view of.
+    """Make `view` a view of `source`, or of the base of `source` if that is a view itself.
 
-    `creation` says how it is made, if gradients are recorded: see Note [How a view was made] in views.py.
+    `creation` is the `CreationMeta` to use if gradients are enabled: see Note [How a view was made] in views.py.
     """
-    if source._inference:       # what no graph will ever know of needs no base
+    if source._inference:       # an inference tensor is in no graph, so its view needs no base
         view._counter = source.shared_counter()
         view._inference = True
         return None
@@ -407,9 +414,9 @@ def make_view(view, source, creation):
 
 @cython.cfunc
 def record_if_required(op: Primitive, state: State, args: tuple, tensors: tuple, out: TensorBase, outs) -> object:
-    """Record the op if one of its inputs requires a gradient, and save for those that it flows to.
+    """Record the op if one of its inputs requires a gradient. The mask has only the inputs with an edge.
 
-    A view made under no_grad may require one, through its base, and still have no history.
+    A view made under no_grad has no edge, but requires a gradient if its base does.
     """
     mask: cython.longlong = 0
     required: cython.bint = False
@@ -440,10 +447,10 @@ def record_if_required(op: Primitive, state: State, args: tuple, tensors: tuple,
 
 @cython.cfunc
 def all_inference(op: Primitive, args: tuple, tensors: tuple) -> cython.bint:
-    """Whether all tensors of an op are inference tensors: then it is not recorded, also outside inference mode.
+    """Whether all tensors of an op are inference tensors: then the op is not recorded, even outside inference mode.
 
-    A number instead of a tensor counts as a normal tensor, for PyTorch makes one of it. As in PyTorch, where the dispatcher
-    comes to the autograd keys only if some tensor has them.
+    A number instead of a tensor counts as a normal tensor, because PyTorch converts it to one. PyTorch does the same: its
+    dispatcher reaches the autograd keys only if some tensor has them.
     """
     if op.rule.always_recorded:
         return False
@@ -465,13 +472,13 @@ def requires_grad(x):
 
 
 def base_requires_grad(view):
-    """A view made under no_grad has no history, but counts as requiring a gradient if its base does."""
+    """Whether the base of `view` requires a gradient. Then the view counts as requiring one too, even without a history."""
     base: TensorBase = view._extra.base
     return base._leaf_requires_grad or base._node is not None
 
 
 def flag_outputs(op, state, args, tensors, outs):
-    """Inference mode and forward-mode AD: what holds of few results."""
+    """Mark the results as inference tensors in inference mode, and compute their tangents in forward-mode AD."""
     for out in outs:
         if state.inference and not cython.cast(TensorBase, out)._view:
             cython.cast(TensorBase, out)._inference = True

@@ -1,11 +1,11 @@
-"""A node that raises when it is run: the second derivative of what has only a first one.
+"""A node that raises when it runs: the second derivative of a function that has only a first derivative.
 
     @once_differentiable
-    def backward(ctx, g): ...       results ── Error ──> what g was computed from
+    def backward(ctx, g): ...       results ── Error ──> the nodes that computed g
 
-Its edges lead on to where the incoming gradients came from, so that a derivative along any such path
-meets the error, and no result is silently taken for a constant. (PyTorch's node has edges to nothing, and `grad`
-says instead that the input was not used.)
+The edges of the node lead to the nodes behind the incoming gradients. So a derivative along any such path raises the
+error, and no result is silently taken for a constant. (PyTorch's node has no edges, and `grad` says instead that the
+input was not used.)
 
 Mirrors ``torch/csrc/autograd/functions/basic_ops.{h,cpp}`` (Error, DelayedError).
 """
@@ -23,7 +23,7 @@ from minigrad.errors import AutogradError
 @cython.binding(False)
 @cython.cclass
 class Error(Node):
-    """Raises when it runs, since there is no second derivative."""
+    """Raises an error when it runs, because there is no second derivative."""
 
     def __init__(self, message, fix, sources):
         clear_node(self)
@@ -41,9 +41,9 @@ class Error(Node):
 
 
 def delayed_error(message, fix, sources, results):
-    """`results` (tensors and other things) as they are, but differentiating a tensor among them raises.
+    """Return a tuple of `results` (tensors and other objects) in which differentiating any tensor raises an error.
 
-    `sources` are the tensors from which they were computed.
+    `sources` are the tensors from which the results were computed.
     """
     node: Error = Error(message, fix, sources)
     outs = []

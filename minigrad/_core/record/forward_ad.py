@@ -1,21 +1,22 @@
-"""Forward-mode AD: tangents, which travel along with the tensors.
+"""Forward-mode AD: each op computes the tangents of its results from the tangents of its inputs.
 
     with dual_level():
         x = make_dual(p, t)         x has the tangent t
         y = x * x                   mul runs, then its jvp on the tangents of its inputs: y has the tangent 2 x t
-        x.mul_(3)                   the tangent of x is written to as x is
+        x.mul_(3)                   writes to x and to its tangent
 
-A tensor and its tangent together are a dual number. The tangent is kept in ``AutogradMeta.dual``; an op whose inputs have
-none does nothing, and outside of a level nobody has one. What computes a tangent has no tangents itself (there is one level,
-and not one within another), but it is recorded like everything else: so a jvp has a backward, reverse over forward; and
-a backward of tensors that have tangents has a jvp, forward over reverse.
+A tensor together with its tangent is a dual number. The tangent is in ``AutogradMeta.dual``. An op whose inputs have no
+tangents has no extra work, and outside a level no tensor has a tangent. The ops that compute a tangent have no tangents
+themselves: levels do not nest. But these ops are recorded like all others. So a jvp has a backward (reverse over forward),
+and a backward of tensors with tangents has a jvp (forward over reverse).
 
 Note [Tangents of views]
-    A view shows a part of its base, and its tangent the same part of its base's tangent, in the same memory: so a write
-    to one of the two also changes the other's tangent. (No other two tensors share one: `copy_if_aliased`.) Where the
-    base got its tangent after the view was made, the view's is looked up when it is asked for (`tangent_of`). Where a write
-    gives a tangent to a view of a base that has none, the base gets one, of zeros elsewhere, and the view a view of that
-    (`set_tangent`). This needs a tangent to lie in memory as its tensor does, and one that does not is copied.
+    A view shows a part of its base. The view's tangent shows the same part of the base's tangent, in the same memory.
+    So a write to one of the two also changes the tangent of the other. (No other two tensors share the memory of their
+    tangents: `copy_if_aliased`.) If the base got its tangent after the view was made, `tangent_of` makes the view's
+    tangent on first use. If a write gives a tangent to a view and the base has none, the base gets a tangent of zeros,
+    and the view's tangent is a view of that (`set_tangent`). All this works only if a tangent has the memory layout of
+    its tensor. We copy a tangent with another layout.
 
 Mirrors ``torch/csrc/autograd/autograd_meta.cpp`` (Note [Forward Grad View/inplace]) and ``forward_grad.cpp``.
 Read next: ``minigrad/autograd/forward_ad.py``.
@@ -33,19 +34,19 @@ from minigrad._core.graph.upcalls import upcalls
 from minigrad.errors import AutogradNotImplementedError
 
 FEW = 1000
-# Weak references to whatever has a tangent, to take it away when the level ends.
+# Weak references to all slots with a tangent: the tangents are removed when the level ends.
 _duals: list = []
 _many = cython.declare(cython.Py_ssize_t, 1000)
 
 
 def enter_level():
-    """Begin a level: from now on, in all threads, tangents travel. Returns its number, 0."""
+    """Begin a level: from now on, ops in all threads compute tangents. Returns the number of the level, 0."""
     set_dual_level(True)
     return 0
 
 
 def exit_level():
-    """End the level: no tensor has a tangent any more, even if the program keeps the tangent itself."""
+    """End the level and remove the tangents of all tensors. A tangent that the program holds stays alive."""
     global _many
     set_dual_level(False)
     for ref in _duals:
@@ -58,7 +59,7 @@ def exit_level():
 
 @cython.cfunc
 def store_tangent(extra: AutogradMeta, tangent) -> object:
-    """Put `tangent` where it belongs, and note that it is there."""
+    """Put `tangent` into the slot of `extra`, and note the slot in `_duals`."""
     global _many
     dual: Dual = dual_slot(extra)
     dual.tangent = tangent
@@ -70,7 +71,7 @@ def store_tangent(extra: AutogradMeta, tangent) -> object:
 
 
 def dual_slot(extra):
-    """Where the tangent is, or will be: what is saved before it is computed shares this place."""
+    """The slot for the tangent, made now if there is none. A saved tensor shares it, even before the tangent is computed."""
     if extra.dual is None:
         extra.dual = Dual()
     return extra.dual
@@ -78,12 +79,12 @@ def dual_slot(extra):
 
 @cython.cfunc
 def own_tangent(x: TensorBase) -> object:
-    """The tangent that `x` itself has."""
+    """The tangent in the slot of `x`, or None. Unlike `tangent_of` it does not look at the base."""
     return None if x._extra is None or x._extra.dual is None else x._extra.dual.tangent
 
 
 def tangent_of(x):
-    """The tangent of `x`, None if it has none or is no tensor. See Note [Tangents of views]."""
+    """The tangent of `x`; None if it has none or is not a tensor. See Note [Tangents of views]."""
     if not isinstance(x, TensorBase):
         return None
     tensor = cython.cast(TensorBase, x)
@@ -106,7 +107,7 @@ def tangent_of(x):
 
 @cython.cfunc
 def tangent_root(x: TensorBase) -> TensorBase | None:
-    """The tensor whose tangent the view `x` shows a part of. None if `x` is no view, or got other memory by ``.data``."""
+    """The tensor whose tangent contains that of the view `x`. None if `x` is not a view, or ``.data`` gave it other memory."""
     if not x._view or x._extra.primal:
         return None
     root: TensorBase = x._extra.base if x._extra.root is None else x._extra.root
@@ -117,12 +118,12 @@ def tangent_root(x: TensorBase) -> TensorBase | None:
 
 @cython.cfunc
 def locate_in_base(x: TensorBase, base: TensorBase) -> tuple:
-    """Where `x` lies in `base`: (base's strides, shape, strides, offset), in elements. A negative offset: it does not."""
+    """The place of `x` in `base`: (base's strides, shape, strides, offset), in elements. A negative offset: not in `base`."""
     return x._meta.backend.kernels.geometry(x._array, base._array)
 
 
 def locate_in_real_base(x, base):
-    """`locate_in_base`, also where one of the two is complex and the other real: then both count as pairs of real numbers."""
+    """`locate_in_base`, also for a complex and a real tensor: then both count as pairs of real numbers."""
     if x._meta.dtype is base._meta.dtype:
         return locate_in_base(x, base)
     kernels = x._meta.backend.kernels
@@ -131,13 +132,13 @@ def locate_in_real_base(x, base):
 
 @cython.cfunc
 def array_as_real(kernels, x: TensorBase) -> object:
-    """The array of `x`, a complex one as pairs."""
+    """The array of `x`; a complex array as pairs of real numbers."""
     return kernels.view_as_real(x._array) if x._meta.dtype.is_complex else x._array
 
 
 @cython.cfunc
 def view_tangent(tangent: TensorBase, view: TensorBase, root: TensorBase) -> object:
-    """The part of `tangent`, that of `root`, which `view` shows of `root`."""
+    """The part of `tangent`, the tangent of `root`, that corresponds to `view`."""
     if view._meta.dtype is root._meta.dtype:
         return upcalls.view_strided(tangent, *locate_in_base(view, root))
     tangent = upcalls.cast(tangent, root._meta.dtype)
@@ -145,7 +146,7 @@ def view_tangent(tangent: TensorBase, view: TensorBase, root: TensorBase) -> obj
 
 
 def set_tangent(x, tangent, in_place):
-    """Give `x`, which has none, a tangent of its shape. `in_place`: because it has been written to."""
+    """Give `x`, which has no tangent, the tangent `tangent` of its shape. `in_place`: because of a write to `x`."""
     root: TensorBase = tangent_root(x) if in_place else None
     if root is not None and tangent_of(root) is None:
         if root._meta.dtype is x._meta.dtype and same_layout(tangent, root) and same_layout(tangent, x):
@@ -166,7 +167,7 @@ def set_tangent(x, tangent, in_place):
 
 @cython.cfunc
 def same_layout(tangent: TensorBase, x: TensorBase) -> cython.bint:
-    """Whether they lie in memory alike, and in as much of it: then what is a view of one is the same view of the other."""
+    """Whether the two have the same layout in storages of the same size: then a view of one has the same strides in the other."""
     if tangent._meta.shape != x._meta.shape:
         return False
     mine, its = locate_in_memory(tangent), locate_in_memory(x)
@@ -180,7 +181,7 @@ def same_layout(tangent: TensorBase, x: TensorBase) -> cython.bint:
 
 @cython.cfunc
 def locate_in_memory(x: TensorBase) -> tuple:
-    """(how many elements the memory of `x` has, where `x` begins in it, its strides), in elements."""
+    """(the size of the storage of `x`, the offset of `x` in it, the strides of `x`), all in elements."""
     kernels = x._meta.backend.kernels
     memory = kernels.storage(x._array)
     _, _, strides, offset = kernels.geometry(x._array, memory)
@@ -188,7 +189,7 @@ def locate_in_memory(x: TensorBase) -> tuple:
 
 
 def overlaps_itself(x):
-    """Whether several elements of `x` are one number in memory, as in the result of expand()."""
+    """Whether several elements of `x` have the same place in memory, as in the result of expand()."""
     for size, stride in zip(x._meta.shape, x._array.strides):
         if size > 1 and stride == 0:
             return True
@@ -197,7 +198,7 @@ def overlaps_itself(x):
 
 @cython.cfunc
 def zeros_in_layout(x: TensorBase, dtype: DType) -> object:
-    """Zeros that lie in memory as `x` does, gaps and all."""
+    """Zeros with the memory layout of `x`, including gaps."""
     made = upcalls.cast(upcalls.zeros_like(x), dtype)
     if same_layout(made, x):
         return made
@@ -206,7 +207,7 @@ def zeros_in_layout(x: TensorBase, dtype: DType) -> object:
 
 
 def set_primal(view):
-    """Let `view`, of the whole of a tensor, have no tangent but its own: the primal of a dual tensor, or what becomes one."""
+    """Separate the tangent of `view`, a view of a whole tensor, from its base: for the primal of a dual tensor."""
     view.extras().primal = True
 
 
@@ -214,11 +215,11 @@ def set_primal(view):
 
 
 def push_tangents(op, args, tensors, outs, state):
-    """Compute the tangents of `outs`, which `op` has computed from `args`, from those of `tensors`, the first of `args`."""
+    """Compute the tangents of `outs`, the results of `op` on `args`, from the tangents of `tensors`, its tensor inputs."""
     tangents = [tangent_of(x) for x in tensors]
     if not any_tangent(tangents):
         return None
-    # The formulas compute with the primal values: for them there are no tangents.
+    # The formulas compute with primal values, so tangents are disabled here.
     state.set_modes(state.grad_enabled, state.inference, False)
     try:
         results = op.rule.jvp_of(args, outs, tangents)
@@ -235,10 +236,7 @@ def push_tangents(op, args, tensors, outs, state):
 
 
 def before_write(op, target, args, state):
-    """What `after_write` will want to know: the operands as they are before `target` is written to, and their tangents.
-
-    None if there are no tangents.
-    """
+    """Copy the operands and tangents that `op` will overwrite, for `after_write`. Returns None if there are no tangents."""
     tensors = args[0] if op.variadic else args[:op.inputs]
     tangents = [tangent_of(x) for x in tensors]
     if not any_tangent(tangents):
@@ -246,7 +244,7 @@ def before_write(op, target, args, state):
     state.set_modes(state.grad_enabled, state.inference, False)
     try:
         old = tuple([copy_if_shared(x, target) for x in args])
-        mine = tangents[0]      # will be written to: the formula may want to save it
+        mine = tangents[0]      # `after_write` writes to it, but the formula may save it
         tangents = [t if t is None else copy_if_shared(t, mine) for t in tangents]
     finally:
         state.set_modes(state.grad_enabled, state.inference, True)
@@ -255,7 +253,7 @@ def before_write(op, target, args, state):
 
 @cython.cfunc
 def copy_if_shared(x, target: TensorBase | None) -> object:
-    """`x`; a copy of it, if it shares memory with `target`."""
+    """Return `x`, or a copy if it shares memory with `target`."""
     if target is None or not isinstance(x, TensorBase):
         return x
     tensor = cython.cast(TensorBase, x)
@@ -265,7 +263,7 @@ def copy_if_shared(x, target: TensorBase | None) -> object:
 
 
 def after_write(op, target, before, state):
-    """`op` has written to `target`: write to its tangent."""
+    """After `op` has written to `target`, write to the tangent of `target`. `before` comes from `before_write`."""
     args, tangents, mine = before
     state.set_modes(state.grad_enabled, state.inference, False)
     try:
@@ -284,7 +282,7 @@ def after_write(op, target, before, state):
 
 @cython.cfunc
 def copy_if_aliased(tangent: TensorBase, tangents: list) -> object:
-    """`tangent`; a copy, if it shares memory with one of `tangents`: a write to the one must not reach the other."""
+    """Return `tangent`, or a copy if it shares memory with one of `tangents`: a write to one must not change the other."""
     for other in tangents:
         if other is tangent or (other is not None and tangent._counter is not None
                                 and cython.cast(TensorBase, other)._counter is tangent._counter):
@@ -308,4 +306,4 @@ def refuse_tangents(name, tensors, why):
         if tangent_of(x) is not None:
             raise AutogradNotImplementedError(
                 "MG-E290", f"Trying to use forward AD with {name} that does not support it because {why}",
-                fix="leave it out of the dual_level(), or take the tangent away first: x.detach()")
+                fix="call it outside the dual_level(), or remove the tangent first: x.detach()")

@@ -1,11 +1,11 @@
-"""What has happened to a saved tensor, in words: for the error that it was modified, and for `mg.debug`.
+"""The history of a saved tensor in words: for the error that it was modified, and for `mg.debug`.
 
-    written       the writes to a storage that were noted: (version, op, file, line)
-    happened      the table of an error: where a tensor was saved, and every write since
-    purpose       what a node saved a value for: the formulas that name it
-    log_of        what stands for a storage where that must not be kept alive
+    noted_writes        the writes to a storage that were noted: (version, op, file, line)
+    describe_writes     the table of an error: where a tensor was saved, and every write since
+    describe_use        the formulas that need a saved value
+    log_of              the log of a storage, for users that must not keep the storage alive
 
-What was noted while nobody watched (``switches.py``) is unknown, and the table says so.
+Writes are noted only while a switch is on (``switches.py``). The table says which writes were not noted.
 
 Read next: ``saved_tensor.py``, which raises the error.
 """
@@ -20,8 +20,8 @@ from cython.cimports.minigrad._core.record.primitive import Plan
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.version import LOGGED
 
-SHOWN = 20      # lines of the table of an error, at most
-CELL = re.compile(r"ipykernel_\d+[/\\]|<ipython-input-|^cell \d+$")     # a notebook's cell, whose name changes from run to run
+MOST_LINES = 20     # of the table in an error
+CELL = re.compile(r"ipykernel_\d+[/\\]|<ipython-input-|^cell \d+$")     # a notebook cell, whose name changes with each run
 
 
 def noted_writes(tensor):
@@ -33,53 +33,56 @@ def noted_writes(tensor):
 
 
 def version_counter(tensor: TensorBase):
-    """The version counter of the storage of `tensor`; None while it is this tensor's alone and nobody has written to it."""
+    """The version counter of the storage of `tensor`; None if no other tensor shares the storage and its version is 0."""
     return tensor._counter
 
 
 def log_of(counter):
-    """The log of a version counter, made now if there is none. Unlike the counter it can be referred to weakly."""
+    """The log of a version counter, made now if there is none. Unlike the counter, it allows weak references."""
     if counter.log is None:
         counter.log = deque(maxlen=LOGGED)
     return counter.log
 
 
 def node_of(tensor: TensorBase):
-    """The node that made `tensor`, as far as is known now: no accumulator is made, and no stale view gets a new history."""
+    """The `grad_fn` of `tensor` as it is stored: a leaf gives None, and a stale view is not regenerated."""
     return tensor._node
 
 
 def grad_of(tensor: TensorBase):
-    """The ``.grad`` of a tensor, without the warning that a tensor which keeps none deserves."""
+    """The ``.grad`` of a tensor, without the warning for a non-leaf tensor."""
     return None if tensor._extra is None else tensor._extra.grad
 
 
 def inplace_name(name):
-    """The in-place name of the op called `name`: ``mul_``, ``fill_``. What is no op is called what it is called."""
+    """The in-place name of the op `name`: ``mul_``, ``fill_``. A name that is not an op is returned as it is."""
     for ending in ("_tensor_", "_tensor", "_scalar"):
         name = name.removesuffix(ending)
     return name if name.endswith("_") or not name.isidentifier() else name + "_"
 
 
 def describe_location(file, line):
-    """A place in the user's program, with the source line if it can be had."""
+    """A place in the user's program as text, with the source line if it can be read."""
     source = linecache.getline(file, line).strip()
     file = file_name(file) if CELL.search(file) else file.removeprefix(os.getcwd() + os.sep)
     return f"{file}:{line}" + (f"   {source}" if source else "")
 
 
 def file_name(file):
-    """The name of a file without its folder, which is another one on another machine; ``cell`` for that of a notebook's cell."""
+    """The name of a file without its folder, which differs between machines; ``cell`` for a notebook cell."""
     return "cell" if CELL.search(file) else os.path.basename(file)
 
 
 def save_location(node):
-    """Where `node` saved its values, (file, line); None if that was not noted."""
+    """The place (file, line) where `node` saved its values, or None if it was not noted."""
     return None if node.extra is None else node.extra.place
 
 
 def describe_writes(tensor, version, node):
-    """When `node` saved `tensor` (if it did), and who has written to it since `version`; None if nothing was noted."""
+    """A table of where `node` saved `tensor`, and of the writes to it since `version`. None if nothing was noted.
+
+    `node` is None if the tensor was not saved.
+    """
     first = None if node is None else save_location(node)
     writes = {entry[0]: entry for entry in noted_writes(tensor) if entry[0] > version}
     if first is None and not writes:
@@ -97,7 +100,7 @@ def describe_writes(tensor, version, node):
         else:
             unknown = [v, v]
             lines.append((f"version {v}:", "", "not noted: minigrad.debug() was off"))
-        if len(lines) == SHOWN:
+        if len(lines) == MOST_LINES:
             lines.append(("...", "", f"up to version {tensor.version()}"))
             break
     widths = [max([len(line[k]) for line in lines]) for k in range(2)]
@@ -105,7 +108,7 @@ def describe_writes(tensor, version, node):
 
 
 def describe_use(node, name):
-    """What the value called `name` is for: ``the gradient of self and other``. None for a node that is no op's."""
+    """The use of the saved value `name`: ``the gradient of self and other``. None if `node` is not the node of an op."""
     if not isinstance(node.plan, Plan):
         return None
     op = node.plan.op
@@ -118,7 +121,7 @@ def describe_use(node, name):
 
 
 def describe_saver(node, name):
-    """The node in an error about what it saved: its name, its formula, the value and what that is for."""
+    """A node for an error about its saved value `name`: the node's name and formula, the value, and its use."""
     if not isinstance(node.plan, Plan):
         return f"{node.name()}, which saved it as {name!r}"
     rule = node.plan.op.rule
@@ -128,7 +131,7 @@ def describe_saver(node, name):
 
 
 def short_location(found):
-    """A file and line as the record tells them: without the folder, which is another one on another machine; None for None."""
+    """A place (file, line) as a dict for the record, without the folder, which differs between machines. None for None."""
     if found is None:
         return None
     file, line = found

@@ -1,16 +1,16 @@
-"""Functions that see each op as it runs, and may compute something else in its place.
+"""Interceptors: functions that see each op as it runs, and may compute something else instead.
 
     x * b          binary, call, apply_inplace
                      1. find out which inputs require a gradient                  above
                      2. interceptor(mul, (x, b), False) -> the result               --- below
-                     3. make a node of it, as for any other result                above
+                     3. make the node for that result, as for any other           above
 
-An interceptor works *below* autograd: while it runs, gradients are off, and so is the interceptor itself, so that what
-it calls goes to the next one outward and at last to the kernels. It returns the result, a tensor or a tuple of them;
-for a write in place it writes.
+An interceptor works *below* autograd: while it runs, gradients are disabled. The interceptor itself is disabled too, so an
+op that it calls goes to the next outer interceptor, and at last to the kernels. It returns the result, a tensor or a tuple
+of tensors. For an in-place op it writes to the first argument.
 
-They are kept per thread, in ``State.interceptors``. While there are any, ``State.fast_path`` is False, which sends
-every op to the slower paths, where they are asked; without them nothing is asked and nothing is lost.
+Each thread has its own interceptors, in ``State.interceptors``. While there are any, ``State.fast_path`` is False. So every
+op takes the slower path, which calls them. Without interceptors, an op has nothing to check.
 
 Mirrors the Python key of PyTorch's dispatcher (``torch/csrc/autograd/python_variable.cpp``, ``TorchDispatchMode``).
 The public form is ``minigrad/utils/_python_dispatch.py``.
@@ -22,7 +22,7 @@ from minigrad.errors import AutogradTypeError
 
 
 def redispatch(op, state, args, in_place):
-    """Have the innermost interceptor run `op` on `args`; returns its result, a tensor or a tuple of them."""
+    """Let the innermost interceptor run `op` on `args`. Returns its result, a tensor or a tuple of tensors."""
     found = call_interceptor(op, state, args, in_place)
     if type(found) is list:
         found = tuple(found)
@@ -30,12 +30,12 @@ def redispatch(op, state, args, in_place):
         if not isinstance(x, TensorBase):
             raise AutogradTypeError(
                 "MG-E171", f"a dispatch mode returned {type(x).__name__} for the result of {op.name}, expected a Tensor",
-                fix="return func(*args, **kwargs), or tensors like those that it returns")
+                fix="return func(*args, **kwargs), or tensors like its results")
     return found
 
 
 def call_interceptor(op, state, args, in_place, **keywords):
-    """Call the innermost interceptor with `op`, a `Primitive` or a custom operator. Returns whatever it returns."""
+    """Call the innermost interceptor with `op`, a `Primitive` or a custom operator, and return its result unchecked."""
     interceptors = state.interceptors
     grad_enabled, inference, forward = state.grad_enabled, state.inference, state.forward_enabled
     state.interceptors = interceptors[:-1]

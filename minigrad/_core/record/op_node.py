@@ -1,13 +1,13 @@
-"""The node that a built-in op leaves behind: its rule, and what the rule saved.
+"""The node of a built-in op: its plan, and the values that the plan says to save.
 
     x * b ──> forward ──> out        node = OpNode(plan of mul, mask 01)
                                      node.saved0 = b, version0 = b's version
                                      node.next0 = x's node, node.next1 = None
 
 Note [Fields for three saved values]
-    Nine nodes of ten save three values or fewer. They lie in fields of the node, with their versions
-    beside them (NOT_A_TENSOR where the value is a number or a shape), and the two notes in saved_tensor.py hold
-    for them. A `SavedTensor` per value and a list for them made a 200-op chain a fifth slower.
+    Nine nodes of ten save at most three values. The node has fields for these values and for their versions. (The
+    version is NOT_A_TENSOR if the value is a number or a shape.) The two notes in saved_tensor.py hold for them too. With
+    a list of `SavedTensor` objects instead, a chain of 200 ops was a fifth slower.
 
 Mirrors the generated ``torch/csrc/autograd/generated/Functions.cpp``. Read next: ``saved_tensor.py``.
 """
@@ -35,17 +35,17 @@ from minigrad._core.graph.node import Node
 from minigrad._core.graph.switches import switches as _switches
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.packed_tensor import check_hooks
-from minigrad._core.record.primitive import Plan, use_node_class
+from minigrad._core.record.primitive import MOST_NEEDED as _MOST_NEEDED
+from minigrad._core.record.primitive import Plan, Source, use_node_class
 from minigrad.errors import AutogradError, AutogradTypeError, MinigradError
 
-# As in primitive.py.
-SHAPE = cython.declare(cython.int, 100)
-BY_COLUMNS = cython.declare(cython.int, 200)
-MOST_NEEDED = cython.declare(cython.int, 8)
+SHAPE = cython.declare(cython.int, Source.SHAPE)
+BY_COLUMNS = cython.declare(cython.int, Source.BY_COLUMNS)
+MOST_NEEDED = cython.declare(cython.int, _MOST_NEEDED)
 NOT_A_TENSOR = cython.declare(cython.int, -1)
 HOLDS_TENSOR = cython.declare(cython.int, 128)      # a bit of OpNode.interior, whose bits 0 to 2 are one per slot
-NOT_AN_OUTPUT = cython.declare(cython.int, -1)
-NOTHING = cython.declare(cython.int, -1)            # the slot of what was not saved
+NOT_AN_OUTPUT = cython.declare(cython.int, Source.NOT_AN_OUTPUT)
+NOTHING = cython.declare(cython.int, -1)            # the slot of a value that was not saved
 switches = cython.declare(Switches, _switches)
 
 
@@ -68,7 +68,7 @@ class OpNode(Node):
         return node
 
     def store(self, slot, value, output, state):
-        """Save `value`, a tensor or not, in `slot`; `output` is its number if this node produced it."""
+        """Save `value`, a tensor or not, in `slot`. `output` is its output number if this node produced it."""
         version: cython.int = NOT_A_TENSOR
         if isinstance(value, TensorBase):
             self.interior |= HOLDS_TENSOR
@@ -93,7 +93,7 @@ class OpNode(Node):
         return None
 
     def put(self, slot, value, version):
-        """Keep `value` in `slot`, with the version that it has to have when it is used."""
+        """Put `value` into `slot`, with the version that it must have when it is unpacked."""
         if slot == 0:
             self.saved0 = value
             self.version0 = version
@@ -111,7 +111,7 @@ class OpNode(Node):
 
     @cython.nonecheck(False)
     def value(self, slot, history):
-        """What was saved in `slot`. A saved output gets its history back if `history` is set."""
+        """Unpack the value in `slot`. With `history`, a saved output gets its history back."""
         version: cython.int
         if slot == 0:
             value = self.saved0
@@ -130,7 +130,7 @@ class OpNode(Node):
             if isinstance(value, SavedTensor):
                 return cython.cast(SavedTensor, value).value(self, history)
             return self.unpack_value(value)
-        if self.freed:          # asked after the value was read: another thread may let go of it at any time
+        if self.freed:          # checked after the value was read: another thread may release the node at any time
             raise error_freed(self)
         if version == NOT_A_TENSOR:
             return self.unpack_value(value)
@@ -145,7 +145,7 @@ class OpNode(Node):
         return tensor
 
     def unpack_value(self, value):
-        """What is kept in a slot where no plain tensor is: a number, a shape, what hooks have made of a tensor."""
+        """Unpack a saved value that is not a plain tensor: a packed tensor, a tuple, a number or a shape."""
         if isinstance(value, PackedTensor):
             return cython.cast(PackedTensor, value).value(self)
         if isinstance(value, SavedTuple):
@@ -154,7 +154,7 @@ class OpNode(Node):
 
     def release(self):
         if not (self.interior & HOLDS_TENSOR or cython.cast(Plan, self.plan).saves_operand):
-            return None     # shapes and options cost nothing, and so the node may run again
+            return None     # shapes and options cost nothing, so the node keeps them and may run again
         self.freed = True
         self.saved0 = None
         self.saved1 = None
@@ -163,7 +163,7 @@ class OpNode(Node):
         return None
 
     def explain_error(self, error):
-        """A formula trusts the shapes and dtypes that were saved. What unpack hooks returned instead explains why it failed."""
+        """If an unpack hook returned a tensor of another shape or dtype, say that this is why the formula failed."""
         if not isinstance(error, Exception) or isinstance(error, MinigradError):
             return error
         for slot in range(cython.cast(Plan, self.plan).saved):
@@ -202,7 +202,7 @@ class OpNode(Node):
         return None
 
     def one(self, i, grad, a, b, c):
-        """The formula of input `i`, called with those of the three saved values that it names."""
+        """Call the formula of input `i` with the saved values that it needs, of the three `a`, `b` and `c`."""
         plan = cython.cast(Plan, self.plan)
         formula = plan.formulas[i]
         n: cython.int = plan.count[i]
@@ -225,7 +225,7 @@ class OpNode(Node):
         history = current().grad_enabled
         i: cython.int
         k: cython.int
-        if plan.single and plan.saved == 5:         # of a slice: without a list of the values, which takes 200 ns
+        if plan.single and plan.saved == 5:         # a slice: without a list of the values we save 200 ns
             if plan.active & wanted & 1:
                 results[0] = plan.formulas[0](grad, self.value(0, history), self.value(1, history), self.value(2, history),
                                               self.value(3, history), self.value(4, history))
@@ -239,7 +239,7 @@ class OpNode(Node):
             needs: list = [self.next_node(i) is not None and (i > 62 or (wanted >> i) & 1 != 0) for i in range(self.edges)]
             if True not in needs:
                 return None
-            if plan.saved == 2:                     # of cat
+            if plan.saved == 2:                     # cat
                 found = plan.joint(grad, tuple(needs), values[0], values[1])
             else:
                 found = plan.joint(grad, tuple(needs), *values)
@@ -262,7 +262,7 @@ class OpNode(Node):
             constants = cython.cast(Plan, self.plan).op.rule.constants
             if wanted in constants and not raw:
                 return constants[wanted]
-            if wanted in self.savable_names():      # as in torch: there is such a value, and it was not needed
+            if wanted in self.savable_names():      # as in PyTorch: None for a value that this node did not need
                 return RawSavedTensor(self, NOTHING) if raw else None
             raise AttributeError(f"{self.name()} has not saved {wanted!r}; it has saved: "
                                  f"{', '.join([name for name in names if name]) or 'nothing'}")
@@ -277,7 +277,7 @@ class OpNode(Node):
         return self.value(slot, True)
 
     def saved_in(self, slot):
-        """What lies in `slot`, as it is kept; None after the node has let go of it."""
+        """The content of `slot`, not unpacked; None after the node was released."""
         if slot == NOTHING:
             return None
         if slot < 3:
@@ -285,10 +285,10 @@ class OpNode(Node):
         return None if self.more is None else self.more[slot - 3]
 
     def set_hooks(self, slot, item, pack, unpack):
-        """Pack now what lies in `slot`, or one item of the tuple there. See `RawSavedTensor.register_hooks`."""
+        """Pack the value in `slot` now, or one item if it is a tuple. See `RawSavedTensor.register_hooks`."""
         if self.freed and slot != NOTHING:
             raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor after it has been freed.", node=self.name(),
-                                fix="register them before the backward, or run it with retain_graph=True")
+                                fix="register the hooks before the backward, or run it with retain_graph=True")
         held = self.saved_in(slot)
         if item >= 0:
             held = cython.cast(SavedTuple, held).items[item]
@@ -297,7 +297,7 @@ class OpNode(Node):
                                 node=self.name())
         if isinstance(held, PackedTensor):
             raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor whose hooks have already been set.",
-                                node=self.name(), fix="register them once, and not inside saved_tensors_hooks")
+                                node=self.name(), fix="register the hooks once, and not inside saved_tensors_hooks")
         value = self.value(slot, True)
         if item >= 0:
             cython.cast(SavedTuple, self.saved_in(slot)).items[item] = pack_tensor(
@@ -311,19 +311,19 @@ class OpNode(Node):
         self.put(slot, pack_tensor(value, pack, unpack, number, current(), alias(value)), NOT_A_TENSOR)
 
     def saved_names(self):
-        """What PyTorch calls the saved values: the x of our rules is ``self``, z ``result``, and None what it does not save."""
+        """PyTorch's names of the saved values: x in our rules is ``self``, z is ``result``. None if PyTorch does not save it."""
         rule = cython.cast(Plan, self.plan).op.rule
         return [torch_name(rule, name) for name in cython.cast(Plan, self.plan).names]
 
     def savable_names(self):
-        """The same for what would be saved if all inputs required a gradient."""
+        """PyTorch's names of the values that the op would save if all inputs required a gradient."""
         op = cython.cast(Plan, self.plan).op
         needs = [op.joint] if op.joint is not None else [f for f in op.formulas if f is not None]
         found = [torch_name(op.rule, name) for _, names in needs for name in names]
         return [name for name in dict.fromkeys(found) if name is not None]
 
     def saves_number(self, name):
-        """Whether what PyTorch calls `name` is saved and is no tensor: it has no raw form."""
+        """Whether the node has saved a value that PyTorch calls `name` and that is not a tensor: it has no raw form."""
         names = self.saved_names()
         if name not in names:
             return False
@@ -338,7 +338,7 @@ class OpNode(Node):
 
 
 def torch_name(rule, name):
-    """What PyTorch calls what `rule` saves as `name`, None if it saves no such thing. A shape ``x_shape`` is ``self_sym_sizes``."""
+    """PyTorch's name for the saved value `name` of `rule`: ``x_shape`` is ``self_sym_sizes``. None if PyTorch does not save it."""
     if name in rule.hidden or name.endswith("_by_columns"):
         return None
     if name in rule.torch_names:
@@ -352,7 +352,7 @@ def torch_name(rule, name):
 @cython.binding(False)
 @cython.cclass
 class RawSavedTensor:
-    """One saved tensor as its node keeps it: ``node._raw_saved_self``. Mirrors ``torch._C._autograd.SavedTensor``.
+    """One saved tensor, not unpacked: ``node._raw_saved_self``. Mirrors ``torch._C._autograd.SavedTensor``.
 
     >>> x = mg.tensor([3.], requires_grad=True)
     >>> y = x.exp()
@@ -364,20 +364,24 @@ class RawSavedTensor:
     def __init__(self, node, slot, item=-1):
         self.node = node
         self.slot = slot
-        self.item = item        # which of the tensors of a tuple
+        self.item = item        # position of the tensor in a tuple, or -1
 
     def register_hooks(self, pack_hook, unpack_hook):
-        """Replace the tensor by ``pack_hook(tensor)``; ``unpack_hook`` makes a tensor of that whenever it is needed.
+        """Replace the saved tensor by ``pack_hook(tensor)``. The node calls `unpack_hook` on that when it needs the tensor.
+
+        Args:
+            pack_hook (callable): ``pack_hook(tensor)`` returns any object. It is called immediately.
+            unpack_hook (callable): ``unpack_hook(obj)`` returns a tensor of the same shape and dtype.
 
         Raises:
-            RuntimeError: the tensor has been freed or has hooks already, or there is none.
+            RuntimeError: the tensor has been freed or already has hooks, or the saved value is None.
             TypeError: a hook is not callable.
         """
         check_hooks(pack_hook, unpack_hook)
         self.node.set_hooks(self.slot, self.item, pack_hook, unpack_hook)
 
     def unpack(self):
-        """The tensor. Raises `RuntimeError` if it has been freed, or modified since it was saved."""
+        """Return the tensor. Raises `RuntimeError` if it has been freed, or modified since it was saved."""
         if self.slot == NOTHING:
             return None
         if self.node.freed:
@@ -387,7 +391,7 @@ class RawSavedTensor:
 
 
 def contains_tensor(items):
-    """Whether one of them is a tensor."""
+    """Whether one of `items` is a tensor."""
     for item in items:
         if isinstance(item, TensorBase):
             return True
@@ -395,20 +399,20 @@ def contains_tensor(items):
 
 
 def all_undefined(grads):
-    """Whether none of the gradients is there."""
+    """Whether all gradients are None."""
     for grad in grads:
         if grad is not None:
             return False
     return True
 
 
-# ---- leaving a node behind ----------------------------------------------------------------------------
+# ---- making a node ------------------------------------------------------------------------------------
 
 _classes = {}       # name -> subclass of OpNode
 
 
 def node_class(name):
-    """The class of the nodes called `name`: `OpNode` under another name, so that ``type(y.grad_fn).__name__`` names the op."""
+    """The class of nodes with this name: a subclass of `OpNode`, so that ``type(y.grad_fn).__name__`` is the op's name."""
     found = _classes.get(name)
     if found is None:
         found = _classes[name] = named_subclass(OpNode, name)
@@ -420,7 +424,7 @@ use_node_class(node_class)
 
 @cython.nonecheck(False)
 def new_node(plan, state, meta):
-    """A node for `plan`, without edges yet. `meta` describes the first output of its op."""
+    """Make a node for `plan`, without edges. `meta` describes the first output of its op."""
     node: OpNode = OpNode.__new__(OpNode) if cython.compiled else object.__new__(plan.node_class)
     if cython.compiled:
         change_class(node, plan.node_class)
@@ -437,10 +441,9 @@ def new_node(plan, state, meta):
 
 @cython.nonecheck(False)
 def record(op, state, mask, edges, next0, next1, numbers, out, x, y, args):
-    """Make the node of an op of one or two inputs and one output that has just run, and save what its plan says.
+    """Make the node of an op with one or two inputs and one output, and save the values that its plan names.
 
-    The arguments of the op are `args`, or, if that is None, `x` and `y`: pairs are frequent enough to be
-    worth a tuple less.
+    The arguments of the op are `args`, or `x` and `y` if `args` is None: a pair is so frequent that we avoid a tuple for it.
     """
     plan: Plan = op.small_plans[mask]
     if plan is None:
@@ -467,7 +470,7 @@ def record(op, state, mask, edges, next0, next1, numbers, out, x, y, args):
 
 
 def record_many(op, state, mask, nodes, numbers, out, outs, args):
-    """`record` for any number of inputs and outputs; `outs` are all of these, or None if `out` is the only one."""
+    """`record` for any number of inputs and outputs. `outs` are all outputs, or None if `out` is the only one."""
     plan: Plan = op.plan(mask)
     node: OpNode = new_node(plan, state, out._meta)
     node.connect(nodes, numbers)
@@ -490,7 +493,7 @@ def record_many(op, state, mask, nodes, numbers, out, outs, args):
 
 @cython.cfunc
 def set_outputs(node: Node, outs) -> object:
-    """Make `node` the producer of several outputs, except those that have no derivative; it does not know of such at the end."""
+    """Make `node` the grad_fn of the outputs that have a derivative. `node.metas` ends with the last such output."""
     metas = []
     known: cython.int = 0
     i: cython.int
@@ -506,7 +509,7 @@ def set_outputs(node: Node, outs) -> object:
 
 
 def describe_argument(source, args):
-    """The shape of an argument, or whether it lies column by column: what `source` asks for."""
+    """The shape of an argument, or whether it is stored by columns: `source` says which, see `Source`."""
     if source < BY_COLUMNS:
         return shape_of(args[source - SHAPE])
     tensor = cython.cast(TensorBase, args[source - BY_COLUMNS])
@@ -515,7 +518,7 @@ def describe_argument(source, args):
 
 @cython.cfunc
 def shape_of(argument) -> object:
-    """The shape of a tensor (or None, or a number: the empty shape), the shapes of several."""
+    """The shape of a tensor; a list of shapes for a tuple; the empty shape for None or a number."""
     if isinstance(argument, TensorBase):
         return cython.cast(TensorBase, argument)._meta.shape
     if isinstance(argument, tuple):

@@ -1,34 +1,33 @@
-"""What an op demands of its operands: one device, shapes that broadcast, sizes that fit. And what it says if not."""
-
+"""The errors for operands that do not fit: on different devices, of shapes that do not broadcast, or too large."""
 
 from minigrad.errors import AutogradError, MinigradError, NumberOverflowError, OutOfMemoryError, ShapeError, TensorTypeError
 
 __all__ = ["check_same_device", "has_history_error", "not_a_tensor_error", "translate_kernel_error"]
 
-# How NumPy begins when an array of this shape cannot exist, however much memory there is.
+# The beginnings of NumPy's messages for a shape that no array can have, however much memory there is.
 TOO_BIG = ("array is too big", "an array of shape", "Maximum allowed dimension", "Maximum allowed size")
 TOO_MANY_DIMENSIONS = ("maximum supported dimension", "an array has at most", "number of dimensions must be within")
 NO_BROADCAST = ("operands could not be broadcast", "shape mismatch", "could not broadcast")
 
 
 def check_same_device(op, first, tensor):
-    """`first`, the first tensor of those met so far, or now `tensor`. Raises if the two are on different devices."""
+    """Raise if `first` and `tensor` are on different devices. Returns `first`, or `tensor` if `first` is None."""
     if first is not None and first._meta.device is not tensor._meta.device and first._meta.device != tensor._meta.device:
         raise ShapeError(
             "MG-E202", "Expected all tensors to be on the same device, but found at least two devices, "
             f"{first._meta.device} and {tensor._meta.device}, in {op.name}().",
-            fix="move one of them: x.to(y.device)")
+            fix="move one of the tensors: x.to(y.device)")
     return tensor if first is None else first
 
 
 def not_a_tensor_error(op, x):
-    """The error for an argument that has to be a tensor."""
+    """The error for an argument `x` of `op` that should be a tensor."""
     return TensorTypeError("MG-E201", f"{op.name}(): argument must be Tensor, not {type(x).__name__}",
-                           fix="make it one with minigrad.tensor(...)")
+                           fix="convert it with minigrad.tensor(...)")
 
 
 def has_history_error(op, i, x):
-    """The error for argument i of an op, which has no derivative and requires a gradient: that would be lost in silence."""
+    """The error for argument `i` of `op`: it requires a gradient, but the op has no derivative with respect to it."""
     name = op.rule.torch_names.get(op.params[i], op.params[i])
     return AutogradError("MG-E307", f"The function '{op.name}' is not differentiable with respect to argument '{name}'. This input "
                          "cannot have requires_grad True.", tensor=f"{x._meta.dtype.name} {list(x._meta.shape)}",
@@ -36,12 +35,15 @@ def has_history_error(op, i, x):
 
 
 def translate_kernel_error(name, error):
-    """What `name` raises for `error`, which its kernel raised: ours, if the operands do not fit, or the result is too large."""
+    """The error that the function `name` should raise for `error`, which its kernel raised.
+
+    One of ours if the operands do not fit or the result is too large, else `error` itself.
+    """
     if isinstance(error, MinigradError):
         return error
     if isinstance(error, MemoryError):
         return OutOfMemoryError("MG-E311", f"{name}(): can't allocate memory", found=str(error) or None,
-                                fix="a smaller batch; del what is no longer needed, or run it under no_grad()")
+                                fix="use a smaller batch, del tensors that are no longer needed, or run it under no_grad()")
     if isinstance(error, OverflowError):
         return NumberOverflowError("MG-E302", f"{name}(): a number is too large to convert", found=str(error))
     if str(error).startswith(TOO_BIG):

@@ -1,14 +1,14 @@
-"""What a pack hook has made of a saved tensor, and how the tensor comes back.
+"""Saved tensors that a pack hook has packed.
 
     with saved_tensors_hooks(pack, unpack):
-        y = x * x                   packed.data = pack(x), twice; x itself is not kept
+        y = x * x                   packed.data = pack(x), twice; the node does not keep x itself
     y.backward()                    unpack(packed.data), with x's place in the graph
 
-The place in the graph is remembered beside the packed object: a leaf's accumulator, a non-leaf's node and output
-number; for an output it is the node that saved it. So a double backward through packed values works, and whatever
-graph the unpack hook has built is cut.
+A `PackedTensor` has the packed object and the tensor's place in the graph: for a leaf its accumulator, for a non-leaf
+its node and output number. For an output, the place is the node that saved it. So a double backward through packed
+values works. A graph that the unpack hook has built is cut off.
 
-There is no version check: what the packed object holds is the hook's affair.
+There is no version check: only the hook knows what is in the packed object.
 
 Mirrors the hooks of ``torch/csrc/autograd/saved_variable.cpp`` and ``python_saved_variable_hooks.cpp``.
 """
@@ -22,18 +22,19 @@ from cython.cimports.minigrad._core.record.forward_ad import dual_slot, tangent_
 
 from minigrad._core.graph.switches import switches
 from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.primitive import Source
 from minigrad.errors import AutogradError, AutogradTypeError
 
-NOT_AN_OUTPUT = cython.declare(cython.int, -1)
+NOT_AN_OUTPUT = cython.declare(cython.int, Source.NOT_AN_OUTPUT)
 
 
 @cython.binding(False)
 @cython.cclass
 class PackedTensor:
-    """A saved tensor as its pack hook has left it. `output` is its number if the node itself produced it, else -1."""
+    """A saved tensor, packed. `output` is its output number if the node itself produced it, else NOT_AN_OUTPUT."""
 
     def value(self, owner):
-        """The tensor, unpacked; `owner` is the node that saved it."""
+        """Unpack the tensor. `owner` is the node that saved it."""
         if switches.recording:
             pending = switches.note("unpack", owner, {"hook": self.unpack})
             data = self.unpack(self.data)
@@ -47,7 +48,7 @@ class PackedTensor:
                 node=owner.name(), fix="return the tensor that pack_hook was given, or a copy of it")
         source = cython.cast(TensorBase, data)
         if source._meta is not self.meta and (source._meta.shape != self.meta.shape or source._meta.dtype is not self.meta.dtype):
-            self.unlike = source._meta      # no error: it may broadcast to the same gradient. See OpNode.explain_error
+            self.unlike = source._meta      # not yet an error: the formula may still work. See OpNode.explain_error
         if not (self.leaf or self.node is not None or self.output != NOT_AN_OUTPUT or source._node is not None
                 or source._leaf_requires_grad or self.dual is not None):
             return source
@@ -61,7 +62,7 @@ class PackedTensor:
             tensor._output_number = self.output
         elif self.leaf:
             tensor._leaf_requires_grad = True
-            if self.node is not None:       # a view made under no_grad of what requires a gradient has none
+            if self.node is not None:       # None for a view, made under no_grad, of a tensor that requires a gradient
                 tensor.extras().accumulator = weakref.ref(self.node)
         else:
             tensor._node = self.node
@@ -70,7 +71,7 @@ class PackedTensor:
 
 
 def pack_tensor(tensor, pack, unpack, output, state, shown=None):
-    """Have the pack hook make of `tensor` what will be kept. `shown` is what the hook gets to see, `tensor` if that is None."""
+    """Return `tensor` as a `PackedTensor`. The hook is called on `shown` if it is given, else on `tensor`."""
     if tensor._inference:
         raise inference_save_error(tensor)
     version = tensor.version()
@@ -84,7 +85,7 @@ def pack_tensor(tensor, pack, unpack, output, state, shown=None):
         raise AutogradError(
             "MG-E127", "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "
             "be modified by in-place operations as this can lead to unexpected side-effects.",
-            fix="work on a clone: the tensor is the one that the user computes with")
+            fix="clone() the tensor in the hook and write to the clone: the user computes with the tensor itself")
     if switches.recording:
         switches.note("pack", None, {"hook": pack, "value": tensor, "kept": type(data).__name__})
     saved: PackedTensor = PackedTensor.__new__(PackedTensor)
@@ -95,7 +96,7 @@ def pack_tensor(tensor, pack, unpack, output, state, shown=None):
     saved.unlike = None
     saved.dual = None
     if state.forward:
-        tangent_of(tensor)      # a view may have it from its base: now it has its own
+        tangent_of(tensor)      # gives a view its own tangent, if its base has one
         saved.dual = dual_slot(tensor.extras())
     saved.node = None if output != NOT_AN_OUTPUT else gradient_edge(tensor)
     saved.number = tensor._output_number
@@ -104,25 +105,25 @@ def pack_tensor(tensor, pack, unpack, output, state, shown=None):
 
 
 def unpack_error(packed_tensor, node, error):
-    """The error for a formula of `node` that failed with `error` on what an unpack hook had returned."""
+    """The error for a formula of `node` that failed with `error` because an unpack hook returned an unlike tensor."""
     saved: PackedTensor = packed_tensor
     return AutogradError(
         "MG-E179", f"{node.name()} can't compute its gradient from what an unpack hook returned.", node=node.name(),
         expected=f"a tensor like the one that was packed: {saved.meta.dtype.name} {list(saved.meta.shape)}",
         found=f"{saved.unlike.dtype.name} {list(saved.unlike.shape)}", cause=f"{type(error).__name__}: {error}",
-        fix="return from unpack_hook what pack_hook was given, in shape and dtype")
+        fix="return from unpack_hook a tensor with the shape and dtype of the tensor that pack_hook was given")
 
 
 def inference_save_error(tensor):
     """The error for an inference tensor that a formula wants to save."""
     return AutogradError(
-        "MG-E176", "Inference tensors cannot be saved for backward: nobody counts what is written to them.",
+        "MG-E176", "Inference tensors cannot be saved for backward: they have no version counter.",
         tensor=f"{tensor._meta.dtype.name} {list(tensor._meta.shape)}",
-        fix="clone() it outside of inference mode, which gives a normal tensor; or make it under no_grad() instead")
+        fix="clone() the tensor outside inference mode to get a normal tensor, or use no_grad() instead of inference mode")
 
 
 def check_hooks(pack_hook, unpack_hook):
-    """Raise `TypeError` unless both can be called."""
+    """Raise `TypeError` unless both hooks are callable."""
     for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
         if not callable(hook):
             raise AutogradTypeError("MG-E128", f"{name} must be callable, but got {type(hook).__name__}")

@@ -1,33 +1,47 @@
-"""An op as the core knows it, and what it saves for its backward.
+"""Primitive: an op as the core knows it. Plan: the values that an op saves for its backward.
 
-An op reaches the core as a `Primitive`, made from a rule class by ``ops/base/rule.py``:
+``ops/base/rule.py`` makes a `Primitive` from each rule class and hands it to the core:
 
     @op("mul")
     class Mul(Elementwise):             Primitive "mul"
         def vjp_x(g, y): ...              formula of input 0 needs y
         def vjp_y(g, x): ...              formula of input 1 needs x
 
-What a formula needs is what its parameters name: an input, an output (``z``), a non-tensor argument, or
-the shape or layout of an input (``x_shape``, ``x_by_columns``). So for each set of inputs that require a
-gradient it is known beforehand what has to be saved, and nothing else is: for ``x * b`` with a constant ``b``
-that is ``b`` alone. A `Plan` is the answer for one such set (a bit mask), made once per op and mask.
+The parameters of a formula name the values that it needs: an input, an output (``z``), a non-tensor argument, or
+the shape or layout of an input (``x_shape``, ``x_by_columns``). So the set of inputs that require a gradient decides
+which values to save. For ``x * b`` with a constant ``b``, the node saves only ``b``. A `Plan` has the values for one such
+set (a bit mask). It is made once for each op and mask.
 
 Mirrors what PyTorch generates from ``tools/autograd/derivatives.yaml``. Read next: ``op_node.py``.
 """
 
 import cython
 
-# Where a saved value comes from (Plan.source): argument k is k, its shape SHAPE + k, whether it lies by columns
-# BY_COLUMNS + k, output j is -1 - j.
-SHAPE = cython.declare(cython.int, 100)
-BY_COLUMNS = cython.declare(cython.int, 200)
-MOST_SAVED = 12
-node_class = cython.declare(object, None)       # of op_node.py, which lies above this file
-MOST_NEEDED = 8
+MOST_SAVED = 12     # values that a plan can save: the length of Plan.source
+MOST_NEEDED = 8     # values that a formula can need: Plan.slots has so many places for each input
+node_class = cython.declare(object, None)       # supplied by op_node.py, which is above this file
+
+
+class Source:
+    """The numbers in `Plan.source`, which say where a saved value comes from.
+
+        k                   argument k
+        SHAPE + k           the shape of argument k
+        BY_COLUMNS + k      whether argument k is stored by columns
+        -1 - j              output j
+    """
+
+    SHAPE = 100
+    BY_COLUMNS = 200
+    NOT_AN_OUTPUT = -1      # not a source: it stands for j where a saved value is not an output
+
+
+SHAPE = cython.declare(cython.int, Source.SHAPE)
+BY_COLUMNS = cython.declare(cython.int, Source.BY_COLUMNS)
 
 
 def use_node_class(function):
-    """Supply `node_class` of op_node.py."""
+    """Supply the function `node_class` of op_node.py."""
     global node_class
     node_class = function
 
@@ -35,18 +49,19 @@ def use_node_class(function):
 @cython.binding(False)
 @cython.cclass
 class Primitive:
-    """One op as this file knows it. See ``ops/base/rule.py`` for the class that it is made from.
+    """One op, made from its rule class by ``ops/base/rule.py``.
 
     name, node_name  ``"mul"``, ``"MulBackward0"``
     params, outputs  names of forward's arguments and results, as the formulas use them
     inputs           how many of the first arguments are tensors
     variadic         the first argument is a tuple of tensors, and the only one that holds tensors
     forward          forward(kernels, *arrays, *others) -> array or tuple of arrays
-    formulas         per input: None, or (vjp, names of what it needs)
-    joint            or one for all inputs: (vjp, names), called with the needs as a tuple of bools
-    kernel           number of the kernel that is the whole forward, -1 if there is none. `forward` calls it too, but we save
-                     that call (150 ns); of its arguments only the inputs hold tensors
-    commutative      two operands whose order does not matter
+    formulas         for each input: None, or (vjp, names of the values that it needs)
+    joint            instead of these, one for all inputs: (vjp, names), called with a tuple of bools that says which
+                     inputs need a gradient
+    kernel           the number of the kernel that is the whole forward, or -1. `forward` calls it too, but a direct call
+                     saves 150 ns. Only the inputs among its arguments hold tensors
+    commutative      the op has two operands whose order does not matter
     floats_only      integers are converted to the default dtype first
     result           dtype of the result if it differs from the dtype of the operands
     """
@@ -73,11 +88,11 @@ class Primitive:
         self.small_plans = [None] * 8
 
     def plan(self, mask):
-        """What to save, and how to call the formulas, if the inputs in `mask` require a gradient."""
+        """The `Plan` for the case that the inputs in the bit mask `mask` require a gradient."""
         if 0 <= mask < 8:
             found = self.small_plans[mask]
             if found is None:
-                found = self.small_plans[mask] = Plan(self, mask)
+                found = self.small_plans[mask] = Plan(self, mask)   # pyright: ignore[reportCallIssue]  (made with Nones)
             return found
         found = self.plans.get(mask)
         if found is None:
@@ -91,7 +106,7 @@ class Primitive:
 @cython.binding(False)
 @cython.cclass
 class Plan:
-    """What an op saves when a given set of its inputs requires a gradient."""
+    """The values that an op saves, and how its formulas use them, for one set of inputs that require a gradient."""
 
     def __init__(self, op, mask):
         if not cython.compiled:
@@ -121,14 +136,14 @@ class Plan:
                     if needs[k] not in names:
                         names.append(needs[k])
                     self.slots[MOST_NEEDED * i + k] = names.index(needs[k])
-        self.single = self.joint is None and op.inputs == 1     # then its formula takes all that is saved, in order
+        self.single = self.joint is None and op.inputs == 1     # then the formula takes all saved values, in order
         self.active = 0
         for i in range(len(formulas)):
             if formulas[i] is not None:
                 self.active |= cython.cast(cython.longlong, 1) << i
         self.simple = self.joint is None and len(names) <= 3 and op.inputs <= 2
-        # PyTorch's formulas run in the order of their inputs' names, and what runs first under create_graph is the earlier
-        # node: in a second backward "other" of mul then comes after "self".
+        # PyTorch runs the formulas in the order of their inputs' names. The order matters under create_graph: the formula that
+        # runs first makes the earlier nodes, and a second backward runs the later nodes first.
         torch_names = op.rule.torch_names
         self.order = tuple(sorted(range(len(formulas)), key=lambda i: torch_names.get(op.params[i], op.params[i])))
         self.second_first = self.order == (1, 0)
@@ -136,7 +151,7 @@ class Plan:
         self.formulas = tuple(formulas)
         self.saved = len(names)
         self.saves_output = False
-        self.saves_operand = False      # or an output: what has to go when the node is released
+        self.saves_operand = False      # whether it saves an input or an output, which `release` has to drop
         for k in range(len(names)):
             name = names[k]
             if name in op.params:

@@ -1,12 +1,12 @@
-"""Which dtype an op computes in when its operands differ.
+"""Type promotion: the dtype in which an op computes if the dtypes of its operands differ.
 
     int64 tensor   + float32 tensor      -> float32      the higher category wins
-    float32 tensor + float64 0-d tensor  -> float32      a 0-d tensor only lends its category
-    float32 tensor + 2.5                 -> float32      so does a Python number
+    float32 tensor + float64 0-d tensor  -> float32      of a 0-d tensor only the category counts
+    float32 tensor + 2.5                 -> float32      the same for a Python number
     int64 tensor   + 2.5                 -> float32      (the default dtype)
 
-Operands are of three ranks: tensors with dimensions, 0-d tensors, Python numbers. Within a rank dtypes
-are promoted pairwise; a lower rank matters only if its category is higher.
+Operands have three ranks: tensors with dimensions, 0-d tensors, and Python numbers. Within a rank, dtypes are promoted
+pairwise. A lower rank matters only if its category is higher.
 
 Mirrors ``torch.result_type`` (aten/src/ATen/native/TypeProperties.cpp, combine_categories).
 """
@@ -23,17 +23,17 @@ _default = [named_dtype("float32")]
 
 
 def default_dtype():
-    """The dtype of floating point results that nothing else decides: float32 unless set."""
+    """The default dtype for floating point results. It is float32 unless `set_default_dtype` has changed it."""
     return _default[0]
 
 
 def set_default_dtype(dtype):
-    """Make `dtype` (a floating point one) the default."""
+    """Make `dtype`, a floating point dtype, the default."""
     _default[0] = dtype
 
 
 def dtype_of_number(number):
-    """The dtype that a Python number stands for, or None if it is not a number."""
+    """The dtype of a Python or NumPy number; None if `number` is not a number."""
     if isinstance(number, (bool, np.bool_)):
         return named_dtype("bool")
     if isinstance(number, (int, np.integer)):
@@ -46,7 +46,7 @@ def dtype_of_number(number):
 
 
 def promote(a, b):
-    """The smallest dtype that holds both, except that an integer never widens a floating one."""
+    """The smallest dtype that can hold both. But an integer dtype never widens a floating point dtype."""
     if a is None or a is b:
         return b
     if b is None:
@@ -61,7 +61,7 @@ def promote(a, b):
 
 
 def _combine(higher, lower):
-    """The dtype of operands of two ranks."""
+    """The dtype for operands of two ranks, with the dtypes `higher` and `lower` (or None)."""
     if higher is None or lower is None:
         return higher or lower
     if higher.category == COMPLEX:
@@ -77,8 +77,11 @@ def result_dtype(operands):
     """The dtype in which an op on `operands` computes.
 
     Args:
-        operands: pairs (dtype, rank), rank being 2 for a tensor with dimensions, 1 for a 0-d tensor, 0
-            for a Python number.
+        operands (iterable of pairs): (dtype, rank). The rank is 2 for a tensor with dimensions, 1 for a 0-d tensor, 0 for a
+            Python number.
+
+    Returns:
+        DType: the dtype.
     """
     found = [None, None, None]
     for dtype, rank in operands:
@@ -87,18 +90,18 @@ def result_dtype(operands):
 
 
 def operands_dtype(operands):
-    """`result_dtype` of tensors and Python numbers."""
+    """The dtype in which an op on these tensors and Python numbers computes."""
     return result_dtype(ranks_of(operands))
 
 
 def ranks_of(operands):
-    """The pairs that `result_dtype` takes, of tensors and Python numbers."""
+    """The pairs (dtype, rank) of these tensors and Python numbers, for `result_dtype`."""
     return [(x.dtype, 2 if x.ndim > 0 else 1) if isinstance(getattr(x, "dtype", None), DType) else (dtype_of_number(x), 0)
             for x in operands]
 
 
 def check_dtypes(rule, dtype, ranks):
-    """Raise if an op does not compute in `dtype`, or not on operands of these dtypes."""
+    """Raise `ShapeError` if the op of `rule` does not support `dtype`, or operands with the dtypes in `ranks`."""
     if rule.refuses_complex is not None and dtype.category == COMPLEX:
         raise ShapeError("MG-E203", rule.refuses_complex, found=dtype.name)
     if rule.refuses_bool is not None and dtype.category == BOOL:
@@ -108,7 +111,7 @@ def check_dtypes(rule, dtype, ranks):
 
 
 def as_dtype(dtype):
-    """The `DType` that an argument means: one of ours, a Python type, or a NumPy dtype."""
+    """The `DType` for an argument: a `DType`, a Python type, or a NumPy dtype. Raises `TypeError` for any other."""
     if isinstance(dtype, DType):
         return dtype
     if isinstance(dtype, (type, np.dtype)):

@@ -1,23 +1,23 @@
-"""What a node remembers of the forward pass, and the check that nobody has changed it since.
+"""Saved tensors: values that a node keeps for the backward, and the check that they have not changed since.
 
     y = x.exp()         ExpBackward0 needs y again:  g * y
     y.mul_(2)           y is overwritten: version 0 -> 1
     y.sum().backward()  saved at version 1?  no, 0:  "modified by an inplace operation"
 
 Note [Version check on unpack]
-    When a tensor is saved we note the version of its storage. When it is unpacked in the backward, the
-    version must still be the same; if not, the numbers are no longer those that the derivative is about
-    and the result would be wrong in silence. The check is `!=` on a counter, so it costs nothing, and
-    it is at unpack rather than at mutation because a graph that never runs has no reason to complain.
+    When a node saves a tensor, it notes the version of the tensor's storage. When the backward unpacks the tensor, the
+    version must be the same. If it is not, the numbers have changed since the forward, and the gradient would be wrong
+    without any sign of it. The check is `!=` on a counter, so it costs nearly nothing. It is at unpack and not at the
+    write, because a write is no error if the graph never runs.
 
 Note [Saved outputs]
-    An input is kept as it is: the formula gets back the very tensor. An *output* must not be, for the
-    output holds the node and the node would hold the output: a cycle, which only the garbage collector
-    could free. We keep an alias instead, on the same storage and version counter but without history, and
-    give the history back when the value is unpacked (`restore_history`).
+    A node saves an input as it is, and the formula gets the same tensor. It must not save an *output* as it is: the
+    output holds the node, so the two would form a cycle, which only the garbage collector could free. The node saves an
+    alias instead, with the same storage and version counter but without history. When it unpacks the value, it gives
+    the history back (`restore_history`).
 
-Nodes of built-in ops keep their first three values in fields of their own and follow these two notes
-there (``op_node.py``); a `SavedTensor` object is made only for the further ones.
+Nodes of built-in ops save their first three values in fields of their own, and follow these two notes there
+(``op_node.py``). Only further values are `SavedTensor` objects.
 
 Mirrors ``torch/csrc/autograd/saved_variable.cpp``. Read next: ``engine/execute.py``.
 """
@@ -34,19 +34,20 @@ from minigrad._core.graph.anomaly import anomaly
 from minigrad._core.graph.node import Node
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.thread_state import State
+from minigrad._core.record.primitive import Source
 from minigrad.errors import AutogradError
 
-NOT_AN_OUTPUT = cython.declare(cython.int, -1)
+NOT_AN_OUTPUT = cython.declare(cython.int, Source.NOT_AN_OUTPUT)
 
 
 @cython.binding(False)
 @cython.freelist(32)
 @cython.cclass
 class SavedTensor:
-    """One tensor that a node saved. `output` is its number if the node itself produced it, else -1."""
+    """One tensor that a node saved. `output` is its output number if the node itself produced it, else NOT_AN_OUTPUT."""
 
     def value(self, owner, history):
-        """The tensor, checked; `owner` is the node that saved it."""
+        """Check and return the tensor. `owner` is the node that saved it. With `history`, a saved output gets its history."""
         if self.freed:
             raise error_freed(owner)
         check_version(self.data, self.version, self.interior, self.name, owner, self.output)
@@ -55,7 +56,7 @@ class SavedTensor:
         return restore_history(self.data, owner, self.output)
 
     def release(self):
-        """Let go of the tensor."""
+        """Drop the tensor."""
         self.data = None
         self.freed = True
 
@@ -63,17 +64,17 @@ class SavedTensor:
 @cython.binding(False)
 @cython.cclass
 class SavedTuple:
-    """Several values that a formula knows by one name, such as the tensors and Nones of an index."""
+    """Several values that have one name in a formula, such as the tensors and Nones of an index."""
 
     def value(self, owner):
-        """The values, those that are tensors checked."""
+        """The values as a tuple; tensors are unpacked and checked."""
         return tuple([cython.cast(SavedTensor, item).value(owner, False) if isinstance(item, SavedTensor)
                       else cython.cast(PackedTensor, item).value(owner) if isinstance(item, PackedTensor)
                       else item for item in self.items])
 
 
 def save_tuple(values, name, state):
-    """Save a tuple with tensors in it, each as it would be by itself."""
+    """Save a tuple that contains tensors. Each tensor is saved, or packed, like a single tensor."""
     saved: SavedTuple = SavedTuple.__new__(SavedTuple)
     saved.items = []
     for value in values:
@@ -88,7 +89,7 @@ def save_tuple(values, name, state):
 
 
 def alias_output(tensor, state):
-    """An alias of `tensor` without history: see Note [Saved outputs]. In forward mode its tangent is that of `tensor`."""
+    """An alias of `tensor` without history, see Note [Saved outputs]. In forward mode it shares the slot of the tangent."""
     data = alias(tensor)
     if state.forward:
         extra: AutogradMeta = data.extras()
@@ -97,7 +98,7 @@ def alias_output(tensor, state):
 
 
 def save(tensor, name, output, state):
-    """Save `tensor` under the formula's `name` for it."""
+    """Save `tensor` as a `SavedTensor`. `name` is its name in the formula."""
     if tensor._inference:
         raise inference_save_error(tensor)
     saved: SavedTensor = SavedTensor.__new__(SavedTensor)
@@ -111,9 +112,10 @@ def save(tensor, name, output, state):
 
 
 def check_version(tensor, version, interior, name, owner, output=-1):
-    """See Note [Version check on unpack]. `interior`: the tensor had a grad_fn when it was saved.
+    """Raise if `tensor` has changed since `owner` saved it. See Note [Version check on unpack].
 
-    `output` is the number of an output of `owner`, of which `tensor` is an alias without history.
+    `version` is the version when it was saved, `interior` whether it had a grad_fn then. If `tensor` is the alias of an output
+    of `owner`, `output` is the number of that output.
     """
     if interior and tensor._node is None:
         raise AutogradError(
@@ -143,12 +145,12 @@ def check_version(tensor, version, interior, name, owner, output=-1):
             f"{what} is at version {now}; expected version {version} instead. {hint}",
             node=describe_saver(owner, name), where=story,
             fix="write x = x * 2 instead of x *= 2, or change a clone(), between forward and backward" + (
-                "" if story else "; `with minigrad.debug():` around both tells where the tensor was saved and written to"),
+                "" if story else "; `with minigrad.debug():` around both shows where the tensor was saved and written to"),
         )
 
 
 def restore_history(data, owner, output):
-    """The saved output `data` as the user knows it: with `owner` for its grad_fn."""
+    """The saved output `data` with its history: its grad_fn is `owner`."""
     tensor = wrap(data._array, data._meta)
     tensor._counter = data._counter
     if data._extra is not None:
@@ -160,11 +162,11 @@ def restore_history(data, owner, output):
 
 
 def error_freed(owner):
-    """The error for a node that has let go of what it saved."""
+    """The error for a node that has released its saved values."""
     return AutogradError(
         "MG-E101",
         "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-        f"freed). {owner.name()} has let go of what it saved.",
+        f"freed). {owner.name()} has released its saved values.",
         node=owner.name(),
         fix="call the first backward (or autograd.grad) with retain_graph=True. Specify retain_graph=True also "
             "where two losses share a part of the graph; or run the forward again.",
@@ -172,12 +174,12 @@ def error_freed(owner):
 
 
 def describe_meta(meta):
-    """The metadata in words, as error messages give it: ``float32 [2, 3]``."""
+    """The metadata as text for error messages: ``float32 [2, 3]``."""
     return f"{meta.dtype.name} {list(meta.shape)}"
 
 
 def op_name(node):
-    """The name of the op that made this node: ``MulBackward0 -> Mul``."""
+    """The name of the op of this node: ``MulBackward0 -> Mul``."""
     name = node.name()
     head, backward, digits = name.rpartition("Backward")
     return head if backward and (not digits or digits.isdigit()) else name
@@ -186,9 +188,9 @@ def op_name(node):
 @cython.binding(False)
 @cython.cclass
 class SavedTensors(Node):
-    """Tensors saved outside of any op, under the same rules: ``SavedTensors([x, w], "checkpoint").unpack()`` checks their versions.
+    """Tensors saved outside any op, under the same rules: ``SavedTensors([x, w], "checkpoint").unpack()`` checks their versions.
 
-    A node that nothing leads to: what a saved tensor asks of its owner is there. `owner` is the name in an error.
+    It is a node, because a saved tensor needs a node as its owner. No edge leads to it. `owner` is its name in errors.
     Mirrors ``torch._C._autograd._make_saved_tensor``.
     """
 

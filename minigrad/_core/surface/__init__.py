@@ -1,4 +1,4 @@
-"""The autograd face of a tensor: its operators, and the attributes that autograd defines.
+"""The part of a tensor that users see: its operators, and the attributes that autograd defines.
 
-Stands on ``function/``. ``minigrad/tensor.py`` makes `Tensor` of it.
+Stands on ``function/``. ``minigrad/tensor.py`` defines `Tensor` as a subclass.
 """

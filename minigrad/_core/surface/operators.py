@@ -1,18 +1,18 @@
 # cython: c_api_binop_methods=True
 """The operators of a tensor: ``+ - * / ** @``, comparison, ``x[i]``.
 
-They are slots of this compiled class, so that ``x * b`` reaches its rule without a look-up by name; what they run is
-*given* to this file by `use_rules`.
+The operators are slots of this compiled class, so ``x * b`` reaches its rule without a look-up by name. `use_rules` supplies
+the rules to this file.
 
 Note [Operators in C]
-    A slot such as ``nb_multiply`` is one C function for both ``x * 2`` and ``2 * x``: it is called with its
-    operands in the order of the source, and either may be the tensor. Compiled, the methods below *are* these
-    slots (``c_api_binop_methods``), so their ``self`` may be a number; interpreted, where Python wants a second
-    method for the reversed order, those are added below the class.
+    A slot such as ``nb_multiply`` is one C function for both ``x * 2`` and ``2 * x``. It gets the operands in the order
+    of the source, and either may be the tensor. Compiled, the methods below *are* these slots (``c_api_binop_methods``),
+    so their ``self`` may be a number. Interpreted, Python needs a second method for the reversed order. These methods are
+    added below the class.
 
-    A Python subclass would nevertheless look up ``__mul__`` by name at every operation, because Cython lists
-    the operators as methods too. That costs 25 ns, a sixth of a small op, so `use_operators` copies the
-    slots into the subclass. A further subclass that overrides an operator gets Python's own dispatch for it.
+    But a Python subclass would look up ``__mul__`` by name at every operation, because Cython lists the operators as
+    methods too. That costs 25 ns, a sixth of a small op. So `use_operators` copies the slots into the subclass. If a
+    further subclass overrides an operator, Python dispatches that operator itself.
 
 Mirrors ``torch/csrc/autograd/python_variable.cpp`` and ``python_variable_indexing.cpp``. Read next: ``variable.py``.
 """
@@ -27,7 +27,7 @@ from minigrad._core.graph.tensor import TensorBase
 @cython.binding(False)
 @cython.cclass
 class Rules:
-    """The rules behind the operators. The five hot ones are primitives, the rest functions by name."""
+    """The rules behind the operators: five frequent ops as primitives, and `functions` with all others by name."""
 
     def __init__(self):
         self.add = self.sub = self.mul = self.div = self.neg = None
@@ -38,7 +38,7 @@ rules = cython.declare(Rules, Rules())
 
 
 def use_rules(add, sub, mul, div, neg, functions):
-    """Supply what the operators run. `functions` has the others as attributes, such as ``matmul``."""
+    """Supply the rules of the operators. `functions` has the other functions as attributes, such as ``abs``."""
     rules.add, rules.sub, rules.mul, rules.div, rules.neg = add, sub, mul, div, neg
     rules.functions = functions
 
@@ -95,7 +95,7 @@ class Operators(TensorBase):
     def __invert__(self):
         return rules.functions.invert(self)
 
-    # ---- comparison: elementwise, as in PyTorch; so the hash is by identity --------------------------------
+    # ---- comparison: elementwise, as in PyTorch, so the hash is the identity -------------------------------
 
     def __eq__(self, other):
         return rules.functions.compare(self, other, "eq")
@@ -144,7 +144,7 @@ inherit_dealloc(Operators, TensorBase)
 
 
 def use_operators(cls):
-    """Make the operators of `cls`, a subclass of `Operators`, those of this file, without a look-up."""
+    """Copy the operators of this file into the slots of `cls`, a subclass of `Operators`."""
     if not isinstance(cls, type) or not issubclass(cls, Operators):
-        raise TypeError(f"{cls!r} is no class of tensors")
+        raise TypeError(f"{cls!r} is not a class of tensors")
     inherit_number_slots(cls, Operators)

@@ -1,11 +1,11 @@
-"""The autograd face of a tensor: the attributes that autograd defines.
+"""The attributes of a tensor that autograd defines.
 
     x.requires_grad, x.is_leaf, x.grad_fn       its place in the graph
-    x.grad, x.retain_grad(), x.register_hook()  what a backward leaves and calls
-    x.detach(), x.data                          the same memory elsewhere, or nowhere, in the graph
-    x._version, x._base                         who else sees that memory
+    x.grad, x.retain_grad(), x.register_hook()  the gradient that a backward stores, and the hooks that it calls
+    x.detach(), x.data                          the same memory without history
+    x._version, x._base                         the memory that it shares with other tensors
 
-The operators are in ``operators.py``; the named methods and their documentation in the Python subclass
+The operators are in ``operators.py``. The named methods and their documentation are in the Python subclass
 ``minigrad/tensor.py``.
 
 Mirrors ``torch/csrc/autograd/variable.h`` and ``python_variable.cpp``.
@@ -36,7 +36,7 @@ from minigrad.errors import AutogradError, AutogradTypeError
 @cython.binding(False)
 @cython.cclass
 class Variable(Operators):
-    """The attributes of a tensor that autograd defines: `grad`, `grad_fn`, `requires_grad` and their like."""
+    """The attributes of a tensor that autograd defines, such as `grad`, `grad_fn` and `requires_grad`."""
 
     # ---- metadata ---------------------------------------------------------------------------------------
 
@@ -52,12 +52,12 @@ class Variable(Operators):
 
     @property
     def device(self):
-        """Where the elements are."""
+        """The device of the elements, a `Device`."""
         return self._meta.device
 
     @property
     def ndim(self):
-        """Number of dimensions."""
+        """The number of dimensions."""
         return self._meta.ndim
 
     # ---- place in the graph ---------------------------------------------------------------------------------
@@ -66,8 +66,8 @@ class Variable(Operators):
     def requires_grad(self):
         """Whether a gradient needs to be computed for this tensor.
 
-        Settable on leaves. Raises `RuntimeError` for a dtype that has no gradient, for a value that is not a
-        bool, and for a tensor that is no leaf.
+        You can set it on leaves. Raises `RuntimeError` if the dtype has no gradients, the value is not a bool, or the tensor
+        is not a leaf.
         """
         return self._leaf_requires_grad or self._node is not None or (self._view and base_requires_grad(self))
 
@@ -93,27 +93,27 @@ class Variable(Operators):
 
     @property
     def is_leaf(self):
-        """Whether no op of the graph made this tensor: True if it has no `grad_fn`."""
+        """Whether this tensor has no `grad_fn`: no recorded op made it."""
         return self.grad_fn is None
 
     @property
     def grad_fn(self):
-        """The node of the op that made this tensor; None for a leaf."""
+        """The node of the op that made this tensor, or None for a leaf."""
         if self._view:
             gradient_edge(self)       # regenerates the history of a stale view: see views.py
         return self._node
 
     @property
     def output_nr(self):
-        """Which output of its op this tensor is; 0 for a leaf."""
+        """The number of this tensor among the outputs of its op; 0 for a leaf."""
         return self._output_number
 
     @property
     def grad(self):
-        """The gradient that backward accumulated, a tensor like this one; None before the first.
+        """The accumulated gradient, a tensor with the shape, dtype and device of this one; None before the first backward.
 
-        Settable: to None, or to a tensor of this shape, dtype and device (else `RuntimeError`; `TypeError` for
-        what is no tensor). Reading it on a non-leaf that does not retain its gradient warns.
+        You can set it to None, or to a tensor of this shape, dtype and device. Another tensor raises `RuntimeError`, any other
+        object `TypeError`. Reading it on a non-leaf that does not retain its gradient warns.
         """
         extra = self._extra
         if extra is not None and extra.grad is not None:
@@ -157,10 +157,10 @@ class Variable(Operators):
 
     @property
     def grad_dtype(self):
-        """The dtype that gradients are converted to before they are added to `grad`; None leaves them as they come.
+        """The dtype to which gradients are converted before they are added to `grad`. None: they keep their dtype.
 
-        By default the tensor's own dtype. Leaves only. Raises `RuntimeError` on a non-leaf, for what is no dtype, and if
-        there is a gradient of another dtype already. Mirrors ``torch.Tensor.grad_dtype``.
+        The default is the tensor's own dtype. Only for leaves. Raises `RuntimeError` on a non-leaf, if the value is not a
+        dtype, and if there is already a gradient of another dtype. Mirrors ``torch.Tensor.grad_dtype``.
 
         >>> x = mg.ones(2, requires_grad=True)
         >>> x.grad_dtype = mg.float64
@@ -188,8 +188,8 @@ class Variable(Operators):
         """Call ``hook(grad)`` each time the gradient of this tensor has been computed.
 
         Args:
-            hook: gets the gradient, a tensor (or None where it is undefined), and returns None or a tensor of the
-                same kind, which goes on in its place.
+            hook (callable): called with the gradient, a tensor, or None if it is undefined. It returns a tensor of the same
+                shape, dtype and device, which replaces the gradient, or None to change nothing.
 
         Returns:
             RemovableHandle: ``handle.remove()`` removes the hook.
@@ -215,13 +215,16 @@ class Variable(Operators):
                 return add_tensor_hook(self, hook)
 
     def register_post_accumulate_grad_hook(self, hook):
-        """Call ``hook(self)`` each time ``.grad`` of this leaf has been updated; what it returns must be None.
+        """Call ``hook(self)`` each time ``.grad`` of this leaf has been updated.
+
+        Args:
+            hook (callable): called with this leaf. It must return None.
 
         Returns:
             RemovableHandle: ``handle.remove()`` removes the hook.
 
         Raises:
-            RuntimeError: this tensor requires no gradient, or is no leaf.
+            RuntimeError: this tensor does not require a gradient, or is not a leaf.
             TypeError: `hook` is not callable.
 
         Mirrors ``torch.Tensor.register_post_accumulate_grad_hook``.
@@ -244,7 +247,7 @@ class Variable(Operators):
                 return add_post_accumulate_hook(self, hook)
 
     def retain_grad(self):
-        """Have backward keep the gradient of this non-leaf in `grad`. Does nothing on a leaf.
+        """Make backward store the gradient of this non-leaf in `grad`. Does nothing on a leaf.
 
         Raises:
             RuntimeError: this tensor requires no gradient.
@@ -266,9 +269,9 @@ class Variable(Operators):
         extra.retains_grad = True
 
     def detach(self):
-        """A tensor on the same storage without history: it requires no gradient.
+        """Return a tensor on the same storage without history. It does not require a gradient.
 
-        It shares the version counter, so a node that saved this tensor notices a write to it.
+        It shares the version counter, so a write to it is noticed by nodes that saved this tensor.
 
         >>> x = mg.tensor([1.], requires_grad=True)
         >>> x.detach()
@@ -277,12 +280,12 @@ class Variable(Operators):
         return alias(self)
 
     def detach_(self):
-        """Cut this tensor off from its history, in place: it becomes a leaf that requires no gradient.
+        """Remove the history of this tensor, in place: it becomes a leaf that does not require a gradient.
 
-        In inference mode, and on an inference tensor, nothing happens: as in PyTorch, autograd is not asked there.
+        In inference mode, and on an inference tensor, it does nothing, as in PyTorch.
 
         Raises:
-            RuntimeError: it is a view.
+            RuntimeError: this tensor is a view.
 
         >>> x = mg.tensor([1.], requires_grad=True) * 2
         >>> x.detach_()
@@ -301,10 +304,10 @@ class Variable(Operators):
 
     @property
     def data(self):
-        """A tensor on the same storage, cut off from autograd *and* from its version counter.
+        """A tensor on the same storage, without history *and* without the version counter.
 
-        Writes to it go unnoticed and can make gradients wrong in silence: prefer `detach`. Assigning replaces
-        the numbers of this tensor and keeps its place in the graph.
+        A write to it is not noticed, and can make gradients wrong without an error: prefer `detach`. An assignment to it
+        replaces the numbers of this tensor, which keeps its place in the graph.
         """
         tensor = wrap(self._array, self._meta)
         tensor._inference = self._inference
@@ -319,7 +322,7 @@ class Variable(Operators):
             raise AutogradError("MG-E115", "data set to a tensor that requires gradients must be floating point or complex dtype",
                                 found=source._meta.dtype.name)
         if self._extra is not None and not self._meta.fits(source._meta):
-            self._extra.accumulator = None      # it expects gradients of the old kind
+            self._extra.accumulator = None      # it expects gradients of the old shape, dtype and device
         self._array = source._array
         self._meta = source._meta
         self._inference = self._inference and source._inference
@@ -337,28 +340,28 @@ class Variable(Operators):
         return self._inference
 
     def bump(self, name):
-        """Count a write to the storage that is about to happen, by what is called `name`."""
+        """Count a write to the storage that is about to happen. `name` is the function that writes."""
         count_write(self, name)
 
     def _set_version(self, version):
-        """Have the writes since `version` count for nothing. See `minigrad.autograd._unsafe_preserve_version_counter`."""
+        """Ignore the writes since `version`. See `minigrad.autograd._unsafe_preserve_version_counter`."""
         counter = self.shared_counter()
         counter.value = version
         if counter.log is not None:
             counter.log = deque([entry for entry in counter.log if entry[0] <= version], counter.log.maxlen)
 
     def _version_counter(self):
-        """What all tensors on this storage share, and what counts the writes to it."""
+        """The version counter, which all tensors on this storage share."""
         return self.shared_counter()
 
     @property
     def retains_grad(self):
-        """Whether backward keeps the gradient of this non-leaf in `grad`."""
+        """Whether backward stores the gradient of this non-leaf in `grad`."""
         return self._extra is not None and self._extra.retains_grad
 
     @property
     def _version(self):
-        """Number of in-place writes to this tensor's storage. Inference tensors do not count them: `RuntimeError`."""
+        """The number of in-place writes to this tensor's storage. Raises `RuntimeError` for an inference tensor."""
         if self._inference:
             raise AutogradError("MG-E123", "Inference tensors do not track version counter.",
                                 fix="clone() it to get a normal tensor")
@@ -366,7 +369,7 @@ class Variable(Operators):
 
     @property
     def _base(self):
-        """The tensor that this one is a view of, None if it is no view."""
+        """The base of this view, or None if the tensor is not a view."""
         return self._extra.base if self._view else None
 
     def _is_view(self):
@@ -374,7 +377,7 @@ class Variable(Operators):
 
     @property
     def _tangent(self):
-        """The tangent of forward-mode AD, None without one. See `minigrad.autograd.forward_ad`."""
+        """The tangent in forward-mode AD, or None. See `minigrad.autograd.forward_ad`."""
         return tangent_of(self)
 
     @property
@@ -391,8 +394,8 @@ inherit_dealloc(Variable, Operators)
 
 @cython.cfunc
 def add_tensor_hook(tensor: TensorBase, hook) -> object:
-    """Hang `hook` onto `tensor`, where its node finds it."""
-    node = gradient_edge(tensor)      # first: a stale view gets a new history here, and its hooks stay on the old node
+    """Register `hook` on `tensor`, where its node finds it."""
+    node = gradient_edge(tensor)      # first, because a stale view gets a new grad_fn here, and its hooks stay on the old one
     extra: AutogradMeta = tensor.extras()
     first: cython.bint = extra.hooks is None
     hooks = OrderedDict() if first else extra.hooks
@@ -407,7 +410,7 @@ def add_tensor_hook(tensor: TensorBase, hook) -> object:
 
 @cython.cfunc
 def replace_hooks(tensor: TensorBase, hooks) -> object:
-    """Have `hooks`, a dict of hooks or None, where those of a leaf were. A grad_fn keeps what was registered, as in PyTorch."""
+    """Replace the hooks of a leaf with `hooks`, a dict or None. As in PyTorch, a grad_fn keeps its registered hooks."""
     node = gradient_edge(tensor)
     tensor.extras().hooks = hooks
     if node is not None and hooks:
@@ -417,7 +420,7 @@ def replace_hooks(tensor: TensorBase, hooks) -> object:
 
 @cython.cfunc
 def add_post_accumulate_hook(leaf: TensorBase, hook) -> object:
-    """Hang `hook` onto `leaf`, where its AccumulateGrad finds it."""
+    """Register `hook` on `leaf`, where its AccumulateGrad finds it."""
     extra: AutogradMeta = leaf.extras()
     hooks = OrderedDict() if extra.post_accumulate_hooks is None else extra.post_accumulate_hooks
     handle = add_hook(hooks, hook)
@@ -429,7 +432,10 @@ def add_post_accumulate_hook(leaf: TensorBase, hook) -> object:
 
 
 def new_tensor(cls, array, requires_grad=False, device=CPU):
-    """A leaf of class `cls` around `array`: how every tensor that is not the result of an op comes to be."""
+    """Make a leaf of class `cls` around `array`. Every tensor that is not the result of an op is made here.
+
+    A NumPy array is copied to `device` if that is not the CPU.
+    """
     if device is not CPU and isinstance(array, np.ndarray):
         array = device.backend.kernels.from_host(array, True)
     tensor = cython.cast(TensorBase, make_tensor(cls, array, meta_of(array, device)))
@@ -440,7 +446,7 @@ def new_tensor(cls, array, requires_grad=False, device=CPU):
 
 
 def as_class(tensor, cls):
-    """What `tensor` is, in an instance of `cls`."""
+    """An instance of `cls` with all fields of `tensor`."""
     source = cython.cast(TensorBase, tensor, typecheck=True)
     out = cython.cast(TensorBase, make_tensor(cls, source._array, source._meta))
     out._node = source._node
