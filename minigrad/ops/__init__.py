@@ -1,8 +1,12 @@
 """The rules: one class per op. See README.md.
 
-Importing this package registers every op and supplies the core with what it was promised: the rules behind
-the operators (`use_rules`) and the few functions of tensors that the engine needs (`upcalls`).
+Importing this package registers every op. It also gives the core the functions that the core cannot import: the rules
+behind the operators (`use_rules`) and the few functions on tensors that the engine calls (`upcalls`).
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import os
 from importlib import import_module
@@ -16,7 +20,7 @@ from minigrad._core.surface.operators import use_rules
 from minigrad.ops.base import inplace, overwriting
 from minigrad.ops.base.inplace_pairs import IN_PLACE
 from minigrad.ops.base.overwriting import fill
-from minigrad.ops.base.rule import REGISTRY
+from minigrad.ops.base.registry import REGISTRY
 from minigrad.ops.elementwise import arithmetic, comparison, rounding, selection, special
 from minigrad.ops.index import getitem
 from minigrad.ops.index.take import index_reduce_, scatter_reduce_
@@ -78,8 +82,11 @@ from minigrad.ops.linalg.products import *
 from minigrad.ops.linalg.pseudoinverses import *
 from minigrad.ops.linalg.singular_values import *
 
-# Every module of rules is imported, so that its ops are in the registry. What the modules name in `__all__` is spelled
-# ``mg.f(x, ...)``, but of ops/nn only what PyTorch has as ``torch.f`` too; ops/base has no functions for users.
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
+
+# We import every module of rules, so that its ops are in the registry. The names in the modules' `__all__` become ``mg.f``.
+# Two exceptions: ops/nn gives only the names that PyTorch also has as ``torch.f``, and ops/base has no functions for users.
 FAMILIES = ("elementwise", "reduce", "scan", "shape", "index", "sort", "linalg", "nn")
 MODULES = {f"{family}.{found.name}": import_module(f"minigrad.ops.{family}.{found.name}")
            for family in FAMILIES for found in iter_modules([os.path.join(os.path.dirname(__file__), family)])}
@@ -88,17 +95,17 @@ NETWORKS = ("adaptive_avg_pool1d", "avg_pool1d", "channel_shuffle", "max_pool1d"
             "pixel_unshuffle")
 __all__ += [*CONVOLUTIONS, *NETWORKS, "fill", "log_softmax", "softmax"]
 
-# What PyTorch has as a function only, or `Tensor` has in its own file.
+# Functions that become no methods here: PyTorch has no such method, or `Tensor` defines it in its own file.
 FUNCTIONS = {*CONVOLUTIONS, *NETWORKS, "bilinear", "bucketize", "combinations", "fill", "imag", "is_complex", "is_floating_point",
              "linear", "numel", "pdist", "real", "rsub", "std_mean", "vander", "var_mean",
              "view_as_complex", "view_as_real"}
-# Those among them that are methods too: the ones whose first argument is called `input` (or `tensor`).
+# Functions that are also methods: their first argument is called `input` (or `tensor`).
 METHODS = {name: globals()[name] for name in __all__
            if next(iter(signature(globals()[name]).parameters)) in ("input", "tensor") and name not in FUNCTIONS}
 METHODS |= inplace.METHODS | IN_PLACE
-# The other names of a function are other names of its method in place: subtract_, arcsin_.
+# Where a function has several names, its in-place method has them too: subtract_, arcsin_.
 METHODS |= {name + "_": METHODS[globals()[name].__name__ + "_"] for name in __all__ if globals()[name].__name__ + "_" in METHODS}
-# x += y and its like
+# The in-place operators: x += y
 METHODS |= {f"__i{operator}__": METHODS[name] for operator, name in {
     "add": "add_", "sub": "sub_", "mul": "mul_", "truediv": "div_", "pow": "pow_", "floordiv": "floor_divide_", "mod": "remainder_",
     "and": "bitwise_and_", "or": "bitwise_or_", "xor": "bitwise_xor_"}.items()}
@@ -106,8 +113,14 @@ METHODS |= {"__floordiv__": rounding.floordiv, "__rfloordiv__": rounding.rfloord
             "__rmod__": rounding.rmod}
 
 
-def where_method(self, condition, other):
-    """This tensor where `condition`, else `other`. See `minigrad.where`; mirrors ``torch.Tensor.where``.
+def where_method(self, condition: Tensor, other: Tensor | Number) -> Tensor:
+    """Return self where `condition` is true, else `other`. Mirrors ``torch.Tensor.where``.
+
+    Args:
+        condition (Tensor): bool. The shapes of self, `condition` and `other` broadcast.
+        other (Tensor or number): the values where `condition` is false.
+
+    See `minigrad.where`.
 
     >>> mg.tensor([1., 2.]).where(mg.tensor([True, False]), 0.)
     tensor([1., 0.])

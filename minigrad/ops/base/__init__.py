@@ -1,1 +1,1 @@
-"""What every family of ops stands on: the rule and its decorator, writing in place, ``out=``, precision. Begin with ``rule.py``."""
+"""The base of all families of ops: the rule and its decorator, in-place writes, ``out=``, precision. Read first: ``rule.py``."""

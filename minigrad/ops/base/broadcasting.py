@@ -1,4 +1,9 @@
-"""What an op says whose operands do not broadcast: their shapes, which the kernel that noticed does not know as the user does."""
+"""The error for operands that do not broadcast.
+
+A kernel notices it first, but its message may name other shapes than the user's. So we raise again, with the tensors' shapes.
+"""
+
+from typing import Any
 
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad._core.graph.tensor import TensorBase
@@ -8,10 +13,10 @@ from minigrad.errors import ShapeError
 __all__ = ["call_broadcasting", "explain_misfit"]
 
 
-def explain_misfit(run, op, *args):
-    """``run(op, *args)``, with the error of broadcasting where the operands do not fit.
+def explain_misfit(run, op, *args) -> Any:
+    """Return ``run(op, *args)``. If it fails because the operands do not broadcast, raise an error that names their shapes.
 
-    `args` are (operands,), or the target of a write in place and the other operands.
+    `args` is (operands,), or (target, other operands) for an in-place write.
     """
     try:
         return run(op, *args)
@@ -21,6 +26,6 @@ def explain_misfit(run, op, *args):
         raise
 
 
-def call_broadcasting(op, operands):
-    """`call`, with the error of broadcasting where the operands do not fit."""
+def call_broadcasting(op, operands) -> Any:
+    """Return ``call(op, operands)``. If the operands do not broadcast, raise an error that names their shapes."""
     return explain_misfit(call, op, operands)

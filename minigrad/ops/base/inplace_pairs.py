@@ -1,17 +1,19 @@
 """One definition, two methods: ``x.lerp(y, w)`` and ``x.lerp_(y, w)``.
 
     @in_place_too
-    def lerp(input, end, weight):       says which op runs on which arguments:  (Lerp.op, (input, end, weight))
+    def lerp(input, end, weight):       returns the op and its arguments:  (Lerp.op, (input, end, weight))
 
     lerp(x, y, w)       call(op, args)              a new tensor
     x.lerp_(y, w)       apply_inplace(op, x, args[1:])      into x
 
-The decorator costs 0.2 us a call, so the ops of small networks' inner loops (+, exp, relu) are written out instead.
+The decorator costs 0.2 us a call. So the ops in the inner loops of small networks (+, exp, relu) are written out instead.
 
-Mirrors what PyTorch generates from the ``variants`` of ``aten/src/ATen/native/native_functions.yaml``.
+Mirrors the code that PyTorch generates from the ``variants`` of ``aten/src/ATen/native/native_functions.yaml``.
 """
 
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 from cython.cimports.minigrad._core.record.apply import binary, call, unary
 
@@ -22,12 +24,12 @@ from minigrad.ops.base.rule import Elementwise, named, tensor_argument
 
 __all__ = ["IN_PLACE", "in_place_too", "run"]
 
-# name with the underscore -> the method
+# name with the underscore -> in-place method
 IN_PLACE = {}
 
 
-def in_place_too(prepare):
-    """Make the public function of `prepare`, which maps its arguments to (op, arguments of the op), and the method in place."""
+def in_place_too(prepare) -> Callable[..., Any]:
+    """Decorator: make a public function and an in-place method of `prepare`, which returns (op, arguments of the op)."""
     name = prepare.__name__
     signature = inspect.signature(prepare)
 
@@ -44,16 +46,16 @@ def in_place_too(prepare):
         return explain_misfit(apply_inplace, op, self, operands[1:])
 
     first, *rest = signature.parameters.values()
-    function.__signature__ = signature.replace(parameters=[
-        first, *rest, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)])
+    function.__signature__ = signature.replace(return_annotation="Tensor", parameters=[
+        first, *rest, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Tensor | None")])
     method.__signature__ = signature.replace(parameters=[first.replace(name="self"), *rest])
     text = prepare.__doc__.replace(f".{name}(", f".{name}_(").replace(f"``torch.{name}``", f"``torch.Tensor.{name}_``")
     IN_PLACE[name + "_"] = named(method, name + "_", "In place: " + text)
     return named(function, name, prepare.__doc__)
 
 
-def run(op, operands):
-    """Run an op. An elementwise one that is a single kernel promotes its operands, and takes numbers."""
+def run(op, operands) -> Any:
+    """Run `op`. An elementwise op with one kernel promotes its operands and accepts numbers."""
     if op.kernel < 0 or not issubclass(op.rule, Elementwise):
         return call(op, operands)
     return unary(op, operands[0]) if len(operands) == 1 else binary(op, operands[0], operands[1])

@@ -1,17 +1,17 @@
-"""``out=``: writing a result into a tensor that is there already.
+"""``out=``: writing a result into an existing tensor.
 
-    mg.add(x, y, out=z)     1. nothing may require a gradient: z would get a value without a history
-                            2. compute as without `out`
-                            3. does it fit z's dtype? z gets its shape, if it has another, with a warning
-                            4. write, and count the version up
+    mg.add(x, y, out=z)     1. raise if a tensor requires a gradient: z would get a value without a history
+                            2. compute the result as without `out`
+                            3. raise if z's dtype cannot hold it; resize z, with a warning, if its shape differs
+                            4. write the result to z, and increment z's version
 
 A function that takes `out` begins with
 
     if out is not None:
         return into(out, add, input, other, alpha=alpha)
 
-so that it costs nothing where it is not given. (PyTorch's kernels write to `out` directly and save the memory of the result.
-Ours make new arrays, so this is a convenience.)
+A call without `out` pays only for that comparison. (PyTorch's kernels write to `out` directly and save the memory of the
+result. Ours make new arrays, so here `out` is only a convenience.)
 
 Mirrors ``aten/src/ATen/native/Resize.cpp`` (resize_output) and the ``out`` functions of the generated ``VariableType.cpp``.
 """
@@ -19,6 +19,7 @@ Mirrors ``aten/src/ATen/native/Resize.cpp`` (resize_output) and the ``out`` func
 import functools
 import inspect
 import warnings
+from typing import Any
 
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.graph.thread_state import current
@@ -28,17 +29,18 @@ from minigrad._core.mutation.inplace_views import set_array
 from minigrad._core.record.forward_ad import refuse_tangents
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad.errors import AutogradError, ShapeError, TensorTypeError
+from minigrad.ops.base.registry import REGISTRY
 
 __all__ = ["fills_out", "into"]
 
 
-def into(out, function, *args, **kwargs):
+def into(out, function, *args, **kwargs) -> Any:
     """Write ``function(*args, **kwargs)`` to `out`, and return `out`. A function with several results takes a tuple of tensors.
 
     Raises:
-        TypeError: `out` is no tensor, or not as many as there are results.
-        RuntimeError: `out` or an argument requires a gradient; or the result is of a higher category of dtypes; or
-            `out` may not be written to.
+        TypeError: `out` is not a tensor, or has another number of tensors than there are results.
+        RuntimeError: `out` or an argument requires a gradient; `out` has a lower category of dtypes than the result (integer
+            instead of floating point); or `out` may not be written to.
     """
     name = function.__name__
     several = isinstance(out, (tuple, list))
@@ -73,7 +75,7 @@ def into(out, function, *args, **kwargs):
 
 
 def receive(name, out, result):
-    """Write the tensor `result` to `out`."""
+    """Write the tensor `result` to `out`, after resizing `out` if its shape differs."""
     if result.dtype.category > out.dtype.category:
         raise ShapeError("MG-E203", f"result type {result.dtype.name} can't be cast to the desired output type {out.dtype.name}",
                          fix=f"make it with dtype=minigrad.{result.dtype.name}")
@@ -93,14 +95,13 @@ def receive(name, out, result):
 
 def write_to(out, result):
     """``out.copy_(result)``"""
-    from minigrad.ops.base.overwriting import Copy  # which needs rule.py, whose functions take out=
-
-    apply_inplace(Copy.op, out, (result,))
+    apply_inplace(REGISTRY["copy_"], out, (result,))
 
 
 def fills_out(function):
-    """Decorator: give a function that makes a tensor the arguments `out`, and `size` where it takes the sizes one by one."""
-    parameters = list(inspect.signature(function).parameters.values())
+    """Decorator: give a function that creates a tensor the argument `out`; also `size=`, if it takes its sizes as ``*size``."""
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())
     sizes = parameters[0].kind is inspect.Parameter.VAR_POSITIONAL
 
     @functools.wraps(function)
@@ -119,7 +120,8 @@ def fills_out(function):
         return into(out, function, *args, **kwargs)
 
     first = next(i for i, p in enumerate(parameters) if p.kind is inspect.Parameter.KEYWORD_ONLY)
-    parameters.insert(first, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
-    del made.__wrapped__        # which inspect would ask instead
-    made.__signature__ = inspect.Signature(parameters)
-    return made
+    parameters.insert(first, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Tensor | None"))
+    named: Any = made
+    del named.__wrapped__       # else inspect.signature would return the signature of `function`
+    named.__signature__ = signature.replace(parameters=parameters)
+    return named

@@ -1,19 +1,26 @@
-"""Ops that exist only in place: what they write does not depend on what was there.
+"""Ops that exist only in place: the values they write do not depend on the old values.
 
     x.copy_(y)      x.zero_()       x.fill_(v)      x.uniform_()
 
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{Copy,Fill}.cpp``.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.apply import call
 from minigrad.errors import ShapeError
-from minigrad.ops.base.rule import NUMBERS, Op, converted, op, tensor_argument, tensor_error
+from minigrad.ops.base.rule import NUMBERS, Op, convert_number, op, tensor_argument, tensor_error, variant
 from minigrad.ops.elementwise.selection import number_tensor
 from minigrad.ops.shape.cat_split import select
 from minigrad.ops.shape.views import expand
+
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
 
 __all__ = ["METHODS"]
 
@@ -39,12 +46,12 @@ class Copy(Op):
 
 
 def tangent_after_write(x, t):
-    """The tangent of x after a write of something of tangent t, None for zero."""
+    """Return the tangent of x after a write to all of x; `t` is the tangent of the written values, None for zero."""
     return x.new_zeros(x.shape) if t is None else expand(t.to(x.dtype), *x.shape)
 
 
 class Constant(Op):
-    """Base of the ops that write what depends on no tensor"""
+    """Base of the ops that write values which depend on no tensor"""
 
     inputs = 1
 
@@ -91,9 +98,7 @@ class FillTensor(Op):
         return tangent_after_write(x, ts[1])
 
 
-@op("fill", "Fill0")
-class Filled(Fill):
-    """z = a number, in the shape and dtype of x"""
+Filled = variant(Fill, "fill", "Fill0", "z = a number, in the shape and dtype of x")
 
 
 @op("fill_tensor", "Fill1")
@@ -105,67 +110,32 @@ class FilledTensor(FillTensor):
 
 
 class Drawn(Constant):
-    """Base of the ops that replace numbers by random ones, drawn by a function of the kernels and the shape"""
+    """Base of the ops that overwrite x with random numbers: z = draw(kernels, shape, dtype)"""
 
     def forward(k, x, draw):
         return draw(k, x.shape, x.dtype)
 
 
-@op("uniform_", "Uniform0")
-class Uniform(Drawn):
-    """z = uniform random numbers"""
-
-
-@op("normal_", "Normal0")
-class Normal(Drawn):
-    """z = normal random numbers"""
-
-
-@op("bernoulli_", "Bernoulli2")
-class Bernoulli(Drawn):
-    """z = 0 or 1 at random"""
-
-
-@op("exponential_", "Exponential0")
-class Exponential(Drawn):
-    """z = random numbers, exponentially distributed"""
-
-
-@op("geometric_", "Geometric0")
-class Geometric(Drawn):
-    """z = random numbers, geometrically distributed"""
-
-
-@op("log_normal_", "LogNormal0")
-class LogNormal(Drawn):
-    """z = random numbers whose logarithms are normal"""
-
-
-@op("cauchy_", "Cauchy0")
-class Cauchy(Drawn):
-    """z = random numbers, distributed after Cauchy"""
-
-
-@op("random_range_", "Random0")
-class RandomRange(Drawn):
-    """z = random integers in a range"""
-
-
-@op("random_to_", "Random1")
-class RandomTo(Drawn):
-    """z = random integers from 0 on"""
-
-
-@op("random_", "Random2")
-class Random(Drawn):
-    """z = random integers among all that the dtype can hold"""
-
+Uniform = variant(Drawn, "uniform_", "Uniform0", "z = uniform random numbers")
+Normal = variant(Drawn, "normal_", "Normal0", "z = normal random numbers")
+Bernoulli = variant(Drawn, "bernoulli_", "Bernoulli2", "z = 0 or 1 at random")
+Exponential = variant(Drawn, "exponential_", "Exponential0", "z = random numbers, exponentially distributed")
+Geometric = variant(Drawn, "geometric_", "Geometric0", "z = random numbers, geometrically distributed")
+LogNormal = variant(Drawn, "log_normal_", "LogNormal0", "z = random numbers whose logarithms are normal")
+Cauchy = variant(Drawn, "cauchy_", "Cauchy0", "z = random numbers, Cauchy distributed")
+RandomRange = variant(Drawn, "random_range_", "Random0", "z = random integers in a range")
+RandomTo = variant(Drawn, "random_to_", "Random1", "z = random integers in [0, n)")
+Random = variant(Drawn, "random_", "Random2", "z = random integers among all that the dtype can hold")
 
 # ---- methods ----------------------------------------------------------------------------------------------
 
 
-def copy_(self, src, non_blocking=False):
-    """Copy the numbers of `src`, which broadcasts and is converted, into self. Mirrors ``torch.Tensor.copy_``.
+def copy_(self, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Copy the values of `src` into self, in place. Mirrors ``torch.Tensor.copy_``.
+
+    Args:
+        src (Tensor or number): broadcasts to the shape of self, and is converted to the dtype and device of self.
+        non_blocking (bool, optional): accepted, and ignored.
 
     Raises:
         RuntimeError: `src` does not broadcast to self, or self may not be written to.
@@ -177,12 +147,12 @@ def copy_(self, src, non_blocking=False):
         src = number_tensor(src, self)
     tensor_argument("copy_", src, "other", 1)
     if not broadcasts_to(src._meta.shape, self._meta.shape):
-        expand(src, *self._meta.shape)        # says what is wrong
+        expand(src, *self._meta.shape)        # raises the error
     return apply_inplace(Copy.op, self, (src,))
 
 
 def copy_strided(x):
-    """A copy of x with its strides, whose node is CopyBackwards: what PyTorch makes of a gradient under create_graph=True."""
+    """Return a copy of x with the same strides and the node CopyBackwards, as PyTorch copies a gradient for create_graph=True."""
     new = x.new_empty(x.shape) if x.is_contiguous() else x.detach().clone()
     return copy_(new, x)
 
@@ -192,7 +162,7 @@ def broadcasts_to(small, large):
     return len(small) <= len(large) and all(a in (1, b) for a, b in zip(small[::-1], large[::-1]))
 
 
-def zero_(self):
+def zero_(self) -> Tensor:
     """Set every element to 0. Mirrors ``torch.Tensor.zero_``.
 
     >>> mg.ones(2).zero_()
@@ -202,7 +172,7 @@ def zero_(self):
     return self
 
 
-def fill_(self, value):
+def fill_(self, value: Tensor | Number) -> Tensor:
     """Set every element to `value`, a number or a 0-d tensor. Mirrors ``torch.Tensor.fill_``.
 
     Raises:
@@ -214,7 +184,7 @@ def fill_(self, value):
     if not isinstance(value, TensorBase):
         if not isinstance(value, NUMBERS):
             raise tensor_error("fill_", value, "value", 1)
-        value = converted(value, self.dtype)
+        value = convert_number(value, self.dtype)
         apply_inplace(Fill.op, unexpand(self), (value,))
         return self
     if value.ndim > 0:
@@ -222,7 +192,7 @@ def fill_(self, value):
     return apply_inplace(FillTensor.op, self, (value,))
 
 
-def fill(input, value):
+def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     """A tensor of the shape and dtype of `input` with `value`, a number or a 0-d tensor, everywhere. Mirrors ``torch.fill``.
 
     Raises:
@@ -235,14 +205,14 @@ def fill(input, value):
     if not isinstance(value, TensorBase):
         if not isinstance(value, NUMBERS):
             raise tensor_error("fill", value, "value", 2)
-        return call(Filled.op, (input, converted(value, input.dtype)))
+        return call(Filled.op, (input, convert_number(value, input.dtype)))
     if value.ndim > 0:
         raise ShapeError("MG-E204", f"fill only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return call(FilledTensor.op, (input, value))
 
 
 def unexpand(x):
-    """`x`, or, if it is expanded, what it is expanded from: to set all elements to one number, each place is written to once."""
+    """Return `x`; if it is expanded, the tensor before the expansion. So `fill_` writes each place in memory once."""
     if x.numel() > 1:
         for dim, stride in enumerate(x._array.strides):
             if stride == 0 and x.shape[dim] > 1:

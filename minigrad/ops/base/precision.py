@@ -1,12 +1,13 @@
-"""float16 is for keeping numbers, not for computing with them: it ends at 65504 and has three digits.
+"""float16 is a format for storing numbers, not for computing: its largest number is 65504, and it has three digits.
 
     (arange(64.) * 4 - 128).half().std()        the sum of the squares is 349440: in float16, infinite
 
-A kernel computes in float32 by itself (``kernels/numpy_ref/precision.py``). What consists of several kernels does so here: a rule
-by `widened` and `narrowed`, a function that is made of ops by `in_float32`. The other dtypes pass through both.
+A single kernel computes in float32 by itself (``kernels/numpy_ref/precision.py``). This file is for computations of several
+kernels: a rule uses `to_wide` and `round_to`, a function made of ops uses `in_float32`. All leave other dtypes as they are.
 """
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -15,24 +16,24 @@ from minigrad._core.graph.tensor import TensorBase
 from minigrad.ops.base.rule import FLOAT16
 from minigrad.ops.shape.clone_cast import cast
 
-__all__ = ["FLOAT16", "FLOAT32", "HALF", "SINGLE", "in_float32", "narrowed", "wide", "widened"]
+__all__ = ["FLOAT16", "FLOAT32", "HALF", "SINGLE", "in_float32", "round_to", "to_wide", "wide"]
 
 FLOAT32 = named_dtype("float32")
 HALF, SINGLE = np.dtype("float16"), np.dtype("float32")
 
 
-def widened(k, x):
-    """An array of float16 as float32; others as they are."""
+def to_wide(k, x):
+    """Return a float16 array as float32; other arrays as they are."""
     return k.cast(x, SINGLE) if x.dtype == HALF else x
 
 
-def narrowed(k, z, x):
-    """A result in the dtype of the array `x` that it was computed from, if that is float16."""
+def round_to(k, z, x):
+    """Return the float32 result `z` as float16 if the array `x`, from which it was computed, is float16; else `z` as it is."""
     return k.cast(z, HALF) if x.dtype == HALF and z.dtype == SINGLE else z
 
 
-def in_float32(function):
-    """A function made of ops, which computes with tensors of float16 in float32, and whose results are of float16 again."""
+def in_float32(function) -> Any:
+    """Decorator: compute with float16 tensors in float32, and return float16 again."""
     @functools.wraps(function)
     def computed(*args, **kwargs):
         if kwargs.get("out") is not None or not only_half((*args, *kwargs.values())):
@@ -43,12 +44,12 @@ def in_float32(function):
 
 
 def half(x):
-    """A tensor as float16; anything else as it is."""
+    """Return a tensor as float16; anything else as it is."""
     return cast(x, FLOAT16) if isinstance(x, TensorBase) else x
 
 
 def only_half(args):
-    """Whether there are tensors of float16 among `args`, and no others of floating point numbers."""
+    """Whether `args` has float16 tensors and no other floating point or complex tensors."""
     found = False
     for x in args:
         if isinstance(x, TensorBase) and x._meta.dtype.differentiable:
@@ -59,5 +60,5 @@ def only_half(args):
 
 
 def wide(x):
-    """A tensor of float16 as float32; anything else as it is."""
+    """Return a float16 tensor as float32; anything else as it is."""
     return cast(x, FLOAT32) if isinstance(x, TensorBase) and x._meta.dtype is FLOAT16 else x

@@ -1,4 +1,4 @@
-"""What an op is made of: one class, in which the formula, the forward and the derivatives stand together.
+"""Rules: one class for each op, with the formula, the forward and the derivatives side by side.
 
     @op("mul")
     class Mul(Elementwise):
@@ -12,32 +12,35 @@
 
 The class is a table of formulas; its functions take no ``self``.
 
-    forward(k, x, y, ...)   works on arrays, with `k` the kernels of the device. Its parameters name the
-                            inputs and the other arguments; the first `inputs` of them are tensors.
-    vjp_x(g, ...)           the vector-Jacobian product: the gradient of input x, given that of the output.
-                            Works on tensors, so that double backward needs nothing more. What it needs
-                            besides `g` it names as parameters, and exactly that is saved: an input, the
-                            output ``z``, another argument, ``x_shape``, the shape of input x, or
-                            ``x_by_columns``, whether that matrix lies column by column. No
-                            formula for an input means that it has no derivative.
-    vjp(g, needs, ...)      one formula for all inputs, where they share work. `needs` tells which.
-    jvp_x(t, ...)           the Jacobian-vector product: the tangent of the output, given that of input x.
+    forward(k, x, y, ...)   computes the output. It works on arrays; `k` are the kernels of the device. Its
+                            parameters name the inputs and the other arguments; the first `inputs` are tensors.
+    vjp_x(g, ...)           the vector-Jacobian product: the gradient of input x, given the gradient of the
+                            output. It works on tensors, so double backward needs no second formula. The names of
+                            its other parameters say what the node saves: an input, the output ``z``, another
+                            argument, ``x_shape`` (the shape of input x), or ``x_by_columns`` (whether the
+                            matrix x is stored column by column). An input without a formula has no derivative.
+    vjp(g, needs, ...)      one formula for all inputs, where they share work. `needs` has a bool for each input.
+    jvp_x(t, ...)           the Jacobian-vector product: the tangent of the output, given the tangent of input x.
                             The contributions of the inputs are added. `Elementwise` and `Linear` derive it.
-    jvp(ts, ...)            one for all inputs; `ts` has a tangent or None for each, and at least one has one. None
-                            as a result means zero. An op without any of them refuses dual tensors.
+    jvp(ts, ...)            one formula for all inputs. `ts` has a tangent or None for each; at least one is not
+                            None. A result of None means zero. An op without any jvp refuses dual tensors.
 
-The bases derive what can be derived, so that no formula ever handles broadcasting (the engine sums a
-gradient down to the shape of its tensor), type promotion, undefined gradients or needs_input_grad.
+No formula handles broadcasting (the engine sums a gradient down to the shape of its tensor), type promotion,
+undefined gradients or needs_input_grad. The base classes and the engine do it for all.
 
-`op` makes a `Primitive` of the class (``_core/record/primitive.py``), keeps it as ``Mul.op`` and enters it in
-`REGISTRY`, which the gradient checks, the device parity tests and the table in the docs walk over.
+`op` makes a `Primitive` from the class (``_core/record/primitive.py``), stores it as ``Mul.op`` and adds it to
+`REGISTRY`. The gradient checks, the device parity tests and the table in the docs go through the registry. `variant` makes an
+op from the formulas of another, if only the name of the node or some class attributes differ.
 
-Mirrors PyTorch's ``tools/autograd/derivatives.yaml``, one file for what there is spread over many.
+Mirrors PyTorch's ``tools/autograd/derivatives.yaml``.
 """
+
+from __future__ import annotations
 
 import functools
 import math
 import operator
+from typing import TYPE_CHECKING, Any
 
 import cython
 import numpy as np
@@ -58,51 +61,57 @@ from minigrad.errors import (
 )
 from minigrad.kernels.contract import NUMBER
 from minigrad.ops.base.out import into
+from minigrad.ops.base.registry import REGISTRY
 
-__all__ = ["BOOL", "INT64", "NUMBERS", "REGISTRY", "Elementwise", "Linear", "Op", "View", "conj", "constant", "dimension",
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
+
+    # A formula takes no self. Type checkers give its first parameter the type of the class, and a base of type Any allows that.
+    Table = Any
+else:
+    Table = object
+
+__all__ = ["BOOL", "INT64", "NUMBERS", "Elementwise", "Linear", "Op", "View", "conj", "constant", "dimension",
            "dimensions", "flag", "in_words", "integer", "integers", "named", "number", "op", "outside", "real", "tensor_argument",
-           "tensor_error", "truth", "two_operands", "unary_function", "wrong_type"]
+           "tensor_error", "truth", "two_operands", "unary_function", "variant", "wrong_type"]
 
-# What counts as a number: NumPy's too.
-NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+# The types of numbers: Python's and NumPy's.
+NUMBERS: tuple[Any, ...] = (bool, int, float, complex, np.number, np.bool_)
 LARGE = 1 << 63             # no int64 reaches it
 LARGEST_FLOAT = int(np.finfo(np.float64).max)
 
 BOOL = named_dtype("bool")
 INT64 = named_dtype("int64")
 FLOAT16 = named_dtype("float16")
-WRITTEN_AS: dict = {FLOAT16: named_dtype("float64")}  # PyTorch makes inf of what is too large for it in `full`, `where`, `x[i] = n`
-
-# name -> Primitive of every op
-REGISTRY = {}
+WRITTEN_AS: dict = {FLOAT16: named_dtype("float64")}  # PyTorch writes a number too large for float16 as inf
 
 
-class Op:
+class Op(Table):
     """Base of all ops: one class holds the formula, the forward and the derivatives."""
 
-    inputs = None           # how many of forward's first arguments are tensors; None: as many as have a vjp
+    inputs = None           # how many of forward's first arguments are tensors; None: as many as have a vjp_x
     variadic = False        # the first argument is a tuple of tensors
-    outputs = ("z",)        # how formulas call the results
+    outputs = ("z",)        # the names of the results in formulas
     kernel = None           # name of the kernel that is the whole forward; `params` then names its arguments
     commutative = False     # two operands whose order does not matter
     floats_only = False     # integers are converted to the default dtype
     refuses_bool = None     # message of the error for operands that are all bool
-    refuses_any_bool = None     # the same if only one of them is
+    refuses_any_bool = None     # message of the error if at least one operand is bool
     refuses_complex = None  # message of the error for complex operands
-    result = None           # dtype of the result, if it is not that of the operands
+    result = None           # dtype of the result; None: the dtype of the operands
     casts = False           # in place: the result is converted, whatever the dtype of the target
-    op: Primitive           # made of the class by the decorator
+    op: Primitive           # set by the decorator
     differentiable = True
-    no_derivative = None    # PyTorch's name of an op that has none: a backward through it raises
-    view = False            # the result shares the storage of the input
-    always_recorded = False     # even if all its tensors are inference tensors: PyTorch makes a normal one on the way
-    torch_names = {"x": "self", "y": "other", "z": "result"}    # for node._saved_self and its like
-    hidden = ()             # what formulas need and PyTorch does not save: the node has no attribute for it
-    constants: dict = {}    # what PyTorch saves and is always the same here: name -> number
+    no_derivative = None    # PyTorch's name of an op without a derivative: a backward through it raises
+    view: Any = False       # the result shares the storage of the input
+    always_recorded = False     # even if all its tensors are inference tensors: PyTorch makes a normal tensor on the way
+    torch_names = {"x": "self", "y": "other", "z": "result"}    # gives the names of a node's attributes: node._saved_self
+    hidden = ()             # names that formulas need and PyTorch does not save: the node has no attribute for them
+    constants: dict = {}    # values that PyTorch saves, and that never change here: name -> number
 
     @classmethod
     def jvp_of(cls, args, outs, tangents):
-        """Tangents of the outputs (one, or a list), given those of the tensor inputs (None: zero)."""
+        """Return the tangents of the outputs (one, or a list) for the given tangents of the tensor inputs (None: zero)."""
         joint = formula_of(cls, "jvp")
         if joint is not None:
             return joint[0](tangents, *values_of(cls.op, joint[1], args, outs))
@@ -111,7 +120,7 @@ class Op:
 
     @classmethod
     def jvp_from(cls, i, tangent, args, outs):
-        """What the tangent of input i contributes to that of the output."""
+        """Return the contribution of input i's tangent to the tangent of the output."""
         if cls.op.variadic or not hasattr(cls, "jvp_" + cls.op.params[i]):
             raise no_forward_mode(cls)
         formula, needs = formula_of(cls, "jvp_" + cls.op.params[i])
@@ -124,7 +133,7 @@ class Elementwise(Op):
     @classmethod
     def jvp_of(cls, args, outs, tangents):
         z = outs[0]
-        if z.dtype is FLOAT16:      # what the inputs contribute may be large, and their sum small again
+        if z.dtype is FLOAT16:      # the contributions of the inputs may be large, and their sum small
             args, outs, tangents = in_single(args), in_single(outs), in_single(tangents)
         total = super().jvp_of(args, outs, tangents)
         if total is not None:
@@ -145,12 +154,12 @@ class Elementwise(Op):
 
 
 def in_single(values):
-    """Values with the tensors of float16 among them in float32."""
+    """Return `values`, with float16 tensors converted to float32."""
     return [v.float() if isinstance(v, TensorBase) and v.dtype is FLOAT16 else v for v in values]
 
 
 class Linear(Op):
-    """z is linear in each input while the others are held: the jvp is the op on the tangent in its place."""
+    """z is linear in each input while the others are constant: the jvp is the op with the tangent instead of the input."""
 
     @classmethod
     def jvp_from(cls, i, tangent, args, outs):
@@ -164,10 +173,12 @@ class View(Linear):
 
 
 def op(name, node_name=None):
-    """Class decorator: enter the op in the registry as `name`.
+    """Class decorator: make the class's `Primitive`, and add it to the registry as `name`.
 
-    `node_name` is that of its nodes without "Backward", such as ``"Pow1"`` for ``PowBackward1``, or, not ending in a
-    digit, their whole name; by default the name of the class followed by a 0.
+    Args:
+        name (str): the name of the op.
+        node_name (str, optional): the name of its nodes. If it ends in a digit, "Backward" is inserted: ``"Pow1"`` gives
+            ``PowBackward1``. By default it is the name of the class followed by a 0.
     """
     def register(rule):
         stem = node_name or rule.__name__ + "0"
@@ -188,27 +199,43 @@ def op(name, node_name=None):
     return register
 
 
+def variant(rule, name, node_name, formula, **fields):
+    """Make an op with the formulas of the class `rule` and nodes of another name. Add it to the registry as `name`.
+
+    PyTorch has several nodes for some functions: ``x.sum()`` makes a SumBackward0, ``x.sum(0)`` a SumBackward1.
+
+    Args:
+        node_name (str): as for `op`.
+        formula (str): the docstring of the new class.
+        fields: the class attributes that differ, such as ``hidden``.
+
+    Returns:
+        type: the new class, a subclass of `rule`.
+    """
+    return op(name, node_name)(type(node_name, (rule,), {"__doc__": formula, "__module__": rule.__module__, **fields}))
+
+
 def one_kernel(name):
-    """The forward of an op that is this kernel."""
+    """Make the forward of an op that is the kernel `name` alone."""
     def forward(k, *args):
         return getattr(k, name)(*args)
     return forward
 
 
 def names_of(function):
-    """The names of a function's parameters, also if it is decorated."""
+    """The names of a function's parameters, without those of its decorators."""
     code = getattr(function, "__wrapped__", function).__code__
     return code.co_varnames[:code.co_argcount]
 
 
-def formula_of(rule, name, skip=1):
-    """The formula called `name` and the names of what it needs, or None."""
+def formula_of(rule, name, skip=1) -> Any:
+    """Return (the formula called `name`, the names of the values it needs), or None if the rule has no such formula."""
     function = getattr(rule, name, None)
     return None if function is None else (function, names_of(function)[skip:])
 
 
 def without_derivative(name):
-    """The formula of an op that has no derivative: a part of a gradient that nobody can compute is never dropped in silence."""
+    """Make the formula of an op without a derivative. It raises, because a silent zero would be a wrong gradient."""
     def formula(g):
         raise AutogradNotImplementedError(
             "MG-E307", f"the derivative for {name} is not implemented.",
@@ -217,7 +244,7 @@ def without_derivative(name):
 
 
 def values_of(op, names, args, outs):
-    """The values that a formula names, from an op's arguments and results."""
+    """Return the values for the parameter names of a formula, from an op's arguments and results."""
     found = []
     for name in names:
         if name in op.params:
@@ -227,20 +254,20 @@ def values_of(op, names, args, outs):
         elif name.endswith("_shape"):
             found.append(tuple(args[op.params.index(name.removesuffix("_shape"))].shape))
         else:
-            found.append(False)     # in which layout the vjp computes makes no difference here
+            found.append(False)     # x_by_columns: it changes the layout of the result, not its values
     return found
 
 
 def no_forward_mode(rule):
-    """The error for an op with a dual input and no jvp."""
+    """Return the error for an op without a jvp that gets a dual tensor."""
     return AutogradNotImplementedError(
         "MG-E300", f"Trying to use forward AD with {rule.op.name} that does not support it because it has not been implemented "
         "yet.",
         fix="give its rule a jvp beside the vjp (see minigrad/ops/base/rule.py), detach() the dual inputs, or use reverse mode")
 
 
-def add_tangents(parts):
-    """The sum of those that are not None."""
+def add_tangents(parts) -> Any:
+    """Return the sum of the tangents that are not None; None if all are."""
     total = None
     for part in parts:
         if part is not None:
@@ -252,10 +279,10 @@ def add_tangents(parts):
 
 
 def unary_function(rule):
-    """The public function of an elementwise op on one tensor. Its documentation is that of the rule."""
+    """Make the public function of an elementwise op on one tensor. It takes the docstring of the rule."""
     name = rule.op.name
 
-    def function(input, *, out=None):
+    def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         if out is not None:
             return into(out, function, input)
         return unary(rule.op, tensor_argument(name, input))
@@ -263,7 +290,7 @@ def unary_function(rule):
 
 
 def two_operands(op, x, y):
-    """Run an elementwise op, of whose operands one may be a number."""
+    """Run an elementwise op on two operands. One of them may be a number."""
     result = binary(op, x, y)
     if result is NotImplemented:
         numbers = (bool, int, float, complex)
@@ -274,54 +301,56 @@ def two_operands(op, x, y):
 
 
 def named(function, name, doc):
-    """`function` under the name and documentation by which users know it."""
+    """Set the public name and docstring of `function`, and return it."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     function.__module__ = "minigrad"
     return function
 
 
-# ---- what public functions and rules share -------------------------------------------------------------
+# ---- shared by public functions and rules -----------------------------------------------------------------
 
 
-def conj(x):
-    """The complex conjugate of a tensor or number: x itself, at no cost, when it is real."""
+def conj(x) -> Any:
+    """Return the complex conjugate of a tensor or number; x itself, at no cost, if it is real."""
     if isinstance(x, TensorBase):
         return x.conj() if cython.cast(TensorBase, x)._meta.dtype.is_complex else x
     return x.conjugate() if type(x) is complex else x
 
 
 def tensor_argument(function, x, name="input", position=1):
-    """Raise `TypeError` unless `x` is a tensor."""
+    """Return `x`; raise `TypeError` unless it is a tensor."""
     if not isinstance(x, TensorBase):
         raise tensor_error(function, x, name, position)
     return x
 
 
 def tensor_error(function, x, name, position):
-    """The error for an argument that has to be a tensor."""
+    """Return the error for an argument that must be a tensor."""
     return TensorTypeError(
         "MG-E201", f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(x).__name__}",
         fix="make it one with minigrad.tensor(...)")
 
 
 def constant(x):
-    """A result that an op has saved, without its history: its formula counts elsewhere how the gradient depends on it."""
+    """Return a saved result of an op without its history. The op's formula already contains how the gradient depends on it."""
     return x.detach() if current().grad_enabled else x
 
 
 def outside(index, size):
-    """A number of the int tensor `index` that is not in [0, size), or None. On a GPU it is looked for there, and waited for."""
+    """Return an element of the int tensor `index` that is not in [0, size), or None. A GPU searches itself, and we wait for it."""
     if size == 0:
         return index.detach().reshape(-1)[0].item() if index.numel() else None
     return index._meta.backend.kernels.class_outside(index._array, size, 0)
 
 
-def integer(value, name, function="", expected="int"):
-    """`value` as an int. Raises `TypeError` for what is none, such as a bool, and `ValueError` for one of more than 64 bits."""
+def integer(value, name, function="", expected="int") -> int:
+    """Return `value` as an int; raise `TypeError` if it is not an integer (a bool is not), `ValueError` beyond 64 bits."""
     if type(value) is not int:
         try:
-            value = operator.index(None if isinstance(value, (bool, np.bool_)) else value)
+            if isinstance(value, (bool, np.bool_)):
+                raise TypeError
+            value = operator.index(value)
         except TypeError:
             raise wrong_type(function, name, expected, value, "MG-E206") from None
     if not -LARGE <= value < LARGE:
@@ -331,16 +360,16 @@ def integer(value, name, function="", expected="int"):
 
 
 def integers(values, name, function):
-    """`values`, a tuple or list of ints, as a tuple. Raises as `integer` does."""
+    """Return a tuple or list of ints as a tuple. Raises like `integer`."""
     if not isinstance(values, (tuple, list)):
         raise wrong_type(function, name, "tuple of ints", values, "MG-E206")
     return tuple([integer(n, name, function, "tuple of ints") for n in values])
 
 
-def number(value, name, function, expected="Number"):
-    """`value`, a number. Of a 0-d tensor without history it is the number that it holds; all else raises `TypeError`.
+def number(value, name, function, expected="Number") -> Any:
+    """Return `value`, a number, or the number in a 0-d tensor; raise `TypeError` for anything else.
 
-    What requires a gradient is refused: the result would not depend on it in the graph.
+    A tensor that requires a gradient also raises: the graph would not know that the result depends on it.
     """
     if isinstance(value, NUMBERS):
         if type(value) is int and abs(value) > LARGEST_FLOAT:
@@ -351,11 +380,11 @@ def number(value, name, function, expected="Number"):
     raise wrong_type(function, name, expected, value)
 
 
-def converted(value, dtype):
-    """The number `value`, real if `dtype` is. Raises `RuntimeError` if `dtype` cannot hold it; `bool` holds any.
+def convert_number(value, dtype) -> Any:
+    """Return the number `value`, real if `dtype` is real; raise `RuntimeError` if `dtype` cannot hold it.
 
-    No dtype holds a finite number beyond its largest, an integer no nan or inf, a real one no imaginary part. An unsigned integer
-    holds what is below 0 as its two's complement.
+    A dtype cannot hold a finite number beyond its largest. An integer dtype cannot hold nan or inf, and a real dtype cannot hold an
+    imaginary part. An unsigned dtype holds a negative number as its two's complement. `bool` holds any number, as true or false.
     """
     if dtype is BOOL:
         return bool(value)
@@ -373,15 +402,15 @@ def converted(value, dtype):
 
 @functools.cache
 def range_of(dtype):
-    """The least and the largest number that a real `dtype` can hold."""
+    """The least and the largest number of a real `dtype`, below 0 for an unsigned one (see `convert_number`)."""
     if dtype.differentiable:
         return -float(np.finfo(dtype.numpy).max), float(np.finfo(dtype.numpy).max)
     most = int(np.iinfo(dtype.numpy).max)
     return (int(np.iinfo(dtype.numpy).min) if np.iinfo(dtype.numpy).min else -most), most
 
 
-def real(value, name, function):
-    """`value`, a number that is not complex. Raises as `number` does."""
+def real(value, name, function) -> Any:
+    """Return `value`, a real number. Raises like `number`."""
     value = number(value, name, function, "float")
     if isinstance(value, (complex, np.complexfloating)):
         raise wrong_type(function, name, "float", value)
@@ -389,7 +418,7 @@ def real(value, name, function):
 
 
 def wrong_type(function, name, expected, value, code="MG-E201"):
-    """The error for an argument of the wrong type."""
+    """Return the error for an argument of the wrong type."""
     fix = None
     if isinstance(value, TensorBase):
         fix = "x.detach(), if it is a constant: there is no derivative with respect to it" if value.requires_grad else "x.item()"
@@ -397,7 +426,7 @@ def wrong_type(function, name, expected, value, code="MG-E201"):
 
 
 def truth(value, name, function):
-    """Whether an argument is true, where PyTorch takes anything. Raises `TypeError` for an array, which is neither."""
+    """Return ``bool(value)``, where PyTorch accepts any object; raise `TypeError` for an array, which is neither true nor false."""
     if value is True or value is False:
         return value
     try:
@@ -407,26 +436,26 @@ def truth(value, name, function):
 
 
 def in_words(value):
-    """`value` for a message, if that is short: of a list that holds itself only the type."""
+    """Return text for `value` in a message: a number or string in full, of anything else only the type."""
     return str(value) if value is None or isinstance(value, (str, *NUMBERS)) else f"a {type(value).__name__}"
 
 
-def flag(value, name, function):
-    """`value`, a bool. Raises `TypeError` for anything else."""
+def flag(value, name, function) -> bool:
+    """Return `value`, a bool; raise `TypeError` for anything else."""
     if value is not True and value is not False:
         raise wrong_type(function, name, "bool", value)
     return value
 
 
 def dimension(dim, ndim):
-    """`dim` counted from the front. Raises `IndexError` if there is no such dimension, `TypeError` if it is no int."""
+    """Return `dim` counted from the front; raise `IndexError` if there is no such dimension, `TypeError` if it is not an int."""
     if type(dim) is not int:
         dim = integer(dim, "dim")
-    bound: cython.Py_ssize_t = ndim if ndim > 1 else 1
-    at: cython.Py_ssize_t
+    bound = cython.declare(cython.Py_ssize_t, ndim if ndim > 1 else 1)
+    at = cython.declare(cython.Py_ssize_t)
     try:
         at = dim
-    except OverflowError:       # compiled alone
+    except OverflowError:       # only in compiled code
         at = bound
     if not -bound <= at < bound:
         raise OutOfRangeError("MG-E301", f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but "
@@ -435,7 +464,7 @@ def dimension(dim, ndim):
 
 
 def dimensions(dim, ndim):
-    """A dim argument (None: all, a number, or several) as a sorted tuple counted from the front."""
+    """Return the argument `dim` (None for all, an int, or several) as a sorted tuple, counted from the front."""
     if dim is None:
         return tuple(range(ndim))
     if not isinstance(dim, (tuple, list)):

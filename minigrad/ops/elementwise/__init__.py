@@ -1,1 +1,1 @@
-"""Ops that compute each number of the result from the numbers at the same place. Begin with ``arithmetic.py``."""
+"""Elementwise ops: each element of the result depends on the elements at the same place. Begin with ``arithmetic.py``."""

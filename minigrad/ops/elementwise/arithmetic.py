@@ -1,11 +1,15 @@
-"""Arithmetic, elementwise: + - * / and powers, and the operators that are made of them.
+"""Elementwise arithmetic: + - * / and powers, and Python operators that call them.
 
-Formulas follow one convention for complex numbers, PyTorch's: the gradient of a real loss with respect to
-z is dL/d(Re z) + i dL/d(Im z), so a vjp multiplies by the conjugate of the derivative. `conj` of a real
-value is the value itself and costs nothing.
+Formulas follow PyTorch's convention for complex numbers: the gradient of a real loss L with respect to z is
+dL/d(Re z) + i dL/d(Im z). So a vjp multiplies by the conjugate of the derivative. `conj` returns a real value
+itself, at no cost.
 
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{BinaryOps,Pow}.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
@@ -16,7 +20,7 @@ from minigrad._core.record.promotion import check_dtypes, operands_dtype, ranks_
 from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.out import into
-from minigrad.ops.base.precision import FLOAT16, FLOAT32, HALF, narrowed, widened
+from minigrad.ops.base.precision import FLOAT16, FLOAT32, HALF, round_to, to_wide
 from minigrad.ops.base.rule import (
     BOOL,
     NUMBERS,
@@ -30,6 +34,11 @@ from minigrad.ops.base.rule import (
 )
 from minigrad.ops.elementwise.functions import Reciprocal, log
 from minigrad.ops.elementwise.selection import abs, cast, number_tensor, promote_tensors, where, zeros_like
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from minigrad.types import Number, Tensor
 
 __all__ = ["add", "div", "divide", "mul", "multiply", "neg", "negative", "pow", "rsub", "square", "sub", "subtract", "true_divide"]
 
@@ -131,8 +140,8 @@ class DivMode(Elementwise):
         if x.dtype != HALF:
             return k.trunc_divide(x, y)
         if y.ndim:
-            return k.trunc(k.div(x, y))     # of the quotient as float16 holds it, as in PyTorch
-        return narrowed(k, k.trunc_divide(widened(k, x), widened(k, y)), x)
+            return k.trunc(k.div(x, y))     # truncates the quotient rounded to float16, as PyTorch does
+        return round_to(k, k.trunc_divide(to_wide(k, x), to_wide(k, y)), x)
 
     def vjp_x(g):
         return zeros_like(g)
@@ -166,7 +175,7 @@ class PowScalar(Elementwise):
     params = ("x", "y")
     torch_names = {"x": "self", "y": "exponent"}
 
-    def vjp_x(g, x, y):     # dx = g y x^(y - 1), 0 where y is
+    def vjp_x(g, x, y):     # dx = g y x^(y - 1), 0 if y = 0
         if y == 0:
             return zeros_like(g)
         return g * conj(x * y if y == 2 else y * x ** (y - 1))
@@ -182,10 +191,10 @@ class Pow(Elementwise):
 
     def vjp_x(g, x, y):
         none = y == 0
-        return g * where(none, 0.0, conj(y * x ** where(none, y, y - 1)))      # also what is not chosen must be finite
+        return g * where(none, 0.0, conj(y * x ** where(none, y, y - 1)))      # the branch that is not chosen must be finite too
 
     def vjp_y(g, x, y, z):  # dy = g z log x, 0 where x = 0 and y >= 0
-        return g * where(at_zero(x, y), 0.0, conj(z * log(cast(x, z.dtype))))      # negative numbers have a complex logarithm
+        return g * where(at_zero(x, y), 0.0, conj(z * log(cast(x, z.dtype))))      # for complex y, log of a negative x is complex
 
 
 @op("pow_scalar_base", "Pow2")
@@ -205,14 +214,14 @@ class ScalarPow(Elementwise):
 
 
 def at_zero(x, y):
-    """Where x^y has no derivative by y, x being 0, but PyTorch's 0 is right: y >= 0."""
+    """Where x = 0 and y >= 0: z log x is not finite there, and PyTorch takes 0 as the derivative with respect to y."""
     if y.dtype.is_complex or x.dtype.is_complex:
         return x == 0
     return (x == 0) & (y >= 0)
 
 
 def log_of_number(y, like):
-    """The logarithm of the number `y`, as a 0-d tensor of like's dtype."""
+    """The logarithm of the number `y`, as a 0-d tensor with the dtype of `like`."""
     return log(like.new_tensor(y))
 
 # ---- public functions -------------------------------------------------------------------------------------
@@ -221,10 +230,14 @@ def log_of_number(y, like):
 neg = negative = unary_function(Neg)
 
 
-def add(input, other, *, alpha=1, out=None):
+def add(input: Tensor, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """z = input + alpha other, elementwise.
 
-    Shapes broadcast, dtypes are promoted; `other` may be a number. Mirrors ``torch.add``.
+    Args:
+        input, other (Tensor or number): at least one is a tensor. The shapes broadcast, and the dtypes are promoted.
+        alpha (number): multiplies `other`. It may be a float only for floating point results, complex only for complex ones.
+
+    Mirrors ``torch.add``.
 
     Raises:
         RuntimeError: the shapes cannot be broadcast together.
@@ -235,11 +248,11 @@ def add(input, other, *, alpha=1, out=None):
     """
     if out is not None:
         return into(out, add, input, other, alpha=alpha)
-    return two_operands(Add.op, input, other if type(alpha) is int and alpha == 1 else scaled("add", input, other, alpha))
+    return two_operands(Add.op, input, other if type(alpha) is int and alpha == 1 else scale_by_alpha("add", input, other, alpha))
 
 
-def scaled(function, input, other, alpha):
-    """alpha other, for a sum with `input`. Raises if `alpha` is no number, or of a higher category than the sum."""
+def scale_by_alpha(function, input, other, alpha):
+    """Return alpha other, for a sum with `input`. Raise if `alpha` is not a number, or of a higher category than the sum."""
     for operand, name, position in ((input, "input", 1), (other, "other", 2)):
         if not isinstance(operand, (TensorBase, *NUMBERS)):
             raise tensor_error(function, operand, name, position)
@@ -262,13 +275,17 @@ def scaled(function, input, other, alpha):
     return alpha * other
 
 
-def sub(input, other, *, alpha=1, out=None):
+def sub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """z = input - alpha other, elementwise.
 
-    Shapes broadcast, dtypes are promoted; `other` may be a number. Mirrors ``torch.sub``.
+    Args:
+        input, other (Tensor or number): at least one is a tensor. The shapes broadcast, and the dtypes are promoted.
+        alpha (number): multiplies `other`. It may be a float only for floating point results, complex only for complex ones.
+
+    Mirrors ``torch.sub``.
 
     Raises:
-        RuntimeError: the shapes cannot be broadcast together, or both are bool.
+        RuntimeError: the shapes cannot be broadcast together, or an operand is bool.
         TypeError: an operand is neither a tensor nor a number.
 
     >>> mg.sub(mg.tensor([1., 2.]), 1)
@@ -277,12 +294,21 @@ def sub(input, other, *, alpha=1, out=None):
     if out is not None:
         return into(out, sub, input, other, alpha=alpha)
     if type(alpha) is not int or alpha != 1:
-        other = scaled("sub", input, other, alpha)
+        other = scale_by_alpha("sub", input, other, alpha)
     return two_operands(Sub.op, input, other)
 
 
-def rsub(input, other, *, alpha=1):
+def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """z = other - alpha input, elementwise. Mirrors ``torch.rsub``.
+
+    Args:
+        input (Tensor): what is subtracted.
+        other (Tensor or number): the shapes broadcast, and the dtypes are promoted.
+        alpha (number): multiplies `input`.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or an operand is bool.
+        TypeError: `input` is not a tensor, or `other` neither a tensor nor a number.
 
     >>> mg.rsub(mg.tensor([1., 2.]), 1)
     tensor([ 0., -1.])
@@ -290,13 +316,16 @@ def rsub(input, other, *, alpha=1):
     tensor_argument("rsub", input)
     if isinstance(other, TensorBase):
         return sub(other, input, alpha=alpha)
-    return two_operands(Rsub.op, input if alpha == 1 else scaled("rsub", other, input, alpha), other)
+    return two_operands(Rsub.op, input if alpha == 1 else scale_by_alpha("rsub", other, input, alpha), other)
 
 
-def mul(input, other, *, out=None):
+def mul(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """z = input other, elementwise.
 
-    Shapes broadcast, dtypes are promoted; `other` may be a number. Mirrors ``torch.mul``.
+    Args:
+        input, other (Tensor or number): at least one is a tensor. The shapes broadcast, and the dtypes are promoted.
+
+    Mirrors ``torch.mul``.
 
     Raises:
         RuntimeError: the shapes cannot be broadcast together.
@@ -311,18 +340,19 @@ def mul(input, other, *, out=None):
     return two_operands(Mul.op, input, other)
 
 
-def div(input, other, *, rounding_mode=None, out=None):
+def div(input: Tensor, other: Tensor | Number, *, rounding_mode: Literal['trunc', 'floor'] | None = None,
+        out: Tensor | None = None) -> Tensor:
     """z = input / other, elementwise; integers give floating point results.
 
     Args:
-        rounding_mode: None, or ``"trunc"`` (towards zero) or ``"floor"``, which keep integers integer and
-            have no derivative.
+        input, other (Tensor or number): at least one is a tensor. The shapes broadcast, and the dtypes are promoted.
+        rounding_mode (str, optional): ``"trunc"`` rounds towards zero, ``"floor"`` down. Then integers stay integers,
+            and the derivative is 0.
 
-    Shapes broadcast, dtypes are promoted; `other` may be a number. Division by zero gives inf or nan.
-    Mirrors ``torch.div``.
+    Division by zero gives inf or nan. Mirrors ``torch.div``.
 
     Raises:
-        RuntimeError: the shapes cannot be broadcast together, or the rounding mode is unknown.
+        RuntimeError: the shapes cannot be broadcast together, the rounding mode is unknown, or rounded integers are divided by 0.
         TypeError: an operand is neither a tensor nor a number.
 
     >>> mg.div(mg.tensor([1, 3]), 2)
@@ -332,11 +362,11 @@ def div(input, other, *, rounding_mode=None, out=None):
         return into(out, div, input, other, rounding_mode=rounding_mode)
     if rounding_mode is None:
         return two_operands(Div.op, input, other)
-    return call_broadcasting(DivMode.op, rounded("div", input, other, rounding_mode))
+    return call_broadcasting(DivMode.op, check_rounded_division("div", input, other, rounding_mode))
 
 
-def rounded(function, input, other, rounding_mode):
-    """The arguments of DivMode, checked."""
+def check_rounded_division(function, input, other, rounding_mode):
+    """Check and return the arguments of `DivMode`."""
     if not isinstance(rounding_mode, str):
         raise TensorTypeError("MG-E201", f"{function}(): argument 'rounding_mode' must be str, not {type(rounding_mode).__name__}")
     if rounding_mode not in ("trunc", "floor"):
@@ -345,7 +375,7 @@ def rounded(function, input, other, rounding_mode):
     like = input if isinstance(input, TensorBase) else tensor_argument(function, other, "other", 2)
     x, y = promote_tensors(function, like, input, other)
     if x.dtype is FLOAT16 and not isinstance(other, TensorBase):
-        y = cast(number_tensor(other, like), FLOAT32)       # with the digits that it has
+        y = cast(number_tensor(other, like), FLOAT32)       # with all digits of the number
     if not x.dtype.differentiable and not bool(y._array.all()):
         raise ShapeError("MG-E302", "ZeroDivisionError: integers have no infinity", fix="divide x.float()")
     return x, y, rounding_mode
@@ -355,8 +385,11 @@ subtract = sub
 divide = div
 
 
-def true_divide(input, other, *, out=None):
-    """`div` without rounding. Mirrors ``torch.true_divide``.
+def true_divide(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """`div` without a rounding mode. Mirrors ``torch.true_divide``.
+
+    Args:
+        input, other (Tensor or number): at least one is a tensor. The shapes broadcast, and the dtypes are promoted.
 
     >>> mg.true_divide(mg.tensor([1, 2]), 2)
     tensor([0.5000, 1.0000])
@@ -365,13 +398,14 @@ def true_divide(input, other, *, out=None):
 
 
 
-def pow(input, exponent, *, out=None):
-    """z = input to the power exponent, elementwise; one of them may be a number.
+def pow(input: Tensor, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """z = input to the power exponent, elementwise. Mirrors ``torch.pow``.
 
-    Mirrors ``torch.pow``.
+    Args:
+        input, exponent (Tensor or number): at least one is a tensor. The shapes broadcast, and the dtypes are promoted.
 
     Raises:
-        RuntimeError: integers to a negative integer power, or shapes that cannot be broadcast together.
+        RuntimeError: an integer tensor has a negative int as exponent, or the shapes cannot be broadcast together.
         TypeError: an operand is neither a tensor nor a number.
 
     >>> mg.pow(mg.tensor([1., 2., 3.]), 2)
@@ -400,14 +434,14 @@ def pow(input, exponent, *, out=None):
 
 
 def integer_power(x, y, dtype):
-    """x^y of integers or bools: with y < 0 it is rounded towards 0, so that only 1 and -1 leave something."""
+    """x^y for integers or bools. With y < 0 the result is rounded towards 0, so it is 0 unless x is 1 or -1."""
     if dtype is BOOL:
         return x | ~y
     x, y = x.to(dtype), y.to(dtype)
     return where((y >= 0) | (x * x == 1), two_operands(Pow.op, x, y if y.dtype.name == "uint8" else abs(y)), 0)
 
 
-def square(input, *, out=None):
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """z = input squared, elementwise. Mirrors ``torch.square``.
 
     >>> mg.square(mg.tensor([1., -3.]))
@@ -419,7 +453,7 @@ def square(input, *, out=None):
 
 
 def rdiv(x, y):
-    """y / x for a number y: as in PyTorch, the reciprocal times y. Of an array y we use the memory."""
+    """y / x for a number y: the reciprocal of x times y, as in PyTorch. A NumPy array y becomes a tensor on its memory."""
     if isinstance(y, np.ndarray):
         y = type(x)._of_array(y)
     return NotImplemented if not isinstance(y, (TensorBase, *NUMBERS)) else binary(Mul.op, unary(Reciprocal.op, x), y)

@@ -1,13 +1,20 @@
-"""One-sided limits, and numbers in place of nan and inf.
+"""clamp_min and clamp_max, limits on one side; and nan_to_num, which replaces nan and inf.
 
 Mirrors ``aten/src/ATen/native/{TensorCompare,UnaryOps}.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.rule import NUMBERS, Elementwise, op, real, tensor_error
 from minigrad.ops.elementwise.selection import promote_tensors, where
+
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
 
 __all__ = ["clamp_max", "clamp_min", "nan_to_num"]
 
@@ -62,7 +69,7 @@ class ClampMax(ClampMaxScalar):
 
 @op("nan_to_num")
 class NanToNum(Elementwise):
-    """z = x, with numbers in place of nan, inf and -inf"""
+    """z = x, with numbers instead of nan, inf and -inf"""
 
     inputs = 1
 
@@ -77,33 +84,43 @@ class NanToNum(Elementwise):
 
 
 @in_place_too
-def clamp_min(input, min):
-    """The larger of input and `min`, elementwise. Mirrors ``torch.clamp_min``.
+def clamp_min(input: Tensor, min: Tensor | Number | None):
+    """The larger of `input` and `min`, elementwise. Mirrors ``torch.clamp_min``.
 
     Args:
-        min (number or Tensor): where input is equal to it, the gradient goes to input.
+        input (Tensor): the numbers to limit.
+        min (number or Tensor): the lower limit; a tensor is broadcast. Where the two are equal, the gradient goes to `input`.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together.
+        TypeError: `min` is neither a tensor nor a number.
 
     >>> mg.tensor([-1., 2.]).clamp_min(0)
     tensor([0., 2.])
     """
-    return limit("clamp_min", ClampMin, ClampMinScalar, input, min)
+    return choose_limit_op("clamp_min", ClampMin, ClampMinScalar, input, min)
 
 
 @in_place_too
-def clamp_max(input, max):
-    """The smaller of input and `max`, elementwise. Mirrors ``torch.clamp_max``.
+def clamp_max(input: Tensor, max: Tensor | Number | None):
+    """The smaller of `input` and `max`, elementwise. Mirrors ``torch.clamp_max``.
 
     Args:
-        max (number or Tensor): where input is equal to it, the gradient goes to input.
+        input (Tensor): the numbers to limit.
+        max (number or Tensor): the upper limit; a tensor is broadcast. Where the two are equal, the gradient goes to `input`.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together.
+        TypeError: `max` is neither a tensor nor a number.
 
     >>> mg.tensor([-1., 2.]).clamp_max(0)
     tensor([-1.,  0.])
     """
-    return limit("clamp_max", ClampMax, ClampMaxScalar, input, max)
+    return choose_limit_op("clamp_max", ClampMax, ClampMaxScalar, input, max)
 
 
-def limit(function, rule, scalar_rule, x, y):
-    """Which of the two rules runs, and on what."""
+def choose_limit_op(function, rule, scalar_rule, x, y):
+    """Return the op for `y`, a tensor or a number, and its arguments."""
     if not isinstance(y, (TensorBase, *NUMBERS)):
         raise tensor_error(function, y, function[-3:], 2)
     wide, z = promote_tensors(function, x, x, y)
@@ -111,12 +128,13 @@ def limit(function, rule, scalar_rule, x, y):
 
 
 @in_place_too
-def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
-    """input with numbers in place of nan, inf and -inf. The gradient passes where it is finite. Mirrors ``torch.nan_to_num``.
+def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None):
+    """Replace nan, inf and -inf in `input`. The gradient passes where `input` is finite. Mirrors ``torch.nan_to_num``.
 
     Args:
-        nan (number): for nan.
-        posinf, neginf (number, optional): for inf and -inf; by default the largest and smallest number of the dtype.
+        input (Tensor): of any dtype; integers have nothing to replace.
+        nan (number, optional): replaces nan; 0 if it is None.
+        posinf, neginf (number, optional): replace inf and -inf; by default the largest and smallest finite number of the dtype.
 
     >>> mg.tensor([1., float("nan"), float("inf")]).nan_to_num(posinf=9)
     tensor([1., 0., 9.])

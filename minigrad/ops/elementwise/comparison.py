@@ -1,7 +1,11 @@
-"""Comparison and logic, elementwise. They have no derivative.
+"""Elementwise comparison and logic. These ops have no derivative.
 
 Mirrors ``aten/src/ATen/native/BinaryOps.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import binary, unary
@@ -12,6 +16,9 @@ from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.inplace_pairs import run
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import BOOL, NUMBERS, Elementwise, named, op, tensor_argument, tensor_error, two_operands
+
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
 
 __all__ = ["bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "eq", "ge", "greater", "greater_equal", "gt", "le", "less",
            "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "ne", "not_equal"]
@@ -30,6 +37,15 @@ class Comparison(Elementwise):
 class Eq(Comparison):
     """z = whether x = y, elementwise
 
+    Args:
+        input (Tensor): x.
+        other (Tensor or number): y. The shapes broadcast, and the dtypes are promoted.
+
+    Mirrors ``torch.eq``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together.
+
     >>> mg.eq(mg.tensor([1, 2, 3]), 2)
     tensor([False,  True, False])
     """
@@ -40,6 +56,15 @@ class Eq(Comparison):
 @op("ne")
 class Ne(Comparison):
     """z = whether x differs from y, elementwise
+
+    Args:
+        input (Tensor): x.
+        other (Tensor or number): y. The shapes broadcast, and the dtypes are promoted.
+
+    Mirrors ``torch.ne``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together.
 
     >>> mg.ne(mg.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
@@ -58,6 +83,15 @@ class Ordering(Comparison):
 class Lt(Ordering):
     """z = whether x < y, elementwise
 
+    Args:
+        input (Tensor): x.
+        other (Tensor or number): y. The shapes broadcast, and the dtypes are promoted.
+
+    Mirrors ``torch.lt``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or an operand is complex.
+
     >>> mg.lt(mg.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
     """
@@ -68,6 +102,15 @@ class Lt(Ordering):
 @op("le")
 class Le(Ordering):
     """z = whether x <= y, elementwise
+
+    Args:
+        input (Tensor): x.
+        other (Tensor or number): y. The shapes broadcast, and the dtypes are promoted.
+
+    Mirrors ``torch.le``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or an operand is complex.
 
     >>> mg.le(mg.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
@@ -80,6 +123,15 @@ class Le(Ordering):
 class Gt(Ordering):
     """z = whether x > y, elementwise
 
+    Args:
+        input (Tensor): x.
+        other (Tensor or number): y. The shapes broadcast, and the dtypes are promoted.
+
+    Mirrors ``torch.gt``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or an operand is complex.
+
     >>> mg.gt(mg.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
     """
@@ -90,6 +142,15 @@ class Gt(Ordering):
 @op("ge")
 class Ge(Ordering):
     """z = whether x >= y, elementwise
+
+    Args:
+        input (Tensor): x.
+        other (Tensor or number): y. The shapes broadcast, and the dtypes are promoted.
+
+    Mirrors ``torch.ge``.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together, or an operand is complex.
 
     >>> mg.ge(mg.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
@@ -128,7 +189,7 @@ class Xor(Logic):
 
 
 class Truth(Elementwise):
-    """Base of and, or, xor of the truth of numbers: whether they differ from 0."""
+    """Base of logical and, or, xor: a number is true if it differs from 0."""
 
     differentiable = False
     inputs = 2
@@ -152,7 +213,7 @@ class LogicalOr(Truth):
 
 @op("logical_xor")
 class LogicalXor(Truth):
-    """z = whether one of x and y differs from 0"""
+    """z = whether exactly one of x and y differs from 0"""
 
     def forward(k, x, y):
         return k.logical_xor(k.ne(x, 0), k.ne(y, 0))
@@ -170,26 +231,26 @@ class Invert(Elementwise):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def comparison(rule):
-    """The public function of a comparison, of a tensor with a tensor or number."""
+def make_comparison(rule):
+    """Make the public function of a comparison between a tensor and a tensor or number."""
     name = rule.op.name
 
-    def function(input, other, *, out=None):
+    def function(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
         if out is not None:
             return into(out, function, input, other)
         return two_operands(rule.op, tensor_argument(name, input), other)
     return named(function, name, rule.__doc__)
 
-eq = comparison(Eq)
-ne = not_equal = comparison(Ne)
-lt = less = comparison(Lt)
-le = less_equal = comparison(Le)
-gt = greater = comparison(Gt)
-ge = greater_equal = comparison(Ge)
+eq = make_comparison(Eq)
+ne = not_equal = make_comparison(Ne)
+lt = less = make_comparison(Lt)
+le = less_equal = make_comparison(Le)
+gt = greater = make_comparison(Gt)
+ge = greater_equal = make_comparison(Ge)
 
 
-def logical_not(input, *, out=None):
-    """Whether input is zero, elementwise. Mirrors ``torch.logical_not``.
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether `input` is 0, elementwise. Mirrors ``torch.logical_not``.
 
     >>> mg.logical_not(mg.tensor([0., 2.]))
     tensor([ True, False])
@@ -199,80 +260,101 @@ def logical_not(input, *, out=None):
     return eq(tensor_argument("logical_not", input), 0)
 
 
-def truth_of_two(rule):
-    """The public function of `rule`, on two tensors."""
+def make_truth_function(rule):
+    """Make the public function of `rule`, which takes two tensors."""
     name = rule.op.name
 
-    def function(input, other, *, out=None):
+    def function(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
         if out is not None:
             return into(out, function, input, other)
         return explain_misfit(run, rule.op, (tensor_argument(name, input), tensor_argument(name, other, "other", 2)))
     return named(function, name, f"""{rule.__doc__}, elementwise. Mirrors ``torch.{name}``.
 
+    Args:
+        input, other (Tensor): x and y, of any dtypes. The shapes broadcast.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together.
+
     >>> mg.tensor([0., 2., 2.]).{name}(mg.tensor([0., 0., 1.])).tolist()
     {dict(logical_and=[False, False, True], logical_or=[False, True, True], logical_xor=[False, True, False])[name]}
     """)
 
-logical_and = truth_of_two(LogicalAnd)
-logical_or = truth_of_two(LogicalOr)
-logical_xor = truth_of_two(LogicalXor)
+logical_and = make_truth_function(LogicalAnd)
+logical_or = make_truth_function(LogicalOr)
+logical_xor = make_truth_function(LogicalXor)
 
 
-def bitwise_and(input, other, *, out=None):
-    """input & other, elementwise: of integers bit by bit, of bools "and". Mirrors ``torch.bitwise_and``.
+def bitwise_and(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """input & other, elementwise: bit by bit for integers, "and" for bools. Mirrors ``torch.bitwise_and``.
+
+    Args:
+        input (Tensor): integers or bools.
+        other (Tensor or number): integers or bools. The shapes broadcast, and the dtypes are promoted.
 
     Raises:
-        NotImplementedError: floating point numbers, which have no bits here.
+        NotImplementedError: an operand is floating point or complex.
+        RuntimeError: the shapes cannot be broadcast together.
 
     >>> mg.bitwise_and(mg.tensor([6, 3]), 5)
     tensor([4, 1])
     """
     if out is not None:
         return into(out, bitwise_and, input, other)
-    return bitwise("and", input, other)
+    return run_bitwise("and", input, other)
 
 
-def bitwise_or(input, other, *, out=None):
-    """input | other, elementwise: of integers bit by bit, of bools "or". Mirrors ``torch.bitwise_or``.
+def bitwise_or(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """input | other, elementwise: bit by bit for integers, "or" for bools. Mirrors ``torch.bitwise_or``.
+
+    Args:
+        input (Tensor): integers or bools.
+        other (Tensor or number): integers or bools. The shapes broadcast, and the dtypes are promoted.
 
     Raises:
-        NotImplementedError: floating point numbers, which have no bits here.
+        NotImplementedError: an operand is floating point or complex.
+        RuntimeError: the shapes cannot be broadcast together.
 
     >>> mg.bitwise_or(mg.tensor([6, 3]), 5)
     tensor([7, 7])
     """
     if out is not None:
         return into(out, bitwise_or, input, other)
-    return bitwise("or", input, other)
+    return run_bitwise("or", input, other)
 
 
-def bitwise_xor(input, other, *, out=None):
-    """input ^ other, elementwise: of integers bit by bit, of bools "exclusive or". Mirrors ``torch.bitwise_xor``.
+def bitwise_xor(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """input ^ other, elementwise: bit by bit for integers, "exclusive or" for bools. Mirrors ``torch.bitwise_xor``.
+
+    Args:
+        input (Tensor): integers or bools.
+        other (Tensor or number): integers or bools. The shapes broadcast, and the dtypes are promoted.
 
     Raises:
-        NotImplementedError: floating point numbers, which have no bits here.
+        NotImplementedError: an operand is floating point or complex.
+        RuntimeError: the shapes cannot be broadcast together.
 
     >>> mg.bitwise_xor(mg.tensor([6, 3]), 5)
     tensor([3, 6])
     """
     if out is not None:
         return into(out, bitwise_xor, input, other)
-    return bitwise("xor", input, other)
+    return run_bitwise("xor", input, other)
 
 
-def bitwise(how, x, y):
-    """``bitwise_and(x, y)`` and its like."""
+def run_bitwise(how, x, y):
+    """``bitwise_and(x, y)``; or ``bitwise_or``, ``bitwise_xor``, as `how` says."""
     result = logical(tensor_argument(f"bitwise_{how}", x), y, how)
     if result is NotImplemented:
         raise tensor_error(f"bitwise_{how}", y, "other", 2)
     return result
 
 
-def bitwise_not(input, *, out=None):
-    """~input, elementwise: of integers bit by bit, of bools "not". Mirrors ``torch.bitwise_not``.
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """~input, elementwise: bit by bit for integers, "not" for bools. Mirrors ``torch.bitwise_not``.
 
     Raises:
-        NotImplementedError: floating point numbers, which have no bits here.
+        NotImplementedError: `input` is floating point or complex.
 
     >>> mg.bitwise_not(mg.tensor([0, 5]))
     tensor([-1, -6])
@@ -288,12 +370,12 @@ LOGIC = {"and": And.op, "or": Or.op, "xor": Xor.op}
 
 
 def compare(x, y, how):
-    """x == y and its like. With what is no tensor or number, == falls back to identity."""
+    """x == y, or the comparison `how`. Return NotImplemented for other operands: == then compares identity."""
     return binary(COMPARISONS[how], x, y)
 
 
 def logical(x, y, how):
-    """x & y and its like."""
+    """x & y, x | y or x ^ y, as `how` says."""
     for operand in (x, y):
         if not isinstance(operand, (TensorBase, *NUMBERS)):
             return NotImplemented
@@ -302,7 +384,7 @@ def logical(x, y, how):
 
 
 def check_bits(operands, how):
-    """Raise if the operands are no integers or bools."""
+    """Raise unless the operands are integers or bools."""
     dtype = operands_dtype(operands)
     if dtype.differentiable:
         raise AutogradNotImplementedError("MG-E203", f'"bitwise_{how}" not implemented for {dtype.name}',

@@ -1,26 +1,34 @@
 """Comparison and logic in place: ``x.eq_(y)`` writes 1 or 0, as numbers of x's dtype.
 
-Out of place their results are bools, of which nobody asks a gradient. In place they stand in the history of x like any
-other op: what was in x before has no influence on what is in it now, so its gradient is 0.
+Out of place the results are bools, which have no gradient. In place, these ops are in the history of x like any other op.
+A small change of the old x does not change the new x, so the gradient of the old x is 0.
 
-    x.gt_(0)        x.grad_fn = GtBackward0 ── edge 0 ──> what x's history was: gets zeros
+    x.gt_(0)        x.grad_fn = GtBackward0 ── edge 0 ──> the old grad_fn of x, which gets zeros
 
-PyTorch has no formula for the logical ones, and passes the gradient on as if nothing had been written; ours is 0.
+PyTorch has no formula for logical_and_, logical_or_, logical_xor_ and logical_not_: it passes the gradient on as if nothing
+had been written. Our gradient is 0.
 
 Mirrors ``tools/autograd/derivatives.yaml``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad.ops.base.broadcasting import explain_misfit
-from minigrad.ops.base.rule import BOOL, NUMBERS, Elementwise, named, op, tensor_argument, tensor_error
+from minigrad.ops.base.rule import BOOL, NUMBERS, Elementwise, named, op, tensor_argument, tensor_error, variant
 from minigrad.ops.elementwise import comparison
 from minigrad.ops.elementwise.selection import zeros_like
 
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
+
 
 class ComparisonInplace(Elementwise):
-    """Base of the ops whose result depends on their operands in steps."""
+    """Base of the in-place comparisons: their results are 0 or 1, so both derivatives are 0"""
 
     def vjp_x(g):
         return zeros_like(g)
@@ -30,40 +38,45 @@ class ComparisonInplace(Elementwise):
 
 
 def make_comparison_inplace(rule, name, node_name, **fields):
-    """The op that writes what `rule` makes of its operands. It is entered in the registry as `name`."""
+    """Make the op that writes the result of `rule` to its first operand, and register it as `name`."""
     kernel = {"kernel": rule.kernel, "params": rule.params} if rule.kernel else {"forward": rule.forward}
-    fields = {"__doc__": rule.__doc__, "__module__": __name__, **kernel, **fields}
-    return op(name, node_name)(type(node_name, (ComparisonInplace,), fields))
+    return variant(ComparisonInplace, name, node_name, rule.__doc__, **kernel, **fields)
 
 
-def comparison_method(rule):
-    """``x.eq_(y)`` and its like."""
+def make_comparison_method(rule):
+    """Make the method ``x.eq_(y)`` for the rule of `eq`, and so on."""
     name = rule.op.name
     fields = {"result": BOOL, "refuses_complex": rule.refuses_complex}
     with_number = make_comparison_inplace(rule, name + "_", rule.__name__ + "0", inputs=1, **fields)
     with_tensor = make_comparison_inplace(rule, name + "_tensor_", rule.__name__ + "1", inputs=2, **fields)
 
-    def method(self, other):
+    def method(self, other: Tensor | Number) -> Tensor:
         if not isinstance(other, (TensorBase, *NUMBERS)):
             raise tensor_error(name + "_", other, "other", 1)
         return apply_inplace((with_tensor if isinstance(other, TensorBase) else with_number).op, self, (other,))
-    return named(method, name + "_", f"""Overwrite self with 1 where `minigrad.{name}` holds, else 0.
+    return named(method, name + "_", f"""Overwrite self with 1 where `minigrad.{name}` is True, else 0.
 
-    The gradient of what was there is 0. Mirrors ``torch.Tensor.{name}_``.
+    Args:
+        other (Tensor or number): broadcast to the shape of self. Its gradient is 0, and so is the gradient of the old self.
+
+    Mirrors ``torch.Tensor.{name}_``.
 
     >>> mg.tensor([1., 2., 3.]).{name}_(2.).tolist()
     {dict(eq=[0., 1., 0.], ne=[1., 0., 1.], lt=[1., 0., 0.], le=[1., 1., 0.], gt=[0., 0., 1.], ge=[0., 1., 1.])[name]}
     """)
 
 
-def truth_method(rule):
-    """``x.logical_and_(y)`` and its like."""
+def make_truth_method(rule):
+    """Make the method ``x.logical_and_(y)`` for the rule of `logical_and`, and so on."""
     name = rule.op.name
     in_place = make_comparison_inplace(rule, name + "_", rule.__name__ + "0", inputs=2, result=BOOL)
 
-    def method(self, other):
+    def method(self, other: Tensor | Number) -> Tensor:
         return explain_misfit(apply_inplace, in_place.op, self, (tensor_argument(name + "_", other, "other", 1),))
-    return named(method, name + "_", f"""Overwrite self with 1 where `minigrad.{name}` holds, else 0.
+    return named(method, name + "_", f"""Overwrite self with 1 where `minigrad.{name}` is True, else 0.
+
+    Args:
+        other (Tensor): broadcast to the shape of self. Its gradient is 0, and so is the gradient of the old self.
 
     Mirrors ``torch.Tensor.{name}_``.
 
@@ -73,7 +86,7 @@ def truth_method(rule):
     """)
 
 
-def logical_not_(self):
+def logical_not_(self) -> Tensor:
     """Overwrite self with 1 where it is 0, else 0. Mirrors ``torch.Tensor.logical_not_``.
 
     >>> mg.tensor([0., 2.]).logical_not_()
@@ -93,11 +106,11 @@ class LogicalNot(ComparisonInplace):
         return k.eq(x, 0)
 
 
-def bitwise_method(rule, how):
-    """``x.bitwise_and_(y)`` and its like, or ``x &= y``."""
+def make_bitwise_method(rule, how):
+    """Make the method ``x.bitwise_and_(y)``, which is also ``x &= y``; and so on."""
     name = f"bitwise_{how}_"
 
-    def method(self, other):
+    def method(self, other: Tensor | Number) -> Tensor:
         if not isinstance(other, (TensorBase, *NUMBERS)):
             raise tensor_error(name, other, "other", 1)
         comparison.check_bits((self, other), how)
@@ -109,7 +122,7 @@ def bitwise_method(rule, how):
     """)
 
 
-def bitwise_not_(self):
+def bitwise_not_(self) -> Tensor:
     """In place: `minigrad.bitwise_not`. Mirrors ``torch.Tensor.bitwise_not_``.
 
     >>> mg.tensor([0, 5]).bitwise_not_()
@@ -120,9 +133,9 @@ def bitwise_not_(self):
 
 
 METHODS = {"logical_not_": logical_not_, "bitwise_not_": bitwise_not_}
-METHODS |= {rule.op.name + "_": comparison_method(rule) for rule in (
+METHODS |= {rule.op.name + "_": make_comparison_method(rule) for rule in (
     comparison.Eq, comparison.Ne, comparison.Lt, comparison.Le, comparison.Gt, comparison.Ge)}
-METHODS |= {rule.op.name + "_": truth_method(rule) for rule in (
+METHODS |= {rule.op.name + "_": make_truth_method(rule) for rule in (
     comparison.LogicalAnd, comparison.LogicalOr, comparison.LogicalXor)}
-METHODS |= {f"bitwise_{how}_": bitwise_method(rule, how) for how, rule in (
+METHODS |= {f"bitwise_{how}_": make_bitwise_method(rule, how) for how, rule in (
     ("and", comparison.And), ("or", comparison.Or), ("xor", comparison.Xor))}

@@ -1,14 +1,19 @@
-"""Complex numbers and their parts: views that show one as two real numbers, and what makes one of two.
+"""Complex numbers and their parts: views that show a complex number as two real ones, and ops that make one of two.
 
     z = [1+2j, 3+4j]        in memory  1 2 3 4
     real  [1, 3]   imag  [2, 4]   view_as_real  [[1, 2], [3, 4]]        the same memory
 
-The gradient of a real loss with respect to z is dL/d(Re z) + i dL/d(Im z), so that of its parts are the parts of its
-gradient. `real` is in ``selection.py``, where abs needs it. When a base has been written to through such a view, or such a
-view is shown again, both are looked at as real numbers: `AsStridedParts` (``_core/mutation/views.py``).
+The gradient of a real loss L with respect to z is dL/d(Re z) + i dL/d(Im z). So the gradients of the parts of z are the parts
+of its gradient. The rule of `real` is in ``selection.py``, where abs needs it. After a write to
+such a view, or when a stale one regenerates its grad_fn, view and base are both seen as real numbers: `AsStridedParts`, and
+``_core/mutation/views.py``.
 
 Mirrors ``aten/src/ATen/native/ComplexHelper.h`` and ``tools/autograd/derivatives.yaml``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
@@ -24,6 +29,9 @@ from minigrad.ops.base.rule import Elementwise, Linear, View, op, tensor_argumen
 from minigrad.ops.elementwise.functions import cos, sin
 from minigrad.ops.elementwise.selection import abs, real_part, where
 from minigrad.ops.shape.strided import AsStridedAdd
+
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
 
 __all__ = ["angle", "complex", "conj_physical", "imag", "polar", "real", "resolve_conj", "resolve_neg", "view_as_complex",
            "view_as_real"]
@@ -64,7 +72,7 @@ class ViewAsComplex(View):
 
 @op("as_strided_parts", "AsStrided0")
 class AsStridedParts(View):
-    """z = a part of x by its strides, of whatever is complex among x and z the two parts being counted one by one"""
+    """z = a part of x by its strides; if x or z is complex, the strides count its real numbers"""
 
     inputs = 1
 
@@ -95,7 +103,7 @@ class ConjPhysical(Linear):
 
 @op("angle")
 class Angle(Elementwise):
-    """z = the angle of x in the plane; of a real x that is 0 or π"""
+    """z = the angle of x in the complex plane; 0 or π for a real x"""
 
     inputs = 1
 
@@ -162,8 +170,8 @@ class Polar(Elementwise):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def real(input):
-    """The real part of input, a view; a real tensor itself. Mirrors ``torch.real``.
+def real(input: Tensor) -> Tensor:
+    """The real part of `input`, a view. A real tensor is returned as it is. Mirrors ``torch.real``.
 
     >>> mg.real(mg.tensor([1 + 2j]))
     tensor([1.])
@@ -171,11 +179,11 @@ def real(input):
     return real_part(tensor_argument("real", input))
 
 
-def imag(input):
-    """The imaginary part of input, a view. Mirrors ``torch.imag``.
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part of `input`, a view. Mirrors ``torch.imag``.
 
     Raises:
-        RuntimeError: input is not complex.
+        RuntimeError: `input` is not complex.
 
     >>> mg.imag(mg.tensor([1 + 2j]))
     tensor([2.])
@@ -185,11 +193,11 @@ def imag(input):
     return call(Imag.op, (input,))
 
 
-def view_as_real(input):
-    """The complex numbers of input as pairs of real ones, along a new last dimension; a view. Mirrors ``torch.view_as_real``.
+def view_as_real(input: Tensor) -> Tensor:
+    """A view of complex numbers as pairs of real numbers, along a new last dimension. Mirrors ``torch.view_as_real``.
 
     Raises:
-        RuntimeError: input is not complex.
+        RuntimeError: `input` is not complex.
 
     >>> mg.view_as_real(mg.tensor([1 + 2j, 3 + 4j]))
     tensor([[1., 2.],
@@ -198,14 +206,18 @@ def view_as_real(input):
     return call(ViewAsReal.op, (tensor_argument("view_as_real", input),))
 
 
-def view_as_complex(input):
-    """The pairs of real numbers along the last dimension of input as complex ones; a view. Mirrors ``torch.view_as_complex``.
+def view_as_complex(input: Tensor) -> Tensor:
+    """A view of the pairs of real numbers along the last dimension as complex numbers. Mirrors ``torch.view_as_complex``.
 
     Args:
-        input (Tensor): float32 or float64, of shape (..., 2), in which pairs lie together.
+        input (Tensor): float32 or float64, of shape (..., 2). The two numbers of a pair are neighbours in memory.
+
+    Returns:
+        Tensor: complex64 or complex128, of shape (...).
 
     Raises:
-        RuntimeError: the last dimension has not two elements that lie side by side, or the dtype has no complex twin.
+        RuntimeError: the dtype is not float32 or float64; the last dimension does not have size 2 and stride 1; or
+            another stride, or the storage offset, is odd.
 
     >>> mg.view_as_complex(mg.tensor([[1., 2.], [3., 4.]]))
     tensor([1.+2.j, 3.+4.j])
@@ -213,7 +225,7 @@ def view_as_complex(input):
     dtype = tensor_argument("view_as_complex", input).dtype
     if dtype.name not in ("float32", "float64"):
         raise ShapeError("MG-E203", "view_as_complex is only supported for half, float and double tensors, but got a tensor of "
-                         f"scalar type: {dtype.name}", fix="half has no complex twin here: convert with input.float()")
+                         f"scalar type: {dtype.name}", fix="there is no complex dtype for half here: convert with input.float()")
     if input.ndim == 0:
         raise ShapeError("MG-E204", "Input tensor must have one or more dimensions")
     if input.shape[-1] != 2:
@@ -230,8 +242,8 @@ def view_as_complex(input):
     return call(ViewAsComplex.op, (input,))
 
 
-def conj_physical(input, *, out=None):
-    """The complex conjugate of input; a real tensor itself. Mirrors ``torch.conj_physical``.
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex conjugate of `input`. A real tensor is returned as it is. Mirrors ``torch.conj_physical``.
 
     >>> mg.conj_physical(mg.tensor([1 + 2j]))
     tensor([1.-2.j])
@@ -241,7 +253,7 @@ def conj_physical(input, *, out=None):
     return call(ConjPhysical.op, (input,)) if tensor_argument("conj_physical", input).dtype.is_complex else input
 
 
-def conj_physical_(self):
+def conj_physical_(self) -> Tensor:
     """In place: `minigrad.conj_physical`. Mirrors ``torch.Tensor.conj_physical_``.
 
     >>> mg.tensor([1 + 2j]).conj_physical_()
@@ -253,8 +265,8 @@ def conj_physical_(self):
 IN_PLACE["conj_physical_"] = conj_physical_
 
 
-def resolve_conj(input):
-    """input itself: no tensor here is only marked as a conjugate. Mirrors ``torch.resolve_conj``.
+def resolve_conj(input: Tensor) -> Tensor:
+    """Return `input`: tensors have no conjugate bit here. Mirrors ``torch.resolve_conj``.
 
     >>> mg.tensor([1 + 2j]).conj().resolve_conj()
     tensor([1.-2.j])
@@ -262,8 +274,8 @@ def resolve_conj(input):
     return tensor_argument("resolve_conj", input)
 
 
-def resolve_neg(input):
-    """input itself: no tensor here is only marked as negative. Mirrors ``torch.resolve_neg``.
+def resolve_neg(input: Tensor) -> Tensor:
+    """Return `input`: tensors have no negative bit here. Mirrors ``torch.resolve_neg``.
 
     >>> mg.tensor([1 + 2j]).conj().imag.resolve_neg()
     tensor([-2.])
@@ -271,8 +283,8 @@ def resolve_neg(input):
     return tensor_argument("resolve_neg", input)
 
 
-def angle(input, *, out=None):
-    """The angle of input in the complex plane, from -π to π; of real numbers 0 or, if negative, π. Mirrors ``torch.angle``.
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle of `input` in the complex plane, from -π to π: for real numbers 0, or π if negative. Mirrors ``torch.angle``.
 
     >>> mg.angle(mg.tensor([1j, -1]))
     tensor([1.5708, 3.1416])
@@ -283,14 +295,17 @@ def angle(input, *, out=None):
     return call(Angle.op, (x if x.dtype.differentiable else x.to(default_dtype()),))
 
 
-def complex(real, imag, *, out=None):
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex numbers real + i imag. Mirrors ``torch.complex``.
 
     Args:
-        real, imag (Tensor): of the same dtype, float32 or float64; broadcast.
+        real, imag (Tensor): both float32, or both float64. The shapes broadcast.
+
+    Returns:
+        Tensor: complex64 or complex128.
 
     Raises:
-        RuntimeError: the dtypes differ, or have no complex twin; or the shapes cannot be broadcast together.
+        RuntimeError: the dtypes differ or are not float32 or float64, or the shapes cannot be broadcast together.
 
     >>> mg.complex(mg.tensor([1.]), mg.tensor([2.]))
     tensor([1.+2.j])
@@ -300,14 +315,17 @@ def complex(real, imag, *, out=None):
     return call_broadcasting(Complex.op, parts("complex", real, imag, ("real", "imag")))
 
 
-def polar(abs, angle, *, out=None):
-    """The complex numbers of these absolute values and angles. Mirrors ``torch.polar``.
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex numbers abs · exp(i angle). Mirrors ``torch.polar``.
 
     Args:
-        abs, angle (Tensor): of the same dtype, float32 or float64; broadcast.
+        abs, angle (Tensor): both float32, or both float64. The shapes broadcast; angles are in radians.
+
+    Returns:
+        Tensor: complex64 or complex128.
 
     Raises:
-        RuntimeError: the dtypes differ, or have no complex twin; or the shapes cannot be broadcast together.
+        RuntimeError: the dtypes differ or are not float32 or float64, or the shapes cannot be broadcast together.
 
     >>> mg.polar(mg.tensor([2.]), mg.tensor([0.]))
     tensor([2.+0.j])
@@ -318,7 +336,7 @@ def polar(abs, angle, *, out=None):
 
 
 def parts(function, x, y, names):
-    """The pair (x, y). Raises unless they are tensors of one dtype that has a complex twin."""
+    """Return (x, y); raise unless both are float32 tensors, or both float64."""
     for i, v in enumerate((x, y)):
         tensor_argument(function, v, names[i], i + 1)
     for v in (x, y):
@@ -335,12 +353,12 @@ def parts(function, x, y, names):
 
 
 def as_real(g):
-    """A complex gradient as pairs of real numbers."""
+    """A complex gradient, seen as pairs of real numbers."""
     return call(ViewAsReal.op, (g,))
 
 
 def as_complex(g):
-    """A gradient of pairs as complex numbers, copied where the pairs do not lie together."""
+    """A gradient of pairs, seen as complex numbers. It is copied if the numbers of a pair are not neighbours in memory."""
     if g.stride()[-1] != 1 or any([s % 2 for s in g.stride()[:-1]]):
         g = g.contiguous()
     return call(ViewAsComplex.op, (g,))

@@ -1,8 +1,8 @@
-"""Functions of one number, elementwise: roots, exponentials, and what neural networks make of them.
+"""Elementwise functions of one number: roots, exp and log, sin and cos, and the activations tanh, sigmoid and relu.
 
-Formulas follow one convention for complex numbers, PyTorch's: the gradient of a real loss with respect to
-z is dL/d(Re z) + i dL/d(Im z), so a vjp multiplies by the conjugate of the derivative. `conj` of a real
-value is the value itself and costs nothing.
+Formulas follow PyTorch's convention for complex numbers: the gradient of a real loss L with respect to z is
+dL/d(Re z) + i dL/d(Im z). So a vjp multiplies by the conjugate of the derivative. `conj` returns a real value
+itself, at no cost.
 
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/UnaryOps.cpp``.
 """
@@ -233,7 +233,7 @@ class ReluBackward(Elementwise):
     def vjp_x(g, y):
         return binary(ReluBackward.op, g, y)
 
-    def vjp_y(g):           # where y passes 0 there is no derivative, elsewhere it is 0
+    def vjp_y(g):           # at y = 0 there is no derivative, elsewhere it is 0
         return g.new_zeros(g.shape)
 
 

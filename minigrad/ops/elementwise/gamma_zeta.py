@@ -1,12 +1,16 @@
-"""More special functions: the incomplete gamma functions, the zeta function of Hurwitz, the Bessel functions I₀ and I₁.
+"""More special functions: incomplete gamma functions, the Hurwitz zeta function, the Bessel functions I₀ and I₁.
 
     igamma + igammac = 1        igamma ─dx─> the density of the gamma distribution      zeta ─dq─> -s zeta(s + 1, q)
     i0 ─d─> i1
 
-Of igamma and zeta PyTorch has no derivative with respect to the first argument, and neither have we.
+igamma, igammac and zeta have no derivative with respect to the first argument, as in PyTorch.
 
-Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/Math.h``. The numbers: ``kernels/numpy_ref/gamma.py``.
+Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/Math.h``. The kernels: ``kernels/numpy_ref/gamma.py``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.graph.tensor import TensorBase
@@ -19,9 +23,12 @@ from minigrad.ops.base.precision import in_float32
 from minigrad.ops.base.rule import Elementwise, op, tensor_argument, without_derivative
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.elementwise.selection import promote_tensors, where
-from minigrad.ops.elementwise.special import Special, as_floating, lgamma
+from minigrad.ops.elementwise.special import Special, convert_to_floating, lgamma
 from minigrad.ops.elementwise.xlogy import xlogy
 from minigrad.ops.shape.clone_cast import cast
+
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
 
 DOUBLE = named_dtype("float64")
 
@@ -29,7 +36,7 @@ __all__ = ["i0", "igamma", "igammac"]
 
 
 def density(a, x):
-    """x^(a - 1) e^-x / Γ(a), of terms that cancel: in float64."""
+    """x^(a - 1) e^-x / Γ(a), in float64: the terms of its logarithm cancel."""
     a, x = cast(a, DOUBLE), cast(x, DOUBLE)
     return exp(xlogy(a - 1, x) - x - lgamma(a))
 
@@ -98,7 +105,7 @@ class I1(Special):
 
 
 def two_floats(function, input, other):
-    """The two, checked: tensors whose common dtype is one of floating point numbers."""
+    """Return (input, other); raise unless they are tensors and promote to a floating point dtype."""
     for name, x, position in (("input", input, 1), ("other", other, 2)):
         tensor_argument(function, x, name, position)
     dtype = operands_dtype((input, other))
@@ -108,14 +115,18 @@ def two_floats(function, input, other):
 
 
 @in_place_too
-def igamma(input, other):
-    """The lower incomplete gamma function of shape `input` up to `other`, divided by Γ(input). Mirrors ``torch.igamma``.
+def igamma(input: Tensor, other: Tensor):
+    """The lower incomplete gamma function of `other`, divided by Γ(input). Mirrors ``torch.igamma``.
 
-    It is how likely a number of the gamma distribution of that shape is below `other`. There is no derivative with respect to
-    `input`. nan where one of them is negative.
+    It is the probability that a number of the gamma distribution with shape `input` is below `other`. It is nan where an
+    argument is negative.
+
+    Args:
+        input (Tensor): the shape parameter. There is no derivative with respect to it.
+        other (Tensor): where the integral ends. The shapes broadcast, and the dtypes promote to a floating point one.
 
     Raises:
-        NotImplementedError: they are no floating point numbers; or the gradient of `input` is asked for.
+        NotImplementedError: no dtype is floating point, or a backward needs the gradient of `input`.
 
     >>> mg.tensor([1., 4.]).igamma(mg.tensor([1., 3.]))
     tensor([0.6321, 0.3528])
@@ -124,13 +135,17 @@ def igamma(input, other):
 
 
 @in_place_too
-def igammac(input, other):
-    """The upper incomplete gamma function of shape `input` from `other` on, divided by Γ(input).
+def igammac(input: Tensor, other: Tensor):
+    """The upper incomplete gamma function of `other`, divided by Γ(input). Mirrors ``torch.igammac``.
 
-    It is 1 - igamma, accurate also where that is small. Mirrors ``torch.igammac``.
+    It is 1 - igamma, and accurate also where that is small.
+
+    Args:
+        input (Tensor): the shape parameter. There is no derivative with respect to it.
+        other (Tensor): where the integral begins. The shapes broadcast, and the dtypes promote to a floating point one.
 
     Raises:
-        NotImplementedError: they are no floating point numbers; or the gradient of `input` is asked for.
+        NotImplementedError: no dtype is floating point, or a backward needs the gradient of `input`.
 
     >>> mg.tensor([1., 4.]).igammac(mg.tensor([1., 3.]))
     tensor([0.3679, 0.6472])
@@ -139,7 +154,7 @@ def igammac(input, other):
 
 
 @in_place_too
-def i0(input):
+def i0(input: Tensor):
     """z = the modified Bessel function of the first kind and order 0, elementwise. Mirrors ``torch.i0``.
 
     >>> mg.tensor([0., 1.]).i0()
@@ -151,7 +166,7 @@ def i0(input):
 # ---- only in minigrad.special -----------------------------------------------------------------------------------
 
 
-def i1(input, *, out=None):
+def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """z = the modified Bessel function of the first kind and order 1, elementwise. Mirrors ``torch.special.i1``.
 
     >>> mg.special.i1(mg.tensor([0., 1.]))
@@ -162,17 +177,17 @@ def i1(input, *, out=None):
     return unary(I1.op, tensor_argument("i1", input))
 
 
-def zeta(input, other, *, out=None):
-    """The zeta function of Hurwitz: the sum of (other + k)^-input over k = 0, 1, ... Mirrors ``torch.special.zeta``.
+def zeta(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The Hurwitz zeta function: the sum of (other + k)^-input over k = 0, 1, ... Mirrors ``torch.special.zeta``.
 
     Args:
-        input, other (Tensor or number): at least one of them is a tensor. inf where input is 1, nan where it is less.
+        input, other (Tensor or number): at least one is a tensor. The shapes broadcast.
 
-    There is no derivative with respect to `input`.
+    The result is inf where `input` is 1, and nan where it is less. There is no derivative with respect to `input`.
 
     Raises:
         TypeError: neither is a tensor.
-        NotImplementedError: in a backward that needs the gradient of `input`.
+        NotImplementedError: a backward needs the gradient of `input`.
 
     >>> mg.special.zeta(mg.tensor([2., 4.]), 1)
     tensor([1.6449, 1.0823])
@@ -182,4 +197,4 @@ def zeta(input, other, *, out=None):
     if not isinstance(input, TensorBase):
         tensor_argument("zeta", other, "other", 2)
     x, y = promote_tensors("zeta", input if isinstance(input, TensorBase) else other, input, other)
-    return call(Zeta.op, (as_floating(x), as_floating(y)))
+    return call(Zeta.op, (convert_to_floating(x), convert_to_floating(y)))

@@ -1,14 +1,17 @@
-"""Signs, choices that overlook nan, sums of exponentials: what else there is of one number or two, elementwise.
+"""More elementwise ops: signs, extrema that ignore nan, logarithms of sums of exponentials, sinc, degrees.
 
-    sgn copysign heaviside positive     by the sign
-    fmax fmin                           the larger, the smaller; nan only where both are
+    sgn copysign heaviside positive     signs
+    fmax fmin                           the larger, the smaller; nan only where both are nan
     logaddexp logaddexp2                log(exp x + exp y), without overflow
     sinc deg2rad rad2deg float_power
 
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{BinaryOps,UnaryOps}.cpp``.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 from cython.cimports.minigrad.ops.base.rule import conj
 
@@ -25,6 +28,9 @@ from minigrad.ops.elementwise.functions import cos, exp, sigmoid, sin
 from minigrad.ops.elementwise.predicates import isfinite, isnan
 from minigrad.ops.elementwise.selection import Sgn, abs, two_tensors, where, zeros_like
 
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
+
 __all__ = ["copysign", "deg2rad", "float_power", "fmax", "fmin", "heaviside", "logaddexp", "logaddexp2", "positive", "rad2deg",
            "sgn", "sinc"]
 
@@ -39,7 +45,7 @@ class CopysignScalar(Elementwise):
     floats_only = True
     refuses_complex = "copysign is not implemented for complex numbers"
 
-    def vjp_x(g, x, z):         # dx = g z / x, 0 where x is
+    def vjp_x(g, x, z):         # dx = g z / x, 0 where x = 0
         return where(x == 0, 0.0, g * (z / x))
 
 
@@ -67,9 +73,15 @@ class Heaviside(Elementwise):
 
 @op("fmax")
 class Fmax(Elementwise):
-    """z = the larger of x and y, elementwise; where one is nan, the other. Where they are equal x gets the gradient.
+    """z = the larger of x and y, elementwise; where one is nan, the other. Where they are equal, x gets the gradient.
+
+    Args:
+        input, other (Tensor): x and y. The shapes broadcast, and the dtypes are promoted.
 
     Mirrors ``torch.fmax``.
+
+    Raises:
+        RuntimeError: an operand is complex, or the shapes cannot be broadcast together.
 
     >>> mg.fmax(mg.tensor([1., float("nan")]), mg.tensor([2., 3.]))
     tensor([2., 3.])
@@ -88,9 +100,15 @@ class Fmax(Elementwise):
 
 @op("fmin")
 class Fmin(Elementwise):
-    """z = the smaller of x and y, elementwise; where one is nan, the other. Where they are equal x gets the gradient.
+    """z = the smaller of x and y, elementwise; where one is nan, the other. Where they are equal, x gets the gradient.
+
+    Args:
+        input, other (Tensor): x and y. The shapes broadcast, and the dtypes are promoted.
 
     Mirrors ``torch.fmin``.
+
+    Raises:
+        RuntimeError: an operand is complex, or the shapes cannot be broadcast together.
 
     >>> mg.fmin(mg.tensor([1., float("nan")]), mg.tensor([2., 3.]))
     tensor([1., 3.])
@@ -110,6 +128,12 @@ class Fmin(Elementwise):
 @op("logaddexp")
 class Logaddexp(Elementwise):
     """z = log(exp x + exp y), elementwise, without overflow. Mirrors ``torch.logaddexp``.
+
+    Args:
+        input, other (Tensor): x and y, at least one of them floating point or complex. The shapes broadcast.
+
+    Raises:
+        RuntimeError: both are integers, or the shapes cannot be broadcast together.
 
     >>> mg.logaddexp(mg.tensor([0., 90.]), mg.tensor([0., 90.]))
     tensor([ 0.6931, 90.6931])
@@ -131,6 +155,12 @@ class Logaddexp(Elementwise):
 class Logaddexp2(Elementwise):
     """z = the logarithm to the base 2 of 2^x + 2^y, elementwise, without overflow. Mirrors ``torch.logaddexp2``.
 
+    Args:
+        input, other (Tensor): x and y, at least one of them floating point. The shapes broadcast.
+
+    Raises:
+        RuntimeError: both are integers, one is complex, or the shapes cannot be broadcast together.
+
     >>> mg.logaddexp2(mg.tensor([3.]), mg.tensor([3.]))
     tensor([4.])
     """
@@ -149,7 +179,7 @@ class Logaddexp2(Elementwise):
 
 
 def portion(x):
-    """1 / (1 + e^-x), whose own derivative is not computed from its value: that has no digits left where it is almost 1."""
+    """1 / (1 + e^-x), written so that its derivative does not use 1 - z, which loses its digits where z is almost 1."""
     if x.dtype.is_complex:
         return sigmoid(x)
     above = x >= 0
@@ -158,7 +188,7 @@ def portion(x):
 
 
 def difference(x, y):
-    """x - y, 0 for infinities of the same sign, each of which PyTorch gives the gradient nan."""
+    """x - y, but 0 for two infinities of the same sign. PyTorch's gradients are nan there."""
     return where((x == y) & ~isfinite(x), 0.0, x - y)
 
 
@@ -176,9 +206,9 @@ class Sinc(Elementwise):
 
 
 def sinc_derivative(x):
-    """(cos y - sin(y) / y) π / y for y = π x: by its series where the difference cancels, as it does next to 0.
+    """(cos y - sin(y) / y) π / y for y = π x. Near 0, where the difference cancels, we use its series.
 
-    PyTorch takes 0 at 0, and so makes 0 of the second derivative, which is -π²/3.
+    PyTorch takes the constant 0 at 0. So its second derivative there is 0 too, but the true one is -π²/3.
     """
     near = abs(x) < 0.03
     y = where(near, 1.0, math.pi * x)
@@ -189,7 +219,7 @@ def sinc_derivative(x):
 
 
 class Scaled(Elementwise):
-    """Base of x times a number"""
+    """Base of x times a constant"""
 
     inputs = 1
     factor = 1.0
@@ -222,12 +252,12 @@ class Deg2Rad(Scaled):
 fmax, fmin = two_tensors(Fmax), two_tensors(Fmin)
 
 
-def of_floats(rule):
-    """The public function of an op on two tensors that are not both of integers."""
+def make_float_function(rule):
+    """Make the public function of an op on two tensors. It refuses two integer tensors."""
     function = two_tensors(rule)
     name = rule.op.name
 
-    def checked(input, other, *, out=None):
+    def checked(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         if isinstance(input, TensorBase) and isinstance(other, TensorBase):
             if not (input.dtype.differentiable or other.dtype.differentiable):
                 raise ShapeError("MG-E203", f"{name} is not implemented for integers", found=input.dtype.name,
@@ -237,12 +267,12 @@ def of_floats(rule):
     checked.__doc__, checked.__module__ = rule.__doc__, "minigrad"
     return checked
 
-logaddexp, logaddexp2 = of_floats(Logaddexp), of_floats(Logaddexp2)
+logaddexp, logaddexp2 = make_float_function(Logaddexp), make_float_function(Logaddexp2)
 
 
 @in_place_too
-def sgn(input):
-    """z = input / |input|, 0 where input is: for real numbers the sign, for complex ones the direction. Mirrors ``torch.sgn``.
+def sgn(input: Tensor):
+    """z = input / |input|, 0 where input is 0: the sign of a real number, the direction of a complex one. Mirrors ``torch.sgn``.
 
     >>> mg.tensor([3 + 4j, 0]).sgn()
     tensor([0.6000+0.8000j, 0.0000+0.0000j])
@@ -251,8 +281,16 @@ def sgn(input):
 
 
 @in_place_too
-def copysign(input, other):
-    """z = input with the sign of other, a tensor or number, elementwise. Mirrors ``torch.copysign``.
+def copysign(input: Tensor, other: Tensor | Number):
+    """z = |input| with the sign of other, elementwise. Mirrors ``torch.copysign``.
+
+    Args:
+        input (Tensor): real numbers; integers give floating point results.
+        other (Tensor or number): its sign is used; -0.0 is negative. The shapes broadcast.
+
+    Raises:
+        RuntimeError: an operand is complex, or the shapes cannot be broadcast together.
+        TypeError: `other` is neither a tensor nor a number.
 
     >>> mg.tensor([1., -2.]).copysign(mg.tensor([-0., 1.]))
     tensor([-1.,  2.])
@@ -263,13 +301,16 @@ def copysign(input, other):
 
 
 @in_place_too
-def heaviside(input, values):
-    """z = 0, `values` or 1, as input is negative, 0 or positive, elementwise. Mirrors ``torch.heaviside``.
+def heaviside(input: Tensor, values: Tensor):
+    """z = 0 where input is negative, `values` where it is 0, 1 where it is positive. Mirrors ``torch.heaviside``.
 
-    PyTorch has no derivative of it. Ours is that of the steps: 0, and where input is 0 that of `values`.
+    A backward through it raises `NotImplementedError`, as in PyTorch.
+
+    Args:
+        input, values (Tensor): real, of the same dtype. The shapes broadcast.
 
     Raises:
-        RuntimeError: the dtypes differ, or are complex.
+        RuntimeError: the dtypes differ or are complex, or the shapes cannot be broadcast together.
 
     >>> mg.tensor([-1., 0., 2.]).heaviside(mg.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
@@ -283,11 +324,11 @@ def heaviside(input, values):
     return Heaviside.op, (input, values)
 
 
-def positive(input):
-    """input itself: ``+input``. Mirrors ``torch.positive``.
+def positive(input: Tensor) -> Tensor:
+    """Return `input`: ``+input``. Mirrors ``torch.positive``.
 
     Raises:
-        RuntimeError: input is bool.
+        RuntimeError: `input` is bool.
 
     >>> mg.tensor([-1., 2.]).positive()
     tensor([-1.,  2.])
@@ -298,7 +339,7 @@ def positive(input):
 
 
 @in_place_too
-def sinc(input):
+def sinc(input: Tensor):
     """z = sin(π input) / (π input), 1 where input is 0, elementwise. Mirrors ``torch.sinc``.
 
     >>> mg.tensor([0., 0.5]).sinc()
@@ -308,8 +349,8 @@ def sinc(input):
 
 
 @in_place_too
-def rad2deg(input):
-    """z = the angle input in degrees, elementwise. Mirrors ``torch.rad2deg``.
+def rad2deg(input: Tensor):
+    """Convert angles from radians to degrees, elementwise. Mirrors ``torch.rad2deg``.
 
     >>> mg.tensor([0., 1.]).rad2deg()
     tensor([ 0.0000, 57.2958])
@@ -318,8 +359,8 @@ def rad2deg(input):
 
 
 @in_place_too
-def deg2rad(input):
-    """z = the angle input, in degrees, in radians, elementwise. Mirrors ``torch.deg2rad``.
+def deg2rad(input: Tensor):
+    """Convert angles from degrees to radians, elementwise. Mirrors ``torch.deg2rad``.
 
     >>> mg.tensor([0., 180.]).deg2rad()
     tensor([0.0000, 3.1416])
@@ -328,14 +369,24 @@ def deg2rad(input):
 
 
 def angle_of(function, x):
-    """`x`, of floating point numbers. Raises if it is complex."""
+    """Return `x`, integers converted to the default dtype; raise if it is complex."""
     if x.dtype.is_complex:
         raise ShapeError("MG-E203", f"{function} is not supported for complex tensors.")
     return x if x.dtype.differentiable else x.to(default_dtype())
 
 
-def float_power(input, exponent, *, out=None):
-    """z = input to the power exponent, in float64 or, if one of them is complex, complex128. Mirrors ``torch.float_power``.
+def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """z = input to the power exponent, computed in float64 or complex128. Mirrors ``torch.float_power``.
+
+    Args:
+        input, exponent (Tensor or number): at least one is a tensor. The shapes broadcast.
+
+    Returns:
+        Tensor: complex128 if `input` or `exponent` is complex, else float64.
+
+    Raises:
+        RuntimeError: the shapes cannot be broadcast together.
+        TypeError: an operand is neither a tensor nor a number.
 
     >>> mg.tensor([2, 3]).float_power(0.5)
     tensor([1.4142, 1.7321], dtype=minigrad.float64)
@@ -343,14 +394,14 @@ def float_power(input, exponent, *, out=None):
     if out is not None:
         return into(out, float_power, input, exponent)
     dtype = wide(input, exponent)
-    return pow(widened(input, dtype), widened(exponent, dtype))
+    return pow(convert_to(input, dtype), convert_to(exponent, dtype))
 
 
-def float_power_(self, exponent):
+def float_power_(self, exponent: Tensor | Number) -> Tensor:
     """In place: `minigrad.float_power`. Mirrors ``torch.Tensor.float_power_``.
 
     Raises:
-        RuntimeError: self is not float64, or complex128.
+        RuntimeError: self is not of the dtype of the result: complex128 if an operand is complex, else float64.
 
     >>> mg.tensor([4., 9.], dtype=mg.float64).float_power_(0.5)
     tensor([2., 3.], dtype=minigrad.float64)
@@ -358,8 +409,8 @@ def float_power_(self, exponent):
     dtype = wide(self, exponent)
     if self.dtype is not dtype:
         raise ShapeError("MG-E203", f"the base given to float_power_ has dtype {self.dtype.name} but the operation's result "
-                         f"requires dtype {dtype.name}", fix="the function: x = x.float_power(...)")
-    return self.pow_(widened(exponent, dtype))
+                         f"requires dtype {dtype.name}", fix="use the function that returns a new tensor: x = x.float_power(...)")
+    return self.pow_(convert_to(exponent, dtype))
 
 
 IN_PLACE["float_power_"] = float_power_
@@ -371,8 +422,8 @@ def wide(x, y):
     return named_dtype("complex128" if any(both) else "float64")
 
 
-def widened(x, dtype):
-    """`x`, a tensor or number, in `dtype`."""
+def convert_to(x, dtype) -> Any:
+    """Convert `x`, a tensor or number, to `dtype`."""
     if isinstance(x, TensorBase):
         return x.to(dtype)
     if not isinstance(x, NUMBERS):

@@ -1,13 +1,17 @@
-"""What holds of numbers: nan, infinity, sign; and whether two tensors are equal, or nearly so.
+"""Predicates: whether numbers are nan, infinite or negative, and whether two tensors are equal or close.
 
     isnan isinf isfinite signbit     one kernel each        -> a bool tensor
-    isposinf isneginf isreal isclose made of those and of comparisons
-    equal allclose is_nonzero        one answer             -> a Python bool
+    isposinf isneginf isreal isclose computed from those and comparisons
+    equal allclose is_nonzero        a single answer        -> a Python bool
 
 None of them has a derivative.
 
 Mirrors ``aten/src/ATen/native/{TensorCompare,UnaryOps}.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import unary
 
@@ -19,12 +23,17 @@ from minigrad.ops.base.rule import BOOL, Elementwise, flag, op, real, tensor_arg
 from minigrad.ops.elementwise.comparison import eq
 from minigrad.ops.elementwise.selection import abs
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from minigrad.types import Tensor
+
 __all__ = ["allclose", "equal", "is_complex", "is_floating_point", "is_nonzero", "is_tensor", "isclose", "isfinite", "isinf",
            "isnan", "isneginf", "isposinf", "isreal", "numel", "signbit"]
 
 
 class Predicate(Elementwise):
-    """Base of what is true or false of one number."""
+    """Base of the functions that map one number to True or False."""
 
     params = ("x",)
     inputs = 1
@@ -45,7 +54,7 @@ class Isnan(Predicate):
 
 @op("isinf")
 class Isinf(Predicate):
-    """z = whether x is infinite, elementwise; a complex x if one of its parts is. Mirrors ``torch.isinf``.
+    """z = whether x is infinite, elementwise; for a complex x, whether a part is. Mirrors ``torch.isinf``.
 
     >>> mg.tensor([1., float("-inf")]).isinf()
     tensor([False,  True])
@@ -67,7 +76,7 @@ class Isfinite(Predicate):
 
 @op("signbit")
 class Signbit(Predicate):
-    """z = whether the sign of x is set, elementwise: that of -0.0 is. Mirrors ``torch.signbit``.
+    """z = whether the sign bit of x is set, elementwise; it is for -0.0. Mirrors ``torch.signbit``.
 
     >>> mg.tensor([1., -0., -2.]).signbit()
     tensor([False,  True,  True])
@@ -80,27 +89,27 @@ class Signbit(Predicate):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def predicate(rule):
-    """The public function of a predicate. PyTorch's take no ``out``."""
+def make_predicate(rule):
+    """Make the public function of a predicate. As in PyTorch, it takes no ``out``."""
     function = unary_function(rule)
 
-    def without_out(input):
+    def without_out(input: Tensor) -> Tensor:
         return unary(rule.op, tensor_argument(function.__name__, input))
     without_out.__name__ = without_out.__qualname__ = function.__name__
     without_out.__doc__, without_out.__module__ = function.__doc__, "minigrad"
     return without_out
 
-isnan = predicate(Isnan)
-isinf = predicate(Isinf)
-isfinite = predicate(Isfinite)
+isnan = make_predicate(Isnan)
+isinf = make_predicate(Isinf)
+isfinite = make_predicate(Isfinite)
 signbit = unary_function(Signbit)
 
 
-def isposinf(input, *, out=None):
-    """Whether input is inf, elementwise. Mirrors ``torch.isposinf``.
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether `input` is inf, elementwise. Mirrors ``torch.isposinf``.
 
     Raises:
-        RuntimeError: input is complex.
+        RuntimeError: `input` is complex.
 
     >>> mg.tensor([float("-inf"), float("inf")]).isposinf()
     tensor([False,  True])
@@ -110,11 +119,11 @@ def isposinf(input, *, out=None):
     return eq(ordered("isposinf", input), float("inf"))
 
 
-def isneginf(input, *, out=None):
-    """Whether input is -inf, elementwise. Mirrors ``torch.isneginf``.
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether `input` is -inf, elementwise. Mirrors ``torch.isneginf``.
 
     Raises:
-        RuntimeError: input is complex.
+        RuntimeError: `input` is complex.
 
     >>> mg.tensor([float("-inf"), float("inf")]).isneginf()
     tensor([ True, False])
@@ -125,14 +134,14 @@ def isneginf(input, *, out=None):
 
 
 def ordered(function, x):
-    """Raise unless `x` is a tensor of real numbers."""
+    """Return `x`; raise unless it is a tensor of real numbers."""
     if tensor_argument(function, x).dtype.is_complex:
-        raise ShapeError("MG-E203", f"{function} does not support complex inputs.", fix="ask it of x.real and x.imag")
+        raise ShapeError("MG-E203", f"{function} does not support complex inputs.", fix="call it with x.real and x.imag")
     return x
 
 
-def isreal(input):
-    """Whether the imaginary part of input is 0, elementwise. Mirrors ``torch.isreal``.
+def isreal(input: Tensor) -> Tensor:
+    """Whether the imaginary part of `input` is 0, elementwise. Mirrors ``torch.isreal``.
 
     >>> mg.tensor([1 + 1j, 2]).isreal()
     tensor([False,  True])
@@ -142,11 +151,12 @@ def isreal(input):
     return input.new_full(input.shape, True, dtype=BOOL)
 
 
-def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Whether ``|input - other| <= atol + rtol |other|``, elementwise; infinities are close if they are equal.
 
     Args:
-        rtol, atol (float): not negative.
+        input, other (Tensor): of the same dtype. The shapes broadcast.
+        rtol, atol (float): the relative and the absolute tolerance, not negative.
         equal_nan (bool): whether nan is close to nan.
 
     Mirrors ``torch.isclose``.
@@ -177,8 +187,10 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     return close | (isfinite(error) & (error <= atol + abs(y * rtol)))
 
 
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether `isclose` holds everywhere. Returns a bool. Mirrors ``torch.allclose``.
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether `isclose` is True for all elements, as a Python bool. Mirrors ``torch.allclose``.
+
+    Args: as for `isclose`.
 
     Raises:
         RuntimeError: the dtypes differ, a tolerance is negative, or the shapes cannot be broadcast together.
@@ -189,13 +201,14 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
-def equal(input, other):
-    """Whether two tensors have the same shape and the same numbers. Returns a bool. Mirrors ``torch.equal``.
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape and equal elements, as a Python bool. Mirrors ``torch.equal``.
 
-    Nan is equal to nothing.
+    Args:
+        input, other (Tensor): their dtypes may differ. Nan is equal to nothing.
 
     Raises:
-        TypeError: one of them is no tensor.
+        TypeError: an argument is not a tensor.
 
     >>> mg.equal(mg.tensor([1., 2.]), mg.tensor([1, 2]))
     True
@@ -207,11 +220,11 @@ def equal(input, other):
     return input.shape == other.shape and bool(eq(input, other).all())
 
 
-def is_nonzero(input):
-    """Whether the only number of input differs from 0. Returns a bool. Mirrors ``torch.is_nonzero``.
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the only element of `input` differs from 0, as a Python bool. Mirrors ``torch.is_nonzero``.
 
     Raises:
-        RuntimeError: there is not exactly one.
+        RuntimeError: `input` does not have exactly one element.
 
     >>> mg.is_nonzero(mg.tensor([2.]))
     True
@@ -219,8 +232,8 @@ def is_nonzero(input):
     return bool(tensor_argument("is_nonzero", input))
 
 
-def numel(input):
-    """How many numbers there are in input. Mirrors ``torch.numel``.
+def numel(input: Tensor) -> int:
+    """The number of elements of `input`. Mirrors ``torch.numel``.
 
     >>> mg.numel(mg.zeros(2, 3))
     6
@@ -228,8 +241,8 @@ def numel(input):
     return tensor_argument("numel", input).numel()
 
 
-def is_floating_point(input):
-    """Whether the dtype of input is a floating point one. Mirrors ``torch.is_floating_point``.
+def is_floating_point(input: Tensor) -> bool:
+    """Whether `input` has a floating point dtype. Mirrors ``torch.is_floating_point``.
 
     >>> mg.is_floating_point(mg.tensor([1, 2]))
     False
@@ -237,8 +250,8 @@ def is_floating_point(input):
     return tensor_argument("is_floating_point", input).is_floating_point()
 
 
-def is_complex(input):
-    """Whether the dtype of input is a complex one. Mirrors ``torch.is_complex``.
+def is_complex(input: Tensor) -> bool:
+    """Whether `input` has a complex dtype. Mirrors ``torch.is_complex``.
 
     >>> mg.is_complex(mg.tensor([1j]))
     True
@@ -246,7 +259,7 @@ def is_complex(input):
     return tensor_argument("is_complex", input).is_complex()
 
 
-def is_tensor(obj):
+def is_tensor(obj: Any) -> bool:
     """Whether `obj` is a tensor. Mirrors ``torch.is_tensor``.
 
     >>> mg.is_tensor([1., 2.])

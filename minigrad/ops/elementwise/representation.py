@@ -1,9 +1,12 @@
-"""Numbers as they are represented: the next one, mantissa and exponent; and how many fall into which interval.
+"""The representation of floating point numbers: nextafter and frexp; and histograms.
 
 Mirrors ``aten/src/ATen/native/{UnaryOps,BinaryOps,Histogram}.cpp``.
 """
 
+from __future__ import annotations
+
 from collections import namedtuple
+from typing import TYPE_CHECKING
 
 from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.graph.tensor import TensorBase
@@ -18,6 +21,11 @@ from minigrad.ops.index.indexing import scatter_add
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import reshape
 from minigrad.ops.sort.searching import searchsorted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Tensor
 
 DOUBLE = named_dtype("float64")
 
@@ -37,7 +45,7 @@ class Nextafter(Elementwise):
     def vjp_x(g, x, y):
         return where(x == y, 0.0, g)
 
-    def vjp_y(g):           # of the direction alone, as in PyTorch
+    def vjp_y(g):           # y is only the direction: its gradient is 0, as in PyTorch
         return g.new_zeros(g.shape)
 
 
@@ -59,14 +67,14 @@ class Frexp(Op):
 
 
 def scale_down(g, exponent):
-    """g / 2^exponent, in two steps: the power may be beyond the range of the dtype where the result is not."""
+    """g / 2^exponent, in two steps: the power may overflow where the result does not."""
     half = exponent // 2
     return g * (-half).to(g.dtype).exp2() * (half - exponent).to(g.dtype).exp2()
 
 
 @op("histogram", "NotImplemented")
 class Histogram(Op):
-    """(how many, where the intervals end), computed from x without a history: their place in the graph"""
+    """(hist, bin_edges), computed from x without a history: this op puts them into the graph"""
 
     inputs = 1
     outputs = ("hist", "bin_edges")
@@ -80,11 +88,14 @@ class Histogram(Op):
 
 
 @in_place_too
-def nextafter(input, other):
+def nextafter(input: Tensor, other: Tensor):
     """The next number of the dtype after `input` in the direction of `other`, elementwise. Mirrors ``torch.nextafter``.
 
+    Args:
+        input, other (Tensor): the shapes broadcast, and the dtypes promote to a floating point one.
+
     Raises:
-        NotImplementedError: they are no floating point numbers.
+        NotImplementedError: no dtype is floating point.
 
     >>> mg.tensor([1.]).nextafter(mg.tensor([2.])) - 1
     tensor([1.1921e-07])
@@ -92,13 +103,13 @@ def nextafter(input, other):
     return Nextafter.op, two_floats("nextafter", input, other)
 
 
-def frexp(input, *, out=None):
-    """(mantissa, exponent): input = mantissa · 2^exponent, the mantissa from 0.5 to 1 in size. Mirrors ``torch.frexp``.
+def frexp(input: Tensor, *, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """(mantissa, exponent): input = mantissa · 2^exponent, with 0.5 <= |mantissa| < 1. Mirrors ``torch.frexp``.
 
-    The exponent is an int32; of inf and nan it is 0, and the mantissa is inf or nan.
+    The exponent is int32. Both are 0 for 0. For inf and nan the exponent is 0, and the mantissa is inf or nan.
 
     Raises:
-        RuntimeError: they are no floating point numbers.
+        RuntimeError: `input` is not floating point.
 
     >>> mg.frexp(mg.tensor([6., 0.]))
     frexp(mantissa=tensor([0.7500, 0.0000]), exponent=tensor([3, 0], dtype=minigrad.int32))
@@ -110,21 +121,24 @@ def frexp(input, *, out=None):
     return frexp_result(*call(Frexp.op, (input,)))
 
 
-def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
-    """(hist, bin_edges): how many elements are in each of several intervals, and where those end. Mirrors ``torch.histogram``.
+def histogram(input: Tensor, bins: int | Tensor, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
+              density: bool = False, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """(hist, bin_edges): how many elements each bin contains, and the edges of the bins. Mirrors ``torch.histogram``.
 
     Args:
-        bins (int or Tensor): how many intervals of one width; or their ends, a vector that increases. An interval contains its left
-            end, the last one its right end too.
-        range (tuple of float, optional): from where to where `bins` intervals go; by default the smallest and largest element.
-        weight (Tensor, optional): of the shape and dtype of `input`: how much each element counts.
-        density (bool): divide by the sum and the widths, so that the area is 1.
+        input (Tensor): floating point, of any shape.
+        bins (int or Tensor): the number of bins of equal width; or their edges, an increasing vector of the dtype of `input`.
+            A bin contains its left edge; the last bin also contains its right edge.
+        range (tuple of float, optional): the first and the last edge, if `bins` is an int; by default the smallest and
+            the largest element.
+        weight (Tensor, optional): how much each element counts; of the shape and dtype of `input`.
+        density (bool): divide by the sum and by the widths, so that the area is 1.
 
-    What lies outside is not counted. There is no derivative.
+    Elements outside the bins are not counted. A backward through the results raises `NotImplementedError`.
 
     Raises:
-        RuntimeError: `bins` is not positive, the range is not finite or the wrong way round, or `weight` does not fit.
-        NotImplementedError: they are no floating point numbers.
+        RuntimeError: `bins` is not positive, the range is not finite or decreases, or `bins` or `weight` does not fit `input`.
+        NotImplementedError: `input` is not floating point.
 
     >>> mg.histogram(mg.tensor([1., 2., 1.]), bins=2, range=(0., 3.))
     histogram(hist=tensor([2., 1.]), bin_edges=tensor([0.0000, 1.5000, 3.0000]))
@@ -136,7 +150,7 @@ def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
     flag(density, "density", "histogram")
     x = reshape(input.detach(), (-1,))
     counted = x.new_ones(x.shape) if weight is None else weights_of(x, input, weight)
-    edges = histogram_ends(x, bins, range)
+    edges = make_bin_edges(x, bins, range)
     n = edges.numel() - 1
     inside = (x >= edges[0]) & (x <= edges[-1])
     place = searchsorted(edges, x.contiguous(), right=True) - 1
@@ -150,7 +164,7 @@ def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
 
 
 def weights_of(x, input, weight):
-    """The weights of a histogram as a vector, checked."""
+    """Check the weights of a histogram, and return them as a vector."""
     tensor_argument("histogram", weight, "weight", 4)
     if weight.shape != input.shape:
         raise ShapeError("MG-E204", "torch.histogramdd: if weight tensor is provided it should have the same shape as the input "
@@ -161,8 +175,8 @@ def weights_of(x, input, weight):
     return reshape(weight.detach(), (-1,))
 
 
-def histogram_ends(x, bins, limits):
-    """Where the intervals of a histogram end."""
+def make_bin_edges(x, bins, limits):
+    """Check `bins` and `limits`, and return the edges of the bins of a histogram."""
     if isinstance(bins, TensorBase):
         if bins.ndim != 1:
             raise ShapeError("MG-E205", "torch.histogram(): bins tensor should have one dimension", found=f"{bins.ndim}")

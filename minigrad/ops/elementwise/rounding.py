@@ -1,4 +1,4 @@
-"""Rounding, and the remainders of division: flat between their jumps, so that their derivative is 0 or 1.
+"""Rounding and the remainders of division. Between jumps they have the slope 0 or 1, which is their derivative.
 
     x = q y + r     floor_divide = q rounded down, remainder = r, with the sign of y
                     with q rounded towards zero r is fmod, with the sign of x
@@ -6,17 +6,23 @@
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{UnaryOps,BinaryOps}.cpp``.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 
 from minigrad._core.record.promotion import check_dtypes, operands_dtype, ranks_of
 from minigrad.errors import ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
-from minigrad.ops.base.precision import narrowed, widened
+from minigrad.ops.base.precision import round_to, to_wide
 from minigrad.ops.base.rule import NUMBERS, Elementwise, integer, op, tensor_argument, tensor_error
 from minigrad.ops.elementwise.arithmetic import div
 from minigrad.ops.elementwise.selection import cast, number_tensor, promote_tensors, zeros_like
+
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
 
 __all__ = ["ceil", "fix", "floor", "floor_divide", "fmod", "frac", "remainder", "round", "trunc"]
 
@@ -66,10 +72,10 @@ class RoundDecimals(Rounded):
 
     def forward(k, x, decimals):
         scale = 10.0 ** abs(decimals) if abs(decimals) <= 308 else math.inf
-        wide = widened(k, x)            # 0.05 in float16, times ten, is on the other side of a half
+        wide = to_wide(k, x)            # rounded to float16, a product may be on the other side of a half
         if decimals < 0:
-            return narrowed(k, k.mul(k.round(k.div(wide, scale)), scale), x)
-        return narrowed(k, k.div(k.round(k.mul(wide, scale)), scale), x)
+            return round_to(k, k.mul(k.round(k.div(wide, scale)), scale), x)
+        return round_to(k, k.div(k.round(k.mul(wide, scale)), scale), x)
 
 
 @op("frac")
@@ -149,7 +155,7 @@ class FloorDivide(Elementwise):
 
 
 @in_place_too
-def floor(input):
+def floor(input: Tensor):
     """z = the largest integer that is not above input, elementwise. The derivative is 0. Mirrors ``torch.floor``.
 
     >>> mg.tensor([-1.5, 1.5]).floor()
@@ -159,7 +165,7 @@ def floor(input):
 
 
 @in_place_too
-def ceil(input):
+def ceil(input: Tensor):
     """z = the smallest integer that is not below input, elementwise. The derivative is 0. Mirrors ``torch.ceil``.
 
     >>> mg.tensor([-1.5, 1.5]).ceil()
@@ -169,7 +175,7 @@ def ceil(input):
 
 
 @in_place_too
-def trunc(input):
+def trunc(input: Tensor):
     """z = input rounded towards zero, elementwise. The derivative is 0. Mirrors ``torch.trunc``.
 
     >>> mg.tensor([-1.5, 1.5]).trunc()
@@ -179,11 +185,11 @@ def trunc(input):
 
 
 @in_place_too
-def round(input, *, decimals=0):
+def round(input: Tensor, *, decimals: int = 0):
     """z = input rounded to the nearest integer, halves to the even one. The derivative is 0. Mirrors ``torch.round``.
 
     Args:
-        decimals (int): keep so many decimals; negative ones round to tens, hundreds.
+        decimals (int): how many decimals to keep; negative numbers round to tens, hundreds and so on.
 
     >>> mg.tensor([0.5, 1.5, -1.2]).round()
     tensor([ 0.,  2., -1.])
@@ -195,8 +201,8 @@ def round(input, *, decimals=0):
 
 
 @in_place_too
-def frac(input):
-    """z = input - trunc(input), elementwise: what follows the point. Mirrors ``torch.frac``.
+def frac(input: Tensor):
+    """z = input - trunc(input), elementwise: the fractional part. Mirrors ``torch.frac``.
 
     >>> mg.tensor([-1.5, 2.25]).frac()
     tensor([-0.5000,  0.2500])
@@ -206,8 +212,12 @@ def frac(input):
 
 
 @in_place_too
-def fmod(input, other):
+def fmod(input: Tensor, other: Tensor | Number):
     """The remainder of input / other, elementwise, with the sign of input. Mirrors ``torch.fmod``.
+
+    Args:
+        input (Tensor): real numbers.
+        other (Tensor or number): real. The shapes broadcast, and the dtypes are promoted.
 
     Raises:
         RuntimeError: the shapes cannot be broadcast together, or an integer is divided by 0.
@@ -219,8 +229,12 @@ def fmod(input, other):
 
 
 @in_place_too
-def remainder(input, other):
+def remainder(input: Tensor, other: Tensor | Number):
     """The remainder of input / other, elementwise, with the sign of other: ``input % other``. Mirrors ``torch.remainder``.
+
+    Args:
+        input (Tensor): real numbers.
+        other (Tensor or number): real. The shapes broadcast, and the dtypes are promoted.
 
     Raises:
         RuntimeError: the shapes cannot be broadcast together, or an integer is divided by 0.
@@ -232,10 +246,14 @@ def remainder(input, other):
 
 
 @in_place_too
-def floor_divide(input, other):
+def floor_divide(input: Tensor, other: Tensor | Number):
     """input / other rounded down, elementwise: ``input // other``. Mirrors ``torch.floor_divide``.
 
-    A backward through it raises `NotImplementedError`, as in PyTorch; that of ``div(..., rounding_mode="floor")`` gives 0.
+    A backward through it raises `NotImplementedError`, as in PyTorch. ``div(..., rounding_mode="floor")`` has the derivative 0.
+
+    Args:
+        input (Tensor): real numbers.
+        other (Tensor or number): real. The shapes broadcast, and the dtypes are promoted.
 
     Raises:
         RuntimeError: the shapes cannot be broadcast together, or an integer is divided by 0.
@@ -253,7 +271,7 @@ fix = trunc
 
 
 def choose_division(function, rule, scalar_rule, input, other):
-    """Which of the two rules runs, and on what."""
+    """Return the op for `other`, a tensor or a number, and its arguments."""
     if not isinstance(other, TensorBase):
         x, y = promote_operands(function, input, other)
         return scalar_rule.op, (input, other) if x.dtype is input.dtype else (x, y.item())
@@ -262,7 +280,7 @@ def choose_division(function, rule, scalar_rule, input, other):
 
 
 def promote_operands(function, input, other):
-    """Both operands as tensors of one dtype. Raises for integers divided by 0, of which there is no remainder."""
+    """Return both operands as tensors of one dtype; raise if integers are divided by 0."""
     tensor_argument(function, input)
     if not isinstance(other, (TensorBase, *NUMBERS)):
         raise tensor_error(function, other, "other", 2)
@@ -273,8 +291,8 @@ def promote_operands(function, input, other):
 
 
 def make_operator(function, reverse=False):
-    """``x // y`` or ``y // x`` and their like."""
-    def run(x, y):
+    """Make the method of an operator: ``x // y``, or ``y // x`` with `reverse`."""
+    def run(x: Tensor, y: Tensor | Number) -> Tensor:
         if not isinstance(y, (TensorBase, *NUMBERS)):
             return NotImplemented
         return function(cast(number_tensor(y, x), operands_dtype((x, y))), x) if reverse else function(x, y)

@@ -1,10 +1,9 @@
-"""Random numbers whose distribution is described by tensors: bernoulli(p), normal(mean, std).
+"""Random numbers from distributions with tensors as parameters: bernoulli(p), poisson(rate), normal(mean, std).
 
-    p ── bernoulli ── z = 0 or 1        z jumps from 0 to 1: its gradient with respect to p is 0 wherever it has one
+    p ── bernoulli ── z = 0 or 1        z jumps from 0 to 1: its derivative with respect to p is 0 where it exists
 
-The numbers are drawn, so a small change of `mean` or `std` has no effect on them that could be followed, and PyTorch gives their
-gradient as 0 too. For a gradient that passes through the numbers write them as a function of others that depend on nothing:
-``mean + std * randn(shape)``.
+Sampling has no derivative with respect to `mean` or `std`, so their gradients are 0, as in PyTorch. For a gradient through the
+numbers, write them as a function of samples that depend on no parameter: ``mean + std * randn(shape)``.
 
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/Distributions.cpp``. The functions are in ``random.py``.
 """
@@ -15,7 +14,7 @@ from minigrad.ops.base.rule import Op, op
 
 
 class Sampled(Op):
-    """Base of the ops that draw numbers: the gradient of what describes them is 0."""
+    """Base of the ops that draw numbers: the gradients of their parameters are 0."""
 
     def vjp_x(g, x_shape):
         return g.new_zeros(x_shape)
@@ -25,7 +24,7 @@ class Sampled(Op):
 
 
 class OfTwo(Sampled):
-    """Base of those that two tensors describe."""
+    """Base of the distributions with two tensors as parameters."""
 
     def vjp_y(g, y_shape):
         return g.new_zeros(y_shape)
@@ -43,7 +42,7 @@ class Bernoulli(Sampled):
 
 @op("poisson")
 class Poisson(Sampled):
-    """z = random counts whose mean is x"""
+    """z = random counts of a Poisson distribution with mean x"""
 
     hidden = ("x_shape",)
 
@@ -63,7 +62,7 @@ class BernoulliWritten(OfTwo):
 
 @op("normal_of_mean", "Normal1")
 class NormalOfMean(Sampled):
-    """z = random numbers of mean x and deviation `std`, a number"""
+    """z = normal random numbers of mean x and standard deviation `std`, a number"""
 
     torch_names = {"x": "mean"}
 
@@ -73,7 +72,7 @@ class NormalOfMean(Sampled):
 
 @op("normal_of_std", "Normal2")
 class NormalOfStd(Sampled):
-    """z = random numbers of mean `mean`, a number, and deviation x"""
+    """z = normal random numbers of mean `mean`, a number, and standard deviation x"""
 
     torch_names = {"x": "std"}
 
@@ -83,7 +82,7 @@ class NormalOfStd(Sampled):
 
 @op("normal_of_both", "Normal3")
 class NormalOfBoth(OfTwo):
-    """z = random numbers of mean x and deviation y, which broadcast"""
+    """z = normal random numbers of mean x and standard deviation y, which broadcast"""
 
     torch_names = {"x": "mean", "y": "std"}
 

@@ -1,9 +1,13 @@
-"""Size, sign and choice, elementwise: abs, maximum, where, clamp; and the parts of complex numbers.
+"""Elementwise absolute value, sign and choice: abs, maximum, where, clamp; and the real part of complex numbers.
 
-A choice passes the gradient on to what was chosen, and where two are equal, half to each.
+The gradient goes to the operand that was chosen. Where two are equal, maximum and minimum give each of them half.
 
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{BinaryOps,TensorCompare}.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
@@ -25,7 +29,7 @@ from minigrad.ops.base.rule import (
     Elementwise,
     Linear,
     View,
-    converted,
+    convert_number,
     named,
     op,
     tensor_argument,
@@ -34,10 +38,13 @@ from minigrad.ops.base.rule import (
     unary_function,
 )
 
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
+
 __all__ = ["abs", "absolute", "clamp", "clip", "maximum", "minimum", "sign", "where"]
 
 
-# The limits with which clamp needs no type promotion.
+# Types of limits for which clamp needs no type promotion.
 PLAIN = (float, int, type(None))
 
 
@@ -78,21 +85,21 @@ class Sign(Elementwise):
 
 @op("sgn")
 class Sgn(Elementwise):
-    """z = x / |x|, 0 where x is; the sign of a real x"""
+    """z = x / |x|, 0 where x is 0; the sign of a real x"""
 
     kernel = "sgn"
     params = ("x",)
     torch_names = {"x": "self", "z": "result"}
 
-    def vjp_x(g, x, z):         # real: 0. Of a complex number only the angle matters: dx = i z Im(g z̄) / |x|
+    def vjp_x(g, x, z):         # real: 0. For a complex x only the angle matters: dx = i z Im(g z̄) / |x|
         return along_the_circle(g, x, z)
 
-    def jvp_x(t, x, z):         # the same, the derivative being symmetric
+    def jvp_x(t, x, z):         # the same, since the derivative is symmetric
         return along_the_circle(t, x, z)
 
 
 def along_the_circle(g, x, z):
-    """The part of g at right angles to z, over |x|."""
+    """The component of g at right angles to z, divided by |x|; 0 for real x."""
     if not x.dtype.is_complex:
         return zeros_like(g)
     size = abs(x)
@@ -102,7 +109,15 @@ def along_the_circle(g, x, z):
 
 @op("maximum")
 class Maximum(Elementwise):
-    """z = the larger of x and y; nan if one is, and then both get the gradient. Where they are equal each gets half of it.
+    """z = the larger of x and y; nan if one is nan, and then both get the gradient. Where they are equal, each gets half.
+
+    Args:
+        input, other (Tensor): x and y. The shapes broadcast, and the dtypes are promoted.
+
+    Mirrors ``torch.maximum``.
+
+    Raises:
+        RuntimeError: an operand is complex, or the shapes cannot be broadcast together.
 
     >>> mg.maximum(mg.tensor([1., 5.]), mg.tensor([2., 3.]))
     tensor([2., 5.])
@@ -121,7 +136,15 @@ class Maximum(Elementwise):
 
 @op("minimum")
 class Minimum(Elementwise):
-    """z = the smaller of x and y; nan if one is, and then both get the gradient. Where they are equal each gets half of it.
+    """z = the smaller of x and y; nan if one is nan, and then both get the gradient. Where they are equal, each gets half.
+
+    Args:
+        input, other (Tensor): x and y. The shapes broadcast, and the dtypes are promoted.
+
+    Mirrors ``torch.minimum``.
+
+    Raises:
+        RuntimeError: an operand is complex, or the shapes cannot be broadcast together.
 
     >>> mg.minimum(mg.tensor([1., 5.]), mg.tensor([2., 3.]))
     tensor([1., 3.])
@@ -139,7 +162,7 @@ class Minimum(Elementwise):
 
 
 def share(g, x, y, loses):
-    """The gradient where an operand wins, half of it where it ties, and 0, not 0 times an infinite one, where it loses."""
+    """The gradient of an operand: g where it wins, g / 2 where it ties, and 0 (not 0 times g, which may be inf) where it loses."""
     return where(loses, 0.0, where(x == y, g / 2, g))
 
 
@@ -162,7 +185,7 @@ class Where(Elementwise):
 
 @op("clamp", "Clamp1")
 class Clamp(Elementwise):
-    """z = x limited to [low, high], two numbers of which one may be None"""
+    """z = x limited to [low, high]: two numbers, or a number and None"""
 
     inputs = 1
     torch_names = {"x": "self", "low": "min", "high": "max"}
@@ -176,7 +199,7 @@ class Clamp(Elementwise):
 
 @op("clamp_tensor", "Clamp0")
 class ClampTensor(Elementwise):
-    """z = x limited to [low, high], of which at least one is a tensor"""
+    """z = x limited to [low, high]: two tensors, or a tensor and None"""
 
     inputs = 3
     torch_names = {"x": "self", "low": "min", "high": "max"}
@@ -226,7 +249,7 @@ class Real(View):
 
 
 def real_part(x):
-    """The real part of x, x itself if it is real."""
+    """The real part of x; x itself if it is real."""
     return call(Real.op, (x,)) if x.dtype.is_complex else x
 
 
@@ -240,14 +263,12 @@ def sgn(x):
 abs = absolute = unary_function(Abs)
 sign = unary_function(Sign)
 
-# ---- public functions -------------------------------------------------------------------------------------
-
 
 def two_tensors(rule):
-    """The public function of an op both of whose operands have to be tensors."""
+    """Make the public function of an op on two tensors."""
     name = rule.op.name
 
-    def function(input, other, *, out=None):
+    def function(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         if out is not None:
             return into(out, function, input, other)
         tensor_argument(name, input)
@@ -258,12 +279,12 @@ maximum = two_tensors(Maximum)
 minimum = two_tensors(Minimum)
 
 
-def where(condition, input, other, *, out=None):
+def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """z = input where condition, else other, elementwise.
 
     Args:
-        condition (Tensor): bool; the three shapes broadcast together.
-        input, other (Tensor or number): of any dtypes; they are promoted.
+        condition (Tensor): bool. The three shapes broadcast together.
+        input, other (Tensor or number): of any dtypes, which are promoted.
 
     The gradient goes to the operand that was chosen. Mirrors ``torch.where``.
 
@@ -287,16 +308,19 @@ def where(condition, input, other, *, out=None):
     return call_broadcasting(Where.op, (input, other, condition))
 
 
-def clamp(input, min=None, max=None, *, out=None):
+def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *,
+          out: Tensor | None = None) -> Tensor:
     """z = input limited to [min, max], elementwise; where min > max the result is max.
 
     Args:
-        min, max (number, Tensor or None): at least one of them is given.
+        input (Tensor): real numbers.
+        min, max (number or Tensor, optional): two numbers or two tensors; one may be None. Tensors are broadcast.
 
-    The gradient is 1 inside the limits, bounds included, and 0 outside. Mirrors ``torch.clamp``.
+    The derivative is 1 inside the limits, bounds included, and 0 outside. Mirrors ``torch.clamp``.
 
     Raises:
-        RuntimeError: neither limit is given.
+        RuntimeError: both limits are None, a dtype is complex, or the shapes cannot be broadcast together.
+        TypeError: one limit is a number and the other is a tensor.
 
     >>> mg.clamp(mg.tensor([-1., 0.5, 2.]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
@@ -318,12 +342,12 @@ def clamp(input, min=None, max=None, *, out=None):
 
 
 def clamp_limits(function, min, max):
-    """Those limits of clamp that are given: tensors or numbers, at least one."""
+    """Return the limits of clamp that are not None; raise unless they are tensors only or numbers only, at least one."""
     given = [limit for limit in (min, max) if limit is not None]
     numbers = [limit for limit in given if isinstance(limit, NUMBERS)]
     if not given:
         raise ArgumentError("MG-E302", f"{function}: At least one of 'min' or 'max' must not be None")
-    if numbers and isinstance(given[0], TensorBase) and given[0].ndim == 0:     # as PyTorch: a 0-d tensor counts as a number
+    if numbers and isinstance(given[0], TensorBase) and given[0].ndim == 0:     # as in PyTorch, a 0-d tensor counts as a number
         given[0] = given[0].detach().item()
         numbers = given
     if len(numbers) not in (0, len(given)) or not all(isinstance(x, (TensorBase, *NUMBERS)) for x in given):
@@ -335,22 +359,22 @@ clip = clamp
 
 
 def promote_tensors(function, like, *operands):
-    """`operands`, tensors or numbers, as tensors of one dtype. `like` gives the device of the numbers."""
+    """Convert `operands`, tensors or numbers, to tensors of one dtype. Numbers go to the device of `like`."""
     for position, x in enumerate(operands):
         if not isinstance(x, (TensorBase, *NUMBERS)):
             raise tensor_error(function, x, ("input", "other")[position % 2], position + 1)
     dtype = operands_dtype(operands)
-    return [cast(x if isinstance(x, TensorBase) else number_tensor(converted(x, WRITTEN_AS.get(dtype, dtype)), like), dtype)
+    return [cast(x if isinstance(x, TensorBase) else number_tensor(convert_number(x, WRITTEN_AS.get(dtype, dtype)), like), dtype)
             for x in operands]
 
 
 def number_tensor(number, like):
-    """A number as a 0-d tensor on the device of `like`, with all digits that it has: it may meet a tensor of float64."""
+    """Make a 0-d tensor of `number` on the device of `like`, in the widest dtype: the other operand may be float64."""
     return like.new_full((), number, dtype=widest_dtype(number))
 
 
 def widest_dtype(number):
-    """The dtype that holds every number of its kind."""
+    """The widest dtype for `number`: bool, int64, float64 or complex128."""
     if isinstance(number, (bool, np.bool_)):
         return BOOL
     if isinstance(number, (int, np.integer)):
@@ -359,15 +383,15 @@ def widest_dtype(number):
 
 
 def cast(x, dtype):
-    """`x` in `dtype`: itself if it has it already."""
+    """Convert `x` to `dtype`; return `x` itself if it has this dtype."""
     return x if x._meta.dtype is dtype else core.cast(x, dtype)
 
 
 def float_operands(g, *operands):
-    """Operands of an op in the dtype of the gradient `g`, if they hold integers: the square of an int8 is not one."""
+    """Convert integer operands to the dtype of the gradient `g`: the square of an int8 may not fit in an int8."""
     return [x if x._meta.dtype.differentiable else cast(x, g._meta.dtype) for x in operands]
 
 
 def zeros_like(x):
-    """Zeros in the shape of x, without history."""
+    """Zeros in the shape of `x`, without history."""
     return x.new_zeros(x.shape)

@@ -1,13 +1,16 @@
-"""Special functions, elementwise: the error function, gamma and its derivatives, logit. (x log y is in ``xlogy.py``.)
+"""Elementwise special functions: the error function, gamma and its derivatives, logit. (x log y is in ``xlogy.py``.)
 
     erf ── erfc ── erfinv ── ndtr           lgamma ─d─> digamma ─d─> polygamma(1) ─d─> polygamma(2) ...
 
-`mg.special` has them under the names of ``torch.special``; those that PyTorch has only there are not in `__all__`.
+`mg.special` has them under the names of ``torch.special``. Functions that PyTorch has only there are not in `__all__`.
 
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/UnaryOps.cpp``.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
@@ -20,6 +23,9 @@ from minigrad.ops.base.rule import Elementwise, integer, op, real, tensor_argume
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.elementwise.selection import cast, where
 from minigrad.ops.shape.cat_split import check_count
+
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "lgamma", "logit", "mvlgamma", "polygamma"]
 
@@ -56,7 +62,7 @@ class Erfc(Special):
 
 @op("erfinv")
 class Erfinv(Special):
-    """z = what erf makes x of"""
+    """z = the inverse error function of x: erf(z) = x"""
 
     kernel = "erfinv"
 
@@ -118,8 +124,8 @@ class Logit(Elementwise):
 
 
 @in_place_too
-def erf(input):
-    """z = the error function of input: 2/√π times the integral of exp(-t²) from 0 on. Mirrors ``torch.erf``.
+def erf(input: Tensor):
+    """z = the error function of input: 2/√π times the integral of exp(-t²) from 0 to input. Mirrors ``torch.erf``.
 
     >>> mg.tensor([0., 1.]).erf()
     tensor([0.0000, 0.8427])
@@ -128,7 +134,7 @@ def erf(input):
 
 
 @in_place_too
-def erfc(input):
+def erfc(input: Tensor):
     """z = 1 - erf(input), accurate also where that is small. Mirrors ``torch.erfc``.
 
     >>> mg.tensor([0., 1.]).erfc()
@@ -138,7 +144,7 @@ def erfc(input):
 
 
 @in_place_too
-def erfinv(input):
+def erfinv(input: Tensor):
     """z = the inverse of `erf`; inf at 1, nan beyond. Mirrors ``torch.erfinv``.
 
     >>> mg.tensor([0., 0.5]).erfinv()
@@ -148,7 +154,7 @@ def erfinv(input):
 
 
 @in_place_too
-def lgamma(input):
+def lgamma(input: Tensor):
     """z = the logarithm of |Γ(input)|, elementwise. Mirrors ``torch.lgamma``.
 
     >>> mg.tensor([0.5, 5.]).lgamma()
@@ -158,7 +164,7 @@ def lgamma(input):
 
 
 @in_place_too
-def digamma(input):
+def digamma(input: Tensor):
     """z = the derivative of `lgamma`, elementwise. Mirrors ``torch.digamma``.
 
     >>> mg.tensor([0.5, 1.]).digamma()
@@ -167,12 +173,16 @@ def digamma(input):
     return Digamma.op, (input,)
 
 
-def polygamma(n, input, *, out=None):
+def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """z = the derivative of order n of `digamma`, elementwise. Mirrors ``torch.polygamma``.
 
+    Args:
+        n (int): the order, not negative; 0 gives `digamma` itself.
+        input (Tensor): real numbers; integers are converted to the default dtype.
+
     Raises:
-        RuntimeError: n is negative.
-        TypeError: n is no int, or input no tensor.
+        RuntimeError: `n` is negative, or `input` is complex.
+        TypeError: `n` is not an int, or `input` is not a tensor.
 
     >>> mg.polygamma(1, mg.tensor([1., 0.5]))
     tensor([1.6449, 4.9348])
@@ -180,10 +190,10 @@ def polygamma(n, input, *, out=None):
     if out is not None:
         return into(out, polygamma, n, input)
     check_order(n)
-    return call(Polygamma.op, (as_floating(tensor_argument("polygamma", input, "input", 2)), n))
+    return call(Polygamma.op, (convert_to_floating(tensor_argument("polygamma", input, "input", 2)), n))
 
 
-def polygamma_method(self, n):
+def polygamma_method(self, n: int) -> Tensor:
     """The derivative of order n of `digamma`. See `minigrad.polygamma`; mirrors ``torch.Tensor.polygamma``.
 
     >>> mg.tensor([1.]).polygamma(1)
@@ -192,7 +202,7 @@ def polygamma_method(self, n):
     return polygamma(n, self)
 
 
-def polygamma_(self, n):
+def polygamma_(self, n: int) -> Tensor:
     """In place: `minigrad.polygamma`. Mirrors ``torch.Tensor.polygamma_``.
 
     >>> mg.tensor([1.]).polygamma_(1)
@@ -204,52 +214,57 @@ def polygamma_(self, n):
 
 
 def check_writable(function, x):
-    """Raise if `x` cannot hold the result, which is of floating point numbers."""
-    if as_floating(x) is not x:
+    """Raise if `x` cannot hold the result, which is floating point."""
+    if convert_to_floating(x) is not x:
         raise ShapeError("MG-E203", f"result type {default_dtype().name} can't be cast to the desired output type {x.dtype.name}",
-                         fix=f"the function: x = x.{function[:-1]}(...)")
+                         fix=f"use the function that returns a new tensor: x = x.{function[:-1]}(...)")
 
 
 def check_order(n):
-    """Raise unless `n` is an order of a derivative."""
+    """Raise unless `n`, the order of a derivative, is an int that is not negative."""
     if integer(n, "n", "polygamma") < 0:
         raise ArgumentError("MG-E302", f"polygamma(n, x) does not support negative n. Got n = {n}.")
 
 
 @in_place_too
-def logit(input, eps=None):
+def logit(input: Tensor, eps: float | None = None):
     """z = log(input / (1 - input)), elementwise: the inverse of `sigmoid`. Mirrors ``torch.logit``.
 
     Args:
-        eps (float, optional): limit input to [eps, 1 - eps] first. Without it the result outside of [0, 1] is nan.
+        input (Tensor): probabilities; integers are converted to the default dtype.
+        eps (float, optional): limit input to [eps, 1 - eps] first. Without it, the result is nan outside [0, 1].
 
     >>> mg.tensor([0.5, 0.75]).logit()
     tensor([0.0000, 1.0986])
     """
-    return Logit.op, (as_floating(input), None if eps is None else real(eps, "eps", "logit"))
+    return Logit.op, (convert_to_floating(input), None if eps is None else real(eps, "eps", "logit"))
 
 
 IN_PLACE["polygamma_"] = polygamma_
 
 
 def mvlgamma_operands(function, input, p):
-    """The numbers input, input - 1/2, ..., p of them, along a new last dimension."""
+    """Check the arguments, and return input, input - 1/2, ..., input - (p - 1)/2 along a new last dimension."""
     if integer(p, "p", function) < 1:
         raise ArgumentError("MG-E302", f"{function}: p has to be greater than or equal to 1")
     if input.dtype.name == "bool":
         raise ShapeError("MG-E203", f"{function} is not implemented for bool")
-    x = as_floating(input)
+    x = convert_to_floating(input)
     check_count(function, p, "terms")
     return x.unsqueeze(-1) - x.new_tensor([i / 2 for i in range(p)])
 
 
-def mvlgamma(input, p, *, out=None):
-    """z = the logarithm of the gamma function of p dimensions. Mirrors ``torch.mvlgamma``.
+def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
+    """z = the logarithm of the multivariate gamma function of dimension p. Mirrors ``torch.mvlgamma``.
 
-    It is p (p - 1) / 4 log π and the sum of ``lgamma(input - i / 2)``, i = 0, ..., p - 1.
+    It is p (p - 1) / 4 log π plus the sum of ``lgamma(input - i / 2)`` over i = 0, ..., p - 1.
+
+    Args:
+        input (Tensor): real numbers; integers are converted to the default dtype.
+        p (int): the dimension, at least 1.
 
     Raises:
-        RuntimeError: p is less than 1.
+        RuntimeError: `p` is less than 1, or `input` is bool or complex.
 
     >>> mg.mvlgamma(mg.tensor([2.]), 2)
     tensor([0.4516])
@@ -260,7 +275,7 @@ def mvlgamma(input, p, *, out=None):
     return parts.sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
-def mvlgamma_(self, p):
+def mvlgamma_(self, p: int) -> Tensor:
     """In place: `minigrad.mvlgamma`. Mirrors ``torch.Tensor.mvlgamma_``.
 
     >>> mg.tensor([2.]).mvlgamma_(2)
@@ -276,8 +291,8 @@ IN_PLACE["mvlgamma_"] = mvlgamma_
 # ---- only in minigrad.special -----------------------------------------------------------------------------------
 
 
-def ndtr(input, *, out=None):
-    """z = how likely a standard normal number is below input. Mirrors ``torch.special.ndtr``.
+def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """z = the probability that a standard normal number is below input. Mirrors ``torch.special.ndtr``.
 
     >>> mg.special.ndtr(mg.tensor([0., 1.]))
     tensor([0.5000, 0.8413])
@@ -287,8 +302,8 @@ def ndtr(input, *, out=None):
     return 0.5 * erfc(tensor_argument("ndtr", input) * -math.sqrt(0.5))
 
 
-def as_floating(x):
-    """`x`, converted to the default dtype if it holds integers. Raises for complex numbers."""
+def convert_to_floating(x):
+    """Convert integers to the default dtype; raise for complex numbers."""
     if x.dtype.is_complex:
         raise ShapeError("MG-E203", Special.refuses_complex, found=x.dtype.name)
     return x if x.dtype.differentiable else cast(x, default_dtype())

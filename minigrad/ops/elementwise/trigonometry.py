@@ -1,11 +1,14 @@
-"""Functions of angles, their inverses, and the hyperbolic ones, elementwise; and other bases of exp and log.
+"""Elementwise trigonometric and hyperbolic functions and their inverses; exp and log to other bases.
 
-Formulas for complex numbers follow the convention of ``functions.py``, where exp, sin, cos and tanh are.
+exp, sin, cos and tanh are in ``functions.py``, which also has the convention for complex numbers.
 
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/UnaryOps.cpp``.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad.ops.base.rule import conj
 
@@ -13,6 +16,9 @@ from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.rule import Elementwise, op, tensor_argument
 from minigrad.ops.elementwise.functions import exp, rsqrt
 from minigrad.ops.elementwise.selection import float_operands, where
+
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
 
 __all__ = [
     "acos",
@@ -63,7 +69,7 @@ class Expm1(Function):
 
     kernel = "expm1"
 
-    def vjp_x(g, x):        # dx = g e^x; z + 1 would cancel to the left
+    def vjp_x(g, x):        # dx = g e^x; z + 1 would cancel where z is almost -1
         return g * conj(exp(x))
 
 
@@ -163,7 +169,7 @@ class Acosh(Function):
 
     kernel = "acosh"
 
-    def vjp_x(g, x):        # dx = g / √(x² - 1), as a product of roots: for complex x the root of the product is another
+    def vjp_x(g, x):        # dx = g / √(x² - 1), as a product of roots: for complex x the root of the product may differ
         if not x.dtype.is_complex:
             return g * rsqrt((x - 1) * (x + 1))
         return g * conj(rsqrt(x - 1) * rsqrt(x + 1))
@@ -181,7 +187,7 @@ class Atanh(Function):
 
 @op("atan2")
 class Atan2(Elementwise):
-    """z = the angle of the point (y, x), from -π to π; x is the first argument, as in PyTorch"""
+    """z = the angle of the point (y, x), from -π to π. x, the first argument, is the second coordinate, as in PyTorch"""
 
     kernel = "atan2"
     params = ("x", "y")
@@ -223,7 +229,7 @@ class Hypot(Elementwise):
 
 
 @in_place_too
-def exp2(input):
+def exp2(input: Tensor):
     """z = 2 to the power input, elementwise. Mirrors ``torch.exp2``.
 
     >>> mg.tensor([0., 3.]).exp2()
@@ -233,7 +239,7 @@ def exp2(input):
 
 
 @in_place_too
-def expm1(input):
+def expm1(input: Tensor):
     """z = e to the power input, less 1, accurate for small input, elementwise. Mirrors ``torch.expm1``.
 
     >>> mg.tensor([0., 1.]).expm1()
@@ -243,7 +249,7 @@ def expm1(input):
 
 
 @in_place_too
-def log2(input):
+def log2(input: Tensor):
     """z = logarithm of input to the base 2, elementwise. Mirrors ``torch.log2``.
 
     >>> mg.tensor([1., 8.]).log2()
@@ -253,7 +259,7 @@ def log2(input):
 
 
 @in_place_too
-def log10(input):
+def log10(input: Tensor):
     """z = logarithm of input to the base 10, elementwise. Mirrors ``torch.log10``.
 
     >>> mg.tensor([1., 10.]).log10()
@@ -263,7 +269,7 @@ def log10(input):
 
 
 @in_place_too
-def tan(input):
+def tan(input: Tensor):
     """z = tangent of input, in radians, elementwise. Mirrors ``torch.tan``.
 
     >>> mg.tensor([0., 1.]).tan()
@@ -273,7 +279,7 @@ def tan(input):
 
 
 @in_place_too
-def sinh(input):
+def sinh(input: Tensor):
     """z = hyperbolic sine of input, elementwise. Mirrors ``torch.sinh``.
 
     >>> mg.tensor([0., 1.]).sinh()
@@ -283,7 +289,7 @@ def sinh(input):
 
 
 @in_place_too
-def cosh(input):
+def cosh(input: Tensor):
     """z = hyperbolic cosine of input, elementwise. Mirrors ``torch.cosh``.
 
     >>> mg.tensor([0., 1.]).cosh()
@@ -293,7 +299,7 @@ def cosh(input):
 
 
 @in_place_too
-def asin(input):
+def asin(input: Tensor):
     """z = the angle whose sine is input, elementwise. Mirrors ``torch.asin``.
 
     >>> mg.tensor([0., 1.]).asin()
@@ -303,7 +309,7 @@ def asin(input):
 
 
 @in_place_too
-def acos(input):
+def acos(input: Tensor):
     """z = the angle whose cosine is input, elementwise. Mirrors ``torch.acos``.
 
     >>> mg.tensor([0., 1.]).acos()
@@ -313,7 +319,7 @@ def acos(input):
 
 
 @in_place_too
-def atan(input):
+def atan(input: Tensor):
     """z = the angle whose tangent is input, elementwise. Mirrors ``torch.atan``.
 
     >>> mg.tensor([0., 1.]).atan()
@@ -323,7 +329,7 @@ def atan(input):
 
 
 @in_place_too
-def asinh(input):
+def asinh(input: Tensor):
     """z = inverse hyperbolic sine of input, elementwise. Mirrors ``torch.asinh``.
 
     >>> mg.tensor([0., 1.]).asinh()
@@ -333,7 +339,7 @@ def asinh(input):
 
 
 @in_place_too
-def acosh(input):
+def acosh(input: Tensor):
     """z = inverse hyperbolic cosine of input, elementwise. Mirrors ``torch.acosh``.
 
     >>> mg.tensor([1., 2.]).acosh()
@@ -343,7 +349,7 @@ def acosh(input):
 
 
 @in_place_too
-def atanh(input):
+def atanh(input: Tensor):
     """z = inverse hyperbolic tangent of input, elementwise. Mirrors ``torch.atanh``.
 
     >>> mg.tensor([0., 0.5]).atanh()
@@ -353,8 +359,14 @@ def atanh(input):
 
 
 @in_place_too
-def atan2(input, other):
-    """The angle, from -π to π, of the point whose coordinates are (other, input). Mirrors ``torch.atan2``.
+def atan2(input: Tensor, other: Tensor | Number):
+    """The angle of the point (other, input) in the plane, from -π to π. Mirrors ``torch.atan2``.
+
+    Args:
+        input, other (Tensor): the second and the first coordinate. The shapes broadcast; integers give floating point results.
+
+    Raises:
+        RuntimeError: an operand is complex, or the shapes cannot be broadcast together.
 
     >>> mg.tensor([1., -1.]).atan2(mg.tensor([1., -1.]))
     tensor([ 0.7854, -2.3562])
@@ -363,8 +375,14 @@ def atan2(input, other):
 
 
 @in_place_too
-def hypot(input, other):
+def hypot(input: Tensor, other: Tensor | Number):
     """The length of the hypotenuse: the root of input² + other². Mirrors ``torch.hypot``.
+
+    Args:
+        input, other (Tensor): the two legs. The shapes broadcast, and the dtypes are promoted.
+
+    Raises:
+        RuntimeError: an operand is bool or complex, or the shapes cannot be broadcast together.
 
     >>> mg.tensor([3.]).hypot(mg.tensor([4.]))
     tensor([5.])

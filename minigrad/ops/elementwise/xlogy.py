@@ -1,11 +1,14 @@
-"""x log y and its like, which are 0 where x is 0: the terms of entropies.
+"""x log y and similar terms of entropies, which are 0 where x is 0.
 
-`mg.special` has xlog1py and entr, which PyTorch has only there too.
+xlog1py and entr are only in `mg.special`, as in PyTorch.
 
 Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/BinaryOps.cpp``.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
@@ -18,7 +21,10 @@ from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import NUMBERS, Elementwise, op, tensor_argument, tensor_error, two_operands
 from minigrad.ops.elementwise.functions import log, log1p
 from minigrad.ops.elementwise.selection import cast, promote_tensors, where
-from minigrad.ops.elementwise.special import as_floating
+from minigrad.ops.elementwise.special import convert_to_floating
+
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
 
 __all__ = ["xlogy"]
 
@@ -34,8 +40,6 @@ class XlogyScalar(Elementwise):
     refuses_complex = "xlogy is not implemented for complex numbers"
 
     def vjp_x(g, x, y):         # dx = g log y, 0 where x = 0 and y <= 0
-        if isinstance(y, TensorBase):
-            return g * where((x == 0) & (y <= 0), 0.0, log(y))
         return g * math.log(y) if y > 0 else g * where(x == 0, 0.0, -math.inf if y == 0 else math.nan)
 
 
@@ -44,6 +48,9 @@ class Xlogy(XlogyScalar):
     """z = x log y, 0 where x is 0"""
 
     inputs = 2
+
+    def vjp_x(g, x, y):
+        return g * where((x == 0) & (y <= 0), 0.0, log(y))
 
     def vjp_y(g, x, y):
         return g * x / y
@@ -86,7 +93,7 @@ class Entr(Elementwise):
     inputs = 1
 
     def forward(k, x):
-        return k.where(k.lt(x, 0), -math.inf, k.neg(k.xlogy(x, x)))
+        return k.where(k.eq(x, 0), 0.0, k.where(k.lt(x, 0), -math.inf, k.neg(k.xlogy(x, x))))     # not -0 at 0
 
     def vjp_x(g, x):            # dx = -g (1 + log x)
         return g * -(1 + log(x))
@@ -95,14 +102,14 @@ class Entr(Elementwise):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def xlogy(input, other, *, out=None):
-    """z = input log(other), elementwise; 0 where input is 0, and nan where other is. Mirrors ``torch.xlogy``.
+def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """z = input log(other), elementwise; 0 where input is 0, and nan where other is nan. Mirrors ``torch.xlogy``.
 
     Args:
-        input, other (Tensor or number): at least one of them is a tensor.
+        input, other (Tensor or number): real; at least one is a tensor. The shapes broadcast.
 
     Raises:
-        RuntimeError: the shapes cannot be broadcast together, or a tensor is complex.
+        RuntimeError: an operand is complex, or the shapes cannot be broadcast together.
         TypeError: neither is a tensor.
 
     >>> mg.tensor([0., 2.]).xlogy(mg.tensor([0., 3.]))
@@ -114,11 +121,11 @@ def xlogy(input, other, *, out=None):
         if not isinstance(input, NUMBERS):
             raise tensor_error("xlogy", input, "input", 1)
         tensor_argument("xlogy", other, "other", 2)
-        return call(XlogyNumber.op, (promoted_with(other, input), input))
+        return call(XlogyNumber.op, (promote_with(other, input), input))
     return two_operands((Xlogy if isinstance(other, TensorBase) else XlogyScalar).op, input, other)
 
 
-def xlogy_(self, other):
+def xlogy_(self, other: Tensor | Number) -> Tensor:
     """In place: `minigrad.xlogy`. Mirrors ``torch.Tensor.xlogy_``.
 
     >>> mg.tensor([0., 2.]).xlogy_(3.)
@@ -132,7 +139,7 @@ def xlogy_(self, other):
 IN_PLACE["xlogy_"] = xlogy_
 
 
-def entr(input, *, out=None):
+def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """z = -input log(input), elementwise; 0 at 0 and -inf below. Mirrors ``torch.special.entr``.
 
     >>> mg.special.entr(mg.tensor([0., 0.5]))
@@ -140,14 +147,18 @@ def entr(input, *, out=None):
     """
     if out is not None:
         return into(out, entr, input)
-    return call(Entr.op, (as_floating(tensor_argument("entr", input)),))
+    return call(Entr.op, (convert_to_floating(tensor_argument("entr", input)),))
 
 
-def xlog1py(input, other, *, out=None):
-    """z = input log(1 + other), elementwise; 0 where input is 0, and nan where other is. Mirrors ``torch.special.xlog1py``.
+def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """z = input log(1 + other), elementwise; 0 where input is 0, nan where other is nan. Mirrors ``torch.special.xlog1py``.
 
     Args:
-        input, other (Tensor or number): at least one of them is a tensor.
+        input, other (Tensor or number): real; at least one is a tensor. The shapes broadcast.
+
+    Raises:
+        RuntimeError: an operand is complex, or the shapes cannot be broadcast together.
+        TypeError: neither is a tensor.
 
     >>> mg.special.xlog1py(mg.tensor([0., 2.]), mg.tensor([-1., 1e-3]))
     tensor([0.0000, 0.0020])
@@ -161,7 +172,7 @@ def xlog1py(input, other, *, out=None):
     return two_operands(Xlog1py.op, x, y)
 
 
-def promoted_with(x, number):
-    """`x` in the floating dtype of what is computed of it and `number`."""
+def promote_with(x, number):
+    """Promote `x` with `number`, to a floating point dtype."""
     dtype = operands_dtype((x, number))
-    return as_floating(cast(x, dtype))
+    return convert_to_floating(cast(x, dtype))

@@ -1,1 +1,1 @@
-"""Ops that read and write at places that indices or masks name: gather, scatter, ``x[...]``. Begin with ``indexing.py``."""
+"""Ops that read and write at indices or masks: gather, scatter, ``x[...]``. Begin with ``indexing.py``."""

@@ -1,4 +1,4 @@
-# Python's own, whose fields C may read: by name they take 30 ns each.
+# Python's slice as a C struct: to read a field by its name takes 30 ns.
 cdef extern from "Python.h":
     ctypedef class builtins.slice [object PySliceObject]:
         cdef object start

@@ -1,8 +1,8 @@
 """``x[...]``, for reading and for writing.
 
-What Python writes between brackets is either *basic* (numbers, slices, None, ...), which gives a view, one
-op per item as in PyTorch, or *advanced* (tensors and lists of indices or bools), which copies. A mixture
-applies the basic part first.
+An index is *basic* (numbers, slices, None, ...) or *advanced* (tensors and lists of indices or bools). A basic
+index gives a view, with one op per item as in PyTorch. An advanced index copies. A mixture applies the basic part
+first.
 
     x[0, idx]           view = x.select(0, 0);      Index(view, (idx,))
     x[0, idx] = y       the same view;              IndexPut(view, y, (idx,)), in place
@@ -11,9 +11,12 @@ applies the basic part first.
 Mirrors ``torch/csrc/autograd/python_variable_indexing.cpp`` and ``aten/src/ATen/TensorIndexing.*``.
 """
 
+from __future__ import annotations
+
 import operator
 import sys
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import cython
 import numpy as np
@@ -24,12 +27,18 @@ from minigrad._core.mutation.inplace import apply_inplace
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.overwriting import broadcasts_to, copy_, fill_
-from minigrad.ops.base.rule import INT64, NUMBERS, WRITTEN_AS, converted, flag, outside, tensor_argument
+from minigrad.ops.base.rule import INT64, NUMBERS, WRITTEN_AS, convert_number, flag, outside, tensor_argument
 from minigrad.ops.index.indexing import Index, IndexPut
 from minigrad.ops.shape.cat_split import Slice, select
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import alias, expand, unsqueeze
 from minigrad.ops.shape.views import view as reshaped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypeGuard
+
+    from minigrad.types import Tensor
 
 __all__ = ["index_put"]
 
@@ -50,7 +59,7 @@ def getitem(x, index):
 
 
 def index_as_tuple(index):
-    """`index`, as a tuple if it is a short sequence of more than numbers: that is how NumPy once read it, and PyTorch does."""
+    """Convert `index` to a tuple if it is a short list of more than numbers, as PyTorch does and NumPy once did."""
     if not isinstance(index, (list, range)) or len(index) >= FEW or not any(map(is_item, index)):
         return index
     warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of x[seq]. "
@@ -65,17 +74,16 @@ def is_item(x):
 
 
 def apply_basic_index(x, index, reading=True):
-    """Apply the basic part of `index`. Returns the view, and the advanced rest or None.
+    """Apply the basic part of `index`; return the view, and the advanced part or None.
 
-    Where nothing is left to do the view is x itself, unless it is for `reading`: ``x[...]`` and ``x[:]`` are
-    new tensors.
+    If the index changes nothing, the view is x itself; for `reading` it is a new tensor, as ``x[...]`` and ``x[:]`` are.
     """
     if cython.cast(TensorBase, x, typecheck=True)._meta.ndim:
         if type(index) is slice:
             return slice_dim(x, 0, index, reading), None
         if type(index) is int:
             return select_dim(x, 0, index), None
-    items = [i if type(i) is int or type(i) is slice else index_as_tensor(i, x)
+    items: list[Any] = [i if type(i) is int or type(i) is slice else index_as_tensor(i, x)
              for i in (index if isinstance(index, tuple) else (index,))]
     consumed = sum([1 if isinstance(i, (slice, int, np.integer)) and not isinstance(i, bool)
                     else i.ndim if is_mask(i) else 0 if i is None or i is Ellipsis or isinstance(i, bool) else 1 for i in items])
@@ -117,8 +125,9 @@ def apply_basic_index(x, index, reading=True):
 
 
 @cython.cfunc
-def slice_dim(x, dim: cython.int, item: slice, alone: cython.bint) -> object:
-    """``x[..., start:stop:step, ...]``; a full slice changes nothing, and is an op only if it stands alone."""
+@cython.annotation_typing(True)
+def slice_dim(x, dim: cython.int, item: slice, alone: cython.bint):
+    """``x[..., start:stop:step, ...]``; a full slice changes nothing, and is an op only if it is `alone` in the index."""
     size: cython.Py_ssize_t = cython.cast(TensorBase, x, typecheck=True)._meta.shape[dim]
     step: cython.Py_ssize_t = clip_bound(item.step, 1)
     if step <= 0:
@@ -126,15 +135,16 @@ def slice_dim(x, dim: cython.int, item: slice, alone: cython.bint) -> object:
                                fix="to reverse a dimension of size n, index with minigrad.arange(n - 1, -1, -1)")
     begin: cython.Py_ssize_t = clip_bound(item.start, 0)
     end: cython.Py_ssize_t = clip_bound(item.stop, size)
-    if not alone and step == 1 and begin == 0 and end >= size:      # x[-3:] is an op all the same
+    if not alone and step == 1 and begin == 0 and end >= size:      # x[-3:] is an op even if it is all of x
         return x
     start, stop = clamp_index(begin, size), clamp_index(end, size)
     return call(SLICE, (x, dim, start, max(start, stop), step))
 
 
 @cython.cfunc
+@cython.annotation_typing(True)
 def clip_bound(v, default: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """A bound of a slice, or `default` where it is None. What is too large for any tensor is cut off."""
+    """A bound of a slice as an int, or `default` if it is None. A number too large for any tensor is cut to `MOST`."""
     if v is None:
         return default
     if type(v) is not int:
@@ -146,14 +156,15 @@ def clip_bound(v, default: cython.Py_ssize_t) -> cython.Py_ssize_t:
     number: cython.Py_ssize_t
     try:
         number = v
-    except OverflowError:       # compiled alone
+    except OverflowError:       # only if compiled
         return MOST if v > 0 else -MOST
     return max(-MOST, min(MOST, number))
 
 
 @cython.cfunc
+@cython.annotation_typing(True)
 def clamp_index(v: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """`v` counted from the front, not beyond the ends."""
+    """Count `v` from the front, and limit it to [0, size]."""
     v = v + size if v < 0 else v
     return 0 if v < 0 else size if v > size else v
 
@@ -169,21 +180,21 @@ def select_dim(x, dim, item):
 
 
 def index_as_tensor(item, x):
-    """A list or an array of indices as a tensor; anything else as it is."""
+    """Convert a list or an array of indices to a tensor; return anything else as it is."""
     if isinstance(item, np.ndarray):
         return x.new_tensor(item, dtype=None)
     return x.new_tensor(list(item), dtype=None) if isinstance(item, (list, tuple, range)) else item
 
 
-def is_mask(item):
-    """Whether `item` is a tensor of bools (or bytes, which once were bools)."""
+def is_mask(item) -> TypeGuard[TensorBase]:
+    """Whether `item` is a tensor of bools (or uint8, which PyTorch once used instead of bool)."""
     return isinstance(item, TensorBase) and item.dtype.name in ("bool", "uint8")
 
 
 def check_index_tensor(item):
-    """`item`, a tensor that is an advanced index, and nothing else."""
+    """Return `item`; raise unless it is a tensor that can be an advanced index."""
     if not isinstance(item, TensorBase):
-        error = TensorTypeError if isinstance(item, str) else OutOfRangeError       # PyTorch's choice
+        error = TensorTypeError if isinstance(item, str) else OutOfRangeError       # as in PyTorch
         raise error("MG-E304", "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
                     f"(got {type(item).__name__})")
     if item.ndim == 1 and item.numel() == 0:
@@ -194,7 +205,7 @@ def check_index_tensor(item):
 
 
 def mask_positions(mask, x, dim):
-    """The positions where `mask` holds, one index tensor per dimension of the mask."""
+    """The positions where `mask` is True, as one index tensor for each dimension of the mask."""
     for i, size in enumerate(mask.shape):
         if x.shape[dim + i] != size:
             raise OutOfRangeError("MG-E301", f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of "
@@ -203,7 +214,7 @@ def mask_positions(mask, x, dim):
 
 
 def check_indices(x, advanced):
-    """The advanced indices as a tuple with None for whole dimensions, checked, negatives counted from the end."""
+    """Check the advanced indices; return a tuple, with None for whole dimensions and without negative numbers."""
     found = []
     for dim in range(x.ndim):
         index = advanced.get(dim)
@@ -214,14 +225,14 @@ def check_indices(x, advanced):
             raise ShapeError("MG-E202", "indices should be either on cpu or on the same device as the indexed tensor "
                              f"({x.device})", found=str(index.device), fix="x[index.to(x.device)]")
         size = x.shape[dim]
-        if outside(index, size) is not None:        # what is negative counts from the end
+        if outside(index, size) is not None:        # negative numbers count from the end
             array = index._meta.backend.kernels.to_host(index._array)
             low, high = array.min(), array.max()
             if low < -size or high >= size:
                 raise OutOfRangeError("MG-E301", f"index {high if high >= size else low} is out of bounds for dimension {dim} with "
                                       f"size {size}")
             index = x.new_tensor(np.where(array < 0, array + size, array), dtype=INT64)
-        elif index.device is not x.device:          # a GPU is also indexed from the CPU
+        elif index.device is not x.device:          # an index on the CPU is allowed for a tensor on the GPU
             index = x.new_tensor(index._array, dtype=INT64)
         found.append(cast(index, INT64))
     try:
@@ -233,7 +244,7 @@ def check_indices(x, advanced):
 
 
 def result_shape(x, indices):
-    """The shape of ``x[indices]``: that of the indices in the place of the first, or in front if they are apart."""
+    """The shape of ``x[indices]``: the indices' shape replaces their dimensions, or comes first if these are not neighbours."""
     shape = np.broadcast_shapes(*[i.shape for i in indices if i is not None])
     dims = [d for d, i in enumerate(indices) if i is not None]
     rest = [x.shape[d] for d in range(x.ndim) if d not in dims]
@@ -246,12 +257,12 @@ def result_shape(x, indices):
 
 
 def setitem(x, index, value):
-    """``x[index] = value``, of which PyTorch takes tensors and numbers alone, we lists and arrays too."""
+    """``x[index] = value``. PyTorch takes only tensors and numbers; we also take lists and arrays."""
     if index is False:
-        return          # as in PyTorch: nowhere
+        return          # as in PyTorch: this writes nothing
     index = index_as_tuple(index)
     if isinstance(value, NUMBERS):
-        value = converted(value, WRITTEN_AS.get(x.dtype, x.dtype))
+        value = convert_number(value, WRITTEN_AS.get(x.dtype, x.dtype))
     elif not isinstance(value, TensorBase):
         try:
             value = x.new_tensor(value)
@@ -265,7 +276,7 @@ def setitem(x, index, value):
 
 
 def only_masks(index):
-    """Whether the advanced part of an index is masks."""
+    """Whether the advanced part of `index` consists of masks only."""
     return all(is_mask(i) or i is None or i is Ellipsis or isinstance(i, (slice, int, np.integer))
                for i in (index if isinstance(index, tuple) else (index,)))
 
@@ -284,7 +295,7 @@ def assign(view, value):
 
 
 def strip_leading_ones(value):
-    """The shape of `value` without dimensions of size 1 in front."""
+    """The shape of `value` without leading dimensions of size 1."""
     shape = tuple(value._meta.shape)
     while shape and shape[0] == 1:
         shape = shape[1:]
@@ -292,15 +303,15 @@ def strip_leading_ones(value):
 
 
 def dtype_error(target, value):
-    """The error for numbers of another dtype, which an advanced index does not convert."""
+    """The error for a value of another dtype, which a write to an advanced index does not convert."""
     return ShapeError("MG-E203", f"Index put requires the source and destination dtypes match, got {target.dtype.name} for the "
                       f"destination and {value.dtype.name} for the source.", fix="value.to(x.dtype)")
 
 
 def put_values(view, indices, value, by_masks):
-    """Write `value` to the elements that advanced `indices` name.
+    """Write `value` to the elements at the advanced `indices`.
 
-    One number may be of another dtype if it is masks that name them; so it is in PyTorch, which has another op for that case.
+    If the index has masks only, a single number may be of another dtype. So it is in PyTorch, which has another op for that case.
     """
     if not isinstance(value, TensorBase):
         value = view.new_tensor(value)
@@ -317,17 +328,19 @@ def put_values(view, indices, value, by_masks):
 
 
 @in_place_too
-def index_put(input, indices, values, accumulate=False):
-    """input with `values` at ``input[indices]``, or, with `accumulate`, added there. Mirrors ``torch.index_put``.
+def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False):
+    """`input` with `values` stored at ``input[indices]``, or added with `accumulate`. Mirrors ``torch.index_put``.
 
     Args:
-        indices (tuple of Tensor): one per dimension, or fewer.
-        values (Tensor): broadcasts to the shape that they index.
-        accumulate (bool): add; what is named repeatedly is added to repeatedly.
+        input (Tensor): of any dtype.
+        indices (tuple of Tensor): of integers or bools, one for each dimension of `input`, or for the first dimensions.
+        values (Tensor): of the dtype of `input`; it broadcasts to the shape of ``input[indices]``.
+        accumulate (bool): add instead of storing; if an index repeats, all its values are added.
 
     Raises:
         IndexError: an index is out of range.
-        RuntimeError: the shapes or dtypes do not fit.
+        RuntimeError: the shape or the dtype of `values` does not fit.
+        TypeError: `indices` is not a tuple of tensors.
 
     >>> mg.zeros(3).index_put((mg.tensor([0, 0]),), mg.tensor([1., 2.]), accumulate=True)
     tensor([3., 0., 0.])

@@ -1,13 +1,17 @@
-"""Picking elements by index tensors, and adding to them: each op that picks, and its adjoint.
+"""Picking elements by index tensors: each op that picks, and its adjoint, which adds.
 
-    gather              z[i, j] = x[index[i, j], j]         scatter_add             the way back
-    index_select        z[i] = x[index[i]]                  index_add               the way back
-    x[indices]          getitem.py                         index_put               the way back
+    gather              z[i, j] = x[index[i, j], j]         scatter_add             its adjoint
+    index_select        z[i] = x[index[i]]                  index_add               its adjoint
+    x[indices]          see ``getitem.py``                  index_put               its adjoint, with ``accumulate=True``
 
-Those that store instead of adding are in scattering.py.
+Ops that store instead of adding are in ``scattering.py``.
 
 Mirrors ``aten/src/ATen/native/TensorAdvancedIndexing.*``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
@@ -19,6 +23,9 @@ from minigrad.ops.elementwise.selection import where
 from minigrad.ops.shape.cat_split import SliceBackward
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import unsqueeze, view
+
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
 
 __all__ = ["gather", "index_add", "index_select", "scatter_add"]
 
@@ -58,21 +65,21 @@ class ScatterAdd(Linear):
 
 
 def linear_together(rule, args, tangents):
-    """The jvp of an op that is linear in its inputs taken together: itself, on zeros where there is no tangent."""
+    """The jvp of an op that is linear in all its inputs together: the op on the tangents, with zeros for missing ones."""
     filled = [x.new_zeros(x.shape) if t is None else t for x, t in zip(args, tangents)]
     return call(rule.op, (*filled, *args[len(tangents):]))
 
 
 def gather_padded(g, shape, dim, index):
-    """The gradient of a source of `shape`, whose numbers went where `index` says: g there, 0 for the numbers that went nowhere."""
-    if not index.numel():       # of any shape
+    """The gradient of a source of `shape` that was written to `index`: g at `index`, 0 for elements that were not written."""
+    if not index.numel():       # an empty index may have any shape
         return g.new_zeros(shape)
     z = call(Gather.op, (g, dim, index))
     return z if z.shape == shape else pad_to(z, shape)
 
 
 def pad_to(x, shape):
-    """`x` in the corner of zeros of `shape`: scatter_add ignores what its index does not cover."""
+    """Pad `x` with zeros at the end to `shape`: scatter_add ignores source elements beyond the shape of its index."""
     for dim, size in enumerate(shape):
         if x.shape[dim] != size:
             x = call(SliceBackward.op, (x, (*x.shape[:dim], size, *x.shape[dim + 1:]), dim, 0, x.shape[dim], 1))
@@ -99,7 +106,7 @@ class IndexAdd(Linear):
     torch_names = {"x": "self", "y": "source"}
 
     def forward(k, x, y, dim, index):
-        if x.ndim == 0:     # as if it had one dimension
+        if x.ndim == 0:     # treated as 1-d
             return k.view(k.index_add(k.view(x, (1,)), 0, index, k.view(y, (y.size,))), ())
         return k.index_add(x, dim, index, y)
 
@@ -115,7 +122,7 @@ class IndexAdd(Linear):
 
 
 def source_slices(g, shape, dim, index):
-    """The gradient of a source of `shape`, whose slices went where `index` says: those of g. A 0-d source is one slice."""
+    """The gradient of a source of `shape`, written to the slices at `index`: these slices of g. A 0-d source is one slice."""
     z = call(IndexSelect.op, (g, dim, index))
     return z if z.shape == shape else view(z, shape)
 
@@ -158,33 +165,35 @@ class IndexPut(Linear):
 
 
 def index_argument(function, index, size, dim, what="index"):
-    """Check an index tensor against the size of its dimension, and return it as int64 without negatives."""
+    """Check that the numbers of an index tensor are in [0, size), and return it as int64."""
     tensor_argument(function, index, "index", 3)
     if index.dtype.name not in ("int64", "int32"):
         raise ShapeError("MG-E203", f"{function}(): Expected dtype int32/int64 for index, but got {index.dtype.name}")
     bad = outside(index, size)
     if bad is not None:
-        error = OutOfRangeError if function.startswith("index") else ShapeError     # PyTorch's choice
+        error = OutOfRangeError if function.startswith("index") else ShapeError     # as in PyTorch
         raise error("MG-E301", f"index {bad} is out of bounds for dimension {dim} with size {size}, in {function}()")
     return cast(index, INT64)
 
 
 def places(function, index, size, dim):
-    """The index tensor of `gather` and its like, checked as `index_argument` does. An empty one may have any dtype."""
+    """Check the index tensor of gather or scatter as `index_argument` does, but let an empty one have any dtype."""
     return index_argument(function, index, size, dim) if index.numel() else cast(index, INT64)
 
 
-def gather(input, dim, index, *, out=None):
+def gather(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements of `input` that `index` names along `dim`: ``z[i, j] = input[index[i, j], j]`` for dim 0.
 
     Args:
-        index (Tensor): int64, with as many dimensions as `input`, none larger except along `dim`; the result
+        input (Tensor): of any dtype.
+        dim (int): the dimension that the indices count along.
+        index (Tensor): int64 or int32, with as many dimensions as `input`, none larger except along `dim`; the result
             has its shape. An empty one may have any shape.
 
     Mirrors ``torch.gather``.
 
     Raises:
-        RuntimeError: the shapes do not fit, the dtype of `index` is not an integer one, or an index is out of range.
+        RuntimeError: the shapes do not fit, `index` is not int64 or int32, or an index is out of range.
         IndexError: `dim` is out of range.
 
     >>> mg.gather(mg.tensor([[1., 2.], [3., 4.]]), 1, mg.tensor([[1], [0]]))
@@ -197,13 +206,13 @@ def gather(input, dim, index, *, out=None):
     at = dimension(dim, input.ndim)
     tensor_argument("gather", index, "index", 3)
     check_fits("gather", input, index, at)
-    if input.ndim == 0 or index.ndim == 0:      # as if they had one dimension
+    if input.ndim == 0 or index.ndim == 0:      # treated as 1-d
         return view(gather(view(input, (input.numel(),)), 0, view(index, (index.numel(),))), index.shape)
     return call(Gather.op, (input, at, places("gather", index, (input.shape or (1,))[at], at)))
 
 
 def check_fits(function, x, index, dim):
-    """Raise unless `index` is empty, or has x's number of dimensions and no larger ones except along `dim`."""
+    """Raise unless `index` is empty, or has as many dimensions as `x` and none larger except along `dim`."""
     if not index.numel():
         return
     if max(x.ndim, 1) != max(index.ndim, 1):
@@ -216,14 +225,18 @@ def check_fits(function, x, index, dim):
 
 
 @in_place_too
-def scatter_add(input, dim, index, src):
-    """input with `src` added at the places `index` names along `dim`; repeats add up.
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor):
+    """`input` with `src` added at `index` along `dim`: the adjoint of `gather`. Mirrors ``torch.scatter_add``.
 
-    The adjoint of `gather`. Mirrors ``torch.scatter_add``.
+    Args:
+        input (Tensor): of any dtype.
+        dim (int): the dimension that the indices count along.
+        index (Tensor): int64 or int32; ``z[index[i, j], j] += src[i, j]`` for dim 0. Repeated indices add up.
+        src (Tensor): of the dtype of `input`, in no dimension smaller than `index`.
 
     Raises:
-        RuntimeError: the shapes do not fit.
-        IndexError: an index or `dim` is out of range.
+        RuntimeError: the shapes or dtypes do not fit, or an index is out of range.
+        IndexError: `dim` is out of range.
 
     >>> mg.zeros(3).scatter_add(0, mg.tensor([0, 2, 0]), mg.tensor([1., 2., 3.]))
     tensor([4., 0., 2.])
@@ -232,7 +245,7 @@ def scatter_add(input, dim, index, src):
 
 
 def scatter_operands(function, x, dim, index, src):
-    """What ScatterAdd takes beside x: (src, dim, index), checked. Beside 0-d tensors the index is a vector."""
+    """Check and return (src, dim, index), the operands of `ScatterAdd` after x. If a tensor is 0-d, src and index become 1-d."""
     tensor_argument(function, src, "src", 4)
     if function == "scatter_add" and src.dtype is not x.dtype:
         raise ShapeError("MG-E203", f"{function}(): Expected self.dtype to be equal to src.dtype", found=f"{x.dtype.name} and "
@@ -246,10 +259,16 @@ def scatter_operands(function, x, dim, index, src):
     return src, at, places(function, index, (x.shape or (1,))[at], at)
 
 
-def index_select(input, dim, index, *, out=None):
-    """The slices of `input` that the vector `index` names along `dim`. Mirrors ``torch.index_select``.
+def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The slices of `input` at `index` along `dim`: ``z[i] = input[index[i]]`` for dim 0. Mirrors ``torch.index_select``.
+
+    Args:
+        input (Tensor): of any dtype.
+        dim (int): the dimension of the slices.
+        index (Tensor): a vector or 0-d, int64 or int32.
 
     Raises:
+        RuntimeError: `index` is not int64 or int32.
         IndexError: an index or `dim` is out of range, or `index` has more than one dimension.
 
     >>> mg.index_select(mg.tensor([[1., 2.], [3., 4.]]), 1, mg.tensor([1, 1]))
@@ -272,11 +291,19 @@ def index_select(input, dim, index, *, out=None):
 
 
 @in_place_too
-def index_add(input, dim, index, source, *, alpha=1):
-    """input with alpha times the slices of `source` added at `index` along `dim`. Mirrors ``torch.index_add``.
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1):
+    """`input` with alpha times the slices of `source` added at `index` along `dim`. Mirrors ``torch.index_add``.
+
+    Args:
+        input (Tensor): of any dtype.
+        dim (int): the dimension of the slices.
+        index (Tensor): a vector, int64 or int32; ``z[index[i]] += alpha source[i]`` for dim 0. If an index repeats, all its slices
+            are added.
+        source (Tensor): of the dtype of `input`, and of its shape except along `dim`: there it has a slice for each index.
+        alpha (number): multiplies `source`.
 
     Raises:
-        RuntimeError: the shapes do not fit.
+        RuntimeError: the shapes or dtypes do not fit.
         IndexError: an index or `dim` is out of range.
 
     >>> mg.zeros(3).index_add(0, mg.tensor([0, 0]), mg.tensor([1., 2.]))
@@ -289,7 +316,7 @@ def index_add(input, dim, index, source, *, alpha=1):
 
 
 def slices(function, x, dim, index, source):
-    """(dim, index), checked, `source` being None or what belongs to the slices of x that they name."""
+    """Check and return (dim, index). `source`, unless it is None, must fit the slices of x at `index`."""
     at = dimension(dim, x.ndim)
     tensor_argument(function, index, "index", 3)
     if source is not None:
@@ -298,7 +325,7 @@ def slices(function, x, dim, index, source):
             raise OutOfRangeError("MG-E204", "index_copy_(): Index should have dimension 1 or 0, and source those of self",
                                   found=f"{index.ndim}, and {source.ndim} for {x.ndim}")
         expected = (*x.shape[:at], index.numel(), *x.shape[at + 1:])
-        one = source.ndim == 0 and x.ndim <= (function == "index_copy")     # a number is one slice
+        one = source.ndim == 0 and x.ndim <= (function == "index_copy")     # a number counts as one slice
         if one and index.numel() != 1:
             raise OutOfRangeError("MG-E204", f"{function}(): when source is a number, index should have one element",
                                   found=f"{index.numel()}")
@@ -306,14 +333,14 @@ def slices(function, x, dim, index, source):
             expected = expected if x.ndim else ()
             raise ShapeError("MG-E204", f"{function}(): source has shape {list(source.shape)}, expected {list(expected)}")
     if index.ndim > 1:
-        error = ShapeError if function == "index_fill" else OutOfRangeError      # PyTorch's choice
+        error = ShapeError if function == "index_fill" else OutOfRangeError      # as in PyTorch
         raise error("MG-E301", f"{function}(): index must be a vector", found=f"{index.ndim}-d")
     if function == "index_fill" and index.dtype is not INT64:
         raise OutOfRangeError("MG-E203", f"index_fill_(): Expected dtype int64 for index, but got {index.dtype.name}")
-    if function == "index_add" and source.dtype is not x.dtype:
+    if function == "index_add" and source is not None and source.dtype is not x.dtype:
         raise ShapeError("MG-E203", f"index_add_(): self ({x.dtype.name}) and source ({source.dtype.name}) must have the same "
                          "scalar type", fix="source.to(self.dtype)")
     size = (x.shape or (1,))[at]
     if function == "index_fill" and size and outside(index, size) is not None and outside(index + size, 2 * size) is None:
-        index = where(index < 0, index + size, index)       # PyTorch's choice
+        index = where(index < 0, index + size, index)       # as in PyTorch
     return at, index_argument(function, index if index.ndim else unsqueeze(index, 0), size, at)

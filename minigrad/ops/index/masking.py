@@ -1,10 +1,15 @@
-"""Replacing what a mask names: masked_fill, masked_scatter, dropout, and the triangles of matrices.
+"""Masks: masked_fill, masked_scatter, masked_select, dropout, and the triangles of matrices.
 
-    x.masked_fill(mask, v)          z = v where the mask holds, else x
-    x.masked_scatter(mask, y)       z = the next element of y where it holds, else x
+    x.masked_fill(mask, v)          z = v where mask is True, else x
+    x.masked_scatter(mask, y)       z = the next element of y where mask is True, else x
+    x.masked_select(mask)           z = the elements of x where mask is True
 
 Mirrors ``aten/src/ATen/native/{TensorAdvancedIndexing,TriangularOps}.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
@@ -14,18 +19,32 @@ from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad.errors import ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import BOOL, NUMBERS, Elementwise, Linear, Op, converted, integer, op, tensor_argument, tensor_error
+from minigrad.ops.base.rule import (
+    BOOL,
+    NUMBERS,
+    Elementwise,
+    Linear,
+    Op,
+    convert_number,
+    integer,
+    op,
+    tensor_argument,
+    tensor_error,
+)
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import linear_together
 from minigrad.ops.shape.cat_split import cat
 from minigrad.ops.shape.views import expand, reshape
+
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
 
 __all__ = ["masked_fill", "masked_scatter", "masked_select", "tril", "triu"]
 
 
 @op("masked_fill")
 class MaskedFill(Elementwise):
-    """z = a number where the mask holds, else x"""
+    """z = a number where mask is True, else x"""
 
     inputs = 1
 
@@ -38,7 +57,7 @@ class MaskedFill(Elementwise):
 
 @op("native_dropout")
 class NativeDropout(Op):
-    """z = x / (1 - p) where it is kept, else 0; and which are"""
+    """(z, kept): z = x / (1 - p) where x is kept, else 0"""
 
     inputs = 1
     outputs = ("z", "kept")
@@ -56,7 +75,7 @@ class NativeDropout(Op):
 
 @op("native_dropout_backward")
 class NativeDropoutBackward(Linear):
-    """z = x / (1 - p) where it was kept, else 0"""
+    """z = x / (1 - p) where kept is True, else 0"""
 
     inputs = 1
     torch_names = {"x": "grad_output", "kept": "mask"}
@@ -70,7 +89,7 @@ class NativeDropoutBackward(Linear):
 
 @op("masked_fill_tensor", "MaskedFill1")
 class MaskedFillTensor(Linear):
-    """z = y, a 0-d tensor, where the mask holds, else x"""
+    """z = y, a 0-d tensor, where mask is True, else x"""
 
     inputs = 2
     torch_names = {"x": "self", "y": "value"}
@@ -91,7 +110,7 @@ class MaskedFillTensor(Linear):
 
 @op("masked_scatter")
 class MaskedScatter(Linear):
-    """z = the next element of y where the mask holds, else x"""
+    """z = the next element of y where mask is True, else x"""
 
     inputs = 2
     torch_names = {"x": "self", "y": "source"}
@@ -116,7 +135,7 @@ class MaskedScatter(Linear):
 
 @op("masked_select")
 class MaskedSelect(Linear):
-    """z = the elements of x where the mask holds, as a vector"""
+    """z = the elements of x where mask is True, as a vector"""
 
     inputs = 1
 
@@ -162,8 +181,8 @@ class Triu(Linear):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def mask_argument(function, mask, position=2):
-    """`mask`, a tensor of bools."""
+def check_mask(function, mask, position=2):
+    """Return `mask`; raise unless it is a bool tensor."""
     tensor_argument(function, mask, "mask", position)
     if mask.dtype is not BOOL:
         raise ShapeError("MG-E203", f"{function} only supports boolean masks, but got mask with dtype {mask.dtype.name}",
@@ -172,26 +191,27 @@ def mask_argument(function, mask, position=2):
 
 
 @in_place_too
-def masked_fill(input, mask, value):
-    """input with `value` where `mask` holds. Mirrors ``torch.masked_fill``.
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number):
+    """`input` with `value` where `mask` is True. Mirrors ``torch.masked_fill``.
 
     Args:
-        mask (Tensor): bool; the shapes broadcast together.
-        value (number or 0-d Tensor): converted to the dtype of `input`.
+        input (Tensor): of any dtype.
+        mask (Tensor): bool. The shapes broadcast together.
+        value (number or Tensor): is converted to the dtype of `input`. A tensor must be 0-d.
 
-    The gradient does not pass where the mask holds; there it goes to `value`, if that is a tensor.
+    Where `mask` is True, the gradient of `input` is 0. There the gradient goes to `value`, if it is a tensor.
 
     Raises:
-        RuntimeError: the mask is not bool, `value` has dimensions, or the shapes cannot be broadcast together.
+        RuntimeError: `mask` is not bool, `value` has dimensions, or the shapes cannot be broadcast together.
 
     >>> mg.tensor([1., 2., 3.]).masked_fill(mg.tensor([True, False, True]), 0)
     tensor([0., 2., 0.])
     """
-    mask_argument("masked_fill", mask)
+    check_mask("masked_fill", mask)
     if not isinstance(value, TensorBase):
         if not isinstance(value, NUMBERS):
             raise tensor_error("masked_fill", value, "value", 3)
-        value = converted(value, input.dtype)
+        value = convert_number(value, input.dtype)
         return MaskedFill.op, (input, mask, value)
     if value.ndim:
         raise ShapeError("MG-E204", "masked_fill only supports a 0-dimensional value tensor, but got tensor with "
@@ -200,36 +220,41 @@ def masked_fill(input, mask, value):
 
 
 @in_place_too
-def masked_scatter(input, mask, source):
-    """input with the elements of `source`, one after the other, where `mask` holds. Mirrors ``torch.masked_scatter``.
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor):
+    """`input` with the elements of `source`, in their order, where `mask` is True. Mirrors ``torch.masked_scatter``.
 
     Args:
-        mask (Tensor): bool; the shapes broadcast together.
-        source (Tensor): of the dtype of `input`, with at least as many elements as the mask has True ones.
+        input (Tensor): of any dtype.
+        mask (Tensor): bool. Its shape and that of `input` broadcast together.
+        source (Tensor): of the dtype of `input`, with at least as many elements as `mask` is True for.
 
     Raises:
-        RuntimeError: the mask is not bool, the dtypes differ, or `source` has too few elements.
+        RuntimeError: `mask` is not bool, the dtypes differ, or `source` has too few elements.
 
     >>> mg.tensor([1., 2., 3.]).masked_scatter(mg.tensor([True, False, True]), mg.tensor([7., 8.]))
     tensor([7., 2., 8.])
     """
-    mask_argument("masked_scatter", mask)
+    check_mask("masked_scatter", mask)
     tensor_argument("masked_scatter", source, "source", 3)
     if source.dtype is not input.dtype:
         raise ShapeError("MG-E203", "masked_scatter: expected self and source to have same dtypes but got "
                          f"{input.dtype.name} and {source.dtype.name}")
     shape = broadcast_shape([input._meta, mask._meta])
     if source.numel() < expand(mask, shape).sum().item():
-        raise ShapeError("MG-E204", "masked_scatter: expected source to have at least as many elements as the mask names",
+        raise ShapeError("MG-E204", "masked_scatter: expected source to have an element for each True in the mask",
                          found=f"{source.numel()}")
     return MaskedScatter.op, (input, source, mask)
 
 
-def masked_select(input, mask, *, out=None):
-    """The elements of `input` where `mask` holds, as a vector: ``input[mask]``, broadcast. Mirrors ``torch.masked_select``.
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements of `input` where `mask` is True, as a vector. Mirrors ``torch.masked_select``.
+
+    Args:
+        input (Tensor): of any dtype.
+        mask (Tensor): bool. The shapes broadcast together, which ``input[mask]`` does not do.
 
     Raises:
-        RuntimeError: the mask is not bool, or the shapes cannot be broadcast together.
+        RuntimeError: `mask` is not bool, or the shapes cannot be broadcast together.
 
     >>> mg.masked_select(mg.tensor([1., 2., 3.]), mg.tensor([True, False, True]))
     tensor([1., 3.])
@@ -237,20 +262,21 @@ def masked_select(input, mask, *, out=None):
     if out is not None:
         return into(out, masked_select, input, mask)
     tensor_argument("masked_select", input)
-    mask_argument("masked_select", mask)
+    check_mask("masked_select", mask)
     broadcast_shape([input._meta, mask._meta])
     return call(MaskedSelect.op, (input, mask))
 
 
 @in_place_too
-def tril(input, diagonal=0):
-    """The lower triangle of a matrix, or of each of a batch: 0 above a diagonal. Mirrors ``torch.tril``.
+def tril(input: Tensor, diagonal: int = 0):
+    """The lower triangle of a matrix, or of each matrix of a batch: 0 above a diagonal. Mirrors ``torch.tril``.
 
     Args:
-        diagonal (int): 0 for the main one, 1 for the next one above it.
+        input (Tensor): of shape (..., rows, columns).
+        diagonal (int): 0 for the main diagonal, 1 for the next one above it, -1 for the next one below it.
 
     Raises:
-        RuntimeError: less than two dimensions.
+        RuntimeError: `input` has fewer than two dimensions.
 
     >>> mg.ones(2, 2).tril()
     tensor([[1., 0.],
@@ -260,14 +286,15 @@ def tril(input, diagonal=0):
 
 
 @in_place_too
-def triu(input, diagonal=0):
-    """The upper triangle of a matrix, or of each of a batch: 0 below a diagonal. Mirrors ``torch.triu``.
+def triu(input: Tensor, diagonal: int = 0):
+    """The upper triangle of a matrix, or of each matrix of a batch: 0 below a diagonal. Mirrors ``torch.triu``.
 
     Args:
-        diagonal (int): 0 for the main one, 1 for the next one above it.
+        input (Tensor): of shape (..., rows, columns).
+        diagonal (int): 0 for the main diagonal, 1 for the next one above it, -1 for the next one below it.
 
     Raises:
-        RuntimeError: less than two dimensions.
+        RuntimeError: `input` has fewer than two dimensions.
 
     >>> mg.ones(2, 2).triu(1)
     tensor([[0., 1.],
@@ -277,8 +304,8 @@ def triu(input, diagonal=0):
 
 
 def triangle_arguments(function, x, diagonal):
-    """The arguments of both, checked."""
+    """Check and return the arguments of `Tril` and `Triu`."""
     if x.ndim < 2:
         raise ShapeError("MG-E205", f"{function}: input tensor must have at least 2 dimensions", found=f"{x.ndim}")
-    most = x.shape[-1] + x.shape[-2]        # no diagonal is further away
+    most = x.shape[-1] + x.shape[-2]        # the diagonals end there
     return x, max(-most, min(most, integer(diagonal, "diagonal", function)))

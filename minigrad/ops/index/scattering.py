@@ -1,21 +1,29 @@
-"""Storing at places that index tensors name: scatter, index_copy, index_fill.
+"""Storing at index tensors: scatter, index_copy, index_fill.
 
     scatter             z[index[i, j], j] = y[i, j]         for dim 0
     index_copy          z[index[i]] = y[i]
     index_fill          z[index[i]] = a number
 
-What was there before gets no gradient; what is stored gets that of its place. Of a place that is named twice, the last counts.
+Elements of x that are overwritten get the gradient 0. A stored element gets the gradient of its place in z. If an index repeats,
+the last element is stored.
 
 Mirrors ``aten/src/ATen/native/TensorAdvancedIndexing.*``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
-from minigrad.ops.base.rule import NUMBERS, Linear, converted, op, tensor_argument, tensor_error
+from minigrad.ops.base.rule import NUMBERS, Linear, convert_number, op, tensor_argument, tensor_error
 from minigrad.ops.index.indexing import IndexSelect, gather_padded, linear_together, scatter_operands, slices, source_slices
+
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
 
 __all__ = ["index_copy", "index_fill", "scatter"]
 
@@ -49,7 +57,7 @@ class IndexFillTensor(Linear):
     def vjp_x(g, dim, index):
         return call(IndexFill.op, (g, dim, index, 0))
 
-    def vjp_y(g, dim, index):       # a slice that is named twice counts once
+    def vjp_y(g, dim, index):       # a slice counts once, even if its index repeats
         return call(IndexSelect.op, (g, dim, index.unique())).sum()
 
     @classmethod
@@ -79,7 +87,7 @@ class IndexCopy(Linear):
 
 def store_slices(k, x, y, dim, index):
     """The array x with y, broadcast, in the slices that `index` names along `dim`."""
-    if x.ndim == 0:     # as if it had one dimension
+    if x.ndim == 0:     # treated as 1-d
         return k.view(k.index_put(k.view(x, (1,)), [index], y, False), ())
     return k.index_put(x, [None] * dim + [index], y, False)
 
@@ -126,16 +134,18 @@ class ScatterNumber(Linear):
 
 
 @in_place_too
-def scatter(input, dim, index, src):
-    """input with `src` stored at the places `index` names along `dim`. Mirrors ``torch.scatter``.
+def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number):
+    """`input` with `src` stored at `index` along `dim`. Mirrors ``torch.scatter``.
 
     Args:
-        index (Tensor): int64; ``z[index[i, j], j] = src[i, j]`` for dim 0. No place should be named twice.
-        src (Tensor or number): of the dtype of `input`.
+        input (Tensor): of any dtype.
+        dim (int): the dimension that the indices count along.
+        index (Tensor): int64 or int32; ``z[index[i, j], j] = src[i, j]`` for dim 0. No index should repeat.
+        src (Tensor or number): a tensor of the dtype of `input`, in no dimension smaller than `index`; or a number.
 
     Raises:
-        RuntimeError: the shapes do not fit, or the dtypes differ.
-        IndexError: an index or `dim` is out of range.
+        RuntimeError: the shapes do not fit, the dtypes differ, or an index is out of range.
+        IndexError: `dim` is out of range.
 
     >>> mg.zeros(3).scatter(0, mg.tensor([2, 0]), mg.tensor([1., 2.]))
     tensor([2., 0., 1.])
@@ -147,14 +157,20 @@ def scatter(input, dim, index, src):
         return Scatter.op, (input, *scatter_operands("scatter", input, dim, index, src))
     if not isinstance(src, NUMBERS):
         raise tensor_error("scatter", src, "src", 4)
-    src = converted(src, input.dtype)
+    src = convert_number(src, input.dtype)
     _, at, index = scatter_operands("scatter", input, dim, index, index)
     return ScatterNumber.op, (input, at, index, src)
 
 
 @in_place_too
-def index_copy(input, dim, index, source):
-    """input with the slices of `source` stored at `index` along `dim`. Mirrors ``torch.index_copy``.
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor):
+    """`input` with the slices of `source` stored at `index` along `dim`. Mirrors ``torch.index_copy``.
+
+    Args:
+        input (Tensor): of any dtype.
+        dim (int): the dimension of the slices.
+        index (Tensor): a vector, int64 or int32; ``z[index[i]] = source[i]`` for dim 0.
+        source (Tensor): of the dtype of `input`, and of its shape except along `dim`: there it has a slice for each index.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
@@ -172,12 +188,18 @@ def index_copy(input, dim, index, source):
 
 
 @in_place_too
-def index_fill(input, dim, index, value):
-    """input with `value`, a number or a 0-d tensor, in the slices at `index` along `dim`. Mirrors ``torch.index_fill``.
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number):
+    """`input` with `value` in the slices at `index` along `dim`. Mirrors ``torch.index_fill``.
+
+    Args:
+        input (Tensor): of any dtype.
+        dim (int): the dimension of the slices.
+        index (Tensor): a vector, int64; ``z[index[i]] = value`` for dim 0. Negative indices count from the end.
+        value (number or Tensor): is converted to the dtype of `input`. A tensor must be 0-d.
 
     Raises:
-        RuntimeError: `value` has dimensions.
-        IndexError: an index or `dim` is out of range.
+        RuntimeError: `value` has dimensions, or `index` has more than one.
+        IndexError: an index or `dim` is out of range, or `index` is not int64.
 
     >>> mg.zeros(3).index_fill(0, mg.tensor([2, 0]), 1)
     tensor([1., 0., 1.])
@@ -186,7 +208,7 @@ def index_fill(input, dim, index, value):
     if not isinstance(value, TensorBase):
         if not isinstance(value, NUMBERS):
             raise tensor_error("index_fill", value, "value", 4)
-        value = converted(value, input.dtype)
+        value = convert_number(value, input.dtype)
         return IndexFill.op, (input, at, index, value)
     if value.ndim:
         raise ShapeError("MG-E204", "Only supports 0-dimension value tensor but got tensor with "

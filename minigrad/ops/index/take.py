@@ -1,10 +1,14 @@
-"""More ways to pick and store by index: take and put, which see the tensor as flat; take_along_dim; scatter_reduce.
+"""More ops that pick and store by index: take and put, on the flattened tensor; take_along_dim; scatter_reduce.
 
-    take                z[i] = x.flatten()[index[i]]        put             the way back
-    scatter_reduce      z[index[i]] = x[index[i]] ∘ y[i], ∘ being a sum, product, mean or extremum
+    take                z[i] = x.flatten()[index[i]]        put             its adjoint, with ``accumulate=True``
+    scatter_reduce      z[index[i]] = x[index[i]] ∘ y[i]; ∘ is a sum, product, mean or extremum
 
 Mirrors ``aten/src/ATen/native/TensorAdvancedIndexing.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from cython.cimports.minigrad._core.record.apply import call
 
@@ -24,6 +28,9 @@ from minigrad.ops.shape.reshaping import flatten
 from minigrad.ops.shape.views import expand, reshape
 from minigrad.ops.sort.sorting import argsort
 
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
+
 __all__ = ["index_reduce", "put", "scatter_reduce", "take", "take_along_dim"]
 
 
@@ -42,7 +49,7 @@ class Take(Linear):
 
 @op("put")
 class Put(Linear):
-    """z = x with y stored at the places that index names in the flattened x, or added"""
+    """z = x, with y stored at index in the flattened x, or added"""
 
     torch_names = {"x": "self", "y": "source"}
 
@@ -63,7 +70,7 @@ class Put(Linear):
 
 
 class ScatterReduceRule(Op):
-    """z = x, with y[i, j] taken into account at [index[i, j], j], for dim 0"""
+    """z = x, reduced with y[i, j] at [index[i, j], j], for dim 0"""
 
     torch_names = {"x": "self", "y": "src", "z": "result"}
 
@@ -75,7 +82,7 @@ class ScatterProduct(ScatterReduceRule):
     def forward(k, x, y, dim, index):
         return k.scatter_reduce(x, dim, index, y, "prod")
 
-    def vjp_x(g, x, y, dim, index):         # the product of the others, as if x were 1
+    def vjp_x(g, x, y, dim, index):         # the product of the other factors: the op itself, with x = 1
         return g * call(ScatterProduct.op, (x * 0 + 1, y, dim, index)).conj()
 
     def vjp_y(g, x, y, z, dim, index):
@@ -89,9 +96,9 @@ class ScatterProduct(ScatterReduceRule):
 
 
 def product_of_others(x, y, z, dim, index):
-    """For each element of y the product without it: z / y, or where the element is the only 0, the product with a 1 there."""
+    """For each element of y, the product without it: z / y; or, if it is the only 0, the product with a 1 instead of it."""
     zero = y == 0
-    number = gather(scatter_add(integer_zeros(x), dim, index, cast(zero, INT64)), dim, index)       # of zeros in the place of each
+    number = gather(scatter_add(integer_zeros(x), dim, index, cast(zero, INT64)), dim, index)       # zeros at the place of each
     if bool((number > 1).any()):
         return call(Gather.op, (x, dim, index)) * product_of_others_in_place(x, y, dim, index)
     rest = call(Gather.op, (call(ScatterProduct.op, (x, where(zero, 1.0, y), dim, index)), dim, index))
@@ -99,9 +106,10 @@ def product_of_others(x, y, z, dim, index):
 
 
 def product_of_others_in_place(x, y, dim, index):
-    """For each element of y the product of the other elements with its place: of those before it and of those behind it.
+    """For each element of y, the product of the other elements with its place: of those before it times those after it.
 
-    All of them are 0 where three are, and so are their derivatives, but not the derivatives of these. So we multiply.
+    With three zeros at a place all these products are 0, and so are their derivatives, but not their second derivatives. So we
+    multiply, and do not write 0.
     """
     numbered = reshape(call(Cumsum.op, (x.new_ones((x.numel(),), dtype=INT64), 0)), x.shape)
     places = flatten(gather(numbered, dim, index))
@@ -120,7 +128,7 @@ def integer_zeros(x):
 
 
 class ScatterExtremum(ScatterReduceRule):
-    """Those that tie share the gradient evenly"""
+    """z = the extremum of x and y[i, j] at [index[i, j], j]; equal elements share the gradient evenly"""
 
     def vjp_x(g, x, y, z, dim, index):
         return g * share_of_ties(x, y, z, dim, index, g.dtype)[0]
@@ -136,7 +144,7 @@ class ScatterExtremum(ScatterReduceRule):
 
 
 def share_of_ties(x, y, z, dim, index, dtype):
-    """Which part of the gradient each element of x, and of y, gets."""
+    """The share of the gradient that each element of x gets, and each element of y."""
     hit, other = cast(x == z, dtype), cast(y == gather(z, dim, index), dtype)
     number = scatter_add(hit, dim, index, other)
     return hit / number, other / gather(number, dim, index)
@@ -161,8 +169,8 @@ class ScatterAmin(ScatterExtremum):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def flat_index(function, x, index):
-    """An index into the flattened x, as int64 without negatives."""
+def check_flat_index(function, x, index):
+    """Check an index into the flattened x; return it as int64 without negative numbers."""
     tensor_argument(function, index, "index", 2)
     if index.dtype is not INT64:
         raise ShapeError("MG-E203", f"{function}(): Expected a long tensor for index, but got {index.dtype.name}")
@@ -178,8 +186,12 @@ def flat_index(function, x, index):
     return where(index < 0, index + n, index)
 
 
-def take(input, index, *, out=None):
-    """The elements of `input`, seen as flat, at `index`, in its shape. Mirrors ``torch.take``.
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements of the flattened `input` at `index`. Mirrors ``torch.take``.
+
+    Args:
+        input (Tensor): of any dtype and shape.
+        index (Tensor): int64, of any shape, which is the shape of the result. Negative indices count from the end.
 
     Raises:
         RuntimeError: `index` is not int64.
@@ -191,16 +203,22 @@ def take(input, index, *, out=None):
     if out is not None:
         return into(out, take, input, index)
     tensor_argument("take", input)
-    return call(Take.op, (input, flat_index("take", input, index)))
+    return call(Take.op, (input, check_flat_index("take", input, index)))
 
 
 @in_place_too
-def put(input, index, source, accumulate=False):
-    """`input` with the elements of `source` stored at `index` of the flattened tensor, or added. Mirrors ``torch.put``.
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False):
+    """`input` with the elements of `source` stored at `index` of the flattened tensor. Mirrors ``torch.put``.
+
+    Args:
+        input (Tensor): of any dtype and shape.
+        index (Tensor): int64, of any shape. Negative indices count from the end.
+        source (Tensor): of the dtype of `input`, with as many elements as `index`.
+        accumulate (bool): add instead of storing; if an index repeats, all its values are added.
 
     Raises:
         RuntimeError: `index` is not int64, or the dtypes differ.
-        IndexError: an index is out of range, or there are not as many elements as indices.
+        IndexError: an index is out of range, or `source` and `index` differ in their number of elements.
 
     >>> mg.zeros(2, 2).put(mg.tensor([1, -1]), mg.tensor([5., 6.]))
     tensor([[0., 5.],
@@ -214,15 +232,17 @@ def put(input, index, source, accumulate=False):
     if source.numel() != index.numel():
         raise OutOfRangeError("MG-E301", "put_(): Expected source and index to have the same number of elements, but got "
                               f"source.numel() = {source.numel()}, index.numel() = {index.numel()}")
-    return Put.op, (input, source, flat_index("put", input, index), flag(accumulate, "accumulate", "put"))
+    return Put.op, (input, source, check_flat_index("put", input, index), flag(accumulate, "accumulate", "put"))
 
 
-def take_along_dim(input, indices, dim=None, *, out=None):
-    """The elements of `input` that `indices` names along `dim`, the other dimensions being broadcast together.
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The elements of `input` at `indices` along `dim`. The other dimensions broadcast together.
 
     Args:
-        indices (Tensor): int64, such as those of `argsort`. Along `dim` they count round and round: -1 is the last.
-        dim (int, optional): without it `input` is flattened, and `indices` too.
+        input (Tensor): of any dtype.
+        indices (Tensor): int64, with as many dimensions as `input`; for example the result of `argsort`. Along `dim` they are
+            taken modulo the size, so -1 is the last.
+        dim (int, optional): the dimension that the indices count along; by default both tensors are flattened.
 
     Mirrors ``torch.take_along_dim``.
 
@@ -261,17 +281,22 @@ IDENTITIES = {"sum": 0, "mean": 0, "prod": 1}
 RULES = {"prod": ScatterProduct, "amax": ScatterAmax, "amin": ScatterAmin}
 
 
-def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None):
-    """`input` with the elements of `src` that `index` sends to a place reduced there: added, multiplied ...
+def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True,
+                   out: Tensor | None = None) -> Tensor:
+    """`input`, reduced at `index` with the elements of `src`: by a sum, a product or another `reduce`.
 
     Args:
+        input (Tensor): of any dtype that the reduction has.
+        dim (int): the dimension that the indices count along.
+        index (Tensor): int64 or int32; ``src[i, j]`` is reduced into ``z[index[i, j], j]`` for dim 0.
+        src (Tensor): of the dtype of `input`, in no dimension smaller than `index`.
         reduce (str): ``"sum"``, ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
-        include_self (bool): False leaves out what was there, except where nothing arrives.
+        include_self (bool): False leaves the old element out, where at least one element of `src` arrives.
 
     Mirrors ``torch.scatter_reduce``.
 
     Raises:
-        RuntimeError: the shapes do not fit, the dtypes differ, there is no such reduction, or an index is out of range.
+        RuntimeError: the shapes do not fit, the dtypes differ, `reduce` is not one of these, or an index is out of range.
         IndexError: there is no such dimension.
 
     >>> mg.zeros(2).scatter_reduce(0, mg.tensor([0, 0, 1]), mg.tensor([1., 5., 3.]), "amax")
@@ -314,17 +339,22 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
     return total / counts if input.dtype.differentiable else cast(total // counts, input.dtype)
 
 
-def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
-    """`input` with the slices of `source` that the vector `index` sends to a slice reduced there: multiplied, averaged ...
+def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True,
+                 out: Tensor | None = None) -> Tensor:
+    """`input`, reduced at `index` with the slices of `source`: by a product, a mean or another `reduce`.
 
     Args:
+        input (Tensor): of any dtype that the reduction has.
+        dim (int): the dimension of the slices.
+        index (Tensor): a vector, int64 or int32; ``source[i]`` is reduced into ``z[index[i]]`` for dim 0.
+        source (Tensor): of the dtype of `input`, and of its shape except along `dim`: there it has a slice for each index.
         reduce (str): ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
-        include_self (bool): False leaves out what was there, except where nothing arrives.
+        include_self (bool): False leaves the old slice out, where at least one slice of `source` arrives.
 
     Mirrors ``torch.index_reduce``.
 
     Raises:
-        RuntimeError: the shapes do not fit, the dtypes differ, or there is no such reduction.
+        RuntimeError: the shapes do not fit, the dtypes differ, or `reduce` is not one of these.
         IndexError: an index or `dim` is out of range.
 
     >>> mg.ones(2).index_reduce(0, mg.tensor([0, 0]), mg.tensor([2., 3.]), "prod")
@@ -350,11 +380,11 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
     return reduce_in_float32(input, at, expand(reshape(index, shape), source.shape), source, reduce, include_self=include_self)
 
 
-reduce_in_float32 = in_float32(scatter_reduce)      # of float16
+reduce_in_float32 = in_float32(scatter_reduce)      # float16 is computed in float32
 
 
-def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
-    """In place: `index_reduce`, whose result is written to the tensor. Mirrors ``torch.Tensor.index_reduce_``.
+def index_reduce_(self, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    """In place: `minigrad.index_reduce`. Mirrors ``torch.Tensor.index_reduce_``.
 
     >>> mg.ones(2).index_reduce_(0, mg.tensor([0, 0]), mg.tensor([2., 3.]), "amax")
     tensor([3., 1.])
@@ -362,22 +392,22 @@ def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
     return self.copy_(index_reduce(clone(self), dim, index, source, reduce, include_self=include_self))
 
 
-def lowest(dtype):
-    """What every number is at least."""
+def lowest(dtype) -> Any:
+    """The smallest number of a dtype, or -inf."""
     if dtype.is_floating_point:
         return float("-inf")
     return False if dtype.name == "bool" else -1 << (8 * dtype.itemsize - 1) if dtype.is_signed else 0
 
 
 def highest(dtype):
-    """What every number is at most."""
+    """The largest number of a dtype, or inf."""
     if dtype.is_floating_point:
         return float("inf")
     return True if dtype.name == "bool" else ~lowest(dtype) if dtype.is_signed else (1 << 8 * dtype.itemsize) - 1
 
 
-def scatter_reduce_(self, dim, index, src, reduce, *, include_self=True):
-    """In place: `scatter_reduce`, whose result is written to the tensor. Mirrors ``torch.Tensor.scatter_reduce_``.
+def scatter_reduce_(self, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    """In place: `minigrad.scatter_reduce`. Mirrors ``torch.Tensor.scatter_reduce_``.
 
     >>> mg.ones(2).scatter_reduce_(0, mg.tensor([0, 0]), mg.tensor([2., 3.]), "prod")
     tensor([6., 1.])

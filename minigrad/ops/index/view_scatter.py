@@ -1,9 +1,13 @@
 """Writing to a view out of place: ``x.select_scatter(y, dim, i)`` is a copy of x with y in the slice ``x.select(dim, i)``.
 
-They are made of other ops and have no rule of their own.
+These functions call other ops and have no rules of their own.
 
 Mirrors ``aten/src/ATen/native/TensorShape.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
@@ -16,22 +20,31 @@ from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.strided import DiagonalBackward, diagonal
 from minigrad.ops.shape.views import unsqueeze
 
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
+
 __all__ = ["diagonal_scatter", "select_scatter", "slice_scatter"]
 
 
 def check_part(function, x, view, src):
-    """`src` in the dtype of x. Raises unless it has the shape of `view`, the part of x that it replaces."""
+    """Convert `src` to the dtype of x; raise unless it has the shape of `view`, the part of x that it replaces."""
     if tensor_argument(function, src, "src", 2).shape != view.shape:
         raise ShapeError("MG-E204", "expected src to have a size equal to the slice of self. src size = "
                          f"{list(src.shape)}, slice size = {list(view.shape)}, in {function}()")
     return cast(src, x.dtype)
 
 
-def select_scatter(input, src, dim, index):
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy of `input` with `src` in the slice at `index` along `dim`. Mirrors ``torch.select_scatter``.
 
+    Args:
+        input (Tensor): of any dtype.
+        src (Tensor): of the shape of ``input.select(dim, index)``; it is converted to the dtype of `input`.
+        dim (int): the dimension of the slice.
+        index (int): which slice; negative numbers count from the end.
+
     Raises:
-        RuntimeError: `src` has not the shape of the slice.
+        RuntimeError: `src` does not have the shape of the slice.
         IndexError: there is no such dimension or index.
 
     >>> mg.select_scatter(mg.zeros(2, 2), mg.tensor([1., 2.]), 0, 1)
@@ -44,11 +57,19 @@ def select_scatter(input, src, dim, index):
     return index_copy(input, at, place, unsqueeze(check_part("select_scatter", input, part, src), at))
 
 
-def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
+def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None,
+                  step: int = 1) -> Tensor:
     """A copy of `input` with `src` in ``input[..., start:end:step, ...]``. Mirrors ``torch.slice_scatter``.
 
+    Args:
+        input (Tensor): of any dtype.
+        src (Tensor): of the shape of the slice; it is converted to the dtype of `input`.
+        dim (int): the dimension that is sliced.
+        start, end (int, optional): the bounds, as in a Python slice.
+        step (int): positive.
+
     Raises:
-        RuntimeError: `src` has not the shape of the slice, or `step` is not positive.
+        RuntimeError: `src` does not have the shape of the slice, or `step` is not positive.
         IndexError: there is no such dimension.
 
     >>> mg.slice_scatter(mg.zeros(4), mg.tensor([1., 2.]), start=1, end=4, step=2)
@@ -62,11 +83,17 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     return index_copy(input, at, input.new_tensor(places, dtype=INT64), check_part("slice_scatter", input, part, src))
 
 
-def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+def diagonal_scatter(input: Tensor, src: Tensor | Number, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy of `input` with `src` on a diagonal. Mirrors ``torch.diagonal_scatter``.
 
+    Args:
+        input (Tensor): at least 2-d.
+        src (Tensor): of the shape of ``input.diagonal(offset, dim1, dim2)``; it is converted to the dtype of `input`.
+        offset (int): 0 for the main diagonal, 1 for the next one above it.
+        dim1, dim2 (int): the dimensions of the matrices.
+
     Raises:
-        RuntimeError: `src` has not the shape of the diagonal.
+        RuntimeError: `src` does not have the shape of the diagonal.
         IndexError: there is no such dimension.
 
     >>> mg.diagonal_scatter(mg.zeros(2, 2), mg.tensor([1., 2.]))

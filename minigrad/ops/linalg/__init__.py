@@ -1,1 +1,1 @@
-"""Linear algebra: products, norms, decompositions, systems of equations. Begin with ``matrix.py``."""
+"""Linear algebra: products, norms, decompositions, systems of equations. Read first: ``matrix.py``."""

@@ -1,7 +1,11 @@
-"""Products of vectors, matrices and tensors, made of those in ``matrix.py``: outer, inner, kron, cross, tensordot, powers.
+"""More products of vectors, matrices and tensors, built on ``matrix.py``: outer, inner, kron, cross, tensordot, powers.
 
 Mirrors ``aten/src/ATen/native/{LinearAlgebra,Linear,Cross}.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
@@ -17,6 +21,11 @@ from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.cat_split import check_count, narrow
 from minigrad.ops.shape.clone_cast import cast, clone
 from minigrad.ops.shape.views import expand, permute, reshape, unsqueeze, view
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Tensor
 
 __all__ = ["chain_matmul", "cross", "ger", "inner", "kron", "matrix_power", "outer", "tensordot", "vander", "vdot"]
 
@@ -36,18 +45,21 @@ class Cross(Linear):
 
 
 def rotate(k, x, dim, start):
-    """x, whose elements along `dim` come from `start` on."""
+    """Return the three elements of x along `dim` in the order start, start + 1, start + 2 (mod 3)."""
     return k.cat([k.slice(x, dim, start, 3, 1), k.slice(x, dim, 0, start, 1)], dim)
 
 
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def outer(input, vec2, *, out=None):
-    """The products of each element of a vector with each of another: ``z[i, j] = input[i] vec2[j]``. Mirrors ``torch.outer``.
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The outer product of two vectors: ``z[i, j] = input[i] vec2[j]``. Mirrors ``torch.outer``.
+
+    Args:
+        input, vec2 (Tensor): vectors (n) and (m). The dtypes are promoted; the result is (n, m).
 
     Raises:
-        RuntimeError: one is no vector.
+        RuntimeError: an argument is not a vector.
 
     >>> mg.outer(mg.tensor([1., 2.]), mg.tensor([3., 4.]))
     tensor([[3., 4.],
@@ -65,11 +77,17 @@ def outer(input, vec2, *, out=None):
 ger = outer
 
 
-def inner(input, other, *, out=None):
-    """The products over the last dimension of both, summed; of a 0-d tensor, the product. Mirrors ``torch.inner``.
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the products over the last dimension of both tensors. Mirrors ``torch.inner``.
+
+    Args:
+        input, other (Tensor): of shapes (..., n) and (..., n), and of one dtype. If one is 0-d, the result is their product.
+
+    Returns:
+        Tensor: the shape of `input` without n, then the shape of `other` without n.
 
     Raises:
-        RuntimeError: the last dimensions differ, or the dtypes do.
+        RuntimeError: the last dimensions or the dtypes differ.
 
     >>> mg.inner(mg.tensor([1., 2.]), mg.tensor([[3., 4.], [5., 6.]]))
     tensor([11., 17.])
@@ -88,11 +106,11 @@ def inner(input, other, *, out=None):
     return tensordot(input, other, ([-1], [-1]))
 
 
-def vdot(input, other, *, out=None):
-    """The inner product of two vectors, the first one conjugated. Mirrors ``torch.vdot``.
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inner product of two vectors, with the first one conjugated: Σ x̄ y. Mirrors ``torch.vdot``.
 
     Raises:
-        RuntimeError: one is no vector, the sizes differ, or the dtypes do.
+        RuntimeError: an argument is not a vector, or the sizes or dtypes differ.
 
     >>> mg.vdot(mg.tensor([1j]), mg.tensor([1j]))
     tensor(1.+0.j)
@@ -103,9 +121,11 @@ def vdot(input, other, *, out=None):
 
 
 def vecdot(x, y, *, dim=-1, out=None):
-    """The inner products of the vectors along a dimension, those of `x` conjugated; the others are broadcast.
+    """The inner products of the vectors along a dimension, with `x` conjugated. Mirrors ``torch.linalg.vecdot``.
 
-    Mirrors ``torch.linalg.vecdot``.
+    Args:
+        x, y (Tensor): floating point or complex, of one dtype. The shapes broadcast.
+        dim (int): the dimension of the vectors; it is removed.
 
     Raises:
         RuntimeError: the shapes do not fit, the dtypes differ, or they are neither floating point nor complex.
@@ -127,14 +147,16 @@ def vecdot(x, y, *, dim=-1, out=None):
     return total(conj(x) * y, dim)
 
 
-def tensordot(a, b, dims=2, out=None):
-    """The products of `a` and `b` summed over some dimensions of each. Mirrors ``torch.tensordot``.
+def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[int] | Sequence[Sequence[int]] = 2, out: Tensor | None = None) -> Tensor:
+    """The products of `a` and `b`, summed over some dimensions of each. Mirrors ``torch.tensordot``.
 
     Args:
-        dims (int or pair of lists): the last `dims` dimensions of `a` and the first of `b`; or lists of those of each, that
-            belong together. One of size 1 is summed with another of any size.
+        a, b (Tensor): of one dtype.
+        dims (int or pair of lists): an int n means the last n dimensions of `a` and the first n of `b`. A pair lists the
+            dimensions of `a` and those of `b`, in matching order. A dimension of size 1 matches any size.
 
-    The result has the other dimensions of `a`, then those of `b`.
+    Returns:
+        Tensor: its dimensions are the other dimensions of `a`, then those of `b`.
 
     Raises:
         RuntimeError: the dimensions do not fit, or the dtypes differ.
@@ -183,7 +205,7 @@ def tensordot(a, b, dims=2, out=None):
 
 
 def sizes_of(x, dims):
-    """The sizes of some dimensions."""
+    """The sizes of the dimensions `dims` of x."""
     return [x.shape[d] for d in dims]
 
 
@@ -195,8 +217,11 @@ def numel_of(shape):
     return n
 
 
-def kron(input, other, *, out=None):
-    """The Kronecker product: each element of `input` times the whole of `other`, in its place. Mirrors ``torch.kron``.
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Kronecker product: each element of `input` is replaced by its product with `other`. Mirrors ``torch.kron``.
+
+    Args:
+        input, other (Tensor): of any shapes; missing dimensions count as 1. Each size of the result is the product of theirs.
 
     >>> mg.kron(mg.tensor([1, 2]), mg.tensor([3, 4]))
     tensor([3, 4, 6, 8])
@@ -211,11 +236,12 @@ def kron(input, other, *, out=None):
     return reshape(wide, [s * t for s, t in zip(one, two)])
 
 
-def cross(input, other, dim=None, *, out=None):
-    """The vector product along a dimension of size 3; the others are broadcast. Mirrors ``torch.cross``.
+def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The cross product of vectors with three elements. Mirrors ``torch.cross``.
 
     Args:
-        dim (int, optional): by default the first dimension of size 3.
+        input, other (Tensor): with the same number of dimensions. The other dimensions broadcast, and the dtypes are promoted.
+        dim (int, optional): the dimension of the vectors, of size 3. By default, the first dimension of `input` of size 3.
 
     Raises:
         RuntimeError: the dimension has another size, or the shapes do not fit.
@@ -237,7 +263,11 @@ def cross(input, other, dim=None, *, out=None):
 
 
 def linalg_cross(input, other, *, dim=-1, out=None):
-    """The vector product along a dimension of size 3; the others are broadcast. Mirrors ``torch.linalg.cross``.
+    """The cross product of vectors with three elements. Mirrors ``torch.linalg.cross``.
+
+    Args:
+        input, other (Tensor): with the same number of dimensions. The other dimensions broadcast, and the dtypes are promoted.
+        dim (int): the dimension of the vectors, of size 3.
 
     Raises:
         RuntimeError: the dimension has another size, or the shapes do not fit.
@@ -263,13 +293,16 @@ def linalg_cross(input, other, *, dim=-1, out=None):
     return call(Cross.op, (expand(cast(input, dtype), shape), expand(cast(other, dtype), shape), at))
 
 
-def matrix_power(input, n, *, out=None):
-    """A square matrix, or a batch of them, multiplied by itself: the n-th power; of its inverse if
-    `n` is negative. Mirrors ``torch.matrix_power``.
+def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+    """The n-th power of a square matrix, or of each matrix of a batch. Mirrors ``torch.matrix_power``.
+
+    Args:
+        input (Tensor): of shape (..., m, m).
+        n (int): a negative one gives the power of the inverse.
 
     Raises:
         LinAlgError: a matrix has no inverse, and `n` is negative. It is a RuntimeError.
-        RuntimeError: they are not square.
+        RuntimeError: the matrices are not square.
 
     >>> mg.matrix_power(mg.tensor([[1., 1.], [0., 1.]]), 5)
     tensor([[1., 5.],
@@ -288,10 +321,11 @@ def matrix_power(input, n, *, out=None):
     given = input
     if n < 0:
         input, n = inv(input), -n
-    if n == 0:      # whatever the matrix is: its gradient is 0
+    if n == 0:      # the identity, with a history: the gradient of `input` is 0
         return clone(input).copy_(input.new_ones(input.shape[-1]).diag_embed())
-    square, z = input, None
-    while True:         # n in binary: the squares of which it is made
+    square = input
+    z: Any = None
+    while True:         # for each binary digit 1 of n, multiply by that square: n = 5 is A⁴ A
         if n & 1:
             z = square if z is None else matmul(z, square)
         n >>= 1
@@ -301,15 +335,15 @@ def matrix_power(input, n, *, out=None):
 
 
 def multi_dot(tensors, *, out=None):
-    """The product of several matrices, multiplied in the order that takes the fewest operations.
+    """The product of several matrices, multiplied in the order that needs the fewest operations.
 
     Args:
-        tensors (sequence of Tensor): two or more matrices; the first may be a row and the last a column, given as vectors.
+        tensors (sequence of Tensor): two or more matrices. The first and the last may be vectors, a row and a column.
 
     Mirrors ``torch.linalg.multi_dot``.
 
     Raises:
-        RuntimeError: there are fewer than two, or the shapes do not fit.
+        RuntimeError: there are fewer than two tensors, or the shapes do not fit.
 
     >>> mg.linalg.multi_dot([mg.ones(2, 3), mg.ones(3, 4), mg.ones(4)])
     tensor([12., 12.])
@@ -351,15 +385,15 @@ def cheapest_split(lengths):
 
 
 def multiply_chain(matrices, lengths, cut, i, j):
-    """The product of the matrices i ... j, split as `cut` says."""
+    """The product of the matrices i ... j. `cut` says where the chain is split."""
     if i == j:
         return matrices[i]
     k = cut[i, j]
     return mm(multiply_chain(matrices, lengths, cut, i, k), multiply_chain(matrices, lengths, cut, k + 1, j))
 
 
-def chain_matmul(*matrices, out=None):
-    """`linalg.multi_dot` of the matrices given one by one; of a single one it is that. Mirrors ``torch.chain_matmul``.
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    """`linalg.multi_dot` with each matrix as an argument; a single matrix is returned. Mirrors ``torch.chain_matmul``.
 
     >>> mg.chain_matmul(mg.ones(1, 2), mg.ones(2, 3))
     tensor([[2., 2., 2.]])
@@ -371,11 +405,16 @@ def chain_matmul(*matrices, out=None):
     return matrices[0] if out is None else into(out, chain_matmul, *matrices)
 
 
-def vander(x, N=None, *, increasing=False):
-    """The powers of the numbers in a vector, a row each: x^(N-1), ..., x, 1, or the other way round. Mirrors ``torch.vander``.
+def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tensor:
+    """The Vandermonde matrix: row i has the powers of x[i], x[i]^(N-1), ..., x[i], 1. Mirrors ``torch.vander``.
+
+    Args:
+        x (Tensor): a vector.
+        N (int, optional): how many powers; by default the size of `x`.
+        increasing (bool): begin with 1.
 
     Raises:
-        RuntimeError: `x` is no vector, or `N` is negative.
+        RuntimeError: `x` is not a vector, or `N` is negative.
 
     >>> mg.vander(mg.tensor([2, 3]), 3)
     tensor([[4, 2, 1],

@@ -1,9 +1,13 @@
 """Covariances and correlations: rows are variables, columns are observations.
 
-They are made of other ops and have no rule of their own.
+The functions call other ops; they have no rules.
 
 Mirrors ``aten/src/ATen/native/Correlation.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import cython
 
@@ -13,22 +17,30 @@ from minigrad.ops.reduce.reduction import sum
 from minigrad.ops.shape.strided import diagonal
 from minigrad.ops.shape.views import reshape, transpose, unsqueeze
 
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
+
 if not cython.compiled:
     pass
 
 __all__ = ["corrcoef", "cov"]
 
 
-def cov(input, *, correction=1, fweights=None, aweights=None):
-    """The covariances of the rows of `input`, whose columns are observations. Mirrors ``torch.cov``.
+def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
+        aweights: Tensor | None = None) -> Tensor:
+    """The covariance matrix of the rows of `input`. Mirrors ``torch.cov``.
 
     Args:
+        input (Tensor): (variables, observations), or a vector of observations of one variable.
         correction (int): the sum over n observations is divided by n - correction.
-        fweights (Tensor, optional): how often each observation was made, integers.
-        aweights (Tensor, optional): how much each counts.
+        fweights (Tensor, optional): how often each observation was made; integers, (observations).
+        aweights (Tensor, optional): the weight of each observation; floating point, (observations).
+
+    Returns:
+        Tensor: (variables, variables), or 0-d for a vector.
 
     Raises:
-        RuntimeError: there are more than two dimensions, or the weights do not fit.
+        RuntimeError: `input` has more than two dimensions or is bool, or the weights do not fit or are negative.
 
     >>> mg.cov(mg.tensor([[0., 1., 2.], [2., 1., 0.]]))
     tensor([[ 1., -1.],
@@ -43,7 +55,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     integer(correction, "correction", "cov")
     n = x.shape[1]
     w = observation_weights(n, fweights, aweights)
-    total = n if w is None else sum(w)
+    total: Any = n if w is None else sum(w)
     mean = (sum(x, 1, True) if w is None else sum(x * w, 1, True)) / total
     if w is None or aweights is None or correction == 0:
         norm = total - correction
@@ -55,8 +67,8 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     return z if input.ndim == 2 else reshape(z, ())
 
 
-def observation_weights(n, fweights, aweights):
-    """The product of the two weights, or None."""
+def observation_weights(n, fweights, aweights) -> Any:
+    """Return the product of the given weights, after checks; None if there are none."""
     found = None
     for name, w in (("fweights", fweights), ("aweights", aweights)):
         if w is None:
@@ -73,13 +85,13 @@ def observation_weights(n, fweights, aweights):
     return found
 
 
-def corrcoef(input):
-    """The correlations of the rows of `input`: their covariances over the products of standard deviations, within [-1, 1].
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation matrix of the rows of `input`: covariances divided by both standard deviations, in [-1, 1].
 
     Mirrors ``torch.corrcoef``.
 
     Raises:
-        RuntimeError: there are more than two dimensions.
+        RuntimeError: `input` has more than two dimensions.
 
     >>> mg.corrcoef(mg.tensor([[0., 1., 2.], [4., 2., 0.]]))
     tensor([[ 1., -1.],

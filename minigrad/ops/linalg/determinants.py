@@ -1,23 +1,26 @@
 """Determinants, also of singular matrices, and their logarithms.
 
-    det         dz = Σ C dx         C, the cofactors: det x · x⁻ᵀ if x is regular, but they are there for each x
+    det         dz = Σ C dx         C, the cofactors: det x · x⁻ᵀ if x is regular, but they exist for every x
     slogdet     d log |z| = Re tr x⁻¹ dx,    d sign = i sign Im tr x⁻¹ dx
 
-The cofactors are an op of their own, because at a singular x the first formula divides 0 by 0. There they come from
-x = u s vᴴ: det x = det u det vᴴ Π s, which is differentiated without any division:
+At a singular x, the formula det x · x⁻ᵀ divides 0 by 0. So the cofactors are a separate op, which uses x = u s vᴴ there.
+The derivatives of det x = det u det vᴴ Π s need no division:
 
     C     = det u det vᴴ · ū diag(Π_{k≠i} s_k) v̄ᴴ
     dC    = det u det vᴴ · ū M v̄ᴴ,      M[i, i] = Σ_{j≠i} P[i, j] t[j, j],      M[i, j] = -P[i, j] t[j, i]
 
 with t = uᴴ dx v and P[i, j] = Π_{k≠i,j} s_k. So the first two derivatives are right at every matrix, of any rank and with equal
-singular values. (PyTorch 2.13 gives zeros for the gradient at an exactly singular matrix, and nan for the second where two
+singular values. (In PyTorch 2.13, the gradient at an exactly singular matrix is 0, and the second derivative is nan where two
 singular values are 0.)
 
 Mirrors linalg_det_backward and slogdet_backward in ``torch/csrc/autograd/FunctionsManual.cpp``; the formula for the adjugate is
 in Stewart, On the adjugate matrix (1998).
 """
 
+from __future__ import annotations
+
 from collections import namedtuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from cython.cimports.minigrad._core.record.apply import call
@@ -28,12 +31,15 @@ from minigrad.ops.base.rule import Op, op
 from minigrad.ops.elementwise.functions import log
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.linalg.inverses import LinalgInvEx
-from minigrad.ops.linalg.matrices import adjoint, column, diagonal_matrix, diagonal_of, row, square
+from minigrad.ops.linalg.matrices import adjoint, check_square, column, diagonal_matrix, diagonal_of, row
 from minigrad.ops.linalg.singular_values import LinalgSvd
 from minigrad.ops.reduce.reduction import prod
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import transpose
+
+if TYPE_CHECKING:
+    from minigrad.types import SignAndLogarithm, Tensor
 
 __all__ = ["det", "logdet", "slogdet"]
 
@@ -56,7 +62,7 @@ class LinalgDet(Op):
 
 @op("linalg_cofactors")
 class LinalgCofactors(Op):
-    """z = ∂ det A / ∂A. The derivative is symmetric, so that it is its own adjoint but for conjugation."""
+    """z = ∂ det A / ∂A. Its derivative is symmetric: the vjp is the jvp, with conjugation."""
 
     torch_names = {"z": "result"}
 
@@ -71,7 +77,7 @@ class LinalgCofactors(Op):
 
 
 def change_of_cofactors(A, t):
-    """How the cofactors of A change in the direction t. With w = A⁻ᵀ that is det A (⟨w, t⟩ w - w tᵀ w)."""
+    """The derivative of the cofactors of A in the direction t: det A (⟨w, t⟩ w - w tᵀ w) with w = A⁻ᵀ."""
     w = transpose(call(LinalgInvEx.op, (A,))[0], -2, -1)
     if well_conditioned(A._array, w._array):
         along = column(column(total(w * t, (-2, -1))))
@@ -87,8 +93,10 @@ def change_of_cofactors(A, t):
 
 
 def well_conditioned(x, inverse):
-    """Whether the formula with the inverses, whose error grows with the square of the condition, keeps half of the digits, for
-    all of a batch. What is nan may stay so."""
+    """Whether the formula with the inverse keeps half of the digits, for all matrices of a batch.
+
+    Its error grows with the square of the condition number. For nan we return True: the result is nan in any case.
+    """
     if not x.size or not np.isfinite(x).all():
         return True
     return bool((np.abs(x).sum(-2).max(-1) * np.abs(inverse).sum(-1).max(-1) < np.finfo(x.dtype).eps ** -0.25).all())
@@ -123,19 +131,19 @@ class LinalgSlogdet(Op):
 # ---- public functions -------------------------------------------------------------------------------------
 
 linalg_slogdet_result = namedtuple("linalg_slogdet", ("sign", "logabsdet"))
-slogdet_result = namedtuple("slogdet", ("sign", "logabsdet"))
+slogdet_result: Any = namedtuple("slogdet", ("sign", "logabsdet"))
 
 
 def linalg_det(A, *, out=None):
-    """The determinant of a square matrix, or of each of a batch. Mirrors ``torch.linalg.det``.
+    """The determinant of a square matrix, or of each matrix of a batch. Mirrors ``torch.linalg.det``.
 
     Args:
-        A (Tensor): of shape (..., n, n); floating point or complex. The result is (...); of a 0 by 0 matrix it is 1.
+        A (Tensor): of shape (..., n, n); floating point or complex. The result is (...); for a 0 by 0 matrix it is 1.
 
-    The gradient is right at singular matrices too, and so is the second one.
+    The first and second derivatives are right at singular matrices too.
 
     Raises:
-        RuntimeError: the matrices are not square, or the dtype is another.
+        RuntimeError: the matrices are not square, or the dtype is neither floating point nor complex, or is float16.
 
     >>> A = mg.tensor([[1., 2.], [2., 4.]], requires_grad=True)
     >>> mg.linalg.det(A)
@@ -146,57 +154,58 @@ def linalg_det(A, *, out=None):
     """
     if out is not None:
         return into(out, linalg_det, A)
-    return call(LinalgDet.op, (square("linalg.det", A),))
+    return call(LinalgDet.op, (check_square("linalg.det", A),))
 
 
-def det(input):
+def det(input: Tensor) -> Tensor:
     """The same as `linalg.det`. Mirrors ``torch.det``.
 
     >>> mg.det(mg.tensor([[1., 2.], [3., 5.]]))
     tensor(-1.)
     """
-    return call(LinalgDet.op, (square("linalg.det", input),))
+    return call(LinalgDet.op, (check_square("linalg.det", input),))
 
 
 def linalg_slogdet(A):
-    """The sign of the determinant and the logarithm of its absolute value, which does not overflow. For complex matrices the sign
-    is a number of absolute value 1. Mirrors ``torch.linalg.slogdet``.
+    """The sign of the determinant and the logarithm of its absolute value, without overflow. Mirrors ``torch.linalg.slogdet``.
 
     Args:
-        A (Tensor): of shape (..., n, n); floating point or complex. The results are (...).
+        A (Tensor): of shape (..., n, n); floating point or complex.
 
-    Of a singular matrix they are 0 and -inf, and the gradient is nan.
+    Returns:
+        (sign, logabsdet): both (...). For complex matrices, the sign is a complex number of absolute value 1. For a singular
+        matrix they are 0 and -inf, and the gradient is nan.
 
     Raises:
-        RuntimeError: the matrices are not square, or the dtype is another.
+        RuntimeError: the matrices are not square, or the dtype is neither floating point nor complex, or is float16.
 
     >>> mg.linalg.slogdet(mg.tensor([[0., 1.], [1., 0.]]))
     linalg_slogdet(sign=tensor(-1.), logabsdet=tensor(0.))
     """
-    return linalg_slogdet_result(*call(LinalgSlogdet.op, (square("linalg.slogdet", A),)))
+    return linalg_slogdet_result(*call(LinalgSlogdet.op, (check_square("linalg.slogdet", A),)))
 
 
-def slogdet(input):
+def slogdet(input: Tensor) -> SignAndLogarithm:
     """The same as `linalg.slogdet`. Mirrors ``torch.slogdet``.
 
     >>> mg.slogdet(mg.eye(2))
     slogdet(sign=tensor(1.), logabsdet=tensor(0.))
     """
-    return slogdet_result(*call(LinalgSlogdet.op, (square("linalg.slogdet", input),)))
+    return slogdet_result(*call(LinalgSlogdet.op, (check_square("linalg.slogdet", input),)))
 
 
-def logdet(input):
-    """The logarithm of the determinant of a square matrix, or of each of a batch; nan where it is negative, -inf where it is 0.
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinant of a square matrix, or of each matrix of a batch. Mirrors ``torch.logdet``.
 
-    Mirrors ``torch.logdet``.
+    It is nan where the determinant is negative, and -inf where the determinant is 0.
 
     Raises:
-        RuntimeError: the matrices are not square, or the dtype is another.
+        RuntimeError: the matrices are not square, or the dtype is neither floating point nor complex, or is float16.
 
     >>> mg.logdet(mg.eye(2) * 2)
     tensor(1.3863)
     """
-    sign, logarithm = call(LinalgSlogdet.op, (square("logdet", input),))
+    sign, logarithm = call(LinalgSlogdet.op, (check_square("logdet", input),))
     if input.dtype.is_complex:
         return logarithm + log(sign)
     return where(sign == -1, float("nan"), logarithm)

@@ -2,7 +2,7 @@
 
     einsum("ij,jk->ik", x, y)       z[i, k] = Σ over j of x[i, j] y[j, k]
 
-It is made of permute, reshape and bmm, and differentiable through them. Two operands at a time, from the left:
+It calls permute, reshape and bmm, and autograd differentiates those. It contracts two operands at a time, from the left:
 
     letters of x and y are     batch    in both, and needed later       (b)
                                summed   in both, and not needed         (s)
@@ -13,33 +13,42 @@ It is made of permute, reshape and bmm, and differentiable through them. Two ope
 Mirrors ``aten/src/ATen/native/Linear.cpp`` (einsum, sumproduct_pair).
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base.rule import tensor_argument
-from minigrad.ops.linalg.matrix import bmm, same_dtype
+from minigrad.ops.linalg.matrix import bmm, check_same_dtype
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.strided import diagonal
 from minigrad.ops.shape.views import permute, reshape, squeeze, unsqueeze
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from minigrad.types import Tensor
 
 __all__ = ["einsum"]
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-def einsum(equation, *operands):
+def einsum(equation: str | Tensor, *operands: Any) -> Tensor:
     """The sum of products that `equation` describes. Mirrors ``torch.einsum``.
 
     Args:
-        equation (str): for each operand a letter per dimension, ``...`` for any number of them, a comma between operands; and
-            after ``->`` the letters of the result. Letters that it lacks are summed over. Without ``->`` the result has those
-            that are there once, in alphabetical order.
-        operands (Tensor): one for each part of the equation, or a sequence of them.
+        equation (str): a letter for each dimension of each operand, with a comma between operands; ``...`` stands for any
+            number of dimensions. After ``->`` come the letters of the result; the other letters are summed over. Without
+            ``->`` the result has the letters that occur once, in alphabetical order.
+        operands (Tensor): one for each part of the equation, or one sequence of them.
 
-    The other form is ``einsum(x, [0, 1], y, [1, 2], [0, 2])``, with numbers from 0 to 51 for letters and `Ellipsis`.
+    The other form is ``einsum(x, [0, 1], y, [1, 2], [0, 2])``: numbers from 0 to 51 instead of letters, and `Ellipsis`.
 
     Raises:
         RuntimeError: the equation does not fit the operands, or their dtypes differ.
-        ValueError: there is no operand, or a number is no letter.
+        ValueError: there is no operand, or a number is outside [0, 52).
 
     >>> x = mg.tensor([[1., 2.], [3., 4.]])
     >>> mg.einsum("ij,j->i", x, mg.tensor([1., 10.])), mg.einsum("ii", x)
@@ -51,7 +60,7 @@ def einsum(equation, *operands):
         raise TensorTypeError("MG-E201", f"einsum(): the first argument must be an equation or a Tensor, not "
                               f"{type(equation).__name__}")
     if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
-        operands = operands[0]
+        operands = tuple(operands[0])
     if not operands:
         raise TensorValueError("MG-E320", "einsum(): must provide at least one operand")
     for i, x in enumerate(operands):
@@ -73,26 +82,26 @@ def einsum(equation, *operands):
         check_result(result, seen, equation)
     else:
         result = [*range(around), *sorted([x for x in set(flat) if isinstance(x, str) and flat.count(x) == 1])]
-    operands = [take_diagonals(x, part, i, equation) for i, (x, part) in enumerate(zip(operands, parts))]
-    return contract(operands, result, equation)
+    found = [take_diagonals(x, part, i, equation) for i, (x, part) in enumerate(zip(operands, parts))]
+    return contract(found, result, equation)
 
 
 def einsum_error(what, equation, **more):
-    """The error for an equation that cannot be followed."""
+    """Return the error for a wrong equation."""
     return ShapeError("MG-E320", f"einsum(): {what}", found=f"equation {equation!r}", **more)
 
 
 def spell_equation(*arguments):
-    """``(x, [0, 1], y, [1, 2], [0])`` as an equation and operands."""
+    """Return (equation, operands) for arguments in the other form, ``(x, [0, 1], y, [1, 2], [0])``."""
     *pairs, last = arguments if len(arguments) % 2 else (*arguments, None)
-    operands = pairs[::2] if last is not None else list(arguments[::2])
+    operands = pairs[::2] if last is not None else arguments[::2]
     lists = pairs[1::2] if last is not None else list(arguments[1::2])
     equation = ",".join([letters_for(numbers) for numbers in lists])
-    return equation if last is None else f"{equation}->{letters_for(last)}", operands
+    return equation if last is None else f"{equation}->{letters_for(last)}", tuple(operands)
 
 
 def letters_for(numbers):
-    """The letters of a list of numbers, one after the other."""
+    """Return the letters for a list of numbers, as a string."""
     if not isinstance(numbers, (tuple, list)):
         raise TensorTypeError("MG-E201", f"einsum(): subscripts must be a list of int and Ellipsis, not {type(numbers).__name__}")
     found = ""
@@ -105,7 +114,7 @@ def letters_for(numbers):
 
 
 def letters_of(part, equation):
-    """The letters of one operand, and `...` for an ellipsis."""
+    """Return the letters of one operand as a list, with `...` for an ellipsis."""
     found = []
     while part:
         if part.startswith("..."):
@@ -122,7 +131,7 @@ def letters_of(part, equation):
 
 
 def expand_ellipsis(part, x, i, around, equation):
-    """The letters with the ellipsis replaced by the numbers of its dimensions, which are aligned at the right."""
+    """Return the letters, with the ellipsis replaced by numbers: one for each dimension it stands for, aligned at the right."""
     if ... not in part:
         if len(part) != x.ndim:
             raise einsum_error(f"the number of subscripts in the equation ({len(part)}) does not match the number of dimensions "
@@ -137,7 +146,7 @@ def expand_ellipsis(part, x, i, around, equation):
 
 
 def check_result(result, seen, equation):
-    """Every letter of the result is there, once."""
+    """Raise unless every letter of the result is in an operand, and is once in the result."""
     for letter in result:
         if result.count(letter) > 1:
             raise einsum_error(f"output subscript {letter} appears more than once in the output", equation)
@@ -146,7 +155,7 @@ def check_result(result, seen, equation):
 
 
 def take_diagonals(x, part, i, equation):
-    """x with one dimension for each letter: of a letter that is there twice, the diagonal."""
+    """Return (x with one dimension for each letter, its letters). Where a letter is repeated, we take the diagonal."""
     part = list(part)
     for letter in dict.fromkeys(part):
         while part.count(letter) > 1:
@@ -162,7 +171,7 @@ def take_diagonals(x, part, i, equation):
 
 
 def contract(operands, result, equation):
-    """The operands multiplied and summed, two at a time, with the dimensions of `result`."""
+    """Multiply the operands, two at a time, and sum; the dimensions of the output are the letters of `result`."""
     sizes = {}
     for x, order in operands:
         for letter, n in zip(order, x.shape):
@@ -181,19 +190,19 @@ def contract(operands, result, equation):
     if alone:
         x = total(x, alone)
         order = [letter for letter in order if letter in result]
-    for letter in result:               # an ellipsis that stands for nothing in any operand
+    for letter in result:               # an ellipsis that stands for no dimension in any operand
         if letter not in order:
             x, order = unsqueeze(x, 0), [letter, *order]
     return permute(x, tuple([order.index(letter) for letter in result])) if order != result else x
 
 
 def contract_pair(x, order, y, other, later):
-    """(Σ x y over the letters that nobody needs later, its letters), as one product of batches of matrices."""
+    """Return (Σ x y over the letters that are not needed later, its letters), computed by one `bmm`."""
     if x.dtype is not y.dtype:
-        same_dtype("einsum", x, y)
+        check_same_dtype("einsum", x, y)
     x, order = sum_out(x, order, [a for a in order if a not in later and (a not in other or y.shape[other.index(a)] == 1)])
     y, other = sum_out(y, other, [a for a in other if a not in later and (a not in order)])
-    # What has size 1 in one of them is nothing but the other's own, once it is gone.
+    # A letter with size 1 in one operand is dropped there, and so becomes a letter of the other operand alone.
     thin = [a for a in order if a in other and x.shape[order.index(a)] == 1 != y.shape[other.index(a)]]
     x, order = drop_dims(x, order, thin)
     y, other = sum_out(y, other, [a for a in thin if a not in later])
@@ -208,13 +217,13 @@ def contract_pair(x, order, y, other, later):
 
 
 def group_dims(x, order, first, second, third, n):
-    """x as a batch of matrices, whose three dimensions hold the letters of three groups."""
+    """Return x as a batch of matrices: its three dimensions are the letters of the three groups."""
     x = permute(x, tuple([order.index(a) for a in (*first, *second, *third)])) if order else x
     return reshape(x, (size_product(first, n), size_product(second, n), size_product(third, n)))
 
 
 def size_product(letters, n):
-    """How many elements dimensions with these letters have."""
+    """The product of the sizes of these letters."""
     size = 1
     for letter in letters:
         size *= n[letter]
@@ -222,14 +231,14 @@ def size_product(letters, n):
 
 
 def sum_out(x, order, letters):
-    """x summed over some letters."""
+    """Return (x summed over `letters`, the other letters)."""
     if not letters:
         return x, order
     return total(x, tuple([order.index(a) for a in letters])), [a for a in order if a not in letters]
 
 
 def drop_dims(x, order, letters):
-    """x without some letters, whose dimensions have size 1."""
+    """Return (x without `letters`, whose dimensions have size 1, the other letters)."""
     if not letters:
         return x, order
     return squeeze(x, tuple([order.index(a) for a in letters])), [a for a in order if a not in letters]

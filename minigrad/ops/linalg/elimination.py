@@ -1,8 +1,8 @@
-"""P, L and U with A = P L U: Gauss' elimination, the larger rows first.
+"""The LU decomposition A = P L U: Gaussian elimination with pivoting.
 
-    PᵀA = L U       a wide one is [A₁ A₂] = L [U₁ U₂], a tall one [A₁; A₂] = [L₁; L₂] U, with A₁ square
+    PᵀA = L U       a wide A is [A₁ A₂] = L [U₁ U₂], a tall A is [A₁; A₂] = [L₁; L₂] U, with A₁ square
 
-P only says how the rows are exchanged, and has no derivative: `Lu` begins with PᵀA.
+P exchanges the rows, and has no derivative. The input of the rule `Lu` is PᵀA.
 
 Mirrors ``torch/csrc/autograd/FunctionsManual.cpp`` (``lu_backward``) and ``aten/src/ATen/native/BatchLinearAlgebra.cpp``.
 """
@@ -79,13 +79,13 @@ def linalg_lu(A, *, pivot=True, out=None):
 
     Args:
         A (Tensor): of shape (..., m, n); floating point or complex. P is (..., m, m), L (..., m, k), U (..., k, n), k = min(m, n).
-        pivot (bool): only True on the CPU.
+        pivot (bool): must be True.
 
     Mirrors ``torch.linalg.lu``.
 
     Raises:
-        RuntimeError: there are less than 2 dimensions, or `pivot` is False.
-        NotImplementedError: the dtype is another one.
+        RuntimeError: `A` has fewer than two dimensions, or `pivot` is False.
+        NotImplementedError: the dtype is neither floating point nor complex, or is float16.
 
     >>> mg.linalg.lu(mg.tensor([[0., 1.], [2., 3.]]))
     linalg_lu(P=tensor([[0., 1.],

@@ -1,15 +1,18 @@
-"""Products of triangles: A = L Lᴴ (Cholesky) and A = Q R; and what can be solved when L is known.
+"""The Cholesky decomposition A = L Lᴴ and the QR decomposition A = Q R; solving systems and inverting with a known L.
 
     cholesky    dL = L Φ(L⁻¹ dA L⁻ᴴ)                    Φ takes the lower triangle with half of the diagonal
     qr          dR = W R,   dQ = (dA - Q dR) R⁻¹        W = Φ(C + Cᴴ)ᴴ, C = Qᴴ dA R⁻¹
-                of a wide A = [X Y] so for X alone, and R = [U Qᴴ Y]
+                for a wide A = [X Y], these formulas hold for X = Q U, and R = [U Qᴴ Y]
 
 Mirrors cholesky_backward, linalg_qr_backward, cholesky_solve_backward and their jvps in
 ``torch/csrc/autograd/FunctionsManual.cpp``. Murray, Differentiation of the Cholesky decomposition (2016); Seeger et al.,
 Auto-differentiating linear algebra (2017).
 """
 
+from __future__ import annotations
+
 from collections import namedtuple
+from typing import TYPE_CHECKING, Any
 
 from cython.cimports.minigrad._core.record.apply import call
 
@@ -20,19 +23,22 @@ from minigrad.ops.elementwise.selection import real_part
 from minigrad.ops.linalg.inverses import LinalgSolveTriangular, check_inverted, check_sizes
 from minigrad.ops.linalg.matrices import (
     adjoint,
+    check_floating,
+    check_matrices,
+    check_square,
     diagonal_matrix,
     diagonal_of,
-    first_failure,
-    floating,
     lower_half,
-    matrices,
+    raise_first_failure,
     skew,
-    square,
     strict_lower,
     strict_upper,
     triangle_of,
 )
 from minigrad.ops.shape.cat_split import cat
+
+if TYPE_CHECKING:
+    from minigrad.types import QR, Tensor
 
 __all__ = ["cholesky", "cholesky_inverse", "cholesky_solve", "qr"]
 
@@ -73,7 +79,7 @@ class LinalgCholeskyEx(Op):
 
 @op("cholesky")
 class Cholesky(Op):
-    """The same as an op of one result: what is not positive-definite has been refused"""
+    """A = L Lᴴ, or Lᴴ L for an upper L: an op with one result, for matrices that are positive-definite"""
 
     inputs = 1
     outputs = ("L",)
@@ -126,7 +132,7 @@ class LinalgQr(Op):
 
 
 def check_differentiable(Q, R, mode):
-    """Raise if the factors that there are do not tell the derivative."""
+    """Raise if the derivative cannot be computed from the factors of this mode."""
     if mode == "r":
         raise AutogradError("MG-E342", "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
                             "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr.")
@@ -146,7 +152,7 @@ def gradient_of_qr(of_Q, of_R, Q, R):
 
 
 def gradient_of_square_qr(C, of_R, Q, R):
-    """The same where Q is square: dA = Q (C + P + Pᴴ) R⁻ᴴ. The brackets hold D above the diagonal, and Dᴴ + C - Cᴴ below."""
+    """dA for a square Q: Q (C + P + Pᴴ) R⁻ᴴ. The sum in brackets is D above the diagonal, and Dᴴ + C - Cᴴ below it."""
     D = None if of_R is None else of_R @ adjoint(R)
     turn = None if C is None else strict_lower(skew(C)) + diagonal_matrix(drop_real_part(diagonal_of(C)))
     if D is not None:
@@ -156,12 +162,12 @@ def gradient_of_square_qr(C, of_R, Q, R):
 
 
 def drop_real_part(x):
-    """`x` without its real part."""
+    """Return `x` with its real part set to 0."""
     return x - real_part(x) if x.dtype.is_complex else x.new_zeros(x.shape)
 
 
 def tangent_of_qr(t, Q, R):
-    """(dQ, dR). Where Q is square dA R⁻¹ is Q C, and of C - W we take what does not cancel."""
+    """Return (dQ, dR). For a square Q, dA R⁻¹ is Q C. There we write out C - W, so that no equal terms are subtracted."""
     scaled = call(LinalgSolveTriangular.op, (R, t, True, False, False))     # dA R⁻¹
     C = adjoint(Q) @ scaled
     W = adjoint(lower_half(C + adjoint(C)))
@@ -216,20 +222,20 @@ class CholeskyInverse(Op):
 
 
 def solve_both(k, B, L, upper):
-    """The two triangular systems one after the other, on arrays."""
+    """Solve L Lᴴ z = B for arrays: two triangular systems, one after the other."""
     other = k.conj(k.permute(L, (*range(L.ndim - 2), L.ndim - 1, L.ndim - 2)))
     first, second = (other, L) if upper else (L, other)
     return k.solve_triangular(second, k.solve_triangular(first, B, False, False), True, False)
 
 
 def gradient_of_factor(x, L, upper):
-    """That of L, given minus that of L Lᴴ; the half of L that is not read has none."""
+    """The gradient of L, given minus the gradient of L Lᴴ. It is 0 for the half of L that is not read."""
     L = triangle_of(L, upper)
     return -triangle_of(L @ x if upper else x @ L, upper)
 
 
 def change_of_product(t, L, upper):
-    """d(L Lᴴ), or d(Lᴴ L)"""
+    """The tangent of L Lᴴ, or of Lᴴ L for an upper L."""
     L, t = triangle_of(L, upper), triangle_of(t, upper)
     half = adjoint(L) @ t if upper else t @ adjoint(L)
     return half + adjoint(half)
@@ -239,28 +245,29 @@ def change_of_product(t, L, upper):
 
 cholesky_ex_result = namedtuple("linalg_cholesky_ex", ("L", "info"))
 linalg_qr_result = namedtuple("linalg_qr", ("Q", "R"))
-qr_result = namedtuple("qr", ("Q", "R"))
+qr_result: Any = namedtuple("qr", ("Q", "R"))
 
 
 def check_factorized(function, info):
-    """Raise unless all matrices have been factorised."""
-    first_failure(function, info, "MG-E341", "The factorization could not be completed because the input is not positive-definite "
-                  "(the leading minor of order {} is not positive-definite).", "x @ x.mT + eps * mg.eye(n) is positive-definite; "
-                  "linalg.cholesky_ex() goes on and tells in info")
+    """Raise unless `info` is 0 for all matrices."""
+    raise_first_failure(
+        function, info, "MG-E341", "The factorization could not be completed because the input is not positive-definite (the "
+        "leading minor of order {} is not positive-definite).", "x @ x.mT + eps * mg.eye(n) is positive-definite; "
+        "linalg.cholesky_ex() does not raise, and reports it in info")
 
 
 def linalg_cholesky(A, *, upper=False, out=None):
-    """The lower triangle L with A = L Lᴴ, for a positive-definite Hermitian (or symmetric) A, or for each of a batch.
+    """The Cholesky factor of a positive-definite Hermitian (or symmetric) matrix: the lower triangle L with A = L Lᴴ.
 
     Args:
-        A (Tensor): of shape (..., n, n); floating point or complex. Only the triangle that is asked for is read.
-        upper (bool): an upper triangle U with A = Uᴴ U.
+        A (Tensor): of shape (..., n, n); floating point or complex. Only one triangle is read, upper or lower as the result.
+        upper (bool): return the upper triangle U with A = Uᴴ U.
 
     The gradient is Hermitian. Mirrors ``torch.linalg.cholesky``.
 
     Raises:
         LinAlgError: a matrix is not positive-definite. It is a RuntimeError.
-        RuntimeError: the matrices are not square, or the dtype is another.
+        RuntimeError: the matrices are not square, or the dtype is neither floating point nor complex, or is float16.
 
     >>> mg.linalg.cholesky(mg.tensor([[4., 2.], [2., 5.]]))
     tensor([[2., 0.],
@@ -274,29 +281,31 @@ def linalg_cholesky(A, *, upper=False, out=None):
 
 
 def cholesky_ex(A, *, upper=False, check_errors=False):
-    """The triangle, and 0 for each matrix that has one; where `info` is another number the result is nan.
+    """The Cholesky factor, and `info` instead of an error. Mirrors ``torch.linalg.cholesky_ex``.
 
-    Args: as for `linalg.cholesky`.
-        check_errors (bool): raise as that does.
+    Args:
+        A (Tensor), upper (bool): as for `linalg.cholesky`.
+        check_errors (bool): raise, as `linalg.cholesky` does.
 
-    Returns the pair (L, info), `info` of int32. Mirrors ``torch.linalg.cholesky_ex``.
+    Returns:
+        (L, info): `info` is int32, and 0 for each positive-definite matrix. For the others, L is nan.
 
     Raises:
         LinAlgError: a matrix is not positive-definite, and `check_errors` is set.
-        RuntimeError: the matrices are not square, or the dtype is another.
+        RuntimeError: the matrices are not square, or the dtype is neither floating point nor complex, or is float16.
 
     >>> mg.linalg.cholesky_ex(mg.tensor([[1., 2.], [2., 1.]])).info
     tensor(2, dtype=minigrad.int32)
     """
-    square("linalg.cholesky", A)
+    check_square("linalg.cholesky", A)
     L, info = call(LinalgCholeskyEx.op, (A, flag(upper, "upper", "linalg.cholesky")))
     if flag(check_errors, "check_errors", "linalg.cholesky_ex"):
         check_factorized("linalg.cholesky_ex", info)
     return cholesky_ex_result(L, info)
 
 
-def cholesky(input, upper=False, *, out=None):
-    """The same as `linalg.cholesky`, which is the newer name. Mirrors ``torch.cholesky``.
+def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The older name of `linalg.cholesky`. Mirrors ``torch.cholesky``.
 
     >>> mg.cholesky(mg.tensor([[4., 2.], [2., 5.]]), upper=True)
     tensor([[2., 1.],
@@ -304,7 +313,7 @@ def cholesky(input, upper=False, *, out=None):
     """
     if out is not None:
         return into(out, cholesky, input, upper)
-    square("cholesky", input)
+    check_square("cholesky", input)
     kernels = input.device.backend.kernels
     L = call(Cholesky.op, (input, flag(upper, "upper", "cholesky")))
     if (L._array != L._array).any():
@@ -313,19 +322,19 @@ def cholesky(input, upper=False, *, out=None):
 
 
 def linalg_qr(A, mode="reduced"):
-    """The factors of A = Q R: the columns of Q are orthonormal, R is an upper triangle. Mirrors ``torch.linalg.qr``.
+    """The QR decomposition A = Q R: the columns of Q are orthonormal, R is an upper triangle. Mirrors ``torch.linalg.qr``.
 
     Args:
         A (Tensor): of shape (..., m, n); floating point or complex.
-        mode (str): ``"reduced"``: Q is (..., m, k) and R (..., k, n), k the smaller of m and n; ``"complete"``: Q is square;
-            ``"r"``: no Q, but an empty tensor.
+        mode (str): ``"reduced"``: Q is (..., m, k) and R (..., k, n), k = min(m, n); ``"complete"``: Q is (..., m, m) and R
+            (..., m, n); ``"r"``: only R, and Q is an empty tensor.
 
-    The gradient assumes that the first k columns are linearly independent. It exists if Q is there, and Q has no columns that
-    nothing determines: not for ``"r"``, and not for ``"complete"`` where m > n.
+    The gradient assumes that the first k columns of A are linearly independent. There is none for ``"r"``, and none for
+    ``"complete"`` if m > n, because A does not determine the last columns of Q.
 
     Raises:
-        RuntimeError: there are fewer than two dimensions, the dtype is another, or there is no such mode; in backward: there is
-            no derivative.
+        RuntimeError: `A` has fewer than two dimensions, the dtype is neither floating point nor complex, or is float16, or
+            there is no such mode. In the backward: there is no derivative.
 
     >>> Q, R = mg.linalg.qr(mg.tensor([[3., 1.], [4., 2.]]))
     >>> R
@@ -334,7 +343,7 @@ def linalg_qr(A, mode="reduced"):
     >>> mg.allclose(Q @ R, mg.tensor([[3., 1.], [4., 2.]]))
     True
     """
-    floating("linalg.qr", matrices("linalg.qr", A))
+    check_floating("linalg.qr", check_matrices("linalg.qr", A))
     if not isinstance(mode, str):
         raise TensorTypeError("MG-E206", f"linalg.qr(): argument 'mode' must be str, not {type(mode).__name__}")
     if mode not in ("reduced", "complete", "r"):
@@ -343,11 +352,12 @@ def linalg_qr(A, mode="reduced"):
     return linalg_qr_result(*call(LinalgQr.op, (A, mode)))
 
 
-def qr(input, some=True):
-    """The same as `linalg.qr`, which is the newer name. Mirrors ``torch.qr``.
+def qr(input: Tensor, some: bool = True) -> QR:
+    """The older name of `linalg.qr`. Mirrors ``torch.qr``.
 
     Args:
-        some (bool): mode ``"reduced"``; False: ``"complete"``.
+        input (Tensor): of shape (..., m, n); floating point or complex.
+        some (bool): True is the mode ``"reduced"``, False is ``"complete"``.
 
     >>> mg.qr(mg.tensor([[-2.]])).R
     tensor([[-2.]])
@@ -355,8 +365,8 @@ def qr(input, some=True):
     return qr_result(*linalg_qr(input, "reduced" if flag(some, "some", "qr") else "complete"))
 
 
-def cholesky_solve(input, input2, upper=False, *, out=None):
-    """The X with A X = input, given the Cholesky factor of A. Mirrors ``torch.cholesky_solve``.
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Solve A X = input for X, given the Cholesky factor of A. Mirrors ``torch.cholesky_solve``.
 
     Args:
         input (Tensor): of shape (..., n, k). Batches broadcast.
@@ -372,8 +382,8 @@ def cholesky_solve(input, input2, upper=False, *, out=None):
     """
     if out is not None:
         return into(out, cholesky_solve, input, input2, upper)
-    matrices("cholesky_solve", input, "b")
-    square("cholesky_solve", input2, "A", 2)
+    check_matrices("cholesky_solve", input, "b")
+    check_square("cholesky_solve", input2, "A", 2)
     if input.dtype is not input2.dtype:
         raise ShapeError("MG-E203", f"Expected b and A to have the same dtype, but found b of type {input.dtype.name} and A of "
                          f"type {input2.dtype.name} instead.")
@@ -381,7 +391,7 @@ def cholesky_solve(input, input2, upper=False, *, out=None):
     return call(CholeskySolve.op, (input, input2, flag(upper, "upper", "cholesky_solve")))
 
 
-def cholesky_inverse(input, upper=False, *, out=None):
+def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of A, given its Cholesky factor. Mirrors ``torch.cholesky_inverse``.
 
     Args:
@@ -390,7 +400,7 @@ def cholesky_inverse(input, upper=False, *, out=None):
 
     Raises:
         LinAlgError: there is a 0 on the diagonal. It is a RuntimeError.
-        RuntimeError: the matrices are not square, or the dtype is another.
+        RuntimeError: the matrices are not square, or the dtype is neither floating point nor complex, or is float16.
 
     >>> mg.cholesky_inverse(mg.tensor([[2., 0.], [0., 1.]]))
     tensor([[0.2500, 0.0000],
@@ -398,9 +408,9 @@ def cholesky_inverse(input, upper=False, *, out=None):
     """
     if out is not None:
         return into(out, cholesky_inverse, input, upper)
-    square("cholesky_inverse", input)
-    zeros = diagonal_of(input.detach()) == 0
+    check_square("cholesky_inverse", input)
+    zeros = (diagonal_of(input.detach()) == 0).cpu()
     if zeros._array.any():
         places = zeros._array.argmax(-1) + zeros._array.any(-1)
-        check_inverted("cholesky_inverse", input.new_tensor(places, dtype=None))
+        check_inverted("cholesky_inverse", zeros.new_tensor(places, dtype=None))
     return call(CholeskyInverse.op, (input, flag(upper, "upper", "cholesky_inverse")))

@@ -2,17 +2,21 @@
 
     inv                 z = A⁻¹             dz = -z dA z
     solve               A z = B             dz = A⁻¹ (dB - dA z)        z A = B if not left
-    solve_triangular    the same for a triangle of A, of which the other half is never looked at
+    solve_triangular    the same for one triangle of A; the other half is never read
 
 A gradient of a system is a system with the adjoint of A: dB = A⁻ᴴ g, dA = -dB zᴴ.
 
-LAPACK finds out that a matrix has no inverse while it computes one. inv_ex and solve_ex tell that in `info`, inv and solve raise.
+LAPACK notices that a matrix has no inverse while it computes the inverse. inv_ex and solve_ex report it in `info`; inv and solve
+raise.
 
 Mirrors ``aten/src/ATen/native/BatchLinearAlgebra.cpp`` and linalg_inv_ex, linalg_solve_backward, linalg_solve_triangular_backward
 in ``torch/csrc/autograd/FunctionsManual.cpp``; Giles, An extended collection of matrix derivative results (2008), 2.2.
 """
 
+from __future__ import annotations
+
 from collections import namedtuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from cython.cimports.minigrad._core.record.apply import call
@@ -21,7 +25,19 @@ from cython.cimports.minigrad.ops.base.rule import conj
 from minigrad.errors import ShapeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Op, flag, op, tensor_argument
-from minigrad.ops.linalg.matrices import adjoint, column, first_failure, floating, matrices, row, square, triangle_of
+from minigrad.ops.linalg.matrices import (
+    adjoint,
+    check_floating,
+    check_matrices,
+    check_square,
+    column,
+    raise_first_failure,
+    row,
+    triangle_of,
+)
+
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
 
 __all__ = ["inverse"]
 
@@ -47,7 +63,7 @@ class LinalgInvEx(Op):
 
 @op("linalg_solve_ex")
 class LinalgSolveEx(Op):
-    """A z = B, or z A = B. `vector`: B and z have one dimension less"""
+    """A z = B, or z A = B. With `vector`, B and z are vectors, or batches of vectors"""
 
     inputs = 2
     outputs = ("z", "info")
@@ -106,7 +122,7 @@ class LinalgSolveTriangular(Op):
 
 
 def transpose_matrices(k, x):
-    """The array x, its matrices transposed."""
+    """Return the array x with its matrices transposed."""
     return k.permute(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
@@ -117,22 +133,23 @@ solve_ex_result = namedtuple("linalg_solve_ex", ("result", "info"))
 
 
 def check_inverted(function, info):
-    """Raise unless all matrices have been inverted."""
-    first_failure(function, info, "MG-E340", "The diagonal element {} is zero, the inversion could not be completed because the "
-                  "input matrix is singular.", "linalg.pinv() gives a pseudoinverse, linalg.inv_ex() goes on and tells in info")
+    """Raise unless `info` is 0 for all matrices: they have an inverse."""
+    raise_first_failure(
+        function, info, "MG-E340", "The diagonal element {} is zero, the inversion could not be completed because the input matrix "
+        "is singular.", "linalg.pinv() gives a pseudoinverse; linalg.inv_ex() does not raise, and reports it in info")
 
 
 def inv(A, *, out=None):
-    """The inverse of a square matrix, or of each of a batch. Mirrors ``torch.linalg.inv``.
+    """The inverse of a square matrix, or of each matrix of a batch. Mirrors ``torch.linalg.inv``.
 
     Args:
         A (Tensor): of shape (..., n, n); floating point or complex.
 
-    To multiply by it, `linalg.solve` is faster and more accurate.
+    If you multiply by the inverse, `linalg.solve` is faster and more accurate.
 
     Raises:
         LinAlgError: a matrix is singular. It is a RuntimeError.
-        RuntimeError: the matrices are not square, or the dtype is another.
+        RuntimeError: the matrices are not square, or the dtype is neither floating point nor complex, or is float16.
 
     >>> mg.linalg.inv(mg.tensor([[2., 0.], [0., 4.]]))
     tensor([[0.5000, 0.0000],
@@ -140,12 +157,12 @@ def inv(A, *, out=None):
     """
     if out is not None:
         return into(out, inv, A)
-    z, info = call(LinalgInvEx.op, (square("linalg.inv", A),))
+    z, info = call(LinalgInvEx.op, (check_square("linalg.inv", A),))
     check_inverted("linalg.inv", info)
     return z
 
 
-def inverse(input, *, out=None):
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The same as `linalg.inv`. Mirrors ``torch.inverse``.
 
     >>> mg.inverse(mg.tensor([[0., 2.], [1., 0.]]))
@@ -156,36 +173,37 @@ def inverse(input, *, out=None):
 
 
 def inv_ex(A, *, check_errors=False):
-    """The inverse, and 0 for each matrix that has one; where `info` is another number it has none, and the result is nan.
+    """The inverse, and `info` instead of an error. Mirrors ``torch.linalg.inv_ex``.
 
     Args:
         A (Tensor): of shape (..., n, n); floating point or complex.
-        check_errors (bool): raise as `linalg.inv` does.
+        check_errors (bool): raise, as `linalg.inv` does.
 
-    Returns the pair (inverse, info), `info` of int32. Mirrors ``torch.linalg.inv_ex``.
+    Returns:
+        (inverse, info): `info` is int32, and 0 for each matrix that has an inverse. For the others, `inverse` is nan.
 
     Raises:
         LinAlgError: a matrix is singular, and `check_errors` is set.
-        RuntimeError: the matrices are not square, or the dtype is another.
+        RuntimeError: the matrices are not square, or the dtype is neither floating point nor complex, or is float16.
 
     >>> mg.linalg.inv_ex(mg.ones(2, 2)).info
     tensor(2, dtype=minigrad.int32)
     """
-    z, info = call(LinalgInvEx.op, (square("linalg.inv_ex", A),))
+    z, info = call(LinalgInvEx.op, (check_square("linalg.inv_ex", A),))
     if flag(check_errors, "check_errors", "linalg.inv_ex"):
         check_inverted("linalg.inv_ex", info)
     return inv_ex_result(z, info)
 
 
 def check_solved(function, info):
-    """Raise unless all systems have been solved."""
-    first_failure(function, info, "MG-E340", "The solver failed because the input matrix is singular.",
-                  "linalg.lstsq() finds the solution that fits best")
+    """Raise unless `info` is 0 for all systems: they have a solution."""
+    raise_first_failure(function, info, "MG-E340", "The solver failed because the input matrix is singular.",
+                        "linalg.lstsq() finds the solution that fits best")
 
 
 def check_system(function, A, B, left):
-    """Whether `B` is a batch of vectors. Raises `RuntimeError` unless the two make a system of equations."""
-    square(function, A)
+    """Return whether `B` is a batch of vectors; raise `RuntimeError` if the shapes or dtypes of A and B do not fit."""
+    check_square(function, A)
     tensor_argument(function, B, "B", 2)
     flag(left, "left", function)
     check_one_dtype(function, A, B)
@@ -194,13 +212,13 @@ def check_system(function, A, B, left):
         raise ShapeError("MG-E209", f"{function}: Incompatible shapes of A and B for the equation XA = B "
                          f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-1]}x1)", fix="B.unsqueeze(-2) is a row")
     if not vector:
-        matrices(function, B, "B", 2)
+        check_matrices(function, B, "B", 2)
     check_sizes(function, A, column(B) if vector else B, left)
     return bool(vector)
 
 
 def check_sizes(function, A, B, left):
-    """Raise unless the sizes of A and B go together."""
+    """Raise unless the sizes of A and B fit together."""
     if A.shape[-1] != B.shape[-2 if left else -1]:
         raise ShapeError("MG-E209", f"{function}: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B "
                          f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
@@ -208,7 +226,7 @@ def check_sizes(function, A, B, left):
 
 
 def check_one_dtype(function, A, B):
-    """Raise unless A and B have the same dtype: here nothing is promoted."""
+    """Raise unless A and B have the same dtype: linear algebra does not promote."""
     if A.dtype is not B.dtype:
         raise ShapeError("MG-E203", f"{function}: Expected A and B to have the same dtype, but found A of type {A.dtype.name} and "
                          f"B of type {B.dtype.name} instead", fix="convert one of them: B.to(A.dtype)")
@@ -225,16 +243,16 @@ def check_batches(function, A, B):
 
 
 def solve(A, B, *, left=True, out=None):
-    """The X with A X = B, for a square A, or for each of a batch. Mirrors ``torch.linalg.solve``.
+    """Solve A X = B for X, with a square A, or with each matrix of a batch. Mirrors ``torch.linalg.solve``.
 
     Args:
         A (Tensor): of shape (..., n, n); floating point or complex.
         B (Tensor): of shape (..., n, k), or vectors: (n), or (..., n) with the batch of A. Batches broadcast.
-        left (bool): False: X A = B, with B of shape (..., k, n).
+        left (bool): False solves X A = B, with B of shape (..., k, n).
 
     Raises:
         LinAlgError: a matrix is singular. It is a RuntimeError.
-        RuntimeError: the shapes do not fit, or the dtypes differ or are none of these.
+        RuntimeError: the shapes do not fit, or the dtypes differ, are neither floating point nor complex, or are float16.
 
     >>> mg.linalg.solve(mg.tensor([[2., 0.], [1., 1.]]), mg.tensor([4., 5.]))
     tensor([2., 3.])
@@ -248,16 +266,18 @@ def solve(A, B, *, left=True, out=None):
 
 
 def solve_ex(A, B, *, left=True, check_errors=False):
-    """The solution, and 0 for each matrix that is regular; where `info` is another number the result is nan.
+    """The solution, and `info` instead of an error. Mirrors ``torch.linalg.solve_ex``.
 
-    Args: as for `linalg.solve`.
-        check_errors (bool): raise as that does.
+    Args:
+        A (Tensor), B (Tensor), left (bool): as for `linalg.solve`.
+        check_errors (bool): raise, as `linalg.solve` does.
 
-    Returns the pair (result, info), `info` of int32. Mirrors ``torch.linalg.solve_ex``.
+    Returns:
+        (result, info): `info` is int32, and 0 for each regular matrix. For the others, `result` is nan.
 
     Raises:
         LinAlgError: a matrix is singular, and `check_errors` is set.
-        RuntimeError: the shapes do not fit, or the dtypes differ or are none of these.
+        RuntimeError: the shapes do not fit, or the dtypes differ, are neither floating point nor complex, or are float16.
 
     >>> mg.linalg.solve_ex(mg.eye(2), mg.tensor([4., 5.]))
     linalg_solve_ex(result=tensor([4., 5.]), info=tensor(0, dtype=minigrad.int32))
@@ -270,19 +290,19 @@ def solve_ex(A, B, *, left=True, check_errors=False):
 
 
 def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
-    """The X with A X = B, where A is a triangle: by substitution. Mirrors ``torch.linalg.solve_triangular``.
+    """Solve A X = B for X by substitution, where A is a triangle. Mirrors ``torch.linalg.solve_triangular``.
 
     Args:
         A (Tensor): of shape (..., n, n); floating point or complex. Only one triangle is read.
         B (Tensor): of shape (..., n, k). Batches broadcast.
-        upper (bool): which triangle.
-        left (bool): False: X A = B, with B of shape (..., k, n).
-        unitriangular (bool): take the diagonal for 1, whatever it is.
+        upper (bool): read the upper triangle, else the lower one.
+        left (bool): False solves X A = B, with B of shape (..., k, n).
+        unitriangular (bool): use 1 for the diagonal, and do not read it.
 
-    With a 0 on the diagonal the result has inf and nan.
+    If the diagonal has a 0, the result has inf and nan.
 
     Raises:
-        RuntimeError: the shapes do not fit, or the dtypes differ or are none of these.
+        RuntimeError: the shapes do not fit, or the dtypes differ, are neither floating point nor complex, or are float16.
 
     >>> mg.linalg.solve_triangular(mg.tensor([[2., 0.], [1., 1.]]), mg.tensor([[4.], [5.]]), upper=False)
     tensor([[2.],
@@ -291,8 +311,8 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
     if out is not None:
         return into(out, solve_triangular, A, B, upper=upper, left=left, unitriangular=unitriangular)
     function = "linalg.solve_triangular"
-    square(function, A)
-    floating(function, matrices(function, B, "B", 2))
+    check_square(function, A)
+    check_floating(function, check_matrices(function, B, "B", 2))
     for name, value in (("upper", upper), ("left", left), ("unitriangular", unitriangular)):
         flag(value, name, function)
     check_one_dtype(function, A, B)

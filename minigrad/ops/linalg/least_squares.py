@@ -1,6 +1,6 @@
-"""Least squares: of a system of linear equations that has no solution, or many, the best one.
+"""Least squares: the best solution of a system of linear equations that has no solution, or many.
 
-It is the X with the smallest |A X - B|, and of those the smallest.
+It is the X with the smallest |A X - B|. If there are many, it is the smallest of them.
 
     z = A⁺ B        dz = dA⁺ B + A⁺ dB
 
@@ -9,6 +9,7 @@ Mirrors ``aten/src/ATen/native/BatchLinearAlgebra.cpp`` (linalg_lstsq) and linal
 """
 
 from collections import namedtuple
+from typing import Any
 
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
@@ -17,7 +18,7 @@ from minigrad.errors import ArgumentError, LinAlgError, ShapeError
 from minigrad.ops.base.rule import INT64, Op, add_tangents, op, real, tensor_argument, wrong_type
 from minigrad.ops.elementwise.selection import real_part
 from minigrad.ops.linalg.inverses import check_batches
-from minigrad.ops.linalg.matrices import adjoint, column, floating, row
+from minigrad.ops.linalg.matrices import adjoint, check_floating, column, row
 from minigrad.ops.linalg.pseudoinverses import LinalgPinv, adjoint_array, change_of_pseudoinverse, epsilon_of
 from minigrad.ops.linalg.spectra import check_converged
 from minigrad.ops.reduce.reduction import sum as total
@@ -27,8 +28,7 @@ __all__ = []
 
 @op("linalg_lstsq")
 class LinalgLstsq(Op):
-    """z = A⁺ B; the sums of squares of A z - B; the rank; the singular values. The last three only where `driver` computes
-    them"""
+    """z = A⁺ B; the sums of squares of A z - B; the rank; the singular values. `driver` says which of the last three exist"""
 
     inputs = 2
     outputs = ("z", "residuals", "rank", "singular_values")
@@ -79,8 +79,8 @@ class LinalgLstsq(Op):
         return moved.squeeze(-1) if vector else moved, grown, None, None
 
 
-def as_columns(vector, *xs):
-    """Vectors as matrices of one column."""
+def as_columns(vector, *xs) -> Any:
+    """Return the tensors, as matrices of one column if `vector`."""
     return [column(x) if vector and x is not None else x for x in xs]
 
 
@@ -90,27 +90,28 @@ lstsq_result = namedtuple("linalg_lstsq", ("solution", "residuals", "rank", "sin
 
 
 def lstsq(A, B, rcond=None, *, driver=None):
-    """The X with the smallest |A X - B|, column by column; if there are many, the smallest of them. Mirrors
-    ``torch.linalg.lstsq``.
+    """The X with the smallest |A X - B|, for each column; if there are many, the smallest X. Mirrors ``torch.linalg.lstsq``.
 
     Args:
         A (Tensor): of shape (..., m, n); floating point or complex.
         B (Tensor): of shape (..., m, k), or vectors, (..., m).
         rcond (float, optional): singular values of A not larger than `rcond` times the largest count as 0. By default the
             precision of the dtype times max(m, n).
-        driver (str, optional): what comes with the solution. ``"gelsy"``, the default: the rank; ``"gelsd"`` and ``"gelss"``:
-            that, the singular values of A, and, where m > n and the rank is n, the residuals, the squares of |A X - B|;
-            ``"gels"``: the residuals; A must have full rank. (In PyTorch it chooses the algorithm too. Here it is always a
-            singular value decomposition.)
+        driver (str, optional): what to compute besides the solution. ``"gelsy"``, the default: the rank. ``"gelsd"`` and
+            ``"gelss"``: the rank, the singular values of A and the residuals. ``"gels"``: the residuals; A must have full
+            rank. (In PyTorch, the driver is the algorithm too. Ours is always a singular value decomposition.)
 
-    Returns (solution, residuals, rank, singular_values); what is not computed is empty. Gradients are those of solution and
-    residuals; they hold as long as the rank stays.
+    Returns:
+        (solution, residuals, rank, singular_values): those that the driver does not compute are empty. The residuals are the
+        squares of |A X - B|, and are empty unless m > n and the rank is n. Solution and residuals have gradients, which are
+        right while the rank does not change.
 
     Raises:
-        LinAlgError: A has not full rank, for ``"gels"``; or there are infinite numbers or nan. It is a RuntimeError.
-        RuntimeError: the shapes do not fit, the dtypes differ or are none of these, or there is no such driver.
+        LinAlgError: A does not have full rank, for ``"gels"``; or A has infinite numbers or nan. It is a RuntimeError.
+        RuntimeError: the shapes do not fit, there is no such driver, or the dtypes differ, are neither floating point nor
+            complex, or are float16.
 
-    >>> mg.linalg.lstsq(mg.tensor([[1.], [1.]]), mg.tensor([[1.], [3.]])).solution
+    >>> mg.linalg.lstsq(mg.tensor([[2.], [0.]]), mg.tensor([[4.], [3.]])).solution
     tensor([[2.]])
     """
     function = "torch.linalg.lstsq"
@@ -118,7 +119,7 @@ def lstsq(A, B, rcond=None, *, driver=None):
     tensor_argument(function, B, "b", 2)
     if A.ndim < 2:
         raise ShapeError("MG-E205", f"{function}: input must have at least 2 dimensions.", found=f"{A.ndim}-d")
-    floating(function, A)
+    check_floating(function, A)
     if A.dtype is not B.dtype:
         raise ShapeError("MG-E203", f"{function}: Expected input and other to have the same dtype, but got input's dtype "
                          f"{A.dtype.name} and other's dtype {B.dtype.name}")

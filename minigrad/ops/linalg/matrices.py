@@ -1,9 +1,9 @@
-"""What the decompositions of matrices share: the adjoint, parts of a matrix, checks of arguments, the errors.
+"""Helpers of the decompositions: the adjoint, parts of a matrix, checks of arguments, errors.
 
     adjoint     xᴴ          skew          x - xᴴ
-    lower_half  the lower triangle with half of the (real) diagonal: what of a Hermitian x makes x = l + lᴴ
+    lower_half  the lower triangle l with half of the (real) diagonal, so that a Hermitian x is l + lᴴ
 
-All of them take batches, (..., m, n), and are made of ops, so that formulas written with them can be differentiated again.
+All of them take batches, (..., m, n). They call ops, so formulas written with them can be differentiated again.
 
 Mirrors ``aten/src/ATen/native/LinearAlgebraUtils.h``.
 """
@@ -51,12 +51,12 @@ def column(x):
 
 
 def strict_lower(x):
-    """x below the diagonal."""
+    """The part of x below the diagonal."""
     return call(Tril.op, (x, -1))
 
 
 def strict_upper(x):
-    """x above the diagonal."""
+    """The part of x above the diagonal."""
     return call(Triu.op, (x, 1))
 
 
@@ -75,16 +75,16 @@ def lower_half(x):
 # ---- arguments and errors -----------------------------------------------------------------------------------
 
 
-def matrices(function, x, name="A", position=1):
-    """`x`, a tensor of at least two dimensions."""
+def check_matrices(function, x, name="A", position=1):
+    """Return `x`; raise unless it is a tensor of at least two dimensions."""
     tensor_argument(function, x, name, position)
     if x.ndim < 2:
         raise ShapeError("MG-E205", f"{function}: The input tensor {name} must have at least 2 dimensions.", found=f"{x.ndim}-d")
     return x
 
 
-def floating(function, x):
-    """`x`, of float32 or float64 or their complex kin: what LAPACK computes with."""
+def check_floating(function, x):
+    """Return `x`; raise unless its dtype is float32, float64, complex64 or complex128, the dtypes of LAPACK."""
     if not x.dtype.differentiable:
         raise ShapeError("MG-E203", f"{function}: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
                          fix="x.float()")
@@ -93,17 +93,17 @@ def floating(function, x):
     return x
 
 
-def square(function, x, name="A", position=1):
-    """`x`, a batch of square matrices of such a dtype."""
-    matrices(function, x, name, position)
+def check_square(function, x, name="A", position=1):
+    """Return `x`; raise unless it is a batch of square matrices of a dtype of LAPACK."""
+    check_matrices(function, x, name, position)
     if x.shape[-1] != x.shape[-2]:
         raise ShapeError("MG-E209", f"{function}: {name} must be batches of square matrices, but they are {x.shape[-2]} by "
                          f"{x.shape[-1]} matrices")
-    return floating(function, x)
+    return check_floating(function, x)
 
 
-def first_failure(function, info, code, message, fix):
-    """Raise if `info`, an integer for each matrix of a batch, is not 0 everywhere. `message` takes the first one that is not."""
+def raise_first_failure(function, info, code, message, fix):
+    """Raise if `info`, an integer for each matrix of a batch, is not 0 everywhere. `message` formats the first other number."""
     numbers = info._array
     if not numbers.any():
         return

@@ -2,16 +2,18 @@
 
     z = x y       dx = g yᴴ      dy = xᴴ g
 
-`matmul` is made of a few primitives (dot, mv, mm, bmm) by the shapes of its operands, as in PyTorch, so that
-the graph shows which one ran.
+`matmul` calls dot, mv, mm or bmm, depending on the shapes of its operands. The graph shows which one ran, as in PyTorch.
 
-The gradient of a factor that lies column by column in memory, such as the `weight.t()` of a linear layer, is
-computed so that it lies in the same way (`x_by_columns`): then the leaf behind it takes it without a copy.
+A factor may be stored column by column, such as the `weight.t()` of a linear layer. Then its gradient is stored
+column by column too (`x_by_columns`), so that the leaf, `weight`, can steal its gradient without a copy.
 
 Mirrors ``aten/src/ATen/native/{LinearAlgebra,Linear}.cpp``.
 """
 
+from __future__ import annotations
+
 from math import prod
+from typing import TYPE_CHECKING
 
 import cython
 import numpy as np
@@ -27,14 +29,19 @@ from minigrad.ops.base.rule import Linear, Op, op, tensor_argument
 from minigrad.ops.shape.clone_cast import contiguous
 from minigrad.ops.shape.views import SqueezeDimOfResult, UnsafeView, expand, reshape, t, transpose, unsqueeze, view
 
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
+
 __all__ = ["bmm", "dot", "linear", "matmul", "mm", "mv"]
 
 
 @cython.cfunc
-def product(x: TensorBase, x_turned: cython.bint, y: TensorBase, y_turned: cython.bint) -> object:
+@cython.annotation_typing(True)
+def product(x: TensorBase, x_turned: cython.bint, y: TensorBase, y_turned: cython.bint):
     """The product of two matrices, each as it is or transposed, for the gradients.
 
-    When nothing is recorded the transposed ones need be no tensors: that is a third of what a gradient costs for small matrices.
+    If nothing is recorded, we transpose the arrays and make no tensors of them. For small matrices this saves a third of the
+    time of a gradient.
     """
     state = current()
     if state.fast_path and not state.grad_enabled and is_plain(x) and is_plain(y):
@@ -153,8 +160,9 @@ class Addmm(Op):
 
 
 @cython.cfunc
+@cython.annotation_typing(True)
 def can_multiply(x, y) -> cython.bint:
-    """Whether these are two matrices that can be multiplied: what nearly always holds, and is quick to see."""
+    """Whether x and y are two matrices that can be multiplied: a quick check of the usual case."""
     if not isinstance(x, TensorBase) or not isinstance(y, TensorBase):
         return False
     a: Meta = cython.cast(TensorBase, x)._meta
@@ -163,8 +171,9 @@ def can_multiply(x, y) -> cython.bint:
 
 
 @cython.cfunc
+@cython.annotation_typing(True)
 def can_apply_linear(x, weight) -> cython.bint:
-    """The same of the matrices `x` and ``weight.t()``."""
+    """Whether x and ``weight.t()`` are two matrices that can be multiplied: a quick check of the usual case."""
     if not isinstance(x, TensorBase) or not isinstance(weight, TensorBase):
         return False
     a: Meta = cython.cast(TensorBase, x)._meta
@@ -173,8 +182,9 @@ def can_apply_linear(x, weight) -> cython.bint:
 
 
 @cython.cfunc
+@cython.annotation_typing(True)
 def is_row(b, y: TensorBase, dim: cython.int) -> cython.bint:
-    """Whether `b` is one number for each place of the matrix `y` along `dim`."""
+    """Whether `b` is a vector with the size of the matrix `y` along `dim`, and of the same dtype."""
     if not isinstance(b, TensorBase):
         return False
     a: Meta = cython.cast(TensorBase, b)._meta
@@ -182,16 +192,16 @@ def is_row(b, y: TensorBase, dim: cython.int) -> cython.bint:
 
 
 def check(function, x, y, dims_x, dims_y):
-    """Raise unless the two are tensors of these numbers of dimensions and of one dtype."""
+    """Raise unless x and y are tensors of `dims_x` and `dims_y` dimensions and of one dtype."""
     tensor_argument(function, x)
     tensor_argument(function, y, "mat2", 2)
     if x.ndim != dims_x or y.ndim != dims_y:
         raise ShapeError("MG-E209", f"{function}(): expected a {dims_x}D and a {dims_y}D tensor, but got {x.ndim}D and {y.ndim}D",
                          found=f"shapes {list(x.shape)} and {list(y.shape)}", fix="matmul() takes any number of dimensions")
-    same_dtype(function, x, y)
+    check_same_dtype(function, x, y)
 
 
-def same_dtype(function, x, y):
+def check_same_dtype(function, x, y):
     """Raise unless `x` and `y` have one dtype: matrix products do not promote."""
     if x.dtype is not y.dtype:
         raise ShapeError("MG-E203", f"expected m1 and m2 to have the same dtype, but got: {x.dtype.name} != {y.dtype.name}, "
@@ -199,7 +209,7 @@ def same_dtype(function, x, y):
 
 
 def check_inner_sizes(function, x, y, a, b):
-    """Raise unless the sizes that a product sums over agree."""
+    """Raise unless `a` and `b`, the sizes that the product sums over, are equal."""
     if a != b:
         raise ShapeError("MG-E209", f"{function}(): mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, x.shape))} and "
                          f"{'x'.join(map(str, y.shape))})",
@@ -207,11 +217,14 @@ def check_inner_sizes(function, x, y, a, b):
                          fix="transpose one of them with .mT, or check the sizes of the layers")
 
 
-def mm(input, mat2, *, out=None):
-    """The product of two matrices, (n, m) and (m, p). Mirrors ``torch.mm``.
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of two matrices. Mirrors ``torch.mm``.
+
+    Args:
+        input, mat2 (Tensor): of shapes (n, m) and (m, p), and of one dtype. The result is (n, p).
 
     Raises:
-        RuntimeError: one is no matrix, the inner sizes differ, or the dtypes do.
+        RuntimeError: an argument is not a matrix, or the inner sizes or the dtypes differ.
 
     >>> mg.mm(mg.tensor([[1., 2.]]), mg.tensor([[3.], [4.]]))
     tensor([[11.]])
@@ -224,11 +237,14 @@ def mm(input, mat2, *, out=None):
     return call(Mm.op, (input, mat2))
 
 
-def bmm(input, mat2, *, out=None):
-    """The products of matrices in pairs, (b, n, m) and (b, m, p). Mirrors ``torch.bmm``.
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of each matrix of a batch with the matrix of another batch. Mirrors ``torch.bmm``.
+
+    Args:
+        input, mat2 (Tensor): of shapes (b, n, m) and (b, m, p), and of one dtype. The result is (b, n, p).
 
     Raises:
-        RuntimeError: one is not 3-d, the sizes do not fit, or the dtypes differ.
+        RuntimeError: an argument is not 3-d, the sizes do not fit, or the dtypes differ.
 
     >>> mg.bmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1)).flatten()
     tensor([3., 3.])
@@ -240,7 +256,7 @@ def bmm(input, mat2, *, out=None):
 
 
 def check_bmm(input, mat2):
-    """Raise unless the two can be multiplied by `bmm`."""
+    """Raise unless `bmm` can multiply the two batches."""
     check("bmm", input, mat2, 3, 3)
     if input.shape[0] != mat2.shape[0]:
         raise ShapeError("MG-E209", f"bmm(): batch sizes differ, {input.shape[0]} and {mat2.shape[0]}: Expected size for first two "
@@ -248,8 +264,11 @@ def check_bmm(input, mat2):
     check_inner_sizes("bmm", input, mat2, input.shape[2], mat2.shape[1])
 
 
-def mv(input, vec, *, out=None):
-    """The product of a matrix (n, m) and a vector (m). Mirrors ``torch.mv``.
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of a matrix and a vector. Mirrors ``torch.mv``.
+
+    Args:
+        input, vec (Tensor): of shapes (n, m) and (m), and of one dtype. The result is (n).
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
@@ -266,11 +285,14 @@ def mv(input, vec, *, out=None):
     return call(Mv.op, (input, vec))
 
 
-def dot(input, tensor, *, out=None):
-    """The inner product of two vectors of one size; nothing is conjugated. Mirrors ``torch.dot``.
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inner product of two vectors, without conjugation. Mirrors ``torch.dot``.
+
+    Args:
+        input, tensor (Tensor): vectors of one size and one dtype.
 
     Raises:
-        RuntimeError: one is no vector, the sizes differ, or the dtypes do.
+        RuntimeError: an argument is not a vector, or the sizes or dtypes differ.
 
     >>> mg.dot(mg.tensor([1., 2.]), mg.tensor([3., 4.]))
     tensor(11.)
@@ -292,36 +314,36 @@ def dot(input, tensor, *, out=None):
 
 
 def add_product(b, x, y):
-    """b + x y, for matrices."""
+    """b + x y, for matrices x and y, after checks; b broadcasts."""
     if not (can_multiply(x, y) and is_row(b, y, 1)):
         addmm_operands("addmm", b, x, y)
     return call(Addmm.op, (b, x, y))
 
 
 def addmm_operands(function, input, mat1, mat2):
-    """Raise unless the three can be put together by `addmm`."""
+    """Raise unless `addmm` can compute input + mat1 mat2."""
     tensor_argument(function, input)
     check(function, mat1, mat2, 2, 2)
     check_inner_sizes(function, mat1, mat2, mat1.shape[1], mat2.shape[0])
-    same_dtype(function, input, mat1)
+    check_same_dtype(function, input, mat1)
     if (input.shape or (1,))[-1] not in (1, mat2.shape[1]) or input.ndim > 2 or \
             (input.ndim == 2 and input.shape[0] not in (1, mat1.shape[0])):
-        expand(input, mat1.shape[0], mat2.shape[1])     # says what is wrong
+        expand(input, mat1.shape[0], mat2.shape[1])     # raises the error
 
 
-def matmul(input, other, *, out=None):
-    """The matrix product of two tensors, by their numbers of dimensions:
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The matrix product of two tensors. It depends on their numbers of dimensions:
 
         1, 1    inner product
         2, 2    product of matrices
         2, 1    matrix times vector
-        1, 2    the vector as a row
+        1, 2    vector times matrix: the vector is a row
         more    batches of matrices; all but the last two dimensions broadcast
 
     Mirrors ``torch.matmul``.
 
     Raises:
-        RuntimeError: the shapes do not fit, one is 0-d, or the dtypes differ.
+        RuntimeError: the shapes do not fit, an operand is 0-d, or the dtypes differ.
 
     >>> mg.matmul(mg.ones(2, 3), mg.ones(3))
     tensor([3., 3.])
@@ -343,7 +365,7 @@ def matmul(input, other, *, out=None):
         return mv(input, other)
     if m == 1 and n == 2:
         return call(SqueezeDimOfResult.op, (mm(unsqueeze(input, 0), other), (0,)))
-    same_dtype("matmul", input, other)
+    check_same_dtype("matmul", input, other)
     return matmul_batches(input, other)
 
 
@@ -354,8 +376,8 @@ def matmul_batches(x, y):
         return fold_batches(x, y) if x.ndim >= y.ndim else fold_second_batches(x, y)
     a = unsqueeze(x, 0) if x.ndim == 1 else x
     b = unsqueeze(y, 1) if y.ndim == 1 else y
-    batch: tuple = tuple(a.shape[:-2])
-    other: tuple = tuple(b.shape[:-2])
+    batch = cython.declare(tuple, tuple(a.shape[:-2]))
+    other = cython.declare(tuple, tuple(b.shape[:-2]))
     try:
         batch = batch if batch == other else tuple(np.broadcast_shapes(batch, other))
     except ValueError:
@@ -369,24 +391,24 @@ def matmul_batches(x, y):
 
 
 def can_fold(x, y):
-    """Whether the batches of one operand are folded into its rows, because the other is one matrix for all."""
+    """Whether to fold the batches of one operand into its rows. The other must be one matrix or vector for all batches."""
     large, small = (x, y) if x.ndim >= y.ndim else (y, x)
     if large.ndim < 3 or small.ndim > 2:
         return False
     if small.requires_grad or large.numel() == 0:
-        return True     # a batch of copies of `small` would cost its gradient dearly
+        return True     # without folding, the gradient of `small` would be a batch of matrices, and then their sum
     return x.ndim != 2 and large.is_contiguous()
 
 
 def fold_batches(x, y):
-    """x y with the batches of x as further rows; y is a matrix or a vector."""
+    """x y, with the batches of x as further rows; y is a matrix or a vector."""
     rows = reshape(x, prod(x.shape[:-1]), x.shape[-1])
     z = call(Mv.op if y.ndim == 1 else Mm.op, (rows, y))
     return call(UnsafeView.op, (z, (*x.shape[:-1], *y.shape[1:])))
 
 
 def fold_second_batches(x, y):
-    """x y with the batches of y as further columns: (yᵀ xᵀ)ᵀ."""
+    """x y, with the batches of y as further columns: (yᵀ xᵀ)ᵀ."""
     z = fold_batches(transpose(y, -2, -1), t(x) if x.ndim == 2 else x)
     return contiguous(transpose(z, -2, -1)) if x.ndim == 2 else z
 
@@ -398,7 +420,7 @@ def matmul_operator(x, y):
     return NotImplemented
 
 
-def linear(input, weight, bias=None):
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input weightᵀ + bias: a fully connected layer.
 
     Args:
@@ -432,7 +454,7 @@ def linear(input, weight, bias=None):
         return matmul(input, t(weight))
     if cython.cast(TensorBase, input)._meta.ndim == 2:
         return add_product(bias, input, t(weight))
-    same_dtype("linear", input, weight)
+    check_same_dtype("linear", input, weight)
     check_inner_sizes("linear", input, weight, input.shape[-1] if input.ndim else 1, weight.shape[1])
     rows = view(input, -1, weight.shape[1]) if input.is_contiguous() else reshape(input, -1, weight.shape[1])
     return view(add_product(bias, rows, t(weight)), *input.shape[:-1], weight.shape[0])

@@ -1,12 +1,16 @@
-"""Norms: how long a vector is, or how far two are apart.
+"""Norms of vectors and matrices, and distances between vectors.
 
-    vector_norm     z = (Σ |x|^p)^(1/p)         p = 2 by default; the largest |x| for p = inf; the number of those not 0 for p = 0
+    vector_norm     z = (Σ |x|^p)^(1/p)         p = 2 by default; p = inf: the largest |x|; p = 0: the number of nonzero elements
                     dx = g sgn(x) (|x| / z)^(p - 1)
 
-Where a norm is 0 its gradient is 0, one of its subgradients.
+Where a norm is 0, its gradient is 0: a subgradient.
 
 Mirrors ``aten/src/ATen/native/LinearAlgebra.cpp``, ``Distance.cpp`` and linalg_vector_norm_backward in FunctionsManual.cpp.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from cython.cimports.minigrad._core.record.apply import call
@@ -17,23 +21,28 @@ from minigrad._core.record.promotion import as_dtype
 from minigrad.errors import ArgumentError, ShapeError
 from minigrad.ops.base.inplace_pairs import IN_PLACE
 from minigrad.ops.base.out import into
-from minigrad.ops.base.precision import in_float32, narrowed, widened
+from minigrad.ops.base.precision import in_float32, round_to, to_wide
 from minigrad.ops.base.rule import Op, dimension, flag, number, op, tensor_argument
 from minigrad.ops.elementwise.selection import abs as absolute
 from minigrad.ops.elementwise.selection import promote_tensors, real_part, sgn, where
-from minigrad.ops.linalg.matrices import floating, matrices
+from minigrad.ops.linalg.matrices import check_floating, check_matrices
 from minigrad.ops.linalg.singular_values import svdvals
 from minigrad.ops.reduce.extrema import amax, amin, count_ties
-from minigrad.ops.reduce.reduction import SumDim, all_or, expand_reduced, keep_dims
+from minigrad.ops.reduce.reduction import SumDim, dimensions_or_all, expand_reduced, keep_dims
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import expand, inverse_permutation, permute, unsqueeze
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import DType, Tensor
 
 __all__ = ["cdist", "dist", "norm", "renorm"]
 
 INF = float("inf")
 DOUBLE = np.dtype("float64")
-TINY = 1e-7     # what renorm adds to a norm that it divides by
+TINY = 1e-7     # renorm adds it to a norm before dividing by it
 
 
 @op("linalg_vector_norm", "LinalgVectorNorm0")
@@ -44,7 +53,7 @@ class VectorNorm(Op):
     torch_names = {"x": "self", "z": "result", "dims": "dim"}
 
     def forward(k, x, ord, dims, keepdim):
-        return narrowed(k, length(k, k.abs(widened(k, x)), ord, dims, keepdim), x)
+        return round_to(k, length(k, k.abs(to_wide(k, x)), ord, dims, keepdim), x)
 
     @in_float32
     def vjp_x(g, x, z, ord, dims, keepdim):
@@ -67,11 +76,11 @@ def length(k, size, ord, dims, keepdim):
     if ord == INF or ord == -INF:
         return (k.amax if ord > 0 else k.amin)(size, dims, keepdim)
     total = k.sum(k.pow(size, ord), dims, keepdim)
-    return k.cast(k.pow(k.cast(total, DOUBLE), 1 / ord), size.dtype)       # a third in float32 is off by 1e-8, times log(total)
+    return k.cast(k.pow(k.cast(total, DOUBLE), 1 / ord), size.dtype)       # 1/3 in float32 is off by 1e-8, times log(total)
 
 
 def norm_gradient(x, z, ord, dims, keepdim):
-    """The gradient of the norm: in which direction it grows."""
+    """The gradient of the norm z with respect to x."""
     if ord == 0:
         return x.new_zeros(x.shape)
     if ord == 1:
@@ -88,7 +97,7 @@ def norm_gradient(x, z, ord, dims, keepdim):
 
 @op("dist")
 class Dist(Op):
-    """z = (Σ |x - y|^p)^(1/p), and x - y, which is kept for the backward"""
+    """z = (Σ |x - y|^p)^(1/p), and x - y, which is saved for the backward"""
 
     hidden = ("apart",)
     inputs = 2
@@ -96,11 +105,11 @@ class Dist(Op):
     torch_names = {"x": "self", "y": "other", "z": "result"}
 
     def forward(k, x, y, p):
-        d = k.sub(widened(k, x), widened(k, y))
-        return narrowed(k, length(k, k.abs(d), p, tuple(range(d.ndim)), False), x), d
+        d = k.sub(to_wide(k, x), to_wide(k, y))
+        return round_to(k, length(k, k.abs(d), p, tuple(range(d.ndim)), False), x), d
 
     def vjp(g, needs, x, y, z, apart, p):
-        dx = None if g[0] is None else g[0] * norm_gradient(apart, z, p, tuple(range(apart.ndim)), False)
+        dx: Any = None if g[0] is None else g[0] * norm_gradient(apart, z, p, tuple(range(apart.ndim)), False)
         if g[1] is not None:
             dx = g[1] if dx is None else dx + g[1]
         dx = cast(dx, x.dtype)
@@ -121,12 +130,14 @@ class Cdist(Op):
     torch_names = {"x": "x1", "y": "x2", "z": "result"}
 
     def forward(k, x, y, p):
-        d = k.sub(k.unsqueeze(widened(k, x), x.ndim - 1), k.unsqueeze(widened(k, y), y.ndim - 2))
-        return narrowed(k, length(k, k.abs(d), p, (d.ndim - 1,), False), x), d
+        d = k.sub(k.unsqueeze(to_wide(k, x), x.ndim - 1), k.unsqueeze(to_wide(k, y), y.ndim - 2))
+        return round_to(k, length(k, k.abs(d), p, (d.ndim - 1,), False), x), d
 
     def vjp(g, needs, x, y, z, apart, p):
         dims = (apart.ndim - 1,)
-        each = None if g[0] is None else expand_reduced(g[0], apart.shape, dims, False) * norm_gradient(apart, z, p, dims, False)
+        each: Any = None
+        if g[0] is not None:
+            each = expand_reduced(g[0], apart.shape, dims, False) * norm_gradient(apart, z, p, dims, False)
         if g[1] is not None:
             each = g[1] if each is None else each + g[1]
         return cast(total(each, -2), x.dtype) if needs[0] else None, cast(-total(each, -3), y.dtype) if needs[1] else None
@@ -138,13 +149,13 @@ class Cdist(Op):
         return cast(norm_tangent(t, apart, z, p, (apart.ndim - 1,)), z.dtype), cast(t, apart.dtype)
 
 
-def difference(x, y):
-    """x - y, where a None counts as 0."""
+def difference(x, y) -> Any:
+    """x - y; None counts as 0."""
     return x if y is None else -y if x is None else x - y
 
 
 def norm_tangent(t, x, z, p, dims):
-    """The tangent of the norm z of x, given that of x."""
+    """The tangent of the norm z of x, given the tangent t of x."""
     moved = t * conj(norm_gradient(x, z, p, dims, False))
     return total(moved.real if moved.dtype.is_complex else moved, dims)
 
@@ -157,10 +168,10 @@ class Renorm(Op):
     torch_names = {"x": "self", "m": "maxnorm"}
 
     def forward(k, x, p, dim, m):
-        wide = widened(k, x)
+        wide = to_wide(k, x)
         size = length(k, k.abs(wide), p, others(x, dim), True)
         z = k.where(k.gt(size, m), k.mul(wide, k.div(k.full((), m, size.dtype), k.add(size, TINY))), wide)
-        return narrowed(k, z, x)
+        return round_to(k, z, x)
 
     @in_float32
     def vjp_x(g, x, p, dim, m):         # dx = s (g - r d), s = m / (|x| + 1e-7), r the share of g along x, d the gradient of |x|
@@ -176,12 +187,12 @@ class Renorm(Op):
 
 
 def others(x, dim):
-    """All dimensions but one."""
+    """All dimensions of x except `dim`."""
     return tuple([d for d in range(x.ndim) if d != dim])
 
 
 def power_of(value, name, function):
-    """`value` as a float."""
+    """Return `value`, a real number or 0-d tensor, as a float."""
     value = number(value, name, function)
     if isinstance(value, (complex, np.complexfloating)):
         raise ShapeError("MG-E206", f"{function}: Expected a non-complex scalar as {name}")
@@ -191,17 +202,18 @@ def power_of(value, name, function):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
-    """(Σ \\|x\\|^ord)^(1/ord) of all elements, or along dimensions. Mirrors ``torch.linalg.vector_norm``.
+def vector_norm(x, ord: float = 2, dim=None, keepdim=False, *, dtype=None, out=None):
+    """(Σ \\|x\\|^ord)^(1/ord) over all elements, or along dimensions. Mirrors ``torch.linalg.vector_norm``.
 
     Args:
-        ord (number): also inf, -inf (the largest, the smallest absolute value) and 0 (how many elements are not 0).
-        dim (int or tuple, optional): the dimensions that are reduced; all of them by default.
-        keepdim (bool): keep them, with size 1.
+        x (Tensor): floating point or complex.
+        ord (number): also inf and -inf (the largest and the smallest absolute value), and 0 (the number of nonzero elements).
+        dim (int or tuple, optional): the dimensions to reduce; all of them by default.
+        keepdim (bool): keep the reduced dimensions, with size 1.
         dtype (optional): `x` is converted to it first.
 
     Raises:
-        RuntimeError: the dtype is neither floating point nor complex, or there is nothing that could be the largest.
+        RuntimeError: the dtype is neither floating point nor complex, or `ord` is inf or negative and a reduced dimension empty.
         IndexError: there is no such dimension.
 
     >>> mg.linalg.vector_norm(mg.tensor([3., 4.]))
@@ -223,26 +235,33 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
             raise ShapeError("MG-E203", f"linalg.vector_norm: dtype should be {'complex' if x.dtype.is_complex else 'real'} for "
                              f"{'complex' if x.dtype.is_complex else 'real'} inputs, but got {as_dtype(dtype).name}")
         x = x.to(as_dtype(dtype))
-    dims = all_or(dim, x.ndim)
+    dims = dimensions_or_all(dim, x.ndim)
     if (power < 0 or power == INF) and any([x.shape[d] == 0 for d in dims]):
         raise ShapeError("MG-E208", f"linalg.vector_norm cannot compute the {power} norm on an empty tensor because the operation "
                          "does not have an identity")
     return call(VectorNorm.op, (x, power, dims, keepdim))
 
 
-def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
-    """A norm of matrices: ``"fro"``, the root of the sum of squares; 1 and inf, the largest sum of a column and of a row of
-    absolute values; -1 and -inf, the smallest; 2, -2 and ``"nuc"``, the largest and the smallest singular value, and their sum.
+def matrix_norm(A, ord: float | str = "fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
+    """A norm of a matrix, or of each matrix of a batch. The norm depends on `ord`:
+
+        "fro"       the square root of the sum of squares
+        1, -1       the largest, the smallest sum of absolute values of a column
+        inf, -inf   the largest, the smallest sum of absolute values of a row
+        2, -2       the largest, the smallest singular value
+        "nuc"       the sum of the singular values
 
     Args:
+        A (Tensor): of at least two dimensions; floating point or complex.
+        ord (number or str): as above.
         dim (tuple): the two dimensions of the matrices.
-        keepdim (bool): keep them, with size 1.
+        keepdim (bool): keep these dimensions, with size 1.
         dtype (optional): `A` is converted to it first.
 
     Mirrors ``torch.linalg.matrix_norm``.
 
     Raises:
-        RuntimeError: `A` has fewer than two dimensions, the dtype is no floating point or complex one, or there is no such norm.
+        RuntimeError: `A` has fewer than two dimensions, the dtype is neither floating point nor complex, or there is no such norm.
         IndexError: there is no such dimension.
 
     >>> mg.linalg.matrix_norm(mg.tensor([[1., -2.], [3., 4.]]), 1)
@@ -255,7 +274,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
     tensor_argument("linalg.matrix_norm", A, "A")
     if not isinstance(ord, str):
         ord = power_of(ord, "ord", "linalg.matrix_norm")
-    matrices("linalg.matrix_norm", A)
+    check_matrices("linalg.matrix_norm", A)
     if not isinstance(dim, (tuple, list)) or len(dim) != 2:
         raise ShapeError("MG-E205", "linalg.matrix_norm: dim must be a 2-tuple.", found=type(dim).__name__)
     at, over = dimension(dim[0], A.ndim), dimension(dim[1], A.ndim)
@@ -276,8 +295,8 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
 
 
 def spectral_norm(A, ord, at, over, keepdim, dtype):
-    """A norm of the singular values of the matrices in two dimensions."""
-    floating("linalg.matrix_norm", A)
+    """A norm of the singular values (`ord` is 2, -2 or "nuc") of the matrices in the dimensions `at` and `over`."""
+    check_floating("linalg.matrix_norm", A)
     if dtype is not None:
         if A.dtype.is_complex and not as_dtype(dtype).is_complex:
             raise ShapeError("MG-E203", f"linalg.matrix_norm: dtype should be complex for complex inputs, but got "
@@ -293,7 +312,19 @@ def spectral_norm(A, ord, at, over, keepdim, dtype):
 
 
 def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
-    """`vector_norm`, or `matrix_norm` where two dimensions and an order are given. Mirrors ``torch.linalg.norm``.
+    """`linalg.vector_norm`, or `linalg.matrix_norm` for an `ord` and two dimensions. Mirrors ``torch.linalg.norm``.
+
+    Args:
+        A (Tensor): floating point or complex.
+        ord (number or str, optional): the order. Without one, the result is the 2-norm of all elements.
+        dim (int or tuple, optional): the dimensions to reduce; all of them by default. Two dimensions are those of matrices.
+        keepdim (bool): keep the reduced dimensions, with size 1.
+        dtype (optional): `A` is converted to it first.
+
+    Raises:
+        RuntimeError: the dtype is neither floating point nor complex, there is no such norm, or `A` is neither a vector nor a
+            matrix where `ord` is given without `dim`.
+        IndexError: there is no such dimension.
 
     >>> mg.linalg.norm(mg.tensor([[1., -2.], [3., 4.]]), float("inf"))
     tensor(7.)
@@ -314,13 +345,16 @@ def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
     return vector_norm(A, ord, dims, keepdim, dtype=dtype)
 
 
-def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+def norm(input: Tensor, p: float | str | None = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
+         out: Tensor | None = None, dtype: DType | None = None) -> Tensor:
     """The p-norm of all elements, or along dimensions, as if they were one vector. Mirrors ``torch.norm``.
 
     Args:
+        input (Tensor): floating point or complex.
         p (number, "fro" or "nuc"): the order; ``"fro"`` is 2, ``"nuc"`` the sum of the singular values of matrices.
-        dim (int or tuple, optional): the dimensions that are reduced.
-        keepdim (bool): keep them, with size 1.
+        dim (int or tuple, optional): the dimensions to reduce; all of them by default.
+        keepdim (bool): keep the reduced dimensions, with size 1.
+        dtype (optional): `input` is converted to it first.
 
     Raises:
         RuntimeError: the dtype is neither floating point nor complex, or there is no such norm.
@@ -338,8 +372,15 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     return vector_norm(input, 2 if p is None or isinstance(p, str) else p, dim, keepdim, dtype=dtype)
 
 
-def dist(input, other, p=2):
-    """The p-norm of ``input - other``, which are broadcast. Mirrors ``torch.dist``.
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of ``input - other``, over all elements. Mirrors ``torch.dist``.
+
+    Args:
+        input, other (Tensor): floating point or complex. The shapes broadcast, and the dtypes are promoted.
+        p (number): the order, as the `ord` of `linalg.vector_norm`.
+
+    Raises:
+        RuntimeError: both are integers, or the shapes cannot be broadcast together.
 
     >>> mg.dist(mg.tensor([1., 2.]), mg.tensor([4., 6.]))
     tensor(5.)
@@ -355,11 +396,17 @@ def dist(input, other, p=2):
     return call(Dist.op, (input, other, power))[0]
 
 
-def renorm(input, p, dim, maxnorm, *, out=None):
-    """`input` with its slices along `dim` scaled down to the p-norm `maxnorm`, where theirs is larger. Mirrors ``torch.renorm``.
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None) -> Tensor:
+    """`input`, with each slice along `dim` scaled down if its p-norm is larger than `maxnorm`. Mirrors ``torch.renorm``.
+
+    Args:
+        input (Tensor): of at least two dimensions; floating point or complex.
+        p (number): the order of the norm.
+        dim (int): the dimension that counts the slices.
+        maxnorm (number): the largest norm that a slice keeps.
 
     Raises:
-        RuntimeError: there are fewer than two dimensions, `p` is not positive or `maxnorm` is negative.
+        RuntimeError: `input` has fewer than two dimensions or holds integers, `p` is not positive, or `maxnorm` is negative.
         IndexError: there is no such dimension.
 
     >>> mg.renorm(mg.tensor([[3., 4.], [0., 1.]]), 2, 0, 1.)
@@ -381,28 +428,29 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     return call(Renorm.op, (input, float(p), dimension(dim, input.ndim), float(maxnorm)))
 
 
-def renorm_(self, p, dim, maxnorm):
-    """In place: `minigrad.renorm`. Mirrors ``torch.Tensor.renorm_``.
+def renorm_(self, p: float, dim: int, maxnorm: float) -> Tensor:
+    """`minigrad.renorm` in place. Mirrors ``torch.Tensor.renorm_``.
 
     >>> mg.tensor([[3., 4.], [0., 1.]]).renorm_(2, 0, 1.)
     tensor([[0.6000, 0.8000],
             [0.0000, 1.0000]])
     """
-    return self.copy_(renorm(self.clone(), p, dim, maxnorm))     # whose formula needs the old numbers
+    return self.copy_(renorm(self.clone(), p, dim, maxnorm))     # clone: the formula needs the old values
 
 
 IN_PLACE["renorm_"] = renorm_
 
 
-def cdist(x1, x2, p=2.0, compute_mode=None):
-    """The p-norm of the difference between each row of `x1` and each row of `x2`; batches are broadcast. Mirrors ``torch.cdist``.
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
+    """The p-norms of the differences between each row of `x1` and each row of `x2`. Mirrors ``torch.cdist``.
 
     Args:
-        x1, x2 (Tensor): of shapes (..., n, d) and (..., m, d); the result is (..., n, m).
-        compute_mode (optional): how PyTorch computes it; makes no difference here.
+        x1, x2 (Tensor): of shapes (..., n, d) and (..., m, d); floating point. Batches broadcast; the result is (..., n, m).
+        p (number): the order of the norm, not negative.
+        compute_mode (optional): PyTorch's choice of algorithm; ignored here.
 
     Raises:
-        RuntimeError: the shapes do not fit, the dtype is no floating point one, or `p` is negative.
+        RuntimeError: the shapes do not fit, the dtype is not floating point, or `p` is negative.
 
     >>> mg.cdist(mg.tensor([[0., 0.]]), mg.tensor([[3., 4.], [0., 1.]]))
     tensor([[5., 1.]])

@@ -1,7 +1,11 @@
-"""Of each with each: the distances between all rows, and forms that are linear in two tensors.
+"""Functions of pairs: the distances between all rows of a matrix, and bilinear forms.
 
 Mirrors ``aten/src/ATen/native/{Distance,Linear}.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from minigrad.errors import ShapeError
 from minigrad.ops.base.precision import in_float32
@@ -15,16 +19,23 @@ from minigrad.ops.shape.cat_split import check_count
 from minigrad.ops.shape.views import permute, reshape
 from minigrad.ops.sort.searching import nonzero
 
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
+
 __all__ = ["bilinear", "pdist"]
 
 
-def pdist(input, p=2.0):
-    """The p-norm of the difference between each two rows of `input`: of 0 and 1, 0 and 2, ..., 1 and 2, ...
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norms of the differences between two rows of `input`: rows 0 and 1, 0 and 2, ..., 1 and 2, ...
 
     Mirrors ``torch.pdist``.
 
+    Args:
+        input (Tensor): of shape (n, d), floating point. The result is a vector of n (n - 1) / 2 elements.
+        p (number): the order of the norm, not negative.
+
     Raises:
-        RuntimeError: it is no matrix, the dtype is no floating point one, or `p` is negative.
+        RuntimeError: `input` is not a matrix, the dtype is not floating point, or `p` is negative.
 
     >>> mg.pdist(mg.tensor([[0., 0.], [3., 4.], [3., 0.]]))
     tensor([5., 3., 4.])
@@ -44,18 +55,21 @@ def pdist(input, p=2.0):
 
 @in_float32
 def distances(x, first, second, p):
-    """The p-norms of the differences between rows of x, of which two vectors have the numbers."""
+    """The p-norms of the differences between the rows `first` and the rows `second` of x."""
     apart = index_select(x, 0, first) - index_select(x, 0, second)
     return vector_norm(apart, p, -1) if x.shape[1] else total(apart, -1)
 
 
-def bilinear(input1, input2, weight, bias=None):
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """z[o] = Σ input1[i] weight[o, i, j] input2[j] + bias[o]. Mirrors ``torch.nn.functional.bilinear``.
 
     Args:
-        input1, input2 (Tensor): (..., in1) and (..., in2), alike but for the last dimension.
+        input1, input2 (Tensor): (..., in1) and (..., in2), of the same shape except for the last dimension.
         weight (Tensor): (out, in1, in2).
         bias (Tensor, optional): (out).
+
+    Returns:
+        Tensor: (..., out).
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -88,7 +102,7 @@ def bilinear(input1, input2, weight, bias=None):
 
 
 def batch(x):
-    """How many vectors there are along the last dimension."""
+    """The number of vectors along the last dimension of x."""
     n = 1
     for size in x.shape[:-1]:
         n *= size

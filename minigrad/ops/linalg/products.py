@@ -1,7 +1,11 @@
-"""A product added to a tensor, in one op: beta b + alpha (x ∘ y) for matrices, vectors and elementwise; and lerp.
+"""A tensor plus a product, in one op: beta b + alpha (x ∘ y) for matrices, vectors and elementwise; and lerp.
 
 Mirrors ``aten/src/ATen/native/{LinearAlgebra,Blas,PointwiseOps,Lerp}.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
@@ -11,18 +15,21 @@ from cython.cimports.minigrad.ops.base.rule import conj
 from minigrad.errors import ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
-from minigrad.ops.base.precision import in_float32, narrowed, widened
+from minigrad.ops.base.precision import in_float32, round_to, to_wide
 from minigrad.ops.base.rule import Elementwise, Op, number, op, tensor_argument
 from minigrad.ops.elementwise.selection import promote_tensors
-from minigrad.ops.linalg.matrix import Bmm, add_product, addmm_operands, check, check_bmm, check_inner_sizes, same_dtype
+from minigrad.ops.linalg.matrix import Bmm, add_product, addmm_operands, check, check_bmm, check_inner_sizes, check_same_dtype
 from minigrad.ops.shape.clone_cast import contiguous
 from minigrad.ops.shape.views import expand, t, transpose, unsqueeze
+
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
 
 __all__ = ["addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "lerp"]
 
 
 class AddedProduct(Op):
-    """Base of the ops z = beta b + alpha (x ∘ y); beta = 0 leaves b out, nan and all"""
+    """Base of the ops z = beta b + alpha (x ∘ y); with beta = 0, b is not read, even where it is nan"""
 
     inputs = 3
 
@@ -40,7 +47,7 @@ class AddedProduct(Op):
 
 
 def combine(k, b, product, beta, alpha):
-    """The arrays b and x ∘ y put together."""
+    """beta b + alpha product, for arrays."""
     if alpha != 1:
         product = k.mul(product, alpha)
     return product if beta == 0 else k.add(b if beta == 1 else k.mul(b, beta), product)
@@ -122,8 +129,8 @@ class Addbmm(AddedProduct):
     torch_names = {"b": "self", "x": "batch1", "y": "batch2"}
 
     def forward(k, b, x, y, beta, alpha):
-        product = k.sum(k.matmul(widened(k, x), widened(k, y)), (0,), False)
-        return narrowed(k, combine(k, widened(k, b), product, beta, alpha), b)
+        product = k.sum(k.matmul(to_wide(k, x), to_wide(k, y)), (0,), False)
+        return round_to(k, combine(k, to_wide(k, b), product, beta, alpha), b)
 
     @in_float32
     def vjp_x(g, y, alpha):
@@ -135,7 +142,7 @@ class Addbmm(AddedProduct):
 
 
 def repeat_matrix(g, batch):
-    """The matrix g, once for each of those in `batch`. BLAS does not take one whose rows share their memory."""
+    """Return the matrix g, expanded to the size of `batch`. BLAS needs rows with their own memory, so g is made contiguous."""
     return expand(contiguous(g), (batch.shape[0], *g.shape))
 
 
@@ -215,12 +222,13 @@ class Lerp(LerpScalar):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """beta input + alpha mat1 mat2. Mirrors ``torch.addmm``.
 
     Args:
-        input (Tensor): broadcasts to the shape of the product; left out where beta is 0.
+        input (Tensor): broadcasts to (n, p); not read if beta is 0.
         mat1, mat2 (Tensor): matrices (n, m) and (m, p).
+        beta, alpha (number, optional): the factors of `input` and of the product.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
@@ -238,12 +246,13 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
 
 
 @in_place_too
-def addmv(input, mat, vec, *, beta=1, alpha=1):
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta input + alpha mat vec. Mirrors ``torch.addmv``.
 
     Args:
-        input (Tensor): broadcasts to the shape of the product; left out where beta is 0.
+        input (Tensor): broadcasts to (n); not read if beta is 0.
         mat, vec (Tensor): a matrix (n, m) and a vector (m).
+        beta, alpha (number, optional): the factors of `input` and of the product.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
@@ -257,12 +266,13 @@ def addmv(input, mat, vec, *, beta=1, alpha=1):
 
 
 @in_place_too
-def addr(input, vec1, vec2, *, beta=1, alpha=1):
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta input + alpha times the outer product of two vectors. Mirrors ``torch.addr``.
 
     Args:
-        input (Tensor): broadcasts to the shape of the product; left out where beta is 0.
+        input (Tensor): broadcasts to (n, m); not read if beta is 0.
         vec1, vec2 (Tensor): vectors (n) and (m).
+        beta, alpha (number, optional): the factors of `input` and of the product.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
@@ -277,8 +287,13 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
 
 
 @in_place_too
-def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    """beta input + alpha times the products of matrices in pairs, (b, n, m) and (b, m, p). Mirrors ``torch.baddbmm``.
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1):
+    """beta input + alpha batch1[i] batch2[i], for batches of matrices. Mirrors ``torch.baddbmm``.
+
+    Args:
+        input (Tensor): broadcasts to (b, n, p); not read if beta is 0.
+        batch1, batch2 (Tensor): (b, n, m) and (b, m, p).
+        beta, alpha (number, optional): the factors of `input` and of the products.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
@@ -296,8 +311,13 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
 
 
 @in_place_too
-def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    """beta input + alpha times the sum of the products of matrices in pairs, (b, n, m) and (b, m, p). Mirrors ``torch.addbmm``.
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1):
+    """beta input + alpha Σ batch1[i] batch2[i], for batches of matrices. Mirrors ``torch.addbmm``.
+
+    Args:
+        input (Tensor): broadcasts to (n, p); not read if beta is 0.
+        batch1, batch2 (Tensor): (b, n, m) and (b, m, p).
+        beta, alpha (number, optional): the factors of `input` and of the sum.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
@@ -311,7 +331,7 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
 
 
 def check_factors(function, x, beta, alpha):
-    """The two numbers before a tensor and a product of `x` that is added to it. Raises if they are complex where x is real."""
+    """Return (beta, alpha); raise if they are not numbers, or are complex where x is real."""
     return tuple([check_factor(number(value, name, function), x) for value, name in ((beta, "beta"), (alpha, "alpha"))])
 
 
@@ -322,16 +342,20 @@ def check_factor(value, x):
 
 
 def check_addend(function, x, like, shape):
-    """`x`, which has to broadcast to `shape` and have the dtype of `like`."""
-    same_dtype(function, x, like)
+    """Return `x`; raise unless it broadcasts to `shape` and has the dtype of `like`."""
+    check_same_dtype(function, x, like)
     if tuple(x.shape) != tuple(shape):
-        expand(x, *shape)       # says what is wrong
+        expand(x, *shape)       # raises the error
     return x
 
 
 @in_place_too
-def addcmul(input, tensor1, tensor2, *, value=1):
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
     """input + value tensor1 tensor2, elementwise. Mirrors ``torch.addcmul``.
+
+    Args:
+        input, tensor1, tensor2 (Tensor): the shapes broadcast, and the dtypes are promoted.
+        value (number, optional): the factor of the product.
 
     Raises:
         RuntimeError: the shapes cannot be broadcast together.
@@ -343,11 +367,15 @@ def addcmul(input, tensor1, tensor2, *, value=1):
 
 
 @in_place_too
-def addcdiv(input, tensor1, tensor2, *, value=1):
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
     """input + value tensor1 / tensor2, elementwise. Mirrors ``torch.addcdiv``.
 
+    Args:
+        input, tensor1, tensor2 (Tensor): the shapes broadcast, and the dtypes are promoted.
+        value (number, optional): the factor of the quotient.
+
     Raises:
-        RuntimeError: the shapes cannot be broadcast together, or all three hold integers.
+        RuntimeError: the shapes cannot be broadcast together, or `tensor1` and `tensor2` both hold integers.
 
     >>> mg.tensor([1., 1.]).addcdiv(mg.tensor([1., 2.]), mg.tensor([2., 2.]))
     tensor([1.5000, 2.0000])
@@ -359,18 +387,19 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
 
 
 def promote_three(function, input, tensor1, tensor2):
-    """The operands in one dtype."""
+    """Return the three operands in their promoted dtype."""
     tensor_argument(function, tensor1, "tensor1", 2)
     tensor_argument(function, tensor2, "tensor2", 3)
     return promote_tensors(function, input, input, tensor1, tensor2)
 
 
 @in_place_too
-def lerp(input, end, weight):
-    """input + weight (end - input), elementwise: a point on the way from one to the other. Mirrors ``torch.lerp``.
+def lerp(input: Tensor, end: Tensor, weight: Tensor | Number):
+    """Linear interpolation, input + weight (end - input), elementwise. Mirrors ``torch.lerp``.
 
     Args:
-        weight (number or Tensor): 0 gives `input`, 1 gives `end`.
+        input, end (Tensor): of one dtype. The shapes broadcast.
+        weight (number or Tensor): 0 gives `input`, 1 gives `end`. A tensor has the same dtype, and broadcasts.
 
     Raises:
         RuntimeError: the shapes cannot be broadcast together, or the dtypes differ.
@@ -378,10 +407,10 @@ def lerp(input, end, weight):
     >>> mg.tensor([0., 10.]).lerp(mg.tensor([10., 20.]), 0.5)
     tensor([ 5., 15.])
     """
-    same_dtype("lerp", input, tensor_argument("lerp", end, "end", 2))
+    check_same_dtype("lerp", input, tensor_argument("lerp", end, "end", 2))
     if not isinstance(weight, TensorBase):
         return LerpScalar.op, (input, end, number(weight, "weight", "lerp"))
-    same_dtype("lerp", input, weight)
+    check_same_dtype("lerp", input, weight)
     return Lerp.op, (input, end, weight)
 
 

@@ -1,11 +1,15 @@
-"""What singular values say of any matrix, square or not: its pseudoinverse, rank and condition.
+"""The pseudoinverse, rank and condition number of a matrix, from its singular values.
 
     pinv    z = V S⁺ Uᴴ         S⁺: the inverses of the singular values that are not nearly 0
-            dz = -z dA z + z zᴴ dAᴴ (1 - A z) + (1 - z A) dAᴴ zᴴ z          as long as the rank stays
+            dz = -z dA z + z zᴴ dAᴴ (1 - A z) + (1 - z A) dAᴴ zᴴ z          while the rank does not change
 
 Mirrors ``aten/src/ATen/native/LinearAlgebra.cpp`` and pinv_backward in ``torch/csrc/autograd/FunctionsManual.cpp``. Golub and
 Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems (1973), 4.12.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from cython.cimports.minigrad._core.record.apply import call
@@ -19,7 +23,7 @@ from minigrad.ops.elementwise.selection import abs as absolute
 from minigrad.ops.elementwise.selection import maximum, where
 from minigrad.ops.index.masking import masked_fill
 from minigrad.ops.linalg.inverses import LinalgInvEx
-from minigrad.ops.linalg.matrices import adjoint, column, floating, matrices, square
+from minigrad.ops.linalg.matrices import adjoint, check_floating, check_matrices, check_square, column
 from minigrad.ops.linalg.norms import INF, matrix_norm
 from minigrad.ops.linalg.singular_values import svdvals
 from minigrad.ops.linalg.spectra import check_converged, eigvalsh
@@ -28,12 +32,15 @@ from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.cat_split import narrow
 from minigrad.ops.shape.clone_cast import cast
 
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
+
 __all__ = ["pinverse"]
 
 
 @op("linalg_pinv")
 class LinalgPinv(Op):
-    """z = A⁺, of singular values (or absolute eigenvalues) larger than atol and rtol times the largest"""
+    """z = A⁺, from the singular values (or absolute eigenvalues) larger than atol and than rtol times the largest"""
 
     inputs = 1
     torch_names = {"A": "self", "z": "result"}
@@ -51,7 +58,7 @@ class LinalgPinv(Op):
         inverse = k.cast(k.where(k.gt(sizes, limit), k.reciprocal(values), 0), A.dtype)
         return k.matmul(k.mul(V, k.unsqueeze(inverse, inverse.ndim - 1)), adjoint_array(k, U))
 
-    def vjp_A(g, A, z):                 # the adjoint of the jvp has its form, on gᴴ
+    def vjp_A(g, A, z):                 # the adjoint of the jvp has the same form, with gᴴ
         return adjoint(change_of_pseudoinverse(adjoint(g), A, z))
 
     def jvp_A(t, A, z):
@@ -64,12 +71,13 @@ def adjoint_array(k, x):
 
 
 def change_of_pseudoinverse(t, A, z):
-    """-z t z + z zᴴ tᴴ (1 - A z) + (1 - z A) tᴴ zᴴ z. What the projections take away is taken from tᴴ, while that is small.
+    """-z t z + z zᴴ tᴴ (1 - A z) + (1 - z A) tᴴ zᴴ z. We project tᴴ first, before z zᴴ makes it large.
 
-    Twice: they leave nothing of tᴴ if A has full rank, but of rounding ε times the condition of A, and then z zᴴ magnifies it.
+    We project twice. If A has full rank, one projection should leave 0, but it leaves a rounding error of ε times the condition
+    number of A, and z zᴴ magnifies it.
     """
     right = left = adjoint(t)
-    if A.shape[-2] >= A.shape[-1]:      # products are put together so that none has the longer side of A twice
+    if A.shape[-2] >= A.shape[-1]:      # in this order, no product is as large as (longer side of A) squared
         for _ in range(2):
             right, left = right - (right @ A) @ z, left - (z @ A) @ left
         return (z @ adjoint(z)) @ right + (left @ adjoint(z)) @ z - (z @ t) @ z
@@ -82,7 +90,7 @@ def change_of_pseudoinverse(t, A, z):
 
 
 def epsilon_of(x):
-    """The distance of 1 to the next number of the dtype of x."""
+    """The precision of the dtype of x: the distance from 1 to the next number."""
     return float(np.finfo(x._array.dtype).eps)
 
 
@@ -97,8 +105,8 @@ def check_tolerances(function, atol, rtol):
             raise tensor_error(function, value, name, 2)
 
 
-def tolerances(A, atol, rtol):
-    """(atol, rtol), each a number or a tensor with a last dimension of size 1. What is left out depends on the other."""
+def complete_tolerances(A, atol, rtol):
+    """Return (atol, rtol) with their defaults, each a number or a tensor with a last dimension of size 1."""
     usual = epsilon_of(A) * max(A.shape[-2:])
     if rtol is None:
         if atol is None:
@@ -110,19 +118,19 @@ def tolerances(A, atol, rtol):
 
 
 def pinv(A, *, atol=None, rtol=None, hermitian=False, out=None):
-    """The pseudoinverse (Moore and Penrose's) of a matrix of any shape, or of each of a batch. Mirrors ``torch.linalg.pinv``.
+    """The Moore-Penrose pseudoinverse of a matrix of any shape, or of each matrix of a batch. Mirrors ``torch.linalg.pinv``.
 
     Args:
         A (Tensor): of shape (..., m, n); floating point or complex. The result is (..., n, m).
-        atol, rtol (number or Tensor): singular values count as 0 if they are not larger than `atol`, nor than `rtol` times the
-            largest. By default 0 and max(m, n) times the precision of the dtype; `rtol` is 0 if `atol` is given and positive.
-        hermitian (bool): A is Hermitian, or symmetric, which is faster: only its lower triangle is read.
+        atol, rtol (number or Tensor): a singular value counts as 0 unless it is larger than both `atol` and `rtol` times the
+            largest one. The defaults are 0 and max(m, n) times the precision of the dtype; `rtol` is 0 if `atol` is positive.
+        hermitian (bool): A is Hermitian or symmetric. This is faster: only the lower triangle is read.
 
-    The gradient holds as long as the rank stays.
+    The gradient is right while the rank does not change.
 
     Raises:
-        LinAlgError: there are infinite numbers or nan. It is a RuntimeError.
-        RuntimeError: there are fewer than two dimensions, or the dtype is another.
+        LinAlgError: A has infinite numbers or nan. It is a RuntimeError.
+        RuntimeError: A has fewer than two dimensions, or the dtype is neither floating point nor complex, or is float16.
 
     >>> mg.linalg.pinv(mg.tensor([[2., 0.], [0., 0.]]))
     tensor([[0.5000, 0.0000],
@@ -132,13 +140,13 @@ def pinv(A, *, atol=None, rtol=None, hermitian=False, out=None):
         return into(out, pinv, A, atol=atol, rtol=rtol, hermitian=hermitian)
     check_tolerances("linalg.pinv", atol, rtol)
     if flag(hermitian, "hermitian", "linalg.pinv"):
-        square("linalg.eigh", A)
-    floating("linalg.pinv", matrices("linalg.pinv", A))
-    atol, rtol = tolerances(A, atol, rtol)
+        check_square("linalg.eigh", A)
+    check_floating("linalg.pinv", check_matrices("linalg.pinv", A))
+    atol, rtol = complete_tolerances(A, atol, rtol)
     return check_converged("linalg.eigh" if hermitian else "linalg.svd", LinalgPinv.op, A, atol, rtol, hermitian)
 
 
-def pinverse(input, rcond=1e-15):
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudoinverse: `linalg.pinv` with ``rtol=rcond``. Mirrors ``torch.pinverse``.
 
     >>> mg.pinverse(mg.tensor([[2.], [0.]]))
@@ -148,13 +156,16 @@ def pinverse(input, rcond=1e-15):
 
 
 def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
-    """How many singular values are not nearly 0, int64. It has no gradient. Mirrors ``torch.linalg.matrix_rank``.
+    """The rank: the number of singular values that are not nearly 0, int64, without gradient.
 
-    Args: as for `linalg.pinv`.
+    Mirrors ``torch.linalg.matrix_rank``.
+
+    Args:
+        A (Tensor), atol, rtol (number or Tensor), hermitian (bool): as for `linalg.pinv`. The result is (...).
 
     Raises:
-        LinAlgError: there are infinite numbers or nan. It is a RuntimeError.
-        RuntimeError: there are fewer than two dimensions, or the dtype is another.
+        LinAlgError: A has infinite numbers or nan. It is a RuntimeError.
+        RuntimeError: A has fewer than two dimensions, or the dtype is neither floating point nor complex, or is float16.
 
     >>> mg.linalg.matrix_rank(mg.tensor([[1., 2.], [2., 4.]]))
     tensor(1)
@@ -162,9 +173,9 @@ def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
     if out is not None:
         return into(out, matrix_rank, A, atol=atol, rtol=rtol, hermitian=hermitian)
     check_tolerances("linalg.matrix_rank", atol, rtol)
-    A = floating("linalg.matrix_rank", matrices("torch.linalg.matrix_rank", A, "input")).detach()
+    A = check_floating("linalg.matrix_rank", check_matrices("torch.linalg.matrix_rank", A, "input")).detach()
     atol, rtol = [x.detach() if isinstance(x, TensorBase) else x for x in (atol, rtol)]
-    atol, rtol = tolerances(A, atol, rtol)
+    atol, rtol = complete_tolerances(A, atol, rtol)
     sizes = absolute(eigvalsh(A)) if flag(hermitian, "hermitian", "linalg.matrix_rank") else svdvals(A)
     if not A.numel():
         return A.new_zeros(A.shape[:-2], dtype=INT64)
@@ -174,38 +185,40 @@ def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
 
 
 def cond(A, p=None, *, out=None):
-    """The condition number: the p-norm of a matrix times that of its inverse; inf where it has none.
+    """The condition number: the p-norm of a matrix times the p-norm of its inverse; inf if it has no inverse.
 
     Args:
-        A (Tensor): of shape (..., n, n); floating point or complex. For p = 2 and -2 of any shape (..., m, n).
-        p: as the `ord` of `linalg.matrix_norm`; None is 2, the largest singular value over the smallest.
+        A (Tensor): of shape (..., n, n); floating point or complex. For p = 2 and -2, of any shape (..., m, n).
+        p (number or str, optional): as the `ord` of `linalg.matrix_norm`. The default is 2: the largest singular value divided
+            by the smallest.
 
     Mirrors ``torch.linalg.cond``.
 
     Raises:
-        LinAlgError: there are infinite numbers or nan. It is a RuntimeError.
-        RuntimeError: the shape is another, or the dtype, or there is no such norm.
+        LinAlgError: A has infinite numbers or nan, and the norm needs singular values. It is a RuntimeError.
+        RuntimeError: the matrices are not square, the dtype is neither floating point nor complex, or is float16, or there is
+            no such norm.
 
     >>> mg.linalg.cond(mg.tensor([[4., 0.], [0., 2.]]))
     tensor(2.)
     """
     if out is not None:
         return into(out, cond, A, p)
-    matrices("linalg.cond", A)
+    check_matrices("linalg.cond", A)
     if p is not None and not isinstance(p, str):
         p = real(p, "p", "linalg.cond")
     if p not in (None, 2, -2, 1, -1, INF, -INF, "fro", "nuc"):
         raise ArgumentError("MG-E321", f"linalg.cond got an invalid norm type: {p}",
                             expected="2, -2, 1, -1, inf, -inf, 'fro' or 'nuc'")
     if isinstance(p, str):
-        square(f"linalg.cond(ord={p})", A)
+        check_square(f"linalg.cond(ord={p})", A)
     if not A.numel():
         return absolute(A.new_zeros(A.shape[:-2]))
     if p in (None, 2, -2):
         S = svdvals(A)
         largest, smallest = narrow(S, -1, 0, 1), narrow(S, -1, S.shape[-1] - 1, 1)
         return (smallest / largest if p == -2 else largest / smallest).squeeze(-1)
-    square(f"linalg.cond(ord={p})", A)
+    check_square(f"linalg.cond(ord={p})", A)
     if p == "nuc":
         S = svdvals(A)
         return total(S, -1) * total(1 / S, -1)

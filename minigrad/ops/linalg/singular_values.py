@@ -1,33 +1,39 @@
-"""Singular values, with their vectors: A = U S Vᴴ.
+"""The singular value decomposition: A = U S Vᴴ.
 
-Seen from the vectors the change is dP = Uᴴ dA V. Its diagonal moves the values, and the rest turns the vectors:
+In the basis of the singular vectors, dA is dP = Uᴴ dA V. Its diagonal changes the values, and the rest turns the vectors:
 
     dS = Re diag dP
     dU = U ((dP S + S dPᴴ) / E) + (1 - U Uᴴ) dA V S⁻¹           E[i, j] = s_j² - s_i² off the diagonal
     dV = V ((S dP + dPᴴ S) / E) + (1 - V Vᴴ) dAᴴ U S⁻¹
 
-Of complex vectors the phases are not determined: see Note [Phases] in spectra.py.
+The phases of complex vectors are not determined: see Note [Phases] in spectra.py.
 
 Mirrors svd_backward and linalg_svd_jvp in ``torch/csrc/autograd/FunctionsManual.cpp``. Townsend, Differentiating the singular value
 decomposition (2016); Wan and Zhang, Automatic differentiation for complex valued SVD (2019).
 """
 
+from __future__ import annotations
+
 from collections import namedtuple
+from typing import TYPE_CHECKING, Any
 
 from minigrad.errors import ArgumentError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Op, flag, in_words, op
 from minigrad.ops.elementwise.selection import real_part
-from minigrad.ops.linalg.matrices import adjoint, column, diagonal_matrix, diagonal_of, floating, matrices, row, skew
+from minigrad.ops.linalg.matrices import adjoint, check_floating, check_matrices, column, diagonal_matrix, diagonal_of, row, skew
 from minigrad.ops.linalg.spectra import check_converged, check_phase, gaps, vectors_needed, without_diagonal
 from minigrad.ops.shape.cat_split import cat
+
+if TYPE_CHECKING:
+    from minigrad.types import SVD, Tensor
 
 __all__ = ["svd"]
 
 
 @op("linalg_svd")
 class LinalgSvd(Op):
-    """A = U S Vh. Without `compute_uv` only S is there"""
+    """A = U S Vh. Without `compute_uv`, U and Vh are empty"""
 
     inputs = 1
     outputs = ("U", "S", "Vh")
@@ -47,8 +53,8 @@ class LinalgSvd(Op):
         return tangent_of_svd(ts[0], U, S, Vh)
 
 
-def reduce_factors(U, S, Vh):
-    """U, Vh and their first k columns and rows, those of the singular values: nothing determines the others."""
+def reduce_factors(U, S, Vh) -> Any:
+    """Return the first k columns of U and the first k rows of Vh, where k is the size of S. A does not determine the others."""
     k = S.shape[-1]
     return U if U is None or U.shape[-1] == k else U[..., :k], Vh if Vh is None or Vh.shape[-2] == k else Vh[..., :k, :]
 
@@ -86,7 +92,7 @@ def gradient_of_svd(of_U, of_S, of_Vh, U, S, Vh):
 
 
 def tangent_of_svd(t, U, S, Vh):
-    """(dU, dS, dVh); zeros for the columns and rows that nothing determines."""
+    """Return (dU, dS, dVh), with zeros for the columns of U and rows of Vh beyond the k-th."""
     full_U, full_Vh = U, Vh
     U, Vh = reduce_factors(U, S, Vh)
     m, n, k = U.shape[-2], Vh.shape[-1], S.shape[-1]
@@ -117,24 +123,28 @@ def tangent_of_svd(t, U, S, Vh):
 # ---- public functions -------------------------------------------------------------------------------------
 
 linalg_svd_result = namedtuple("linalg_svd", ("U", "S", "Vh"))
-svd_result = namedtuple("svd", ("U", "S", "V"))
+svd_result: Any = namedtuple("svd", ("U", "S", "V"))
 
 
 def linalg_svd(A, full_matrices=True, *, driver=None):
-    """The factors of A = U diag(S) Vh: singular values, descending, and orthonormal singular vectors. Mirrors
-    ``torch.linalg.svd``.
+    """The singular value decomposition A = U diag(S) Vh. Mirrors ``torch.linalg.svd``.
 
     Args:
-        A (Tensor): of shape (..., m, n); floating point or complex. S is real and (..., k), k the smaller of m and n.
-        full_matrices (bool): U is (..., m, m) and Vh (..., n, n); False: (..., m, k) and (..., k, n).
-        driver: belongs to CUDA.
+        A (Tensor): of shape (..., m, n); floating point or complex.
+        full_matrices (bool): U is (..., m, m) and Vh (..., n, n); False: (..., m, k) and (..., k, n), with k = min(m, n).
+        driver: must be None; PyTorch uses it on CUDA only.
 
-    Vectors are known up to their sign or phase. Their gradient exists where no two singular values are equal (and none is 0
-    unless A is square), for a loss that does not depend on phases; the vectors beyond the k-th get none.
+    Returns:
+        (U, S, Vh): S is real and (..., k), descending. The columns of U and the rows of Vh are orthonormal, and determined up
+        to a sign or phase.
+
+    The gradient of the vectors exists if no two singular values are equal (and none is 0 unless A is square), for a loss that
+    does not depend on phases. The vectors beyond the k-th have no gradient.
 
     Raises:
-        LinAlgError: there are infinite numbers or nan. It is a RuntimeError.
-        RuntimeError: there are fewer than two dimensions, or the dtype is another; in backward: the loss depends on phases.
+        LinAlgError: A has infinite numbers or nan. It is a RuntimeError.
+        RuntimeError: A has fewer than two dimensions, or the dtype is neither floating point nor complex, or is float16. In the
+            backward: the loss depends on phases.
 
     >>> U, S, Vh = mg.linalg.svd(mg.tensor([[0., 2.], [1., 0.]]))
     >>> S
@@ -143,44 +153,52 @@ def linalg_svd(A, full_matrices=True, *, driver=None):
     tensor([[0., 2.],
             [1., 0.]])
     """
-    floating("linalg.svd", matrices("linalg.svd", A))
+    check_floating("linalg.svd", check_matrices("linalg.svd", A))
     refuse_driver("linalg.svd", driver)
     full = flag(full_matrices, "full_matrices", "linalg.svd")
     return linalg_svd_result(*check_converged("linalg.svd", LinalgSvd.op, A, full, True))
 
 
 def refuse_driver(function, driver):
-    """Raise if there is one."""
+    """Raise if `driver` is given."""
     if driver is not None:
         raise ArgumentError("MG-E321", f"torch.{function}: keyword argument `driver=` is only supported on CUDA inputs with "
                             "cuSOLVER backend.", found=in_words(driver))
 
 
 def svdvals(A, *, driver=None, out=None):
-    """The singular values of a matrix, or of each of a batch, descending. Mirrors ``torch.linalg.svdvals``.
+    """The singular values of a matrix, or of each matrix of a batch, descending. Mirrors ``torch.linalg.svdvals``.
 
-    Args: as for `linalg.svd`. Their gradient exists also where some of them are equal.
+    Args:
+        A (Tensor): of shape (..., m, n); floating point or complex. The result is real and (..., min(m, n)).
+        driver: must be None; PyTorch uses it on CUDA only.
+
+    Their gradient exists even if some of them are equal.
 
     Raises:
-        LinAlgError: there are infinite numbers or nan. It is a RuntimeError.
-        RuntimeError: there are fewer than two dimensions, or the dtype is another.
+        LinAlgError: A has infinite numbers or nan. It is a RuntimeError.
+        RuntimeError: A has fewer than two dimensions, or the dtype is neither floating point nor complex, or is float16.
 
     >>> mg.linalg.svdvals(mg.tensor([[0., 2.], [1., 0.]]))
     tensor([2., 1.])
     """
     if out is not None:
         return into(out, svdvals, A, driver=driver)
-    floating("linalg.svd", matrices("linalg.svd", A))
+    check_floating("linalg.svd", check_matrices("linalg.svd", A))
     refuse_driver("linalg.svdvals", driver)
     return check_converged("linalg.svd", LinalgSvd.op, A, False, vectors_needed(A))[1]
 
 
-def svd(input, some=True, compute_uv=True):
-    """The factors of input = U diag(S) Vᴴ: `linalg.svd`, with V in place of Vᴴ. Mirrors ``torch.svd``.
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> SVD:
+    """The singular value decomposition input = U diag(S) Vᴴ: `linalg.svd`, but with V instead of Vᴴ. Mirrors ``torch.svd``.
 
     Args:
-        some (bool): not the full matrices.
-        compute_uv (bool): False: U and V are zeros.
+        input (Tensor): of shape (..., m, n); floating point or complex.
+        some (bool): True is ``full_matrices=False``.
+        compute_uv (bool): if False, U and V are zeros.
+
+    Returns:
+        (U, S, V): as for `linalg.svd`.
 
     >>> mg.svd(mg.tensor([[0., 2.], [1., 0.]]), compute_uv=False).S
     tensor([2., 1.])

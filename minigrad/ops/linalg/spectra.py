@@ -1,18 +1,18 @@
-"""Eigenvalues, with their vectors; and what they share with singular values.
+"""Eigenvalues and eigenvectors; and helpers that singular values use too.
 
     eigh    A = V L Vᴴ, A Hermitian         eig     A = V L V⁻¹
 
-Seen from the vectors the change is dP = V⁻¹ dA V. Its diagonal moves the values, and the rest turns the vectors, the faster the
-closer two values are:
+In the basis of the eigenvectors, dA is dP = V⁻¹ dA V. Its diagonal changes the values. The rest turns the vectors, the faster
+the closer two values are:
 
     dL = diag dP        dV = V (dP / E)         E[i, j] = l_j - l_i off the diagonal
 
-Where two values are equal the vectors have no derivative: the gradient is inf or nan. That of the values alone is not.
+Where two values are equal, the vectors have no derivative: their gradient is inf or nan. The gradient of the values is finite.
 
 Note [Phases]
-    A complex vector of norm 1 may be multiplied by a phase, e to the i φ, and is as good as before. A loss that such a phase
-    changes has no derivative, and is refused in backward: along the phase the gradient has to be 0, Im diag Vᴴ g_V, and for
-    singular vectors Im diag (Uᴴ g_U + Vᴴ g_V). A real vector has a sign only, which does not turn.
+    A complex eigenvector of norm 1 stays one if it is multiplied by a phase, e to the i φ. If the loss changes with the phase, it
+    has no derivative, and the backward raises. The test: the gradient along the phase, Im diag Vᴴ g_V, must be 0; for singular
+    vectors, Im diag (Uᴴ g_U + Vᴴ g_V). A real vector has only a sign, which cannot change continuously.
 
 Mirrors linalg_eig_backward and linalg_eig_jvp in ``torch/csrc/autograd/FunctionsManual.cpp``. Giles, An extended collection of
 matrix derivative results (2008), 3.1. Read next: ``singular_values.py``.
@@ -30,18 +30,18 @@ from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Op, op
 from minigrad.ops.elementwise.selection import real_part
 from minigrad.ops.linalg.inverses import solve
-from minigrad.ops.linalg.matrices import adjoint, column, diagonal_matrix, diagonal_of, row, skew, square
+from minigrad.ops.linalg.matrices import adjoint, check_square, column, diagonal_matrix, diagonal_of, row, skew
 
 __all__ = []
 
 
 def gaps(values):
-    """E[i, j] = v_j - v_i, and 1 on the diagonal, where it is divided by and does not matter."""
+    """E[i, j] = v_j - v_i, with 1 on the diagonal: we divide 0 by it there."""
     return row(values) - column(values) + diagonal_matrix(values.new_ones(values.shape))
 
 
 def without_diagonal(x):
-    """x with 0 on its diagonal."""
+    """Return x with zeros on its diagonal."""
     return x - diagonal_matrix(diagonal_of(x))
 
 
@@ -54,13 +54,13 @@ def check_phase(function, imaginary, what):
 
 
 def vectors_needed(A):
-    """Whether a derivative may be asked for: that of the values needs the vectors."""
+    """Whether a derivative may be computed later: the derivative of the values needs the vectors."""
     state = current()
     return not state.fast_path or (state.grad_enabled and A.requires_grad)
 
 
 def check_converged(function, op, A, *args):
-    """The results of a decomposition. Raises `LinAlgError` where there is none."""
+    """Run the decomposition `op` on A; raise `LinAlgError` if it fails."""
     try:
         return call(op, (A, *args))
     except ValueError:
@@ -75,7 +75,7 @@ def check_converged(function, op, A, *args):
 
 @op("linalg_eigh")
 class LinalgEigh(Op):
-    """A V = V L, of one triangle of a Hermitian A. Without `compute_v` only L is there"""
+    """A V = V L, for a Hermitian A, of which one triangle is read. Without `compute_v`, V is empty"""
 
     inputs = 1
     outputs = ("eigenvalues", "eigenvectors")
@@ -104,7 +104,7 @@ class LinalgEigh(Op):
 
 @op("linalg_eig")
 class LinalgEig(Op):
-    """A V = V L, the columns of V of length 1. Without `compute_v` only L is there; `real`: A is real, and so is its gradient"""
+    """A V = V L; the columns of V have length 1. Without `compute_v`, V is empty. `real`: A is real, and so is its gradient"""
 
     hidden = ("real",)
     inputs = 1
@@ -148,7 +148,7 @@ eig_result = namedtuple("linalg_eig", ("eigenvalues", "eigenvectors"))
 
 
 def lower_of(UPLO):
-    """Whether "L" or "U" stands for the lower triangle."""
+    """Return whether `UPLO` is "L", the lower triangle; raise unless it is "L" or "U"."""
     if not isinstance(UPLO, str):
         raise TensorTypeError("MG-E206", f"linalg.eigh(): argument 'UPLO' must be str, not {type(UPLO).__name__}")
     if UPLO.upper() not in ("L", "U"):
@@ -157,34 +157,43 @@ def lower_of(UPLO):
 
 
 def eigh(A, UPLO="L"):
-    """Eigenvalues, ascending, and orthonormal eigenvectors of a symmetric or Hermitian matrix, or of each of a batch.
+    """Eigenvalues and eigenvectors of a symmetric or Hermitian matrix, or of each matrix of a batch.
 
     Args:
         A (Tensor): of shape (..., n, n); floating point or complex.
-        UPLO (str): which triangle is read: ``"L"``, the lower one, or ``"U"``.
+        UPLO (str): the triangle to read: ``"L"``, the lower one, or ``"U"``.
 
-    Returns the pair (eigenvalues, eigenvectors), real and (..., n), and (..., n, n) with the vectors as columns. They are known
-    up to their sign or phase. Their gradient exists where no two eigenvalues are equal, for a loss that does not depend on
-    phases; it is Hermitian. Mirrors ``torch.linalg.eigh``.
+    Returns:
+        (eigenvalues, eigenvectors): (..., n), real and ascending; and (..., n, n), with orthonormal vectors as columns, which
+        are determined up to a sign or phase.
+
+    The gradient of the vectors exists if no two eigenvalues are equal, for a loss that does not depend on phases. The gradient of
+    A is Hermitian. Mirrors ``torch.linalg.eigh``.
 
     Raises:
-        RuntimeError: the matrices are not square, the dtype is another, or `UPLO` is; in backward: the loss depends on phases.
+        RuntimeError: the matrices are not square, the dtype is neither floating point nor complex, or is float16, or `UPLO` is
+            neither "L" nor "U". In the backward: the loss depends on phases.
 
     >>> mg.linalg.eigh(mg.tensor([[2., 0.], [0., 1.]])).eigenvalues
     tensor([1., 2.])
     """
     lower = lower_of(UPLO)
-    square("linalg.eigh", A)
+    check_square("linalg.eigh", A)
     return eigh_result(*check_converged("linalg.eigh", LinalgEigh.op, A, lower, True))
 
 
 def eigvalsh(A, UPLO="L", *, out=None):
-    """The eigenvalues of a symmetric or Hermitian matrix, or of each of a batch, ascending. Mirrors ``torch.linalg.eigvalsh``.
+    """The eigenvalues of a symmetric or Hermitian matrix, ascending. Mirrors ``torch.linalg.eigvalsh``.
 
-    Args: as for `linalg.eigh`. Their gradient exists also where some of them are equal.
+    Args:
+        A (Tensor): of shape (..., n, n); floating point or complex. The result is real and (..., n).
+        UPLO (str): the triangle to read: ``"L"``, the lower one, or ``"U"``.
+
+    Their gradient exists even if some of them are equal.
 
     Raises:
-        RuntimeError: the matrices are not square, the dtype is another, or `UPLO` is.
+        RuntimeError: the matrices are not square, the dtype is neither floating point nor complex, or is float16, or `UPLO` is
+            neither "L" nor "U".
 
     >>> mg.linalg.eigvalsh(mg.tensor([[0., 1.], [1., 0.]]))
     tensor([-1.,  1.])
@@ -192,43 +201,47 @@ def eigvalsh(A, UPLO="L", *, out=None):
     if out is not None:
         return into(out, eigvalsh, A, UPLO)
     lower = lower_of(UPLO)
-    square("linalg.eigh", A)
+    check_square("linalg.eigh", A)
     return check_converged("linalg.eigh", LinalgEigh.op, A, lower, vectors_needed(A))[0]
 
 
 def eig(A):
-    """Eigenvalues and eigenvectors of any square matrix, or of each of a batch, in no order; always complex.
+    """Eigenvalues and eigenvectors of any square matrix, or of each matrix of a batch. Mirrors ``torch.linalg.eig``.
 
     Args:
         A (Tensor): of shape (..., n, n); floating point or complex.
 
-    Returns the pair (eigenvalues, eigenvectors), (..., n), and (..., n, n) with vectors of length 1 as columns. They are known up
-    to a phase. Their gradient exists where no two eigenvalues are equal, for a loss that does not depend on phases. Mirrors
-    ``torch.linalg.eig``.
+    Returns:
+        (eigenvalues, eigenvectors): (..., n), in no order; and (..., n, n), with vectors of length 1 as columns, which are
+        determined up to a phase. Both are complex, even if A is real.
+
+    The gradient of the vectors exists if no two eigenvalues are equal, for a loss that does not depend on phases.
 
     Raises:
-        LinAlgError: there are infinite numbers or nan. It is a RuntimeError.
-        RuntimeError: the matrices are not square, or the dtype is another; in backward: the loss depends on phases.
+        LinAlgError: A has infinite numbers or nan. It is a RuntimeError.
+        RuntimeError: the matrices are not square, or the dtype is neither floating point nor complex, or is float16. In the
+            backward: the loss depends on phases.
 
     >>> mg.linalg.eig(mg.tensor([[0., 1.], [-1., 0.]])).eigenvalues
     tensor([0.+1.j, 0.-1.j])
     """
-    return eig_result(*check_converged("linalg.eig", LinalgEig.op, square("linalg.eig", A), True, not A.dtype.is_complex))
+    return eig_result(*check_converged("linalg.eig", LinalgEig.op, check_square("linalg.eig", A), True, not A.dtype.is_complex))
 
 
 def eigvals(A, *, out=None):
-    """The eigenvalues of any square matrix, or of each of a batch, in no order; always complex. Mirrors ``torch.linalg.eigvals``.
+    """The eigenvalues of any square matrix, in no order; always complex. Mirrors ``torch.linalg.eigvals``.
 
-    Args: as for `linalg.eig`.
+    Args:
+        A (Tensor): of shape (..., n, n); floating point or complex. The result is (..., n).
 
     Raises:
-        LinAlgError: there are infinite numbers or nan. It is a RuntimeError.
-        RuntimeError: the matrices are not square, or the dtype is another.
+        LinAlgError: A has infinite numbers or nan. It is a RuntimeError.
+        RuntimeError: the matrices are not square, or the dtype is neither floating point nor complex, or is float16.
 
     >>> mg.linalg.eigvals(mg.tensor([[0., 1.], [-1., 0.]]))
     tensor([0.+1.j, 0.-1.j])
     """
     if out is not None:
         return into(out, eigvals, A)
-    return check_converged("linalg.eigvals", LinalgEig.op, square("linalg.eigvals", A), vectors_needed(A),
-                     not A.dtype.is_complex)[0]
+    return check_converged("linalg.eigvals", LinalgEig.op, check_square("linalg.eigvals", A), vectors_needed(A),
+                           not A.dtype.is_complex)[0]

@@ -1,4 +1,4 @@
-"""Systems of equations between tensors: some dimensions of A are the rows of a matrix, the others its columns.
+"""Systems of equations between tensors. The first dimensions of A are the rows of a matrix, the others its columns.
 
 Mirrors ``aten/src/ATen/native/LinearAlgebra.cpp`` (linalg_tensorsolve, linalg_tensorinv).
 """
@@ -15,20 +15,21 @@ __all__ = []
 
 
 def tensorinv(A, ind=2, *, out=None):
-    """The tensor that undoes ``tensordot(A, X, X.ndim)``, given that the first `ind` dimensions of A belong to the result.
+    """The inverse of the map X -> ``tensordot(A, X, X.ndim)``, as a tensor. Mirrors ``torch.linalg.tensorinv``.
 
     Args:
-        A (Tensor): the product of its first `ind` sizes is that of the others.
-        ind (int): positive.
+        A (Tensor): the product of its first `ind` sizes equals the product of the others.
+        ind (int): how many dimensions of A are those of the result of ``tensordot``; positive.
 
-    The result has the other dimensions first. Mirrors ``torch.linalg.tensorinv``.
+    Returns:
+        Tensor: with the last dimensions of A first, then its first `ind` dimensions.
 
     Raises:
-        LinAlgError: there is none. It is a RuntimeError.
+        LinAlgError: there is no inverse. It is a RuntimeError.
         RuntimeError: the sizes do not fit.
 
     >>> mg.linalg.tensorinv(mg.eye(6).reshape(2, 3, 6), ind=2).shape
-    Size([6, 2, 3])
+    minigrad.Size([6, 2, 3])
     """
     if out is not None:
         return into(out, tensorinv, A, ind)
@@ -39,19 +40,20 @@ def tensorinv(A, ind=2, *, out=None):
     if n > A.ndim:
         raise ShapeError("MG-E302", f"linalg.tensorinv: 'ind' is {ind}, and A has {A.ndim} dimensions")
     first, last = tuple(A.shape[:n]), tuple(A.shape[n:])
-    one_size("ind", last, first)
+    check_one_size("ind", last, first)
     return reshape(inv(reshape(A, (numel_of(first), numel_of(last)))), (*last, *first))
 
 
 def tensorsolve(A, B, dims=None, *, out=None):
-    """The X with ``tensordot(A, X, X.ndim) == B``. Mirrors ``torch.linalg.tensorsolve``.
+    """Solve ``tensordot(A, X, X.ndim) == B`` for X. Mirrors ``torch.linalg.tensorsolve``.
 
     Args:
-        A (Tensor): the shape of B, then that of X; the two have one number of elements.
-        dims (tuple of int, optional): dimensions of A that are moved to its end before.
+        A (Tensor): its dimensions are those of B, then those of X; B and X have the same number of elements.
+        B (Tensor): of the same dtype.
+        dims (tuple of int, optional): dimensions of A that we move to the end first.
 
     Raises:
-        LinAlgError: there is none, or more than one. It is a RuntimeError.
+        LinAlgError: there is no solution, or more than one. It is a RuntimeError.
         RuntimeError: the sizes do not fit.
         IndexError: there is no such dimension.
 
@@ -66,11 +68,11 @@ def tensorsolve(A, B, dims=None, *, out=None):
         moved = [dimension(d, A.ndim) for d in integers(dims, "dims", "linalg.tensorsolve")]
         A = movedim(A, moved, list(range(A.ndim - len(moved), A.ndim)))
     first, last = tuple(A.shape[:B.ndim]), tuple(A.shape[B.ndim:])
-    one_size("other.ndim", last, first)
+    check_one_size("other.ndim", last, first)
     return reshape(solve(reshape(A, (numel_of(first), numel_of(last))), reshape(B, (-1,))), last)
 
 
-def one_size(name, last, first):
+def check_one_size(name, last, first):
     """Raise unless the two halves of a shape make a square matrix."""
     if numel_of(last) != numel_of(first):
         raise ShapeError("MG-E209", f"Expected self to satisfy the requirement prod(self.shape[{name}:]) == "

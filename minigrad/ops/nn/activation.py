@@ -1,13 +1,13 @@
-"""Smooth activations, each as one rule: what they are below and above 0, and what their slopes are.
+"""Smooth activations, each as one rule.
 
     elu celu            x, below 0 an exponential
     gelu silu mish      x times a soft step
     softplus logsigmoid glu
 
-Each has a second rule for its gradient, as in PyTorch: the node of a second backward. A formula there is written for both ends of
-the line: 1 - sigmoid(x) is sigmoid(-x), and 1 - tanh² a fraction of exponentials that fall, so that nothing cancels or overflows.
+Each has a second rule for its gradient, as in PyTorch: the node of a second backward. Its formulas do not cancel or overflow for
+large x of either sign: we write 1 - sigmoid(x) as sigmoid(-x), and 1 - tanh² as a fraction of decreasing exponentials.
 
-Mirrors ``aten/src/ATen/native/Activation.cpp``. What is made of lines is in ``piecewise.py``.
+Mirrors ``aten/src/ATen/native/Activation.cpp``. Piecewise linear activations are in ``piecewise.py``.
 """
 
 import math
@@ -15,7 +15,7 @@ import math
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
-from minigrad.ops.base.precision import in_float32, narrowed, widened
+from minigrad.ops.base.precision import in_float32, round_to, to_wide
 from minigrad.ops.base.rule import Elementwise, Op, constant, op
 from minigrad.ops.elementwise.clamp import clamp_max, clamp_min
 from minigrad.ops.elementwise.functions import exp, sigmoid, tanh
@@ -25,7 +25,7 @@ from minigrad.ops.shape.cat_split import cat, chunk
 __all__: list[str] = []
 
 ROOT = math.sqrt(8 / math.pi)
-# x times what is 0 for all larger x: as a factor this x will do, and infinity will not.
+# Beyond this x, the other factor is 0. We limit x to it, because infinity times 0 is nan.
 LARGE = 1000.0
 GRADIENT = {"x": "grad_output", "y": "self"}
 
@@ -82,34 +82,34 @@ class CeluInPlace(Celu):
 
 @op("elu_backward", "EluBackward0")
 class EluBackward(Elementwise):
-    """z = s x, or where y <= 0, s α c e^(c y) x: the gradient of elu at y, where its own is x"""
+    """z = s x, or where y <= 0, s α c e^(c y) x: the gradient of elu at y, given the output's gradient x"""
 
     inputs = 2
     torch_names = {"x": "grad_output", "y": "self_or_result", "inner": "input_scale"}
 
     def forward(k, x, y, alpha, scale, inner, is_result):
-        g, v = widened(k, x), widened(k, y)
+        g, v = to_wide(k, x), to_wide(k, y)
         slope = k.mul(k.exp(scaled(k, v, inner)), alpha * scale * inner)
-        return narrowed(k, k.mul(g, k.where(k.le(v, 0), slope, scale)), x)
+        return round_to(k, k.mul(g, k.where(k.le(v, 0), slope, scale)), x)
 
     def vjp_x(g, y, alpha, scale, inner, is_result):
         return call(EluBackward.op, (g, y, alpha, scale, inner, is_result))
 
     @in_float32
-    def vjp_y(g, x, y, alpha, scale, inner, is_result):     # of no curvature at 0
+    def vjp_y(g, x, y, alpha, scale, inner, is_result):     # the second derivative at 0 counts as 0
         below = y < 0
         return where(below, g * x * exp(where(below, y, 0.0) * inner) * (alpha * scale * inner * inner), 0.0)
 
 
 def exponential_below(k, x, alpha, scale, inner):
     """The forward of elu and celu."""
-    v = widened(k, x)
+    v = to_wide(k, x)
     z = k.where(k.le(v, 0), k.mul(k.expm1(scaled(k, v, inner)), alpha * scale), scaled(k, v, scale))
-    return narrowed(k, z, x)
+    return round_to(k, z, x)
 
 
 def scaled(k, x, factor):
-    """x times a number, which often is 1."""
+    """x times a number; x itself if it is 1."""
     return x if factor == 1 else k.mul(x, factor)
 
 
@@ -131,7 +131,7 @@ class Gelu(Elementwise):
 
 @op("gelu_backward", "GeluBackward0")
 class GeluBackward(Elementwise):
-    """z = x gelu'(y): the gradient of gelu at y, where its own is x"""
+    """z = x gelu'(y): the gradient of gelu at y, given the output's gradient x"""
 
     inputs = 2
     torch_names = GRADIENT
@@ -172,7 +172,7 @@ class Silu(Elementwise):
 
 @op("silu_backward", "SiluBackward0")
 class SiluBackward(Elementwise):
-    """z = x (σ(y) + y σ(y) σ(-y)): the gradient of silu at y, where its own is x"""
+    """z = x (σ(y) + y σ(y) σ(-y)): the gradient of silu at y, given the output's gradient x"""
 
     inputs = 2
     torch_names = GRADIENT
@@ -206,7 +206,7 @@ class Mish(Elementwise):
 
 @op("mish_backward", "MishBackward0")
 class MishBackward(Elementwise):
-    """z = x (t + y σ(y) (1 - t²)), t = tanh(log(1 + e^y)): the gradient of mish at y, where its own is x"""
+    """z = x (t + y σ(y) (1 - t²)), t = tanh(log(1 + e^y)): the gradient of mish at y, given the output's gradient x"""
 
     inputs = 2
     torch_names = GRADIENT
@@ -237,10 +237,10 @@ class Softplus(Elementwise):
     inputs = 1
 
     def forward(k, x, beta, threshold):
-        v = widened(k, x)
+        v = to_wide(k, x)
         w = scaled(k, v, beta)
         z = k.log1p(k.exp(w))
-        return narrowed(k, k.where(k.gt(w, threshold), v, z if beta == 1 else k.div(z, beta)), x)
+        return round_to(k, k.where(k.gt(w, threshold), v, z if beta == 1 else k.div(z, beta)), x)
 
     def vjp_x(g, x, beta, threshold):
         return call(SoftplusBackward.op, (g, x, beta, threshold))
@@ -248,14 +248,14 @@ class Softplus(Elementwise):
 
 @op("softplus_backward", "SoftplusBackward0")
 class SoftplusBackward(Elementwise):
-    """z = x σ(β y), or where β y is above the threshold, x: the gradient of softplus at y, where its own is x"""
+    """z = x σ(β y), or where β y is above the threshold, x: the gradient of softplus at y, given the output's gradient x"""
 
     inputs = 2
     torch_names = GRADIENT
 
     def forward(k, x, y, beta, threshold):
-        g, w = widened(k, x), scaled(k, widened(k, y), beta)
-        return narrowed(k, k.where(k.gt(w, threshold), g, k.mul(g, k.sigmoid(w))), x)
+        g, w = to_wide(k, x), scaled(k, to_wide(k, y), beta)
+        return round_to(k, k.where(k.gt(w, threshold), g, k.mul(g, k.sigmoid(w))), x)
 
     def vjp_x(g, y, beta, threshold):
         return call(SoftplusBackward.op, (g, y, beta, threshold))
@@ -274,9 +274,9 @@ class LogSigmoid(Op):
     outputs = ("z", "buffer")
 
     def forward(k, x):
-        v = widened(k, x)
+        v = to_wide(k, x)
         u = k.exp(k.neg(k.abs(v)))
-        return narrowed(k, k.sub(k.minimum(v, 0.0), k.log1p(u)), x), narrowed(k, u, x)
+        return round_to(k, k.sub(k.minimum(v, 0.0), k.log1p(u)), x), round_to(k, u, x)
 
     def vjp(g, needs, x, buffer):
         return (None if g[0] is None else call(LogSigmoidBackward.op, (g[0], x, constant(buffer))),)
@@ -287,14 +287,14 @@ class LogSigmoid(Op):
 
 @op("log_sigmoid_backward", "LogSigmoidBackward0")
 class LogSigmoidBackward(Elementwise):
-    """z = x σ(-y): the gradient of logsigmoid at y, where its own is x. The buffer is u of the forward."""
+    """z = x σ(-y): the gradient of logsigmoid at y, given the output's gradient x. The buffer is u of the forward."""
 
     inputs = 2
     torch_names = GRADIENT
 
     def forward(k, x, y, buffer):   # σ(-y) is 1 / (1 + u) below 0, u / (1 + u) elsewhere
-        u, v = widened(k, buffer), widened(k, y)
-        return narrowed(k, k.mul(widened(k, x), k.div(k.where(k.lt(v, 0), 1.0, u), k.add(u, 1.0))), x)
+        u, v = to_wide(k, buffer), to_wide(k, y)
+        return round_to(k, k.mul(to_wide(k, x), k.div(k.where(k.lt(v, 0), 1.0, u), k.add(u, 1.0))), x)
 
     def vjp_x(g, y, buffer):
         return call(LogSigmoidBackward.op, (g, y, buffer))
@@ -328,7 +328,7 @@ class Glu(Op):
 
 @op("glu_backward", "GluBackward0")
 class GluBackward(Op):
-    """z = x σ(b) and then x a σ(b) σ(-b), where y is a and then b: the gradient of glu at y, where its own is x"""
+    """z = x σ(b) and then x a σ(b) σ(-b), where y is a and then b: the gradient of glu at y, given the output's gradient x"""
 
     inputs = 2
     torch_names = GRADIENT

@@ -1,20 +1,22 @@
-"""Attention as a rule of its own: the softmax scales and masks its scores as it reads them.
+"""Attention as one rule: the softmax scales and masks the scores while it reads them.
 
     S = scale Q Kᵀ          W = softmax(S), causal or not           Z = W V
 
-The weights W are an output too, so that they are saved, and so that second derivatives go through them. Flash attention
-(Dao et al., 2022) would not save but recompute them, block by block: less memory, the same numbers.
+The weights W are an output too, so that they are saved and second derivatives go through them. Flash attention (Dao et al.,
+2022) does not save them, but recomputes them block by block: less memory, the same numbers.
 
-Of float16 on a CPU all is computed in float32, the weights are saved so, and rounded is what leaves: z and the derivatives. (A
-GPU multiplies matrices of float16 many times as fast, so there the scores and the weights are of float16.)
+For float16 on a CPU, we compute everything in float32, the saved weights too. Only the results, z and the derivatives, are
+rounded. (A GPU multiplies float16 matrices many times as fast, so there the scores and the weights are float16.)
 
 Mirrors ``aten/src/ATen/native/transformers/attention.cpp``.
 """
 
+from typing import Any
+
 import numpy as np
 from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad.ops.base.precision import narrowed, widened
+from minigrad.ops.base.precision import round_to, to_wide
 from minigrad.ops.base.rule import Op, op
 from minigrad.ops.linalg.matrix import Bmm
 from minigrad.ops.nn.softmax import SoftmaxBackward
@@ -35,10 +37,10 @@ class Attention(Op):
     def forward(k, q, s, v, scale, causal):
         x = q
         if isinstance(q, np.ndarray):
-            q, s, v = widened(k, q), widened(k, s), widened(k, v)
+            q, s, v = to_wide(k, q), to_wide(k, s), to_wide(k, v)
         across = k.permute(s, (*range(s.ndim - 2), s.ndim - 1, s.ndim - 2))
         weights = k.attention_weights(k.matmul(q, across), scale, causal)
-        return narrowed(k, k.matmul(weights, v), x), weights
+        return round_to(k, k.matmul(weights, v), x), weights
 
     def vjp(g, needs, q, s, v, weights, scale):
         like = q
@@ -74,11 +76,11 @@ class Attention(Op):
         return in_dtype_of(z, like), tw
 
 
-def in_dtype_of(x, other):
-    """`x`, if it is not None, in the dtype of `other`: the weights differ from the rest for float16 on a CPU."""
+def in_dtype_of(x, other) -> Any:
+    """Return `x`, if it is not None, in the dtype of `other`. On a CPU, the weights are float32 where the rest is float16."""
     return x if x is None else cast(x, other.dtype)
 
 
 def product(x, y):
-    """x y, whatever batches of matrices they are; nothing is broadcast."""
+    """x y, for two batches of matrices; they do not broadcast."""
     return call(Bmm.op, (x, y))

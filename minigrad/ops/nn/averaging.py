@@ -1,27 +1,36 @@
-"""Means over windows, over 1, 2 or 3 dimensions: products with a sparse matrix along each of them.
+"""Average pooling over 1, 2 or 3 dimensions: a product with a sparse matrix along each dimension.
 
     x  1 5 2 0        avg_pool  3 1       z = A x       A = [½ ½ 0 0]
                                                             [0 0 ½ ½]
 
-With a matrix for each dimension, z[i, j] = Σ A[i, y] B[j, x] x[y, x]; the gradient is the same with the transposed matrices,
-and so on for all orders. `Resample` is that rule; interpolation (``interpolation.py``) is another use of it.
+With a matrix for each dimension, z[i, j] = Σ A[i, y] B[j, x] x[y, x]. The gradient has the same form, with the transposed
+matrices, and so have all higher derivatives. `Resample` is this rule. Interpolation (``interpolation.py``) uses it too.
 
 Mirrors ``aten/src/ATen/native/{AveragePool2d,AveragePool3d,AdaptiveAveragePooling}.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import AutogradNotImplementedError, ShapeError
 from minigrad.kernels import resampling
-from minigrad.ops.base.precision import in_float32, narrowed, widened
-from minigrad.ops.base.rule import Linear, flag, integer, op, real, tensor_argument
+from minigrad.ops.base.precision import in_float32, round_to, to_wide
+from minigrad.ops.base.rule import Linear, flag, integer, op, real, tensor_argument, variant
 from minigrad.ops.elementwise.functions import relu
 from minigrad.ops.elementwise.selection import abs as absolute
 from minigrad.ops.elementwise.selection import sign
-from minigrad.ops.nn.convolution import sizes
+from minigrad.ops.nn.convolution_checks import sizes
 from minigrad.ops.nn.pooling import check_images, check_not_empty, make_table, pooling_arguments, target_sizes
 from minigrad.ops.reduce.reduction import mean
 from minigrad.ops.shape.views import squeeze, unsqueeze
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Tensor
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
            "lp_pool1d", "lp_pool2d", "lp_pool3d"]
@@ -37,13 +46,13 @@ class Resample(Linear):
     def forward(k, x, matrices):
         order = []
         for i, matrix in enumerate(matrices):
-            if matrix is not None:      # what shrinks goes first; of two that grow, the one whose rows are shorter
+            if matrix is not None:      # smallest ratio first: later products are smaller; ties that grow: last dimension first
                 ratio = len(matrix) / max(matrix.length, 1)
                 order.append((ratio, i if ratio < 1 else -i, x.ndim - len(matrices) + i, matrix))
-        z = widened(k, x)
+        z = to_wide(k, x)
         for _, _, dim, matrix in sorted(order, key=first_two):
             z = k.resample(z, dim, matrix.starts, matrix.columns, matrix.weights)
-        return narrowed(k, z, x)
+        return round_to(k, z, x)
 
     def vjp_x(g, matrices):
         return call(Resample.op, (g, tuple([None if matrix is None else matrix.adjoint() for matrix in matrices])))
@@ -53,27 +62,15 @@ def first_two(entry):
     return entry[:2]
 
 
-@op("avg_pool2d", "AvgPool2D0")
-class AvgPool2d(Resample):
-    """z = the mean of each window"""
+AvgPool2d = variant(Resample, "avg_pool2d", "AvgPool2D0", "z = the mean of each window")
+AvgPool3d = variant(Resample, "avg_pool3d", "AvgPool3D0", "z = the mean of each window of a volume")
+AdaptiveAvgPool2d = variant(Resample, "adaptive_avg_pool2d", "AdaptiveAvgPool2D0",
+                            "z = the mean of each window; the number of windows is given")
+AdaptiveAvgPool3d = variant(Resample, "adaptive_avg_pool3d", "AdaptiveAvgPool3D0",
+                            "z = the mean of each window of a volume; the number of windows is given")
 
 
-@op("avg_pool3d", "AvgPool3D0")
-class AvgPool3d(Resample):
-    """z = the mean of each window of a volume"""
-
-
-@op("adaptive_avg_pool2d", "AdaptiveAvgPool2D0")
-class AdaptiveAvgPool2d(Resample):
-    """z = the mean of each of so many windows"""
-
-
-@op("adaptive_avg_pool3d", "AdaptiveAvgPool3D0")
-class AdaptiveAvgPool3d(Resample):
-    """z = the mean of each of so many windows of a volume"""
-
-
-def resampled(rule, x, matrices):
+def run_resampling(rule, x, matrices):
     """Run the rule on planes, or on lines as planes of height 1."""
     if len(matrices) == 1:
         return squeeze(call(rule.op, (unsqueeze(x, -2), (None, *matrices))), -2)
@@ -81,7 +78,7 @@ def resampled(rule, x, matrices):
 
 
 def avg_pool(function, n, rule, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor):
-    """All of avg_pool1d, avg_pool2d and avg_pool3d."""
+    """The common code of avg_pool1d, avg_pool2d and avg_pool3d."""
     check_images(function, input, n)
     size, stride, padding, _ = pooling_arguments(function, input, n, kernel_size, stride, padding, 1, ceil_mode)
     flag(count_include_pad, "count_include_pad", function)
@@ -90,16 +87,16 @@ def avg_pool(function, n, rule, input, kernel_size, stride, padding, ceil_mode, 
     if n == 3 and any([input.shape[i - 3] < size[i] for i in range(3)]):
         raise ShapeError("MG-E210", f"input image {list(input.shape[-3:])} smaller than kernel size {list(size)}, in "
                          f"{function}()")
-    # the divisor is shared among all dimensions: it goes to the last
+    # one divisor for all dimensions: the matrix of the last dimension divides by it
     weights = [None] * n if divisor is None else [*[1.0] * (n - 1), 1 / divisor]
-    return resampled(rule, input, tuple([
+    return run_resampling(rule, input, tuple([
         make_table(function, resampling.averages, input.shape[i - n], size[i], stride[i], padding[i], ceil_mode, count_include_pad,
                    weights[i])
         for i in range(n)]))
 
 
 def adaptive_avg_pool(function, n, rule, input, output_size):
-    """All of adaptive_avg_pool1d, adaptive_avg_pool2d and adaptive_avg_pool3d."""
+    """The common code of adaptive_avg_pool1d, adaptive_avg_pool2d and adaptive_avg_pool3d."""
     count = target_sizes(function, input, n, output_size)
     if count == (1,) * n:       # as in PyTorch
         return mean(input, tuple(range(-n, 0)), True) if n > 1 else squeeze(mean(unsqueeze(input, -2), (-2, -1), True), -2)
@@ -107,12 +104,12 @@ def adaptive_avg_pool(function, n, rule, input, output_size):
     if not input.dtype.is_floating_point:
         raise AutogradNotImplementedError("MG-E203", f'"{function}" not implemented for \'{input.dtype.name}\'')
     tables = tuple([make_table(function, resampling.adaptive, input.shape[i - n], count[i]) for i in range(n)])
-    return resampled(rule, input, tables)
+    return run_resampling(rule, input, tables)
 
 
 @in_float32
 def lp_pool(function, n, average, input, norm_type, kernel_size, stride, ceil_mode):
-    """All of lp_pool1d, lp_pool2d and lp_pool3d: |window| times the mean of the powers."""
+    """The common code of lp_pool1d, lp_pool2d and lp_pool3d: (size of a window times the mean of the powers)^(1/p)."""
     tensor_argument(function, input)
     power = real(norm_type, "norm_type", function)
     if power == 0:
@@ -127,7 +124,8 @@ def lp_pool(function, n, average, input, norm_type, kernel_size, stride, ceil_mo
 # ---- public functions -------------------------------------------------------------------------------------------
 
 
-def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+def avg_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+               padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
     """The mean of each window of (N, C, L) or (C, L). See `avg_pool2d`.
 
     Mirrors ``torch.nn.functional.avg_pool1d``.
@@ -141,15 +139,20 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     return avg_pool("avg_pool1d", 1, AvgPool2d, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
-def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+def avg_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+               padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+               divisor_override: int | None = None) -> Tensor:
     """The mean of each window.
 
     Args:
-        input (Tensor): (N, C, H, W) or (C, H, W), of a floating point dtype.
+        input (Tensor): (N, C, H, W) or (C, H, W), floating point.
         kernel_size, stride, padding (int or pair): `stride` is `kernel_size` by default.
         ceil_mode (bool): round the number of windows up instead of down.
-        count_include_pad (bool): the zeros of the padding count as elements.
-        divisor_override (int, optional): divide by this instead.
+        count_include_pad (bool): count the zeros of the padding as elements.
+        divisor_override (int, optional): divide the sum of a window by this number.
+
+    Returns:
+        Tensor: (N, C, OH, OW) or (C, OH, OW), with OH = (H + 2 padding - kernel_size) // stride + 1.
 
     Mirrors ``torch.nn.functional.avg_pool2d``.
 
@@ -163,7 +166,9 @@ def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
                     divisor_override)
 
 
-def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+def avg_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+               padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+               divisor_override: int | None = None) -> Tensor:
     """The mean of each window of (N, C, D, H, W) or (C, D, H, W). See `avg_pool2d`.
 
     Mirrors ``torch.nn.functional.avg_pool3d``.
@@ -178,7 +183,7 @@ def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
                     divisor_override)
 
 
-def adaptive_avg_pool1d(input, output_size):
+def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
     """The means of `output_size` windows that cover (N, C, L) or (C, L). See `adaptive_avg_pool2d`.
 
     Mirrors ``torch.nn.functional.adaptive_avg_pool1d``.
@@ -192,13 +197,16 @@ def adaptive_avg_pool1d(input, output_size):
     return adaptive_avg_pool("adaptive_avg_pool1d", 1, AdaptiveAvgPool2d, input, output_size)
 
 
-def adaptive_avg_pool2d(input, output_size):
-    """The mean of each window, of which there are as many as asked for.
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
+    """The mean of each window; `output_size` is the number of windows.
 
     Args:
-        input (Tensor): (N, C, H, W) or (C, H, W)
-        output_size (int or pair): (OH, OW); None in a pair stands for the size that there is. Window i of n over length L goes from
-            ⌊i L / n⌋ to ⌈(i + 1) L / n⌉.
+        input (Tensor): (N, C, H, W) or (C, H, W), floating point.
+        output_size (int or pair): (OH, OW); None in a pair keeps the size of `input`. Along a dimension of size L, window i of n
+            goes from ⌊i L / n⌋ to ⌈(i + 1) L / n⌉.
+
+    Returns:
+        Tensor: (N, C, OH, OW) or (C, OH, OW).
 
     Mirrors ``torch.nn.functional.adaptive_avg_pool2d``.
 
@@ -212,8 +220,8 @@ def adaptive_avg_pool2d(input, output_size):
     return adaptive_avg_pool("adaptive_avg_pool2d", 2, AdaptiveAvgPool2d, input, output_size)
 
 
-def adaptive_avg_pool3d(input, output_size):
-    """The means of so many windows that cover (N, C, D, H, W) or (C, D, H, W). See `adaptive_avg_pool2d`.
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
+    """The means of `output_size` windows that cover (N, C, D, H, W) or (C, D, H, W). See `adaptive_avg_pool2d`.
 
     Mirrors ``torch.nn.functional.adaptive_avg_pool3d``.
 
@@ -227,7 +235,8 @@ def adaptive_avg_pool3d(input, output_size):
     return adaptive_avg_pool("adaptive_avg_pool3d", 3, AdaptiveAvgPool3d, input, output_size)
 
 
-def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+              ceil_mode: bool = False) -> Tensor:
     """The p-norm of each window of (N, C, L) or (C, L). See `lp_pool2d`.
 
     Mirrors ``torch.nn.functional.lp_pool1d``.
@@ -241,10 +250,17 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     return lp_pool("lp_pool1d", 1, avg_pool1d, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """(Σ xᵖ)^(1/p) over each window of (N, C, H, W) or (C, H, W), with p = `norm_type`; no absolute values are taken.
+def lp_pool2d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+              ceil_mode: bool = False) -> Tensor:
+    """(Σ xᵖ)^(1/p) over each window of (N, C, H, W) or (C, H, W), with p = `norm_type`: without absolute values.
 
     Mirrors ``torch.nn.functional.lp_pool2d``.
+
+    Args:
+        input (Tensor): (N, C, H, W) or (C, H, W), floating point.
+        norm_type (number): p, not 0.
+        kernel_size, stride (int or pair): `stride` is `kernel_size` by default.
+        ceil_mode (bool): round the number of windows up instead of down.
 
     Raises:
         RuntimeError: the sizes do not fit.
@@ -255,7 +271,8 @@ def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     return lp_pool("lp_pool2d", 2, avg_pool2d, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+              ceil_mode: bool = False) -> Tensor:
     """The p-norm of each window of (N, C, D, H, W) or (C, D, H, W). See `lp_pool2d`.
 
     Mirrors ``torch.nn.functional.lp_pool3d``.

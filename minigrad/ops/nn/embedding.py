@@ -1,8 +1,8 @@
-"""A table of vectors, read by row: the lookup of an embedding, and the way back.
+"""The lookup of rows in a table of vectors (an embedding), and its gradient.
 
     z[i] = w[index[i]]                                          dw[index[i]] += g[i] factor[i]
 
-The factor, if there is one, is 0 for the row of padding, and one over how often a row is read where that is asked for.
+The optional factor is 0 for the padding row. With ``scale_grad_by_freq``, it is 1 divided by how often the row is read.
 
 Mirrors ``aten/src/ATen/native/Embedding.cpp``. Read next: ``nn/functional/_embedding.py``.
 """
@@ -30,14 +30,14 @@ class Embedding(Linear):
 
 @op("embedding_dense_backward")
 class EmbeddingBackward(Linear):
-    """z[index[i]] += x[i] factor[i]: the gradient of a lookup in a table of so many rows, where its own is x"""
+    """z[index[i]] += x[i] factor[i]: the gradient of a lookup in a table, given the output's gradient x"""
 
     inputs = 1
     torch_names = {"x": "grad_output", "index": "indices"}
 
     def forward(k, x, index, factor, rows):
         if factor is not None:
-            x = k.where(k.eq(factor, 0), k.full((), 0, x.dtype), k.mul(x, factor))      # of an infinite x too
+            x = k.where(k.eq(factor, 0), k.full((), 0, x.dtype), k.mul(x, factor))      # 0 even if x is infinite
         x = k.view(k.copy(x) if not k.contiguous(x) else x, (index.size, x.shape[-1]))
         return k.index_add(k.full((rows, x.shape[-1]), 0, x.dtype), 0, k.view(index, (index.size,)), x)
 

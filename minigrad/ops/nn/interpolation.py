@@ -1,93 +1,59 @@
-"""Interpolation: signals, images and volumes in another size.
+"""Interpolation: resizing signals, images and volumes.
 
     x               1       3
     nearest         1   1   3   3
-    linear          1  1.5 2.5  3       each result lies at the middle of its interval, a quarter from the end
-    align_corners   1 1.67 2.33 3       the ends lie on the ends
+    linear          1  1.5 2.5  3       each result is computed at the middle of its interval
+    align_corners   1 1.67 2.33 3       the first and last results are at the first and last inputs
 
-Each is a product with a sparse matrix along each dimension (`Resample`, ``averaging.py``); what differs is the matrix
-(``kernels/resampling.py``) and what the node is called.
+Every mode is a product with a sparse matrix along each dimension (`Resample`, ``averaging.py``). The modes differ in the matrix
+(``kernels/resampling.py``) and in the name of the node.
 
 Mirrors ``aten/src/ATen/native/UpSample*.cpp`` and ``interpolate`` in torch/nn/functional.py.
 """
 
+from __future__ import annotations
+
 import math
 import warnings
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.kernels import resampling
-from minigrad.ops.base.rule import flag, in_words, integer, integers, op, real, tensor_argument, wrong_type
+from minigrad.ops.base.rule import flag, in_words, integer, integers, real, tensor_argument, variant, wrong_type
 from minigrad.ops.nn.averaging import Resample, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from minigrad.ops.nn.pooling import make_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Tensor
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 
 
-@op("upsample_nearest1d", "UpsampleNearest1D0")
-class UpsampleNearest1d(Resample):
-    """z[i] = the x in whose interval the beginning of i lies"""
-
-
-@op("upsample_nearest2d", "UpsampleNearest2D0")
-class UpsampleNearest2d(Resample):
-    """The same, of an image"""
-
-
-@op("upsample_nearest3d", "UpsampleNearest3D0")
-class UpsampleNearest3d(Resample):
-    """The same, of a volume"""
-
-
-@op("upsample_nearest_exact1d", "UpsampleNearestExact1D0")
-class UpsampleNearestExact1d(Resample):
-    """z[i] = the x in whose interval the middle of i lies"""
-
-
-@op("upsample_nearest_exact2d", "UpsampleNearestExact2D0")
-class UpsampleNearestExact2d(Resample):
-    """The same, of an image"""
-
-
-@op("upsample_nearest_exact3d", "UpsampleNearestExact3D0")
-class UpsampleNearestExact3d(Resample):
-    """The same, of a volume"""
-
-
-@op("upsample_linear1d", "UpsampleLinear1D0")
-class UpsampleLinear1d(Resample):
-    """z = the straight line between two neighbours"""
-
-
-@op("upsample_bilinear2d", "UpsampleBilinear2D0")
-class UpsampleBilinear2d(Resample):
-    """z = that along both dimensions"""
-
-
-@op("upsample_trilinear3d", "UpsampleTrilinear3D0")
-class UpsampleTrilinear3d(Resample):
-    """z = that along all three dimensions"""
-
-
-@op("upsample_bicubic2d", "UpsampleBicubic2D0")
-class UpsampleBicubic2d(Resample):
-    """z = cubic convolution of four neighbours, along both dimensions"""
-
-
-@op("upsample_bilinear2d_aa", "UpsampleBilinear2DAa0")
-class UpsampleBilinear2dAa(Resample):
-    """z = the mean of x under a triangle as wide as two results"""
-
-
-@op("upsample_bicubic2d_aa", "UpsampleBicubic2DAa0")
-class UpsampleBicubic2dAa(Resample):
-    """z = the mean of x under a cubic kernel as wide as four results"""
-
-
-@op("upsample_lanczos2d_aa", "UpsampleLanczos2DAa0")
-class UpsampleLanczos2dAa(Resample):
-    """z = the mean of x under a windowed sinc as wide as six results"""
+UpsampleNearest1d = variant(Resample, "upsample_nearest1d", "UpsampleNearest1D0",
+                            "z[i] = the x whose interval contains the beginning of interval i")
+UpsampleNearest2d = variant(Resample, "upsample_nearest2d", "UpsampleNearest2D0", "The same, of an image")
+UpsampleNearest3d = variant(Resample, "upsample_nearest3d", "UpsampleNearest3D0", "The same, of a volume")
+UpsampleNearestExact1d = variant(Resample, "upsample_nearest_exact1d", "UpsampleNearestExact1D0",
+                                 "z[i] = the x whose interval contains the middle of interval i")
+UpsampleNearestExact2d = variant(Resample, "upsample_nearest_exact2d", "UpsampleNearestExact2D0", "The same, of an image")
+UpsampleNearestExact3d = variant(Resample, "upsample_nearest_exact3d", "UpsampleNearestExact3D0", "The same, of a volume")
+UpsampleLinear1d = variant(Resample, "upsample_linear1d", "UpsampleLinear1D0", "z = the straight line between two neighbours")
+UpsampleBilinear2d = variant(Resample, "upsample_bilinear2d", "UpsampleBilinear2D0",
+                             "z = the straight line between two neighbours, along both dimensions")
+UpsampleTrilinear3d = variant(Resample, "upsample_trilinear3d", "UpsampleTrilinear3D0",
+                              "z = the straight line between two neighbours, along all three dimensions")
+UpsampleBicubic2d = variant(Resample, "upsample_bicubic2d", "UpsampleBicubic2D0",
+                            "z = cubic convolution of four neighbours, along both dimensions")
+UpsampleBilinear2dAa = variant(Resample, "upsample_bilinear2d_aa", "UpsampleBilinear2DAa0",
+                               "z = the mean of x under a triangle as wide as two results")
+UpsampleBicubic2dAa = variant(Resample, "upsample_bicubic2d_aa", "UpsampleBicubic2DAa0",
+                              "z = the mean of x under a cubic kernel as wide as four results")
+UpsampleLanczos2dAa = variant(Resample, "upsample_lanczos2d_aa", "UpsampleLanczos2DAa0",
+                              "z = the mean of x under a windowed sinc as wide as six results")
 
 
 NEAREST = {1: UpsampleNearest1d, 2: UpsampleNearest2d, 3: UpsampleNearest3d}
@@ -100,7 +66,7 @@ AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
 
 
 def target_sizes(input, size, scale_factor, recompute):
-    """(sizes of the result, factors or None), after checks. The factors are None if the sizes say all."""
+    """Return (sizes of the result, factors), after checks. A factor is None if the ratio of the sizes is the factor."""
     n = input.ndim - 2
     if size is not None and scale_factor is not None:
         raise TensorValueError("MG-E351", "only one of size or scale_factor should be defined")
@@ -132,26 +98,28 @@ def target_sizes(input, size, scale_factor, recompute):
     return sizes, (None,) * n if recompute else tuple([float(f) if f > 0 else None for f in factors])
 
 
-def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None,
-                antialias=False):
-    """A signal, image or volume in another size.
+def interpolate(input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None,
+                mode: str = "nearest", align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+                antialias: bool = False) -> Tensor:
+    """Resize a signal, image or volume.
 
     Args:
-        input (Tensor): (N, C, L), (N, C, H, W) or (N, C, D, H, W)
-        size (int or sequence): of the last dimensions of the result; or
-        scale_factor (float or sequence): how many times larger they are, rounded down.
+        input (Tensor): (N, C, L), (N, C, H, W) or (N, C, D, H, W); floating point, or uint8 for the nearest modes.
+        size (int or sequence): the sizes of the last dimensions of the result.
+        scale_factor (float or sequence): instead of `size`, the factors of the sizes; products are rounded down.
         mode (str): ``"nearest"``, ``"nearest-exact"`` (by the middle of each result, as image libraries do), ``"area"`` (means);
             ``"linear"`` (3-d input), ``"bilinear"`` and ``"bicubic"`` (4-d), ``"trilinear"`` (5-d); ``"lanczos"`` (4-d, with
             antialias).
-        align_corners (bool): linear and cubic modes: the outermost results lie on the outermost inputs, and not their outer edges.
+        align_corners (bool): for linear and cubic modes. True aligns the centers of the corner elements of input and result,
+            False aligns their outer edges.
         recompute_scale_factor (bool): compute coordinates with the ratio of the sizes, and not with `scale_factor`.
-        antialias (bool): bilinear and bicubic: take means where the result is smaller.
+        antialias (bool): for bilinear, bicubic and lanczos: average where the result is smaller.
 
     Mirrors ``torch.nn.functional.interpolate``.
 
     Raises:
-        ValueError: neither or both of `size` and `scale_factor` are given, or not one for each dimension.
-        NotImplementedError: the mode is not for so many dimensions.
+        ValueError: neither or both of `size` and `scale_factor` are given, or their number is not that of the dimensions.
+        NotImplementedError: the mode does not support this number of dimensions, or the dtype.
         RuntimeError: a size is 0 or negative.
 
     >>> F.interpolate(mg.tensor([[[1., 3.]]]), scale_factor=2, mode="linear")
@@ -205,7 +173,7 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
 
 
 def check(input, sizes, smooth):
-    """Raise unless there is something to compute, of a dtype that there is a mean of."""
+    """Raise if a size is 0 or negative, or the mode does not support the dtype."""
     if min(sizes) <= 0 or 0 in input.shape[2:]:
         raise ShapeError("MG-E351", f"Input and output sizes should be greater than 0, but got input {tuple(input.shape[2:])} "
                          f"and output {sizes}")
@@ -226,8 +194,9 @@ def warn_deprecated(name):
     warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
 
 
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
-    """The old name of `interpolate`. Warns. Mirrors ``torch.nn.functional.upsample``.
+def upsample(input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None,
+             mode: str = "nearest", align_corners: bool | None = None) -> Tensor:
+    """A deprecated name of `interpolate`: it warns. Mirrors ``torch.nn.functional.upsample``.
 
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
@@ -238,8 +207,9 @@ def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input, size=None, scale_factor=None):
-    """The old name of `interpolate` with mode nearest. Warns. Mirrors ``torch.nn.functional.upsample_nearest``.
+def upsample_nearest(input: Tensor, size: int | Sequence[int] | None = None,
+                     scale_factor: float | Sequence[float] | None = None) -> Tensor:
+    """A deprecated name of `interpolate` with mode nearest: it warns. Mirrors ``torch.nn.functional.upsample_nearest``.
 
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
@@ -250,8 +220,9 @@ def upsample_nearest(input, size=None, scale_factor=None):
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
-def upsample_bilinear(input, size=None, scale_factor=None):
-    """The old name of `interpolate` with mode bilinear and aligned corners. Warns.
+def upsample_bilinear(input: Tensor, size: int | Sequence[int] | None = None,
+                      scale_factor: float | Sequence[float] | None = None) -> Tensor:
+    """A deprecated name of `interpolate` with mode bilinear and aligned corners: it warns.
 
     Mirrors ``torch.nn.functional.upsample_bilinear``.
 

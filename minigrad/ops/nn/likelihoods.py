@@ -1,17 +1,17 @@
-"""Binary cross entropies as rules of their own. The slope of a sum of logarithms would be the difference of two large numbers.
+"""Binary cross entropies, each as one rule. (Built from logarithms, the gradient would be a difference of two large numbers.)
 
     binary_cross_entropy                -y log x - (1 - y) log(1 - x)                       dx = (x - y) / (x (1 - x))
     binary_cross_entropy_with_logits    y softplus(-x) + (1 - y) softplus(x)                dx = σ(x) - y
 
-Each element counts w times. Neither rule has a derivative with respect to w or to the factor p of the part with y: for that
-``nn/functional/_losses.py`` multiplies and averages by ops.
+w is the weight of each element. Neither rule has a derivative with respect to w, or to p, the factor of the part with y. If one
+of them requires a gradient, ``nn/functional/_losses.py`` multiplies and averages with other ops.
 
 Mirrors ``aten/src/ATen/native/Loss.cpp`` and binary_cross_entropy_with_logits_backward in FunctionsManual.cpp.
 """
 
 from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad.ops.base.precision import in_float32, narrowed, widened
+from minigrad.ops.base.precision import in_float32, round_to, to_wide
 from minigrad.ops.base.rule import Elementwise, op
 from minigrad.ops.elementwise.clamp import clamp_min
 from minigrad.ops.elementwise.functions import log, log1p, sigmoid
@@ -21,7 +21,7 @@ from minigrad.ops.nn.losses import ElementwiseLoss, average_loss, share
 
 __all__: list[str] = []
 
-LOWEST = -100.0     # of a logarithm: one wrong prediction is not to make the loss of a batch infinite
+LOWEST = -100.0     # the least value of a logarithm: one wrong prediction should not make the loss of a batch infinite
 
 
 @op("binary_cross_entropy")
@@ -31,10 +31,10 @@ class BinaryCrossEntropy(ElementwiseLoss):
     torch_names = {"x": "self", "y": "target", "w": "weight"}
 
     def forward(k, x, y, w, reduction):
-        p, t = widened(k, x), widened(k, y)
+        p, t = to_wide(k, x), to_wide(k, y)
         right, wrong = k.clamp(k.log(p), LOWEST, None), k.clamp(k.log1p(k.neg(p)), LOWEST, None)
         loss = k.neg(k.add(k.mul(t, right), k.mul(k.rsub(t, 1.0), wrong)))
-        return average_loss(k, loss if w is None else k.mul(loss, widened(k, w)), x, reduction)
+        return average_loss(k, loss if w is None else k.mul(loss, to_wide(k, w)), x, reduction)
 
     @in_float32
     def vjp_x(g, x, y, w, reduction):
@@ -46,7 +46,7 @@ class BinaryCrossEntropy(ElementwiseLoss):
 
 
 def times(g, w):
-    """g w, where there is a w."""
+    """g w; g if w is None."""
     return g if w is None else g * w
 
 
@@ -57,9 +57,9 @@ class BinaryCrossEntropyBackward(Elementwise):
     torch_names = {"g": "grad_output", "x": "self", "y": "target"}
 
     def forward(k, g, x, y):
-        p = widened(k, x)
-        slope = k.div(k.sub(p, widened(k, y)), k.clamp(k.mul(p, k.rsub(p, 1.0)), 1e-12, None))
-        return narrowed(k, k.mul(widened(k, g), slope), x)
+        p = to_wide(k, x)
+        slope = k.div(k.sub(p, to_wide(k, y)), k.clamp(k.mul(p, k.rsub(p, 1.0)), 1e-12, None))
+        return round_to(k, k.mul(to_wide(k, g), slope), x)
 
     def vjp_g(v, x, y):
         return call(BinaryCrossEntropyBackward.op, (v, x, y))
@@ -80,12 +80,12 @@ class BinaryCrossEntropyWithLogits(ElementwiseLoss):
 
     def forward(k, x, y, w, p, reduction):
         hit, miss = softplus_of_both(k, x)
-        t = widened(k, y)
-        loss = k.add(k.mul(t if p is None else k.mul(t, widened(k, p)), hit), k.mul(k.rsub(t, 1.0), miss))
-        return average_loss(k, loss if w is None else k.mul(loss, widened(k, w)), x, reduction)
+        t = to_wide(k, y)
+        loss = k.add(k.mul(t if p is None else k.mul(t, to_wide(k, p)), hit), k.mul(k.rsub(t, 1.0), miss))
+        return average_loss(k, loss if w is None else k.mul(loss, to_wide(k, w)), x, reduction)
 
     @in_float32
-    def vjp_x(g, x, y, w, p, reduction):    # dx = g (σ(x) - y), of which neither number is almost 1 if the other is
+    def vjp_x(g, x, y, w, p, reduction):    # dx = g (σ(x) - y), written so that no two numbers near 1 are subtracted
         g = times(share(g, reduction, x, p), w)
         if p is None:
             return g * where(x < 0, sigmoid(x) - y, (1 - y) - sigmoid(-x))
@@ -105,8 +105,8 @@ class WeightedBinaryCrossEntropyWithLogits(Elementwise):
 
     def forward(k, x, y, p):
         hit, miss = softplus_of_both(k, x)
-        t = widened(k, y)
-        return narrowed(k, k.add(k.mul(k.mul(t, widened(k, p)), hit), k.mul(k.rsub(t, 1.0), miss)), x)
+        t = to_wide(k, y)
+        return round_to(k, k.add(k.mul(k.mul(t, to_wide(k, p)), hit), k.mul(k.rsub(t, 1.0), miss)), x)
 
     @in_float32
     def vjp_x(g, x, y, p):
@@ -122,8 +122,8 @@ class WeightedBinaryCrossEntropyWithLogits(Elementwise):
 
 
 def softplus_of_both(k, x):
-    """log(1 + e^-x) and log(1 + e^x), for an array."""
-    x = widened(k, x)
+    """Return log(1 + e^-x) and log(1 + e^x), for an array."""
+    x = to_wide(k, x)
     curve = k.log1p(k.exp(k.neg(k.abs(x))))
     return k.add(k.clamp(k.neg(x), 0.0, None), curve), k.add(k.clamp(x, 0.0, None), curve)
 

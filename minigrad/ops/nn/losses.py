@@ -1,9 +1,12 @@
-"""Losses: from predictions and targets to one number.
+"""Losses: negative log likelihood, cross entropy, squared error, smooth L1 and Huber.
 
 Mirrors ``aten/src/ATen/native/{LossNLL,Loss}.cpp`` and the losses of ``torch/nn/functional.py``.
 """
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import cython
 from cython.cimports.minigrad._core.graph.metadata import Meta
@@ -13,7 +16,7 @@ from cython.cimports.minigrad._core.record.apply import call
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeError, TensorValueError
 from minigrad.kernels.refusals import no_such_class
-from minigrad.ops.base.precision import FLOAT16, in_float32, narrowed, widened
+from minigrad.ops.base.precision import FLOAT16, in_float32, round_to, to_wide
 from minigrad.ops.base.rule import (
     INT64,
     Linear,
@@ -27,6 +30,7 @@ from minigrad.ops.base.rule import (
     tensor_argument,
     truth,
     values_of,
+    variant,
 )
 from minigrad.ops.elementwise.selection import abs, promote_tensors, sgn, where
 from minigrad.ops.nn.softmax import log_softmax
@@ -34,23 +38,26 @@ from minigrad.ops.reduce.reduction import mean, sum
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import reshape, squeeze, unsqueeze
 
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
+
 __all__ = ["cross_entropy", "mse_loss", "nll_loss"]
 
 
-# What PyTorch calls the reductions inside, and a node says of its own: ``node._saved_reduction``.
+# PyTorch's internal numbers of the reductions, as in ``node._saved_reduction``.
 NONE, MEAN, SUM = 0, 1, 2
 NUMBER_OF = {"none": NONE, "mean": MEAN, "sum": SUM}
 
 
 def reduce_loss(loss, reduction):
-    """A loss per element as the caller wants it."""
+    """Reduce a loss per element: return it as it is, its mean or its sum."""
     if reduction == "none":
         return loss
     return mean(loss) if reduction == "mean" else sum(loss)
 
 
 def reduction_of(reduction, size_average, reduce):
-    """The name of the reduction, checked; with a warning that of the old arguments `size_average` and `reduce`, if given."""
+    """Return the name of the reduction, after a check. The old arguments `size_average` and `reduce`, if given, win, and warn."""
     if type(reduction) is str and reduction == "mean" and size_average is None and reduce is None:
         return reduction
     if size_average is not None or reduce is not None:
@@ -83,14 +90,13 @@ class NllLoss(Linear):
         return (call(cls.op, (tangents[0], *args[1:]))[0], None)
 
 
-@op("nll_loss2d", "NllLoss2D0")
-class NllLoss2d(NllLoss):
-    """`NllLoss` of planes: PyTorch counts it as another op"""
+NllLoss2d = variant(NllLoss, "nll_loss2d", "NllLoss2D0",
+                    "`NllLoss` for inputs with more than two dimensions: in PyTorch it is another op")
 
 
 @op("nll_loss_backward")
 class NllLossBackward(Linear):
-    """z = the gradient of nll_loss, where its own is x"""
+    """z = the gradient of nll_loss, given the output's gradient x"""
 
     inputs = 1
     torch_names = {"x": "grad_output"}
@@ -104,21 +110,25 @@ class NllLossBackward(Linear):
         return call(NllLoss.op, (g, target, weight, ignore_index, reduction))[0]
 
 
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+             ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     """The negative log likelihood of the right classes.
 
     Args:
         input (Tensor): log-probabilities, (C), (N, C) or (N, C, d1, d2, ...).
         target (Tensor): classes, int64, of the same shape without C.
-        weight (Tensor, optional): (C), a factor per class; "mean" is over the total weight.
-        ignore_index (int): targets with this value count for nothing.
+        weight (Tensor, optional): (C), a factor per class; "mean" divides by the total weight.
+        ignore_index (int): targets with this value do not contribute.
         reduction (str): ``"none"``, ``"mean"`` or ``"sum"``.
+
+    Returns:
+        Tensor: 0-d, or for ``"none"`` of the shape of `target`.
 
     `size_average` and `reduce` are the old form of `reduction`. Mirrors ``torch.nn.functional.nll_loss``.
 
     Raises:
         ValueError: the batch sizes differ, or the reduction is unknown.
-        IndexError: a target is no class.
+        IndexError: a target is not a class.
         RuntimeError: the shapes or dtypes do not fit.
 
     >>> F.nll_loss(mg.tensor([[-0.5, -1.0]]), mg.tensor([1]))
@@ -160,8 +170,9 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 
 @cython.cfunc
+@cython.annotation_typing(True)
 def classes_of_rows(x, target) -> cython.bint:
-    """Whether these are a matrix of numbers and a class for each of its rows: what nearly always is given."""
+    """Whether x is a floating point matrix and `target` has a class for each row: a quick check of the usual case."""
     if not isinstance(x, TensorBase) or not isinstance(target, TensorBase):
         return False
     a: Meta = cython.cast(TensorBase, x)._meta
@@ -170,10 +181,11 @@ def classes_of_rows(x, target) -> cython.bint:
 
 
 @cython.cfunc
+@cython.annotation_typing(True)
 def check_classes(target: TensorBase, classes, ignore_index) -> object:
-    """Raise `IndexError` where a target is no class.
+    """Raise `IndexError` if a target is not a class.
 
-    The CPU waits for a GPU here: kernels/cuda/reductions/loss.py says when to call it.
+    On a GPU, the CPU waits for the answer: ``kernels/cuda/reductions/loss.py`` says when to call it.
     """
     ignore_index = integer(ignore_index, "ignore_index", "nll_loss")
     outside = target._meta.backend.kernels.class_outside(target._array, classes, ignore_index)
@@ -182,29 +194,34 @@ def check_classes(target: TensorBase, classes, ignore_index) -> object:
 
 
 @cython.cfunc
-def checked_nll_loss(x: TensorBase, target: TensorBase, weight, ignore_index, reduction) -> object:
+@cython.annotation_typing(True)
+def checked_nll_loss(x: TensorBase, target: TensorBase, weight, ignore_index, reduction):
     check_classes(target, x._meta.shape[1], ignore_index)
     return call((NllLoss if x._meta.ndim == 2 else NllLoss2d).op, (x, target, weight, ignore_index, reduction))[0]
 
 
-def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
-                  label_smoothing=0.0):
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+                  ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
+                  label_smoothing: float = 0.0) -> Tensor:
     """The cross entropy between the softmax of `input` and the target classes (or probabilities).
 
     Args:
-        input (Tensor): unnormalised scores ("logits"), (C), (N, C) or (N, C, d1, d2, ...).
+        input (Tensor): unnormalized scores ("logits"), (C), (N, C) or (N, C, d1, d2, ...).
         target (Tensor): classes, int64, of the same shape without C; or probabilities of input's shape.
         weight (Tensor, optional): (C), a factor per class.
-        ignore_index (int): class targets with this value count for nothing.
+        ignore_index (int): class targets with this value do not contribute.
         reduction (str): ``"none"``, ``"mean"`` or ``"sum"``.
-        label_smoothing (float): in [0, 1], how much of each target is spread evenly over all classes.
+        label_smoothing (float): in [0, 1], the part of each target that is spread evenly over all classes.
+
+    Returns:
+        Tensor: 0-d, or for ``"none"`` of the shape of `input` without C.
 
     `size_average` and `reduce` are the old form of `reduction`.
     Mirrors ``torch.nn.functional.cross_entropy``.
 
     Raises:
         ValueError: the batch sizes differ, or the reduction is unknown.
-        IndexError: a target is no class.
+        IndexError: a target is not a class.
         RuntimeError: the shapes or dtypes do not fit.
 
     >>> F.cross_entropy(mg.tensor([[2., 0.], [0., 2.]]), mg.tensor([0, 0]))
@@ -237,7 +254,7 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 
 
 def cross_entropy_of_probabilities(scores, target, weight, ignore_index, reduction, label_smoothing, classes):
-    """`cross_entropy` where the target is a distribution per example."""
+    """`cross_entropy` for targets that are a distribution per example."""
     if ignore_index >= 0:
         raise ShapeError("MG-E302", "ignore_index is not supported for floating point target", found=f"{ignore_index}")
     if weight is not None and tuple(tensor_argument("cross_entropy", weight, "weight", 3).shape) != (scores.shape[classes],):
@@ -261,7 +278,7 @@ def cross_entropy_of_probabilities(scores, target, weight, ignore_index, reducti
 
 
 def smooth_labels(loss, scores, target, weight, ignore_index, reduction, label_smoothing, classes):
-    """Mix `loss` with the loss against an even distribution."""
+    """Mix `loss` with the cross entropy of a uniform target."""
     n = scores.shape[classes]
     counted = target != ignore_index
     kept = counted.to(scores.dtype)
@@ -278,15 +295,15 @@ def smooth_labels(loss, scores, target, weight, ignore_index, reduction, label_s
 
 
 def average_loss(k, loss, like, reduction):
-    """The array of the losses per element, averaged or summed, in the dtype of `like`."""
+    """Return the array of losses per element, reduced (or not), in the dtype of `like`."""
     if reduction == NONE:
-        return narrowed(k, loss, like)
+        return round_to(k, loss, like)
     z = k.sum(loss, tuple(range(loss.ndim)), False)
-    return narrowed(k, k.div(z, float(loss.size)) if reduction == MEAN else z, like)
+    return round_to(k, k.div(z, float(loss.size)) if reduction == MEAN else z, like)
 
 
 def share(g, reduction, *operands):
-    """What of the gradient of the result each element gets, where these are what the loss is made of."""
+    """The gradient of each element's loss: g, or for the mean g / n, where n is the number of elements of the operands."""
     if reduction != MEAN:
         return g
     metas = [x._meta for x in operands if x is not None]
@@ -297,7 +314,7 @@ def share(g, reduction, *operands):
 
 
 class ElementwiseLoss(Op):
-    """z = a loss per element, averaged or summed or as it is"""
+    """Base of the losses per element, averaged, summed or as they are"""
 
     inputs = 2
     torch_names = {"x": "self", "y": "target"}
@@ -308,7 +325,7 @@ class ElementwiseLoss(Op):
         each = [NONE if name == "reduction" else value for name, value in zip(cls.op.params, args)]
         if outs[0].dtype is FLOAT16:
             each, tangents = in_single(each), in_single(tangents)
-        total = None
+        total: Any = None
         for (formula, needs), t in zip(cls.op.formulas, tangents):
             if t is not None:
                 part = formula(t, *values_of(cls.op, needs, each, outs))
@@ -322,7 +339,7 @@ class MseLoss(ElementwiseLoss):
     """z = (x - y)², averaged or summed"""
 
     def forward(k, x, y, reduction):
-        return average_loss(k, k.pow(k.sub(widened(k, x), widened(k, y)), 2), x, reduction)
+        return average_loss(k, k.pow(k.sub(to_wide(k, x), to_wide(k, y)), 2), x, reduction)
 
     @in_float32
     def vjp_x(g, x, y, reduction):      # dx = 2 g (x - y) / n
@@ -334,7 +351,7 @@ class MseLoss(ElementwiseLoss):
 
 
 def norm(x, reduction):
-    """2 / n, where the mean is taken over n elements."""
+    """2 / n for the mean over n elements, else 2."""
     return 2.0 if reduction != MEAN else 2.0 / (x.numel() or float("nan"))
 
 
@@ -343,7 +360,7 @@ class SmoothL1Loss(ElementwiseLoss):
     """z = d² / 2β below β, else d - β/2, where d = |x - y|; averaged or summed"""
 
     def forward(k, x, y, reduction, beta):      # with s = min(d, β) both are (d - s/2) s / β, in which no square overflows
-        d = k.abs(k.sub(widened(k, x), widened(k, y)))
+        d = k.abs(k.sub(to_wide(k, x), to_wide(k, y)))
         s = k.clamp(d, None, beta)
         return average_loss(k, k.mul(k.sub(d, k.mul(s, 0.5)), k.div(s, beta)), x, reduction)
 
@@ -361,7 +378,7 @@ class HuberLoss(ElementwiseLoss):
     """z = d² / 2 below δ, else δ (d - δ/2), where d = |x - y|; averaged or summed"""
 
     def forward(k, x, y, reduction, delta):     # with s = min(d, δ) both are (d - s/2) s
-        d = k.abs(k.sub(widened(k, x), widened(k, y)))
+        d = k.abs(k.sub(to_wide(k, x), to_wide(k, y)))
         s = k.clamp(d, None, delta)
         return average_loss(k, k.mul(k.sub(d, k.mul(s, 0.5)), s), x, reduction)
 
@@ -375,22 +392,23 @@ class HuberLoss(ElementwiseLoss):
 
 
 def slope(d, limit, most):
-    """d, or d / limit if `most` is 1, between -most and most. Where it is one of the two, its own derivative is 0."""
+    """d (or d / limit, if `most` is 1), limited to [-most, most]. Where it is at a limit, its own derivative is 0."""
     return where(abs(d) >= limit, most * sgn(d), d if limit == most else d / limit)
 
 
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+             weight: Tensor | None = None) -> Tensor:
     """The squared error (input - target)², averaged over all elements, summed, or as it is.
 
     Args:
-        input, target (Tensor): of one shape, or of shapes that broadcast, which gives a warning.
+        input, target (Tensor): of one shape. Shapes that broadcast are allowed, with a warning. The dtypes are promoted.
         reduction (str): ``"none"``, ``"mean"`` or ``"sum"``.
-        weight (Tensor, optional): a factor per element, of input's shape; "mean" is over the total weight.
+        weight (Tensor, optional): a factor per element, of input's shape; "mean" divides by the total weight.
 
     `size_average` and `reduce` are the old form of `reduction`. Mirrors ``torch.nn.functional.mse_loss``.
 
     Raises:
-        ValueError: the reduction is unknown, or `weight` of another shape.
+        ValueError: the reduction is unknown, or `weight` has another shape.
         RuntimeError: the shapes cannot be broadcast together.
 
     >>> F.mse_loss(mg.tensor([1., 2.]), mg.tensor([0., 0.]))
@@ -399,7 +417,8 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     tensor_argument("mse_loss", input)
     tensor_argument("mse_loss", target, "target", 2)
     reduction = reduction_of(reduction, size_average, reduce)
-    if input.shape != target.shape:
+    shape = input.shape
+    if shape != target.shape:
         warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
                       "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=2)
         shape = broadcast_shape([input._meta, target._meta])

@@ -1,25 +1,28 @@
-"""Layer, group and batch normalisation and rms_norm as rules of their own; the public functions are in
+"""Layer, group and batch normalization and rms_norm, each as one rule. The public functions are in
 ``nn/functional/_normalization.py``.
 
     y = (x - mean) r,  r = 1 / √(variance + ε)          over the last dimensions of x
     z = y w + b
 
-The gradient of y goes through a projection, which takes out what adding a number to x or stretching it would change:
+y does not change if we add a number to x, or (apart from ε) multiply x by a positive number. So the gradient of x has no part in
+these two directions. A projection P removes it:
 
     P(h) = h - mean(h) - y mean(h y)                    dx = r P(g w)
 
-rms_norm leaves the mean where it is: y = x r, r = 1 / √(mean of x² + ε), and P(h) = h - y mean(h y).
+rms_norm does not subtract the mean: y = x r, r = 1 / √(mean of x² + ε), and P(h) = h - y mean(h y).
 
-group_norm is layer_norm of rows, each of which has the numbers of one group; w and b come after it. In batch_norm the mean is
-over all dimensions but the one of the channels.
+group_norm is layer_norm of rows, where each row has the elements of one group; w and b are applied later. In batch_norm, the mean
+is over all dimensions except the channels.
 
 Mirrors ``aten/src/ATen/native/layer_norm.cpp`` and ``layer_norm_double_backward`` in ``torch/csrc/autograd/FunctionsManual.cpp``.
 """
 
+from typing import Any
+
 from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad.ops.base.precision import in_float32, narrowed, wide, widened
+from minigrad.ops.base.precision import in_float32, round_to, to_wide, wide
 from minigrad.ops.base.rule import Op, constant, op
 from minigrad.ops.elementwise.functions import rsqrt
 from minigrad.ops.reduce.reduction import mean, sum
@@ -56,7 +59,7 @@ class NativeLayerNorm(Op):
 
 @op("native_layer_norm_backward")
 class NativeLayerNormBackward(Op):
-    """dx = rstd P(g w), dw = Σ g y, db = Σ g: the gradients of layer normalisation, where its own is g"""
+    """dx = rstd P(g w), dw = Σ g y, db = Σ g: the gradients of layer normalization, given the output's gradient g"""
 
     inputs = 3
     outputs = ("dx", "dw", "db")
@@ -73,8 +76,8 @@ class NativeLayerNormBackward(Op):
         return dg if needs[0] else None, dx if needs[1] else None, dw if needs[2] else None
 
     def jvp(ts, g, x, w, n_dims, eps):
-        tg = ts[0]
-        dx, dw = tangents(*ts, g, x, w, n_dims, eps, standardize, project_layer_norm)
+        tg, tx, tw = ts
+        dx, dw = tangents(tg, tx, tw, g, x, w, n_dims, eps, standardize, project_layer_norm)
         return dx, dw, None if tg is None else total(tg, tuple(range(x.ndim - n_dims)))
 
 
@@ -96,12 +99,13 @@ class FusedRmsNorm(Op):
         return dx if needs[0] else None, dw if needs[1] else None
 
     def jvp(ts, x, w, n_dims, eps):
-        return tangent(*ts, x, w, n_dims, eps, divide_by_rms, project_rms_norm), None
+        tx, tw = ts
+        return tangent(tx, tw, x, w, n_dims, eps, divide_by_rms, project_rms_norm), None
 
 
 @op("_fused_rms_norm_backward")
 class FusedRmsNormBackward(Op):
-    """dx = rstd P(g w), dw = Σ g y: the gradients of `FusedRmsNorm`, where its own is g"""
+    """dx = rstd P(g w), dw = Σ g y: the gradients of `FusedRmsNorm`, given the output's gradient g"""
 
     inputs = 3
     outputs = ("dx", "dw")
@@ -111,11 +115,13 @@ class FusedRmsNormBackward(Op):
         return k.rms_norm_backward(g, x, w, rstd, n_dims)
 
     def vjp(gs, needs, g, x, w, n_dims, eps):
-        dg, dx, dw = adjoints(*gs, g, x, w, n_dims, eps, divide_by_rms, project_rms_norm)
+        v, vw = gs
+        dg, dx, dw = adjoints(v, vw, g, x, w, n_dims, eps, divide_by_rms, project_rms_norm)
         return dg if needs[0] else None, dx if needs[1] else None, dw if needs[2] else None
 
     def jvp(ts, g, x, w, n_dims, eps):
-        return tangents(*ts, g, x, w, n_dims, eps, divide_by_rms, project_rms_norm)
+        tg, tx, tw = ts
+        return tangents(tg, tx, tw, g, x, w, n_dims, eps, divide_by_rms, project_rms_norm)
 
 
 @op("native_group_norm")
@@ -127,10 +133,10 @@ class NativeGroupNorm(Op):
     torch_names = {"x": "input", "w": "weight", "b": "bias", "mean": "result1", "rstd": "result2", "n": "N", "c": "C", "hxw": "HxW"}
 
     def forward(k, x, w, b, n, c, hxw, group, eps):
-        single = widened(k, x)
+        single = to_wide(k, x)
         rows = k.view(single if k.contiguous(single) else k.copy(single), (n * group, c // group * hxw))
         y, mean, rstd = k.layer_norm(rows, None, None, 1, eps)
-        z = narrowed(k, scale_channels(k, k.view(y, (n, c, hxw)), w, b), x)
+        z = round_to(k, scale_channels(k, k.view(y, (n, c, hxw)), w, b), x)
         return k.view(z, x.shape), k.view(mean, (n, group)), k.view(rstd, (n, group))
 
     def vjp(g, needs, x, w, mean, rstd, n, c, hxw, group, eps):
@@ -151,7 +157,8 @@ class NativeGroupNorm(Op):
     def jvp(ts, x, w, n, c, hxw, group, eps):
         tx, tw, tb = [None if t is None else wide(t) for t in ts]
         rows, shape = (n * group, c // group * hxw), (n, c, hxw)
-        xr, z = reshape(wide(x), rows), None
+        xr = reshape(wide(x), rows)
+        z: Any = None
         if tx is not None:
             z = reshape(tangent(reshape(tx, rows), None, xr, None, 1, eps, standardize, project_layer_norm), shape)
             z = times(z, column(w))
@@ -165,14 +172,14 @@ class NativeGroupNorm(Op):
 
 @op("native_batch_norm")
 class NativeBatchNorm(Op):
-    """z = (x - mean) rstd w + b, with the mean of each channel, or the running one; and the variance"""
+    """z = (x - mean) rstd w + b, with the mean of each channel, or the running mean; and the variance"""
 
     inputs = 3
     outputs = ("z", "mean", "rstd", "variance")
     torch_names = {"x": "input", "w": "weight", "b": "bias", "mean": "result1", "rstd": "result2"}
 
     def forward(k, x, w, b, running_mean, running_var, training, eps):
-        single, shape = widened(k, x), (x.shape[1], *[1] * (x.ndim - 2))
+        single, shape = to_wide(k, x), (x.shape[1], *[1] * (x.ndim - 2))
         if training:
             dims = (0, *range(2, x.ndim))
             n = float(x.size // x.shape[1])
@@ -180,10 +187,11 @@ class NativeBatchNorm(Op):
             d = k.sub(single, mean)
             variance = k.div(k.sum(k.mul(d, d), dims, True), n)
         else:
-            d, variance = k.sub(single, k.view(running_mean, shape)), k.view(running_var, shape)
+            mean, variance = k.view(running_mean, shape), k.view(running_var, shape)
+            d = k.sub(single, mean)
         r = k.rsqrt(k.add(variance, eps))
-        z = k.mul(d, r if w is None else k.mul(r, k.view(widened(k, w), shape)))
-        z = narrowed(k, z if b is None else k.add(z, k.view(widened(k, b), shape)), x)
+        z = k.mul(d, r if w is None else k.mul(r, k.view(to_wide(k, w), shape)))
+        z = round_to(k, z if b is None else k.add(z, k.view(to_wide(k, b), shape)), x)
         if training:
             return z, *[k.view(of, shape[:1]) for of in (mean, r, variance)]
         return z, *[k.full((0,), 0, single.dtype) for _ in range(3)]
@@ -198,8 +206,8 @@ class NativeBatchNorm(Op):
             y, r = normalize_by_batch(x, mean, rstd, eps)
         else:
             y, r = normalize_by_running(x, running_mean, running_var, eps)
-        of_y = sum(g * y, dims, True) if needs[1] or (needs[0] and training) else None
-        of_b = sum(g, dims, True) if needs[2] or (needs[0] and training) else None
+        of_y: Any = sum(g * y, dims, True) if needs[1] or (needs[0] and training) else None
+        of_b: Any = sum(g, dims, True) if needs[2] or (needs[0] and training) else None
         if needs[0]:
             n = x.numel() // x.shape[1]
             dx = times(r, channels(w, x)) * (g - of_b / n - y * (of_y / n) if training else g)
@@ -226,19 +234,19 @@ class NativeBatchNorm(Op):
         return cast(z, x.dtype), None, None, None
 
 
-def channels(w, x):
-    """A number per channel, so that it broadcasts with x."""
+def channels(w, x) -> Any:
+    """Reshape w, which has a number per channel, so that it broadcasts with x."""
     return None if w is None else reshape(wide(w), (w.shape[0], *[1] * (x.ndim - 2)))
 
 
-def normalize_by_running(x, mean, variance, eps):
-    """(y, r) of x with the running mean and variance."""
+def normalize_by_running(x, mean, variance, eps) -> Any:
+    """Return (y, r) of x, with the running mean and variance."""
     r = rsqrt(channels(variance, x) + eps)
     return (wide(x) - channels(mean, x)) * r, r
 
 
-def normalize_by_batch(x, center, rstd, eps):
-    """(y, r) with those of the batch. They are computed again, and recorded, where the derivatives of y and r may be asked for."""
+def normalize_by_batch(x, center, rstd, eps) -> Any:
+    """Return (y, r) of x, with the mean and variance of the batch; computed again by ops if y and r may need derivatives."""
     x, state = wide(x), current()
     if center is not None and not (state.grad_enabled or state.forward):
         r = channels(rstd, x)
@@ -250,13 +258,13 @@ def normalize_by_batch(x, center, rstd, eps):
 
 
 def scale_channels(k, z, w, b):
-    """The array z, whose last dimension but one are the channels, times w and plus b, where they are there."""
-    z = z if w is None else k.mul(z, k.unsqueeze(widened(k, w), 1))
-    return z if b is None else k.add(z, k.unsqueeze(widened(k, b), 1))
+    """z w + b for an array z whose second-last dimension are the channels; w and b may be None."""
+    z = z if w is None else k.mul(z, k.unsqueeze(to_wide(k, w), 1))
+    return z if b is None else k.add(z, k.unsqueeze(to_wide(k, b), 1))
 
 
-def column(w):
-    """A number per channel, so that it broadcasts over what is in it."""
+def column(w) -> Any:
+    """Return w, which has a number per channel, as a column: it broadcasts with (n, channels, elements)."""
     return None if w is None else unsqueeze(wide(w), 1)
 
 
@@ -266,17 +274,17 @@ def normalize_rows(x, eps):
 
 
 def gradient_of_rows(h, x, mean, rstd, eps):
-    """The gradient of x, where that of `normalize_rows` is h."""
+    """The gradient of x, given h, the gradient of the result of `normalize_rows`."""
     rows = (x.shape[0], 1)
     return call(NativeLayerNormBackward.op, (h, x, None, reshape(constant(mean), rows), reshape(constant(rstd), rows), 1, eps))[0]
 
 
-# ---- what both have in common: r P(g w) and Σ g y, and their derivatives -------------------------------------
+# ---- layer_norm and rms_norm: r P(g w) and Σ g y, and their derivatives ---------------------------------------
 
 
 @in_float32
 def tangent(tx, tw, x, w, n_dims, eps, normed, project):
-    """The tangent of y w, given those of x and w; None if there is none."""
+    """The tangent of y w, given the tangents of x and w; None if both are None."""
     y, r, dims = normed(x, n_dims, eps)
     z = None if tx is None else times(r * project(tx, y, dims), w)
     if tw is not None:
@@ -286,7 +294,7 @@ def tangent(tx, tw, x, w, n_dims, eps, normed, project):
 
 @in_float32
 def adjoints(v, vw, g, x, w, n_dims, eps, normed, project):
-    """What r P(g w) and Σ g y, with gradients v and vw, give g, x and w."""
+    """Return the gradients of g, x and w, given v and vw, the gradients of r P(g w) and Σ g y."""
     dg = dx = dw = None
     y, r, dims = normed(x, n_dims, eps)
     if v is not None:
@@ -303,7 +311,7 @@ def adjoints(v, vw, g, x, w, n_dims, eps, normed, project):
 
 @in_float32
 def tangents(tg, tx, tw, g, x, w, n_dims, eps, normed, project):
-    """The tangents of r P(g w) and Σ g y, given those of g, x and w."""
+    """Return the tangents of r P(g w) and Σ g y, given the tangents of g, x and w."""
     y, r, dims = normed(x, n_dims, eps)
     lead = tuple(range(y.ndim - len(dims)))
     h, th, dx, dw = times(g, w), None, None, None
@@ -323,7 +331,7 @@ def tangents(tg, tx, tw, g, x, w, n_dims, eps, normed, project):
 
 
 def standardize(x, n_dims, eps):
-    """(y, r, the dimensions), recorded: so that the derivatives of what is computed from them are right."""
+    """Return (y, r, the dimensions), computed by ops and so recorded: results computed from them have the right derivatives."""
     dims = tuple(range(x.ndim - n_dims, x.ndim))
     d = x - mean(x, dims, True)
     r = rsqrt(mean(d * d, dims, True) + eps)
@@ -331,7 +339,7 @@ def standardize(x, n_dims, eps):
 
 
 def divide_by_rms(x, n_dims, eps):
-    """The same without taking the mean away."""
+    """The same for rms_norm: without subtracting the mean."""
     dims = tuple(range(x.ndim - n_dims, x.ndim))
     r = rsqrt(mean(x * x, dims, True) + eps)
     return x * r, r, dims
@@ -347,11 +355,11 @@ def project_rms_norm(h, y, dims):
     return h - y * mean(h * y, dims, True)
 
 
-def times(g, w):
-    """g w, where there is a w."""
+def times(g, w) -> Any:
+    """g w; g if w is None."""
     return g if w is None else g * w
 
 
 def total(g, lead):
-    """The sum over the dimensions before those of w."""
+    """The sum of g over `lead`, the dimensions before the dimensions of w."""
     return sum(g, lead) if lead else g

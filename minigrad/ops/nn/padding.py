@@ -1,26 +1,26 @@
-"""Padding: what stands around a tensor. ``nn/functional/_padding.py`` has the public function.
+"""Padding: adding elements at the ends of dimensions. The public function is in ``nn/functional/_padding.py``.
 
     constant    0 0 | a b c | 0 0
-    reflect     c b | a b c | b a           without the number at the edge
+    reflect     c b | a b c | b a           does not repeat the element at the edge
     replicate   a a | a b c | c c
 
-`padding` has (before, after) of the last dimension, then of the one before it, and so on. A negative number takes away.
-All three are linear, but for the constant. The adjoint of the constant one takes away what was put there; the adjoint of the
-others adds it to where it came from.
+`padding` has (before, after) for the last dimension, then for the second-last, and so on. A negative number removes elements.
+The three are linear (apart from the constant). The adjoint of constant padding removes the padding. The adjoint of the others
+adds the padding's gradient to the elements that were copied.
 
 Mirrors ``aten/src/ATen/native/{PadNd,ReflectionPad,ReplicationPadding}.cpp``.
 """
 
 from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad.ops.base.precision import narrowed, widened
+from minigrad.ops.base.precision import round_to, to_wide
 from minigrad.ops.base.rule import Linear, Op, op
 
 __all__: list[str] = []
 
 
-def padded_dims(x, padding):
-    """(dim, numbers before, numbers after) of each dimension that changes."""
+def find_padded_dims(x, padding):
+    """Return (dim, number of elements before, number after) for each dimension that changes."""
     return [(x.ndim - 1 - i, padding[2 * i], padding[2 * i + 1]) for i in range(len(padding) // 2)
             if padding[2 * i] or padding[2 * i + 1]]
 
@@ -35,7 +35,7 @@ class ConstantPadNd(Op):
     def forward(k, x, padding, value):
         shape = list(x.shape)
         grows = False
-        for dim, before, after in padded_dims(x, padding):
+        for dim, before, after in find_padded_dims(x, padding):
             if before < 0 or after < 0:
                 x = k.slice(x, dim, max(-before, 0), shape[dim] - max(-after, 0), 1)
             shape[dim] += before + after
@@ -43,7 +43,7 @@ class ConstantPadNd(Op):
         if not grows:
             return k.copy(x)
         z = middle = k.full(tuple(shape), value, x.dtype)
-        for dim, before, _ in padded_dims(x, padding):
+        for dim, before, _ in find_padded_dims(x, padding):
             start = max(before, 0)
             middle = k.slice(middle, dim, start, start + x.shape[dim], 1)
         k.copy_(middle, x)
@@ -56,36 +56,36 @@ class ConstantPadNd(Op):
         return call(ConstantPadNd.op, (t, padding, 0))
 
 
-# ---- what is at the edges, and the adjoint of that ----------------------------------------------------------
+# ---- reflected and replicated edges, and their adjoints -----------------------------------------------------
 
 
 def reflect_edges(k, x, dim, before, after):
-    """What stands before and after x along `dim`: its numbers next to the edge, in reverse order."""
+    """Return the padding before and after x along `dim`: its elements next to the edge, in reverse order."""
     n = x.shape[dim]
     return k.flip(k.slice(x, dim, 1, before + 1, 1), (dim,)), k.flip(k.slice(x, dim, n - 1 - after, n - 1, 1), (dim,))
 
 
 def replicate_edges(k, x, dim, before, after):
-    """What stands before and after x along `dim`: the number at the edge, repeated."""
+    """Return the padding before and after x along `dim`: the element at the edge, repeated."""
     n = x.shape[dim]
     first, last = k.slice(x, dim, 0, min(n, 1), 1), k.slice(x, dim, max(n - 1, 0), n, 1)
     return repeat_edge(k, first, dim, before), repeat_edge(k, last, dim, after)
 
 
 def repeat_edge(k, edge, dim, times):
-    """`edge`, of size 1 along `dim`, a number of times."""
+    """Return `edge`, of size 1 along `dim`, repeated."""
     return k.expand(edge, (*edge.shape[:dim], times, *edge.shape[dim + 1:])) if times else edge
 
 
 def add_reflected(k, z, dim, first, last):
-    """Add what stood before and after to the numbers of z that it was made of, in place."""
+    """Add `first` and `last`, the gradients of a reflected padding, to the elements of z that were copied, in place."""
     n, before, after = z.shape[dim], first.shape[dim], last.shape[dim]
     k.add_(k.slice(z, dim, 1, before + 1, 1), k.flip(first, (dim,)))
     k.add_(k.slice(z, dim, n - 1 - after, n - 1, 1), k.flip(last, (dim,)))
 
 
 def add_replicated(k, z, dim, first, last):
-    """The same where it was the number at the edge."""
+    """The same for a replicated padding: add the sums to the elements of z at the edges."""
     n = z.shape[dim]
     if first.shape[dim]:
         k.add_(k.slice(z, dim, 0, 1, 1), k.sum(first, (dim,), True))
@@ -94,8 +94,8 @@ def add_replicated(k, z, dim, first, last):
 
 
 def pad_array(k, x, padding, reflect):
-    """x with its numbers around it, reflected or replicated."""
-    for dim, before, after in padded_dims(x, padding):
+    """Return x with padding, reflected or replicated."""
+    for dim, before, after in find_padded_dims(x, padding):
         n = x.shape[dim]
         left, right = max(before, 0), max(after, 0)
         first, last = reflect_edges(k, x, dim, left, right) if reflect else replicate_edges(k, x, dim, left, right)
@@ -109,9 +109,9 @@ def pad_array(k, x, padding, reflect):
 
 
 def fold_edges(k, g, shape, padding, reflect):
-    """The adjoint: g without its edges, which are added to where they came from."""
-    z = widened(k, g)
-    for dim, before, after in reversed(padded_dims(g, padding)):
+    """The adjoint of `pad_array`: remove the padding of g, and add it to the elements that were copied."""
+    z = to_wide(k, g)
+    for dim, before, after in reversed(find_padded_dims(g, padding)):
         n, length = shape[dim], z.shape[dim]
         first = k.slice(z, dim, 0, max(before, 0), 1)
         last = k.slice(z, dim, length - max(after, 0), length, 1)
@@ -125,7 +125,7 @@ def fold_edges(k, g, shape, padding, reflect):
             add_reflected(k, z, dim, first, last)
         else:
             add_replicated(k, z, dim, first, last)
-    return narrowed(k, z, g)
+    return round_to(k, z, g)
 
 
 class ReflectionPad(Linear):
@@ -176,7 +176,7 @@ class ReflectionPad1d(ReflectionPad):
 
 @op("reflection_pad1d_backward", "ReflectionPad1DBackward0")
 class ReflectionPad1dBackward(ReflectionPadBackward):
-    """z = the gradient of reflection_pad1d, where its own is g"""
+    """z = the gradient of reflection_pad1d, given the output's gradient g"""
 
     def vjp_g(v, padding):
         return call(ReflectionPad1d.op, (v, padding))
@@ -192,7 +192,7 @@ class ReflectionPad2d(ReflectionPad):
 
 @op("reflection_pad2d_backward", "ReflectionPad2DBackward0")
 class ReflectionPad2dBackward(ReflectionPadBackward):
-    """z = the gradient of reflection_pad2d, where its own is g"""
+    """z = the gradient of reflection_pad2d, given the output's gradient g"""
 
     def vjp_g(v, padding):
         return call(ReflectionPad2d.op, (v, padding))
@@ -208,7 +208,7 @@ class ReflectionPad3d(ReflectionPad):
 
 @op("reflection_pad3d_backward", "ReflectionPad3DBackward0")
 class ReflectionPad3dBackward(ReflectionPadBackward):
-    """z = the gradient of reflection_pad3d, where its own is g"""
+    """z = the gradient of reflection_pad3d, given the output's gradient g"""
 
     def vjp_g(v, padding):
         return call(ReflectionPad3d.op, (v, padding))
@@ -224,7 +224,7 @@ class ReplicationPad1d(ReplicationPad):
 
 @op("replication_pad1d_backward", "ReplicationPad1DBackward0")
 class ReplicationPad1dBackward(ReplicationPadBackward):
-    """z = the gradient of replication_pad1d, where its own is g"""
+    """z = the gradient of replication_pad1d, given the output's gradient g"""
 
     def vjp_g(v, padding):
         return call(ReplicationPad1d.op, (v, padding))
@@ -240,7 +240,7 @@ class ReplicationPad2d(ReplicationPad):
 
 @op("replication_pad2d_backward", "ReplicationPad2DBackward0")
 class ReplicationPad2dBackward(ReplicationPadBackward):
-    """z = the gradient of replication_pad2d, where its own is g"""
+    """z = the gradient of replication_pad2d, given the output's gradient g"""
 
     def vjp_g(v, padding):
         return call(ReplicationPad2d.op, (v, padding))
@@ -256,7 +256,7 @@ class ReplicationPad3d(ReplicationPad):
 
 @op("replication_pad3d_backward", "ReplicationPad3DBackward0")
 class ReplicationPad3dBackward(ReplicationPadBackward):
-    """z = the gradient of replication_pad3d, where its own is g"""
+    """z = the gradient of replication_pad3d, given the output's gradient g"""
 
     def vjp_g(v, padding):
         return call(ReplicationPad3d.op, (v, padding))

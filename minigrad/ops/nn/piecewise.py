@@ -1,20 +1,20 @@
-"""Activations that are made of lines, each as one rule.
+"""Piecewise activations, each as one rule.
 
-    leaky_relu prelu threshold          bent at one point
-    hardtanh softshrink hardshrink      at two
-    hardsigmoid hardswish               lines, and a parabola, that look like sigmoid and silu
+    leaky_relu prelu threshold          two lines
+    hardtanh softshrink hardshrink      three lines
+    hardsigmoid hardswish               lines, and a parabola, that approximate sigmoid and silu
 
-Each has a second rule for its gradient, as in PyTorch: the node of a second backward. Where the slope does not depend on x
-the gradient of that is 0, and not undefined. What is not chosen is never multiplied: 0 times infinity is nan.
+Each has a second rule for its gradient, as in PyTorch: the node of a second backward. Where the slope does not depend on x, the
+gradient of x in that rule is 0, and not undefined. We choose pieces with `where` and never multiply by 0: 0 times infinity is nan.
 
-Mirrors ``aten/src/ATen/native/Activation.cpp``. The smooth ones are in ``activation.py``.
+Mirrors ``aten/src/ATen/native/Activation.cpp``. Smooth activations are in ``activation.py``.
 """
 
 import numpy as np
 from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad.ops.base.precision import HALF, in_float32, narrowed, widened
-from minigrad.ops.base.rule import Elementwise, Op, op
+from minigrad.ops.base.precision import HALF, in_float32, round_to, to_wide
+from minigrad.ops.base.rule import Elementwise, Op, op, variant
 from minigrad.ops.elementwise.selection import where, zeros_like
 
 __all__: list[str] = []
@@ -23,7 +23,7 @@ GRADIENT = {"x": "grad_output", "y": "self"}
 
 
 class SlopeOfLines(Elementwise):
-    """Base of gradients whose slope at y, piece by piece, is a number: y itself has no gradient but 0."""
+    """Base of gradients with a slope that is constant on each piece: the gradient of y is 0."""
 
     inputs = 2
     torch_names = GRADIENT
@@ -32,7 +32,7 @@ class SlopeOfLines(Elementwise):
         return zeros_like(g)
 
 
-# ---- bent at one point -------------------------------------------------------------------------------------------------
+# ---- two lines ---------------------------------------------------------------------------------------------------------
 
 
 @op("leaky_relu")
@@ -43,8 +43,8 @@ class LeakyRelu(Elementwise):
     torch_names = {"x": "self", "z": "result", "slope": "negative_slope"}
 
     def forward(k, x, slope):
-        v = widened(k, x)
-        return narrowed(k, k.where(k.gt(v, 0), v, k.mul(v, slope)), x)
+        v = to_wide(k, x)
+        return round_to(k, k.where(k.gt(v, 0), v, k.mul(v, slope)), x)
 
     def vjp_x(g, x, slope):
         return call(LeakyReluBackward.op, (g, x, slope))
@@ -52,7 +52,7 @@ class LeakyRelu(Elementwise):
 
 @op("leaky_relu_", "LeakyRelu1")
 class LeakyReluInPlace(LeakyRelu):
-    """z = x, or where x <= 0, a x, written over x: for a >= 0, with which z has the sign of x"""
+    """z = x, or where x <= 0, a x, written over x; a >= 0, so that z has the sign of x"""
 
     def vjp_x(g, z, slope):
         return call(LeakyReluBackward.op, (g, z, slope))
@@ -60,13 +60,13 @@ class LeakyReluInPlace(LeakyRelu):
 
 @op("leaky_relu_backward", "LeakyReluBackward0")
 class LeakyReluBackward(SlopeOfLines):
-    """z = x, or where y <= 0, a x: the gradient of leaky_relu at y, where its own is x"""
+    """z = x, or where y <= 0, a x: the gradient of leaky_relu at y, given the output's gradient x"""
 
     torch_names = {"slope": "negative_slope", **GRADIENT}
 
     def forward(k, x, y, slope):
-        g = widened(k, x)
-        return narrowed(k, k.where(k.gt(y, 0), g, k.mul(g, slope)), x)
+        g = to_wide(k, x)
+        return round_to(k, k.where(k.gt(y, 0), g, k.mul(g, slope)), x)
 
     def vjp_x(g, y, slope):
         return call(LeakyReluBackward.op, (g, y, slope))
@@ -79,31 +79,29 @@ class Threshold(Elementwise):
     inputs = 1
 
     def forward(k, x, threshold, value):
-        v = widened(k, x)
-        return narrowed(k, k.where(k.le(v, threshold), value, v), x)
+        v = to_wide(k, x)
+        return round_to(k, k.where(k.le(v, threshold), value, v), x)
 
     def vjp_x(g, x, threshold):
         return call(ThresholdBackward.op, (g, x, threshold))
 
 
-@op("threshold_", "Threshold1")
-class ThresholdInPlace(Threshold):
-    """z = x, or where x <= the threshold, a value, written over x"""
+ThresholdInPlace = variant(Threshold, "threshold_", "Threshold1", "z = x, or where x <= the threshold, a value, written over x")
 
 
 @op("threshold_backward", "ThresholdBackward0")
 class ThresholdBackward(SlopeOfLines):
-    """z = x, or where y <= the threshold, 0: the gradient of threshold at y, where its own is x"""
+    """z = x, or where y <= the threshold, 0: the gradient of threshold at y, given the output's gradient x"""
 
     def forward(k, x, y, threshold):
-        return k.where(k.le(widened(k, y), threshold), 0.0, x)
+        return k.where(k.le(to_wide(k, y), threshold), 0.0, x)
 
     def vjp_x(g, y, threshold):
         return call(ThresholdBackward.op, (g, y, threshold))
 
 
 def result_type(x, w):
-    """The dtype of prelu's result: that of x, if it is float16, whatever w is."""
+    """The dtype of prelu's result: float16 if x is, else the promoted dtype."""
     return HALF if x.dtype == HALF else np.result_type(x.dtype, w.dtype)
 
 
@@ -115,8 +113,8 @@ class PreluKernel(Elementwise):
     torch_names = {"x": "self", "w": "weight"}
 
     def forward(k, x, w):
-        v = widened(k, x)
-        return k.cast(k.where(k.gt(v, 0), v, k.mul(v, widened(k, w))), result_type(x, w))
+        v = to_wide(k, x)
+        return k.cast(k.where(k.gt(v, 0), v, k.mul(v, to_wide(k, w))), result_type(x, w))
 
     def vjp(g, needs, x, w):
         dx, dw = call(PreluKernelBackward.op, (g, x, w))
@@ -131,16 +129,16 @@ class PreluKernel(Elementwise):
 
 @op("_prelu_kernel_backward", "PreluKernelBackward0")
 class PreluKernelBackward(Op):
-    """dx = g, or where x <= 0, w g; dw = 0, or there x g: the gradients of prelu, where its own is g"""
+    """dx = g, or where x <= 0, w g; dw = 0, or there x g: the gradients of prelu, given the output's gradient g"""
 
     inputs = 3
     outputs = ("dx", "dw")
     torch_names = {"g": "grad_output", "x": "self", "w": "weight"}
 
     def forward(k, g, x, w):
-        above, v = k.gt(x, 0), widened(k, g)
-        dx = k.where(above, v, k.mul(v, widened(k, w)))
-        return narrowed(k, dx, g), k.where(above, 0.0, k.mul(v, widened(k, x)))     # many dw are summed: not in float16
+        above, v = k.gt(x, 0), to_wide(k, g)
+        dx = k.where(above, v, k.mul(v, to_wide(k, w)))
+        return round_to(k, dx, g), k.where(above, 0.0, k.mul(v, to_wide(k, x)))     # many dw are summed: stay in float32
 
     @in_float32
     def vjp(gs, needs, g, x, w):
@@ -165,7 +163,7 @@ class PreluKernelBackward(Op):
         return dx if tg is not None or tw is not None else None, dw if tg is not None or tx is not None else None
 
 
-# ---- bent at two points ------------------------------------------------------------------------------------------------
+# ---- three lines -------------------------------------------------------------------------------------------------------
 
 
 @op("hardtanh")
@@ -176,7 +174,7 @@ class Hardtanh(Elementwise):
     torch_names = {"x": "self", "low": "min_val", "high": "max_val"}
 
     def forward(k, x, low, high):
-        return narrowed(k, k.clamp(widened(k, x), low, high), x)
+        return round_to(k, k.clamp(to_wide(k, x), low, high), x)
 
     def vjp_x(g, x, low, high):
         return call(HardtanhBackward.op, (g, x, low, high))
@@ -184,12 +182,12 @@ class Hardtanh(Elementwise):
 
 @op("hardtanh_backward", "HardtanhBackward0")
 class HardtanhBackward(SlopeOfLines):
-    """z = x, or where y <= low or y >= high, 0: the gradient of hardtanh at y, where its own is x"""
+    """z = x, or where y <= low or y >= high, 0: the gradient of hardtanh at y, given the output's gradient x"""
 
     torch_names = {"low": "min_val", "high": "max_val", **GRADIENT}
 
     def forward(k, x, y, low, high):
-        v = widened(k, y)
+        v = to_wide(k, y)
         return k.where(k.logical_or(k.le(v, low), k.ge(v, high)), 0.0, x)
 
     def vjp_x(g, y, low, high):
@@ -203,8 +201,8 @@ class Softshrink(Elementwise):
     inputs = 1
 
     def forward(k, x, lambd):
-        v = widened(k, x)
-        return narrowed(k, k.sub(v, k.clamp(v, -lambd, lambd)), x)
+        v = to_wide(k, x)
+        return round_to(k, k.sub(v, k.clamp(v, -lambd, lambd)), x)
 
     def vjp_x(g, x, lambd):
         return call(SoftshrinkBackward.op, (g, x, lambd))
@@ -212,7 +210,7 @@ class Softshrink(Elementwise):
 
 @op("softshrink_backward", "SoftshrinkBackward0")
 class SoftshrinkBackward(SlopeOfLines):
-    """z = x, or where |y| <= λ, 0: the gradient of softshrink at y, where its own is x"""
+    """z = x, or where |y| <= λ, 0: the gradient of softshrink at y, given the output's gradient x"""
 
     def forward(k, x, y, lambd):
         return zero_within(k, x, y, lambd)
@@ -236,7 +234,7 @@ class Hardshrink(Elementwise):
 
 @op("hardshrink_backward", "HardshrinkBackward0")
 class HardshrinkBackward(SlopeOfLines):
-    """z = x, or where |y| <= λ, 0: the gradient of hardshrink at y, where its own is x"""
+    """z = x, or where |y| <= λ, 0: the gradient of hardshrink at y, given the output's gradient x"""
 
     torch_names = {"x": "grad_out", "y": "self"}
 
@@ -248,11 +246,11 @@ class HardshrinkBackward(SlopeOfLines):
 
 
 def zero_within(k, x, y, limit):
-    """x, or where |y| <= limit, 0."""
-    return k.where(k.le(k.abs(widened(k, y)), limit), 0.0, x)
+    """Return x, but 0 where |y| <= limit."""
+    return k.where(k.le(k.abs(to_wide(k, y)), limit), 0.0, x)
 
 
-# ---- what looks like a sigmoid -----------------------------------------------------------------------------------------
+# ---- approximations of sigmoid and silu --------------------------------------------------------------------------------
 
 
 @op("hardsigmoid")
@@ -262,7 +260,7 @@ class Hardsigmoid(Elementwise):
     inputs = 1
 
     def forward(k, x):
-        return narrowed(k, hard_step(k, widened(k, x)), x)
+        return round_to(k, hard_step(k, to_wide(k, x)), x)
 
     def vjp_x(g, x):
         return call(HardsigmoidBackward.op, (g, x))
@@ -270,7 +268,7 @@ class Hardsigmoid(Elementwise):
 
 @op("hardsigmoid_backward", "HardsigmoidBackward0")
 class HardsigmoidBackward(SlopeOfLines):
-    """z = x / 6, or where |y| >= 3, 0: the gradient of hardsigmoid at y, where its own is x"""
+    """z = x / 6, or where |y| >= 3, 0: the gradient of hardsigmoid at y, given the output's gradient x"""
 
     def forward(k, x, y):
         return k.where(k.ge(k.abs(y), 3.0), 0.0, k.div(x, 6.0))
@@ -285,9 +283,9 @@ class Hardswish(Elementwise):
 
     inputs = 1
 
-    def forward(k, x):              # below -3 the fraction is 0: x = -3 will do as a factor, and infinity will not
-        v = widened(k, x)
-        return narrowed(k, k.mul(k.maximum(v, -3.0), hard_step(k, v)), x)
+    def forward(k, x):              # below -3 the fraction is 0. We limit x to -3, because infinity times 0 is nan
+        v = to_wide(k, x)
+        return round_to(k, k.mul(k.maximum(v, -3.0), hard_step(k, v)), x)
 
     def vjp_x(g, x):
         return call(HardswishBackward.op, (g, x))
@@ -295,15 +293,15 @@ class Hardswish(Elementwise):
 
 @op("hardswish_backward", "HardswishBackward0")
 class HardswishBackward(Elementwise):
-    """z = x (y / 3 + 1/2), or where y <= -3, 0, and y >= 3, x: the gradient of hardswish at y, where its own is x"""
+    """z = x (y / 3 + 1/2), or where y <= -3, 0, and y >= 3, x: the gradient of hardswish at y, given the output's gradient x"""
 
     inputs = 2
     torch_names = GRADIENT
 
     def forward(k, x, y):
-        g, v = widened(k, x), widened(k, y)
+        g, v = to_wide(k, x), to_wide(k, y)
         curved = k.mul(g, k.add(k.div(v, 3.0), 0.5))
-        return narrowed(k, k.where(k.lt(v, 3.0), k.where(k.le(v, -3.0), 0.0, curved), g), x)
+        return round_to(k, k.where(k.lt(v, 3.0), k.where(k.le(v, -3.0), 0.0, curved), g), x)
 
     def vjp_x(g, y):
         return call(HardswishBackward.op, (g, y))

@@ -1,24 +1,32 @@
-"""Maxima over windows, over 1, 2 or 3 dimensions; and the way back, which puts each maximum where it was.
+"""Max pooling over 1, 2 or 3 dimensions; and unpooling, which puts each maximum back to its place.
 
     x  1 5 2 0        max_pool  5 2     indices  1 2        max_unpool  0 5 2 0
 
-The windows of `max_pool` are equally long and may overlap, those of `adaptive_max_pool` are as long as it takes to get so
-many. For the kernel both are tables of places, one per dimension (``kernels/resampling.py``). Their derivative goes through the
-places that were found. One dimension is the second one of a plane of height 1.
+The windows of `max_pool` have one size and may overlap. `adaptive_max_pool` has a given number of windows, and their sizes follow
+from it. The kernel takes a table of places for each dimension (``kernels/resampling.py``). The gradient of a maximum goes to the
+place where it was found. We compute one dimension as a plane of height 1.
 
 Mirrors ``aten/src/ATen/native/{DilatedMaxPool2d,DilatedMaxPool3d,AdaptiveMaxPooling2d,MaxUnpooling}.cpp``.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.kernels import resampling
-from minigrad.ops.base.rule import INT64, Linear, Op, flag, integer, op, tensor_argument, truth
-from minigrad.ops.nn.convolution import images, sizes
+from minigrad.ops.base.rule import INT64, Linear, Op, flag, integer, op, tensor_argument, truth, variant
+from minigrad.ops.nn.convolution_checks import check_image_dims, sizes
 from minigrad.ops.shape.views import squeeze, unsqueeze
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Tensor
 
 __all__ = ["adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
            "max_unpool1d", "max_unpool2d", "max_unpool3d"]
@@ -26,7 +34,7 @@ __all__ = ["adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", 
 
 @op("max_pool2d", "MaxPool2DWithIndices0")
 class MaxPool2d(Op):
-    """The largest of each window, and where in its plane it was"""
+    """The largest element of each window, and its index in the plane"""
 
     hidden = ("places", "x_shape")
     inputs = 1
@@ -43,24 +51,17 @@ class MaxPool2d(Op):
         return (call(MaxPoolSelect.op, (ts[0], indices, len(places))), None)
 
 
-@op("max_pool3d", "MaxPool3DWithIndices0")
-class MaxPool3d(MaxPool2d):
-    """The largest of each window, and where in its volume it was"""
-
-
-@op("adaptive_max_pool2d", "AdaptiveMaxPool2D0")
-class AdaptiveMaxPool2d(MaxPool2d):
-    """The largest of each of so many windows, and where in its plane it was"""
-
-
-@op("adaptive_max_pool3d", "AdaptiveMaxPool3D0")
-class AdaptiveMaxPool3d(MaxPool2d):
-    """The largest of each of so many windows, and where in its volume it was"""
+MaxPool3d = variant(MaxPool2d, "max_pool3d", "MaxPool3DWithIndices0",
+                    "The largest element of each window, and its index in the volume")
+AdaptiveMaxPool2d = variant(MaxPool2d, "adaptive_max_pool2d", "AdaptiveMaxPool2D0",
+                            "The largest element of each window, and its index in the plane; the number of windows is given")
+AdaptiveMaxPool3d = variant(MaxPool2d, "adaptive_max_pool3d", "AdaptiveMaxPool3D0",
+                            "The largest element of each window, and its index in the volume; the number of windows is given")
 
 
 @op("max_pool_backward", "MaxPool2DWithIndicesBackward0")
 class MaxPoolBackward(Linear):
-    """z = zeros, with x added where the largest were"""
+    """z = zeros, with x added at the indices of the maxima"""
 
     inputs = 1
 
@@ -73,7 +74,7 @@ class MaxPoolBackward(Linear):
 
 @op("max_pool_select", "MaxPool2DSelect0")
 class MaxPoolSelect(Linear):
-    """z = x where the largest were"""
+    """z = x at the indices of the maxima"""
 
     inputs = 1
 
@@ -86,7 +87,7 @@ class MaxPoolSelect(Linear):
 
 @op("max_unpool2d", "MaxUnpool2D0")
 class MaxUnpool2d(Linear):
-    """z = zeros, with x stored where the largest were"""
+    """z = zeros, with x stored at the indices of the maxima"""
 
     hidden = ("n",)
     inputs = 1
@@ -101,17 +102,16 @@ class MaxUnpool2d(Linear):
         return call(MaxPoolSelect.op, (g, indices, n))
 
 
-@op("max_unpool3d", "MaxUnpool3D0")
-class MaxUnpool3d(MaxUnpool2d):
-    """z = zeros, with x stored where the largest of a volume were"""
+MaxUnpool3d = variant(MaxUnpool2d, "max_unpool3d", "MaxUnpool3D0",
+                      "z = zeros, with x stored at the indices of the maxima, in a volume")
 
 
 # ---- arguments ------------------------------------------------------------------------------------------------
 
 
 def check_images(function, input, n, integers=False):
-    """Raise unless `input` is made of real numbers, has a channel and n more dimensions, none of them empty."""
-    images(function, input, n)
+    """Raise unless `input` is real and has a dimension of channels and n more, none of them empty."""
+    check_image_dims(function, input, n)
     if input.dtype.is_complex or input.dtype.name == "bool" or not (integers or input.dtype.is_floating_point):
         raise AutogradNotImplementedError("MG-E203", f'"{function}" not implemented for \'{input.dtype.name}\'')
     if 0 in input.shape[-n - 1:]:
@@ -120,7 +120,7 @@ def check_images(function, input, n, integers=False):
 
 
 def pooling_arguments(function, input, n, kernel_size, stride, padding, dilation, ceil_mode):
-    """The common arguments of the poolings, checked: (size, stride, padding, dilation)."""
+    """Return (size, stride, padding, dilation), the common arguments of all poolings, as tuples, after checks."""
     size = sizes(kernel_size, n, "kernel_size", function)
     stride = size if stride is None or (isinstance(stride, (tuple, list)) and not stride) else sizes(stride, n, "stride", function)
     padding, dilation = sizes(padding, n, "padding", function), sizes(dilation, n, "dilation", function)
@@ -141,14 +141,14 @@ def pooling_arguments(function, input, n, kernel_size, stride, padding, dilation
 
 
 def make_table(function, make, *args):
-    """A table of ``kernels/resampling.py``. Raises if it were larger than the memory."""
+    """Make a table with a function of ``kernels/resampling.py``; raise if it does not fit into memory."""
     try:
         return make(*args)
     except (ValueError, MemoryError, OverflowError) as error:
         raise translate_kernel_error(function, error) from None
 
 
-def run_pooling(rule, x, places, return_indices):
+def run_pooling(rule, x, places, return_indices) -> Any:
     """Run the rule on planes, or on lines as planes of height 1."""
     if len(places) == 1:
         z, indices = call(rule.op, (unsqueeze(x, -2), (resampling.places(1, 1, 1, 0, 1, False), *places)))
@@ -157,8 +157,8 @@ def run_pooling(rule, x, places, return_indices):
     return (z, indices) if return_indices else z
 
 
-def max_pool(function, n, rule, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
-    """All of max_pool1d, max_pool2d and max_pool3d."""
+def max_pool(function, n, rule, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices) -> Any:
+    """The common code of max_pool1d, max_pool2d and max_pool3d."""
     check_images(function, input, n, integers=True)
     size, stride, padding, dilation = pooling_arguments(function, input, n, kernel_size, stride, padding, dilation, ceil_mode)
     flag(return_indices, "return_indices", function)
@@ -173,7 +173,7 @@ def max_pool(function, n, rule, input, kernel_size, stride, padding, dilation, c
 
 
 def target_sizes(function, input, n, output_size):
-    """`output_size` of an adaptive pooling, with None replaced by the size that there is."""
+    """Return `output_size` of an adaptive pooling, with None replaced by the size of `input`."""
     tensor_argument(function, input)
     if not isinstance(output_size, (tuple, list)):
         output_size = (integer(output_size, "output_size", function, "tuple of ints"),) * n
@@ -195,7 +195,7 @@ def target_sizes(function, input, n, output_size):
 
 
 def check_not_empty(function, input, n):
-    """Raise if there is nothing that could be covered by windows."""
+    """Raise if one of the last n dimensions is empty."""
     for i in range(input.ndim - n, input.ndim):
         if not input.shape[i]:
             raise ShapeError("MG-E210", f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input "
@@ -203,7 +203,7 @@ def check_not_empty(function, input, n):
 
 
 def adaptive_max_pool(function, n, rule, input, output_size, return_indices):
-    """All of adaptive_max_pool1d, adaptive_max_pool2d and adaptive_max_pool3d."""
+    """The common code of adaptive_max_pool1d, adaptive_max_pool2d and adaptive_max_pool3d."""
     count = target_sizes(function, input, n, output_size)
     return_indices = truth(return_indices, "return_indices", function)
     check_not_empty(function, input, n)
@@ -214,7 +214,7 @@ def adaptive_max_pool(function, n, rule, input, output_size, return_indices):
 
 
 def unpool_size(input, size, stride, padding, output_size):
-    """The size that the pooling had begun with, or one that is possible."""
+    """Return the size before the pooling: `output_size`, if given, else one in which the windows end at the edge."""
     n = len(size)
     usual = [(input.shape[i - n] - 1) * stride[i] + size[i] - 2 * padding[i] for i in range(n)]
     if output_size is None:
@@ -236,7 +236,7 @@ def unpool_size(input, size, stride, padding, output_size):
 
 
 def max_unpool(function, n, rule, input, indices, kernel_size, stride, padding, output_size):
-    """All of max_unpool1d, max_unpool2d and max_unpool3d."""
+    """The common code of max_unpool1d, max_unpool2d and max_unpool3d."""
     tensor_argument(function, input)
     tensor_argument(function, indices, "indices", 2)
     if input.ndim not in (n + 1, n + 2):
@@ -262,7 +262,9 @@ def max_unpool(function, n, rule, input, indices, kernel_size, stride, padding, 
 # ---- public functions -------------------------------------------------------------------------------------------
 
 
-def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def max_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+               padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False,
+               return_indices: bool = False) -> Tensor:
     """The largest value of each window of (N, C, L) or (C, L). See `max_pool2d`.
 
     Mirrors ``torch.nn.functional.max_pool1d``.
@@ -276,7 +278,9 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     return max_pool("max_pool1d", 1, MaxPool2d, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def max_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+               padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False,
+               return_indices: bool = False) -> Tensor:
     """The largest value of each window.
 
     Args:
@@ -284,7 +288,10 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
         kernel_size, stride, padding, dilation (int or pair): `stride` is `kernel_size` by default; the padding
             counts as minus infinity.
         ceil_mode (bool): round the number of windows up instead of down.
-        return_indices (bool): return also where in its plane each was found (int64).
+        return_indices (bool): also return the index of each maximum in its plane (int64).
+
+    Returns:
+        Tensor, or (Tensor, Tensor) with `return_indices`: (N, C, OH, OW) or (C, OH, OW).
 
     Mirrors ``torch.nn.functional.max_pool2d``.
 
@@ -297,7 +304,9 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     return max_pool("max_pool2d", 2, MaxPool2d, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def max_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+               padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False,
+               return_indices: bool = False) -> Tensor:
     """The largest value of each window of (N, C, D, H, W) or (C, D, H, W). See `max_pool2d`.
 
     Mirrors ``torch.nn.functional.max_pool3d``.
@@ -311,7 +320,7 @@ def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     return max_pool("max_pool3d", 3, MaxPool3d, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-def adaptive_max_pool1d(input, output_size, return_indices=False):
+def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False) -> Tensor:
     """The largest value of each of `output_size` windows that cover (N, C, L) or (C, L). See `adaptive_max_pool2d`.
 
     Mirrors ``torch.nn.functional.adaptive_max_pool1d``.
@@ -325,14 +334,17 @@ def adaptive_max_pool1d(input, output_size, return_indices=False):
     return adaptive_max_pool("adaptive_max_pool1d", 1, AdaptiveMaxPool2d, input, output_size, return_indices)
 
 
-def adaptive_max_pool2d(input, output_size, return_indices=False):
-    """The largest value of each window, of which there are as many as asked for.
+def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False) -> Tensor:
+    """The largest value of each window; `output_size` is the number of windows.
 
     Args:
-        input (Tensor): (N, C, H, W) or (C, H, W)
-        output_size (int or pair): (OH, OW); None in a pair stands for the size that there is. Window i of n over length L goes from
-            ⌊i L / n⌋ to ⌈(i + 1) L / n⌉.
-        return_indices (bool): return also where in its plane each was found (int64).
+        input (Tensor): (N, C, H, W) or (C, H, W), floating point.
+        output_size (int or pair): (OH, OW); None in a pair keeps the size of `input`. Along a dimension of size L, window i of n
+            goes from ⌊i L / n⌋ to ⌈(i + 1) L / n⌉.
+        return_indices (bool): also return the index of each maximum in its plane (int64).
+
+    Returns:
+        Tensor, or (Tensor, Tensor) with `return_indices`: (N, C, OH, OW) or (C, OH, OW).
 
     Mirrors ``torch.nn.functional.adaptive_max_pool2d``.
 
@@ -346,8 +358,10 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     return adaptive_max_pool("adaptive_max_pool2d", 2, AdaptiveMaxPool2d, input, output_size, return_indices)
 
 
-def adaptive_max_pool3d(input, output_size, return_indices=False):
-    """The largest value of each window that cover (N, C, D, H, W) or (C, D, H, W). See `adaptive_max_pool2d`.
+def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False) -> Tensor:
+    """The largest value of each of `output_size` windows that cover (N, C, D, H, W) or (C, D, H, W).
+
+    See `adaptive_max_pool2d`.
 
     Mirrors ``torch.nn.functional.adaptive_max_pool3d``.
 
@@ -361,8 +375,9 @@ def adaptive_max_pool3d(input, output_size, return_indices=False):
     return adaptive_max_pool("adaptive_max_pool3d", 3, AdaptiveMaxPool3d, input, output_size, return_indices)
 
 
-def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """The maxima of `max_pool1d` where they were, and zeros elsewhere. See `max_unpool2d`.
+def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+                 padding: int | Sequence[int] = 0, output_size: Sequence[int] | None = None) -> Tensor:
+    """Put the maxima of `max_pool1d` back to their places, with zeros elsewhere. See `max_unpool2d`.
 
     Mirrors ``torch.nn.functional.max_unpool1d``.
 
@@ -376,13 +391,17 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_siz
     return max_unpool("max_unpool1d", 1, MaxUnpool2d, input, indices, kernel_size, stride, padding, output_size)
 
 
-def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """The maxima of `max_pool2d` where they were, and zeros elsewhere.
+def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+                 padding: int | Sequence[int] = 0, output_size: Sequence[int] | None = None) -> Tensor:
+    """Put the maxima of `max_pool2d` back to their places, with zeros elsewhere.
 
     Args:
-        input, indices (Tensor): what ``max_pool2d(..., return_indices=True)`` returns.
-        kernel_size, stride, padding (int or pair): of that pooling.
-        output_size (sequence, optional): the size before it, of which several are possible.
+        input, indices (Tensor): the two results of ``max_pool2d(..., return_indices=True)``.
+        kernel_size, stride, padding (int or pair): the arguments of the pooling.
+        output_size (sequence, optional): the size before the pooling. Several are possible; there is a default.
+
+    Returns:
+        Tensor: of the size before the pooling.
 
     Mirrors ``torch.nn.functional.max_unpool2d``.
 
@@ -397,8 +416,9 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_siz
     return max_unpool("max_unpool2d", 2, MaxUnpool2d, input, indices, kernel_size, stride, padding, output_size)
 
 
-def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """The maxima of `max_pool3d` where they were, and zeros elsewhere. See `max_unpool2d`.
+def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+                 padding: int | Sequence[int] = 0, output_size: Sequence[int] | None = None) -> Tensor:
+    """Put the maxima of `max_pool3d` back to their places, with zeros elsewhere. See `max_unpool2d`.
 
     Mirrors ``torch.nn.functional.max_unpool3d``.
 

@@ -3,6 +3,10 @@
 Mirrors ``aten/src/ATen/native/SoftMax.cpp``.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.record.promotion import as_dtype
@@ -14,11 +18,14 @@ from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.reduce.reduction import SumDim
 from minigrad.ops.shape.clone_cast import cast
 
+if TYPE_CHECKING:
+    from minigrad.types import DType, Tensor
+
 __all__ = ["log_softmax", "softmax"]
 
 
 def sum_dim(x, dim):
-    """Σ x over one dimension, kept."""
+    """Σ x over one dimension, which is kept with size 1."""
     return call(SumDim.op, (x, (dim,), True)) if x.ndim else x
 
 
@@ -105,7 +112,7 @@ class LogSoftmaxBackward(Op):
 
 
 def softmax_argument(function, input, dim, dtype):
-    """The input and dimension of softmax and log_softmax, checked."""
+    """Return (input, dim) of softmax and log_softmax, after checks."""
     tensor_argument(function, input)
     if dtype is not None:
         input = cast(input, as_dtype(dtype))
@@ -117,12 +124,13 @@ def softmax_argument(function, input, dim, dtype):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def softmax(input, dim, *, dtype=None, out=None):
+def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """e^x / Σ e^x along `dim`: positive numbers that sum to 1.
 
     Args:
-        dim (int): the dimension along which they do.
-        dtype (optional): computes in it.
+        input (Tensor): floating point.
+        dim (int): the dimension along which the results sum to 1.
+        dtype (optional): `input` is converted to it first.
 
     Mirrors ``torch.softmax``.
 
@@ -139,12 +147,13 @@ def softmax(input, dim, *, dtype=None, out=None):
     return call(Softmax.op, (input, at))
 
 
-def log_softmax(input, dim, *, dtype=None, out=None):
+def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """The logarithm of softmax, computed without overflow. Mirrors ``torch.log_softmax``.
 
     Args:
-        dim (int): the dimension along which the exponentials sum to 1.
-        dtype (optional): computes in it.
+        input (Tensor): floating point.
+        dim (int): the dimension along which the exponentials of the results sum to 1.
+        dtype (optional): `input` is converted to it first.
 
     Raises:
         IndexError: there is no such dimension.

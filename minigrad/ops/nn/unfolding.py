@@ -1,20 +1,29 @@
-"""The patches of an image as columns, and back; and channels for places.
+"""The patches of an image as columns, and back; and rearranging channels.
 
     unfold          (N, C, H, W) -> (N, C KH KW, L)         one column for each of L windows
-    fold            the way back: columns are added where they came from
+    fold            the adjoint: adds each column to the elements of its window
     pixel_shuffle   (..., C r r, H, W) -> (..., C, H r, W r)
     channel_shuffle (N, g c, ...): channel i c + j moves to j g + i
 
-All only move numbers, or add them: each has the way back as its derivative.
+All of them only move or add elements. The derivative of each op is the op in the other direction.
 
 Mirrors ``aten/src/ATen/native/{Im2Col,Col2Im,PixelShuffle,ChanelShuffle}.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeError
 from minigrad.kernels.resampling import window_count
 from minigrad.ops.base.rule import Linear, integer, op, tensor_argument
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Tensor
 
 __all__ = ["channel_shuffle", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold"]
 
@@ -34,7 +43,7 @@ class Im2Col(Linear):
 
 @op("col2im", "Col2Im0")
 class Col2Im(Linear):
-    """z = zeros, with columns added where they came from"""
+    """z = zeros, with each column added to its window"""
 
     inputs = 1
 
@@ -98,8 +107,8 @@ class ChannelShuffle(Linear):
 # ---- arguments --------------------------------------------------------------------------------------------------
 
 
-def pairs(function, **arguments):
-    """Sizes given as one number or two, as pairs."""
+def make_pairs(function, **arguments) -> list[tuple[int, int]]:
+    """Return each argument, an int or a pair, as a pair of ints, after checks."""
     found = []
     for name, value in arguments.items():
         if isinstance(value, (tuple, list)):
@@ -116,7 +125,7 @@ def pairs(function, **arguments):
 
 
 def check_columns(function, x, ndims, n):
-    """Raise unless `x` has so many dimensions, none of them empty but the batch, and is no integer tensor."""
+    """Raise unless `x` has one of the numbers of dimensions `ndims`, the last n are not empty, and the dtype is not an integer."""
     tensor_argument(function, x)
     if x.ndim not in ndims or 0 in x.shape[-n:]:
         error = OutOfRangeError if x.ndim < n and function == "unfold" else ShapeError
@@ -130,12 +139,13 @@ def check_columns(function, x, ndims, n):
 # ---- public functions -------------------------------------------------------------------------------------------
 
 
-def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
-    """The patches of an image: what a convolution multiplies with its weight.
+def unfold(input: Tensor, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0,
+           stride: int | Sequence[int] = 1) -> Tensor:
+    """The patches of an image as columns. A convolution is a matrix product of its weight with them.
 
     Args:
         input (Tensor): (N, C, H, W) or (C, H, W)
-        kernel_size, dilation, padding, stride (int or pair): of the windows, as in `conv2d`.
+        kernel_size, dilation, padding, stride (int or pair): describe the windows, as in `conv2d`.
 
     Returns:
         Tensor: (N, C KH KW, L), one column for each of the L windows.
@@ -143,14 +153,15 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     Mirrors ``torch.nn.functional.unfold``.
 
     Raises:
-        RuntimeError: the window is larger than the padded image, or an argument makes no sense.
+        RuntimeError: the window is larger than the padded image, or an argument is out of range.
 
     >>> F.unfold(mg.arange(6.).view(1, 2, 3), (1, 2))
     tensor([[0., 1., 3., 4.],
             [1., 2., 4., 5.]])
     """
     check_columns("unfold", input, (3, 4), 3)
-    size, dilation, padding, stride = pairs("unfold", kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
+    size, dilation, padding, stride = make_pairs("unfold", kernel_size=kernel_size, dilation=dilation, padding=padding,
+                                                 stride=stride)
     count = [window_count(*each) for each in zip(input.shape[-2:], size, stride, padding, dilation)]
     if min(count) < 1:
         raise ShapeError("MG-E352", f"Given input with spatial size {tuple(input.shape[-2:])}, kernel_size={size}, "
@@ -159,13 +170,14 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     return call(Im2Col.op, (input, size, dilation, padding, stride))
 
 
-def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
-    """Patches put together again: the sum of all that lie on each place. The adjoint of `unfold`, not its inverse.
+def fold(input: Tensor, output_size: int | Sequence[int], kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1,
+         padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1) -> Tensor:
+    """Put patches together to an image; where they overlap, they are added. The adjoint of `unfold`, not its inverse.
 
     Args:
         input (Tensor): (N, C KH KW, L) or (C KH KW, L)
         output_size (int or pair): (H, W) of the result.
-        kernel_size, dilation, padding, stride (int or pair): of the windows, as in `unfold`.
+        kernel_size, dilation, padding, stride (int or pair): describe the windows, as in `unfold`.
 
     Returns:
         Tensor: (N, C, H, W)
@@ -173,15 +185,15 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     Mirrors ``torch.nn.functional.fold``.
 
     Raises:
-        RuntimeError: there are not as many columns as windows, or an argument makes no sense.
+        RuntimeError: the numbers of columns and windows differ, or an argument is out of range.
 
     >>> F.fold(mg.ones(2, 4), (2, 3), (1, 2))
     tensor([[[1., 2., 1.],
              [1., 2., 1.]]])
     """
     check_columns("fold", input, (2, 3), 2)
-    plane, size, dilation, padding, stride = pairs("fold", output_size=output_size, kernel_size=kernel_size, dilation=dilation,
-                                                   padding=padding, stride=stride)
+    plane, size, dilation, padding, stride = make_pairs("fold", output_size=output_size, kernel_size=kernel_size, dilation=dilation,
+                                                        padding=padding, stride=stride)
     rows, columns = input.shape[-2:]
     if rows % (size[0] * size[1]):
         raise ShapeError("MG-E352", f"Expected size of input's dimension {input.ndim - 2} to be divisible by the product of "
@@ -196,22 +208,22 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     return call(Col2Im.op, (input, shape, size, dilation, padding, stride))
 
 
-def positive(function, value, name):
+def check_positive(function, value, name):
     value = integer(value, name, function)
     if value <= 0:
         raise ShapeError("MG-E352", f"{function} expects a positive {name}, but got {value}")
     return value
 
 
-def with_planes(function, input):
+def check_planes(function, input):
     tensor_argument(function, input)
     if input.ndim < 3:
         raise ShapeError("MG-E352", f"{function} expects input to have at least 3 dimensions, but got input with {input.ndim} "
                          "dimension(s)")
 
 
-def pixel_shuffle(input, upscale_factor):
-    """An image r times as high and wide, made of r r channels (Shi et al., "Real-time single image super-resolution", 2016).
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Rearrange r r channels into an image r times as high and wide (Shi et al., "Real-time single image super-resolution", 2016).
 
     Args:
         input (Tensor): (..., C r r, H, W)
@@ -223,33 +235,38 @@ def pixel_shuffle(input, upscale_factor):
     Mirrors ``torch.nn.functional.pixel_shuffle``.
 
     Raises:
-        RuntimeError: the channels cannot be divided by r r, or r is not positive.
+        RuntimeError: the number of channels is not divisible by r r, or r is not positive.
 
     >>> F.pixel_shuffle(mg.arange(4.).view(4, 1, 1), 2)
     tensor([[[0., 1.],
              [2., 3.]]])
     """
-    with_planes("pixel_shuffle", input)
-    r = positive("pixel_shuffle", upscale_factor, "upscale_factor")
+    check_planes("pixel_shuffle", input)
+    r = check_positive("pixel_shuffle", upscale_factor, "upscale_factor")
     if input.shape[-3] % (r * r):
         raise ShapeError("MG-E352", "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
                          f"upscale_factor, but input.size(-3)={input.shape[-3]} is not divisible by {r * r}")
     return call(PixelShuffle.op, (input, r))
 
 
-def pixel_unshuffle(input, downscale_factor):
-    """The reverse of `pixel_shuffle`: (..., C, H r, W r) to (..., C r r, H, W).
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """The inverse of `pixel_shuffle`. Mirrors ``torch.nn.functional.pixel_unshuffle``.
 
-    Mirrors ``torch.nn.functional.pixel_unshuffle``.
+    Args:
+        input (Tensor): (..., C, H r, W r)
+        downscale_factor (int): r
+
+    Returns:
+        Tensor: (..., C r r, H, W)
 
     Raises:
-        RuntimeError: height or width cannot be divided by r, or r is not positive.
+        RuntimeError: height or width is not divisible by r, or r is not positive.
 
     >>> F.pixel_unshuffle(mg.arange(4.).view(1, 2, 2), 2).flatten()
     tensor([0., 1., 2., 3.])
     """
-    with_planes("pixel_unshuffle", input)
-    r = positive("pixel_unshuffle", downscale_factor, "downscale_factor")
+    check_planes("pixel_unshuffle", input)
+    r = check_positive("pixel_unshuffle", downscale_factor, "downscale_factor")
     for dim, name in ((-2, "height"), (-1, "width")):
         if input.shape[dim] % r:
             raise ShapeError("MG-E352", f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
@@ -257,17 +274,17 @@ def pixel_unshuffle(input, downscale_factor):
     return call(PixelUnshuffle.op, (input, r))
 
 
-def channel_shuffle(input, groups):
-    """The channels of all groups in turn (Zhang et al., "ShuffleNet", 2018): the first of each group, then the second of each.
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Reorder channels: the first of each group, then the second of each group, ... (Zhang et al., "ShuffleNet", 2018).
 
     Args:
-        input (Tensor): (N, C, ...), with a third dimension.
-        groups (int): by which C can be divided.
+        input (Tensor): (N, C, ...), of at least three dimensions.
+        groups (int): the number of groups; C is divisible by it.
 
     Mirrors ``torch.nn.functional.channel_shuffle``.
 
     Raises:
-        RuntimeError: C cannot be divided by `groups`.
+        RuntimeError: C is not divisible by `groups`.
 
     >>> F.channel_shuffle(mg.arange(4.).view(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])

@@ -1,1 +1,1 @@
-"""Ops that make one number of many: sums, means, extrema. Begin with ``reduction.py``."""
+"""Ops that reduce many numbers to one: sums, means, extrema. Begin with ``reduction.py``."""

@@ -1,9 +1,12 @@
-"""The largest and smallest along dimensions, and where they are.
+"""The largest and smallest elements along dimensions, and their positions.
 
 Mirrors ``aten/src/ATen/native/{ReduceOps,TensorCompare}.cpp``.
 """
 
+from __future__ import annotations
+
 from collections import namedtuple
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
@@ -11,17 +14,22 @@ from cython.cimports.minigrad._core.record.apply import call
 from minigrad.errors import OutOfRangeError, ShapeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import FLOAT16, FLOAT32
-from minigrad.ops.base.rule import INT64, Op, dimension, flag, op, tensor_argument
+from minigrad.ops.base.rule import INT64, Op, dimension, flag, op, tensor_argument, variant
 from minigrad.ops.elementwise.selection import cast, maximum, minimum, where
 from minigrad.ops.index.indexing import Gather, ScatterAdd
-from minigrad.ops.reduce.reduction import SumDim, add_present, all_or, keep_dims
+from minigrad.ops.reduce.reduction import SumDim, add_present, dimensions_or_all, keep_dims
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Tensor
 
 __all__ = ["amax", "amin", "argmax", "argmin", "max", "min"]
 
 
 
 class ExtremumRule(Op):
-    """z = the largest or smallest over dims; those that tie share the gradient, and nan ties with nan"""
+    """z = the largest or smallest over dims; equal elements share the gradient, and nan is equal to nan"""
 
     inputs = 1
     torch_names = {"x": "self", "z": "result", "dims": "dim"}
@@ -34,25 +42,25 @@ class ExtremumRule(Op):
 
 
 def share_gradient(g, x, z, dims):
-    """The gradient `g` of the extremes `z`, shared evenly among those of `x` that are equal to it; all have x's dimensions."""
+    """Share the gradient `g` of the extrema `z` evenly among the elements of `x` equal to `z`. All have the same ndim."""
     hits = find_ties(x, z)
     return where(hits, cast(g / count_ties(hits, g.dtype, dims), g.dtype), 0.0)
 
 
 def share_tangent(t, x, z, dims, keepdim):
-    """The mean of the tangents of those."""
+    """The tangent of the extrema `z`: the mean of the tangents of the elements equal to `z`."""
     hits = find_ties(x, z)
     return call(SumDim.op, (where(hits, cast(t / count_ties(hits, t.dtype, dims), t.dtype), 0.0), dims, keepdim))
 
 
 def find_ties(x, z):
-    """Where `x` is `z`, nan being nan."""
+    """Where `x` equals `z`; nan counts as equal to nan."""
     hits = x == z
     return hits | ((x != x) & (z != z)) if x.dtype.is_floating_point else hits
 
 
 def count_ties(hits, dtype, dims):
-    """How many there are; of float32 also beside float16, which ends at 65504."""
+    """The number of ties over `dims`, in `dtype`; in float32 for float16, which ends at 65504."""
     return call(SumDim.op, (cast(hits, FLOAT32 if dtype is FLOAT16 else dtype), dims, True))
 
 
@@ -72,25 +80,13 @@ class Amin(ExtremumRule):
         return k.amin(x, dims, keepdim)
 
 
-@op("max", "Max1")
-class Max(ExtremumRule):
-    """z = the largest of everything"""
-
-    def forward(k, x, dims, keepdim):
-        return k.amax(x, dims, keepdim)
-
-
-@op("min", "Min1")
-class Min(ExtremumRule):
-    """z = the smallest of everything"""
-
-    def forward(k, x, dims, keepdim):
-        return k.amin(x, dims, keepdim)
+Max = variant(Amax, "max", "Max1", "z = the largest of everything")
+Min = variant(Amin, "min", "Min1", "z = the smallest of everything")
 
 
 @op("aminmax")
 class Aminmax(Op):
-    """The smallest and the largest over dims, with the derivatives of `ExtremumRule`"""
+    """(min, max) over dims, with the derivatives of `ExtremumRule`"""
 
     inputs = 1
     outputs = ("min", "max")
@@ -140,7 +136,7 @@ class MinDim(ExtremumWithIndex):
 
 
 def pick(k, x, index, dim, keepdim):
-    """The elements of `x` at `index`, and the index."""
+    """(values, indices): the elements of `x` at `index`, and `index`; without dimension `dim` unless `keepdim`."""
     values = k.gather(x, dim, index)
     return (values, index) if keepdim or not x.ndim else (k.copy(k.select(values, dim, 0)), k.copy(k.select(index, dim, 0)))
 
@@ -170,17 +166,17 @@ class Argmin(Op):
 
 
 def check_ordered(name, input):
-    """Raise for complex numbers, of which none is the largest."""
+    """Raise for complex numbers, which have no order."""
     if input.dtype.is_complex:
         raise ShapeError("MG-E203", f"{name}(): does not support complex input", fix="x.abs() or x.real")
 
 
 def reduce_extremum(name, rule, input, dim, keepdim):
-    """amax, amin and aminmax."""
+    """Check the arguments of amax, amin or aminmax, and run `rule`."""
     tensor_argument(name, input)
     flag(keepdim, "keepdim", name)
     check_ordered(name, input)
-    dims = all_or(dim, input.ndim)
+    dims = dimensions_or_all(dim, input.ndim)
     if input.numel() == 0 and (dim is None or dim == ()):
         raise ShapeError("MG-E208", f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
                          "reduction dim with the 'dim' argument.")
@@ -190,12 +186,18 @@ def reduce_extremum(name, rule, input, dim, keepdim):
     return call(rule.op, (input, dims, keepdim))
 
 
-def amax(input, dim=(), keepdim=False, *, out=None):
-    """The largest element over some dimensions, or all. Those that tie share the gradient evenly.
+def amax(input: Tensor, dim: int | Sequence[int] | None = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The largest elements along dimensions, or of the whole tensor. Equal elements share the gradient evenly.
+
+    Args:
+        input (Tensor): real numbers. The result is nan where one of them is nan.
+        dim (int or tuple, optional): the dimensions that are reduced; all of them by default.
+        keepdim (bool): keep them, with size 1.
 
     Mirrors ``torch.amax``.
 
     Raises:
+        RuntimeError: `input` is complex; or it has no elements, and `dim` is not given.
         IndexError: there is no such dimension, or it is empty.
 
     >>> mg.amax(mg.tensor([[1., 5.], [4., 2.]]), 0)
@@ -206,12 +208,18 @@ def amax(input, dim=(), keepdim=False, *, out=None):
     return reduce_extremum("amax", Amax, input, dim, keepdim)
 
 
-def amin(input, dim=(), keepdim=False, *, out=None):
-    """The smallest element over some dimensions, or all. Those that tie share the gradient evenly.
+def amin(input: Tensor, dim: int | Sequence[int] | None = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The smallest elements along dimensions, or of the whole tensor. Equal elements share the gradient evenly.
+
+    Args:
+        input (Tensor): real numbers. The result is nan where one of them is nan.
+        dim (int or tuple, optional): the dimensions that are reduced; all of them by default.
+        keepdim (bool): keep them, with size 1.
 
     Mirrors ``torch.amin``.
 
     Raises:
+        RuntimeError: `input` is complex; or it has no elements, and `dim` is not given.
         IndexError: there is no such dimension, or it is empty.
 
     >>> mg.amin(mg.tensor([[1., 5.], [4., 2.]]), 0)
@@ -226,8 +234,8 @@ max_result = namedtuple("max", ("values", "indices"))
 min_result = namedtuple("min", ("values", "indices"))
 
 
-def extremum(name, whole, along, pairwise, result, input, dim, keepdim):
-    """max and min, in their three forms."""
+def run_extremum(name, whole, along, pairwise, result, input, dim, keepdim):
+    """Run max or min in one of their three forms: of all elements, along `dim`, or of two tensors."""
     tensor_argument(name, input)
     flag(keepdim, "keepdim", name)
     check_ordered(name, input)
@@ -247,49 +255,51 @@ def extremum(name, whole, along, pairwise, result, input, dim, keepdim):
 
 
 def max(input, dim=None, keepdim=False, *, out=None):
-    """The largest element; along a dimension, the largest ones and their positions; or of two tensors.
+    """The largest element; or the largest elements along a dimension and their positions; or `maximum` of two tensors.
 
     Args:
+        input (Tensor): real numbers.
         dim (int or Tensor, optional): a dimension, for the pair (values, indices); a tensor, for `maximum`.
         keepdim (bool): keep the dimension, with size 1.
 
     Mirrors ``torch.max``.
 
     Raises:
-        RuntimeError: there are no elements.
-        IndexError: there is no such dimension.
+        RuntimeError: `input` is complex; or it has no elements, and `dim` is not given.
+        IndexError: there is no such dimension, or it is empty.
 
     >>> mg.max(mg.tensor([[1., 5.], [4., 2.]]), 1)
     max(values=tensor([5., 4.]), indices=tensor([1, 0]))
     """
     if out is not None:
         return into(out, max, input, dim, keepdim)
-    return extremum("max", Max, MaxDim, maximum, max_result, input, dim, keepdim)
+    return run_extremum("max", Max, MaxDim, maximum, max_result, input, dim, keepdim)
 
 
 def min(input, dim=None, keepdim=False, *, out=None):
-    """The smallest element; along a dimension, the smallest ones and their positions; or of two tensors.
+    """The smallest element; or the smallest elements along a dimension and their positions; or `minimum` of two tensors.
 
     Args:
+        input (Tensor): real numbers.
         dim (int or Tensor, optional): a dimension, for the pair (values, indices); a tensor, for `minimum`.
         keepdim (bool): keep the dimension, with size 1.
 
     Mirrors ``torch.min``.
 
     Raises:
-        RuntimeError: there are no elements.
-        IndexError: there is no such dimension.
+        RuntimeError: `input` is complex; or it has no elements, and `dim` is not given.
+        IndexError: there is no such dimension, or it is empty.
 
     >>> mg.min(mg.tensor([3., 1., 2.]))
     tensor(1.)
     """
     if out is not None:
         return into(out, min, input, dim, keepdim)
-    return extremum("min", Min, MinDim, minimum, min_result, input, dim, keepdim)
+    return run_extremum("min", Min, MinDim, minimum, min_result, input, dim, keepdim)
 
 
-def arg_extremum(name, rule, input, dim, keepdim):
-    """argmax and argmin."""
+def run_arg_extremum(name, rule, input, dim, keepdim):
+    """Check the arguments of argmax or argmin, and run `rule`."""
     tensor_argument(name, input)
     flag(keepdim, "keepdim", name)
     check_ordered(name, input)
@@ -305,13 +315,16 @@ def arg_extremum(name, rule, input, dim, keepdim):
     return call(rule.op, (input, at if input.ndim else None, keepdim))
 
 
-def argmax(input, dim=None, keepdim=False, *, out=None):
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The position (int64) of the largest element, the first of several. Mirrors ``torch.argmax``.
 
     Args:
-        dim (int, optional): along this dimension; by default in the flattened tensor.
+        input (Tensor): real numbers, but not bools.
+        dim (int, optional): the dimension that is reduced; by default the position is in the flattened tensor.
+        keepdim (bool): keep the reduced dimension, with size 1.
 
     Raises:
+        RuntimeError: `input` is complex or bool.
         IndexError: there are no elements, or no such dimension.
 
     >>> mg.argmax(mg.tensor([1., 5., 2.]))
@@ -319,16 +332,19 @@ def argmax(input, dim=None, keepdim=False, *, out=None):
     """
     if out is not None:
         return into(out, argmax, input, dim, keepdim)
-    return arg_extremum("argmax", Argmax, input, dim, keepdim)
+    return run_arg_extremum("argmax", Argmax, input, dim, keepdim)
 
 
-def argmin(input, dim=None, keepdim=False, *, out=None):
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The position (int64) of the smallest element, the first of several. Mirrors ``torch.argmin``.
 
     Args:
-        dim (int, optional): along this dimension; by default in the flattened tensor.
+        input (Tensor): real numbers, but not bools.
+        dim (int, optional): the dimension that is reduced; by default the position is in the flattened tensor.
+        keepdim (bool): keep the reduced dimension, with size 1.
 
     Raises:
+        RuntimeError: `input` is complex or bool.
         IndexError: there are no elements, or no such dimension.
 
     >>> mg.argmin(mg.tensor([[3., 1.], [0., 2.]]), 1)
@@ -336,4 +352,4 @@ def argmin(input, dim=None, keepdim=False, *, out=None):
     """
     if out is not None:
         return into(out, argmin, input, dim, keepdim)
-    return arg_extremum("argmin", Argmin, input, dim, keepdim)
+    return run_arg_extremum("argmin", Argmin, input, dim, keepdim)

@@ -1,10 +1,14 @@
-"""Reductions: sums, means, extrema, along some dimensions or all.
+"""Reductions along some dimensions or all: sums, means, products, variances. The extrema are in ``extrema.py``.
 
-The gradient of a reduction is spread over what was reduced: `expand_reduced` puts the dimensions back with size 1
-and repeats them, as a view that takes no memory.
+The gradient of a sum goes to every element that was added: `expand_reduced` puts the dimensions back with size 1 and
+repeats them, as a view that takes no memory.
 
 Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` and torch/csrc/autograd/FunctionsManual.cpp.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import cython
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
@@ -15,8 +19,8 @@ from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.promotion import as_dtype, default_dtype
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops.base.out import into
-from minigrad.ops.base.precision import narrowed, widened
-from minigrad.ops.base.rule import INT64, Linear, Op, dimension, dimensions, flag, op, tensor_argument, wrong_type
+from minigrad.ops.base.precision import round_to, to_wide
+from minigrad.ops.base.rule import INT64, Linear, Op, dimension, dimensions, flag, op, tensor_argument, variant, wrong_type
 from minigrad.ops.elementwise.comparison import eq, ne
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.elementwise.selection import where
@@ -24,25 +28,30 @@ from minigrad.ops.scan.scans import products_of_others
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import expand, view
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import DType, Tensor
+
 __all__ = ["all", "any", "logsumexp", "mean", "prod", "std", "sum", "sum_to", "var"]
 
 
 def expand_reduced(g, shape, dims, keepdim):
-    """`g`, of the shape that a reduction of `dims` left, spread over the whole `shape`."""
+    """Expand `g`, of the shape after a reduction of `dims`, to `shape`, the shape before it."""
     if not keepdim and len(dims) < len(shape):
         g = keep_dims(g, shape, dims, False)
     return expand(g, shape)
 
 
 def keep_dims(z, shape, dims, keepdim):
-    """The result of a reduction with the reduced dimensions put back with size 1."""
+    """Put the reduced dimensions back into the result `z` of a reduction, with size 1."""
     if keepdim:
         return z
     return view(z, tuple([1 if dim in dims else size for dim, size in enumerate(shape)]))
 
 
-def all_or(dim, ndim):
-    """`dimensions`, of which an empty tuple means all."""
+def dimensions_or_all(dim, ndim):
+    """Like `dimensions`, but an empty tuple means all dimensions."""
     return dimensions(None if no_dims(dim) else dim, ndim)
 
 
@@ -52,18 +61,19 @@ def no_dims(dim):
 
 
 def count(shape, dims):
-    """How many elements a reduction of `dims` takes together."""
+    """The number of elements that a reduction of `dims` combines into one."""
     n = 1
     for dim in dims:
         n *= shape[dim]
     return n
 
 
-class SumRule(Linear):
-    """z = Σ x over dims"""
+@op("sum_dim", "Sum1")
+class SumDim(Linear):
+    """z = Σ x over some dimensions"""
 
     inputs = 1
-
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
     kernel = "sum"
     params = ("x", "dims", "keepdim")
 
@@ -71,24 +81,15 @@ class SumRule(Linear):
         return expand_reduced(g, x_shape, dims, keepdim)
 
 
-@op("sum", "Sum0")
-class Sum(SumRule):
-    """z = Σ x over everything"""
-
-    hidden = ("dims", "keepdim")
+Sum = variant(SumDim, "sum", "Sum0", "z = Σ x over everything", hidden=("dims", "keepdim"))
 
 
-@op("sum_dim", "Sum1")
-class SumDim(SumRule):
-    """z = Σ x over some dimensions"""
-
-    torch_names = {"x": "self", "z": "result", "dims": "dim"}
-
-
-class MeanRule(Linear):
-    """z = Σ x / n over dims"""
+@op("mean_dim", "Mean1")
+class MeanDim(Linear):
+    """z = the mean over some dimensions"""
 
     inputs = 1
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
 
     def forward(k, x, dims, keepdim):
         return average(k, x, dims, keepdim)
@@ -99,27 +100,18 @@ class MeanRule(Linear):
 
 def average(k, x, dims, keepdim):
     """The mean of the array x over `dims`."""
-    return narrowed(k, k.div(k.sum(widened(k, x), dims, keepdim), float(count(x.shape, dims))), x)
+    return round_to(k, k.div(k.sum(to_wide(k, x), dims, keepdim), float(count(x.shape, dims))), x)
 
 
-@op("mean", "Mean0")
-class Mean(MeanRule):
-    """z = the mean of everything"""
-
-    hidden = ("dims", "keepdim")
+Mean = variant(MeanDim, "mean", "Mean0", "z = the mean of everything", hidden=("dims", "keepdim"))
 
 
-@op("mean_dim", "Mean1")
-class MeanDim(MeanRule):
-    """z = the mean over some dimensions"""
-
-    torch_names = {"x": "self", "z": "result", "dims": "dim"}
-
-
-class ProdRule(Op):
-    """z = Π x over dims"""
+@op("prod_dim", "Prod1")
+class ProdDim(Op):
+    """z = the product over one dimension"""
 
     inputs = 1
+    torch_names = {"x": "self", "z": "result", "dims": "dim"}
 
     def forward(k, x, dims, keepdim):
         return k.prod(x, dims, keepdim)
@@ -136,8 +128,8 @@ class ProdRule(Op):
 
 
 def product_of_others(x, z, dims, keepdim):
-    """For each element the product of those that it was multiplied with: z / x, or where there is a 0, what is before times what is
-    after it."""
+    """For each element, the product of the others that it was multiplied with: z / x. If x contains a 0, it is the product
+    before the element times the product after it."""
     if not bool((x == 0)._array.any()):
         return expand_reduced(z, x.shape, dims, keepdim) / x
     rest = [d for d in range(x.ndim) if d not in dims]
@@ -149,22 +141,11 @@ def product_of_others(x, z, dims, keepdim):
     return others.reshape(*[x.shape[d] for d in rest], *[x.shape[d] for d in dims]).permute(*order)
 
 
-@op("prod", "Prod0")
-class Prod(ProdRule):
-    """z = the product of everything"""
-
-    hidden = ("dims", "keepdim")
-
-
-@op("prod_dim", "Prod1")
-class ProdDim(ProdRule):
-    """z = the product over one dimension"""
-
-    torch_names = {"x": "self", "z": "result", "dims": "dim"}
+Prod = variant(ProdDim, "prod", "Prod0", "z = the product of everything", hidden=("dims", "keepdim"))
 
 
 class SpreadRule(Op):
-    """z = how far the numbers are from their mean, over dims"""
+    """z = the spread of the numbers around their mean, over dims"""
 
     inputs = 1
     torch_names = {"x": "self", "z": "result", "dims": "dim"}
@@ -188,18 +169,18 @@ class Var(SpreadRule):
 
 
 def scale(freedom):
-    """2 / freedom; infinite without any."""
+    """2 / freedom, where freedom = n - correction; inf unless it is positive."""
     return 2 / freedom if freedom > 0 else float("inf")
 
 
 def deviation(x, dims):
-    """x less its mean over `dims`."""
+    """x minus its mean over `dims`."""
     return x - call(MeanDim.op, (x, dims, True))
 
 
 @op("std", "Std0")
 class Std(SpreadRule):
-    """z = √(Σ |x - mean|² / (n - correction)). Where that is 0, so is the gradient"""
+    """z = √(Σ |x - mean|² / (n - correction)). Where z is 0, the gradient is 0"""
 
     def forward(k, x, dims, correction, keepdim):
         return root_of_var(k, x, dims, correction, keepdim)
@@ -216,24 +197,24 @@ class Std(SpreadRule):
 
 def root_of_var(k, x, dims, correction, keepdim):
     """The standard deviation of the array x."""
-    return narrowed(k, k.sqrt(k.var(widened(k, x), dims, correction, keepdim)), x)
+    return round_to(k, k.sqrt(k.var(to_wide(k, x), dims, correction, keepdim)), x)
 
 
 def divide_by_deviation(g, z):
-    """g / z, 0 where z is: all numbers are equal there."""
+    """g / z, but 0 where z is 0, since all numbers are equal there."""
     none = z == 0
     return where(none, 0.0, g / where(none, 1.0, z))
 
 
 def add_present(*parts):
-    """The sum of the gradients that are there."""
+    """The sum of the gradients that are not None."""
     found = [part for part in parts if part is not None]
     return found[0] if len(found) == 1 else found[0] + found[1]
 
 
 @op("var_mean")
 class VarMean(SpreadRule):
-    """The variance, as `Var` has it, and the mean"""
+    """(z, mean): the variance, as in `Var`, and the mean"""
 
     outputs = ("z", "mean")
 
@@ -242,7 +223,7 @@ class VarMean(SpreadRule):
 
     def vjp(g, needs, x, dims, correction, keepdim):
         of_var = None if g[0] is None else Var.vjp_x(g[0], x, dims, correction, keepdim)
-        return (add_present(of_var, None if g[1] is None else MeanRule.vjp_x(g[1], x.shape, dims, keepdim)),)
+        return (add_present(of_var, None if g[1] is None else MeanDim.vjp_x(g[1], x.shape, dims, keepdim)),)
 
     def jvp(ts, x, dims, correction, keepdim):
         return Var.jvp_x(ts[0], x, dims, correction, keepdim), call(MeanDim.op, (ts[0], dims, keepdim))
@@ -250,7 +231,7 @@ class VarMean(SpreadRule):
 
 @op("std_mean")
 class StdMean(SpreadRule):
-    """The standard deviation, as `Std` has it, and the mean"""
+    """(z, mean): the standard deviation, as in `Std`, and the mean"""
 
     outputs = ("z", "mean")
     torch_names = {"x": "self", "z": "result0", "dims": "dim"}
@@ -260,7 +241,7 @@ class StdMean(SpreadRule):
 
     def vjp(g, needs, x, z, dims, correction, keepdim):
         of_std = None if g[0] is None else Std.vjp_x(g[0], x, z, dims, correction, keepdim)
-        return (add_present(of_std, None if g[1] is None else MeanRule.vjp_x(g[1], x.shape, dims, keepdim)),)
+        return (add_present(of_std, None if g[1] is None else MeanDim.vjp_x(g[1], x.shape, dims, keepdim)),)
 
     def jvp(ts, x, z, dims, correction, keepdim):
         return Std.jvp_x(ts[0], x, z, dims, correction, keepdim), call(MeanDim.op, (ts[0], dims, keepdim))
@@ -268,7 +249,7 @@ class StdMean(SpreadRule):
 
 @op("nansum")
 class Nansum(Op):
-    """z = Σ x over dims, without what is nan; in another dtype, if there is one"""
+    """z = Σ x over dims, without nan; converted to `dtype`, if it is given"""
 
     inputs = 1
     torch_names = {"x": "self", "dims": "dim"}
@@ -298,7 +279,7 @@ class Logsumexp(Op):
     def vjp_x(g, x, z, dims, keepdim):
         return expand_reduced(g, x.shape, dims, keepdim) * conj(weights(x, z, dims, keepdim))
 
-    def jvp_x(t, x, z, dims, keepdim):      # by the sum of the weights, which rounding of a large z makes other than 1
+    def jvp_x(t, x, z, dims, keepdim):      # over the sum of the weights, which differs from 1 if a large z was rounded
         w = weights(x, z, dims, keepdim)
         return call(SumDim.op, (t * w, dims, keepdim)) / call(SumDim.op, (w, dims, keepdim))
 
@@ -307,20 +288,19 @@ def weights(x, z, dims, keepdim):
     """e^(x - z): the softmax of x."""
     return exp(x - keep_dims(z, x.shape, dims, keepdim))
 
-SUM_DIM = cython.declare(object, SumDim.op)     # the engine sums what was broadcast: found without a look-up
+SUM_DIM = cython.declare(object, SumDim.op)     # the engine sums gradients that were broadcast: this saves a look-up
 
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
-    """The sum of all elements, or along dimensions.
+def sum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None,
+        out: Tensor | None = None) -> Tensor:
+    """The sum of all elements, or along dimensions. Mirrors ``torch.sum``.
 
     Args:
         dim (int or tuple, optional): the dimensions that are reduced; all of them by default.
         keepdim (bool): keep them, with size 1.
-        dtype (optional): computes in it. By default integers and bools give int64.
-
-    Mirrors ``torch.sum``.
+        dtype (dtype, optional): of the result and the computation; by default int64 for integers and bools.
 
     Raises:
         IndexError: there is no such dimension.
@@ -344,15 +324,14 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     return call(SumDim.op, (input, dimensions(dim, input.ndim), keepdim))
 
 
-def mean(input, dim=None, keepdim=False, *, dtype=None, out=None):
-    """The mean of all elements, or along dimensions; of none it is nan.
+def mean(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None,
+         out: Tensor | None = None) -> Tensor:
+    """The mean of all elements, or along dimensions; nan if there are no elements. Mirrors ``torch.mean``.
 
     Args:
         dim (int or tuple, optional): the dimensions that are reduced; all of them by default.
         keepdim (bool): keep them, with size 1.
-        dtype (optional): computes in it.
-
-    Mirrors ``torch.mean``.
+        dtype (dtype, optional): of the result and the computation.
 
     Raises:
         RuntimeError: the dtype is neither floating point nor complex.
@@ -372,18 +351,17 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     flag(keepdim, "keepdim", "mean")
     if dim is None:
         return call(Mean.op, (input, tuple(range(input.ndim)), keepdim))
-    return call(MeanDim.op, (input, all_or(dim, input.ndim), keepdim))
+    return call(MeanDim.op, (input, dimensions_or_all(dim, input.ndim), keepdim))
 
 
-def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
-    """The product of all elements, or along one dimension.
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None,
+         out: Tensor | None = None) -> Tensor:
+    """The product of all elements, or along one dimension. Mirrors ``torch.prod``.
 
     Args:
-        dim (int, optional): the dimension that is reduced.
+        dim (int, optional): the dimension that is reduced; all of them by default.
         keepdim (bool): keep it, with size 1.
-        dtype (optional): computes in it. By default integers and bools give int64.
-
-    Mirrors ``torch.prod``.
+        dtype (dtype, optional): of the result and the computation; by default int64 for integers and bools.
 
     Raises:
         IndexError: there is no such dimension.
@@ -405,16 +383,15 @@ def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
     return call(ProdDim.op, (input, (at,) if input.ndim else (), keepdim))
 
 
-def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
-    """The variance of all elements, or along dimensions.
+def var(input: Tensor, dim: int | Sequence[int] | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+        correction: int | float | None = None, out: Tensor | None = None) -> Tensor:
+    """The variance of all elements, or along dimensions. Mirrors ``torch.var``.
 
     Args:
         dim (int or tuple, optional): the dimensions that are reduced; all of them by default.
         unbiased (bool, optional): the older spelling of ``correction=1`` (True) and ``0`` (False).
         keepdim (bool): keep them, with size 1.
-        correction (int): subtracted from the number of elements in the divisor; 1 by default.
-
-    Mirrors ``torch.var``.
+        correction (number, optional): is subtracted from the number of elements in the divisor; 1 by default.
 
     Raises:
         RuntimeError: the dtype is neither floating point nor complex.
@@ -425,11 +402,11 @@ def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=N
     """
     if out is not None:
         return into(out, var, input, dim, unbiased, keepdim, correction=correction)
-    return spread("var", Var, input, dim, unbiased, keepdim, correction)
+    return reduce_spread("var", Var, input, dim, unbiased, keepdim, correction)
 
 
-def spread(name, rule, input, dim, unbiased, keepdim, correction):
-    """var and std, and both with the mean."""
+def reduce_spread(name, rule, input, dim, unbiased, keepdim, correction):
+    """Check the arguments of var, std, var_mean or std_mean, and run `rule`."""
     tensor_argument(name, input)
     if isinstance(dim, bool):
         if correction is not None or keepdim is not False:
@@ -442,10 +419,11 @@ def spread(name, rule, input, dim, unbiased, keepdim, correction):
         correction = 1 if unbiased is None else int(flag(unbiased, "unbiased", name))
     elif not isinstance(correction, (int, float)):
         raise TensorTypeError("MG-E201", f"{name}(): argument 'correction' must be Number, not {type(correction).__name__}")
-    return call(rule.op, (input, all_or(dim, input.ndim), correction, keepdim))
+    return call(rule.op, (input, dimensions_or_all(dim, input.ndim), correction, keepdim))
 
 
-def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
+def std(input: Tensor, dim: int | Sequence[int] | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+        correction: int | float | None = None, out: Tensor | None = None) -> Tensor:
     """The standard deviation: the square root of `var`, with the same arguments. Mirrors ``torch.std``.
 
     >>> mg.std(mg.tensor([1., 2., 3., 4.]))
@@ -453,13 +431,15 @@ def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=N
     """
     if out is not None:
         return into(out, std, input, dim, unbiased, keepdim, correction=correction)
-    return spread("std", Std, input, dim, unbiased, keepdim, correction)
+    return reduce_spread("std", Std, input, dim, unbiased, keepdim, correction)
 
 
-def all(input, dim=None, keepdim=False, *, out=None):
-    """Whether every element is different from 0, of the whole or along dimensions; of none it is True.
+def all(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether all elements differ from 0, in the whole tensor or along dimensions; True for no elements. Mirrors ``torch.all``.
 
-    Mirrors ``torch.all``.
+    Args:
+        dim (int or tuple, optional): the dimensions that are reduced; all of them by default.
+        keepdim (bool): keep them, with size 1.
 
     Raises:
         IndexError: there is no such dimension.
@@ -470,13 +450,15 @@ def all(input, dim=None, keepdim=False, *, out=None):
     if out is not None:
         return into(out, all, input, dim, keepdim)
     tensor_argument("all", input)
-    return as_truth(input, ne(input, 0) if no_dims(dim) else eq(sum(eq(input, 0), dim, keepdim), 0))
+    return convert_truth(input, ne(input, 0) if no_dims(dim) else eq(sum(eq(input, 0), dim, keepdim), 0))
 
 
-def any(input, dim=None, keepdim=False, *, out=None):
-    """Whether some element is different from 0, of the whole or along dimensions; of none it is False.
+def any(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether any element differs from 0, in the whole tensor or along dimensions; False for no elements. Mirrors ``torch.any``.
 
-    Mirrors ``torch.any``.
+    Args:
+        dim (int or tuple, optional): the dimensions that are reduced; all of them by default.
+        keepdim (bool): keep them, with size 1.
 
     Raises:
         IndexError: there is no such dimension.
@@ -487,16 +469,16 @@ def any(input, dim=None, keepdim=False, *, out=None):
     if out is not None:
         return into(out, any, input, dim, keepdim)
     tensor_argument("any", input)
-    return as_truth(input, ne(input, 0) if no_dims(dim) else ne(sum(ne(input, 0), dim, keepdim), 0))
+    return convert_truth(input, ne(input, 0) if no_dims(dim) else ne(sum(ne(input, 0), dim, keepdim), 0))
 
 
-def as_truth(x, found):
-    """What `all` and `any` have found, in the dtype of their results: of uint8, which was a truth value once, it is uint8."""
+def convert_truth(x, found):
+    """Convert the result of `all` or `any` of x: to uint8 for uint8, which PyTorch once used instead of bool."""
     return found.to(x.dtype) if x.dtype.name == "uint8" else found
 
 
-def logsumexp(input, dim, keepdim=False, *, out=None):
-    """The logarithm of the sum of the exponentials, without overflow. Mirrors ``torch.logsumexp``.
+def logsumexp(input: Tensor, dim: int | Sequence[int] | None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the sum of the exponentials along dimensions, without overflow. Mirrors ``torch.logsumexp``.
 
     Args:
         dim (int or tuple): the dimensions that are reduced.
@@ -514,27 +496,27 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
     flag(keepdim, "keepdim", "logsumexp")
     if not input.dtype.differentiable:
         input = cast(input, default_dtype())
-    return call(Logsumexp.op, (input, all_or(dim, input.ndim), keepdim))
+    return call(Logsumexp.op, (input, dimensions_or_all(dim, input.ndim), keepdim))
 
 
-def sum_to(x, shape):
-    """`x` summed down to `shape`, a tuple that broadcasts to its own shape: the adjoint of broadcasting.
+def sum_to(x: Tensor, shape: int | Sequence[int]) -> Tensor:
+    """Sum `x` to `shape`, a tuple that broadcasts to the shape of `x`: the adjoint of broadcasting.
 
     Raises:
-        TypeError: `x` is no tensor, or `shape` no tuple of numbers.
+        TypeError: `x` is not a tensor, or `shape` is not a tuple of ints.
         RuntimeError: `shape` does not broadcast to the shape of `x`.
 
     >>> mg.sum_to(mg.ones(2, 3), (1, 3))
     tensor([[2., 2., 2.]])
     """
-    wide: tuple = cython.cast(TensorBase, tensor_argument("sum_to", x, "x"))._meta.shape
+    wide = cython.declare(tuple, cython.cast(TensorBase, tensor_argument("sum_to", x, "x"))._meta.shape)
     if not isinstance(shape, tuple):
         raise wrong_type("sum_to", "shape", "tuple of ints", shape)
-    lead: cython.Py_ssize_t = len(wide) - len(shape)
-    d: cython.Py_ssize_t
-    size: cython.Py_ssize_t
-    fits: cython.bint = lead >= 0
-    dims: list = []
+    lead = cython.declare(cython.Py_ssize_t, len(wide) - len(shape))
+    d = cython.declare(cython.Py_ssize_t)
+    size = cython.declare(cython.Py_ssize_t)
+    fits = cython.declare(cython.bint, lead >= 0)
+    dims = cython.declare(list, [])
     for d in range(len(wide)):
         size = shape[d - lead] if d >= lead else 1
         if d < lead or (size == 1 and cython.cast(cython.Py_ssize_t, wide[d]) != 1):

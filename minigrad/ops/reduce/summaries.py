@@ -1,9 +1,12 @@
-"""More reductions: sums without nan, mean and variance at once, both extrema; differences and areas.
+"""More reductions: sums without nan, variance with mean, both extrema. Also differences, and integrals by trapezoids.
 
 Mirrors ``aten/src/ATen/native/{ReduceOps,Integration}.cpp``.
 """
 
+from __future__ import annotations
+
 from collections import namedtuple
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
@@ -15,18 +18,26 @@ from minigrad.ops.base.rule import dimension, flag, integer, number, tensor_argu
 from minigrad.ops.elementwise.comparison import eq, ne
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.reduce.extrema import Aminmax, reduce_extremum
-from minigrad.ops.reduce.reduction import Nansum, StdMean, VarMean, all_or, spread
+from minigrad.ops.reduce.reduction import Nansum, StdMean, VarMean, dimensions_or_all, reduce_spread
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.scan.scans import cumsum
 from minigrad.ops.shape.cat_split import cat, narrow
 from minigrad.ops.shape.views import as_shape, reshape, view
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import DType, Number, Tensor
+
 __all__ = ["aminmax", "cumulative_trapezoid", "diff", "nanmean", "nansum", "std_mean", "sum_to_size", "trapezoid", "trapz",
            "var_mean"]
 
 
-def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
-    """The sum of the elements that are no nan, of all or along dimensions. Mirrors ``torch.nansum``.
+def nansum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None,
+           out: Tensor | None = None) -> Tensor:
+    """The sum of the elements that are not nan, of all or along dimensions. Mirrors ``torch.nansum``.
+
+    Args: as for `sum`.
 
     Raises:
         RuntimeError: the dtype is complex.
@@ -41,18 +52,23 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     if input.dtype.is_complex:
         raise ShapeError("MG-E203", "nansum does not support complex inputs", found=input.dtype.name)
     to = None if dtype is None else as_dtype(dtype)
-    if not input.dtype.is_floating_point:       # has no nan
+    if not input.dtype.is_floating_point:       # integers have no nan
         return total(input, dim, keepdim, dtype=dtype)
     if to is not None and not to.is_floating_point:
         return total(where(eq(input, input), input, 0.0), dim, keepdim, dtype=dtype)
-    return call(Nansum.op, (input, all_or(dim, input.ndim), flag(keepdim, "keepdim", "sum"), to))
+    return call(Nansum.op, (input, dimensions_or_all(dim, input.ndim), flag(keepdim, "keepdim", "sum"), to))
 
 
-def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
-    """The mean of the elements that are no nan, of all or along dimensions; nan where there is none. Mirrors ``torch.nanmean``.
+def nanmean(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None,
+            out: Tensor | None = None) -> Tensor:
+    """The mean of the elements that are not nan, of all or along dimensions. Mirrors ``torch.nanmean``.
+
+    Args: as for `mean`.
+
+    It is nan where all elements are nan, or there are none.
 
     Raises:
-        RuntimeError: the dtype is no floating point one.
+        RuntimeError: `input` is not floating point.
         IndexError: there is no such dimension.
 
     >>> mg.nanmean(mg.tensor([1., float("nan"), 2.]))
@@ -70,32 +86,39 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     return nansum(input, dim, keepdim, dtype=dtype) / total(eq(input.detach(), input.detach()), dim, keepdim)
 
 
-def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
-    """The variance and the mean, with the arguments of `var`. Mirrors ``torch.var_mean``.
+def var_mean(input: Tensor, dim: int | Sequence[int] | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+             correction: int | float | None = None) -> tuple[Tensor, Tensor]:
+    """The pair (variance, mean), with the arguments of `var`. Mirrors ``torch.var_mean``.
 
     >>> mg.var_mean(mg.tensor([1., 2., 3., 4.]))
     (tensor(1.6667), tensor(2.5000))
     """
-    return spread("var", VarMean, input, dim, unbiased, keepdim, correction)
+    return reduce_spread("var", VarMean, input, dim, unbiased, keepdim, correction)
 
 
-def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
-    """The standard deviation and the mean, with the arguments of `std`. Mirrors ``torch.std_mean``.
+def std_mean(input: Tensor, dim: int | Sequence[int] | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
+             correction: int | float | None = None) -> tuple[Tensor, Tensor]:
+    """The pair (standard deviation, mean), with the arguments of `std`. Mirrors ``torch.std_mean``.
 
     >>> mg.std_mean(mg.tensor([1., 2., 3., 4.]))
     (tensor(1.2910), tensor(2.5000))
     """
-    return spread("std", StdMean, input, dim, unbiased, keepdim, correction)
+    return reduce_spread("std", StdMean, input, dim, unbiased, keepdim, correction)
 
 
 aminmax_result = namedtuple("aminmax", ("min", "max"))
 
 
-def aminmax(input, *, dim=None, keepdim=False, out=None):
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The smallest and the largest element, of all or along a dimension: the pair (min, max). Mirrors ``torch.aminmax``.
 
+    Args:
+        input (Tensor): real numbers. Equal elements share a gradient evenly.
+        dim (int, optional): the dimension that is reduced; all of them by default.
+        keepdim (bool): keep the reduced dimensions, with size 1.
+
     Raises:
-        RuntimeError: there are no elements.
+        RuntimeError: `input` is complex; or it has no elements, and `dim` is not given.
         IndexError: there is no such dimension, or it is empty.
 
     >>> mg.aminmax(mg.tensor([3., 1., 2.]))
@@ -110,13 +133,15 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
 # ---- along a dimension --------------------------------------------------------------------------------------
 
 
-def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *,
+         out: Tensor | None = None) -> Tensor:
     """The differences of neighbours along `dim`, taken `n` times. Mirrors ``torch.diff``.
 
     Args:
-        prepend, append (Tensor, optional): joined to `input` before.
-
-    Of bools it is whether neighbours differ.
+        input (Tensor): at least 1-d. For bools the result is whether neighbours differ.
+        n (int): how often differences are taken, not negative.
+        dim (int): the dimension, which becomes `n` shorter.
+        prepend, append (Tensor, optional): joined to `input` along `dim` first, before it and after it.
 
     Raises:
         RuntimeError: `input` is 0-d, `n` is negative, or the shapes do not fit.
@@ -148,14 +173,14 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
 
 
 def strips(function, y, x, dx, dim):
-    """The areas of the trapezoids between neighbours along `dim`."""
+    """(areas, dim): the areas of the trapezoids between neighbours along `dim`, and `dim` counted from the front."""
     tensor_argument(function, y, "y")
     at = dimension(dim, y.ndim)
     if y.dtype.name == "bool":
         raise ShapeError("MG-E203", f"{function}: received a bool input for `y`, but bool is not supported", fix="y.float()")
     if x is not None and dx is not None:
         raise TensorTypeError("MG-E206", f"{function}(): x and dx cannot both be given")
-    if not y.dtype.differentiable:      # the sum of two uint8 is none
+    if not y.dtype.differentiable:      # the sum of two uint8 may not fit in a uint8
         y = y.to(default_dtype())
     if y.ndim == 0:
         raise OutOfRangeError("MG-E301", f"{function}: Dimension specified as {dim} but tensor has no dimensions")
@@ -175,16 +200,18 @@ def strips(function, y, x, dx, dim):
     return both * x / 2, at
 
 
-def trapezoid(y, x=None, *, dx=None, dim=-1):
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """The integral along `dim` by the trapezoidal rule. Mirrors ``torch.trapezoid``.
 
     Args:
-        y (Tensor): the values.
-        x (Tensor, optional): where they stand; a vector, or of a shape that broadcasts with `y`.
-        dx (number): how far they are apart, 1 by default.
+        y (Tensor): the values; integers are converted to the default dtype.
+        x (Tensor, optional): their positions; a vector, or of a shape that broadcasts with `y`.
+        dx (number, optional): the distance between neighbours, if `x` is not given; 1 by default.
+        dim (int): the dimension that is integrated over.
 
     Raises:
         RuntimeError: `y` is bool, or the shapes do not fit.
+        TypeError: both `x` and `dx` are given.
         IndexError: there is no such dimension.
 
     >>> mg.trapezoid(mg.tensor([1., 5., 3.]), dx=2)
@@ -196,13 +223,14 @@ def trapezoid(y, x=None, *, dx=None, dim=-1):
 trapz = trapezoid
 
 
-def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """The running integral along `dim` by the trapezoidal rule. Mirrors ``torch.cumulative_trapezoid``.
 
     Args: as for `trapezoid`.
 
     Raises:
         RuntimeError: `y` is bool, or the shapes do not fit.
+        TypeError: both `x` and `dx` are given.
         IndexError: there is no such dimension.
 
     >>> mg.cumulative_trapezoid(mg.tensor([1., 5., 3.]))
@@ -212,11 +240,14 @@ def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
     return cumsum(areas, at)
 
 
-def sum_to_size(input, *size):
-    """`input` summed to `size`, which broadcasts to its shape: the adjoint of `expand`. Mirrors ``torch.Tensor.sum_to_size``.
+def sum_to_size(input: Tensor, *size: int | Sequence[int]) -> Tensor:
+    """Sum `input` to the shape `size`: the adjoint of `expand`. Mirrors ``torch.Tensor.sum_to_size``.
+
+    Args:
+        size (int or tuple): the sizes one by one, or a tuple of them; it must broadcast to the shape of `input`.
 
     Raises:
-        RuntimeError: `size` does not broadcast to the shape.
+        RuntimeError: `size` does not broadcast to the shape of `input`.
 
     >>> mg.sum_to_size(mg.ones(2, 3), 1, 3)
     tensor([[2., 2., 2.]])

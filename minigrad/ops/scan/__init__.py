@@ -1,1 +1,1 @@
-"""Ops that run along a dimension and keep every step: cumsum, cumprod, cummax. Begin with ``scans.py``."""
+"""Ops that run along a dimension and return every step: cumsum, cumprod, cummax. Begin with ``scans.py``."""

@@ -6,7 +6,10 @@
 Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` (cummax, cummin) and logcumsumexp_backward in FunctionsManual.cpp.
 """
 
+from __future__ import annotations
+
 from collections import namedtuple
+from typing import TYPE_CHECKING, Any
 
 from cython.cimports.minigrad._core.record.apply import call
 
@@ -19,6 +22,9 @@ from minigrad.ops.elementwise.selection import cast, where
 from minigrad.ops.scan.scans import after, before, recurrence
 from minigrad.ops.sort.sorting import Order
 
+if TYPE_CHECKING:
+    from minigrad.types import Tensor, ValuesAndIndices
+
 __all__ = ["cummax", "cummin", "logcumsumexp"]
 
 FLOAT64 = named_dtype("float64")
@@ -26,7 +32,7 @@ FLOAT64 = named_dtype("float64")
 
 @op("cummax")
 class Cummax(Order):
-    """The largest so far, and where it is: the last of several"""
+    """(values, indices): the largest so far, and its position, the last of several"""
 
     def forward(k, x, dim):
         index = k.cumextremum(x, dim, True)
@@ -35,7 +41,7 @@ class Cummax(Order):
 
 @op("cummin")
 class Cummin(Order):
-    """The smallest so far, and where it is: the last of several"""
+    """(values, indices): the smallest so far, and its position, the last of several"""
 
     def forward(k, x, dim):
         index = k.cumextremum(x, dim, False)
@@ -57,25 +63,25 @@ class Logcumsumexp(Op):
     def vjp_x(g, x, z, dim):
         if not x.ndim:
             return g * slope(x, z)
-        share, shrink = factors(x, z, dim)
+        share, shrink = compute_factors(x, z, dim)
         return cast(share * recurrence(shrink, cast(g, share.dtype), dim, True), g.dtype)
 
     def jvp_x(t, x, z, dim):
         if not x.ndim:
             return t * slope(x, z)
-        share, shrink = factors(x, z, dim)
+        share, shrink = compute_factors(x, z, dim)
         return cast(recurrence(before(shrink, dim, 0), share * cast(t, share.dtype), dim, False), t.dtype)
 
 
 def slope(x, z):
-    """dz/dx of a number, e^(x - z): 1, but 0 at minus infinity."""
+    """dz/dx of a 0-d x, e^(x - z): 1, but 0 at minus infinity."""
     return exp(x - where(z == float("-inf"), 0.0, z))
 
 
-def factors(x, z, dim):
-    """e^(x[i] - z[i]) and e^(z[i] - z[i+1]), 0 where nothing has been added up yet; in float64, since many of them are multiplied.
+def compute_factors(x, z, dim):
+    """e^(x[i] - z[i]) and e^(z[i] - z[i+1]), both 0 where z[i] is -inf. In float64, since many of them are multiplied.
 
-    z is computed again there: a float32 of 961 is known to 3e-5, and so would its exponential be.
+    z is computed again in float64: as a float32, a z of 961 has an error of 3e-5, and its exponential the same relative error.
     """
     if x.dtype is not FLOAT64:
         x = cast(x, FLOAT64)
@@ -87,12 +93,12 @@ def factors(x, z, dim):
 
 # ---- public functions -------------------------------------------------------------------------------------
 
-cummax_result = namedtuple("cummax", ("values", "indices"))
-cummin_result = namedtuple("cummin", ("values", "indices"))
+cummax_result: Any = namedtuple("cummax", ("values", "indices"))
+cummin_result: Any = namedtuple("cummin", ("values", "indices"))
 
 
-def running(rule, result, x, dim):
-    """cummax and cummin."""
+def run_extremum_scan(rule, result, x, dim):
+    """Check the arguments of cummax or cummin, and run `rule`."""
     name = result.__name__
     at = dimension(dim, tensor_argument(name, x).ndim)
     if x.dtype.is_complex:
@@ -100,11 +106,15 @@ def running(rule, result, x, dim):
     return result(*call(rule.op, (x, at)))
 
 
-def cummax(input, dim, *, out=None):
-    """The largest elements so far along `dim`, and where they are: (values, indices). Mirrors ``torch.cummax``.
+def cummax(input: Tensor, dim: int, *, out: Tensor | None = None) -> ValuesAndIndices:
+    """The largest elements so far along `dim`, and their positions: (values, indices). Mirrors ``torch.cummax``.
+
+    Args:
+        input (Tensor): real numbers.
+        dim (int): the dimension to run along. Both results have the shape of `input`; the indices are int64.
 
     Raises:
-        RuntimeError: complex numbers have no order.
+        RuntimeError: `input` is complex.
         IndexError: there is no such dimension.
 
     >>> mg.cummax(mg.tensor([1., 3., 2.]), 0)
@@ -112,14 +122,18 @@ def cummax(input, dim, *, out=None):
     """
     if out is not None:
         return into(out, cummax, input, dim)
-    return running(Cummax, cummax_result, input, dim)
+    return run_extremum_scan(Cummax, cummax_result, input, dim)
 
 
-def cummin(input, dim, *, out=None):
-    """The smallest elements so far along `dim`, and where they are: (values, indices). Mirrors ``torch.cummin``.
+def cummin(input: Tensor, dim: int, *, out: Tensor | None = None) -> ValuesAndIndices:
+    """The smallest elements so far along `dim`, and their positions: (values, indices). Mirrors ``torch.cummin``.
+
+    Args:
+        input (Tensor): real numbers.
+        dim (int): the dimension to run along. Both results have the shape of `input`; the indices are int64.
 
     Raises:
-        RuntimeError: complex numbers have no order.
+        RuntimeError: `input` is complex.
         IndexError: there is no such dimension.
 
     >>> mg.cummin(mg.tensor([2., 3., 1.]), 0)
@@ -127,14 +141,18 @@ def cummin(input, dim, *, out=None):
     """
     if out is not None:
         return into(out, cummin, input, dim)
-    return running(Cummin, cummin_result, input, dim)
+    return run_extremum_scan(Cummin, cummin_result, input, dim)
 
 
-def logcumsumexp(input, dim, *, out=None):
-    """The running logarithms of the sums of exponentials along `dim`, without overflow. Mirrors ``torch.logcumsumexp``.
+def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithms of the running sums of exponentials along `dim`, without overflow. Mirrors ``torch.logcumsumexp``.
+
+    Args:
+        input (Tensor): floating point.
+        dim (int): the dimension to run along.
 
     Raises:
-        RuntimeError: the dtype is no floating point one.
+        RuntimeError: `input` is not floating point.
         IndexError: there is no such dimension.
 
     >>> mg.logcumsumexp(mg.tensor([0., 0.]), 0)

@@ -1,14 +1,18 @@
-"""Running sums and products along a dimension, and the recurrence that their derivatives are made of.
+"""Running sums and products along a dimension, and the recurrence that computes their derivatives.
 
     cumsum          z[k] = x[0] + ... + x[k]        dx[i] = g[i] + ... + g[n-1]: the same sum from the end
     cumprod         z[k] = x[0] ... x[k]            dx[i] = z[i-1] s[i] with s[i] = g[i] + x[i+1] s[i+1]
     recurrence      z[k] = a[k] z[k-1] + b[k]       db = s with s[k] = g[k] + a[k+1] s[k+1], da[k] = s[k] z[k-1]
 
-The derivative of a recurrence is a recurrence from the other end. So derivatives of all orders take as long as the scan, and no
-digits are lost: nothing is divided by a number that may be 0, and nothing is taken away from a total.
+The derivative of a recurrence is a recurrence from the other end. So derivatives of all orders take as long as the scan. No digits
+are lost: the formulas do not divide by numbers that may be 0, and do not subtract from a total.
 
 Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` (cumsum, cumprod_backward).
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
@@ -19,6 +23,9 @@ from minigrad.ops.base.rule import INT64, Linear, Op, dimension, op
 from minigrad.ops.elementwise.predicates import isfinite
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.shape.cat_split import cat, narrow
+
+if TYPE_CHECKING:
+    from minigrad.types import DType, Tensor
 
 __all__ = ["cumprod", "cumsum"]
 
@@ -68,24 +75,24 @@ class Recurrence(Op):
 
 
 def recurrence(x, y, dim, reverse):
-    """`Recurrence`, recorded."""
+    """Run the op `Recurrence`."""
     return call(Recurrence.op, (x, y, dim, reverse))
 
 
 def before(x, dim, first):
-    """What stands before each number along `dim`: `first` before the first."""
+    """For each element, the one before it along `dim`; `first` for the first one."""
     n = x.shape[dim]
     return cat([x.new_full(end_of(x, dim), first), narrow(x, dim, 0, n - 1)], dim) if n else x
 
 
 def after(x, dim, last):
-    """What stands after each number along `dim`: `last` after the last."""
+    """For each element, the one after it along `dim`; `last` for the last one."""
     n = x.shape[dim]
     return cat([narrow(x, dim, 1, n - 1), x.new_full(end_of(x, dim), last)], dim) if n else x
 
 
 def end_of(x, dim):
-    """The shape of one slice of `x` along `dim`, which stays."""
+    """The shape of one slice of `x` along `dim`, which keeps the dimension."""
     return (*x.shape[:dim], min(x.shape[dim], 1), *x.shape[dim + 1:])
 
 
@@ -103,14 +110,14 @@ class Cumprod(Op):
             return g
         product = conj(before(z, dim, 1))
         s = recurrence(after(conj(x), dim, 0), g, dim, True)
-        return product * where((product != 0) | isfinite(s), s, 0.0)    # what comes after a 0 gets no gradient, not 0 times inf
+        return product * where((product != 0) | isfinite(s), s, 0.0)    # after a 0 the gradient is 0, not 0 times inf
 
     def jvp_x(t, x, z, dim):
         return recurrence(x, t * before(z, dim, 1), dim, False) if x.ndim else t
 
 
 def products_of_others(x, dim):
-    """For each number the product of the others along `dim`: of what is before it and what is after it."""
+    """For each element, the product of the others along `dim`: the product before it times the product after it."""
     one_last = after(x.new_zeros(x.shape), dim, 1)
     return before(call(Cumprod.op, (x, dim)), dim, 1) * recurrence(after(x, dim, 1), one_last, dim, True)
 
@@ -119,11 +126,12 @@ def products_of_others(x, dim):
 
 
 @in_place_too
-def cumsum(input, dim, *, dtype=None):
+def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None):
     """The running sums of `input` along `dim`. Mirrors ``torch.cumsum``.
 
     Args:
-        dtype (optional): of the result; by default int64 for integers and bools.
+        dim (int): the dimension to run along.
+        dtype (dtype, optional): of the result and the computation; by default int64 for integers and bools.
 
     Raises:
         IndexError: there is no such dimension.
@@ -135,11 +143,12 @@ def cumsum(input, dim, *, dtype=None):
 
 
 @in_place_too
-def cumprod(input, dim, *, dtype=None):
+def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None):
     """The running products of `input` along `dim`. Mirrors ``torch.cumprod``.
 
     Args:
-        dtype (optional): of the result; by default int64 for integers and bools.
+        dim (int): the dimension to run along.
+        dtype (dtype, optional): of the result and the computation; by default int64 for integers and bools.
 
     Raises:
         IndexError: there is no such dimension.
@@ -151,7 +160,7 @@ def cumprod(input, dim, *, dtype=None):
 
 
 def sum_dtype_cast(x, dtype):
-    """`x` in the dtype in which it is added up."""
+    """Convert `x` to the dtype of its running sum or product."""
     if dtype is None:
         dtype = x.dtype if x.dtype.differentiable else INT64
     return x.to(as_dtype(dtype))

@@ -1,7 +1,11 @@
-"""Taking tensors apart and putting them together: slices, split and unbind, which are views; cat and stack.
+"""Taking tensors apart and joining them. select, narrow, split and unbind return views; cat and stack return new tensors.
 
 Mirrors ``aten/src/ATen/native/TensorShape.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import cython
 from cython.cimports.minigrad._core.graph.metadata import Meta
@@ -15,6 +19,11 @@ from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Linear, Op, View, integer, op
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import as_shape, reshape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Tensor
 
 __all__ = ["cat", "chunk", "concat", "concatenate", "narrow", "select", "split", "stack", "unbind"]
 
@@ -32,7 +41,7 @@ class Select(View):
 
 @op("select_backward")
 class SelectBackward(Linear):
-    """z = zeros, but x at one index"""
+    """z = zeros, with x at one index"""
 
     inputs = 1
 
@@ -57,7 +66,7 @@ class Slice(View):
 
 @op("slice_backward")
 class SliceBackward(Linear):
-    """z = zeros, but x in a slice"""
+    """z = zeros, with x in a slice"""
 
     inputs = 1
     kernel = "into_slice"
@@ -104,7 +113,7 @@ class SplitWithSizes(Splitting):
 
 
 def join_gradients(grads, shape, sizes, dim):
-    """The gradient of the whole, from those of its pieces, of which some are undefined."""
+    """Join the gradients of the pieces into the gradient of the whole. An undefined gradient (None) counts as zeros."""
     like = next(g for g in grads if g is not None)
     return cat([like.new_zeros((*shape[:dim], size, *shape[dim + 1:])) if g is None else g
                 for g, size in zip(grads, sizes)], dim)
@@ -135,9 +144,9 @@ class Cat(Op):
     params = ("xs", "dim")
 
     def vjp(g, needs, xs_shape, dim):
-        i: cython.Py_ssize_t
-        start: cython.Py_ssize_t
-        stop: cython.Py_ssize_t = 0
+        i = cython.declare(cython.Py_ssize_t)
+        start = cython.declare(cython.Py_ssize_t)
+        stop = cython.declare(cython.Py_ssize_t, 0)
         grads = []
         for i in range(len(needs)):
             start = stop
@@ -165,7 +174,7 @@ class Stack(Op):
         return call(Stack.op, (tuple([x.new_zeros(x.shape) if tangent is None else tangent
                                       for x, tangent in zip(xs, ts)]), dim))
 
-# The ops that small programs call most, found without a look-up.
+# The ops that small programs call most, as C globals: no attribute look-up.
 CAT = cython.declare(object, Cat.op)
 SELECT = cython.declare(object, Select.op)
 SLICE = cython.declare(object, Slice.op)
@@ -173,18 +182,23 @@ SLICE_BACKWARD = cython.declare(object, SliceBackward.op)
 
 # ---- public functions -------------------------------------------------------------------------------------
 
-MOST_PIECES = 1 << 24       # that a tensor is cut into: more tensors than any memory holds
+MOST_PIECES = 1 << 24       # we refuse to cut a tensor into more pieces: each is a tensor, and so many would fill the memory
 
 
 def check_count(function, number, what="pieces"):
-    """Raise if there are more of what is made one by one than any memory holds."""
+    """Raise if `number` is more than `MOST_PIECES`, before a loop tries to make so many tensors."""
     if number > MOST_PIECES:
         raise OutOfMemoryError("MG-E311", f"{function}(): can't allocate memory", expected=f"at most {MOST_PIECES} {what}",
                                found=str(number))
 
 
-def select(input, dim, index):
+def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The slice of `input` at `index` along `dim`, without that dimension; a view. Mirrors ``torch.select``.
+
+    Args:
+        input (Tensor): of at least one dimension.
+        dim (int): the dimension that is removed.
+        index (int): the position along `dim`; a negative one counts from the end.
 
     Raises:
         IndexError: there is no such dimension or index.
@@ -204,12 +218,18 @@ def select(input, dim, index):
     return call(SELECT, (input, at, index % size))
 
 
-def narrow(input, dim, start, length):
-    """The `length` slices of `input` from `start` on along `dim`; a view. Mirrors ``torch.narrow``.
+def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """`input` restricted to [start, start + length) along `dim`; a view. Mirrors ``torch.narrow``.
+
+    Args:
+        input (Tensor): of at least one dimension.
+        dim (int): the dimension; it gets the size `length`.
+        start (int): the first index; a negative one counts from the end.
+        length (int): how many indices.
 
     Raises:
         IndexError: there is no such dimension, or `start` is outside it.
-        RuntimeError: `start + length` is outside it, or `length` is negative.
+        RuntimeError: `input` is 0-d, `start + length` is more than the size, or `length` is negative.
 
     >>> mg.arange(5).narrow(0, 1, 3)
     tensor([1, 2, 3])
@@ -230,15 +250,20 @@ def narrow(input, dim, start, length):
     return call(SLICE, (input, at, start, start + length, 1))
 
 
-def split(tensor, split_size_or_sections, dim=0):
-    """The pieces of a tensor along `dim`, as views.
+def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Split a tensor into pieces along `dim`; they are views.
 
     Args:
+        tensor (Tensor): of at least one dimension.
         split_size_or_sections (int or list of ints): the size of every piece (the last may be smaller), or
-            the sizes of all of them.
+            a list of the sizes of all pieces.
+        dim (int, optional): the dimension to split.
+
+    Returns:
+        tuple of Tensor: the pieces.
 
     Raises:
-        RuntimeError: a negative size, or sizes that do not add up.
+        RuntimeError: a size is negative, the sizes do not add up to the size of `dim`, or the tensor is 0-d.
         IndexError: there is no such dimension.
 
     Mirrors ``torch.split``.
@@ -266,10 +291,18 @@ def split(tensor, split_size_or_sections, dim=0):
     return call(Split.op, (tensor, max(size, 1), at))
 
 
-def chunk(input, chunks, dim=0):
-    """`input` in at most `chunks` pieces of equal size along `dim` (the last may be smaller), as views.
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Split `input` into at most `chunks` pieces of equal size along `dim`; the last may be smaller. They are views.
 
     Mirrors ``torch.chunk``.
+
+    Args:
+        input (Tensor): of at least one dimension.
+        chunks (int): how many pieces; there are fewer if the size does not suffice (5 in 4 chunks gives 2, 2, 1).
+        dim (int, optional): the dimension to split.
+
+    Returns:
+        tuple of Tensor: the pieces.
 
     Raises:
         RuntimeError: `chunks` is not positive.
@@ -291,8 +324,8 @@ def chunk(input, chunks, dim=0):
     return split(input, -(-length // chunks), at)
 
 
-def unbind(input, dim=0):
-    """The slices of `input` along `dim`, as views. Mirrors ``torch.unbind``.
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The slices of `input` along `dim`, without that dimension; a tuple of views. Mirrors ``torch.unbind``.
 
     Raises:
         IndexError: there is no such dimension.
@@ -309,8 +342,9 @@ def unbind(input, dim=0):
 
 
 @cython.ccall
+@cython.annotation_typing(True)
 def as_tensor_tuple(function, tensors) -> tuple:
-    """The tensors as a tuple. Raises for what is no sequence of tensors."""
+    """Return `tensors` as a tuple; raise unless it is a non-empty sequence of tensors."""
     if type(tensors) is not list and type(tensors) is not tuple and (
             isinstance(tensors, TensorBase) or not hasattr(tensors, "__iter__")):
         raise TensorTypeError("MG-E201", f"{function}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
@@ -326,8 +360,9 @@ def as_tensor_tuple(function, tensors) -> tuple:
 
 
 @cython.ccall
+@cython.annotation_typing(True)
 def promote_all(function, tensors) -> tuple:
-    """The same, cast to one dtype."""
+    """Return `tensors` as a tuple, all cast to their promoted dtype. Raises like `as_tensor_tuple`."""
     found: tuple = as_tensor_tuple(function, tensors)
     i: cython.Py_ssize_t
     mixed: cython.bint = False
@@ -339,11 +374,13 @@ def promote_all(function, tensors) -> tuple:
     return found
 
 
-def cat(tensors, dim=0, *, out=None):
-    """The tensors one after the other along an existing dimension.
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Join tensors along an existing dimension.
 
     Args:
-        tensors (sequence of Tensor): of the same shape except along `dim`; a 1-d tensor of size 0 fits everywhere.
+        tensors (sequence of Tensor): of the same shape except along `dim`; a 1-d tensor of size 0 fits any shape. The dtypes
+            are promoted.
+        dim (int, optional): the dimension along which they are joined.
 
     Raises:
         ValueError: there are no tensors.
@@ -360,12 +397,12 @@ def cat(tensors, dim=0, *, out=None):
     sized = type(tensors) is list or type(tensors) is tuple or (hasattr(tensors, "__len__") and not isinstance(tensors, TensorBase))
     if sized and len(tensors) == 0:
         raise TensorValueError("MG-E302", "cat(): expected a non-empty list of Tensors")
-    found: tuple = promote_all("cat", tensors)
-    i: cython.Py_ssize_t
-    x: TensorBase
+    found = cython.declare(tuple, promote_all("cat", tensors))
+    i = cython.declare(cython.Py_ssize_t)
+    x = cython.declare(TensorBase)
     x = found[0]
-    first: Meta = x._meta
-    fits_all: cython.bint = False
+    first = cython.declare(Meta, x._meta)
+    fits_all = cython.declare(cython.bint, False)
     for i in range(len(found)):
         x = found[i]
         if x._meta.ndim == 0:
@@ -374,8 +411,8 @@ def cat(tensors, dim=0, *, out=None):
     if fits_all:
         others = [y._meta for y in found if not is_empty_vector(y)]
         first = others[0] if others else first
-    at: cython.int = dimension(dim, first.ndim)
-    if fits_all and first.ndim > 1:     # in the shape of the others it takes part, and its history is not lost
+    at = cython.declare(cython.int, dimension(dim, first.ndim))
+    if fits_all and first.ndim > 1:     # we reshape an empty vector, instead of dropping it, so that its history is not lost
         shape = tuple([0 if d == at else n for d, n in enumerate(first.shape)])
         found = tuple([reshape(y, shape) if is_empty_vector(y) else y for y in found])
     for i in range(len(found)):
@@ -402,8 +439,12 @@ def check_sizes(first, shape, at, i):
 concat = concatenate = cat
 
 
-def stack(tensors, dim=0, *, out=None):
-    """The tensors, all of one shape, along a new dimension. Mirrors ``torch.stack``.
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Join tensors along a new dimension. Mirrors ``torch.stack``.
+
+    Args:
+        tensors (sequence of Tensor): of the same shape. The dtypes are promoted.
+        dim (int, optional): the position of the new dimension, which has one index for each tensor.
 
     Raises:
         RuntimeError: there are no tensors, or their shapes differ.

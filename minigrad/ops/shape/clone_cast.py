@@ -1,13 +1,21 @@
-"""Copies: of the numbers as they are (clone, contiguous) or in another dtype (cast).
+"""Copies of a tensor: with the same dtype (clone, contiguous), in another dtype (cast) or on another device (move).
 
 Mirrors ``aten/src/ATen/native/{TensorFactories,TensorConversions}.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import ShapeError
 from minigrad.ops.base.rule import Linear, op, tensor_argument
 from minigrad.ops.shape.formats import check_format
+
+if TYPE_CHECKING:
+    from minigrad.ops.shape.formats import memory_format
+    from minigrad.types import Tensor
 
 __all__ = ["clone", "contiguous"]
 
@@ -56,12 +64,13 @@ class Move(Linear):
         return move(g, source)
 
 
-def clone(input, *, memory_format=None):
-    """A copy of `input` in memory of its own, through which gradients flow. Mirrors ``torch.clone``.
+def clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
+    """A copy of `input` in its own memory. Gradients flow through it. Mirrors ``torch.clone``.
 
     Args:
-        memory_format (optional): ``mg.contiguous_format`` for a row-major copy; by default the strides of a
-            tensor without gaps are kept.
+        input (Tensor): of any shape and dtype.
+        memory_format (optional): ``mg.contiguous_format`` makes a row-major copy. By default, a tensor without gaps in
+            memory keeps its strides.
 
     >>> x = mg.tensor([1., 2.])
     >>> y = x.clone(); y.data_ptr() == x.data_ptr()
@@ -72,11 +81,11 @@ def clone(input, *, memory_format=None):
     return call(Clone.op, (input, memory_format is None or memory_format == "preserve_format"))
 
 
-def contiguous(input, *, memory_format=None):
-    """`input` itself if it is row-major without gaps, else such a copy. Mirrors ``torch.Tensor.contiguous``.
+def contiguous(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
+    """Return `input` itself if it is row-major without gaps, else a row-major copy. Mirrors ``torch.Tensor.contiguous``.
 
     Raises:
-        RuntimeError: `memory_format` is another one than ``mg.contiguous_format``, which is the default.
+        RuntimeError: `memory_format` is not ``mg.contiguous_format``, which is the default.
 
     >>> x = mg.zeros(2, 3).t()
     >>> x.is_contiguous(), x.contiguous().is_contiguous()
@@ -92,10 +101,10 @@ def contiguous(input, *, memory_format=None):
 
 
 def move(input, device, wait=True):
-    """`input` on `device`: itself if it is there already. Without `wait`, pinned memory may be read later than this returns."""
+    """Return `input` on `device`; `input` itself if it is there. Without `wait`, pinned memory may be read after we return."""
     return input if input.device is device else call(Move.op, (input, device, input.device, wait))
 
 
-def cast(input, dtype):
-    """`input` in `dtype`: itself if it has it already."""
+def cast(input, dtype) -> Tensor:
+    """Return `input` in `dtype`; `input` itself if it has that dtype."""
     return input if input.dtype is dtype else call(Cast.op, (input, dtype, input.dtype))

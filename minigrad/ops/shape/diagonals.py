@@ -1,10 +1,14 @@
-"""Diagonals made and read: diag, diag_embed, diagflat, block_diag, trace.
+"""Building matrices from diagonals, and reading diagonals: diag, diag_embed, diagflat, block_diag, trace.
 
     diag_embed      [1 2]  ->  [[1 0], [0 2]]       puts vectors on diagonals; the adjoint of `diagonal`
-    block_diag      the same for matrices
+    block_diag      puts matrices on the diagonal of a larger matrix
 
 Mirrors ``aten/src/ATen/native/TensorShape.cpp`` (diag_embed, block_diag) and ReduceOps.cpp (trace).
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
@@ -19,12 +23,15 @@ from minigrad.ops.shape.stacking import atleast_2d
 from minigrad.ops.shape.strided import Diagonal, DiagonalBackward, diagonal
 from minigrad.ops.shape.views import expand
 
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
+
 __all__ = ["block_diag", "diag", "diag_embed", "diagflat", "trace"]
 
 
 @op("diag_embed")
 class DiagEmbed(Linear):
-    """z = zeros, with the last dimension of x on a diagonal of two new ones"""
+    """z = zeros, with the last dimension of x on a diagonal of two new dimensions"""
 
     def forward(k, x, offset, dim1, dim2):
         size = x.shape[-1] + (offset if offset > 0 else -offset)
@@ -80,16 +87,17 @@ class BlockDiag(Op):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def diag_embed(input, offset=0, dim1=-2, dim2=-1):
-    """Matrices that have the last dimension of `input` on a diagonal and are 0 elsewhere. Mirrors ``torch.diag_embed``.
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices with the last dimension of `input` on a diagonal, and 0 elsewhere. Mirrors ``torch.diag_embed``.
 
     Args:
-        offset (int): which diagonal: 0 is the main one, positive ones lie above it.
+        input (Tensor): of shape (..., n). The matrices are square, of size n + abs(offset).
+        offset (int): the diagonal: 0 is the main diagonal, positive ones are above it.
         dim1, dim2 (int): the dimensions of the matrices in the result.
 
     Raises:
-        RuntimeError: the two dimensions are one.
-        IndexError: there is no such dimension, or `input` has none.
+        RuntimeError: `dim1` and `dim2` are the same dimension.
+        IndexError: there is no such dimension, or `input` is 0-d.
 
     >>> mg.diag_embed(mg.tensor([1, 2]))
     tensor([[1, 0],
@@ -105,11 +113,12 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     return call(DiagEmbed.op, (input, integer(offset, "offset", "diag_embed"), a, b))
 
 
-def diag(input, diagonal=0, *, out=None):
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrix with a vector on its diagonal; or the diagonal of a matrix, as a copy. Mirrors ``torch.diag``.
 
     Args:
-        diagonal (int): which: 0 is the main one, positive ones lie above it.
+        input (Tensor): a vector or a matrix.
+        diagonal (int): which diagonal: 0 is the main diagonal, positive ones are above it.
 
     Raises:
         RuntimeError: `input` is neither a vector nor a matrix.
@@ -128,12 +137,16 @@ def diag(input, diagonal=0, *, out=None):
 
 
 def on_diagonal(input, offset):
-    """`diagonal`, whose name is that of an argument above."""
+    """Return ``diagonal(input, offset)``. In `diag`, an argument hides the function `diagonal`."""
     return diagonal(input, offset)
 
 
-def diagflat(input, offset=0):
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """The matrix with the elements of `input`, flattened, on a diagonal. Mirrors ``torch.diagflat``.
+
+    Args:
+        input (Tensor): of any shape.
+        offset (int): the diagonal: 0 is the main diagonal, positive ones are above it.
 
     >>> mg.diagflat(mg.tensor([[1, 2]]))
     tensor([[1, 0],
@@ -142,14 +155,14 @@ def diagflat(input, offset=0):
     return diag_embed(flatten(tensor_argument("diagflat", input)), offset)
 
 
-def block_diag(*tensors):
-    """Matrices one after the other along the diagonal of a larger one, which is 0 elsewhere. Mirrors ``torch.block_diag``.
+def block_diag(*tensors: Tensor) -> Tensor:
+    """A matrix with the given matrices one after the other on its diagonal, and 0 elsewhere. Mirrors ``torch.block_diag``.
 
     Args:
-        tensors (Tensor): of at most two dimensions; a vector is a row. They are promoted to one dtype.
+        tensors (Tensor): of at most two dimensions; a vector is a row. The dtypes are promoted.
 
     Raises:
-        RuntimeError: one has more than two dimensions.
+        RuntimeError: a tensor has more than two dimensions.
 
     >>> mg.block_diag(mg.tensor([1, 2]), mg.tensor([[3], [4]]))
     tensor([[1, 2, 0],
@@ -164,11 +177,11 @@ def block_diag(*tensors):
     return call(BlockDiag.op, (tuple([atleast_2d(x) for x in found]),))
 
 
-def trace(input):
-    """The sum of the diagonal of a matrix; of integers in int64. Mirrors ``torch.trace``.
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix; for integers, an int64. Mirrors ``torch.trace``.
 
     Raises:
-        RuntimeError: `input` is no matrix.
+        RuntimeError: `input` is not a matrix.
 
     >>> mg.trace(mg.tensor([[1., 2.], [3., 4.]]))
     tensor(5.)
@@ -179,14 +192,15 @@ def trace(input):
     return call(Trace.op, (input if input.dtype.differentiable else cast(input, INT64),))
 
 
-def fill_diagonal_(self, fill_value, wrap=False):
-    """Set the main diagonal to a number: the elements whose indices are all the same. Mirrors ``torch.Tensor.fill_diagonal_``.
+def fill_diagonal_(self, fill_value: Number, wrap: bool = False) -> Tensor:
+    """Set the elements of the main diagonal, x[i, i, ...], in place. Mirrors ``torch.Tensor.fill_diagonal_``.
 
     Args:
-        wrap (bool): in a matrix that is taller than wide, begin again below the diagonal, after a row without.
+        fill_value (number): the new value.
+        wrap (bool): in a matrix with more rows than columns, start a new diagonal after each one, leaving out one row.
 
     Raises:
-        RuntimeError: there are fewer than two dimensions, more than two that differ in size, or self may not be written to.
+        RuntimeError: self has fewer than two dimensions, or more than two of different sizes; or self may not be written to.
 
     >>> mg.zeros(2, 3).fill_diagonal_(5)
     tensor([[5., 0., 0.],

@@ -1,8 +1,8 @@
-"""How the numbers of a tensor may lie in memory: the names that PyTorch has for it, of which we know the plain ones.
+"""Layouts and memory formats: PyTorch's names for the order of a tensor's elements in memory. We support the plain ones.
 
-    strided                 any number has its place by strides: every tensor of ours
+    strided                 the strides give the place of each element: the layout of all our tensors
     contiguous_format       row by row
-    preserve_format         as another tensor lies, where that is without gaps
+    preserve_format         like the source tensor, if that has no gaps
 
 Mirrors ``torch/csrc/{Layout,MemoryFormat}.h``.
 """
@@ -14,7 +14,7 @@ __all__ = []
 
 
 class memory_format(str):
-    """In which order the numbers of a tensor lie: `contiguous_format`, `preserve_format`. Mirrors ``torch.memory_format``.
+    """The order of elements in memory: `contiguous_format` or `preserve_format`. Mirrors ``torch.memory_format``.
 
     >>> mg.contiguous_format
     minigrad.contiguous_format
@@ -27,7 +27,7 @@ class memory_format(str):
 
 
 class layout:
-    """How a tensor lies in memory: `strided`, the only one. Mirrors ``torch.layout``.
+    """The layout of a tensor; `strided` is the only one. Mirrors ``torch.layout``.
 
     >>> mg.zeros(2).layout
     minigrad.strided
@@ -48,7 +48,7 @@ channels_last, channels_last_3d = memory_format("channels_last"), memory_format(
 
 
 def check_format(function, value):
-    """`value`, a memory format that we have, or None. Raises `RuntimeError` for channels_last, `TypeError` for what is none."""
+    """Return `value`, a memory format or None; raise `RuntimeError` for channels_last, `TypeError` for anything else."""
     if value is None:
         return None
     if not isinstance(value, memory_format):

@@ -1,69 +1,46 @@
-"""Views taken in place: ``x.t_()`` and its like change how x looks at its memory, and no number in it.
+"""In-place views: ``x.t_()`` changes the shape and strides of x, but no number in its memory.
 
-The rules are those of the views; PyTorch numbers their nodes apart (`TBackward1`). What is special about them is in
+The rules are the rules of the views, but PyTorch gives their nodes other numbers (`TBackward1`). Read next:
 ``_core/mutation/inplace_views.py``. `resize_` and `set_` have no derivative.
 
 Mirrors ``aten/src/ATen/native/{TensorShape,Resize}.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from minigrad._core.graph.thread_state import current
 from minigrad._core.mutation.inplace_views import apply_inplace_view, set_array, set_source
 from minigrad._core.record.forward_ad import tangent_of
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad.errors import AutogradError, ShapeError
-from minigrad.ops.base.rule import dimension, dimensions, op, tensor_argument
+from minigrad.ops.base.rule import dimension, dimensions, tensor_argument, variant
 from minigrad.ops.shape.strided import AsStrided, geometry_in
 from minigrad.ops.shape.views import Alias, Squeeze, SqueezeDim, SqueezeDims, T, Transpose, Unsqueeze, as_shape, check_matrix
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-@op("t_", "T1")
-class TInPlace(T):
-    """`T`, in place"""
+    from minigrad.types import Tensor
 
-
-@op("transpose_", "Transpose1")
-class TransposeInPlace(Transpose):
-    """`Transpose`, in place"""
-
-
-@op("transpose_0d_", "Transpose1")
-class TransposeNothing(Alias):
-    """`Transpose` of a 0-d tensor, in place"""
-
-
-@op("unsqueeze_", "Unsqueeze1")
-class UnsqueezeInPlace(Unsqueeze):
-    """`Unsqueeze`, in place"""
-
-
-@op("squeeze_", "Squeeze3")
-class SqueezeInPlace(Squeeze):
-    """`Squeeze`, in place"""
-
-
-@op("squeeze_dim_", "Squeeze4")
-class SqueezeDimInPlace(SqueezeDim):
-    """`SqueezeDim`, in place"""
-
-
-@op("squeeze_dims_", "Squeeze5")
-class SqueezeDimsInPlace(SqueezeDims):
-    """`SqueezeDims`, in place"""
-
-
-@op("as_strided_", "AsStrided1")
-class AsStridedInPlace(AsStrided):
-    """`AsStrided`, in place"""
-
+TInPlace = variant(T, "t_", "T1", "`T`, in place")
+TransposeInPlace = variant(Transpose, "transpose_", "Transpose1", "`Transpose`, in place")
+TransposeNothing = variant(Alias, "transpose_0d_", "Transpose1", "`Transpose` of a 0-d tensor, in place")
+UnsqueezeInPlace = variant(Unsqueeze, "unsqueeze_", "Unsqueeze1", "`Unsqueeze`, in place")
+SqueezeInPlace = variant(Squeeze, "squeeze_", "Squeeze3", "`Squeeze`, in place")
+SqueezeDimInPlace = variant(SqueezeDim, "squeeze_dim_", "Squeeze4", "`SqueezeDim`, in place")
+SqueezeDimsInPlace = variant(SqueezeDims, "squeeze_dims_", "Squeeze5", "`SqueezeDims`, in place")
+AsStridedInPlace = variant(AsStrided, "as_strided_", "AsStrided1", "`AsStrided`, in place")
 
 # ---- methods ----------------------------------------------------------------------------------------------
 
 
-def t_(self):
+def t_(self) -> Tensor:
     """Transpose this matrix in place: its shape changes, its memory does not. Mirrors ``torch.Tensor.t_``.
 
     Raises:
-        RuntimeError: more than two dimensions, or self may not be written to.
+        RuntimeError: self has more than two dimensions, or may not be written to.
 
     >>> mg.tensor([[1., 2.]]).t_()
     tensor([[1.],
@@ -73,7 +50,7 @@ def t_(self):
     return apply_inplace_view(TInPlace.op, self, ())
 
 
-def transpose_(self, dim0, dim1):
+def transpose_(self, dim0: int, dim1: int) -> Tensor:
     """Swap two dimensions in place. Mirrors ``torch.Tensor.transpose_``.
 
     Raises:
@@ -87,7 +64,7 @@ def transpose_(self, dim0, dim1):
     return apply_inplace_view(TransposeInPlace.op, self, at) if self.ndim else apply_inplace_view(TransposeNothing.op, self, ())
 
 
-def swapaxes_(self, axis0, axis1):
+def swapaxes_(self, axis0: int, axis1: int) -> Tensor:
     """`transpose_` under NumPy's name. Mirrors ``torch.Tensor.swapaxes_``.
 
     >>> mg.zeros(2, 3).swapaxes_(0, 1).shape
@@ -96,7 +73,7 @@ def swapaxes_(self, axis0, axis1):
     return transpose_(self, axis0, axis1)
 
 
-def unsqueeze_(self, dim):
+def unsqueeze_(self, dim: int) -> Tensor:
     """Insert a dimension of size 1 in place. Mirrors ``torch.Tensor.unsqueeze_``.
 
     Raises:
@@ -109,11 +86,11 @@ def unsqueeze_(self, dim):
     return apply_inplace_view(UnsqueezeInPlace.op, self, (dimension(dim, self.ndim + 1),))
 
 
-def squeeze_(self, dim=None):
-    """Drop dimensions of size 1 in place. Mirrors ``torch.Tensor.squeeze_``.
+def squeeze_(self, dim: int | None = None) -> Tensor:
+    """Remove dimensions of size 1 in place. Mirrors ``torch.Tensor.squeeze_``.
 
     Args:
-        dim (int or tuple, optional): only these; those of another size stay.
+        dim (int or tuple, optional): remove only these dimensions, where they have size 1.
 
     Raises:
         IndexError: there is no such dimension.
@@ -127,11 +104,15 @@ def squeeze_(self, dim=None):
     return apply_inplace_view(rule.op, self, (dims,))
 
 
-def as_strided_(self, size, stride, storage_offset=None):
+def as_strided_(self, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """`minigrad.as_strided` in place. Mirrors ``torch.Tensor.as_strided_``.
 
+    Args:
+        size, stride (tuple of int): for each dimension; strides are not negative.
+        storage_offset (int, optional): the place of the first element in the storage; by default it does not change.
+
     Raises:
-        RuntimeError: it would reach beyond the memory, or self may not be written to.
+        RuntimeError: the view would reach beyond the memory, or self may not be written to.
 
     >>> mg.arange(6).as_strided_((2, 2), (3, 1), 1)
     tensor([[1, 2],
@@ -144,12 +125,12 @@ def as_strided_(self, size, stride, storage_offset=None):
     return self
 
 
-def resize_(self, *sizes):
-    """Give self another shape, keeping as many numbers as fit. Mirrors ``torch.Tensor.resize_``.
+def resize_(self, *sizes: int | Sequence[int]) -> Tensor:
+    """Give self another shape, keeping as many elements as fit. Mirrors ``torch.Tensor.resize_``.
 
     Args:
-        sizes (ints, or one tuple): if they ask for more numbers than the storage has, self moves to a larger one, in which
-            the new numbers are 0, and leaves its views behind.
+        sizes (ints, or one tuple): the new shape. If the storage is too small for it, self moves to a larger storage. The new
+            elements are 0 there, and the views of self stay on the old storage.
 
     Raises:
         RuntimeError: self requires a gradient (outside inference mode), or a size is negative.
@@ -176,7 +157,7 @@ def resize_(self, *sizes):
     return self
 
 
-def resize_as_(self, the_template):
+def resize_as_(self, the_template: Tensor) -> Tensor:
     """``self.resize_(the_template.shape)``. Mirrors ``torch.Tensor.resize_as_``.
 
     >>> mg.arange(4).resize_as_(mg.zeros(2, 1))
@@ -186,12 +167,12 @@ def resize_as_(self, the_template):
     return resize_(self, *tensor_argument("resize_as_", the_template, "the_template").shape)
 
 
-def set_(self, source=None):
-    """Make self look at the memory of the tensor `source`, or at none. Mirrors ``torch.Tensor.set_``.
+def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
+    """Make self share the memory and shape of the tensor `source`, or become empty. Mirrors ``torch.Tensor.set_``.
 
     Raises:
         RuntimeError: self requires a gradient, or the dtypes or devices differ.
-        TypeError: `source` is no tensor.
+        TypeError: `source` is not a tensor.
 
     >>> x, y = mg.zeros(3), mg.ones(2)
     >>> x.set_(y).data_ptr() == y.data_ptr()

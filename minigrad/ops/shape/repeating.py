@@ -1,13 +1,17 @@
-"""The same numbers in another order, or more often: flip, roll, rot90, repeat, repeat_interleave.
+"""Reordering and repeating elements: flip, roll, rot90, repeat, repeat_interleave.
 
     x           [0 1 2]
     flip        [2 1 0]         roll by 1           [2 0 1]
     repeat 2    [0 1 2 0 1 2]   repeat_interleave   [0 0 1 1 2 2]
 
-All of them copy: negative strides do not exist, and a number that is there twice has a place for each.
+All of them copy: our tensors have no negative strides, and a repeated element gets its own place in memory each time.
 
 Mirrors ``aten/src/ATen/native/TensorTransformations.cpp`` and Repeat.cpp.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
@@ -22,6 +26,11 @@ from minigrad.ops.shape.clone_cast import cast, clone
 from minigrad.ops.shape.formats import contiguous_format
 from minigrad.ops.shape.reshaping import flatten
 from minigrad.ops.shape.views import as_shape, expand, unsqueeze, view
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Tensor
 
 __all__ = ["flip", "fliplr", "flipud", "repeat", "repeat_interleave", "roll", "rot90", "tile"]
 
@@ -39,7 +48,7 @@ class Flip(Linear):
 
 @op("roll")
 class Roll(Linear):
-    """z[i] = x[(i - shift) mod n] along dims, or, if there are none, of x as one row"""
+    """z[i] = x[(i - shift) mod n] along dims; without dims, of x as one row"""
 
     def forward(k, x, shifts, dims):
         if dims or not shifts:
@@ -51,7 +60,7 @@ class Roll(Linear):
 
 
 def roll_array(k, x, shifts, dims):
-    """The array x moved along `dims`; a copy."""
+    """Return a copy of the array x, rolled along `dims`."""
     z = x
     for shift, dim in zip(shifts, dims):
         n = x.shape[dim]
@@ -63,7 +72,7 @@ def roll_array(k, x, shifts, dims):
 
 @op("rot90")
 class Rot90(Linear):
-    """z = x, a quarter turn a number of times, from the first of two dims to the second"""
+    """z = x, rotated by a number of quarter turns from the first of two dims towards the second"""
 
     torch_names = {"x": "self", "turns": "k"}
 
@@ -83,7 +92,7 @@ class Rot90(Linear):
 
 @op("repeat")
 class Repeat(Linear):
-    """z = x, one after the other a number of times along each dimension"""
+    """z = x, repeated a number of times along each dimension"""
 
     def forward(k, x, repeats):
         shape = (1,) * (len(repeats) - x.ndim) + tuple(x.shape)
@@ -107,11 +116,12 @@ class Repeat(Linear):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def flip(input, *order, dims=None):
+def flip(input: Tensor, *order: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
     """`input` with the order along some dimensions reversed; a copy. Mirrors ``torch.flip``.
 
     Args:
-        order (ints, or one tuple, or ``dims=``): the dimensions.
+        input (Tensor): of any shape and dtype.
+        order (ints, or one tuple, or ``dims=``): the dimensions to reverse.
 
     Raises:
         RuntimeError: a dimension is named twice.
@@ -126,11 +136,11 @@ def flip(input, *order, dims=None):
     return call(Flip.op, (input, dimensions(chosen, input.ndim)))
 
 
-def fliplr(input):
+def fliplr(input: Tensor) -> Tensor:
     """`input` with its columns in reverse order. Mirrors ``torch.fliplr``.
 
     Raises:
-        RuntimeError: there are fewer than two dimensions.
+        RuntimeError: `input` has fewer than two dimensions.
 
     >>> mg.fliplr(mg.tensor([[1, 2], [3, 4]]))
     tensor([[2, 1],
@@ -141,11 +151,11 @@ def fliplr(input):
     return call(Flip.op, (input, (1,)))
 
 
-def flipud(input):
+def flipud(input: Tensor) -> Tensor:
     """`input` with its rows in reverse order. Mirrors ``torch.flipud``.
 
     Raises:
-        RuntimeError: it has no dimension.
+        RuntimeError: `input` is 0-d.
 
     >>> mg.flipud(mg.tensor([[1, 2], [3, 4]]))
     tensor([[3, 4],
@@ -156,15 +166,16 @@ def flipud(input):
     return call(Flip.op, (input, (0,)))
 
 
-def roll(input, shifts, dims=()):
-    """`input` moved along dimensions; what leaves at the end comes in at the front. Mirrors ``torch.roll``.
+def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
+    """`input` shifted along dimensions. Elements that leave at the end come back at the front. Mirrors ``torch.roll``.
 
     Args:
-        shifts (int or tuple): how far, for each of `dims`.
-        dims (int or tuple): without them the flattened tensor is rolled.
+        input (Tensor): of any shape and dtype.
+        shifts (int or tuple): how many places to shift, for each of `dims`.
+        dims (int or tuple, optional): without it, the flattened tensor is rolled, and gets its shape back.
 
     Raises:
-        RuntimeError: there are not as many shifts as dimensions.
+        RuntimeError: the numbers of shifts and of dimensions differ.
         IndexError: there is no such dimension.
 
     >>> mg.roll(mg.tensor([1, 2, 3, 4]), 1)
@@ -179,17 +190,20 @@ def roll(input, shifts, dims=()):
         return call(Roll.op, (input, ways, ()))
     if len(ways) != len(along):
         raise ShapeError("MG-E205", f"shifts and dimensions must align. shifts: {len(ways)}, dims:{len(along)}")
-    if not input.numel():       # for which PyTorch does not look at the dimensions
+    if not input.numel():       # PyTorch does not check the dimensions of an empty tensor
         return call(Roll.op, (input, (), ()))
     if input.ndim == 0:
         raise OutOfRangeError("MG-E301", "Dimension specified as 0 but tensor has no dimensions")
     return call(Roll.op, (input, ways, tuple([dimension(d, input.ndim) for d in along])))
 
 
-def rot90(input, k=1, dims=(0, 1)):
-    """`input` turned by 90 degrees, `k` times, in the plane of two dimensions, from the first to the second.
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """`input` rotated by 90 degrees, `k` times, in the plane of two dimensions. Mirrors ``torch.rot90``.
 
-    Mirrors ``torch.rot90``.
+    Args:
+        input (Tensor): of at least two dimensions.
+        k (int): how many quarter turns, from the first dimension towards the second; negative ones turn back.
+        dims (tuple): the two dimensions.
 
     Raises:
         RuntimeError: `dims` are not two different dimensions.
@@ -213,13 +227,15 @@ def rot90(input, k=1, dims=(0, 1)):
     return call(Rot90.op, (input, turns, (a, b)))
 
 
-def repeat(input, *repeats):
-    """`input` one after the other, `repeats` times along each dimension; new ones appear at the front.
+def repeat(input: Tensor, *repeats: int | Sequence[int]) -> Tensor:
+    """Copies of `input`, `repeats` times along each dimension. Mirrors ``torch.Tensor.repeat``.
 
-    Mirrors ``torch.Tensor.repeat``.
+    Args:
+        input (Tensor): of any shape and dtype.
+        repeats (ints, or one tuple): a number for each dimension. Further numbers make new dimensions at the front.
 
     Raises:
-        RuntimeError: there are fewer numbers than dimensions, or a size would be negative.
+        RuntimeError: there are fewer numbers than dimensions, or a number is negative.
 
     >>> mg.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
@@ -237,8 +253,15 @@ def repeat(input, *repeats):
     return call(Repeat.op, (input, tuple([max(n, 0) for n in times])))
 
 
-def tile(input, *dims):
-    """`repeat`, for which missing numbers are 1. Mirrors ``torch.tile``.
+def tile(input: Tensor, *dims: int | Sequence[int]) -> Tensor:
+    """Like `repeat`, but missing numbers count as 1. Mirrors ``torch.tile``.
+
+    Args:
+        input (Tensor): of any shape and dtype.
+        dims (ints, or one tuple): how often to repeat along the last dimensions.
+
+    Raises:
+        RuntimeError: a number is negative.
 
     >>> mg.tile(mg.tensor([[1, 2]]), (2,))
     tensor([[1, 2, 1, 2]])
@@ -247,16 +270,18 @@ def tile(input, *dims):
     return repeat(input, (1,) * (tensor_argument("tile", input).ndim - len(times)) + tuple(times))
 
 
-def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
-    """`input` with every element, or slice along `dim`, repeated on the spot. Mirrors ``torch.repeat_interleave``.
+def repeat_interleave(input: Tensor, repeats: Tensor | int | None = None, dim: int | None = None, *,
+                      output_size: int | None = None) -> Tensor:
+    """`input` with each element, or each slice along `dim`, repeated. Mirrors ``torch.repeat_interleave``.
 
     Args:
-        repeats (int or Tensor): how often, for all or each of them. ``repeat_interleave(repeats)`` alone gives the indices.
-        dim (int, optional): by default the flattened tensor is taken.
-        output_size (int, optional): the size that `dim` will have; checked.
+        input (Tensor): of any shape and dtype. ``repeat_interleave(repeats)`` with one argument returns the indices.
+        repeats (int or Tensor): how often to repeat. A tensor is int32 or int64, and has a number for each element or slice.
+        dim (int, optional): by default the flattened tensor is repeated.
+        output_size (int, optional): the size that `dim` will have. If it is wrong, we raise.
 
     Raises:
-        RuntimeError: `repeats` is negative, or does not fit.
+        RuntimeError: `repeats` is negative or has another size than `dim`, or `output_size` is wrong.
         IndexError: there is no such dimension.
 
     >>> mg.repeat_interleave(mg.tensor([1, 2, 3]), mg.tensor([1, 0, 2]))
@@ -295,7 +320,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
 
 
 def interleave_index(repeats, output_size):
-    """The index 0, 1, 2 ..., each as often as `repeats` says: for each place the number of those that end before it."""
+    """The indices 0, 1, 2 ..., each repeated: at each place of the result, we count the runs that ended before it."""
     if repeats.dtype.name not in ("int64", "int32"):
         raise ShapeError("MG-E203", "repeats has to be Long or Int tensor", found=repeats.dtype.name)
     if repeats.numel() and repeats.min().item() < 0:

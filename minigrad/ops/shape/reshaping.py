@@ -1,7 +1,11 @@
-"""Changes of shape that are made of those in ``views.py``, or are one of them under another name.
+"""More changes of shape, built from the functions of ``views.py``; some are other names for them.
 
 Mirrors ``aten/src/ATen/native/TensorShape.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
@@ -10,11 +14,24 @@ from minigrad.ops.base.rule import dimension, integers, tensor_argument
 from minigrad.ops.shape.clone_cast import contiguous
 from minigrad.ops.shape.views import Permute, alias, expand, infer_size, reshape, transpose, view
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Tensor
+
 __all__ = ["adjoint", "broadcast_to", "flatten", "moveaxis", "movedim", "ravel", "swapaxes", "swapdims", "unflatten"]
 
 
-def movedim(input, source, destination):
-    """`input` with dimensions moved to other places, a view. Mirrors ``torch.movedim``.
+def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """`input` with dimensions moved to other positions; a view. Mirrors ``torch.movedim``.
+
+    Args:
+        input (Tensor): of any shape.
+        source, destination (int or tuple): the dimensions to move, and their new positions. The others keep their order.
+
+    Raises:
+        RuntimeError: `source` and `destination` differ in length, or one names a dimension twice.
+        IndexError: there is no such dimension.
 
     >>> mg.zeros(2, 3, 5).movedim(0, 2).shape
     minigrad.Size([3, 5, 2])
@@ -38,7 +55,7 @@ def movedim(input, source, destination):
 moveaxis = movedim
 
 
-def broadcast_to(input, shape):
+def broadcast_to(input: Tensor, shape: int | Sequence[int]) -> Tensor:
     """`expand` under NumPy's name. Mirrors ``torch.broadcast_to``.
 
     >>> mg.broadcast_to(mg.tensor([1., 2.]), (2, 2))
@@ -48,8 +65,15 @@ def broadcast_to(input, shape):
     return expand(input, shape)
 
 
-def flatten(input, start_dim=0, end_dim=-1):
-    """`input` with the dimensions from `start_dim` to `end_dim` made one. Mirrors ``torch.flatten``.
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """`input` with the dimensions from `start_dim` to `end_dim` merged into one. Mirrors ``torch.flatten``.
+
+    Args:
+        input (Tensor): of any shape; a 0-d tensor becomes a vector.
+        start_dim, end_dim (int, optional): the first and the last dimension to merge.
+
+    Returns:
+        Tensor: `input` itself, a view where the strides allow one, else a copy.
 
     Raises:
         IndexError: there is no such dimension.
@@ -73,8 +97,17 @@ def flatten(input, start_dim=0, end_dim=-1):
     return reshape(input, *shape[:first], merged, *shape[last + 1:])
 
 
-def unflatten(input, dim, sizes):
-    """`input` with one dimension made several. Mirrors ``torch.unflatten``.
+def unflatten(input: Tensor, dim: int, sizes: int | Sequence[int]) -> Tensor:
+    """`input` with one dimension split into several; a view. Mirrors ``torch.unflatten``.
+
+    Args:
+        input (Tensor): of at least one dimension.
+        dim (int): the dimension to split.
+        sizes (tuple): the new sizes; their product is the size of `dim`. One may be -1 and is inferred.
+
+    Raises:
+        RuntimeError: the sizes do not multiply to the size of `dim`.
+        IndexError: there is no such dimension.
 
     >>> mg.zeros(2, 6).unflatten(1, (2, -1)).shape
     minigrad.Size([2, 2, 3])
@@ -85,8 +118,8 @@ def unflatten(input, dim, sizes):
     return view(input, *shape[:at], *infer_size(integers(sizes, "sizes", "unflatten"), shape[at]), *shape[at + 1:])
 
 
-def ravel(input):
-    """`input` with one dimension, contiguous. Mirrors ``torch.ravel``.
+def ravel(input: Tensor) -> Tensor:
+    """`input` as a contiguous vector. Mirrors ``torch.ravel``.
 
     >>> mg.zeros(2, 3).ravel().shape
     minigrad.Size([6])
@@ -94,7 +127,7 @@ def ravel(input):
     return reshape(contiguous(tensor_argument("ravel", input)), -1)
 
 
-def swapaxes(input, axis0, axis1):
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """`transpose` under NumPy's name. Mirrors ``torch.swapaxes``.
 
     >>> mg.zeros(2, 3).swapaxes(0, 1).shape
@@ -105,11 +138,11 @@ def swapaxes(input, axis0, axis1):
 swapdims = transpose
 
 
-def adjoint(input):
-    """The matrices of `input` transposed and conjugated; ``x.mH`` and, of one matrix, ``x.H``. Mirrors ``torch.adjoint``.
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate transpose of each matrix of `input`: ``x.mH``, or ``x.H`` for one matrix. Mirrors ``torch.adjoint``.
 
     Raises:
-        RuntimeError: there is only one dimension.
+        RuntimeError: `input` is a vector.
 
     >>> mg.adjoint(mg.tensor([[1 + 2j, 3j]]))
     tensor([[1.-2.j],

@@ -1,16 +1,19 @@
-"""Tensors side by side and taken apart again, made of cat, stack, narrow and expand.
+"""Joining and splitting tensors, with NumPy's names; built from cat, stack, narrow and expand.
 
-    hstack, vstack, dstack, column_stack        join, after making the dimensions that are missing
-    tensor_split, hsplit, vsplit, dsplit        pieces as views, that need not be of one size
+    hstack, vstack, dstack, column_stack        add missing dimensions, then join
+    tensor_split, hsplit, vsplit, dsplit        split into views, of equal or different sizes
     meshgrid, broadcast_tensors                 views of a common shape
-    cartesian_prod, combinations                rows of all choices
+    cartesian_prod, combinations                a matrix with a row for each choice of elements
 
 Mirrors ``aten/src/ATen/native/TensorShape.cpp`` and torch/functional.py.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,14 +28,20 @@ from minigrad.ops.shape.cat_split import MOST_PIECES, as_tensor_tuple, cat, chec
 from minigrad.ops.shape.reshaping import flatten
 from minigrad.ops.shape.views import expand, reshape, transpose, unsqueeze, view
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from minigrad.types import Tensor
+
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "cartesian_prod", "column_stack", "combinations",
            "dsplit", "dstack", "hsplit", "hstack", "meshgrid", "row_stack", "tensor_split", "vsplit", "vstack"]
 
-MOST_CHOSEN = 64        # of twice as many there are more choices than 2^64
+MOST_CHOSEN = 64        # to choose more than 64 elements, and leave out more than 64, there are more than 2^64 ways
 
 
 def raise_each(function, tensors, raised):
-    """`raised` of one tensor, or of each of several."""
+    """Return ``raised(x)`` for one tensor, or a tuple of results for several."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tensors[0]
     elif len(tensors) == 1:
@@ -54,8 +63,8 @@ def raise_to_3d(x):
     return unsqueeze(x, -1) if x.ndim == 2 else unsqueeze(unsqueeze(x, 0), -1) if x.ndim else reshape(x, 1, 1, 1)
 
 
-def atleast_1d(*tensors):
-    """Tensors with a dimension, where they have none: one as it is, several as a tuple. Mirrors ``torch.atleast_1d``.
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
+    """Tensors with at least one dimension: one tensor, or a tuple for several. Mirrors ``torch.atleast_1d``.
 
     >>> mg.atleast_1d(mg.tensor(1.))
     tensor([1.])
@@ -63,8 +72,8 @@ def atleast_1d(*tensors):
     return raise_each("atleast_1d", tensors, raise_to_1d)
 
 
-def atleast_2d(*tensors):
-    """Tensors as matrices, where they have fewer than two dimensions; a vector is a row. Mirrors ``torch.atleast_2d``.
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
+    """Tensors with at least two dimensions; a vector becomes a row. Mirrors ``torch.atleast_2d``.
 
     >>> mg.atleast_2d(mg.tensor([1., 2.]))
     tensor([[1., 2.]])
@@ -72,8 +81,8 @@ def atleast_2d(*tensors):
     return raise_each("atleast_2d", tensors, raise_to_2d)
 
 
-def atleast_3d(*tensors):
-    """Tensors with three dimensions, where they have fewer: (n,) becomes (1, n, 1), (n, m) (n, m, 1).
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
+    """Tensors with at least three dimensions: (n,) becomes (1, n, 1), and (n, m) becomes (n, m, 1).
 
     Mirrors ``torch.atleast_3d``.
 
@@ -83,12 +92,11 @@ def atleast_3d(*tensors):
     return raise_each("atleast_3d", tensors, raise_to_3d)
 
 
-def hstack(tensors, *, out=None):
-    """Tensors side by side: vectors one after the other, others along their second dimension. Mirrors ``torch.hstack``.
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join tensors side by side: vectors one after the other, others along the second dimension. Mirrors ``torch.hstack``.
 
     Raises:
-        RuntimeError: the shapes do not fit.
-        ValueError: there are no tensors.
+        RuntimeError: the shapes do not fit, or there are no tensors.
 
     >>> mg.hstack([mg.tensor([1, 2]), mg.tensor([3])])
     tensor([1, 2, 3])
@@ -99,12 +107,11 @@ def hstack(tensors, *, out=None):
     return cat(found, 0 if found[0].ndim == 1 else 1)
 
 
-def vstack(tensors, *, out=None):
-    """Tensors one above the other; a vector is a row. Mirrors ``torch.vstack``.
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join tensors one above the other, along the first dimension; a vector is a row. Mirrors ``torch.vstack``.
 
     Raises:
-        RuntimeError: the shapes do not fit.
-        ValueError: there are no tensors.
+        RuntimeError: the shapes do not fit, or there are no tensors.
 
     >>> mg.vstack([mg.tensor([1, 2]), mg.tensor([3, 4])])
     tensor([[1, 2],
@@ -117,12 +124,11 @@ def vstack(tensors, *, out=None):
 row_stack = vstack
 
 
-def dstack(tensors, *, out=None):
-    """Tensors one behind the other, along the third dimension. Mirrors ``torch.dstack``.
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join tensors one behind the other, along the third dimension. Mirrors ``torch.dstack``.
 
     Raises:
-        RuntimeError: the shapes do not fit.
-        ValueError: there are no tensors.
+        RuntimeError: the shapes do not fit, or there are no tensors.
 
     >>> mg.dstack([mg.tensor([1, 2]), mg.tensor([3, 4])])
     tensor([[[1, 3],
@@ -133,12 +139,11 @@ def dstack(tensors, *, out=None):
     return cat([raise_to_3d(x) for x in as_tensor_tuple("dstack", tensors)], 2)
 
 
-def column_stack(tensors, *, out=None):
-    """Tensors side by side; a vector is a column. Mirrors ``torch.column_stack``.
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join tensors side by side; a vector is a column. Mirrors ``torch.column_stack``.
 
     Raises:
-        RuntimeError: the shapes do not fit.
-        ValueError: there are no tensors.
+        RuntimeError: the shapes do not fit, or there are no tensors.
 
     >>> mg.column_stack([mg.tensor([1, 2]), mg.tensor([3, 4])])
     tensor([[1, 3],
@@ -149,15 +154,20 @@ def column_stack(tensors, *, out=None):
     return hstack([reshape(x, x.numel(), 1) if x.ndim <= 1 else x for x in as_tensor_tuple("column_stack", tensors)])
 
 
-# ---- apart ------------------------------------------------------------------------------------------------
+# ---- splitting --------------------------------------------------------------------------------------------
 
 
-def tensor_split(input, indices_or_sections, dim=0):
-    """The pieces of `input` along `dim`, as views.
+def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Split `input` into pieces along `dim`; they are views.
 
     Args:
-        indices_or_sections (int, tuple or Tensor): a number of pieces, of which the first ones are longer by one where it does
-            not divide the size; or the indices at which to cut.
+        input (Tensor): of at least one dimension.
+        indices_or_sections (int, tuple or Tensor): the number of pieces, or the indices at which to cut. If the number does
+            not divide the size, the first pieces are longer by one. A tensor is int64 and has at most one dimension.
+        dim (int, optional): the dimension to split.
+
+    Returns:
+        tuple of Tensor: the pieces.
 
     Mirrors ``torch.tensor_split``.
 
@@ -193,7 +203,7 @@ def tensor_split(input, indices_or_sections, dim=0):
 
 
 def split_evenly(function, input, indices_or_sections, at, least):
-    """hsplit and its like: a number of pieces has to divide the size."""
+    """`tensor_split` along the dimension `at`, for hsplit, vsplit and dsplit: a number of pieces must divide the size."""
     tensor_argument(function, input)
     if input.ndim < least:
         raise ShapeError("MG-E205", f"torch.{function} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but "
@@ -207,8 +217,12 @@ def split_evenly(function, input, indices_or_sections, at, least):
     return tensor_split(input, pieces, at)
 
 
-def hsplit(input, indices_or_sections):
-    """The pieces of `input` along its second dimension, or the only one; views. Mirrors ``torch.hsplit``.
+def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Split `input` along its second dimension, or a vector along its only one; views. Mirrors ``torch.hsplit``.
+
+    Args:
+        input (Tensor): of at least one dimension.
+        indices_or_sections (int or tuple): the number of pieces, or the indices at which to cut.
 
     Raises:
         RuntimeError: the number of pieces does not divide the size.
@@ -220,8 +234,12 @@ def hsplit(input, indices_or_sections):
     return split_evenly("hsplit", input, indices_or_sections, 0 if one else 1, 1)
 
 
-def vsplit(input, indices_or_sections):
-    """The pieces of `input`, at least a matrix, along its first dimension; views. Mirrors ``torch.vsplit``.
+def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Split `input` along its first dimension; the pieces are views. Mirrors ``torch.vsplit``.
+
+    Args:
+        input (Tensor): of at least two dimensions.
+        indices_or_sections (int or tuple): the number of pieces, or the indices at which to cut.
 
     Raises:
         RuntimeError: the number of pieces does not divide the size.
@@ -232,8 +250,12 @@ def vsplit(input, indices_or_sections):
     return split_evenly("vsplit", input, indices_or_sections, 0, 2)
 
 
-def dsplit(input, indices_or_sections):
-    """The pieces of `input`, of at least three dimensions, along the third; views. Mirrors ``torch.dsplit``.
+def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Split `input` along its third dimension; the pieces are views. Mirrors ``torch.dsplit``.
+
+    Args:
+        input (Tensor): of at least three dimensions.
+        indices_or_sections (int or tuple): the number of pieces, or the indices at which to cut.
 
     Raises:
         RuntimeError: the number of pieces does not divide the size.
@@ -248,17 +270,17 @@ def dsplit(input, indices_or_sections):
 
 
 def unpack_tensors(function, tensors):
-    """The tensors that were given one by one, or as one sequence."""
+    """Return a list of the tensors, which are arguments of their own or one sequence."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tensors[0]
     return [tensor_argument(function, x, "tensors", i + 1) for i, x in enumerate(tensors)]
 
 
-def broadcast_tensors(*tensors):
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The tensors expanded to their common shape, as views. Mirrors ``torch.broadcast_tensors``.
 
     Raises:
-        RuntimeError: they cannot be broadcast together.
+        RuntimeError: the shapes cannot be broadcast together.
 
     >>> [x.shape for x in mg.broadcast_tensors(mg.zeros(2, 1), mg.zeros(3))]
     [minigrad.Size([2, 3]), minigrad.Size([2, 3])]
@@ -270,17 +292,21 @@ def broadcast_tensors(*tensors):
     return tuple([expand(x, shape) for x in found])
 
 
-def meshgrid(*tensors, indexing=None):
-    """For vectors of n, m ... elements as many tensors of shape (n, m, ...), the k-th of which varies along dimension k alone.
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Grids of coordinates: for vectors of sizes n, m, ... as many tensors of shape (n, m, ...). They are views.
+
+    The k-th tensor has the elements of the k-th vector along dimension k, and is constant along the others. Mirrors
+    ``torch.meshgrid``.
 
     Args:
-        tensors (Tensor): vectors of one dtype; a 0-d tensor has one element.
-        indexing (str): ``"ij"``, or ``"xy"``, in which the first two dimensions are swapped.
+        tensors (Tensor): vectors of one dtype; a 0-d tensor counts as a vector of one element.
+        indexing (str): ``"ij"``, or ``"xy"``, which swaps the first two dimensions of the results.
 
-    They are views. Mirrors ``torch.meshgrid``.
+    Returns:
+        tuple of Tensor: a grid for each vector.
 
     Raises:
-        RuntimeError: a tensor has more dimensions, or the dtypes differ, or `indexing` is something else.
+        RuntimeError: a tensor has more than one dimension, the dtypes differ, or `indexing` is not one of the two.
 
     >>> mg.meshgrid(mg.tensor([1, 2]), mg.tensor([3, 4]), indexing="ij")
     (tensor([[1, 1],
@@ -312,11 +338,13 @@ def meshgrid(*tensors, indexing=None):
     return tuple(grids)
 
 
-def cartesian_prod(*tensors):
+def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All choices of one element from each vector, as the rows of a matrix. Mirrors ``torch.cartesian_prod``.
 
+    A single vector is returned as it is.
+
     Raises:
-        RuntimeError: one is no vector, or the dtypes differ.
+        RuntimeError: a tensor is not a vector, or the dtypes differ.
 
     >>> mg.cartesian_prod(mg.tensor([1, 2]), mg.tensor([3, 4]))
     tensor([[1, 3],
@@ -333,14 +361,16 @@ def cartesian_prod(*tensors):
     return stack([flatten(x) for x in meshgrid(*found, indexing="ij")], 1)
 
 
-def combinations(input, r=2, with_replacement=False):
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of `r` elements of a vector, in order, as the rows of a matrix. Mirrors ``torch.combinations``.
 
     Args:
+        input (Tensor): a vector.
+        r (int): how many elements each row has.
         with_replacement (bool): an element may be taken more than once.
 
     Raises:
-        RuntimeError: `input` is no vector, or `r` negative.
+        RuntimeError: `input` is not a vector, `r` is negative, or there are too many choices.
 
     >>> mg.combinations(mg.tensor([1, 2, 3]))
     tensor([[1, 2],

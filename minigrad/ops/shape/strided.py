@@ -1,13 +1,17 @@
-"""Views by strides: any arrangement of memory that a tensor lies in, and its diagonals.
+"""Views by strides: as_strided, which can show the memory of a tensor with any shape and strides; diagonal and unfold.
 
     x  = [0 1 2 3 4 5]
     as_strided(x, (2, 2), (3, 1), 1)    z[i, j] = x[1 + 3 i + j]        [[1 2], [4 5]]
 
-It is how a view gets a new history after a write (``_core/mutation/views.py``): one op instead of whatever chain of
-views had led to it. The core is given what it needs for that here.
+A view gets its new history after a write by `as_strided` (``_core/mutation/views.py``): one op replaces the chain of views
+that led to it. This file gives the core the functions for that (`upcalls`).
 
 Mirrors ``as_strided_backward`` in torch/csrc/autograd/FunctionsManual.cpp.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
@@ -19,12 +23,17 @@ from minigrad.ops.base.rule import Linear, Op, View, dimension, integer, integer
 from minigrad.ops.elementwise.selection import zeros_like
 from minigrad.ops.index import indexing
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Tensor
+
 __all__ = ["as_strided", "diagonal", "unfold"]
 
 
 @op("as_strided")
 class AsStrided(View):
-    """z = a part of x, by the strides it would have in x's memory"""
+    """z = a part of x, described by shape, strides and offset in x's memory"""
 
     hidden = ("base_strides", "x_shape")
     torch_names = {"x": "self", "shape": "size", "strides": "stride", "offset": "storage_offset"}
@@ -50,7 +59,7 @@ class AsStridedAdd(Linear):
 
 @op("as_strided_copy")
 class AsStridedCopy(Linear):
-    """`as_strided` of a gradient, which is nobody's view"""
+    """`as_strided` of a gradient, as a copy: the result is not a view"""
 
     inputs = 1
 
@@ -95,7 +104,7 @@ class Diagonal(View):
 
 @op("diagonal_backward")
 class DiagonalBackward(Linear):
-    """z = zeros, but x on a diagonal: the adjoint of diagonal"""
+    """z = zeros, with x on a diagonal: the adjoint of diagonal"""
 
     inputs = 1
 
@@ -110,7 +119,7 @@ class DiagonalBackward(Linear):
 
 @op("unfold")
 class Unfold(View):
-    """z = windows of x along one dimension, which overlap where size > step; their elements as the last dimension"""
+    """z = windows of x along one dimension, overlapping if size > step; the elements of a window are the last dimension"""
 
     inputs = 1
     torch_names = {"x": "self", "dim": "dimension"}
@@ -127,7 +136,7 @@ class Unfold(View):
 
 
 def windows(shape, strides, dim, size, step):
-    """Shape and strides of `Unfold`. A 0-d tensor is one window."""
+    """Return the shape and strides of `Unfold`'s result. A 0-d tensor is one window."""
     if not shape:
         return (size,), (1,)
     count = (shape[dim] - size) // step + 1
@@ -135,11 +144,16 @@ def windows(shape, strides, dim, size, step):
             (*strides[:dim], strides[dim] * step, *strides[dim + 1:], strides[dim]))
 
 
-def diagonal(input, offset=0, dim1=0, dim2=1):
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The elements x[i, i + offset] of dimensions `dim1` and `dim2`, as the last dimension; a view. Mirrors ``torch.diagonal``.
 
+    Args:
+        input (Tensor): of at least two dimensions.
+        offset (int): the diagonal: 0 is the main diagonal, positive ones are above it.
+        dim1, dim2 (int): the dimensions of the matrices; they are removed.
+
     Raises:
-        RuntimeError: the two dimensions are one.
+        RuntimeError: `dim1` and `dim2` are the same dimension.
         IndexError: there is no such dimension.
 
     >>> mg.arange(6).view(2, 3).diagonal(1)
@@ -153,16 +167,25 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
 
 
 def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
-    """`diagonal`, of the last two dimensions by default. Mirrors ``torch.linalg.diagonal``.
+    """`minigrad.diagonal`, by default of the last two dimensions. Mirrors ``torch.linalg.diagonal``.
+
+    Args:
+        A (Tensor): of at least two dimensions.
+        offset (int): the diagonal: 0 is the main diagonal, positive ones are above it.
+        dim1, dim2 (int): the dimensions of the matrices; they are removed.
+
+    Raises:
+        RuntimeError: `dim1` and `dim2` are the same dimension.
+        IndexError: there is no such dimension.
 
     >>> mg.linalg.diagonal(mg.ones(2, 3, 3)).shape
-    Size([2, 3])
+    minigrad.Size([2, 3])
     """
     return diagonal(A, offset, dim1, dim2)
 
 
 def part(x, base_strides, shape, strides, offset):
-    """The part of `x` that a view of its shape would be."""
+    """Return a copy of the part of `x` with this shape, these strides and this offset."""
     return call(AsStridedCopy.op, (x, base_strides, shape, strides, offset))
 
 
@@ -176,14 +199,15 @@ upcalls.zeros_like = zeros_like
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def as_strided(input, size, stride, storage_offset=None):
-    """A view of the memory of `input`: element ``[i, j]`` lies ``storage_offset + i stride[0] + j stride[1]`` elements on.
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """A view of the memory of `input`: element ``[i, j]`` is at the place ``storage_offset + i stride[0] + j stride[1]``.
 
     Args:
+        input (Tensor): of any shape and dtype.
         size, stride (tuple of int): for each dimension of the result; strides are not negative.
-        storage_offset (int, optional): where the first element lies; by default where that of `input` does.
+        storage_offset (int, optional): the place of the first element in the storage; by default, the offset of `input`.
 
-    Several elements may lie in one place. Mirrors ``torch.as_strided``.
+    Several elements of the view may share one place. Mirrors ``torch.as_strided``.
 
     Raises:
         RuntimeError: the view would reach beyond the storage, or, if `input` requires a gradient, beyond `input`.
@@ -198,7 +222,7 @@ def as_strided(input, size, stride, storage_offset=None):
 
 
 def geometry_in(x, size, stride, storage_offset):
-    """(x or its base, (strides, size, stride, offset)): what `AsStrided` takes. Raises if it would leave the memory."""
+    """Return the arguments of `AsStrided`, (x or its base, (strides, size, stride, offset)); raise if it leaves the memory."""
     size, stride = integers(size, "size", "as_strided"), integers(stride, "stride", "as_strided")
     offset = x.storage_offset() if storage_offset is None else integer(storage_offset, "storage_offset", "as_strided")
     if len(size) != len(stride):
@@ -209,7 +233,7 @@ def geometry_in(x, size, stride, storage_offset):
     if min(size, default=0) < 0 or offset < 0:
         raise ShapeError("MG-E206", "as_strided: sizes and the offset may not be negative", found=f"{list(size)}, {offset}")
     if 0 in size and offset < FAR:
-        return x, (x.stride(), size, stride, offset - x.storage_offset())     # which reads nothing, wherever it begins
+        return x, (x.stride(), size, stride, offset - x.storage_offset())     # an empty view reads nothing
     last = sum([(n - 1) * s for n, s in zip(size, stride)]) if 0 not in size else -1
     for source_of in (itself, base_of, memory_beyond):
         source = source_of(x)
@@ -235,20 +259,25 @@ def itself(x):
 
 
 def base_of(x):
-    """The base of the view `x`, None for another tensor. A history would lead to `x`, and not there."""
+    """The base of the view `x`; None if `x` is not a view, or requires a gradient: its history leads to `x`, not to the base."""
     return None if x.requires_grad else x._base
 
 
 def memory_beyond(x):
-    """The whole memory of `x`, which ``detach()`` may have made of a slice; None if a history or a tangent would be lost."""
+    """The whole memory of `x`, which may be larger than `x` and its base; None if `x` has a history or tangent to lose."""
     return None if x.requires_grad or tangent_of(x) is not None else memory_of(x)
 
 
-def unfold(input, dimension, size, step):
-    """All windows of `size` elements along a dimension, `step` apart, as a view: the dimension counts the windows, and a new
-    one at the end goes through each.
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """All windows of `size` elements along a dimension, `step` apart; a view. Mirrors ``torch.Tensor.unfold``.
 
-    Where windows overlap, their gradients add up. Mirrors ``torch.Tensor.unfold``.
+    Args:
+        input (Tensor): of any shape and dtype.
+        dimension (int): the dimension; in the result it counts the windows.
+        size (int): the elements of a window, which are a new last dimension.
+        step (int): the distance between the starts of two windows.
+
+    Where windows overlap, their gradients add up.
 
     Raises:
         RuntimeError: `size` is larger than the dimension, or negative; or `step` is not positive.

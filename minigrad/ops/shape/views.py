@@ -1,11 +1,14 @@
-"""Views: the same memory under another shape; and copies, joins and splits.
+"""Views: the same memory with another shape. view, reshape, expand, transpose, permute, squeeze, unsqueeze.
 
-A view shares its storage and version counter with its base, so that a write to either is seen by both and
-by every node that saved one of them. Their gradients are views too, or put the gradient of a part back into
-zeros of the whole (`SelectBackward`, `SliceBackward`).
+A view shares its storage and version counter with its base. So both see a write to either, and so does every node
+that saved one of them. The gradient of such a view is a view too, or the engine sums it (expand).
 
 Mirrors ``aten/src/ATen/native/TensorShape.cpp`` and derivatives.yaml.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import cython
 import numpy as np
@@ -16,14 +19,17 @@ from cython.cimports.minigrad.ops.base.rule import dimension, tensor_argument
 
 from minigrad._core.surface.variable import as_class
 from minigrad.errors import ShapeError
-from minigrad.kernels.contract import NUMBER
-from minigrad.ops.base.rule import LARGE, Linear, View, dimensions, integers, op
+from minigrad.ops.base.rule import LARGE, Linear, View, dimensions, integers, op, variant
 from minigrad.ops.shape.clone_cast import Clone
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Tensor
 
 __all__ = ["expand", "permute", "reshape", "squeeze", "t", "transpose", "unsqueeze", "view"]
 
 ndarray = cython.declare(object, np.ndarray)
-VIEW = cython.declare(cython.int, NUMBER["view"])
 
 
 @op("view", "View0")
@@ -45,7 +51,7 @@ class ViewOp(View):
 
 @op("_unsafe_view", "UnsafeView0")
 class UnsafeView(Linear):
-    """`view` of a tensor that nobody else can see: not registered as a view"""
+    """`view` of a temporary tensor that the user cannot see: the result is not registered as a view"""
 
     kernel = "view"
     params = ("x", "shape")
@@ -105,7 +111,7 @@ class Expand(View):
     kernel = "expand"
     params = ("x", "size")
 
-    def vjp_x(g):           # the engine sums it down to the shape of x, as for any broadcasting
+    def vjp_x(g):           # the engine sums g down to the shape of x, as for any broadcasting
         return g
 
 
@@ -120,55 +126,27 @@ class Unsqueeze(View):
         return squeeze(g, dim)
 
 
-def squeeze_forward(k, x, dims):
-    """`x` without the dimensions `dims`, which have size 1."""
-    for dim in reversed(dims):
-        x = k.select(x, dim, 0)
-    return x
-
-
 @op("squeeze", "Squeeze0")
 class Squeeze(View):
     """z = x without its dimensions of size 1"""
 
-    forward = squeeze_forward
+    def forward(k, x, dims):
+        for dim in reversed(dims):
+            x = k.select(x, dim, 0)
+        return x
 
     def vjp_x(g, x_shape):
         return reshape_to(g, x_shape)
 
 
-@op("squeeze_dim", "Squeeze1")
-class SqueezeDim(View):
-    """z = x without one dimension, if it has size 1"""
-
-    forward = squeeze_forward
-
-    def vjp_x(g, x_shape):
-        return reshape_to(g, x_shape)
+SqueezeDim = variant(Squeeze, "squeeze_dim", "Squeeze1", "z = x without one dimension, if it has size 1")
+SqueezeDims = variant(Squeeze, "squeeze_dims", "Squeeze2", "z = x without the dimensions dims that have size 1")
+SqueezeDimOfResult = variant(
+    Squeeze, "squeeze_dim_of_result", "Squeeze4",
+    "`SqueezeDim` of a temporary tensor that the user cannot see: PyTorch squeezes it in place, with another node", view=False)
 
 
-@op("squeeze_dim_of_result", "Squeeze4")
-class SqueezeDimOfResult(View):
-    """`SqueezeDim` of a tensor that nobody else can see: PyTorch does it in place, under another name"""
-
-    forward = squeeze_forward
-    view = False
-
-    def vjp_x(g, x_shape):
-        return reshape_to(g, x_shape)
-
-
-@op("squeeze_dims", "Squeeze2")
-class SqueezeDims(View):
-    """z = x without those of several dimensions that have size 1"""
-
-    forward = squeeze_forward
-
-    def vjp_x(g, x_shape):
-        return reshape_to(g, x_shape)
-
-
-# The ops that small programs call most, found without a look-up.
+# The ops that small programs call most, as C globals: no attribute look-up.
 CLONE = cython.declare(object, Clone.op)
 EXPAND = cython.declare(object, Expand.op)
 TRANSPOSE = cython.declare(object, Transpose.op)
@@ -177,8 +155,9 @@ VIEW_OP = cython.declare(object, ViewOp.op)
 
 
 @cython.ccall
+@cython.annotation_typing(True)
 def as_shape(sizes, function="view"):
-    """Sizes given as ``(2, 3)``, ``((2, 3),)`` or a `Size`, as a tuple of ints."""
+    """Return sizes as a tuple of ints. They come as ``(2, 3)``, ``((2, 3),)`` or a `Size`."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = sizes[0]
     n: cython.Py_ssize_t
@@ -186,15 +165,16 @@ def as_shape(sizes, function="view"):
         for size in sizes:
             if type(size) is not int or (not cython.compiled and not -LARGE <= size < LARGE):
                 return integers(tuple(sizes), "size", function)
-            n = size        # compiled, what is too large raises here  # noqa: F841
+            n = size        # in compiled code, a number that is too large raises here  # noqa: F841
     except OverflowError:
         return integers(tuple(sizes), "size", function)
     return tuple(sizes)
 
 
 @cython.ccall
+@cython.annotation_typing(True)
 def infer_size(shape: tuple, numel: cython.longlong) -> tuple:
-    """`shape` with its -1 replaced by what makes it hold `numel` elements."""
+    """Return `shape` with its -1 replaced by the size that gives `numel` elements; raise if there is none."""
     known: cython.longlong = 1
     extent: cython.double = 1
     unknown: cython.int = 0
@@ -207,7 +187,7 @@ def infer_size(shape: tuple, numel: cython.longlong) -> tuple:
             unknown += 1
         else:
             raise ShapeError("MG-E206", f"invalid shape dimension {size}")
-    if extent > numel and extent >= LARGE:      # in C the product would start again from below
+    if extent > numel and extent >= LARGE:      # the product of C integers has overflowed
         raise ShapeError("MG-E206", f"shape '{list(shape)}' is invalid for input of size {numel}")
     if unknown > 1:
         raise ShapeError("MG-E206", "only one dimension can be inferred", found=f"shape {list(shape)}")
@@ -234,10 +214,11 @@ def inverse_permutation(dims):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def view(input, *shape, size=None):
-    """The same memory in another shape.
+def view(input: Tensor, *shape: int | Sequence[int], size: Sequence[int] | None = None) -> Tensor:
+    """The same memory with another shape.
 
     Args:
+        input (Tensor): of any shape and dtype.
         shape (ints, or one tuple, or ``size=``): their product is the number of elements; one may be -1 and is inferred.
 
     Raises:
@@ -253,10 +234,11 @@ def view(input, *shape, size=None):
     return call(ViewOp.op, (input, infer_size(as_shape(shape if size is None else (size,)), input._meta.numel)))
 
 
-def reshape(input, *sizes, shape=None):
-    """`input` in another shape: a view where the strides allow one, else a copy.
+def reshape(input: Tensor, *sizes: int | Sequence[int], shape: Sequence[int] | None = None) -> Tensor:
+    """`input` with another shape: a view where the strides allow one, else a copy.
 
     Args:
+        input (Tensor): of any shape and dtype.
         sizes (ints, or one tuple, or ``shape=``): their product is the number of elements; one may be -1 and is inferred.
 
     Raises:
@@ -275,16 +257,16 @@ def reshape(input, *sizes, shape=None):
 
 
 @cython.cfunc
-def reshape_to(x: TensorBase, shape: tuple) -> object:
-    """`reshape` to a shape that is known to fit."""
-    table: list = x._meta.backend.table
-    if (type(x._array) is ndarray and is_c_contiguous(x._array)) or table[VIEW](x._array, shape) is not None:
+@cython.annotation_typing(True)
+def reshape_to(x: TensorBase, shape: tuple):
+    """`reshape` to a shape with the right number of elements and no -1."""
+    if (type(x._array) is ndarray and is_c_contiguous(x._array)) or x._meta.backend.view(x._array, shape) is not None:
         return call(VIEW_OP, (x, shape))
     return call(UNSAFE_VIEW, (call(CLONE, (x, False)), shape))
 
 
-def transpose(input, dim0, dim1):
-    """`input` with two dimensions swapped, a view. Mirrors ``torch.transpose``.
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """`input` with the dimensions `dim0` and `dim1` swapped; a view. Mirrors ``torch.transpose``.
 
     Raises:
         IndexError: there is no such dimension.
@@ -293,15 +275,15 @@ def transpose(input, dim0, dim1):
     minigrad.Size([3, 2])
     """
     tensor_argument("transpose", input)
-    ndim: cython.int = cython.cast(TensorBase, input)._meta.ndim
+    ndim = cython.declare(cython.int, cython.cast(TensorBase, input)._meta.ndim)
     return call(TRANSPOSE, (input, dimension(dim0, ndim), dimension(dim1, ndim)))
 
 
-def t(input):
-    """The transpose of a matrix, a view; a vector or 0-d tensor as it is. Mirrors ``torch.t``.
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix; a vector or 0-d tensor stays as it is. The result is a view. Mirrors ``torch.t``.
 
     Raises:
-        RuntimeError: more than two dimensions.
+        RuntimeError: `input` has more than two dimensions.
 
     >>> mg.tensor([[1., 2.]]).t()
     tensor([[1.],
@@ -319,11 +301,12 @@ def check_matrix(function, x):
         raise ShapeError("MG-E206", f"{function}() expects a tensor with <= 2 dimensions, but self is {x.ndim}D")
 
 
-def permute(input, *order, dims=None):
-    """`input` with its dimensions in another order, a view. Mirrors ``torch.permute``.
+def permute(input: Tensor, *order: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
+    """`input` with its dimensions in another order; a view. Mirrors ``torch.permute``.
 
     Args:
-        order (ints, or one tuple, or ``dims=``): for each dimension of the result, that of the input.
+        input (Tensor): of any shape and dtype.
+        order (ints, or one tuple, or ``dims=``): for each dimension of the result, the dimension of the input.
 
     Raises:
         RuntimeError: not every dimension is named exactly once.
@@ -349,16 +332,18 @@ def permute(input, *order, dims=None):
     return call(Permute.op, (input, order))
 
 
-def expand(input, *sizes, size=None):
-    """`input` with dimensions of size 1 repeated, a view that takes no memory.
+def expand(input: Tensor, *sizes: int | Sequence[int], size: Sequence[int] | None = None) -> Tensor:
+    """`input` with dimensions of size 1 repeated: a view, which takes no memory.
 
     Args:
+        input (Tensor): of any shape and dtype.
         sizes (ints, or one tuple, or ``size=``): the new shape; -1 keeps a size. New dimensions appear at the front.
 
-    Writing to the result writes several of its elements at once. Mirrors ``torch.Tensor.expand``.
+    Several elements of the result share one place in memory, so a write to one changes all of them. Mirrors
+    ``torch.Tensor.expand``.
 
     Raises:
-        RuntimeError: a dimension that is repeated has a size other than 1.
+        RuntimeError: a dimension of a size other than 1 would change, or there are fewer sizes than dimensions.
 
     >>> mg.tensor([[1.], [2.]]).expand(2, 3)
     tensor([[1., 1., 1.],
@@ -366,14 +351,14 @@ def expand(input, *sizes, size=None):
     """
     tensor_argument("expand", input)
     shape = as_shape(sizes if size is None else (size,), "expand")
-    old: tuple = cython.cast(TensorBase, input)._meta.shape
-    lead: cython.Py_ssize_t = len(shape) - len(old)
-    i: cython.Py_ssize_t
-    n: cython.Py_ssize_t
+    old = cython.declare(tuple, cython.cast(TensorBase, input)._meta.shape)
+    lead = cython.declare(cython.Py_ssize_t, len(shape) - len(old))
+    i = cython.declare(cython.Py_ssize_t)
+    n = cython.declare(cython.Py_ssize_t)
     if lead < 0:
         raise ShapeError("MG-E206", f"expand(input, sizes={list(shape)}): the number of sizes provided ({len(shape)}) must be "
                          f"greater or equal to the number of dimensions in the tensor ({len(old)})")
-    kept: cython.bint = False
+    kept = cython.declare(cython.bint, False)
     for i in range(len(shape)):
         n = shape[i]
         if n == -1:
@@ -392,8 +377,8 @@ def expand(input, *sizes, size=None):
     return call(EXPAND, (input, shape))
 
 
-def unsqueeze(input, dim):
-    """`input` with a new dimension of size 1 at `dim`, a view. Mirrors ``torch.unsqueeze``.
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """`input` with a new dimension of size 1 at `dim`; a view. Mirrors ``torch.unsqueeze``.
 
     Raises:
         IndexError: `dim` is outside [-ndim - 1, ndim].
@@ -405,11 +390,12 @@ def unsqueeze(input, dim):
     return call(Unsqueeze.op, (input, dimension(dim, input.ndim + 1)))
 
 
-def squeeze(input, dim=None):
-    """`input` without dimensions of size 1, a view. Mirrors ``torch.squeeze``.
+def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """`input` without its dimensions of size 1; a view. Mirrors ``torch.squeeze``.
 
     Args:
-        dim (int or tuple, optional): only these; those of another size stay.
+        input (Tensor): of any shape and dtype.
+        dim (int or tuple, optional): remove only these dimensions, where they have size 1.
 
     Raises:
         IndexError: there is no such dimension.
@@ -425,10 +411,10 @@ def squeeze(input, dim=None):
 
 
 def alias(input):
-    """`input` as a view of itself."""
+    """Return a view of `input` with the same shape."""
     return call(Alias.op, (input,))
 
 
 def alias_as(input, cls):
-    """`input` as a view of itself, of class `cls`."""
+    """Return a view of `input` with the same shape, of class `cls`."""
     return as_class(alias(input), cls)

@@ -1,1 +1,1 @@
-"""Ops that put numbers in order, or look for them: sort, topk, unique, searchsorted. Begin with ``sorting.py``."""
+"""Ops that sort, search and count: sort, topk, unique, searchsorted. Begin with ``sorting.py``."""

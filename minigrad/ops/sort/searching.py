@@ -1,20 +1,25 @@
-"""What is there, how often and where: nonzero, unique, bincount, histc, searchsorted, isin. Nothing here has a derivative.
+"""Searching and counting: nonzero, unique, bincount, histc, searchsorted, isin. Nothing here has a derivative.
 
     x               [3 1 3]
-    unique          [1 3]           the sorted elements that differ from the one before
-    inverse         [1 0 1]         how many of them begin at or before each element, less 1
-    counts          [1 2]
+    unique          [1 3]           of the sorted elements, those that differ from the one before
+    inverse         [1 0 1]         where each element of x is in unique
+    counts          [1 2]           how often each element of unique is in x
 
-What has integers as its result has no history. The sorted elements and the sums of weights do have one, and a backward through it
-raises: their derivative is not implemented, and what is missing must not pass for 0.
+Results that are integers have no history. The unique elements and the sums of weights have one, and a backward through it raises:
+their derivative is not implemented, and must not be taken for 0.
 
 Mirrors ``aten/src/ATen/native/{Unique,SummaryOps,Histogram,Bucketization,TensorCompare}.cpp``.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad._core.record.promotion import named_dtype, operands_dtype
+from minigrad._core.graph.metadata import named_dtype
+from minigrad._core.record.promotion import operands_dtype
 from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base.out import into
@@ -23,7 +28,7 @@ from minigrad.ops.base.rule import (
     INT64,
     NUMBERS,
     Op,
-    converted,
+    convert_number,
     dimension,
     flag,
     integer,
@@ -43,12 +48,18 @@ from minigrad.ops.shape.reshaping import flatten
 from minigrad.ops.shape.views import reshape, transpose, view
 from minigrad.ops.sort.sorting import argsort
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from minigrad.types import Number, Tensor
+
 __all__ = ["argwhere", "bincount", "bucketize", "count_nonzero", "histc", "isin", "nonzero", "searchsorted", "unique",
            "unique_consecutive"]
 
 
 class Undifferentiated(Op):
-    """z = what was computed from x without a history: its place in the graph"""
+    """z = a result computed from x without a history: this op puts it into the graph"""
 
     inputs = 1
 
@@ -88,16 +99,20 @@ class Bincount(Undifferentiated):
 
 
 def wrap_kernel_result(x, kernel, *args):
-    """The result of a kernel as a tensor."""
+    """Run a kernel on the array of `x`, and return the result as a tensor without history."""
     x = x.detach()
     return new_tensor(type(x), getattr(x._meta.backend.kernels, kernel)(x._array, *args), False, x.device)
 
 
-def nonzero(input, *, as_tuple=False, out=None):
+def nonzero(input, *, as_tuple=False, out=None) -> Any:
     """The indices of the elements that are not 0, as the rows of a matrix. Mirrors ``torch.nonzero``.
 
     Args:
-        as_tuple (bool): as a tuple of vectors, one for each dimension, which ``x[...]`` takes.
+        input (Tensor): of any dtype.
+        as_tuple (bool): return a tuple of vectors, one for each dimension, which can index: ``x[nonzero(x, as_tuple=True)]``.
+
+    Returns:
+        Tensor: int64, with one row for each such element and one column for each dimension; or the tuple of the columns.
 
     >>> mg.nonzero(mg.tensor([[0, 5], [6, 0]]))
     tensor([[0, 1],
@@ -111,7 +126,7 @@ def nonzero(input, *, as_tuple=False, out=None):
     return wrap_kernel_result(input, "nonzero")
 
 
-def argwhere(input):
+def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not 0, as the rows of a matrix. Mirrors ``torch.argwhere``.
 
     >>> mg.argwhere(mg.tensor([0, 5, 6]))
@@ -121,8 +136,12 @@ def argwhere(input):
     return nonzero(tensor_argument("argwhere", input))
 
 
-def count_nonzero(input, dim=None):
+def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """How many elements are not 0, of all or along dimensions. Mirrors ``torch.count_nonzero``.
+
+    Args:
+        input (Tensor): of any dtype.
+        dim (int or tuple, optional): the dimensions that are reduced; all of them by default.
 
     Raises:
         IndexError: there is no such dimension.
@@ -136,17 +155,21 @@ def count_nonzero(input, dim=None):
 # ---- unique -----------------------------------------------------------------------------------------------
 
 
-def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+           dim: int | None = None) -> Any:
     """The different elements of `input`, or its different slices along `dim`, in order.
 
     Args:
-        sorted (bool): False would allow any order; they come sorted all the same.
-        return_inverse (bool): also where each element of `input` is among them.
-        return_counts (bool): also how often each is there.
+        input (Tensor): real numbers.
+        sorted (bool): makes no difference here; the elements are always sorted.
+        return_inverse (bool): also return the index in the result of each element or slice of `input`.
+        return_counts (bool): also return how often `input` contains each of them.
+        dim (int, optional): the dimension of the slices; by default `input` is flattened.
 
-    A backward through them raises `NotImplementedError`. Mirrors ``torch.unique``.
+    A backward through the elements raises `NotImplementedError`. Mirrors ``torch.unique``.
 
     Raises:
+        RuntimeError: `input` is complex, or a dimension other than `dim` has size 0.
         IndexError: there is no such dimension.
 
     >>> mg.unique(mg.tensor([3, 1, 3]), return_inverse=True, return_counts=True)
@@ -155,9 +178,9 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     tensor_argument("unique", input)
     for name, given in (("sorted", sorted), ("return_inverse", return_inverse), ("return_counts", return_counts)):
         flag(given, name, "unique")
-    rows = as_rows("unique", input, dim)
+    rows = reshape_to_rows("unique", input, dim)
     order = argsort(rows.new_zeros(rows.shape[0]))
-    for column in range(rows.shape[1] - 1, -1, -1):     # stable sorts, the last column first: the order of words
+    for column in range(rows.shape[1] - 1, -1, -1):     # stable sorts, the last column first: lexicographic order
         order = index_select(order, 0, argsort(index_select(rows, 0, order)[:, column]))
     found, place, counts = find_runs(index_select(rows, 0, order))
     inverse = place.new_zeros(place.shape).scatter(0, order, place)
@@ -165,12 +188,13 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     return unique_result(rule, input, dim, found, inverse, counts, return_inverse, return_counts)
 
 
-def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
-    """`input`, flattened or along `dim`, without the elements that are equal to the one before.
+def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    """`input`, flattened or along `dim`, without the elements or slices that equal the one before.
 
     Args: as for `unique`. Mirrors ``torch.unique_consecutive``.
 
     Raises:
+        RuntimeError: `input` is complex, or a dimension other than `dim` has size 0.
         IndexError: there is no such dimension.
 
     >>> mg.unique_consecutive(mg.tensor([1, 1, 2, 1]))
@@ -179,12 +203,12 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     tensor_argument("unique_consecutive", input)
     for name, given in (("return_inverse", return_inverse), ("return_counts", return_counts)):
         flag(given, name, "unique_consecutive")
-    found, place, counts = find_runs(as_rows("unique_consecutive", input, dim))
+    found, place, counts = find_runs(reshape_to_rows("unique_consecutive", input, dim))
     return unique_result(UniqueConsecutive, input, dim, found, place, counts, return_inverse, return_counts)
 
 
-def as_rows(function, x, dim):
-    """The elements, or slices along `dim`, as the rows of a matrix."""
+def reshape_to_rows(function, x, dim):
+    """Reshape the elements, or the slices along `dim`, to the rows of a matrix."""
     if x.dtype.is_complex:
         raise ShapeError("MG-E203", f"{function}(): not implemented for {x.dtype.name}", fix="x.abs() or x.real")
     x = x.detach()
@@ -203,7 +227,7 @@ def as_rows(function, x, dim):
 
 
 def find_runs(rows):
-    """(the first row of each run of equal ones, to which run each belongs, how long the runs are)"""
+    """(found, place, counts): the first row of each run of equal rows, the run of each row, and the lengths of the runs."""
     n = rows.shape[0]
     if n == 0:
         return rows, rows.new_zeros(0, dtype=INT64), rows.new_zeros(0, dtype=INT64)
@@ -214,7 +238,7 @@ def find_runs(rows):
 
 
 def unique_result(rule, x, dim, found, inverse, counts, return_inverse, return_counts):
-    """What unique returns: a tensor, or a tuple. `rule` puts the elements into the graph."""
+    """Shape the results of unique: a tensor, or a tuple. `rule` puts the elements into the graph."""
     if dim is None:
         found, inverse = flatten(found), view(inverse, x.shape)
     else:
@@ -227,18 +251,19 @@ def unique_result(rule, x, dim, found, inverse, counts, return_inverse, return_c
 # ---- counting ---------------------------------------------------------------------------------------------
 
 
-def bincount(input, weights=None, minlength=0):
-    """How often each number 0, 1, 2 ... is in a vector, or the sum of the weights that are there with it.
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number 0, 1, 2 ... is in a vector, or the sum of its weights.
 
     Args:
-        weights (Tensor, optional): of the size of `input`; the result is float64, or float32 if they are. A backward through
-            their sums raises `NotImplementedError`.
-        minlength (int): the least number of bins.
+        input (Tensor): a vector of integers that are not negative.
+        weights (Tensor, optional): a weight for each element of `input`. The result is float32 if `weights` is, else
+            float64. A backward through it raises `NotImplementedError`.
+        minlength (int): the smallest size of the result, not negative. The size is one more than the largest number, or this.
 
     Mirrors ``torch.bincount``.
 
     Raises:
-        RuntimeError: `input` is no vector of integers that are not negative, or the weights do not fit.
+        RuntimeError: `input` is not a vector of integers, or has negative ones; or `weights` has another shape.
 
     >>> mg.bincount(mg.tensor([0, 2, 2]))
     tensor([1, 0, 2])
@@ -263,15 +288,17 @@ def bincount(input, weights=None, minlength=0):
     return call(Bincount.op, (weights, scatter_add(weights.new_zeros(n, dtype=kind), 0, index, cast(weights.detach(), kind))))
 
 
-def histc(input, bins=100, min=0, max=0, *, out=None):
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Tensor | None = None) -> Tensor:
     """How many elements are in each of `bins` intervals of equal width from `min` to `max`. Mirrors ``torch.histc``.
 
     Args:
-        min, max (number): if they are equal, the smallest and largest element. What lies outside, and nan, is not counted.
+        input (Tensor): floating point, of any shape. Elements outside the range, and nan, are not counted.
+        bins (int): the number of intervals.
+        min, max (number): the range; if they are equal, the smallest and the largest element are used.
 
     Raises:
-        RuntimeError: `bins` is not positive, `max` is smaller than `min`, the range is not finite, or the dtype is no
-            floating point one.
+        RuntimeError: `bins` is not positive, `max` is smaller than `min`, the range is not finite, or `input` is not
+            floating point.
 
     >>> mg.histc(mg.tensor([1., 2., 1.]), bins=4, min=0, max=3)
     tensor([0., 2., 1., 0.])
@@ -284,7 +311,7 @@ def histc(input, bins=100, min=0, max=0, *, out=None):
     if integer(bins, "bins", "histc") <= 0:
         raise ShapeError("MG-E206", f"torch.histc(): bins must be > 0, but got {bins}")
     min, max = number(min, "min", "histc"), number(max, "max", "histc")
-    min, max = converted(min, input.dtype), converted(max, input.dtype)
+    min, max = convert_number(min, input.dtype), convert_number(max, input.dtype)
     x = flatten(input.detach())
     low, high = float(min), float(max)
     if low == high and x.numel():
@@ -303,20 +330,22 @@ def histc(input, bins=100, min=0, max=0, *, out=None):
 # ---- among sorted values ----------------------------------------------------------------------------------
 
 
-def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
-    """Where the values `input` would have to be inserted to keep `sorted_sequence` sorted.
+def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: bool = False, right: bool = False,
+                 side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
+    """The indices at which to insert the values `input` so that `sorted_sequence` stays sorted.
 
     Args:
-        sorted_sequence (Tensor): a vector, or rows that are searched for the rows of `input`.
-        input (Tensor or number): the values.
-        out_int32 (bool): give int32 in place of int64.
-        right (bool), side (str): ``True`` or ``"right"``: behind the elements that are equal, not before them.
+        sorted_sequence (Tensor): a vector; or sorted rows, each of which is searched for the values in the same row of `input`.
+        input (Tensor or number): the values. The result has their shape.
+        out_int32 (bool): return int32 instead of int64.
+        right (bool): True gives the index after equal elements, False the index before them.
+        side (str, optional): ``"right"`` or ``"left"``: another way to say `right`.
         sorter (Tensor, optional): the indices that sort `sorted_sequence`.
 
     Mirrors ``torch.searchsorted``.
 
     Raises:
-        RuntimeError: the shapes do not fit, or the dtype is complex.
+        RuntimeError: the shapes do not fit, a dtype is complex, or `right` and `side` contradict each other.
 
     >>> mg.searchsorted(mg.tensor([1, 3, 5]), mg.tensor([3, 6]))
     tensor([1, 3])
@@ -357,16 +386,18 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     return cast(found, named_dtype("int32")) if out_int32 else found
 
 
-def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
-    """In which interval between sorted `boundaries` each element lies; 0 is before the first. Mirrors ``torch.bucketize``.
+def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False,
+              out: Tensor | None = None) -> Tensor:
+    """The number of the interval between `boundaries` that contains each element. Mirrors ``torch.bucketize``.
 
     Args:
+        input (Tensor or number): the elements. 0 means before the first boundary. The result has their shape.
         boundaries (Tensor): a sorted vector.
-        out_int32 (bool): give int32 in place of int64.
-        right (bool): an interval contains its left boundary, not its right one.
+        out_int32 (bool): return int32 instead of int64.
+        right (bool): True if an interval contains its left boundary, False if it contains its right one.
 
     Raises:
-        RuntimeError: `boundaries` is no vector.
+        RuntimeError: `boundaries` is not a vector.
 
     >>> mg.bucketize(mg.tensor([0.5, 2.]), mg.tensor([1., 2.]))
     tensor([0, 1])
@@ -377,15 +408,16 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
 
 
-def isin(elements, test_elements, *, assume_unique=False, invert=False):
+def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each element is among `test_elements`. Mirrors ``torch.isin``.
 
     Args:
-        elements, test_elements (Tensor or number): at least one of them a tensor.
-        assume_unique (bool): a promise that makes no difference here.
-        invert (bool): whether it is not among them.
+        elements, test_elements (Tensor or number): at least one is a tensor. The result has the shape of `elements`.
+        assume_unique (bool): makes no difference here.
+        invert (bool): return whether each element is *not* among them.
 
     Raises:
+        RuntimeError: a tensor is bool or complex.
         TypeError: neither is a tensor.
 
     >>> mg.isin(mg.tensor([1, 2, 3]), mg.tensor([2, 5]))
@@ -410,12 +442,12 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
     return ~found if invert else found
 
 
-def one_hot(tensor, num_classes=-1):
-    """For each class number a row of zeros with a 1 at its place. Mirrors ``torch.nn.functional.one_hot``.
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """A row of zeros for each class number, with a 1 at the place of the number. Mirrors ``torch.nn.functional.one_hot``.
 
     Args:
-        tensor (Tensor): int64 numbers of classes.
-        num_classes (int): by default one more than the largest number.
+        tensor (Tensor): class numbers, int64, of any shape.
+        num_classes (int): the size of the new last dimension; by default one more than the largest number.
 
     Raises:
         RuntimeError: the dtype is not int64, or a number is negative or too large.

@@ -1,26 +1,33 @@
-"""Orders along a dimension: sort, topk, median and their like, and quantile.
+"""Sorting along a dimension: sort, topk, kthvalue, median, mode and quantile.
 
     x        [3 1 2]
     order    [1 2 0]        the kernel `argsort`; nan counts as the largest
-    sort     x[order]       kthvalue, median: one place of it
+    sort     x[order]       kthvalue, median: one element of it
 
-Values and the places where they stood. All of them pick elements, so that a gradient goes back to its place.
+Along a dimension, the results are values and their positions in x. The values are elements of x, so a gradient goes back to these
+positions. `quantile` interpolates between two elements.
 
 Mirrors ``aten/src/ATen/native/Sorting.cpp`` and value_selecting_reduction_backward in TensorAdvancedIndexing.cpp.
 """
 
+from __future__ import annotations
+
 from collections import namedtuple
+from typing import TYPE_CHECKING, Any
 
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import INT64, Op, dimension, flag, integer, op, tensor_argument, wrong_type
+from minigrad.ops.base.rule import INT64, Op, dimension, flag, integer, op, tensor_argument, variant, wrong_type
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import Gather, ScatterAdd, gather
 from minigrad.ops.reduce.extrema import ExtremumRule, ExtremumWithIndex
 from minigrad.ops.shape.views import squeeze, transpose, unsqueeze, view
+
+if TYPE_CHECKING:
+    from minigrad.types import Tensor, ValuesAndIndices
 
 __all__ = ["argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "nanquantile", "quantile", "sort", "topk"]
 
@@ -40,25 +47,20 @@ class Order(Op):
 
 @op("sort")
 class Sort(Order):
-    """The elements in order, and where they were"""
+    """(values, indices): the elements in order, and where they were"""
 
     def forward(k, x, dim, descending):
         order = k.argsort(x, dim, descending)
         return k.gather(x, dim, order), order
 
 
-@op("sort_stable", "Sort1")
-class SortStable(Order):
-    """The same; ties keep their order, as they do there"""
-
-    def forward(k, x, dim, descending):
-        order = k.argsort(x, dim, descending)
-        return k.gather(x, dim, order), order
+SortStable = variant(Sort, "sort_stable", "Sort1",
+                     "`sort` with ``stable=True``: equal elements keep their order, as they also do in `Sort`")
 
 
 @op("topk")
 class Topk(Order):
-    """The first of them"""
+    """(values, indices): the first elements in order, and where they were"""
 
     torch_names = {"x": "self", "number": "k"}
 
@@ -72,11 +74,11 @@ class Topk(Order):
 
 
 class Selected(ExtremumWithIndex):
-    """Base of what picks one place of each row: (values, indices)"""
+    """Base of the ops that select one element of each row: (values, indices)"""
 
 
 def pick(k, x, index, dim, keepdim):
-    """(values, indices), given the index with its dimension."""
+    """(values, indices) for `index`, which has size 1 along `dim`."""
     values = k.gather(x, dim, index)
     return (values, index) if keepdim else (k.copy(k.select(values, dim, 0)), k.copy(k.select(index, dim, 0)))
 
@@ -102,7 +104,7 @@ class MedianDim(Selected):
 
 @op("nanmedian_dim", "Nanmedian1")
 class NanmedianDim(Selected):
-    """The median of what is no nan"""
+    """The median of the elements that are not nan, and where it is"""
 
     def forward(k, x, dim, keepdim):
         return pick(k, x, k.median(x, dim, True), dim, keepdim)
@@ -126,14 +128,14 @@ class Median(ExtremumRule):
 
 @op("nanmedian", "Nanmedian0")
 class Nanmedian(ExtremumRule):
-    """z = the median of everything that is no nan"""
+    """z = the median of the elements that are not nan"""
 
     def forward(k, x, dims, keepdim):
         return median_of_array(k, x, True)
 
 
 def median_of_array(k, x, skip):
-    """The median of an array. Of nothing it is nan, or for integers the smallest number."""
+    """The median of an array. For no elements it is nan, or for integers the smallest number of the dtype."""
     flat = k.view(k.copy(x), (x.size,))
     if not x.size:
         return k.full((), float("nan") if x.dtype.kind == "f" else -1 << (8 * x.itemsize - 1), x.dtype)
@@ -142,34 +144,40 @@ def median_of_array(k, x, skip):
 
 # ---- public functions -------------------------------------------------------------------------------------
 
-# The pairs that they return, as in torch.return_types.
-sort_result = namedtuple("sort", ("values", "indices"))
-topk_result = namedtuple("topk", ("values", "indices"))
-kthvalue_result = namedtuple("kthvalue", ("values", "indices"))
+# The named tuples that these functions return, as in torch.return_types.
+sort_result: Any = namedtuple("sort", ("values", "indices"))
+topk_result: Any = namedtuple("topk", ("values", "indices"))
+kthvalue_result: Any = namedtuple("kthvalue", ("values", "indices"))
 median_result = namedtuple("median", ("values", "indices"))
 nanmedian_result = namedtuple("nanmedian", ("values", "indices"))
-mode_result = namedtuple("mode", ("values", "indices"))
+mode_result: Any = namedtuple("mode", ("values", "indices"))
 
 
 def check_sortable(function, x, dim):
-    """The dimension, counted from the front, of a tensor whose elements have an order."""
+    """Return `dim` counted from the front; raise unless `x` is a tensor of real numbers."""
     at = dimension(dim, tensor_argument(function, x).ndim)
     if x.dtype.is_complex:
         raise ShapeError("MG-E203", f"{function}(): Sort does not support complex dtypes", fix="x.abs() or x.real")
     return at
 
 
-def sort(input, dim=-1, descending=False, stable=False, *, out=None):
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *,
+         out: Tensor | None = None) -> ValuesAndIndices:
     """The elements of `input` in order along `dim`, and where they were: the pair (values, indices).
 
     Args:
-        descending (bool): the largest first. Nan counts as the largest.
-        stable (bool): ties keep their order, which they do in any case.
+        input (Tensor): real numbers. Nan counts as the largest.
+        dim (int): the dimension to sort along.
+        descending (bool): put the largest first.
+        stable (bool): makes no difference here; equal elements always keep their order.
+
+    Returns:
+        namedtuple: values, of the dtype of `input`, and indices, int64; both have the shape of `input`.
 
     Mirrors ``torch.sort``.
 
     Raises:
-        RuntimeError: complex numbers have no order.
+        RuntimeError: `input` is complex.
         IndexError: there is no such dimension.
 
     >>> mg.sort(mg.tensor([3., 1., 2.]))
@@ -183,11 +191,13 @@ def sort(input, dim=-1, descending=False, stable=False, *, out=None):
     return sort_result(*call(rule.op, (input, at, descending)))
 
 
-def argsort(input, dim=-1, descending=False, stable=False):
-    """The indices that put `input` in order along `dim`. Mirrors ``torch.argsort``.
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The indices (int64) that put `input` in order along `dim`. Mirrors ``torch.argsort``.
+
+    Args: as for `sort`.
 
     Raises:
-        RuntimeError: complex numbers have no order.
+        RuntimeError: `input` is complex.
         IndexError: there is no such dimension.
 
     >>> mg.argsort(mg.tensor([3., 1., 2.]), descending=True)
@@ -197,7 +207,7 @@ def argsort(input, dim=-1, descending=False, stable=False):
     return sort(input.detach(), dim, descending, stable).indices
 
 
-def msort(input, *, out=None):
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements of `input` in order along the first dimension. Mirrors ``torch.msort``.
 
     >>> mg.msort(mg.tensor([3., 1., 2.]))
@@ -209,17 +219,21 @@ def msort(input, *, out=None):
     return sort(input, 0).values
 
 
-def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *,
+         out: Tensor | None = None) -> ValuesAndIndices:
     """The `k` largest elements of `input` along `dim`, the largest first, and where they are: (values, indices).
 
     Args:
-        largest (bool): False for the smallest, the smallest first.
-        sorted (bool): False would allow any order; they come sorted all the same.
+        input (Tensor): real numbers, but not bools. Nan counts as the largest.
+        k (int): how many elements, at most the size of the dimension.
+        dim (int): the dimension that is searched.
+        largest (bool): False returns the smallest elements, the smallest first.
+        sorted (bool): makes no difference here; the elements are always sorted.
 
     Mirrors ``torch.topk``.
 
     Raises:
-        RuntimeError: there are fewer than `k`, or the dtype is complex or bool.
+        RuntimeError: `k` is negative or larger than the dimension, or `input` is complex or bool.
         IndexError: there is no such dimension.
 
     >>> mg.topk(mg.tensor([3., 1., 2.]), 2)
@@ -238,7 +252,7 @@ def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
 
 
 def run_selection(rule, result, x, *arguments, dim, keepdim):
-    """Run a rule that picks one place along a dimension; a 0-d tensor has one."""
+    """Run a rule that selects one element along `dim`. A 0-d tensor is treated as one of size 1."""
     name = result.__name__
     at = check_sortable(name, x, dim)
     flag(keepdim, "keepdim", name)
@@ -249,13 +263,19 @@ def run_selection(rule, result, x, *arguments, dim, keepdim):
     return result(*call(rule.op, (x, *arguments, at, keepdim)))
 
 
-def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Tensor | None = None) -> ValuesAndIndices:
     """The `k`-th smallest element of `input` along `dim`, counted from 1, and where it is: (values, indices).
+
+    Args:
+        input (Tensor): real numbers, but not bools. Nan counts as the largest.
+        k (int): from 1 to the size of the dimension.
+        dim (int): the dimension that is reduced.
+        keepdim (bool): keep it, with size 1.
 
     Mirrors ``torch.kthvalue``.
 
     Raises:
-        RuntimeError: `k` is smaller than 1 or larger than the dimension.
+        RuntimeError: `k` is smaller than 1 or larger than the dimension, or `input` is complex or bool.
         IndexError: there is no such dimension, or it is empty.
 
     >>> mg.kthvalue(mg.tensor([3., 1., 2.]), 2)
@@ -274,8 +294,8 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
     return run_selection(Kthvalue, kthvalue_result, input, number, dim=dim, keepdim=keepdim)
 
 
-def median_of(whole, along, result, input, dim, keepdim):
-    """median and nanmedian, in their two forms."""
+def run_median(whole, along, result, input, dim, keepdim):
+    """Run median or nanmedian in one of their two forms: of all elements, or along `dim`."""
     name = result.__name__
     tensor_argument(name, input)
     if input.dtype.name == "bool" or input.dtype.is_complex:
@@ -286,12 +306,19 @@ def median_of(whole, along, result, input, dim, keepdim):
 
 
 def median(input, dim=None, keepdim=False, *, out=None):
-    """The median of all elements; or along `dim`, with the place where it is: (values, indices).
+    """The median of all elements; or the medians along `dim` and their positions: (values, indices).
 
-    Of an even number of elements it is the lower one of the two in the middle; with a nan among them it is nan. Mirrors
-    ``torch.median``.
+    For an even number of elements it is the lower of the two in the middle. It is nan if an element is nan.
+
+    Args:
+        input (Tensor): real numbers, but not bools.
+        dim (int, optional): the dimension that is reduced; all of them by default.
+        keepdim (bool): keep the dimension, with size 1.
+
+    Mirrors ``torch.median``.
 
     Raises:
+        RuntimeError: `input` is complex or bool.
         IndexError: there is no such dimension, or it is empty.
 
     >>> mg.median(mg.tensor([3., 1., 2., 9.])), mg.median(mg.tensor([[3., 1., 2.]]), 1)
@@ -299,13 +326,16 @@ def median(input, dim=None, keepdim=False, *, out=None):
     """
     if out is not None:
         return into(out, median, input, dim, keepdim)
-    return median_of(Median, MedianDim, median_result, input, dim, keepdim)
+    return run_median(Median, MedianDim, median_result, input, dim, keepdim)
 
 
 def nanmedian(input, dim=None, keepdim=False, *, out=None):
-    """`median` of the elements that are no nan. Mirrors ``torch.nanmedian``.
+    """The `median` of the elements that are not nan. Mirrors ``torch.nanmedian``.
+
+    Args: as for `median`.
 
     Raises:
+        RuntimeError: `input` is complex or bool.
         IndexError: there is no such dimension, or it is empty.
 
     >>> mg.nanmedian(mg.tensor([3., 1., float("nan")]))
@@ -313,15 +343,23 @@ def nanmedian(input, dim=None, keepdim=False, *, out=None):
     """
     if out is not None:
         return into(out, nanmedian, input, dim, keepdim)
-    return median_of(Nanmedian, NanmedianDim, nanmedian_result, input, dim, keepdim)
+    return run_median(Nanmedian, NanmedianDim, nanmedian_result, input, dim, keepdim)
 
 
-def mode(input, dim=-1, keepdim=False, *, out=None):
-    """The most frequent element of `input` along `dim`, and where it is: (values, indices).
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Tensor | None = None) -> ValuesAndIndices:
+    """The most frequent element of `input` along `dim`, and its last position: (values, indices).
 
-    Of several it is the smallest, and the place is its last one. Mirrors ``torch.mode``.
+    Of several elements that are equally frequent, it is the smallest.
+
+    Args:
+        input (Tensor): real numbers.
+        dim (int): the dimension that is reduced.
+        keepdim (bool): keep it, with size 1.
+
+    Mirrors ``torch.mode``.
 
     Raises:
+        RuntimeError: `input` is complex.
         IndexError: there is no such dimension, or it is empty.
 
     >>> mg.mode(mg.tensor([1, 2, 2, 3]))
@@ -335,17 +373,21 @@ def mode(input, dim=-1, keepdim=False, *, out=None):
 # ---- quantiles --------------------------------------------------------------------------------------------
 
 
-def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
-    """The value below which a part `q` of the elements lies, of all or along `dim`; nan if there is a nan.
+def quantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
+             out: Tensor | None = None) -> Tensor:
+    """The value below which the fraction `q` of the elements is, of all or along `dim`; nan if an element is nan.
 
     Args:
-        q (float or Tensor): in [0, 1]; for a vector the result has a first dimension for its elements.
+        input (Tensor): float32 or float64, with at least one element.
+        q (float or Tensor): in [0, 1]. For a vector of the dtype of `input`, the result has a new first dimension of its size.
+        dim (int, optional): the dimension that is reduced; all of them by default.
+        keepdim (bool): keep the reduced dimensions, with size 1.
         interpolation (str): between two elements: ``"linear"``, ``"lower"``, ``"higher"``, ``"midpoint"`` or ``"nearest"``.
 
     Mirrors ``torch.quantile``.
 
     Raises:
-        RuntimeError: the dtype is not float32 or float64, there are no elements, or `q` is outside [0, 1].
+        RuntimeError: `input` is not float32 or float64 or has no elements, or `q` is outside [0, 1] or of another dtype.
         IndexError: there is no such dimension.
 
     >>> mg.quantile(mg.tensor([1., 2., 4.]), 0.75)
@@ -353,14 +395,17 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=N
     """
     if out is not None:
         return into(out, quantile, input, q, dim, keepdim, interpolation=interpolation)
-    return quantile_of("quantile", input, q, dim, keepdim, interpolation, False)
+    return compute_quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
-    """`quantile` of the elements that are no nan. Mirrors ``torch.nanquantile``.
+def nanquantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
+                out: Tensor | None = None) -> Tensor:
+    """The `quantile` of the elements that are not nan. Mirrors ``torch.nanquantile``.
+
+    Args: as for `quantile`.
 
     Raises:
-        RuntimeError: the dtype is not float32 or float64, there are no elements, or `q` is outside [0, 1].
+        RuntimeError: `input` is not float32 or float64 or has no elements, or `q` is outside [0, 1] or of another dtype.
         IndexError: there is no such dimension.
 
     >>> mg.nanquantile(mg.tensor([1., 2., float("nan")]), 0.5)
@@ -368,10 +413,10 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", ou
     """
     if out is not None:
         return into(out, nanquantile, input, q, dim, keepdim, interpolation=interpolation)
-    return quantile_of("nanquantile", input, q, dim, keepdim, interpolation, True)
+    return compute_quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
 
 
-def quantile_of(name, x, q, dim, keepdim, interpolation, skip_nans):
+def compute_quantile(name, x, q, dim, keepdim, interpolation, skip_nans):
     """Sort along the last dimension, find the places of the quantiles, and interpolate."""
     tensor_argument(name, x)
     flag(keepdim, "keepdim", name)
@@ -398,7 +443,7 @@ def quantile_of(name, x, q, dim, keepdim, interpolation, skip_nans):
         raise ShapeError("MG-E206", f"{name}() q values must be in the range [0, 1]")
     at = dimension(0 if dim is None else dim, x.ndim)
     whole = dim is None or x.ndim == 0
-    rows = x.reshape(1, -1) if whole else transpose(unsqueeze(x, -1), at, -1)      # the dimension is last, and 1 in its place
+    rows = x.reshape(1, -1) if whole else transpose(unsqueeze(x, -1), at, -1)      # dim moves to the end, size 1 takes its place
     ordered = sort(rows, -1).values
     nans = (rows.detach() != rows.detach()).sum(-1, keepdim=True)
     n = rows.shape[-1]
@@ -412,7 +457,7 @@ def quantile_of(name, x, q, dim, keepdim, interpolation, skip_nans):
     if interpolation in ("linear", "midpoint"):
         high = gather(ordered, -1, rank.detach().ceil().to(INT64))
         z = z.lerp(high, rank - low if interpolation == "linear" else 0.5)
-    # The quantiles are last: a single one gives way to the dimension, or to nothing; several go to the front.
+    # The quantiles are along the last dimension. They move to the front, and a single one loses its dimension.
     if whole:
         z = view(z, (-1, *[1] * x.ndim)) if keepdim else view(z, (-1,))
     else:
