@@ -1,39 +1,50 @@
-"""What a device has to be able to do: the list of kernels, and the table that holds one device's.
+"""The contract between the ops and a device: which kernels a device has, and what their arrays look like.
 
-A kernel is a function on arrays: it knows nothing of tensors, gradients or the graph. This file is the
-whole contract between the ops and a device. Three implementations answer to it:
+A kernel is a function on arrays: it knows nothing of tensors, gradients or the graph. Three implementations have all kernels of
+`CONTRACT`:
 
-    numpy_ref/      NumPy, plain: the reference that the others are tested against, and the
-                    interpreted path. Takes any strides and dtypes.
-    cpu/            C loops for contiguous arrays of the common dtypes; hands everything else to numpy_ref
-    cuda/           numba.cuda (a later issue)
+    numpy_ref/      plain NumPy, for any strides and dtypes: the interpreted path, and the reference that tests compare with
+    cpu/            C loops for contiguous arrays of the common dtypes; everything else goes to numpy_ref
+    cuda/           kernels for a GPU, compiled by numba.cuda
 
 Conventions
-  * An array argument is written x, y, w, g; a kernel returns a new array and leaves its arguments alone,
-    unless its name ends in an underscore (`add_`) or its line says otherwise.
-  * Results are arrays also when 0-d, never NumPy scalars.
-  * Elementwise kernels broadcast, take a Python number instead of an array, and give the dtype of their
-    arrays, which all have the same one: promotion has happened before (`_core/record/apply.py`, slow).
+  * x, y, w and g are arrays. A kernel returns a new array and leaves its arguments unchanged, unless its name ends in an
+    underscore (`add_`) or its line says otherwise.
+  * A result is an array even if it is 0-d, never a NumPy scalar.
+  * Elementwise kernels broadcast, and an operand may be a Python number instead of an array. All arrays of a call have the same
+    dtype, and so has the result: type promotion comes before (`apply_mixed` in `_core/record/apply.py`).
   * Views (`view`, `permute`, `expand` ...) share the memory of their argument.
-  * What adds up many numbers does so with more digits than it returns: float16 in float32 or better, float32 so that a sum
-    of thousands is right to a few units in the last place (`numpy_ref/precision.py`).
-  * Bad shapes raise `ValueError`; the ops have checked what they can and turn it into a message.
+  * A kernel that adds up many numbers computes with more digits than it returns: float16 in float32 or wider, and float32 so that
+    a sum of thousands is right to a few units in the last place (`numpy_ref/precision.py`).
+  * Bad shapes raise `ValueError`. The ops check shapes first, and turn such an error into a message.
 
-Ops reach hot kernels by number (`Kernels.table`), the rest by name. `accumulate` and `copy_` must
-be the first two: the core calls them by their numbers (`_core/engine/graph_task.py`, `_core/mutation/inplace.py`).
+An op that is one kernel calls it by its number (`Kernels.table`). All other calls name the kernel.
+
+Read next: ``numpy_ref/__init__.py``.
 """
 
-__all__ = ["CONTRACT", "NUMBER", "Kernels"]
+from typing import NamedTuple
 
-# name -> (arguments, result)
-CONTRACT = {
+__all__ = ["ARRAY_FIELDS", "CONTRACT", "DEVICE_ARRAY_FIELDS", "KERNEL_ATTRIBUTES", "NUMBER", "SOURCE_ATTRIBUTES", "Kernels",
+           "Signature"]
+
+
+class Signature(NamedTuple):
+    """How a kernel is called, and what it returns."""
+
+    arguments: str
+    result: str
+
+
+# kernel -> its arguments, its result
+CONTRACT = {name: Signature(*texts) for name, texts in {
     # gradients and layout
     "accumulate": ("x, y", "True after x += y, if x owns its memory and has y's shape, dtype and strides; else False"),
     "copy_": ("x, y", "None; x[...] = y, broadcast and cast"),
     "add_": ("x, y", "None; x += y"),
-    "owns": ("x", "whether x is no view of other memory, and has no gaps or overlaps"),
+    "owns": ("x", "whether x owns its memory, and has no gaps or overlaps"),
     "obeys_layout": ("g, x", "whether g has the strides that the gradient of x should have"),
-    "copy_with_layout": ("g, x", "a copy of g with those strides"),
+    "copy_with_layout": ("g, x", "a copy of g with the strides that the gradient of x should have"),
     # elementwise, two operands
     "add": ("x, y", "x + y"),
     "sub": ("x, y", "x - y"),
@@ -41,8 +52,8 @@ CONTRACT = {
     "mul": ("x, y", "x y"),
     "div": ("x, y", "x / y"),
     "pow": ("x, y", "x to the power y"),
-    "maximum": ("x, y", "the larger; nan if one is"),
-    "minimum": ("x, y", "the smaller; nan if one is"),
+    "maximum": ("x, y", "the larger; nan if either is nan"),
+    "minimum": ("x, y", "the smaller; nan if either is nan"),
     "eq": ("x, y", "x = y, bool"),
     "ne": ("x, y", "x != y, bool"),
     "lt": ("x, y", "x < y, bool"),
@@ -67,13 +78,13 @@ CONTRACT = {
     "trunc_divide": ("x, y", "x / y, rounded towards zero; x an array"),
     "complex": ("x, y", "x + i y"),
     "copysign": ("x, y", "x with the sign of y"),
-    "heaviside": ("x, y", "0, y or 1, as x is negative, 0 or positive"),
-    "fmax": ("x, y", "the larger; nan if both are"),
-    "fmin": ("x, y", "the smaller; nan if both are"),
+    "heaviside": ("x, y", "0 where x < 0, y where x = 0, 1 where x > 0"),
+    "fmax": ("x, y", "the larger, ignoring nan; nan if both are nan"),
+    "fmin": ("x, y", "the smaller, ignoring nan; nan if both are nan"),
     "logaddexp": ("x, y", "log(exp x + exp y), without overflow"),
-    "logaddexp2": ("x, y", "the same to the base 2"),
-    "xlogy": ("x, y", "x log y; 0 where x is, unless y is nan"),
-    "xlog1py": ("x, y", "x log(1 + y); 0 where x is, unless y is nan"),
+    "logaddexp2": ("x, y", "log2(2^x + 2^y), without overflow"),
+    "xlogy": ("x, y", "x log y; 0 where x is 0, unless y is nan"),
+    "xlog1py": ("x, y", "x log(1 + y); 0 where x is 0, unless y is nan"),
     # elementwise, one operand
     "neg": ("x", "-x"),
     "exp": ("x", "e to the power x"),
@@ -112,38 +123,39 @@ CONTRACT = {
     "ceil": ("x", "rounded up; an integer is itself"),
     "trunc": ("x", "rounded towards zero; an integer is itself"),
     "round": ("x", "rounded to the nearest, halves to even; an integer is itself"),
-    "sgn": ("x", "x / |x|, 0 where x is; the sign of a real x"),
+    "sgn": ("x", "x / |x|, 0 where x is 0; the sign of a real x"),
     "sinc": ("x", "sin(pi x) / (pi x), 1 where x is 0"),
     "erf": ("x", "error function"),
     "erfc": ("x", "1 - erf x"),
     "erfinv": ("x", "inverse of erf"),
     "lgamma": ("x", "log |gamma(x)|"),
-    "digamma": ("x", "its derivative; nan at negative integers"),
-    "angle": ("x", "the angle in the complex plane; 0 or pi of real x, nan of nan"),
+    "digamma": ("x", "derivative of lgamma; nan at negative integers"),
+    "angle": ("x", "the angle in the complex plane; 0 or pi for real x, nan for nan"),
     "isnan": ("x", "whether x is nan, bool"),
     "isinf": ("x", "whether x, or a part of it, is infinite, bool"),
-    "isfinite": ("x", "whether x is neither, bool"),
+    "isfinite": ("x", "whether x is neither nan nor infinite, bool"),
     "signbit": ("x", "whether the sign is set, bool; x real"),
     # elementwise, other
     "polygamma": ("x, n", "derivative of order n of digamma"),
     "gammainc": ("x, y", "the regularized lower incomplete gamma function of shape x, up to y"),
-    "gammaincc": ("x, y", "the upper one, from y on"),
-    "zeta": ("x, y", "the sum of (y + k)^-x"),
+    "gammaincc": ("x, y", "the regularized upper incomplete gamma function: 1 - gammainc(x, y)"),
+    "zeta": ("x, y", "Hurwitz's zeta function: the sum of (y + k)^-x over k = 0, 1, ..."),
     "i0": ("x", "the modified Bessel function of order 0"),
     "i1": ("x", "the modified Bessel function of order 1"),
     "nextafter": ("x, y", "the number next to x in the direction of y"),
     "frexp": ("x", "(mantissa, exponent as int32)"),
     "where": ("c, x, y", "x where c, else y"),
     "clamp": ("x, low, high", "x limited to [low, high]; each an array, a number or None"),
-    "nan_to_num": ("x, nan, posinf, neginf", "x with numbers in place of nan, inf and -inf"),
+    "nan_to_num": ("x, nan, posinf, neginf", "x with nan, inf and -inf replaced by these numbers"),
     # creation and copies
     "empty": ("shape, dtype", "uninitialised"),
     "full": ("shape, value, dtype", "filled"),
     "copy": ("x", "a contiguous copy"),
-    "cast": ("x, dtype", "x in another dtype; x itself if it has it"),
-    "number": ("value, dtype", "a Python number that fits dtype: integers wrap around, as in C"),
-    "to_host": ("x", "the numbers of x as a NumPy array; x itself, if it is one"),
-    "from_host": ("x, wait", "a NumPy array as an array of this device; itself on the CPU. wait: until x may be written to"),
+    "cast": ("x, dtype", "x converted to dtype; x itself if it has that dtype"),
+    "number": ("value, dtype", "value as a Python number that fits dtype: integers wrap around, as in C"),
+    "to_host": ("x", "x as a NumPy array; x itself if it is one"),
+    "from_host": ("x, wait", "the NumPy array x as an array of this device; x itself on the CPU. wait: return once x may be "
+                             "written to"),
     "fill_": ("x, value", "None; x[...] = value"),
     # views
     "view": ("x, shape", "the view of that shape, or None if the strides do not allow one"),
@@ -151,80 +163,88 @@ CONTRACT = {
     "transpose": ("x, dim0, dim1", "two dimensions swapped"),
     "expand": ("x, shape", "dimensions of size 1 repeated without a copy"),
     "unsqueeze": ("x, dim", "a new dimension of size 1"),
-    "select": ("x, dim, index", "one slice, without the dimension"),
-    "slice": ("x, dim, start, stop, step", "some of them, step > 0"),
+    "select": ("x, dim, index", "x[index] along dim, without that dimension"),
+    "slice": ("x, dim, start, stop, step", "x[start:stop:step] along dim, step > 0"),
     "tril": ("x, diagonal", "a copy of the matrices x with 0 above a diagonal"),
     "triu": ("x, diagonal", "a copy with 0 below it"),
     "diagonal": ("x, offset, dim1, dim2", "the diagonal, its dimension last"),
-    "geometry": ("x, base", "strides of base, shape, strides and offset of x in it, in elements of x; offset -1: x is elsewhere"),
-    "storage": ("x", "all the memory that x lies in, as a row of its dtype; where it has gaps, from x's first element to its last"),
-    "as_strided": ("x, base_strides, shape, strides, offset", "a view on x laid out by base_strides (in elements), or on a copy"),
-    "as_strided_scatter": ("x, y, base_strides, shape, strides, offset", "x with y, an array or a number, in that part of it"),
-    "as_strided_add": ("y, base_shape, base_strides, shape, strides, offset", "zeros with y added in that part"),
+    "geometry": ("x, base", "(strides of base, shape of x, its strides, its offset in base), in elements of x; offset -1: not "
+                            "inside base"),
+    "storage": ("x", "the whole memory that x is in, as a vector of x's dtype; if it has gaps, from x's first element to its last"),
+    "as_strided": ("x, base_strides, shape, strides, offset", "a view of x, if x has base_strides (in elements); else of a copy "
+                                                              "with these strides"),
+    "as_strided_scatter": ("x, y, base_strides, shape, strides, offset", "a copy of x with y, an array or a number, written to "
+                                                                         "that part"),
+    "as_strided_add": ("y, base_shape, base_strides, shape, strides, offset", "zeros of base_shape with y added to that part"),
     "real": ("x", "the real part of a complex array"),
     "imag": ("x", "the imaginary part of a complex array"),
     "view_as_real": ("x", "a complex array as pairs of real numbers, along a new last dimension"),
-    "view_as_complex": ("x", "the reverse; x has shape (..., 2), the pairs lying together"),
-    "resize": ("x, shape", "the memory from x's first element on, in that shape; if that is too little, a larger copy, the rest 0"),
-    "by_columns": ("x", "whether the matrix x lies column by column, and not row by row"),
+    "view_as_complex": ("x", "the reverse; x has shape (..., 2), and its last dimension is contiguous"),
+    "resize": ("x, shape", "x's memory from its first element on, in that shape; if it is too small, a larger copy, the rest 0"),
+    "by_columns": ("x", "whether x is column-major and not row-major"),
     "contiguous": ("x", "whether x is row-major and without gaps"),
     # reductions over the tuple of dimensions `dims`
     "sum": ("x, dims, keepdim", "sum"),
     "prod": ("x, dims, keepdim", "product"),
-    "amax": ("x, dims, keepdim", "largest; nan if there is one"),
-    "amin": ("x, dims, keepdim", "smallest; nan if there is one"),
+    "amax": ("x, dims, keepdim", "largest element; nan if one is nan"),
+    "amin": ("x, dims, keepdim", "smallest element; nan if one is nan"),
     "argmax": ("x, dim, keepdim", "position of the first largest (int64); dim None: in the flattened x"),
     "argmin": ("x, dim, keepdim", "position of the first smallest (int64)"),
-    "var": ("x, dims, correction, keepdim", "variance: squares over n - correction"),
+    "var": ("x, dims, correction, keepdim", "variance: the sum of squared deviations over n - correction"),
     "cumsum": ("x, dim, reverse", "running sum along dim, from the end if reverse"),
     "cumprod": ("x, dim", "running product along dim"),
-    "recurrence": ("x, y, dim, reverse", "z[k] = x[k] z[k - 1] + y[k] (reverse: z[k + 1]), y[k] where x[k] is 0 or k the first"),
+    "recurrence": ("x, y, dim, reverse", "z[k] = x[k] z[k - 1] + y[k] (reverse: z[k + 1]); z[k] = y[k] for the first k, and where "
+                                         "x[k] is 0"),
     "logsumexp": ("x, dims, keepdim", "log of the sum of the exponentials, without overflow"),
     # linear algebra
     "matmul": ("x, y", "matrix product of the last two dimensions, both at least 2-d, batches broadcast"),
     "addmm": ("b, x, y", "b + x y for matrices; b broadcasts"),
     "dot": ("x, y", "inner product of two vectors"),
-    # decompositions of matrices; z is nan, and info (int32) not 0, where there is none
+    # decompositions of matrices; where a matrix has none, z is nan and info (int32) is not 0
     "det": ("x", "determinant"),
     "slogdet": ("x", "(its sign, log of its absolute value)"),
-    "cofactors": ("x", "the derivatives of the determinant, of singular x too"),
-    "inv": ("x", "(inverse, info: the pivot that is 0)"),
-    "solve": ("x, y", "(z with x z = y, info: the pivot that is 0); batches broadcast"),
-    "solve_triangular": ("x, y, upper, unit", "z with x z = y, of one triangle of x; unit: the diagonal counts as 1"),
+    "cofactors": ("x", "the derivative of the determinant, also for singular x"),
+    "inv": ("x", "(inverse, info: which pivot is 0)"),
+    "solve": ("x, y", "(z with x z = y, info: which pivot is 0); batches broadcast"),
+    "solve_triangular": ("x, y, upper, unit", "z with x z = y; reads one triangle of x; unit: the diagonal counts as 1"),
     "lu": ("x, pivot", "(L, U, rows): x[rows] = L U; without `pivot` rows is 0, 1, ..."),
-    "lu_rows": ("x", "the rows of `lu` with pivots, as int64"),
-    "cholesky": ("x, upper", "(z with x = z zᴴ, or zᴴ z, info: the minor that is not positive), of one triangle of x"),
-    "matrix_exp": ("x", "exponential of a matrix; nan where x is not finite, unless it is a number"),
-    "qr": ("x, mode", "(q, r) with x = q r; mode is reduced or complete; or r alone for r"),
+    "lu_rows": ("x", "`rows` of lu with pivots, as int64"),
+    "cholesky": ("x, upper", "(z with x = z zᴴ, or zᴴ z if upper; info: which minor is not positive); reads one triangle of x"),
+    "matrix_exp": ("x", "exponential of a matrix; nan for a matrix that is not finite, unless it is 1 x 1"),
+    "qr": ("x, mode", "(q, r) with x = q r, for mode reduced or complete; r alone for mode r"),
     "svd": ("x, full", "(u, s, v) with x = u s v, s real, descending; full: u and v are square"),
     "svdvals": ("x", "s alone"),
-    "eigh": ("x, lower", "(w, v) with x v = v w, w real, ascending, of one triangle of a Hermitian x"),
+    "eigh": ("x, lower", "(w, v) with x v = v w, w real, ascending; reads one triangle of a Hermitian x"),
     "eigvalsh": ("x, lower", "w alone"),
     "eig": ("x", "(w, v) with x v = v w, complex, the columns of v of length 1"),
     "eigvals": ("x", "w alone"),
     # joining and indexing
-    "cat": ("xs, dim", "one after the other along dim"),
-    "into_slice": ("y, shape, dim, start, stop, step", "zeros with y in that slice"),
-    "stack": ("xs, dim", "along a new dimension"),
-    "gather": ("x, dim, index", "x[index] along dim, index having x's number of dimensions"),
+    "cat": ("xs, dim", "the arrays xs one after the other along dim"),
+    "into_slice": ("y, shape, dim, start, stop, step", "zeros of that shape with y in the slice start:stop:step of dim"),
+    "stack": ("xs, dim", "the arrays xs along a new dimension"),
+    "gather": ("x, dim, index", "x[index] along dim; index has as many dimensions as x"),
     "scatter": ("x, dim, index, y", "a copy of x with y, an array or a number, stored at index along dim"),
-    "masked_scatter": ("x, mask, y", "x, broadcast to the mask, with the first elements of y where it holds"),
+    "masked_scatter": ("x, mask, y", "x, broadcast to the mask, with the first elements of y where the mask is True"),
     "scatter_add": ("x, dim, index, y", "a copy of x with y added at index along dim, repeats included"),
-    "scatter_reduce": ("x, dim, index, y, reduce", "the same, but multiplied (prod), or the larger (amax) or smaller (amin)"),
-    "index_select": ("x, dim, index", "the slices of x that the vector index names"),
+    "scatter_reduce": ("x, dim, index, y, reduce", "the same with the product (prod), the larger (amax) or the smaller (amin) "
+                                                   "instead of the sum"),
+    "index_select": ("x, dim, index", "the slices of x at the positions in the vector index"),
     "index_add": ("x, dim, index, y", "a copy of x with the slices of y added, repeats included"),
     "index": ("x, indices", "advanced indexing; indices has an array or None per dimension"),
-    "index_put": ("x, indices, y, accumulate", "a copy of x with y stored there, or added"),
+    "index_put": ("x, indices, y, accumulate", "a copy of x with y stored at the indices, or added"),
     "index_put_": ("x, indices, y, accumulate", "None; the same in place"),
     # order
     "flip": ("x, dims", "a copy in the reverse order along dims"),
     "argsort": ("x, dim, descending", "the indices (int64) that sort x along dim; ties keep their order, nan is the largest"),
-    "median": ("x, dim, skip_nan", "where along dim the median is, the lower of two, or the first nan; the dimension stays"),
-    "mode": ("x, dim", "where along dim the most frequent element is last; the smallest of several; the dimension stays"),
-    "cumextremum": ("x, dim, largest", "where the largest (smallest) element so far is, the last of several; nan is both"),
+    "median": ("x, dim, skip_nan", "the position along dim of the median, the lower of two, or of the first nan; keeps the "
+                                   "dimension"),
+    "mode": ("x, dim", "the last position along dim of the most frequent element, the smallest of several; keeps the dimension"),
+    "cumextremum": ("x, dim, largest", "the position of the largest (or smallest) element so far, the last of several; nan counts "
+                                       "as both"),
     "logcumsumexp": ("x, dim", "running log of the sum of the exponentials, without overflow"),
     "nonzero": ("x", "the indices of the elements that are not 0, as rows (int64)"),
-    "searchsorted": ("x, y, right", "how many elements of the sorted x are smaller than y (or equal to it), int64; rows by rows"),
+    "searchsorted": ("x, y, right", "how many elements of the sorted x are smaller than y (right: or equal to it), int64; row by "
+                                    "row"),
     # neural networks
     "glu": ("x, dim", "a sigmoid(b), a and b the halves of x along dim, dim >= 0"),
     "glu_backward": ("g, x, dim", "gradient of x: g sigmoid(b), then g a sigmoid(b) sigmoid(-b)"),
@@ -245,9 +265,9 @@ CONTRACT = {
     "conv_input": ("g, w, x_shape, stride, padding, dilation, groups", "gradient of x"),
     "conv_weight": ("g, x, w_shape, stride, padding, dilation, groups", "gradient of w"),
     "im2col": ("x, size, stride, padding, dilation", "the patch under each window as a column, (..., C K, windows)"),
-    "col2im": ("x, shape, size, stride, padding, dilation", "such columns added where they came from, in zeros of that shape"),
+    "col2im": ("x, shape, size, stride, padding, dilation", "zeros of that shape with such columns added where they came from"),
     "max_pool": ("x, places", "(largest of each window or the last nan, its int64 position in the plane); places: resampling.py, "
-                              "one per dimension"),
+                              "one table per dimension"),
     "max_pool_backward": ("g, index, x_shape, n", "g added at the positions in planes of n dimensions"),
     "max_pool_select": ("x, index, n", "x at the positions"),
     "resample": ("x, dim, starts, columns, weights", "sums along dim: z[i] = sum of weights[t] x[columns[t]], as in resampling.py"),
@@ -256,14 +276,54 @@ CONTRACT = {
     "normal": ("generator, shape, mean, std, dtype", "normal"),
     "poisson": ("generator, x", "random counts whose mean is x"),
     "bernoulli": ("generator, shape, p, dtype", "1 with probability p, else 0"),
-    "dropout": ("generator, x, p", "(x / (1 - p), times 0 with probability p; which were kept, bool), 0 < p < 1, x real"),
-    "dropout_backward": ("g, kept, p", "g / (1 - p) where kept, else times 0"),
+    "dropout": ("generator, x, p", "(x / (1 - p), or x times 0 with probability p; which elements were kept, bool), 0 < p < 1, x "
+                                   "real"),
+    "dropout_backward": ("g, kept, p", "g / (1 - p) where kept, else g times 0"),
     # optimiser steps; the arrays are updated in place
     "sgd_": ("w, g, momentum_buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first", "None"),
     "adam_": ("w, g, m, v, v_max, step, lr, beta1, beta2, eps, weight_decay, decoupled, maximize", "None"),
+}.items()}
+
+# The attributes that a kernel function may carry, and what each promises. A kernel without the attribute promises nothing.
+KERNEL_ATTRIBUTES = {
+    "in_place": "True: the kernel takes one more argument, `out`, after those of its line. `out` is an array of the operands' "
+                "dtype and of the shape that they broadcast to. The kernel writes the result to `out`, which may be an operand or "
+                "overlap one; its return value is not used. In-place ops use it on every device but the CPU "
+                "(`_core/mutation/inplace.py`)",
 }
 
-# name -> its number in every table
+# The attributes of a source of kernels (a module or another object), besides the kernels themselves.
+SOURCE_ATTRIBUTES = {
+    "__name__": "the name that `Kernels.origin` shows",
+    "RECYCLE": "optional: a capsule with the address of a C function that takes over an array which only the caller refers to "
+               "(cpu/pool.pyx)",
+}
+
+# The fields of every array that the core, the ops and the methods of Tensor read. They mean what they mean in NumPy.
+ARRAY_FIELDS = {
+    "shape": "tuple of int",
+    "ndim": "number of dimensions",
+    "size": "number of elements",
+    "dtype": "NumPy dtype",
+    "itemsize": "bytes of one element",
+    "strides": "tuple of int: bytes from one element to the next along each dimension",
+    "flags": "an object with `writeable`: whether an in-place op may write to the array",
+    "item": "method: the only element as a Python number",
+    "tolist": "method: the elements as nested lists of Python numbers",
+    "any": "method: whether any element is not 0; its result has a truth value",
+    "all": "method: whether no element is 0; its result has a truth value",
+}
+
+# The other fields that they read, which the arrays of every device but the CPU have.
+DEVICE_ARRAY_FIELDS = {
+    "device": "the `Device` whose memory the array is in",
+    "address": "int: the address of its first element in that memory (`Tensor.data_ptr`)",
+    "start": "int: the offset of its first element from the beginning of its storage, in elements (`Tensor.storage_offset`)",
+    "layout": "a `np.ndarray` of its shape, strides and dtype at its `address`. Nothing reads the elements; "
+              "`np.may_share_memory` compares the layouts of two arrays",
+}
+
+# kernel -> its number in every table
 NUMBER = {name: number for number, name in enumerate(CONTRACT)}
 
 
@@ -271,11 +331,11 @@ class Kernels:
     """The kernels of one device: by name as attributes, by number in `table`.
 
     Args:
-        name: such as ``"cpu"``.
-        sources: modules or other objects with kernels as attributes; the first that has one supplies it.
+        name (str): of the device, such as ``"cpu"``.
+        sources: modules or other objects with kernels as attributes. The first source that has a kernel supplies it.
 
     Raises:
-        TypeError: none of the sources has a kernel of the contract.
+        TypeError: no source has one of the kernels of the contract.
     """
 
     def __init__(self, name, *sources):
@@ -289,7 +349,7 @@ class Kernels:
             setattr(self, kernel, getattr(source, kernel))
             self.table.append(getattr(source, kernel))
             self.origin[kernel] = source.__name__
-        # Optional: a capsule with the address of a C function that takes over arrays which nobody else holds. See cpu/pool.pyx.
+        # See SOURCE_ATTRIBUTES; None if no source has it.
         self.recycle = next((s.RECYCLE for s in sources if hasattr(s, "RECYCLE")), None)
 
     def __repr__(self):

@@ -1,3 +1,3 @@
-"""What a user asks of all kernels."""
+"""Settings that all kernels obey."""
 
-deterministic = False       # the same bits in every run: see `use_deterministic_algorithms`
+deterministic = False       # give the same bits in every run; set by `use_deterministic_algorithms`

@@ -1,17 +1,17 @@
-# What the CPU kernels share: looking at an array, and making one.
+# What the CPU kernels share: checking an array, and making one.
 #
 # Note [Who checks what a kernel addresses]
-#     C code that trusts a shape, a dtype or an index reads and writes wherever these lead. Between forward and backward they may
-#     have become anything: hooks give back other tensors, NumPy writes to indices, `.data` grows. So each kernel looks, once and before
-#     it takes an address, at all that it will address: that arrays are arrays (`easy`, or the cast `<ndarray?>x`), that shapes agree,
-#     that dimensions and indices lie inside. What does not fit goes to the twin in numpy_ref, which NumPy watches over, or is a
-#     ValueError, TypeError or IndexError. An index is checked where it is used, not by a loop of its own before that.
+#     C code trusts shapes, dtypes and indices, and reads and writes wherever they lead. Between forward and backward they may
+#     change: hooks return other tensors, NumPy writes to indices, `.data` grows. So each kernel checks once, before it takes an
+#     address: that arrays are arrays (`easy`, or the cast `<ndarray?>x`), that shapes agree, that dimensions and indices are in
+#     range. Arguments that do not fit go to the twin in numpy_ref, where NumPy checks every access, or raise a ValueError,
+#     TypeError or IndexError. An index is checked in the loop that uses it, not in an earlier loop.
 cimport numpy as cnp
 from cpython.tuple cimport PyTuple_GET_ITEM
 from numpy cimport NPY_FLOAT32, NPY_FLOAT64, ndarray, npy_intp
 
 cdef extern from *:
-    bint times "__builtin_mul_overflow"(npy_intp, npy_intp, npy_intp *) noexcept nogil      # whether it overflows
+    bint times "__builtin_mul_overflow"(npy_intp, npy_intp, npy_intp *) noexcept nogil      # returns whether the product overflows
 
 cdef extern from "numpy/arrayobject.h":
     bint is_contiguous "PyArray_IS_C_CONTIGUOUS"(ndarray) noexcept nogil
@@ -47,7 +47,7 @@ cdef inline bint same_dims(npy_intp *a, npy_intp *b, int n) noexcept:
     return True
 
 
-# Number of elements of such a shape; -1 if there is no number for it.
+# Number of elements of a shape of `n` dimensions; -1 if that does not fit in an integer, or a size is negative.
 cdef inline npy_intp elements(npy_intp *d, int n) noexcept:
     cdef npy_intp total = 1
     cdef bint too_many = False
@@ -60,7 +60,7 @@ cdef inline npy_intp elements(npy_intp *d, int n) noexcept:
     return -1 if too_many else total
 
 
-# Write the numbers of a shape to `d`, which has room for MOST_DIMS. Returns how many there are.
+# Write the sizes of a shape to `d`, which has room for MOST_DIMS. Returns the number of dimensions.
 cdef inline int read_shape(object shape, npy_intp *d) except -1:
     cdef tuple numbers = <tuple>shape if isinstance(shape, tuple) else tuple(shape)
     cdef Py_ssize_t i, n = len(numbers)
@@ -88,19 +88,19 @@ cdef inline int easy(object x) noexcept:
     return 0 if t == NPY_FLOAT32 else 1 if t == NPY_FLOAT64 else -1
 
 
-# Whether it is an array of float32 or float64, however it lies in memory.
+# Whether x is an array of float32 or float64, with any strides.
 cdef inline bint is_real(object x) noexcept:
     return (type(x) is ndarray and (typenum(<ndarray>x) == NPY_FLOAT32 or typenum(<ndarray>x) == NPY_FLOAT64)
             and native(<ndarray>x))
 
 
-# Whether it is an array of numbers or bools, in the machine's order of bytes: one whose elements may be moved as bytes.
+# Whether x is an array of numbers or bools in the machine's byte order, so that its elements may be moved as bytes.
 cdef inline bint of_numbers(object x) noexcept:
     return (type(x) is ndarray and (typenum(<ndarray>x) <= cnp.NPY_CLONGDOUBLE or typenum(<ndarray>x) == NPY_HALF)
             and native(<ndarray>x))
 
 
-# The int64 numbers of a vector or a table of indices that lies row by row, or NULL.
+# The address of the elements, if x is a row-major int64 array; else NULL.
 cdef inline cnp.int64_t *indices(object x) noexcept:
     if type(x) is not ndarray or typenum(<ndarray>x) != cnp.NPY_INT64 or not has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO) \
             or not native(<ndarray>x):
@@ -112,7 +112,7 @@ cdef inline int item_size(int kind) noexcept nogil:
     return 4 if kind == 0 else 8
 
 
-# Size of the block that one row holds, if y's shape is the end of x's and x is larger; else 0.
+# The size of y, if y is a row that broadcasts over x: y's shape, without leading 1s, is the end of x's shape. Else 0.
 cdef inline npy_intp row_of(ndarray x, ndarray y) noexcept:
     cdef int n = ndim(y), lead, i
     cdef npy_intp *d = dims(y)
@@ -128,7 +128,7 @@ cdef inline npy_intp row_of(ndarray x, ndarray y) noexcept:
     return size(y)
 
 
-# Copy an array of `n` dimensions number by number, for arrays that are too small for NumPy's preparations to pay.
+# Copy an array of `nd` dimensions element by element. For small arrays this is faster than NumPy, which prepares more.
 cdef extern from *:
     """
     #ifndef MINIGRAD_WALK
@@ -149,7 +149,7 @@ cdef extern from *:
     static inline void mg_walk(int nd, const npy_intp *dims, char *to, const npy_intp *to_steps, const char *from,
                                const npy_intp *from_steps, int item) {
         for (int i = 0; i < nd; i++)
-            if (dims[i] == 0) return;       /* 2^40 rows of nothing are nothing to do */
+            if (dims[i] == 0) return;       /* without this, 2^40 empty rows would take a loop of 2^40 steps */
         mg_walk_rows(nd, dims, to, to_steps, from, from_steps, item);
     }
     #endif
@@ -158,5 +158,5 @@ cdef extern from *:
                         const npy_intp *from_steps, int item) nogil
 
 cdef enum:
-    SMALL = 2048        # elements up to which that is so
+    SMALL = 2048        # elements up to which `walk` is faster than NumPy
     MOST_DIMS = 64

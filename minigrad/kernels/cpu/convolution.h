@@ -1,21 +1,21 @@
-/* Convolution without columns.
+/* Convolution without a column matrix.
 
-   A vector is a few windows side by side in a row. A tap is a channel and a place in the kernel. If the image is lined up so
-   that what neighbouring windows need for a tap lies side by side too, then for a tile of some outputs and some vectors
+   A vector is a few neighbouring windows in a row. A tap is a channel and a position in the kernel. We rearrange the image so that
+   the elements that neighbouring windows need for a tap are neighbours too. Then, for a tile of some outputs and some vectors,
 
        z[output][vector] = Σ over taps of  weight[tap][output] * image[from[vector] + shift[tap]]
 
-   all sums stay in registers, and one load of the image serves all outputs of the tile. To line up is to copy with the
-   padding, and with a line of its own for each remainder of a column by the stride:
+   all sums stay in registers, and one load of the image serves all outputs of the tile. Rearranging (`mg_line_up`) copies the image
+   with its padding, and makes one line for each remainder of the column number divided by the stride:
 
        row, stride 2, padding 1     a b c d e     ->     . b d .   a c e .
 
-   A column matrix would hold each number once per place in the kernel; this holds it once, and stays in the cache. The
-   gradient of the input is the same with the kernel turned round. That of the weights swaps roles (tiles.h):
+   A column matrix holds each element once for every position in the kernel. This copy holds it once, and stays in the cache. The
+   gradient of the input is the same with the kernel reversed. The gradient of the weights swaps the roles (tiles.h):
 
        grad weight[output][tap] = Σ over vectors of  grad[output][vector] * image[from[vector] + shift[tap]]
 
-   Here: where everything lies, `mg_plan`, and which width of vector is used. The loops are in tiles.h. */
+   This file computes the positions in memory (`mg_plan`) and chooses the width of a vector. The loops are in tiles.h. */
 #ifndef MINIGRAD_CONVOLUTION_H
 #define MINIGRAD_CONVOLUTION_H
 
@@ -28,29 +28,29 @@
 
 #include "simd.h"
 
-/* Depth, height and width; 1 where there are fewer dimensions. A negative padding cuts off. */
+/* Depth, height and width; sizes are 1 if there are fewer dimensions. A negative padding crops. */
 typedef struct {
     mg_size channels;               /* of one group */
     mg_size size[3], kernel[3], stride[3], pad[3], dilation[3];
-    mg_size out[3];                 /* numbers of windows */
+    mg_size out[3];                 /* windows along each dimension */
 } mg_geometry;
 
 typedef struct {
-    mg_size span[2];                /* depth and height of the padded image, as far as windows reach */
-    mg_size line;                   /* numbers of a row with the same remainder */
-    mg_size image;                  /* numbers of a lined up image, and as many more as a vector may read too far: whole vectors */
-    mg_size area, places, taps;     /* numbers of an image's channel, windows, taps */
-    mg_size chunks, vectors;        /* vectors of a row, of an image */
-    mg_size filled;                 /* windows of a vector that are in its row, at most all of them */
-    mg_size *from, *to, *shift;     /* of vectors: where it begins in the image, and in z; of taps */
+    mg_size span[2];                /* depth and height of the part of the padded image that windows cover */
+    mg_size line;                   /* elements of a row with the same remainder */
+    mg_size image;                  /* elements of a rearranged image, and those that a vector may read beyond it: whole vectors */
+    mg_size area, places, taps;     /* elements of a channel of an image; windows; taps */
+    mg_size chunks, vectors;        /* vectors in a row, in an image */
+    mg_size filled;                 /* windows of a vector that are in its row */
+    mg_size *from, *to, *shift;     /* of each vector: its start in the image and in z; of each tap: its shift */
 } mg_plan;
 
-/* The last vector of a row ends where the row does, and so overlaps the one before. */
+/* Where a vector begins in its row. The last one ends where the row ends, and so overlaps the one before. */
 static mg_size mg_start(mg_size chunk, mg_size lanes, mg_size width) {
     return width <= lanes ? 0 : (chunk + 1) * lanes > width ? width - lanes : chunk * lanes;
 }
 
-/* 0, or -1: there is no memory. The caller frees `from`. */
+/* Fill in the plan. Returns 0, or -1 if there is no memory. The caller frees `from`. */
 static int mg_make_plan(mg_plan *p, const mg_geometry *g, mg_size lanes) {
     mg_size span[3], v = 0, t = 0;
     for (int i = 0; i < 3; i++) span[i] = (g->out[i] - 1) * g->stride[i] + (g->kernel[i] - 1) * g->dilation[i] + 1;
@@ -84,12 +84,12 @@ static int mg_make_plan(mg_plan *p, const mg_geometry *g, mg_size lanes) {
     return 0;
 }
 
-#define MG_ROWS 6                   /* outputs of a tile; with the vectors of one they fill the registers */
-#define MG_AT_A_TIME 256            /* products that are added up in a row: sums of more are put together of the sums of parts */
-#define MG_CACHED (256 << 10)       /* bytes of images whose weight gradients are summed before any is stored */
-#define MG_WORTH_THREADS (1 << 23)  /* multiplications from which work is divided among threads */
+#define MG_ROWS 6                   /* outputs of a tile; with its vectors they fill the registers */
+#define MG_AT_A_TIME 256            /* products in one partial sum: longer sums add up such parts */
+#define MG_CACHED (256 << 10)       /* bytes of images whose weight gradients are summed before the sum is stored */
+#define MG_WORTH_THREADS (1 << 23)  /* multiplications from which threads share the work */
 
-/* The first output of block b, where n outputs are divided into blocks of nearly equal size, none above MG_ROWS. */
+/* The first output of block b: n outputs are divided into blocks of nearly equal size, at most MG_ROWS. */
 static mg_size mg_first(mg_size b, mg_size n) { return b * n / ((n + MG_ROWS - 1) / MG_ROWS); }
 
 #if defined(__GNUC__)
@@ -102,7 +102,7 @@ static mg_size mg_first(mg_size b, mg_size n) { return b * n / ((n + MG_ROWS - 1
 #define MG_JOIN_(a, b) a##b
 #define MG_JOIN(a, b) MG_JOIN_(a, b)
 
-/* MG_BYTES of a vector, MG_VECS of them in a tile. */
+/* MG_BYTES: the size of a vector. MG_VECS: the vectors of a tile. */
 #define MG_TARGET
 #define MG_BYTES 16
 #if defined(__x86_64__)
@@ -155,7 +155,7 @@ static mg_size mg_first(mg_size b, mg_size n) { return b * n / ((n + MG_ROWS - 1
 #undef MG_VECS
 #endif
 
-/* The widest vector that the machine has and a row of so many bytes fills by more than half; at least 16 bytes. */
+/* The widest vector that the machine has and that a row of so many bytes fills by more than half; at least 16 bytes. */
 static int mg_vector_bytes(mg_size row) {
 #ifdef MG_WIDER
     if (row > 32 && __builtin_cpu_supports("avx512f")) return 64;

@@ -1,16 +1,16 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
 """Convolution over 1, 2 or 3 dimensions, in one of two ways.
 
-Most go through `direct`, which keeps sums in registers and needs no columns (convolution.h). It wants rows of several windows,
-not millions of weights, and for the gradient of the input strides of 1. The rest is matrix products. For one image, `im2col`
-lays the patch under every window out as a column; then
+Most convolutions use `direct`, which keeps sums in registers and needs no columns (convolution.h). It needs rows of several
+windows, at most about a million weights, and strides of 1 for the gradient of the input. The rest are matrix products. For one
+image, `im2col` copies the patch under each window to a column; then
 
-    z       = W columns             (O, K) (K, L)       K = C KD KH KW numbers in a patch, L = OD OH OW windows
-    grad W  = sum over images of  G columns'
-    columns' gradient = W' G,       which `col2im` adds back to where the patches came from
+    z                   = W columns                 (O, K) (K, L)       K = C KD KH KW elements in a patch, L = OD OH OW windows
+    grad W              = Σ over images of  G columnsᵀ
+    grad of columns     = Wᵀ G,                     which `col2im` adds back at the positions of the patches
 
-One image at a time keeps the columns in the cache; a batch of them at once is slower from a few
-hundred kilobytes on. An image always has depth, height and width here: of one number, where there are fewer dimensions.
+One image at a time keeps the columns in the cache. A whole batch at a time is slower from a few hundred kilobytes on. An image
+always has depth, height and width here, of size 1 if there are fewer dimensions.
 """
 
 from libc.string cimport memset
@@ -50,7 +50,7 @@ cdef extern from "convolution.h" nogil:
 
 
 cdef Geometry geometry(Py_ssize_t channels, size, kernel, stride, padding, dilation, out):
-    """`out` None: as many windows as fit."""
+    """The sizes of a convolution. If `out` is None, there are as many windows as fit."""
     cdef Geometry g
     cdef int i, j, missing = 3 - len(stride)
     g.channels = channels
@@ -64,13 +64,16 @@ cdef Geometry geometry(Py_ssize_t channels, size, kernel, stride, padding, dilat
     return g
 
 
-cdef object LARGEST = 1 << 40        # numbers of a padded image, far below what overflows
+cdef object LARGEST = 1 << 40        # elements of a padded image, far below an overflow
 
 
 def windows_fit(shape, w_shape, out, stride, padding, dilation, groups):
-    """Whether an image of `shape` (N, C, ...) has `out` windows (N, O, ...; None: what it has) for weights of `w_shape` (O, C / groups, ...).
+    """Whether the sizes of a convolution agree. The loops trust them; all but the shapes come from the caller of the op.
 
-    From here on the loops trust these numbers. All but the shapes are the user's own.
+    Args:
+        shape (tuple): of the images, (N, C, ...).
+        w_shape (tuple): of the weights, (O, C / groups, ...).
+        out (tuple): of the result, (N, O, ...); None for as many windows as fit.
     """
     n = len(shape) - 2
     if not 1 <= n <= 3 or len(w_shape) != n + 2 or not len(stride) == len(padding) == len(dilation) == n or groups < 1 \
@@ -98,7 +101,7 @@ cdef void im2col(const real *x, real *columns, Geometry g) noexcept nogil:
             for i in range(g.kernel[1]):
                 for j in range(g.kernel[2]):
                     left = j * g.dilation[2] - g.pad[2]
-                    # windows whose column lies inside the image: first <= ox < last
+                    # windows whose column is inside the image: first <= ox < last
                     first = 0 if left >= 0 else (-left + g.stride[2] - 1) // g.stride[2]
                     last = 0 if left >= g.size[2] else (g.size[2] - left + g.stride[2] - 1) // g.stride[2]
                     if first > g.out[2]:
@@ -164,7 +167,7 @@ cdef void col2im(real *x, const real *columns, Geometry g) noexcept nogil:
 
 
 cdef enum:
-    MANY = 1 << 20      # weights from which BLAS, which goes through them in blocks, is faster
+    MANY = 1 << 20      # weights above which BLAS, which works in blocks, is faster
 
 
 cdef enum Contraction:
@@ -174,7 +177,10 @@ cdef enum Contraction:
 
 
 cdef void channel(real *x, real *w, real *z, Geometry g, Contraction which) noexcept nogil:
-    """One channel with itself, where `direct` does not serve: as matrices these would have one row. Two to three times as fast."""
+    """The convolution of one channel with one kernel, if `direct` cannot do it.
+
+    A matrix product would have a matrix of one row, and take two to three times as long.
+    """
     cdef Py_ssize_t h, i, j, oz, oy, ox, y, depth, left, first, last, step = g.stride[2]
     cdef real *row
     cdef real *out
@@ -248,7 +254,7 @@ cdef ndarray new(int kind, Py_ssize_t a, Py_ssize_t b):
 
 
 cdef ndarray shaped(int kind, shape, bint zero):
-    """An array of a shape given as a tuple: zeros, or uninitialised."""
+    """An array whose shape is given as a tuple: zeros, or uninitialised."""
     cdef npy_intp d[MOST_DIMS]
     cdef int n = read_shape(shape, d)
     cdef ndarray z
@@ -259,13 +265,13 @@ cdef ndarray shaped(int kind, shape, bint zero):
 
 
 cdef bint finite(ndarray x, int kind) noexcept:
-    """Whether there is no nan and no infinity in x: 0 times these is not 0."""
+    """Whether x has no nan and no infinity: 0 times either is not 0."""
     return finite_f32(<float *>data(x), size(x)) if kind == 0 else finite_f64(<double *>data(x), size(x))
 
 
 cdef bint direct(ndarray x, ndarray w, ndarray z, int kind, const Geometry *g, Py_ssize_t groups, Py_ssize_t outputs,
                  Contraction which) except -1:
-    """The contraction without columns, and True; or False, and nothing done, where that does not pay."""
+    """Compute the contraction without columns and return True; or do nothing and return False, if columns are faster."""
     cdef Py_ssize_t images = dims(x)[0]
     cdef int failed
     if g.out[2] * item_size(kind) <= 16 or size(w) // groups > MANY or size(x) == 0 or size(w) == 0 or size(z) == 0:
@@ -333,7 +339,7 @@ def conv_weight(g_, x, w_shape, stride, padding, dilation, int groups):
     if direct(a, z, grad, kind, &g, groups, share, WEIGHT):
         if finite(z, kind):
             return z
-        memset(data(z), 0, size(z) * width)     # again: 0 times what lies beside a row is nan if that is infinite
+        memset(data(z), 0, size(z) * width)     # start again: a vector read past its row, and 0 times infinity is nan
     if per == 1 and share == 1:
         depthwise(kind, a, z, grad, g, groups, WEIGHT)
         return z
@@ -356,7 +362,7 @@ def conv_weight(g_, x, w_shape, stride, padding, dilation, int groups):
 
 
 cdef Geometry turned(Geometry g, Py_ssize_t outputs) noexcept:
-    """Of the convolution that gives the gradient of the input, of strides 1, from that of the `outputs`."""
+    """The sizes of the convolution that computes the gradient of the input from the gradient of the `outputs`, for strides of 1."""
     cdef Geometry t = g
     cdef int i
     t.channels = outputs

@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""Elementwise kernels over the loops of ``loops.h``. What is not easy goes to ``numpy_ref``."""
+"""Elementwise kernels over the loops of ``loops.h``. Arguments that are not easy go to ``numpy_ref``."""
 
 import numpy as np
 
@@ -32,11 +32,11 @@ cdef extern from "loops.h" nogil:
     int MG_L_exp, MG_L_log, MG_L_log1p, MG_L_sin, MG_L_cos, MG_L_tanh
 
 cdef enum:
-    VV = 0      # layouts of a binary loop, see loops.h
+    VV = 0      # layouts of a binary loop: see loops.h
     VS = 1
     SV = 2
     FUNCTIONS = 6   # as many as MG_L_...
-    FEW = 8     # up to this libm's functions are as fast as NumPy's loops
+    FEW = 8     # elements up to which libm's functions are as fast as NumPy's loops
 
 
 cdef object run(int op, int kind, int layout, ndarray like, char *x, char *y):
@@ -55,7 +55,7 @@ cdef object run(int op, int kind, int layout, ndarray like, char *x, char *y):
 
 
 cdef object run_rows(int op, int kind, int layout, ndarray like, ndarray row, npy_intp width):
-    """z = x op y where one of them is a single row of `width` numbers that repeats."""
+    """z = x op y, where one operand is a row of `width` elements that repeats."""
     cdef ndarray z = fresh(ndim(like), dims(like), typenum(like))
     cdef Py_ssize_t k, bytes = width * item_size(kind), n = size(z) // width if width else 0
     cdef mg_binary loop = mg_binary_loops[op][kind][VV]
@@ -137,8 +137,8 @@ cdef object unary(int op, object x, str twin):
 
 # ---- functions that NumPy computes several at a time ------------------------------------------------------------------
 
-# NumPy's loop for a function of one argument, and what it wants to be given, per kind; found in the ufunc. A call of
-# the ufunc costs 900 ns beside it. (PyUFuncObject is part of NumPy's C interface.)
+# NumPy's loop for a function of one argument, and the loop's data, for each kind: taken from the ufunc. Calling the ufunc
+# instead takes 900 ns more. (PyUFuncObject is part of NumPy's C interface.)
 ctypedef void (*numpy_loop)(char **, const npy_intp *, const npy_intp *, void *) noexcept nogil
 
 cdef extern from "numpy/ufuncobject.h":
@@ -156,7 +156,7 @@ cdef object find_loops(int op, object ufunc):
     cdef PyUFuncObject *u = <PyUFuncObject *>ufunc
     cdef int i, kind
     for kind in range(2):
-        for i in reversed(range(u.ntypes)):     # the first is NumPy's own choice; others are there for what it cannot vectorise
+        for i in reversed(range(u.ntypes)):     # backwards, so that NumPy's first choice remains
             if u.types[2 * i] == u.types[2 * i + 1] == (NPY_FLOAT32 if kind == 0 else NPY_FLOAT64):
                 numpy_loops[op][kind] = u.functions[i]
                 numpy_data[op][kind] = u.data[i]
@@ -168,7 +168,7 @@ for op_, ufunc_ in [(MG_L_exp, np.exp), (MG_L_log, np.log), (MG_L_log1p, np.log1
 
 
 cdef void call_loop(int op, int kind, char *x, char *z, npy_intp n) noexcept nogil:
-    """libm's function where there are few elements, else NumPy's loop."""
+    """Call libm's function for few elements, else NumPy's loop."""
     cdef char *args[2]
     cdef npy_intp steps[2]
     if n <= FEW or numpy_loops[op][kind] == NULL:
@@ -383,8 +383,8 @@ def add_(x, y):
 # ---- choices ----------------------------------------------------------------------------------------------------------
 
 
-# What a choice takes from: an array of `kind` (its address), the one number of an array without dimensions, or a Python number, which
-# is put into `number`. NULL: something else. `single` is whether it is one number.
+# The address of an operand of `where`: of an array of `kind` with the mask's shape, of the element of a 0-d array, or of `number`,
+# which gets the value of a Python number. NULL for anything else. Sets `single` to whether the operand is one number.
 cdef char *source(object x, int kind, ndarray mask, double *number, bint *single) except? NULL:
     single[0] = True
     if type(x) is float or type(x) is int:
@@ -442,8 +442,8 @@ def clamp(x, low, high):
 # ---- halves -----------------------------------------------------------------------------------------------------------
 
 
-# Write the shape of half of `x` along `dim` to `d`, and how many halves follow each other to `outer`. Returns how many numbers lie
-# together in one; -1 if there are no halves.
+# Write the shape of half of `x` along `dim` to `d`, and the number of pairs of halves to `outer`. Returns the number of contiguous
+# elements of a half; -1 if the size along `dim` is odd.
 cdef npy_intp half(ndarray x, int dim, npy_intp *d, npy_intp *outer) noexcept:
     cdef npy_intp inner = 1
     cdef int i

@@ -1,8 +1,8 @@
-/* exp and erf as plain arithmetic without branches, so that a loop over them vectorises (simd.h); libm's take one number
-   at a time, ten times as long.
+/* exp and erf as arithmetic without branches, so that a loop over them vectorises (simd.h). libm's functions take one number
+   at a time, and ten times as long.
 
        exp x = 2^k exp r        k = the integer nearest to x / log 2, |r| <= log(2) / 2: a few terms of Taylor's series
-       erf x = x P(x²) / Q(x²)  for floats: a rational function that was fitted to it, right to 5e-8; rounding adds 3e-7 */
+       erf x = x P(x²) / Q(x²)  for floats: a fitted rational function, with an error of 5e-8; rounding adds 3e-7 */
 #ifndef MINIGRAD_FUNCTIONS_H
 #define MINIGRAD_FUNCTIONS_H
 
@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Adding 1.5 * 2^(bits of the mantissa) rounds to an integer, which then stands in the low bits of the sum. log 2 comes in two
-   parts, so that k times the first is exact. 2^k is made of two factors: 2^128 is no float, and what is smaller than the smallest
-   normal number is to lose its digits one by one. */
+/* Adding 1.5 * 2^(bits of the mantissa) rounds to an integer, which is then in the low bits of the sum. log 2 has two parts, so
+   that k times the first is exact. 2^k is a product of two factors, because 2^128 is not a float, and because numbers below the
+   smallest normal number should lose their digits gradually. */
 static inline float mg_exp_of_f32(float x) {
     const float magic = 12582912.0f;
     const float y = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
@@ -59,8 +59,8 @@ static inline float mg_erf_of_f32(float x) {
 static inline float mg_sigmoid_of_f32(float x) { return 1 / (1 + mg_exp_of_f32(-x)); }
 static inline double mg_sigmoid_of_f64(double x) { return 1 / (1 + mg_exp_of_f64(-x)); }
 
-/* e^(x² / 2) Φ(-x) for x >= 0, from which Φ is to be had without 1 + erf, which is 0 / 0 to the left. For floats a polynomial
-   in (x - 3) / (x + 3) that was fitted to it, right to 2e-8; beyond 14.5 Φ(-x) is no float. */
+/* e^(x² / 2) Φ(-x) for x >= 0. It gives Φ without 1 + erf, which loses all digits for large negative arguments. For floats it is
+   a fitted polynomial in (x - 3) / (x + 3), with an error of 2e-8. Beyond 14.5, Φ(-x) is too small for a float. */
 static inline float mg_tail_of_f32(float x) {
     const float b = x > 14.5f ? 14.5f : x, s = (b - 3) / (b + 3);
     return 1.215139470e-01f + s * (-2.064026175e-01f + s * (1.232250713e-01f + s * (-4.621332300e-02f + s * (6.131676645e-03f
@@ -68,7 +68,7 @@ static inline float mg_tail_of_f32(float x) {
          + s * 5.285916922e-05f))))))));
 }
 
-/* Φ(x), where power is e^(-x² / 2). */
+/* Φ(x), given power = e^(-x² / 2). */
 static inline float mg_normal_of_f32(float x, float power) {
     const float tail = power * mg_tail_of_f32(fabsf(x));
     return x < 0 ? tail : 1 - tail;
@@ -78,7 +78,7 @@ static inline double mg_normal_of_f64(double x, double power) {
     return 0.5 * erfc(x * -0.70710678118654752440);
 }
 
-/* x Φ(x) and its derivative; with tanh in place of erf that is x sigmoid(2 u), u = √(2/π) (x + 0.044715 x³). */
+/* gelu, x Φ(x), and its derivative. With tanh instead of erf: x sigmoid(2 u), u = √(2/π) (x + 0.044715 x³). */
 #define MG_GELU(T, suffix, EXP, ABS, SIGMOID)                                                      \
     static inline T mg_gelu_of_##suffix(T x) { return x * mg_normal_of_##suffix(x, EXP(x * x * (T)-0.5)); } \
     static inline T mg_gelu_slope_##suffix(T x) {                                                  \
@@ -94,9 +94,9 @@ static inline double mg_normal_of_f64(double x, double power) {
 MG_GELU(float, f32, mg_exp_of_f32, fabsf, mg_sigmoid_of_f32)
 MG_GELU(double, f64, mg_exp_of_f64, fabs, mg_sigmoid_of_f64)
 
-/* x sigmoid(x) and x t, t = tanh(log(1 + e^x)), with their derivatives. t is top / bottom, of powers of u = e^-|x|, which cannot
-   overflow: (1 + 2u) / (1 + 2u + 2u²) above 0, (2u + u²) / (2 + 2u + u²) elsewhere. And t' = sigmoid(x) (1 - t²) is
-   4 u (1 + u) / bottom², above 0 that times u; there x t' is 0 for all x > 1000, and infinity times 0 is not. */
+/* silu, x sigmoid(x), and mish, x t with t = tanh(log(1 + e^x)), and their derivatives. t = top / bottom in powers of u = e^-|x|,
+   which cannot overflow: (1 + 2u) / (1 + 2u + 2u²) for x > 0, else (2u + u²) / (2 + 2u + u²). t' = sigmoid(x) (1 - t²) is
+   4 u (1 + u) / bottom², and for x > 0 that times u. x t' is 0 for all x > 1000; we limit x, since infinity times 0 is nan. */
 #define MG_SOFT_STEPS(T, suffix, EXP, ABS, SIGMOID)                                                \
     static inline T mg_silu_of_##suffix(T x) { return x * SIGMOID(x); }                            \
     static inline T mg_silu_slope_##suffix(T x) {           /* s (1 - s) from e^-|x|: 1 - s would cancel */ \
@@ -112,7 +112,7 @@ MG_GELU(double, f64, mg_exp_of_f64, fabs, mg_sigmoid_of_f64)
         const T steep = (1 + u) * u * (x > 0 ? 4 * u : 4) / (bottom * bottom);                     \
         return top / bottom + (x < 1000 ? x : 1000) * steep;                                       \
     }
-/* x and then y are a half each; z gets the gradients of both. The derivative of the sigmoid is had from e^-|y|: 1 - s would cancel. */
+/* x and y are the two halves; `result` gets the gradients of both. s (1 - s) comes from e^-|y|: 1 - s would cancel. */
 #define MG_GLU_BACKWARD(T, suffix, EXP, ABS)                                                       \
     MG_SIMD static void mg_glu_backward_##suffix(const void *gradient, const void *halves, void *result, mg_size n) { \
         const T *g = (const T *)gradient, *x = (const T *)halves, *y = x + n;                      \

@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""Arrays one after the other; and adding slices where an index says, for which NumPy goes number by number."""
+"""Concatenation; and adding slices by index, which NumPy does element by element."""
 
 from libc.string cimport memcpy
 
@@ -68,7 +68,7 @@ def cat(xs, int dim):
 
 cdef void add_slices(real *z, const real *y, const cnp.int64_t *index, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t places,
                      Py_ssize_t inner) noexcept nogil:
-    """z[o, index[i], :] += y[o, i, :], with `n` slices in y and `places` in z."""
+    """z[o, index[i], :] += y[o, i, :], for `n` slices in y and `places` slices in z."""
     cdef Py_ssize_t o, i, k
     cdef real *p
     for o in range(outer):
@@ -83,7 +83,7 @@ def index_add(x, int dim, index, y):
     cdef int kind = easy(x), i
     cdef cnp.int64_t *where = indices(index)
     if kind < 0 or easy(y) != kind or where == NULL or not fits(<ndarray>x, dim, <ndarray>index, <ndarray>y) \
-            or size(<ndarray>y) > CROWD * size(<ndarray>x):       # many meet in one place: in float32 their sum would lose digits
+            or size(<ndarray>y) > CROWD * size(<ndarray>x):       # in float32 sums of many would lose digits
         return numpy_ref.index_add(x, dim, index, y)
     cdef ndarray z = cnp.PyArray_NewCopy(<ndarray>x, cnp.NPY_CORDER)
     cdef Py_ssize_t outer = 1, inner = 1, n = size(<ndarray>index)
@@ -105,7 +105,7 @@ def index_add(x, int dim, index, y):
 
 
 cdef bint fits(ndarray x, int dim, ndarray index, ndarray y):
-    """Whether y has the shape of x, but for as many slices as there are numbers in the index; and these are all places of x."""
+    """Whether y has the shape of x except along `dim`, where it has one slice for each index; and all indices are in range."""
     cdef int i
     cdef Py_ssize_t k
     cdef cnp.int64_t *where = <cnp.int64_t *>data(index)

@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""Matrix products. BLAS does the work; what is spared here is NumPy's ufunc machinery around it."""
+"""Matrix products. They call BLAS without the time that NumPy's ufuncs take around it."""
 
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh
@@ -14,14 +14,14 @@ cdef extern from "products.h" nogil:
                                                   double *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
 
 cdef enum:
-    FEW = 8192      # multiplications up to which BLAS does not pay, where one of the two is a vector
+    FEW = 8192      # multiplications up to which our loops are faster than BLAS, if one operand is a vector
 
 cdef inline bint both_matrices(object x, object y):
     return type(x) is ndarray and type(y) is ndarray and ndim(<ndarray>x) == 2 and ndim(<ndarray>y) == 2
 
 
 cdef object product(ndarray x, ndarray y):
-    """x y, for two matrices: by loops of our own where x is a row, or the product an outer one, and both are small."""
+    """x y for two matrices: by our own loops if both are small and x is a row or a column, else by BLAS."""
     cdef npy_intp m = dims(x)[0], k = dims(x)[1], n = dims(y)[1], item = cnp.PyArray_ITEMSIZE(x)
     cdef npy_intp x_row, x_column, y_row, y_column
     cdef npy_intp shape[2]
@@ -33,7 +33,7 @@ cdef object product(ndarray x, ndarray y):
     x_row, x_column = strides(x)[0] // item, strides(x)[1] // item if k > 1 else 1
     y_row, y_column = strides(y)[0] // item if k > 1 else 1, strides(y)[1] // item if n > 1 else 1
     if n == 1 and y_row == 1 and x_column == 1:
-        y_column = 0        # inner products, not sums of rows of one number
+        y_column = 0        # selects the loop of inner products: rows of y have one element
     elif y_column != 1 and not (y_row == 1 and x_column == 1):
         return matrix_product(x, y)
     shape[0], shape[1] = m, n

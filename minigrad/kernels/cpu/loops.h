@@ -1,7 +1,7 @@
-/* The inner loops of the elementwise kernels, one pair (float, double) per line of the table below.
+/* The inner loops of the elementwise kernels: a pair (float, double) for each line of the tables below.
 
-   Each is a plain C loop over contiguous memory that the compiler vectorises (simd.h). A loop comes in three
-   layouts: both operands arrays (VV), the second a single number (VS), the first (SV). */
+   Each is a plain C loop over contiguous memory, which the compiler vectorises (simd.h). A binary loop has three layouts: both
+   operands are arrays (VV), the second is a single number (VS), or the first is (SV). */
 #ifndef MINIGRAD_LOOPS_H
 #define MINIGRAD_LOOPS_H
 
@@ -13,7 +13,7 @@
 typedef void (*mg_binary)(const void *, const void *, void *, mg_size);
 typedef void (*mg_unary)(const void *, void *, mg_size);
 
-/* z = f(a, b). The loop may run in place (z == x), which is why there is no restrict on z's partner. */
+/* z = f(a, b). There is no `restrict`, because the loop may run in place (z == x). */
 #define MG_BINARY_LOOPS(name, T, suffix, expression)                                               \
     MG_SIMD static void mg_##name##_vv_##suffix(const void *x, const void *y, void *z, mg_size n) { \
         const T *p = (const T *)x, *q = (const T *)y; T *r = (T *)z;                               \
@@ -68,7 +68,7 @@ typedef void (*mg_unary)(const void *, void *, mg_size);
     X(silu, 12, mg_silu_of_f32(a), mg_silu_of_f64(a))                                              \
     X(mish, 13, mg_mish_of_f32(a), mg_mish_of_f64(a))
 
-/* For few elements only: NumPy's vectorised versions are faster from some dozen elements on. */
+/* For few elements only: NumPy's vectorised loops are faster from about a dozen elements on. */
 #define MG_LIBM_TABLE(X)                                                                           \
     X(exp, 0, expf(a), exp(a))                                                                     \
     X(log, 1, logf(a), log(a))                                                                     \
@@ -80,7 +80,7 @@ typedef void (*mg_unary)(const void *, void *, mg_size);
 MG_GLU_BACKWARD(float, f32, mg_exp_of_f32, fabsf)
 MG_GLU_BACKWARD(double, f64, mg_exp_of_f64, fabs)
 
-/* z = a where c, else b. Both are read and one is taken, without a jump: a mask that is random costs a jump more than all else. */
+/* z = a where c, else b. Both are read, and one is selected without a branch: for a random mask a branch takes most of the time. */
 typedef void (*mg_choice)(const char *, const void *, const void *, void *, mg_size);
 #define MG_CHOICE_LOOP(layout, T, suffix, A, B)                                                    \
     MG_SIMD static void mg_where_##layout##_##suffix(const char *c, const void *x, const void *y, void *z, mg_size n) { \
@@ -96,7 +96,7 @@ typedef void (*mg_choice)(const char *, const void *, const void *, void *, mg_s
 MG_CHOICE_LOOPS(float, f32)
 MG_CHOICE_LOOPS(double, f64)
 
-/* [0: float, 1: double][1 if x is a single number][1 if y is] */
+/* [0: float, 1: double][1 if x is a single number][1 if y is one] */
 static const mg_choice mg_choice_loops[2][2][2] = {
     {{mg_where_vv_f32, mg_where_vs_f32}, {mg_where_sv_f32, mg_where_ss_f32}},
     {{mg_where_vv_f64, mg_where_vs_f64}, {mg_where_sv_f64, mg_where_ss_f64}}};
@@ -123,7 +123,7 @@ static const mg_unary mg_libm_loops[][2] = {MG_LIBM_TABLE(MG_UNARY_ENTRY)};
 #define MG_LIBM_NUMBER(name, number, f, d) MG_L_##name = number,
 enum { MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_LIBM_TABLE(MG_LIBM_NUMBER) MG_NUMBERS_END };
 
-/* Elements from which a loop is divided among threads, and the piece that one takes at a time. */
+/* The number of elements from which threads share a loop, and the number that a thread takes at a time. */
 #define MG_PARALLEL 65536
 #define MG_PIECE 16384
 

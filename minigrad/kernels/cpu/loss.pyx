@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""The loss of a classifier: one number per row is looked at, so what counts is what surrounds the loop."""
+"""The loss of a classifier. The loop reads one element per row, so most of the time is spent around the loop."""
 
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh
@@ -21,7 +21,7 @@ cdef int number_of(reduction):
 
 
 cdef bint fits(object target, npy_intp rows, object weight, npy_intp n, int kind) noexcept:
-    """Whether `target` is a plain vector of classes, one per row, and `weight`, if there is one, has a number for each class."""
+    """Whether `target` is an easy int64 vector with a class for each row, and `weight` is None or has a number for each class."""
     return (indices(target) != NULL and ndim(<ndarray>target) == 1 and dims(<ndarray>target)[0] == rows
             and (weight is None or (easy(weight) == kind and size(<ndarray>weight) == n)))
 
@@ -39,7 +39,7 @@ def class_outside(target, Py_ssize_t n, Py_ssize_t ignore_index):
 
 cdef Py_ssize_t losses(const real *x, const cnp.int64_t *t, const real *weight, real *z, real *total, Py_ssize_t rows, Py_ssize_t n,
                        Py_ssize_t ignore_index, int reduction) noexcept nogil:
-    """z: one per row, or one in all. Returns the first row whose target is no class, or -1."""
+    """Write the loss of each row, or one loss for all, to z. Returns the first row whose target is not a class, or -1."""
     cdef Py_ssize_t i
     cdef double sum_ = 0, weights = 0, w
     for i in range(rows):
@@ -81,7 +81,7 @@ def nll_loss(x, target, weight, Py_ssize_t ignore_index, reduction):
 
 cdef Py_ssize_t shares(const real *g, const cnp.int64_t *t, const real *weight, real total, real *z, Py_ssize_t rows, Py_ssize_t n,
                        Py_ssize_t ignore_index, int reduction) noexcept nogil:
-    """Adds to z, which is zero, what each row's loss gives to its class. Returns as `losses` does."""
+    """Write the gradient of each row's loss to z, which is zero. Returns the first row whose target is not a class, or -1."""
     cdef Py_ssize_t i
     cdef real w
     for i in range(rows):

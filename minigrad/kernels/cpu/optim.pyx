@@ -25,7 +25,7 @@ cdef extern from "steps.h" nogil:
 
 
 cdef bint agree(ndarray w, object x, bint written) noexcept:
-    """Whether `x` is an array as easy as the parameter `w`, of its shape and dtype; `written`: and may be written to."""
+    """Whether `x` is an easy array with the shape and dtype of the parameter `w`; with `written`, also whether it is writeable."""
     cdef int flags = cnp.NPY_ARRAY_CARRAY if written else cnp.NPY_ARRAY_CARRAY_RO
     return (type(x) is ndarray and has_flags(<ndarray>x, flags) and typenum(<ndarray>x) == typenum(w) and native(<ndarray>x)
             and ndim(w) == ndim(<ndarray>x) and same_dims(dims(w), dims(<ndarray>x), ndim(w)))
@@ -71,7 +71,7 @@ def sgd_(w, g, momentum_buffer, double lr, double momentum, double dampening, do
         return numpy_ref.sgd_(w, g, momentum_buffer, lr, momentum, dampening, weight_decay, nesterov, maximize, first)
     cdef bint moves = momentum != 0
     cdef double sign = -1 if maximize else 1
-    cdef double keep = 1 if first else 1 - dampening        # the first buffer is the gradient, whatever is there
+    cdef double keep = 1 if first else 1 - dampening        # the first momentum buffer is the gradient itself
     cdef double carry = 1 if nesterov else 0, push = momentum if nesterov else 1
     cdef Py_ssize_t n = size(<ndarray>w)
     cdef char *pw = data(<ndarray>w)

@@ -7,7 +7,7 @@ cdef ndarray fresh(int nd, npy_intp *dims, int kind)
 cdef ndarray strided(ndarray x, int nd, npy_intp *dims, npy_intp *steps, char *start)
 
 
-# The matrix of `rows` x `columns` numbers that lies contiguous in x from address `start`.
+# The contiguous matrix of `rows` x `columns` elements in the memory of x, from address `start`.
 cdef inline ndarray matrix_in(ndarray x, npy_intp rows, npy_intp columns, char *start):
     cdef npy_intp shape[2]
     cdef npy_intp steps[2]

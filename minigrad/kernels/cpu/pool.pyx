@@ -1,24 +1,27 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""Arrays that are used again.
+"""A cache of freed arrays.
 
-Making a NumPy array and freeing it costs 45 ns, a third of a small op, and for a large one the pages of its
-memory as well. Most arrays of a forward and backward pass die at once and another of the same shape is
-wanted next. So when a tensor dies that was the only one to hold its array, the array goes into a bin here
-(`recycle`, called by ``_core/graph/tensor.py``) and the next kernel that needs that shape takes it out (`fresh`).
+Making and freeing a NumPy array takes 45 ns, a third of a small op. For a large array, the system also has to supply the pages of
+its memory. Most arrays of a forward and backward pass live for a short time, and the next op needs an array of the same shape. So
+when a tensor dies and nothing else refers to its array, the array goes into a bin (`recycle`, called by ``_core/graph/tensor.py``).
+The next kernel that needs that shape takes the array out again (`fresh`).
 
     small arrays    bin = hash(dtype, shape)    a stack of arrays; the top one is taken if its shape is right
-    large arrays    bin = hash(bytes)           the top one is given the new shape, so that few are kept: it is memory that counts
+    large arrays    bin = hash(bytes)           the top one gets the new shape, so that a bin needs few arrays and little memory
 
-Only arrays that own their memory, lie row by row and are held by nobody else come here; a view, a
-memoryview or another library's tensor on the memory holds the array and keeps it away. What the bins hold
-is bounded: a few arrays each, and `LIMIT` bytes in all.
+A bin takes only row-major arrays that own their memory and that nothing else refers to. A view, a memoryview or another library's
+tensor on the memory refers to the array, and so keeps it out of the bins. The bins are bounded: a few arrays each, and `LIMIT`
+bytes in all.
 
-Python code cannot call `recycle`: it would hand over arrays that it still holds. The core gets its address in a capsule, `RECYCLE`.
+Python code cannot call `recycle`, since it would still refer to the array. The core gets the function's address in a capsule,
+`RECYCLE`.
 
-Note [Views that are used again]
-    A view is an array without memory, and making and freeing one costs 150 ns all the same. So the object of a view
-    that has died is kept as well, without its base (a *shell*), and `strided` makes the next view of it: 40 ns. The
-    base, if only this view still held it, goes into its bin: in `x.transpose(0, 1).reshape(4, 6)` the view outlives x.
+Note [Reusing views]
+    A view is an array without memory, and still takes 150 ns to make and free. So we also keep the object of a dead view, without
+    its base (a *shell*), and `strided` turns a shell into the next view: 40 ns. If only this view still referred to its base, the
+    base goes into its bin: in `x.transpose(0, 1).reshape(4, 6)` the view outlives x.
+
+Read next: ``elementwise.pyx``.
 """
 
 from cpython.object cimport PyObject
@@ -32,11 +35,14 @@ cnp.import_array()
 cdef extern from "numpy/arrayobject.h":
     npy_intp nbytes "PyArray_NBYTES"(ndarray) noexcept
 
-cdef extern from *:
-    """
-    #define MG_WEAKLY_HELD(x) (((PyArrayObject_fields *)(x))->weakreflist != NULL)
-    """
-    bint weakly_held "MG_WEAKLY_HELD"(ndarray) noexcept
+cdef extern from "internals.h":
+    bint weakly_held "mg_weakly_held"(ndarray) noexcept
+    bint is_view "mg_is_view"(ndarray) noexcept
+    PyObject *empty_shell "mg_empty_shell"(ndarray) noexcept
+    Py_ssize_t reference_count "mg_reference_count"(PyObject *) noexcept
+    void fill_shell "mg_fill_shell"(ndarray shell, ndarray x, int nd, npy_intp *shape, npy_intp *steps, char *start) noexcept
+    void reshape "mg_reshape"(ndarray x, int nd, npy_intp *shape) noexcept
+    int set_base "mg_set_base"(ndarray view, object x) except -1
 
 cdef extern from *:
     """
@@ -46,51 +52,7 @@ cdef extern from *:
         return PyArray_NewFromDescr(&PyArray_Type, descr, nd, shape, steps, start, PyArray_FLAGS(x) & NPY_ARRAY_WRITEABLE, NULL);
     }
 
-    /* Whether a dead view may become a shell: nobody has looked at it through the buffer protocol or weakly. */
-    static inline int mg_is_view(PyArrayObject *x) {
-        PyArrayObject_fields *v = (PyArrayObject_fields *)x;
-        return v->base != NULL && v->weakreflist == NULL && v->_buffer_info == NULL
-            && !(v->flags & (NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEBACKIFCOPY));
-    }
-
-    /* The base of a view, which is now without one, or NULL. The reference is the caller's. */
-    static inline PyObject *mg_empty_shell(PyArrayObject *x) {
-        PyObject *base = ((PyArrayObject_fields *)x)->base;
-        ((PyArrayObject_fields *)x)->base = NULL;
-        return base;
-    }
-
-    static inline int mg_held_once(PyObject *x) { return Py_REFCNT(x) == 1; }
-
-    /* Whether memory lies row by row, and column by column, as PyArray_UpdateFlags finds it in three times as long. */
-    static inline int mg_order(int nd, const npy_intp *shape, const npy_intp *steps, npy_intp item) {
-        int rows = NPY_ARRAY_C_CONTIGUOUS, columns = NPY_ARRAY_F_CONTIGUOUS;
-        npy_intp step = item;
-        for (int i = 0; i < nd; i++)
-            if (shape[i] == 0) return rows | columns;
-        for (int i = nd - 1; i >= 0; step *= shape[i--])
-            if (shape[i] != 1 && steps[i] != step) rows = 0;
-        step = item;
-        for (int i = 0; i < nd; step *= shape[i++])
-            if (shape[i] != 1 && steps[i] != step) columns = 0;
-        return rows | columns;
-    }
-
-    /* Make a shell of `nd` dimensions a view on the memory of x. Elements of an aligned array that are whole elements
-       apart are aligned. */
-    static inline void mg_fill_shell(PyArrayObject *shell, PyArrayObject *x, int nd, const npy_intp *shape, const npy_intp *steps,
-                                     char *start) {
-        PyArrayObject_fields *v = (PyArrayObject_fields *)shell;
-        PyArray_Descr *before = v->descr;
-        v->descr = PyArray_DESCR(x);
-        Py_INCREF(v->descr);
-        Py_DECREF(before);
-        v->data = start;
-        for (int i = 0; i < nd; i++) { v->dimensions[i] = shape[i]; v->strides[i] = steps[i]; }
-        v->flags = (PyArray_FLAGS(x) & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED)) | mg_order(nd, shape, steps, PyArray_ITEMSIZE(x));
-    }
-
-    /* How many numbers an array of this shape has, or -1 for more than are kept here. */
+    /* The number of elements of this shape; -1 if the bins take no array of that size. */
     static inline npy_intp mg_numbers(int nd, const npy_intp *shape) {
         const npy_intp most = (npy_intp)1 << 31;
         npy_intp n = 1;
@@ -98,39 +60,15 @@ cdef extern from *:
             if (n >= most || shape[i] < 0 || shape[i] >= most) return -1;
         return n;
     }
-
-    /* Give an array that lies row by row, and that nobody holds, another shape of as many dimensions and numbers. */
-    static inline void mg_reshape(PyArrayObject *x, int nd, const npy_intp *shape) {
-        PyArrayObject_fields *v = (PyArrayObject_fields *)x;
-        npy_intp step = PyArray_ITEMSIZE(x);
-        for (int i = nd - 1; i >= 0; i--) { v->dimensions[i] = shape[i]; v->strides[i] = step; step *= shape[i]; }
-        v->flags = (v->flags & ~(NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS))
-            | mg_order(nd, shape, v->strides, PyArray_ITEMSIZE(x));
-    }
-
-    static inline int mg_set_base(PyArrayObject *view, PyObject *x) {
-        Py_INCREF(x);                       /* which is stolen, also if it fails */
-        if (((PyArrayObject_fields *)x)->base == NULL && PyArray_CheckExact(x)) {
-            ((PyArrayObject_fields *)view)->base = x;
-            return 0;
-        }
-        return PyArray_SetBaseObject(view, x);      /* which looks for the owner of the memory */
-    }
     """
     ndarray new_view "mg_new_view"(ndarray x, int nd, npy_intp *shape, npy_intp *steps, char *start)
-    bint is_view "mg_is_view"(ndarray) noexcept
-    PyObject *empty_shell "mg_empty_shell"(ndarray) noexcept
-    bint held_once "mg_held_once"(PyObject *) noexcept
-    void fill_shell "mg_fill_shell"(ndarray shell, ndarray x, int nd, npy_intp *shape, npy_intp *steps, char *start) noexcept
     npy_intp numbers_of "mg_numbers"(int nd, npy_intp *shape) noexcept
-    void reshape "mg_reshape"(ndarray x, int nd, npy_intp *shape) noexcept
-    int set_base "mg_set_base"(ndarray view, object x) except -1
 
 cdef enum:
     MOST_SHELL_DIMS = 4
     BINS = 64
     DEPTH = 256
-    LARGE = 1 << 16         # bytes of float32 from which an array is large
+    LARGE = 1 << 16         # an array of LARGE / 4 elements or more is large
     FEW = 4                 # large arrays in a bin
 
 cdef struct Bin:
@@ -139,7 +77,7 @@ cdef struct Bin:
 
 cdef Bin bins[BINS]
 cdef Bin large[BINS]
-cdef Bin shells[MOST_SHELL_DIMS + 1]        # by number of dimensions; see Note [Views that are used again]
+cdef Bin shells[MOST_SHELL_DIMS + 1]        # by number of dimensions; see Note [Reusing views]
 cdef Py_ssize_t held = 0    # bytes in all bins
 LIMIT = 256 << 20
 cdef Py_ssize_t limit = LIMIT
@@ -158,7 +96,7 @@ cdef inline Bin *bin_of_bytes(Py_ssize_t bytes) noexcept:
 
 
 cdef ndarray fresh(int nd, npy_intp *dims_, int type):
-    """An uninitialised array, row by row."""
+    """An uninitialised row-major array."""
     global held
     cdef Bin *bin
     cdef ndarray x
@@ -177,7 +115,7 @@ cdef ndarray fresh(int nd, npy_intp *dims_, int type):
 
 
 cdef ndarray fresh_large(int nd, npy_intp *dims_, int type, Py_ssize_t numbers):
-    """The same of so many numbers that any array of as many bytes is taken; if it can't have the shape, malloc finds its memory."""
+    """`fresh` for a large array. A cached array of as many bytes gets the new shape; if it cannot, malloc reuses its memory."""
     global held
     cdef Py_ssize_t bytes = numbers * (8 if type == NPY_FLOAT64 else 4)
     cdef Bin *bin = bin_of_bytes(bytes)
@@ -195,7 +133,7 @@ cdef ndarray fresh_large(int nd, npy_intp *dims_, int type, Py_ssize_t numbers):
 
 
 cdef ndarray strided(ndarray x, int nd, npy_intp *dims_, npy_intp *steps, char *start):
-    """A view on the memory of `x`: its shape and steps (in bytes) from address `start`."""
+    """A view of the memory of `x` from address `start`, with this shape and these strides in bytes."""
     cdef ndarray view
     cdef Bin *bin
     if 0 < nd <= MOST_SHELL_DIMS and shells[nd].count > 0:
@@ -211,7 +149,7 @@ cdef ndarray strided(ndarray x, int nd, npy_intp *dims_, npy_intp *steps, char *
 
 
 cdef void recycle(object x) noexcept:
-    """Keep `x`, which is an array that only the caller holds, for the next one who wants its shape."""
+    """Put `x` into its bin. Only the caller may refer to it."""
     cdef Bin *bin
     cdef ndarray a
     cdef PyObject *base
@@ -226,7 +164,7 @@ cdef void recycle(object x) noexcept:
     bin = &shells[ndim(a)]
     if bin.count < DEPTH:
         base = empty_shell(a)
-        if held_once(base) and type(<object>base) is ndarray:
+        if reference_count(base) == 1 and type(<object>base) is ndarray:
             keep(<ndarray>base)
         Py_XDECREF(base)
         Py_INCREF(a)
@@ -238,7 +176,7 @@ RECYCLE = PyCapsule_New(<void *>recycle, "minigrad.recycle", NULL)
 
 
 cdef void keep(ndarray a) noexcept:
-    """Put an array that owns its memory into its bin, if that has room."""
+    """Put an array that owns its memory into its bin, if the bin has room."""
     global held
     cdef Py_ssize_t bytes
     cdef Bin *bin
@@ -258,7 +196,7 @@ cdef void keep(ndarray a) noexcept:
 
 
 def empty_pool():
-    """Let go of all arrays that are kept."""
+    """Free all cached arrays."""
     global held
     cdef int i
     for i in range(BINS):
@@ -276,5 +214,5 @@ def empty_pool():
 
 
 def pool_bytes():
-    """Size of the arrays that are kept."""
+    """The size of the cached arrays, in bytes."""
     return held

@@ -1,8 +1,8 @@
 /* Maxima over windows, sixteen windows at a time.
 
-   Which numbers of a plane the windows are made of is the same for all planes, so it is written down once, tap by tap (a tap is a
-   place in the window). The loop that is left has no branches: which of two numbers is larger would be guessed wrong half of the
-   time. And a plane whose rows are short fills vectors as well as any other. */
+   The positions of the windows' elements are the same for all planes. So we compute them once, tap by tap; a tap is a position in
+   the window. The remaining loop has no branches: the processor would predict wrongly, half of the time, which of two numbers is
+   larger. And planes with short rows fill vectors as well as others. */
 #ifndef MINIGRAD_POOLING_H
 #define MINIGRAD_POOLING_H
 
@@ -13,16 +13,16 @@
 
 #define MG_AT_ONCE 16
 #ifdef _OPENMP
-#define MG_EACH _Pragma("omp simd")     /* or the compiler unrolls loops this short before it thinks of vectors */
+#define MG_EACH _Pragma("omp simd")     /* without it the compiler unrolls such short loops before it vectorises */
 #else
 #define MG_EACH
 #endif
 
-#define MG_WRITTEN 4096                 /* windows whose places are written down together */
+#define MG_WRITTEN 4096                 /* windows whose positions are computed together */
 
-/* Planes of `size` (depth, height, width), with `out` windows of `kernel` numbers; places[d][i * kernel[d] + j] is where number j
-   of window i is along dimension d. T: the numbers; I: an integer of the same width, which a plane does not exceed.
-   Returns -1 if there is no memory. */
+/* Planes of `size` (depth, height, width), with `out` windows of `kernel` elements. places[d][i * kernel[d] + j] is the position of
+   element j of window i along dimension d. T is the type of the elements. I is an integer type of the same width, which can count
+   the elements of a plane. Returns -1 if there is no memory. */
 #define MG_MAX_PLANES(T, I, suffix)                                                                \
     MG_SIMD static void mg_max_plane_##suffix(const T *x, T *z, int64_t *index, const I *where, mg_size taps, mg_size count) { \
         for (mg_size o = 0; o < count; o += MG_AT_ONCE) {                                          \

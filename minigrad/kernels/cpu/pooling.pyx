@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""Maxima over windows, and resampling. `places` and the like are the tables of ``kernels/resampling.py``."""
+"""Maxima over windows, and resampling. `places`, `starts`, `columns`, `weights` are the tables of ``kernels/resampling.py``."""
 
 from libc.string cimport memset
 
@@ -15,11 +15,11 @@ ctypedef fused real:
     double
 
 cdef enum:
-    LARGEST = 2147483647    # places of a plane that an int counts
-    TILE = 256              # numbers side by side that are summed together
+    LARGEST = 2147483647    # positions of a plane that an int32 can count
+    TILE = 256              # contiguous elements that are summed together
 
 cdef extern from "pooling.h" nogil:
-    # void for int64_t, which may be another type of the same size in C and in NumPy
+    # void stands for int64_t, because C and NumPy may use different types of that size
     int max_planes_f32 "mg_max_planes_f32"(const float *, float *, void *, Py_ssize_t, const Py_ssize_t *, const Py_ssize_t *,
                                            const Py_ssize_t *, void *)
     int max_planes_f64 "mg_max_planes_f64"(const double *, double *, void *, Py_ssize_t, const Py_ssize_t *, const Py_ssize_t *,
@@ -27,7 +27,7 @@ cdef extern from "pooling.h" nogil:
 
 
 cdef bint inside(const cnp.int64_t *places, Py_ssize_t count, Py_ssize_t length) noexcept:
-    """Whether all `count` numbers are places in [0, length)."""
+    """Whether all `count` positions are in [0, length)."""
     cdef Py_ssize_t i
     for i in range(count):
         if not 0 <= places[i] < length:
@@ -36,7 +36,7 @@ cdef bint inside(const cnp.int64_t *places, Py_ssize_t count, Py_ssize_t length)
 
 
 cdef bint tables_fit(ndarray x, tuple places) noexcept:
-    """Whether there is a table of places for each of the last dimensions of `x`, up to three, and all of them are there."""
+    """Whether `places` has one table for each of the last one to three dimensions of `x`, with all positions in range."""
     cdef int i, n = <int>len(places)
     cdef ndarray table
     if not 1 <= n <= 3 or n > ndim(x):
@@ -94,7 +94,7 @@ def max_pool(x, places):
 
 cdef Py_ssize_t add_at(const real *g, const cnp.int64_t *index, real *out, Py_ssize_t planes, Py_ssize_t places,
                        Py_ssize_t area) noexcept nogil:
-    """Returns where the first index that is not in [0, area) stands, or -1."""
+    """Add g to `out` at the indices. Returns the position of the first index outside [0, area), or -1."""
     cdef Py_ssize_t p, i
     for p in range(planes):
         for i in range(places):
@@ -166,7 +166,7 @@ cdef void tap(const real *x, real *z, Py_ssize_t outer, Py_ssize_t length, Py_ss
 
 
 cdef bint taps_fit(object starts, object columns, object weights, Py_ssize_t length) noexcept:
-    """Whether these are the rows of a sparse matrix of `length` columns, as in kernels/resampling.py."""
+    """Whether these are a sparse matrix with `length` columns, as in kernels/resampling.py."""
     cdef cnp.int64_t *first = indices(starts)
     cdef cnp.int64_t *places = indices(columns)
     cdef Py_ssize_t i, n

@@ -1,5 +1,5 @@
-/* Products of a row and a matrix, and outer ones: a call of BLAS, by way of NumPy, takes as long as some thousand
-   multiplications. (Where both are matrices BLAS keeps more of them in registers, and wins soon.) */
+/* Products of a row and a matrix, and outer products. Calling BLAS through NumPy takes as long as a few thousand multiplications.
+   (For two matrices BLAS keeps more in registers, and is faster even for small ones.) */
 #ifndef MINIGRAD_PRODUCTS_H
 #define MINIGRAD_PRODUCTS_H
 
@@ -11,8 +11,8 @@
 #define MG_SUM_OF_PRODUCTS
 #endif
 
-/* z[i, j] = Σ x[i, l] y[l, j], z row by row. Steps are in elements. Either y lies row by row (y_column is 1): then row i of z is
-   a sum of rows of y; or the rows of x and the columns of y lie without gaps (x_column and y_row are 1): inner products. */
+/* z[i, j] = Σ x[i, l] y[l, j]; z is row-major. Strides are in elements. There are two cases. If y_column is 1, the rows of y are
+   contiguous, and row i of z is a sum of rows of y. If x_column and y_row are 1, each element of z is an inner product. */
 #define MG_SMALL_PRODUCT(T, suffix)                                                                \
     MG_SIMD static void mg_small_product_##suffix(const T *x, mg_size x_row, mg_size x_column, const T *y, mg_size y_row, \
                                                   mg_size y_column, T *restrict z, mg_size m, mg_size k, mg_size n) { \

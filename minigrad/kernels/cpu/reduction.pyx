@@ -43,7 +43,7 @@ ctypedef fused real:
 
 
 cdef void sum_block(const real *x, real *z, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner) noexcept nogil:
-    """z[o, i] = sum over r of x[o, r, i]."""
+    """z[o, i] = Σ x[o, r, i] over r."""
     cdef Py_ssize_t o
     for o in range(outer):
         if real is float:
@@ -93,7 +93,7 @@ def sum(x, reduced, keepdim):
         elif keepdim:
             d[k] = 1
             k += 1
-    if turned and kept > 1:         # in memory the dimensions come in the reverse order, and so would those of the result
+    if turned and kept > 1:         # the dimensions of the result would be in reverse order in memory
         return numpy_ref.sum(x, reduced, keepdim)
     z = fresh(k, d, typenum(a))
     if inner == 0 or outer == 0:
@@ -130,12 +130,12 @@ def recurrence(x, y, int dim, reverse):
 
 
 cdef bint small_and_strided(x) noexcept:
-    """Whether to copy an array costs less than NumPy's preparations for its strides."""
+    """Whether x is so small that copying it takes less time than NumPy's preparations for its strides."""
     return is_real(x) and 0 < size(<ndarray>x) <= SMALL and has_flags(<ndarray>x, cnp.NPY_ARRAY_ALIGNED)
 
 
 cdef char *row_by_row(ndarray a, char *room) noexcept:
-    """The numbers of `a` without gaps, in `room`."""
+    """Copy `a` to `room` in row-major order; return `room`."""
     cdef npy_intp steps[MOST_DIMS]
     cdef npy_intp step = cnp.PyArray_ITEMSIZE(a)
     cdef int i
@@ -147,7 +147,7 @@ cdef char *row_by_row(ndarray a, char *room) noexcept:
 
 
 cdef bint last_dim(object x, int dim):
-    """Whether `dim` is the last of an easy array that has elements: then its rows are contiguous."""
+    """Whether x is easy and not empty, and `dim` is its last dimension: then its rows are contiguous."""
     return easy(x) >= 0 and ndim(<ndarray>x) > 0 and dim == ndim(<ndarray>x) - 1 and size(<ndarray>x) > 0
 
 
@@ -214,7 +214,7 @@ cdef object backward_of(ndarray g, ndarray z, bint logarithm):
 
 
 cdef bint alike(object x, object y) noexcept:
-    """Whether `y` is as easy as `x`, and has its dtype and shape."""
+    """Whether x and y are easy, with the same dtype and shape."""
     return (easy(y) == easy(x) >= 0 and ndim(<ndarray>x) == ndim(<ndarray>y)
             and same_dims(dims(<ndarray>x), dims(<ndarray>y), ndim(<ndarray>x)))
 
@@ -232,12 +232,12 @@ def log_softmax_backward(g, z, int dim):
 
 
 cdef bint fits(object w, object x, Py_ssize_t n) noexcept:
-    """Whether `w` is None, or an easy array of `n` numbers of the dtype of `x`."""
+    """Whether `w` is None, or an easy array of `n` elements with the dtype of `x`."""
     return w is None or (easy(w) == easy(x) and size(<ndarray>w) == n)
 
 
 cdef Py_ssize_t in_last(object x, int n_dims) noexcept:
-    """How many numbers the last `n_dims` dimensions of an easy array hold; -1 if it is none, or has not so many, or no numbers."""
+    """The number of elements in the last `n_dims` dimensions of x; -1 if x is not easy, is empty, or has fewer dimensions."""
     cdef Py_ssize_t n = 1
     cdef int i
     if easy(x) < 0 or not 0 <= n_dims <= ndim(<ndarray>x) or size(<ndarray>x) == 0:

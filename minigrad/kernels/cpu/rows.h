@@ -1,9 +1,9 @@
-/* Loops over rows: sums, softmax and its kin, layer normalisation, recurrences. One set for float, one for double.
+/* Loops over rows: sums, softmax and log_softmax, layer normalisation, recurrences; for float and for double.
 
-   Sums and maxima along a row are told to the compiler as reductions, because it may not reorder them by itself.
+   Sums and maxima along a row are marked as reductions, because the compiler may not reorder them by itself.
 
-   Many numbers are added up in parts of MG_PART, and the parts in double: in float alone each of a million additions would
-   round, and what lies in the last digits would be lost. */
+   Long sums are added up in parts of MG_PART numbers, and the parts in double. In float alone, each of a million additions would
+   round, and the last digits would be lost. */
 #ifndef MINIGRAD_ROWS_H
 #define MINIGRAD_ROWS_H
 
@@ -17,17 +17,17 @@
 #define MG_REDUCE(how, ...)
 #endif
 
-#define MG_PART 512         /* numbers of a row that are added up without double */
-#define MG_FEW_ROWS 64      /* rows, in sums down the columns, where no vector adds up several numbers side by side */
+#define MG_PART 512         /* numbers of a row that are added up in T */
+#define MG_FEW_ROWS 64      /* rows that sums down the columns add up in T: here one number after the other */
 #define MG_TILE 512         /* columns that are summed together */
 
-/* The largest number of a row; nan is passed over, it comes back with the exponentials. */
+/* The largest number of a row, ignoring nan: a nan reaches the result through the exponentials. */
 #define MG_TOP(T, x, n)                                                                            \
     T top = -INFINITY;                                                                             \
     MG_REDUCE(max, top)                                                                            \
     for (mg_size i = 0; i < (n); i++) top = (x)[i] > top ? (x)[i] : top
 
-/* total = Σ over i < n; the last argument is the loop's body, which adds number i to `part`. */
+/* total = a sum over i < n. The last argument is the body of the loop, which adds number i to `part`. */
 #define MG_TOTAL(T, total, n, ...)                                                                 \
     double total = 0;                                                                              \
     for (mg_size first = 0; first < (n); first += MG_PART) {                                       \
@@ -72,8 +72,8 @@
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    /* z[k] = a[k] z[k - step] + b[k] for n rows of `inner` numbers; where a[k] is 0 what was before counts for nothing. The first \
-       row is at a, b and z, the others follow at distances of `step` rows. */                     \
+    /* z[k] = a[k] z[k - step] + b[k] for n rows of `inner` numbers; z[k] = b[k] where a[k] is 0, even if z[k - step] is infinite. \
+       The first row is at a, b and z; the others follow at distances of `step` rows. */           \
     MG_SIMD static void mg_recurrence_##suffix(const T *a, const T *b, T *z, mg_size n, mg_size inner, mg_size step) { \
         for (mg_size at = 0; at < inner; at += MG_TILE) {                                          \
             const mg_size width = inner - at < MG_TILE ? inner - at : MG_TILE;                     \
@@ -90,7 +90,7 @@
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    /* z = softmax(scale x); if queries > 0, row r sees its first 1 + r % queries numbers only. x may be z. */ \
+    /* z = softmax(scale x). If queries > 0, row r sees only its first 1 + r % queries numbers. x may be z. */ \
     MG_SIMD static void mg_softmax_##suffix(const T *x, T *z, mg_size rows, mg_size n, T scale, mg_size queries) { \
         for (mg_size r = 0; r < rows; r++, x += n, z += n) {                                       \
             const mg_size limit = queries > 0 && r % queries + 1 < n ? r % queries + 1 : n;        \
@@ -145,8 +145,8 @@
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    /* dx = rstd (h - mean(h) - y mean(h y)) with y = (x - mean) rstd and h = g w; w may be NULL. What the rows sum to, \
-       dw = Σ g y and db = Σ g, is added to dw and db, which are 0: by way of `totals`, 2 n numbers, where there are many rows. */ \
+    /* dx = rstd (h - mean(h) - y mean(h y)) with y = (x - mean) rstd and h = g w; w may be NULL. dw = Σ g y and \
+       db = Σ g over the rows are added to dw and db, which are 0. For many rows the sums are in `totals`, 2 n doubles. */ \
     MG_SIMD static void mg_layer_norm_backward_##suffix(const T *g, const T *x, const T *w, const T *mean, const T *rstd, T *dx, \
                                                         T *dw, T *db, double *totals, mg_size rows, mg_size n) { \
         for (mg_size r = 0; r < rows; r++, g += n, x += n, dx += n) {                              \
@@ -167,7 +167,7 @@
         }                                                                                          \
     }
 
-/* Moves what dw and db hold into totals. */
+/* Add dw and db to totals, and set them to 0. */
 #define MG_FLUSH(T, suffix)                                                                        \
     static inline void mg_flush_##suffix(T *dw, T *db, double *totals, mg_size n) {                \
         for (mg_size i = 0; i < n; i++) totals[i] += dw[i], dw[i] = 0;                             \

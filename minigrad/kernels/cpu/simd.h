@@ -1,10 +1,10 @@
-/* MG_SIMD before a loop: on x86-64 Linux the compiler makes three versions of it (AVX-512, AVX2, baseline) and the
-   loader picks the best for the machine.
+/* MG_SIMD before a function: on x86-64 Linux the compiler makes three versions of it (AVX-512, AVX2, baseline), and the loader
+   picks the best one for the machine.
 
-   The versions are levels of the architecture, not single instruction sets, for the sake of one thing: within a
-   version, wide vectors, narrow ones and single numbers all have a fused multiply-add. "avx512f" has it for the
-   first and the last alone, and then the last bits of a number depend on where in memory it lies: backward run
-   twice gives two results. (GCC before 12 does not know the levels; "avx2" has no fused multiply-add at all.) */
+   The versions are levels of the architecture, not single instruction sets, for one reason. Within a level, wide vectors, narrow
+   vectors and single numbers all have a fused multiply-add. "avx512f" has it only for the first and the last. Then the last bits of
+   a number depend on its address, and running backward twice gives two results. (GCC before 12 does not know the levels; "avx2" has
+   no fused multiply-add at all.) */
 #ifndef MINIGRAD_SIMD_H
 #define MINIGRAD_SIMD_H
 

@@ -1,7 +1,6 @@
-/* The steps of optimisers, one pass over the parameter each: for float and for double.
+/* The steps of optimisers, each in one pass over the parameter, for float and for double.
 
-   What depends on the options is decided outside of the loops or folded into numbers (no weight decay is a
-   decay of 0), so that they vectorise. */
+   So that the loops vectorise, options are decided outside of them or become numbers: without weight decay, `decay` is 0. */
 #ifndef MINIGRAD_STEPS_H
 #define MINIGRAD_STEPS_H
 
@@ -33,7 +32,7 @@
     MG_SIMD static void mg_sgd_##suffix(T *restrict w, const T *restrict g, mg_size n, T step, T decay, T sign) {        \
         for (mg_size i = 0; i < n; i++) w[i] -= step * (sign * g[i] + decay * w[i]);                                    \
     }                                                                                                                   \
-    /* buffer = mu buffer + keep grad; the step is along carry grad + push buffer */                                     \
+    /* buffer = mu buffer + keep grad; w -= step (carry grad + push buffer) */                                     \
     MG_SIMD static void mg_momentum_##suffix(T *restrict w, const T *restrict g, T *restrict buffer, mg_size n, T step,  \
                                              T mu, T keep, T carry, T push, T decay, T sign) {                          \
         for (mg_size i = 0; i < n; i++) {                                                                               \

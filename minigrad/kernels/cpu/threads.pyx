@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""How many threads the loops over large arrays are divided among."""
+"""The number of threads that share a loop over a large array."""
 
 import os
 
@@ -14,7 +14,7 @@ cdef extern from *:
     int HAS_OPENMP "MG_HAS_OPENMP"
 
 threads = 1
-MOST = 1024     # which OpenMP can still start
+MOST = 1024     # threads that OpenMP can still start
 
 
 def set_num_threads(int n):
@@ -35,5 +35,5 @@ def has_openmp():
     return bool(HAS_OPENMP)
 
 
-# GNU OpenMP's threads do not survive a fork, and a child that called them would wait for ever.
+# GNU OpenMP's threads do not survive a fork, and a child process that used them would wait for ever.
 os.register_at_fork(after_in_child=lambda: set_num_threads(1))

@@ -1,5 +1,5 @@
-/* The loops of convolution.h, for numbers of type T, integers MG_INT of their size, and vectors of MG_BYTES, of which a tile has
-   MG_VECS. Included once for each, so without a guard; MG_NAME gives the names of this turn. */
+/* Loops of convolution.h, for elements of type T, integers MG_INT of the same size, and tiles of MG_VECS vectors of MG_BYTES. The
+   file is included once for each combination, and so has no guard; MG_NAME makes the names of each inclusion. */
 
 #define VECTOR MG_NAME(mg_vector)
 typedef MG_VECTOR(T, MG_BYTES) VECTOR;
@@ -12,8 +12,8 @@ typedef MG_VECTOR(MG_INT, MG_BYTES) BITS;
 #define LANES ((mg_size)(sizeof(VECTOR) / sizeof(T)))
 #define LOAD(p) (*(const VECTOR *)(p))
 
-/* The image x, lined up: for each channel, depth and height one row, and in it one line per remainder. What belongs to the padding
-   is zero already, and the same for all images. */
+/* Rearrange the image x: one row for each channel, depth and height, and in it one line for each remainder. The padding is zero
+   already, and at the same positions for all images. */
 static MG_TARGET void MG_NAME(mg_line_up)(const T *x, T *lined, const mg_geometry *g, const mg_plan *p) {
     const mg_size step = g->stride[2], line = p->line;
     for (mg_size c = 0; c < g->channels; c++, x += p->area)
@@ -22,7 +22,7 @@ static MG_TARGET void MG_NAME(mg_line_up)(const T *x, T *lined, const mg_geometr
                 if (h < 0 || h >= g->size[0] || i < 0 || i >= g->size[1]) continue;
                 const T *row = x + (h * g->size[1] + i) * g->size[2];
                 for (mg_size r = 0; r < step; r++) {
-                    /* number k of this line is column k step + left of the row: inside it for first <= k < last */
+                    /* element k of this line is column k step + left of the row: inside the row for first <= k < last */
                     const mg_size left = r - g->pad[2], right = g->size[2] - left;
                     mg_size first = left >= 0 ? 0 : (-left + step - 1) / step, last = right <= 0 ? 0 : (right + step - 1) / step;
                     if (last > line) last = line;
@@ -34,8 +34,8 @@ static MG_TARGET void MG_NAME(mg_line_up)(const T *x, T *lined, const mg_geometr
             }
 }
 
-/* `rows` outputs of `vecs` vectors. The weights w lie tap by tap. A vector that a row does not fill runs into the next, which is
-   stored later; the last one of a plane is stored by its numbers. */
+/* Compute `rows` outputs of `vecs` vectors. The weights w are ordered by tap. A vector that a row does not fill also writes to the
+   next row, whose vectors are stored later. The last vector of a plane stores only its own elements. */
 static MG_INLINE MG_TARGET void MG_NAME(mg_result_tile)(const int rows, const int vecs, const T *x, const T *w, T *z,
                                                         const mg_plan *p, mg_size first) {
     VECTOR total[MG_ROWS][MG_VECS], sums[MG_ROWS][MG_VECS], in[MG_VECS];
@@ -47,7 +47,7 @@ static MG_INLINE MG_TARGET void MG_NAME(mg_result_tile)(const int rows, const in
     }
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vecs; v++) total[r][v] = (VECTOR){0};
-    for (mg_size begin = 0, end; begin < p->taps; begin = end) {       /* by parts, lest a long sum loses its last digits */
+    for (mg_size begin = 0, end; begin < p->taps; begin = end) {       /* in parts, so that a long sum keeps its last digits */
         end = begin + MG_AT_A_TIME < p->taps ? begin + MG_AT_A_TIME : p->taps;
         for (mg_size t = begin; t < end; t++, w += rows) {
             const T *place = x + p->shift[t];
@@ -70,7 +70,7 @@ static MG_INLINE MG_TARGET void MG_NAME(mg_result_tile)(const int rows, const in
     }
 }
 
-/* The sum of a vector's numbers, by halves. */
+/* The sum of a vector's elements, by halves. */
 static MG_INLINE MG_TARGET T MG_NAME(mg_sum)(const VECTOR *total) {
     const T *x = (const T *)total;
 #if MG_BYTES == 64
@@ -86,7 +86,7 @@ static MG_INLINE MG_TARGET T MG_NAME(mg_sum)(const VECTOR *total) {
     return sum;
 }
 
-/* The same for the weights: `rows` outputs of `vecs` taps, summed over vectors and images. The gradient lies vector by vector. */
+/* The gradient of the weights: `rows` outputs of `vecs` taps, summed over vectors and images. `grad` is ordered by vector. */
 static MG_INLINE MG_TARGET void MG_NAME(mg_weight_tile)(const int rows, const int vecs, const T *grad, mg_size grad_step,
                                                         const T *x, mg_size images, T *z, const mg_plan *p, mg_size first) {
     VECTOR total[MG_ROWS][MG_VECS], sums[MG_ROWS][MG_VECS], in[MG_VECS];
@@ -118,7 +118,7 @@ static MG_INLINE MG_TARGET void MG_NAME(mg_weight_tile)(const int rows, const in
             if (first + v < p->taps) z[r * p->taps + first + v] += MG_NAME(mg_sum)(&total[r][v]);
 }
 
-/* The tiles are compiled for each number of rows, and for all vectors or half of them, where no more are left. */
+/* Tiles are compiled for each number of rows, and for all vectors or, if no more are left, half of them. */
 #define MG_TILES(tile, rows, few, ...)                                                             \
     switch (rows) {                                                                                \
     case 1: if (few) tile(1, MG_VECS / 2, __VA_ARGS__); else tile(1, MG_VECS, __VA_ARGS__); break; \
@@ -139,7 +139,7 @@ static MG_TARGET void MG_NAME(mg_one_image)(const T *lined, const T *w, T *z, co
     }
 }
 
-/* z = w x, or with `turned` the gradient of the input, where x is that of the result. Returns -1 if there is no memory. */
+/* z = w x. With `turned`: x is the gradient of the result, and z the gradient of the input. Returns -1 if there is no memory. */
 static MG_TARGET int MG_NAME(mg_conv)(const T *x, const T *w, T *z, const mg_geometry *g, mg_size images, mg_size groups,
                                       mg_size outputs, int turned, int threads) {
     mg_plan plan, *p = &plan;
@@ -177,12 +177,12 @@ static MG_TARGET int MG_NAME(mg_conv)(const T *x, const T *w, T *z, const mg_geo
     return 0;
 }
 
-/* The gradient of `outputs` planes, block by block: in each the vectors, and of each all outputs of the block. What a vector has
-   beyond its row, or in common with the one before, is zero. */
+/* Reorder the gradient of `outputs` planes: by block, in it by vector, and for each vector all outputs of the block. Elements of a
+   vector beyond its row, and those that the vector before has too, become zero. */
 static MG_TARGET void MG_NAME(mg_pack_gradient)(const T *grad, T *packed, const mg_geometry *g, const mg_plan *p, mg_size outputs) {
     const mg_size width = g->out[2], lines = g->out[0] * g->out[1], skip = p->chunks * LANES - width;
     const T *end = grad + outputs * p->places;
-    BITS keep[2];       /* of a vector, and of the last in its row */
+    BITS keep[2];       /* the masks of a vector, and of the last vector in its row */
     for (mg_size l = 0; l < LANES; l++) {
         ((MG_INT *)keep)[l] = -(MG_INT)(l < width);
         ((MG_INT *)keep)[l + LANES] = -(MG_INT)(l < width && (width < LANES || l >= skip));
@@ -201,7 +201,7 @@ static MG_TARGET void MG_NAME(mg_pack_gradient)(const T *grad, T *packed, const 
     }
 }
 
-/* z += the gradient of the weights. Blocks of outputs go to different threads, so the order of a sum does not depend on them. */
+/* z += the gradient of the weights. Threads take different blocks of outputs, so the order of a sum does not depend on them. */
 static MG_TARGET int MG_NAME(mg_conv_weight)(const T *grad, const T *x, T *z, const mg_geometry *g, mg_size images, mg_size groups,
                                              mg_size outputs, int threads) {
     mg_plan plan, *p = &plan;

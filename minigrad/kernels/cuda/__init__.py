@@ -1,15 +1,15 @@
 """The kernels of a GPU, compiled by numba.cuda when they are first used.
 
-    array.py, quick.pyx     what a NumPy array is to the CPU; starting kernels, in C
-    runtime/            the driver, memory, streams; how a kernel is compiled, kept and started
-    elementwise/        number by number; steps of optimisers; random numbers
-    reductions/         many numbers into one, or running; softmax and normalisation, row by row
-    contractions/       products of matrices; convolutions and other windows
+    array.py, quick.pyx the array type; a faster way to start kernels, in C
+    runtime/            the driver, memory, streams; how a kernel is compiled, saved and started
+    elementwise/        one number at a time; steps of optimisers; random numbers
+    reductions/         sums and other reductions, scans; softmax and normalisation of rows
+    contractions/       matrix products, convolutions, pooling
     index/              cat, gather, scatter, x[index]; sorting
-    shape/              views, copies, parts that strides describe
+    shape/              views, copies, as_strided
 
-``NUMBA_ENABLE_CUDASIM=1`` runs all of it on the CPU, by numba's simulator: see runtime/streams.py. Nothing here is imported
-before a GPU is asked for.
+``NUMBA_ENABLE_CUDASIM=1`` runs all of it on the CPU, in numba's simulator: see runtime/streams.py. Nothing here is imported
+before a program asks for a GPU. Read next: ``array.py``.
 """
 
 from minigrad.kernels.contract import Kernels
@@ -24,7 +24,7 @@ __all__ = ["kernels_of"]
 
 
 def kernels_of(device):
-    """The kernels for `device`."""
+    """The table of kernels for `device`: of several sources with the same kernel, the first in this list supplies it."""
     return Kernels(str(device), layout.Creation(device), randoms.Randoms(device), views, layout, elementwise, special, reduction,
                    argreduce, scan, rows, normalization, loss, matmul, convolution, pooling, joining, indexing, scattering,
                    strided, nonzero, ordering, optim, Missing)

@@ -1,26 +1,26 @@
-"""`CudaArray`: what a NumPy array is to the CPU, on a GPU: numbers in the memory of a device, with a shape and strides.
+"""`CudaArray`: the array type of a GPU. It is a block of GPU memory, with a shape and strides.
 
-    x = CudaArray of shape (2, 3)        block   24 bytes on the GPU, which all views share
-    y = its transpose, shape (3, 2)      layout  how this array lies in them
+    x = CudaArray of shape (2, 3)        block   24 bytes on the GPU, which x and its views share
+    y = x transposed, shape (3, 2)       layout  shape, strides and address of one array in the block
 
 Note [A layout is an array that nobody reads]
-    Permuting, slicing and expanding are arithmetic on shapes, strides and an address, and NumPy does all of it. So the `layout` of
-    a CudaArray is a NumPy array whose address is the one on the GPU. Its numbers cannot be read from here, and are never asked
-    for; its shape, its strides, its flags, and any view that NumPy makes of it, are right. The CPU's kernels for views therefore
-    serve the GPU as they are: see views.py.
+    To permute, slice or expand an array is arithmetic on its shape, its strides and its address. NumPy can do all of it. So the
+    `layout` of a CudaArray is a NumPy array whose address is an address of the GPU. The CPU cannot read its numbers, and no code
+    ever does. But its shape, its strides, its flags and all views that NumPy makes of it are right. So the kernels of the CPU for
+    views also serve the GPU: see shape/views.py.
 
-Read next: ``memory.py``.
+Read next: ``runtime/memory.py``.
 """
 
 import threading
 
 import cython
 
-__all__ = ["Block", "CudaArray", "Statistics", "Typed"]
+__all__ = ["Block", "CudaArray", "Statistics", "Typed", "empty_permuted_like"]
 
 if not cython.compiled:
     def first_of(layout):
-        """Where the first element of a NumPy array lies."""
+        """The address of the first element of a NumPy array."""
         return layout.__array_interface__["data"][0]
 
 _lock = threading.Lock()
@@ -29,14 +29,14 @@ _lock = threading.Lock()
 @cython.binding(False)
 @cython.cclass
 class Statistics:
-    """Bytes of one GPU that tensors hold, and the most that they have held."""
+    """The bytes of one GPU that tensors use, and the most that they have used."""
 
     def __init__(self):
         self.allocated = 0
         self.most = 0
 
     def add(self, nbytes):
-        if cython.compiled:     # where no other thread can come between
+        if cython.compiled:     # compiled, no other thread can run between the two lines
             self.allocated += nbytes
             self.most = max(self.most, self.allocated)
             return
@@ -48,14 +48,14 @@ class Statistics:
 @cython.binding(False)
 @cython.cclass
 class Block:
-    """Bytes on a GPU, which arrays lie in. They go back with the last reference to them.
+    """A block of GPU memory, which one or more arrays use. It is freed with the last reference to it.
 
     Args:
-        address: of the first byte.
-        nbytes: how many there are.
-        device: the `Device` in whose memory they are.
-        owner: what frees them when it is dropped.
-        as_dtype: (block, dtype) -> all of it seen as one array of that dtype, as kernels take it.
+        address: the address of the first byte.
+        nbytes: its size.
+        device: the `Device` that has the memory.
+        owner: the object that frees the memory when it is deleted.
+        as_dtype: (block, dtype) -> the whole block as a one-dimensional array of that dtype, which kernels take.
     """
 
     def __init__(self, address, nbytes, device, owner, as_dtype):
@@ -71,14 +71,14 @@ class Block:
         self.statistics.add(-self.nbytes)
 
     def of(self, dtype):
-        """All of it as a one-dimensional array of NumPy `dtype`, for a kernel."""
+        """The whole block as a one-dimensional array of NumPy `dtype`, for a kernel."""
         return self.as_dtype(self, dtype)
 
 
 @cython.binding(False)
 @cython.cclass
 class Typed:
-    """A block of a GPU seen as numbers of one NumPy dtype: the first of the two things that kernels are told of an array."""
+    """A block as numbers of one NumPy dtype. A kernel gets an array as two arguments: this, and the number of the first element."""
 
     def __init__(self, block, dtype):
         self.block = block
@@ -91,12 +91,12 @@ class CudaArray:
     """An array on a GPU.
 
     Args:
-        block: the `Block` of memory that it lies in.
-        layout: NumPy array that says where, with the address of the GPU. It is never read.
-        base: the array that this is a view of, None for what is no view.
+        block: the `Block` of its memory.
+        layout: NumPy array with its shape, strides and address on the GPU. It is never read.
+        base: the array that this is a view of, or None.
     """
 
-    __array_ufunc__ = None      # a NumPy function on it is a mistake, and says so
+    __array_ufunc__ = None      # NumPy functions raise a TypeError
 
     def __init__(self, block, layout, base=None):
         self.block = block
@@ -137,29 +137,29 @@ class CudaArray:
 
     @property
     def device(self):
-        """The `Device` in whose memory it lies."""
+        """The `Device` that has its memory."""
         return self.block.device
 
     @property
     def address(self):
-        """Where the first element lies in the memory of the GPU."""
+        """The address of the first element on the GPU."""
         return first_of(self.layout)
 
     @property
     def start(self):
-        """The number of elements of this dtype before the first, from the beginning of the block: what a kernel is told."""
+        """The index of the first element in the block, in elements of this dtype: an argument of kernels."""
         return (first_of(self.layout) - self.block.address) // self.layout.itemsize
 
-    def seen_as(self, layout):
-        """The view of this array that a NumPy function has made of its layout."""
+    def make_view(self, layout):
+        """Return the view of this array with `layout`, a NumPy view of this array's layout."""
         return CudaArray(self.block, layout, self if self.base is None else self.base)
 
     def tolist(self):
-        """The numbers as nested lists, like NumPy's."""
+        """The numbers as nested lists, as of a NumPy array."""
         return self.device.backend.kernels.to_host(self).tolist()
 
     def item(self):
-        """The only number, like NumPy's."""
+        """The only number as a Python number, as of a NumPy array."""
         return self.device.backend.kernels.to_host(self).item()
 
     def any(self):
@@ -176,3 +176,13 @@ class CudaArray:
 
     def __repr__(self):
         return f"<CudaArray {self.dtype} {list(self.shape)} on {self.device}>"
+
+
+def empty_permuted_like(x, dtype, empty_array):
+    """Return an array of NumPy `dtype` with the shape of `x` and the order of its dimensions in memory.
+
+    `empty_array` allocates it: memory.py and quick.pyx each have their own.
+    """
+    order = sorted(range(x.ndim), key=lambda dim: (-x.strides[dim], -x.shape[dim]))
+    out = empty_array([x.shape[dim] for dim in order], dtype, x.device)
+    return CudaArray(out.block, out.layout.transpose(sorted(range(len(order)), key=order.__getitem__)))

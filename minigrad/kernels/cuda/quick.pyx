@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""Starting a kernel and making an array, in C: the twins of `launch` (launch.py), `empty_array` and `like` (memory.py), and of
-`alike` and `run_in_order` (elementwise.py), which are called for every op.
+"""Starting a kernel and allocating an array, in C. Every op calls these functions, so they have to be fast.
 
-They call the driver through the addresses of its functions, so that nothing here is linked against it.
+They are the twins of `launch` (launch.py), `empty_array` and `empty_like` (memory.py), `alike` and `run_in_order` (elementwise.py).
+They call the driver through the addresses of its functions, so this module is not linked against the driver.
 """
 
 cimport numpy as cnp
@@ -10,7 +10,8 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from minigrad.kernels.cpu.common cimport MOST_DIMS, data, dims, elements, is_contiguous, ndim, read_shape, strides
 from minigrad.kernels.cuda.array cimport Block, CudaArray, Typed
 
-from minigrad.kernels.cuda.runtime.driver import address_of, error, no_room, pool_of
+from minigrad.kernels.cuda.array import empty_permuted_like
+from minigrad.kernels.cuda.runtime.driver import address_of, error, out_of_memory, pool_of
 from minigrad.kernels.cuda.runtime.specialise import function_for
 from minigrad.kernels.cuda.runtime.streams import current_stream
 from minigrad.kernels.numpy_ref.layout import dense
@@ -45,7 +46,7 @@ cdef extern from *:
     long long PyLong_AsLongLong(object) except? -1
 
 cdef enum:
-    MOST = 160          # words that a kernel is given at most
+    MOST = 160          # words of arguments that a kernel can have
     OUT_OF_MEMORY = 2   # the driver's CUDA_ERROR_OUT_OF_MEMORY
 
 cdef set_context_t set_context = <set_context_t><size_t>address_of("cuCtxSetCurrent")
@@ -53,11 +54,11 @@ cdef launch_t queue = <launch_t><size_t>address_of("cuLaunchKernel")
 cdef allocate_t allocate = <allocate_t><size_t>address_of("cuMemAllocAsync")
 cdef free_t give_back = <free_t><size_t>address_of("cuMemFreeAsync")
 
-cdef dict _functions = {}       # (kernel, types) -> the driver's number of the function
+cdef dict _functions = {}       # (kernel, types) -> the driver's handle of the function
 
 
 cdef class Memory:
-    """Bytes of CUDA's pool; freed in the order of the stream that they were taken in."""
+    """Memory of CUDA's pool. It is freed in the order of the stream in which it was allocated."""
 
     cdef readonly word handle
     cdef word stream, context
@@ -69,10 +70,10 @@ cdef class Memory:
 
 
 def take(Py_ssize_t nbytes, device):
-    """`nbytes` bytes of the pool of `device`. Raises `RuntimeError` if there are none."""
+    """Allocate `nbytes` bytes from the pool of `device`. Raises `OutOfMemoryError` if it does not have them."""
     cdef Memory found = Memory()
     cdef int code
-    pool_of(device.index)       # which, when it is first asked for, tells the pool to keep what is freed
+    pool_of(device.index)       # the first call makes the pool keep freed memory
     found.context = device.context
     found.stream = current_stream(device).handle
     set_context(found.context)
@@ -80,7 +81,7 @@ def take(Py_ssize_t nbytes, device):
     if code:
         found.handle = 0
     if code == OUT_OF_MEMORY:
-        raise no_room(nbytes, device)
+        raise out_of_memory(nbytes, device)
     if code:
         raise error(code)
     return found
@@ -89,33 +90,32 @@ def take(Py_ssize_t nbytes, device):
 cdef object new(int n, cnp.npy_intp *shape, cnp.dtype dtype, device):
     cdef Py_ssize_t count = elements(shape, n), nbytes = count * dtype.itemsize
     if count < 0 or nbytes // dtype.itemsize != count:
-        raise no_room(1 << 63, device)
+        raise out_of_memory(1 << 63, device)
     cdef Memory memory = take(nbytes, device)
     block = Block(memory.handle, nbytes, device, memory, Typed)
-    keep(dtype)                 # the next call takes a reference away
+    keep(dtype)                 # PyArray_NewFromDescr steals a reference
     return CudaArray(block, new_array(cnp.ndarray, dtype, n, shape, NULL, <void *><size_t>memory.handle, cnp.NPY_ARRAY_WRITEABLE,
                                       None))
 
 
 def empty_array(shape, dtype, device):
-    """A row-major array of `shape` and NumPy `dtype` on `device`, uninitialised."""
+    """Return an uninitialised row-major array of `shape` and NumPy `dtype` on `device`."""
     cdef cnp.npy_intp sizes[MOST_DIMS]
     cdef int n = read_shape(shape, sizes)
     return new(n, sizes, dtype if isinstance(dtype, cnp.dtype) else cnp.dtype(dtype), device)
 
 
-def like(CudaArray x, dtype):
-    """An array of NumPy `dtype` with the shape of `x` and the order of its dimensions in memory; `x` has no gaps."""
+def empty_like(CudaArray x, dtype):
+    """Return an array of NumPy `dtype` with the shape of `x` and the order of its dimensions in memory; `x` has no gaps."""
     cdef cnp.ndarray layout = x.layout
     cdef cnp.dtype kind = dtype if isinstance(dtype, cnp.dtype) else cnp.dtype(dtype)
     if not is_contiguous(layout):
-        from minigrad.kernels.cuda.runtime.memory import like_permuted
-        return like_permuted(x, kind)
+        return empty_permuted_like(x, kind, empty_array)
     return new(ndim(layout), dims(layout), kind, x.block.device)
 
 
 def alike(CudaArray z, arrays):
-    """Whether the elements of all lie in one order without gaps."""
+    """Whether `z` and `arrays` have one shape and one order in memory, without gaps."""
     cdef cnp.ndarray first = z.layout, other
     cdef int n = ndim(first), i
     cdef cnp.npy_intp size = itemsize(first), each
@@ -134,7 +134,7 @@ def alike(CudaArray z, arrays):
 
 
 cdef int add_block(Block block, cnp.dtype dtype, word *words) noexcept:
-    """The seven words of an array that is the whole of a block."""
+    """Write the seven words of an array that is a whole block; return 7."""
     cdef word size = dtype.itemsize, n = block.nbytes // size
     words[0] = words[1] = 0
     words[2] = words[5] = n
@@ -149,7 +149,7 @@ def launch(kernel, blocks, threads, device, *args):
 
 
 def run_in_order(kernel, CudaArray z, arrays, numbers, Py_ssize_t quad, Py_ssize_t tile, threads):
-    """Queue `kernel` for the elements of `z` and `arrays`, if they lie in one order without gaps; whether they do."""
+    """Queue `kernel` for the elements of `z` and `arrays` if they are `alike`; return whether they are."""
     cdef Py_ssize_t n = 1
     cdef int i
     cdef bint packed
@@ -166,7 +166,7 @@ def run_in_order(kernel, CudaArray z, arrays, numbers, Py_ssize_t quad, Py_ssize
 
 
 cdef bint aligned(CudaArray x, Py_ssize_t n) noexcept:
-    """Whether packs of n numbers may begin at its first element: as in vector_io.py."""
+    """Whether the address of its first element is a multiple of a pack of n numbers: as in vector_io.py."""
     return <size_t>data(x.layout) % <size_t>min(n * itemsize(x.layout), 16) == 0
 
 
@@ -180,7 +180,7 @@ cdef object start(kernel, blocks, threads, device, tuple args):
     cdef Block block
     for arg in args:
         if n > MOST - 10:
-            raise ValueError(f"a kernel cannot be given as much as {args!r}")
+            raise ValueError(f"too many arguments for a kernel: {args!r}")
         kind = type(arg)
         if kind is int or kind is bool:
             types[t] = b"i"
@@ -200,7 +200,7 @@ cdef object start(kernel, blocks, threads, device, tuple args):
             n += 1
         elif kind is tuple:
             if n + len(arg) > MOST - 10:
-                raise ValueError(f"a kernel cannot be given as much as {args!r}")
+                raise ValueError(f"too many arguments for a kernel: {args!r}")
             types[t] = b"t"
             types[t + 1] = <char>len(arg)
             t += 2
@@ -231,7 +231,7 @@ cdef object start(kernel, blocks, threads, device, tuple args):
 
 
 cdef int add_number(number, char *types, word *words) except -1:
-    """A NumPy number: one word, or two for a complex one."""
+    """Write a NumPy number: one word, or two for a complex number; return how many."""
     cdef cnp.dtype dtype = number.dtype
     cdef float parts[2]
     types[0] = b"s"

@@ -1,21 +1,20 @@
-"""The kernels in plain NumPy: the reference, the interpreted path, and the last resort of the others.
+"""The kernels in plain NumPy: the reference, the interpreted path, and the fallback of the compiled kernels.
 
     layout.py       gradients and layout, creation, copies, views
-    elementwise.py  one number at a time
+    elementwise.py  functions of each element
     reduction.py    sums, extrema, softmax: along dimensions
     scans.py        running sums and products
     joining.py      cat, gather, scatter, indexing
     linear.py       matrix products
     linalg.py       decompositions of matrices
-    ordering.py     orders, and what is found by them
+    ordering.py     flip, sorting, searching
     convolution.py  convolution, pooling, resampling
     nn.py           losses, random numbers, optimiser steps
-    special.py      the error function, gamma and its derivatives
+    special.py      the error function, the gamma function and its derivatives
     gamma.py        incomplete gamma functions, zeta, Bessel functions
-    precision.py    in which dtype the others compute
+    precision.py    the dtype that a kernel computes in
 
-Each function is one line of NumPy where that is possible. See ``kernels/contract.py`` for what they
-promise.
+Each function is one line of NumPy where that is possible. ``kernels/contract.py`` says what it promises.
 """
 
 from minigrad.kernels.numpy_ref.convolution import *

@@ -1,8 +1,8 @@
 """Convolution, pooling and resampling over 1, 2 or 3 dimensions, as sums over windows.
 
-A window is a view: of x with shape (N, C, H, W) we make one of shape (N, C, OH, OW, KH, KW) by repeating strides, and a
-convolution is then a contraction of that with the weights. The gradients add back over the same windows, offset by
-offset. Maxima and averages go by tables of places (``kernels/resampling.py``), and so have no windows that are cut off.
+The windows are a view: x with shape (N, C, H, W), seen with the shape (N, C, OH, OW, KH, KW) by repeating strides. A convolution
+contracts this view with the weights. The gradients are added back over the same windows, one offset in the window at a time.
+Maxima and averages use tables (``kernels/resampling.py``), and these leave out the padding.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from minigrad.kernels.numpy_ref.precision import in_float32, quiet, wider
-from minigrad.kernels.refusals import indexed
+from minigrad.kernels.refusals import translate_index_errors
 from minigrad.kernels.resampling import window_count
 
 __all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col", "max_pool", "max_pool_backward", "max_pool_select",
@@ -19,7 +19,7 @@ __all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col", "max_pool", 
 
 
 def pad(x, padding):
-    """`x` with zeros on both sides of its last dimensions."""
+    """`x` with `padding` zeros on both sides of each of its last dimensions."""
     if not any(padding):
         return x
     return np.pad(x, [(0, 0)] * (x.ndim - len(padding)) + [(p, p) for p in padding])
@@ -29,7 +29,8 @@ def windows(x, size, stride, padding, dilation):
     """The view (..., OH, OW, KH, KW) of the padded x (..., H, W), for any number of dimensions."""
     n = len(size)
     if not len(stride) == len(padding) == len(dilation) == n < x.ndim or min(*stride, *dilation, *size) < 1 or min(padding) < 0:
-        raise ValueError(f"no windows of {size} in {x.shape}, stride {stride}, padding {padding}, dilation {dilation}")
+        raise ValueError(f"windows of size {size}, stride {stride}, padding {padding} and dilation {dilation} do not fit the shape "
+                         f"{x.shape}")
     count = [max(window_count(*each), 0) for each in zip(x.shape[-n:], size, stride, padding, dilation)]
     x = pad(x, padding)
     lead, last = x.strides[:-n], x.strides[-n:]
@@ -38,7 +39,7 @@ def windows(x, size, stride, padding, dilation):
 
 
 def add_windows(parts, shape, stride, padding, dilation):
-    """Zeros of `shape` (..., H, W) with `parts` (..., OH, OW, KH, KW) added where their windows came from."""
+    """Zeros of `shape` (..., H, W), with `parts` (..., OH, OW, KH, KW) added at the positions of their windows."""
     n = len(stride)
     count, size = parts.shape[-2 * n:-n], parts.shape[-n:]
     out = np.zeros((*shape[:-n], *[s + 2 * p for s, p in zip(shape[-n:], padding)]), parts.dtype)
@@ -103,7 +104,7 @@ def max_pool(x, places):
     n = len(places)
     lead, plane = x.shape[:-n], x.shape[-n:]
     counts, sizes = [p.shape[0] for p in places], [p.shape[1] for p in places]
-    # the place in the plane of each number of each window: (OH OW, KH KW)
+    # the position in the plane of each element of each window: (OH OW, KH KW)
     flat = np.zeros((1, 1), np.int64)
     for length, table in zip(plane, places):
         flat = flat[:, None, :, None] * length + table[:, None, :]
@@ -113,31 +114,31 @@ def max_pool(x, places):
         return np.empty((*lead, *counts), x.dtype), np.empty((*lead, *counts), np.int64)
     best = values.argmax(-1)
     nans = values != values
-    if nans.any():          # the last of them wins
+    if nans.any():          # the last nan wins
         best = np.where(nans.any(-1), nans.shape[-1] - 1 - nans[..., ::-1].argmax(-1), best)
     index = flat[np.arange(len(flat)), best]
     return np.take_along_axis(values, best[..., None], -1).reshape(*lead, *counts), index.reshape(*lead, *counts)
 
 
-def in_planes(x, shape, n):
-    """`x` and `shape` with their last n dimensions taken together, and those before them."""
+def flatten_planes(x, shape, n):
+    """`x` and `shape` with two dimensions: the last n as one, and those before them as one."""
     planes = math.prod(shape[:-n])
     return x.reshape(planes, math.prod(x.shape[-n:])), (planes, math.prod(shape[-n:]))
 
 
 @quiet
 @in_float32
-@indexed
+@translate_index_errors
 def max_pool_backward(g, index, x_shape, n):
-    flat, shape = in_planes(g, x_shape, n)
+    flat, shape = flatten_planes(g, x_shape, n)
     out = np.zeros(shape, g.dtype)
     np.add.at(out, (np.arange(shape[0])[:, None], index.reshape(flat.shape)), flat)
     return out.reshape(x_shape)
 
 
-@indexed
+@translate_index_errors
 def max_pool_select(x, index, n):
-    flat, shape = in_planes(index, x.shape, n)
+    flat, shape = flatten_planes(index, x.shape, n)
     return np.take_along_axis(x.reshape(shape), flat, -1).reshape(index.shape)
 
 
@@ -147,7 +148,7 @@ def resample(x, dim, starts, columns, weights):
     z = np.zeros((*x.shape[:dim], len(counts), *x.shape[dim + 1:]), wider(x.dtype))
     weights = weights.astype(z.dtype).reshape(-1, *[1] * (x.ndim - dim - 1))
     for t in range(counts.max(initial=0)):
-        rows = np.flatnonzero(counts > t)       # those that have a number t
+        rows = np.flatnonzero(counts > t)       # the rows that have an element number t
         at = starts[rows] + t
         z[(slice(None),) * dim + (slice(None) if len(rows) == len(counts) else rows,)] += x.take(columns[at], dim) * weights[at]
     return z.astype(x.dtype)

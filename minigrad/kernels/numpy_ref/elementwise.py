@@ -1,4 +1,9 @@
-"""Elementwise kernels. Operands are arrays of one dtype, or Python numbers."""
+"""Elementwise kernels. Operands are arrays of the same dtype, or Python numbers.
+
+Most are NumPy's ufuncs, wrapped by `kernel`.
+
+Read next: ``precision.py``.
+"""
 
 import numpy as np
 
@@ -85,15 +90,21 @@ __all__ = [
     "xlogy",
 ]
 
-def whole(ufunc):
-    """A ufunc that rounds, and leaves integers as they are."""
+def round_floats(ufunc):
+    """Wrap a ufunc that rounds: it leaves integers as they are."""
     return lambda x: ufunc(x) if x.dtype.kind == "f" else x.copy()
 
 
 def kernel(ufunc, name, doc, silent=True):
-    """A NumPy ufunc as a kernel: an array also when 0-d, and no warnings (those that
-    can't overflow or divide need not be told). What computes with float16 does so in float32, as a
-    number beside it may be 1e5 or 1e-8."""
+    """Make a kernel of a NumPy ufunc: it returns an array also if that is 0-d.
+
+    Args:
+        ufunc: the function of arrays.
+        name (str): the name of the kernel.
+        doc (str): its docstring.
+        silent (bool, optional): suppress NumPy's warnings, and compute in float32 for float16 arrays, since a number beside such an
+            array may be 1e5 or 1e-8. Functions that cannot overflow or divide need neither.
+    """
     def function(*operands):
         return np.asarray(ufunc(*operands))
     function.__name__ = function.__qualname__ = name
@@ -161,10 +172,10 @@ isnan = kernel(np.isnan, "isnan", "whether x is nan", silent=False)
 isinf = kernel(np.isinf, "isinf", "whether x is infinite", silent=False)
 isfinite = kernel(np.isfinite, "isfinite", "whether x is neither", silent=False)
 signbit = kernel(lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0, "signbit", "whether the sign is set", silent=False)
-floor = kernel(whole(np.floor), "floor", "rounded down", silent=False)
-ceil = kernel(whole(np.ceil), "ceil", "rounded up", silent=False)
-trunc = kernel(whole(np.trunc), "trunc", "rounded towards zero", silent=False)
-round = kernel(whole(np.rint), "round", "rounded to the nearest, halves to even", silent=False)
+floor = kernel(round_floats(np.floor), "floor", "rounded down", silent=False)
+ceil = kernel(round_floats(np.ceil), "ceil", "rounded up", silent=False)
+trunc = kernel(round_floats(np.trunc), "trunc", "rounded towards zero", silent=False)
+round = kernel(round_floats(np.rint), "round", "rounded to the nearest, halves to even", silent=False)
 conj = kernel(np.conjugate, "conj", "complex conjugate", silent=False)
 invert = kernel(np.invert, "invert", "bitwise not", silent=False)
 
@@ -188,7 +199,7 @@ def rsqrt(x):
 
 
 def zero_times(x, y, log):
-    """x log(y), 0 where x is, unless y is nan. One of them may be a number."""
+    """x log(y); 0 where x is 0, unless y is nan. One operand may be a Python number."""
     dtype = (x if isinstance(x, np.ndarray) else y).dtype
     x, y = np.asarray(x, dtype), np.asarray(y, dtype)
     return np.where((x == 0) & ~np.isnan(y), dtype.type(0), x * log(y))
@@ -208,7 +219,7 @@ def complex(x, y):
 
 
 def log_of_sum(x, y):
-    """logaddexp of complex numbers, from the one with the larger real part on"""
+    """logaddexp of complex numbers: a + log(1 + exp(b - a)), where a has the larger real part."""
     first = x.real >= y.real
     larger, smaller = np.where(first, x, y), np.where(first, y, x)
     return larger + np.log1p(np.exp(smaller - larger))
@@ -225,7 +236,7 @@ def sign(x):
 
 
 def complex_sigmoid(x):
-    """(σ(x), its derivative), of powers that do not overflow."""
+    """(σ(x), σ'(x)) for complex x, by powers of e that do not overflow."""
     left = x.real < 0
     e = np.exp(np.where(left, x, -x))
     d = 1 / (1 + e)
@@ -265,7 +276,7 @@ def where(c, x, y):
 
 @quiet
 def clamp(x, low, high):
-    if x.dtype.kind in "iu":        # a limit that no number of the dtype can reach
+    if x.dtype.kind in "iu":        # limits that the dtype cannot represent become its own limits
         least, most = int(np.iinfo(x.dtype).min), int(np.iinfo(x.dtype).max)
         low, high = [min(max(n, least), most) if type(n) is int else n for n in (low, high)]
     if low is not None:

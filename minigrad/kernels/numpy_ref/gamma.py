@@ -1,12 +1,12 @@
-"""The incomplete gamma functions, the zeta function of Hurwitz, the Bessel functions I₀ and I₁. In float64, whatever the dtype.
+"""The incomplete gamma functions, Hurwitz's zeta function, the Bessel functions I₀ and I₁. They compute in float64 for every dtype.
 
-    gammainc(a, x)      P: by which part of all numbers of the gamma distribution of shape a are below x
+    gammainc(a, x)      P: the probability that a number from the gamma distribution of shape a is below x
     gammaincc(a, x)     Q = 1 - P
 
-Which of the two is computed, and how, follows `igam.c` of Cephes (Moshier 1989) for a below 20: the series of P, that of Q for
-small x, and the continued fraction of Q by the method of Lentz. For larger a, where those need as many steps as √a, it is the
-integral of the density beside x by the rule of Gauss and Legendre, as in Numerical Recipes (3rd ed., 6.2.1): the density falls like
-that of a normal distribution, so that 64 points do for any a.
+We compute one of the two, and the other as 1 minus it. For a below 20 the choice and the method follow `igam.c` of Cephes (Moshier
+1989): the series of P, the series of Q for small x, and the continued fraction of Q by the method of Lentz. These need a number of
+steps that grows like √a. So for larger a we integrate the density beside x by the rule of Gauss and Legendre, as in Numerical
+Recipes (3rd ed., 6.2.1). The density falls like a normal distribution, and so 64 points are enough for every a.
 
     zeta(s, q)          Σ (q + k)^-s: ten terms, then the formula of Euler and Maclaurin (Cephes, `zeta.c`)
     i0, i1              the power series up to 20, then Hankel's expansion (Abramowitz and Stegun, 9.6.10 and 9.7.1)
@@ -22,14 +22,14 @@ from minigrad.kernels.numpy_ref.special import BERNOULLI, DEEP, EPSILON, lgamma,
 
 __all__ = ["frexp", "gammainc", "gammaincc", "i0", "i1", "nextafter", "zeta"]
 
-LARGE = 20.0        # from this a on by integration
+LARGE = 20.0        # from this a on we integrate
 POINTS = 64         # of the rule
-FALL = 45.0         # e^-45 is 3e-20: so far the density falls where the integral ends
+FALL = 45.0         # the integral ends where the density has fallen by e^-45 = 3e-20
 MOST = 2000         # steps of a series
 
 
 def in_float64(function):
-    """The kernel of a function of two numbers on float64 arrays of one shape: silent, in the dtype of its arguments."""
+    """Make a kernel of a function on two float64 arrays of one shape: it broadcasts, gives no warnings, and keeps the dtype."""
     @quiet
     @functools.wraps(function)
     def kernel(x, y):
@@ -44,15 +44,15 @@ def in_float64(function):
 
 @in_float64
 def gammainc(a, x):
-    return parts(a, x)[0]
+    return lower_and_upper(a, x)[0]
 
 
 @in_float64
 def gammaincc(a, x):
-    return parts(a, x)[1]
+    return lower_and_upper(a, x)[1]
 
 
-def parts(a, x):
+def lower_and_upper(a, x):
     """(P, Q)"""
     p, q = np.full(a.shape, np.nan), np.full(a.shape, np.nan)
     for at, value in ((a == 0, 1.0), (x == 0, 0.0), (a == np.inf, 0.0), (x == np.inf, 1.0)):
@@ -63,8 +63,8 @@ def parts(a, x):
     rest = ~(known | outside)
     large = rest & (a >= LARGE)
     upper = large & (x >= a)
-    fill(q, p, upper, lambda a, x: beside(a, x, 1.0), a, x)
-    fill(p, q, large & ~upper, lambda a, x: beside(a, x, -1.0), a, x)
+    fill(q, p, upper, lambda a, x: density_integral(a, x, 1.0), a, x)
+    fill(p, q, large & ~upper, lambda a, x: density_integral(a, x, -1.0), a, x)
     small = rest & ~large
     tiny = np.where(x <= 0.5, -0.4 / np.log(np.minimum(x, 0.5)) < a, x * 1.1 < a)
     below = small & np.where(x <= 1.1, tiny, x < a)
@@ -75,14 +75,14 @@ def parts(a, x):
 
 
 def fill(found, other, where, function, a, x):
-    """Set `found` to what `function` gives there, and `other` to what remains of 1."""
+    """Where `where` is True, set `found` to `function(a, x)`, and `other` to 1 minus that."""
     if where.any():
         found[where] = np.minimum(function(a[where], x[where]), 1.0)
         other[where] = 1 - found[where]
 
 
 def log1p_minus(u):
-    """log(1 + u) - u, for u > -1, also near 0 where both are nearly the same: by the series of atanh, with u / (2 + u) = r."""
+    """log(1 + u) - u for u > -1. Near 0, where the two would cancel, by the series of atanh with r = u / (2 + u)."""
     near = np.abs(u) < 0.5
     r = np.where(near, u / (2 + u), 0.0)
     square, total = r * r, np.zeros_like(u)
@@ -107,13 +107,14 @@ def factor(a, x):
     return np.where(large, whole, np.exp(a * np.log(x) - x - lgamma(a + 1)))
 
 
-def beside(a, x, side):
-    """The integral of the density from x on to larger numbers (side 1), or to smaller ones (-1), where it falls.
+def density_integral(a, x, side):
+    """The integral of the density from x to the right (side 1) or to the left (side -1), the side on which the density falls.
 
-    With t = x + d its logarithm is, relative to that at x, φ(d) = d (a - x) / x + a (log(1 + d / x) - d / x), and dt / t is left.
+    The density is t^a e^-t / t, up to a constant. With t = x + d, log(t^a e^-t) minus its value at x is
+    φ(d) = d (a - x) / x + a (log(1 + d / x) - d / x). The factor 1 / t is 1 / (x (1 + d / x)).
     """
     slope = np.abs(a - x) / x
-    # Where φ(d) = -45, were it -slope d - a (d / x)² / 2. To the right it falls more slowly.
+    # The d where -slope d - a (d / x)² / 2 = -45. This approximates φ; to the right φ falls more slowly, and we go further.
     curve = a / (x * x)
     reach = 2 * FALL / (slope + np.sqrt(slope * slope + 2 * FALL * curve))
     reach = np.minimum(reach, x) if side < 0 else reach * (1 + reach / x)
@@ -183,7 +184,7 @@ def zeta(s, q):
 
 
 def hurwitz(s, q):
-    """ζ(s, q) for s > 1, where q > 0 or s is an integer and q none."""
+    """ζ(s, q) for s > 1. Where q <= 0, s must be an integer, and q must not be one."""
     deep = q < DEEP
     if deep.any():      # as in `special.zeta`
         found = np.empty_like(q)
@@ -229,7 +230,7 @@ def bessel(x, order):
     for k in range(1, 38):
         part = part * (((2 * k - 1) ** 2 - 4 * order) / (8 * k * far))
         series = series + part
-    half = np.exp(far / 2)      # e^x may be too large where the result is not
+    half = np.exp(far / 2)      # e^x may overflow where the result does not
     found = np.where(near, total * (x / 2) ** order, half / np.sqrt(2 * math.pi * far) * series * half)
     return np.where(x == np.inf, np.inf, found)
 

@@ -1,8 +1,7 @@
-"""Memory: who owns it, in what order it lies, and how to look at it differently.
+"""Memory: who owns it, its layout, copies and views of it.
 
-The two rules of PyTorch for the layout of a gradient (torch/csrc/autograd/functions/accumulate_grad.h):
-it has the strides of its tensor if that is dense, so that an optimiser walks both in step; otherwise it
-is row-major.
+A gradient has the layout that PyTorch gives it (torch/csrc/autograd/functions/accumulate_grad.h). If its tensor is dense, the
+gradient has the same strides, so that an optimiser reads both in the same order. Otherwise it is row-major.
 """
 
 import math
@@ -21,7 +20,7 @@ __all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_sca
 
 
 def dense(x):
-    """Whether the elements of `x` fill a block of memory without gaps or overlaps, in whatever order."""
+    """Whether the elements of `x` fill a block of memory without gaps or overlaps, in any order of the dimensions."""
     expected = x.itemsize
     for stride, size in sorted(zip(x.strides, x.shape)):
         if size == 0:
@@ -37,8 +36,8 @@ def owns(x):
     return x.base is None and x.flags.owndata and x.flags.writeable and dense(x)
 
 
-def wanted_strides(x):
-    """The strides that the gradient of `x` should have, for an array of x's itemsize."""
+def gradient_strides(x):
+    """The strides in bytes that the gradient of `x` should have, if its elements have the size of x's elements."""
     if dense(x):
         return x.strides
     strides = [x.itemsize] * x.ndim
@@ -48,18 +47,18 @@ def wanted_strides(x):
 
 
 def same_order(g, strides, itemsize):
-    """Whether `g` has `strides`, given for elements of `itemsize` bytes; a dimension of size 1 has none."""
+    """Whether `g` has `strides`, in bytes for elements of `itemsize` bytes. Dimensions of size 0 or 1 do not count."""
     return all(size <= 1 or a * itemsize == b * g.itemsize for a, b, size in zip(g.strides, strides, g.shape))
 
 
 def obeys_layout(g, x):
-    return g.shape == x.shape and same_order(g, wanted_strides(x), x.itemsize)
+    return g.shape == x.shape and same_order(g, gradient_strides(x), x.itemsize)
 
 
 def copy_with_layout(g, x):
     if g.shape != x.shape:
         return g.copy()
-    order = sorted(range(x.ndim), key=lambda dim: -wanted_strides(x)[dim])
+    order = sorted(range(x.ndim), key=lambda dim: -gradient_strides(x)[dim])
     out = np.empty([g.shape[dim] for dim in order], g.dtype).transpose(np.argsort(order).tolist())
     out[...] = g
     return out
@@ -91,7 +90,7 @@ def copy(x):
     return x.copy(order="C")
 
 
-@quiet      # nan and inf have some integer value, as in C
+@quiet      # nan and inf become some integer, as in C
 def cast(x, dtype):
     if x.dtype == dtype:
         return x
@@ -135,30 +134,27 @@ def fill_(x, value):
     x[...] = number(value, x.dtype)
 
 
-# ---- views --------------------------------------------------------------------------------------------
-
-
 # ---- views -----------------------------------------------------------------------------------------------
-# Of no elements too PyTorch knows the strides and where they begin; NumPy forgets both.
+# PyTorch keeps the strides and the offset of a view without elements; NumPy forgets both.
 
 
-class Placed:
-    """What NumPy makes an array of `base` of: its own slices of no elements forget where they begin."""
+class ArrayInterface:
+    """An object from which NumPy makes a view of `base`. (A slice without elements would forget its offset.)"""
 
     def __init__(self, base, interface):
         self.base, self.__array_interface__ = base, interface
 
 
 def empty_view(x, shape, strides, start):
-    """A view of no elements that begins `start` bytes after `x` does, which may be anywhere."""
+    """A view without elements that begins `start` bytes after `x` does. It may begin outside the memory of `x`."""
     interface = dict(x.__array_interface__)
     address_, readonly = interface["data"]
-    return np.asarray(Placed(x, {**interface, "shape": tuple(shape), "strides": tuple(strides),
-                                 "data": (address_ + start, readonly)}))
+    return np.asarray(ArrayInterface(x, {**interface, "shape": tuple(shape), "strides": tuple(strides),
+                                         "data": (address_ + start, readonly)}))
 
 
 def steps_of(x):
-    """The strides of `x` in bytes. NumPy gives none to a new array of no elements."""
+    """The strides of `x` in bytes, also for a new array without elements, whose strides are 0 in NumPy."""
     if x.size or any(x.strides):
         return x.strides
     steps = [x.itemsize] * x.ndim
@@ -198,16 +194,17 @@ def expand(x, shape):
         raise ValueError(f"an array of shape {x.shape} cannot be expanded to {shape}")
     strides = (0,) * lead + tuple([stride if size == target else 0
                                    for stride, size, target in zip(steps_of(x), x.shape, shape[lead:])])
-    return placed(x, shape, strides)
+    return make_view(x, shape, strides)
 
 
 def unsqueeze(x, dim):
     steps = steps_of(x)
-    stride = x.shape[dim] * steps[dim] if dim < x.ndim else x.itemsize      # NumPy's own gives it the stride 0
-    return placed(x, (*x.shape[:dim], 1, *x.shape[dim:]), (*steps[:dim], stride, *steps[dim:]))
+    stride = x.shape[dim] * steps[dim] if dim < x.ndim else x.itemsize      # NumPy would give it the stride 0
+    return make_view(x, (*x.shape[:dim], 1, *x.shape[dim:]), (*steps[:dim], stride, *steps[dim:]))
 
 
-def placed(x, shape, strides):
+def make_view(x, shape, strides):
+    """The view of `x` with this shape and these strides in bytes. It may have no elements."""
     return stride_tricks.as_strided(x, shape, strides) if x.size and 0 not in shape else empty_view(x, shape, strides, 0)
 
 
@@ -235,15 +232,15 @@ def triu(x, diagonal):
     return np.triu(x, diagonal)
 
 
-def diagonal(x, offset, dim1, dim2):        # NumPy's own is read-only
+def diagonal(x, offset, dim1, dim2):        # np.diagonal is read-only
     if not 0 <= dim1 < x.ndim > dim2 >= 0 or dim1 == dim2:
-        raise ValueError(f"no diagonal of the shape {x.shape} along the dimensions {dim1} and {dim2}")
+        raise ValueError(f"an array of shape {x.shape} has no diagonal along the dimensions {dim1} and {dim2}")
     down, right = max(-offset, 0), max(offset, 0)
     length = max(min(x.shape[dim1] - down, x.shape[dim2] - right), 0)
     first = slice(slice(x, dim1, down, None, 1), dim2, right, None, 1) if length else x
     others = [d for d in range(x.ndim) if d not in (dim1, dim2)]
     steps = steps_of(x)
-    return placed(first, (*[x.shape[d] for d in others], length), (*[steps[d] for d in others], steps[dim1] + steps[dim2]))
+    return make_view(first, (*[x.shape[d] for d in others], length), (*[steps[d] for d in others], steps[dim1] + steps[dim2]))
 
 
 def real(x):
@@ -255,7 +252,7 @@ def imag(x):
 
 
 def view_as_real(x):
-    if x.dtype.kind != "c":     # as a tangent may be that somebody else has made
+    if x.dtype.kind != "c":     # a tangent from elsewhere may be real
         raise not_complex(x.dtype)
     real = x.real
     return stride_tricks.as_strided(real, (*real.shape, 2), (*real.strides, real.itemsize))
@@ -294,26 +291,27 @@ def contiguous(x):
 
 
 def in_bytes(strides, x):
+    """Strides in bytes, from strides in elements of `x`."""
     return tuple([s * x.itemsize for s in strides])
 
 
 def span(shape, strides):
-    """How many elements of memory a tensor of that shape and strides stretches over."""
+    """The number of elements from the first to the last of an array with this shape and these strides."""
     if 0 in shape:
         return 0
     return 1 + sum([(n - 1) * s for n, s in zip(shape, strides)])
 
 
-def laid_out(x, strides):
-    """(memory, x): `x` with `strides`, in elements, on 1-d memory that begins at its first element."""
+def lay_out(x, strides):
+    """(1-d memory that begins with the first element, the array on it): `x`, or a copy of it, with `strides` in elements."""
     check_strides(x.shape, strides)
     if same_order(x, in_bytes(strides, x), x.itemsize):
         return stride_tricks.as_strided(x, (span(x.shape, strides),), (x.itemsize,)), x
-    return copied(x, strides)
+    return lay_out_copy(x, strides)
 
 
-def copied(x, strides):
-    """`laid_out`, always in new memory."""
+def lay_out_copy(x, strides):
+    """`lay_out`, always with a copy."""
     check_strides(x.shape, strides)
     memory = np.zeros(span(x.shape, strides), x.dtype)
     copy = stride_tricks.as_strided(memory, x.shape, in_bytes(strides, x))
@@ -322,17 +320,18 @@ def copied(x, strides):
 
 
 def check_strides(shape, strides):
-    """Raise unless elements that are so far apart lie one after the other: NumPy's `as_strided` asks nothing."""
+    """Raise if a size or a stride is negative, or their numbers differ: NumPy's `as_strided` checks nothing."""
     if len(shape) != len(strides) or min(strides, default=0) < 0 or min(shape, default=0) < 0:
-        raise ValueError(f"strides {strides} for the shape {shape}")
+        raise ValueError(f"strides {strides} do not fit the shape {shape}")
 
 
 def part_of(memory, shape, strides, offset):
+    """The view of 1-d `memory` with this shape, and strides and offset in elements. Raises if it is not inside."""
     check_strides(shape, strides)
     if 0 in shape:
         return empty_view(memory, shape, in_bytes(strides, memory), offset * memory.itemsize)
     if offset < 0 or offset + span(shape, strides) > memory.size:
-        raise ValueError(f"no part of {memory.size} elements has the shape {shape}, strides {strides} and offset {offset}")
+        raise ValueError(f"shape {shape}, strides {strides} and offset {offset} go beyond {memory.size} elements")
     return stride_tricks.as_strided(memory[offset:], shape, in_bytes(strides, memory))
 
 
@@ -350,13 +349,13 @@ def address(x):
 
 
 def reach(x):
-    """How many bytes it is from the first element to the end of the last."""
+    """The number of bytes from the first element to the end of the last."""
     return sum([(n - 1) * s for n, s in zip(x.shape, x.strides)], x.itemsize) if x.size else 0
 
 
 def storage(x):
     owner = base = x
-    while base is not None:         # NumPy's own strided views hold their array by an object in between
+    while base is not None:         # between a strided view and its array NumPy puts another object
         owner = base if isinstance(base, np.ndarray) else owner
         base = getattr(base, "base", None)
     before = address(x) - address(owner)
@@ -367,11 +366,11 @@ def storage(x):
 
 
 def as_strided(x, base_strides, shape, strides, offset):
-    return part_of(laid_out(x, base_strides)[0], shape, strides, offset)
+    return part_of(lay_out(x, base_strides)[0], shape, strides, offset)
 
 
 def as_strided_scatter(x, y, base_strides, shape, strides, offset):
-    memory, copy = copied(x, base_strides)
+    memory, copy = lay_out_copy(x, base_strides)
     part_of(memory, shape, strides, offset)[...] = y
     return copy
 
@@ -380,5 +379,5 @@ def as_strided_add(y, base_shape, base_strides, shape, strides, offset):
     check_strides(base_shape, base_strides)
     memory = np.zeros(span(base_shape, base_strides), y.dtype)
     positions = part_of(np.arange(memory.size), shape, strides, offset)
-    np.add.at(memory, positions.reshape(-1), np.broadcast_to(y, positions.shape).reshape(-1))    # of one dimension: see joining.py
+    np.add.at(memory, positions.reshape(-1), np.broadcast_to(y, positions.shape).reshape(-1))    # 1-d: see joining.py
     return stride_tricks.as_strided(memory, base_shape, in_bytes(base_strides, memory))

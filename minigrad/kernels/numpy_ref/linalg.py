@@ -1,12 +1,12 @@
 """Decompositions of matrices, by NumPy's LAPACK. All take batches: (..., n, n).
 
-    inv, solve, cholesky    (result, info): info is 0, or k where the k-th pivot is 0, or the k-th leading minor not positive;
-                            the matrix is nan there. (LAPACK's own `info`, which numpy.linalg turns into an exception.)
-    svd                     nan where numbers are infinite, ValueError where they are nan
-    qr, eigh                nan where numbers are not finite
-    eig                     ValueError where they are not
+    inv, solve, cholesky    (result, info): info is 0; or k, if the k-th pivot is 0 or the k-th leading minor is not positive. Then
+                            the result is nan. (It is LAPACK's `info`, which numpy.linalg turns into an exception.)
+    svd                     nan for a matrix with an infinite element; a ValueError if an element is nan
+    qr, eigh                nan for a matrix that is not finite
+    eig                     a ValueError if a matrix is not finite
 
-The common case is one call. Only after it has failed we look which matrices of the batch it was.
+The common case is one call for the whole batch. Only if it fails we look for the matrices that made it fail.
 """
 
 import functools
@@ -19,7 +19,7 @@ from minigrad.kernels.numpy_ref.precision import quiet
 __all__ = ["cholesky", "cofactors", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lu", "lu_rows", "matrix_exp",
            "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals"]
 
-BLOCK = 64      # rows of a triangular system that LAPACK solves at once; the rest is products
+BLOCK = 64      # rows of a triangular system that LAPACK solves together; the rest are matrix products
 
 
 @quiet
@@ -34,7 +34,7 @@ def slogdet(x):
 
 @quiet
 def lu(x, pivot):
-    """By columns, from the left: what is right of a column and below its pivot loses a product of that row and that column."""
+    """Eliminate column by column: subtract, from the block below and right of a pivot, the product of its column and its row."""
     a = np.array(x)
     m, n = a.shape[-2:]
     rows = np.broadcast_to(np.arange(m), a.shape[:-1]).copy()
@@ -56,7 +56,7 @@ def lu(x, pivot):
 
 
 def magnitude(x):
-    """Which number is the larger pivot: |Re| + |Im|, as LAPACK has it; nan counts as 0."""
+    """|Re x| + |Im x|, by which LAPACK chooses the largest pivot. nan counts as 0."""
     return np.nan_to_num(np.abs(x.real) + np.abs(x.imag), nan=0.0)
 
 
@@ -68,7 +68,7 @@ def inv(x):
     try:
         return np.linalg.inv(x), np.zeros(x.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        return one_by_one(np.linalg.inv, zero_pivot, x)
+        return apply_one_by_one(np.linalg.inv, zero_pivot, x)
 
 
 def solve(x, y):
@@ -77,29 +77,29 @@ def solve(x, y):
     except np.linalg.LinAlgError:
         batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
         x, y = [np.broadcast_to(a, (*batch, *a.shape[-2:])) for a in (x, y)]
-        return one_by_one(np.linalg.solve, zero_pivot, x, y)
+        return apply_one_by_one(np.linalg.solve, zero_pivot, x, y)
 
 
 def cholesky(x, upper):
-    if upper:       # of the upper triangle
+    if upper:       # reads the upper triangle
         z, info = cholesky(np.conj(np.swapaxes(x, -1, -2)), False)
         return np.ascontiguousarray(np.conj(np.swapaxes(z, -1, -2))), info
     try:
         return lower_triangle(x), np.zeros(x.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        return one_by_one(lower_triangle, bad_minor, x)
+        return apply_one_by_one(lower_triangle, bad_minor, x)
 
 
 def lower_triangle(x):
-    """The Cholesky factor. Not every LAPACK notices nan."""
+    """The Cholesky factor. Raises also for nan, which not every LAPACK notices."""
     z = np.linalg.cholesky(x)
     if not (np.real(np.diagonal(z, 0, -2, -1)) > 0).all():
         raise np.linalg.LinAlgError
     return z
 
 
-def one_by_one(function, diagnose, *operands):
-    """(results, info) of `function` on each matrix of a batch, with nan and what `diagnose` finds where it fails."""
+def apply_one_by_one(function, diagnose, *operands):
+    """(results, info) of `function` for each matrix of a batch. Where it fails, the result is nan, and info is from `diagnose`."""
     batch = operands[0].shape[:-2]
     z = np.full(operands[-1].shape, np.nan, operands[-1].dtype)
     info = np.zeros(batch, np.int32)
@@ -113,7 +113,7 @@ def one_by_one(function, diagnose, *operands):
 
 @quiet
 def zero_pivot(a):
-    """The first pivot of the LU factorisation that is 0, counted from 1."""
+    """The number of the first pivot of the LU factorisation that is 0, counted from 1."""
     a = a.copy()
     n = a.shape[0]
     for j in range(n):
@@ -122,7 +122,7 @@ def zero_pivot(a):
             return j + 1
         a[[j, at]] = a[[at, j]]
         a[j + 1:, j + 1:] -= np.outer(a[j + 1:, j] / a[j, j], a[j, j + 1:])
-    return n        # LAPACK has rounded otherwise
+    return n        # LAPACK rounded differently
 
 
 @quiet
@@ -145,7 +145,7 @@ def solve_triangular(x, y, upper, unit):
     if unit:
         x[..., range(n), range(n)] = 1
     z = np.array(np.broadcast_to(y, (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:])))
-    if not upper:       # from the last row to the first it is an upper one
+    if not upper:       # reversing rows and columns makes it an upper triangle
         x, rows = x[..., ::-1, ::-1], z[..., ::-1, :]
     else:
         rows = z
@@ -157,10 +157,10 @@ def solve_triangular(x, y, upper, unit):
 
 
 def back_substitution(x, y):
-    """The solution of x z = y for an upper triangle. LU finds nothing to eliminate and no larger pivot: it is substitution."""
+    """The solution of x z = y for an upper triangle x. LU has nothing to eliminate there, and so `np.linalg.solve` substitutes."""
     if np.isfinite(x).all() and np.isfinite(y).all() and np.diagonal(x, 0, -2, -1).all():
         return np.linalg.solve(x, y)
-    z = y.copy()        # divisions by 0 give inf and nan, as in BLAS; what is infinite reaches no row that does not depend on it
+    z = y.copy()        # dividing by 0 gives inf and nan, as in BLAS; infinities reach only the rows that depend on them
     for i in range(x.shape[-1] - 1, -1, -1):
         z[..., i, :] -= (x[..., i:i + 1, i + 1:] @ z[..., i + 1:, :])[..., 0, :]
         z[..., i, :] /= x[..., i, i, None]
@@ -175,7 +175,7 @@ def cofactors(x):
     if n:
         size = np.abs(x).sum(-2).max(-1) * np.abs(inverse).sum(-2).max(-1)
         at = ~(size < np.finfo(x.dtype).eps ** -0.5) & np.isfinite(x).all((-2, -1))
-        if at.any():        # half of the digits are gone, or there is no inverse; det x is a product of singular values
+        if at.any():        # half of the digits are lost, or there is no inverse: use singular values
             u, s, v = np.linalg.svd(x[at])
             others = np.where(np.eye(n, dtype=bool), s.dtype.type(1), s[..., None, :]).prod(-1)
             scale = (np.linalg.det(u) * np.linalg.det(v))[..., None, None]
@@ -183,12 +183,12 @@ def cofactors(x):
     return z
 
 
-REACH = 0.75        # the norm up to which 17 terms of Taylor's series of the exponential are enough: 0.75^17 / 17! = 2e-17
+REACH = 0.75        # the norm up to which 17 terms of the Taylor series of exp are enough: 0.75^17 / 17! = 2e-17
 
 
 @quiet
 def matrix_exp(x):
-    """(e^(x / 2^k))^(2^k). No quotient of polynomials, as Padé's: of a nilpotent x it would lose the digits of the ones."""
+    """(e^(x / 2^k))^(2^k), by the Taylor series. Padé's quotient of polynomials would lose digits for a nilpotent x."""
     if x.shape[-1] == 1:
         return np.exp(x)
     finite = np.isfinite(x).all((-2, -1))[..., None, None]
@@ -200,7 +200,7 @@ def matrix_exp(x):
     powers.append(powers[2] @ a)
     fourth = powers[2] @ powers[2]
     z = powers[0] / math.factorial(16)
-    for first in (12, 8, 4, 0):                 # four terms at a time, from the last on
+    for first in (12, 8, 4, 0):                 # four terms at a time, from the last to the first
         z = functools.reduce(np.add, [powers[j] / math.factorial(first + j) for j in range(4)]) + fourth @ z
     for i in range(halvings.max(initial=0)):
         z = np.where(i < halvings, z @ z, z)
@@ -209,44 +209,44 @@ def matrix_exp(x):
 
 def qr(x, mode):
     if mode == "r":
-        return finite_only(lambda a: (np.linalg.qr(a, "r"),), x)[0]
-    return finite_only(lambda a: np.linalg.qr(a, mode), x)
+        return apply_to_finite(lambda a: (np.linalg.qr(a, "r"),), x)[0]
+    return apply_to_finite(lambda a: np.linalg.qr(a, mode), x)
 
 
 def svd(x, full):
-    if 0 in x.shape[-2:]:      # NumPy walks along the other axis, which may be endless
+    if 0 in x.shape[-2:]:      # NumPy loops over the other axis, which may be very long
         *batch, m, n = x.shape
         u, vh = [np.zeros((*batch, *shape), x.dtype) + (np.eye(*shape, dtype=x.dtype) if full else 0) for shape in
                  (((m, m), (n, n)) if full else ((m, 0), (0, n)))]
         return u, np.zeros((*batch, min(m, n)), x.real.dtype), vh
-    return finite_only(lambda a: np.linalg.svd(a, full_matrices=full), without_nan(x))
+    return apply_to_finite(lambda a: np.linalg.svd(a, full_matrices=full), refuse_nan(x))
 
 
 def svdvals(x):
     if 0 in x.shape[-2:]:
         return np.zeros((*x.shape[:-2], min(x.shape[-2:])), x.real.dtype)
-    return finite_only(lambda a: (np.linalg.svd(a, compute_uv=False),), without_nan(x))[0]
+    return apply_to_finite(lambda a: (np.linalg.svd(a, compute_uv=False),), refuse_nan(x))[0]
 
 
 def eigh(x, lower):
-    return finite_only(lambda a: np.linalg.eigh(a, "L" if lower else "U"), np.tril(x) if lower else np.triu(x))
+    return apply_to_finite(lambda a: np.linalg.eigh(a, "L" if lower else "U"), np.tril(x) if lower else np.triu(x))
 
 
 def eigvalsh(x, lower):
-    return finite_only(lambda a: (np.linalg.eigvalsh(a, "L" if lower else "U"),), np.tril(x) if lower else np.triu(x))[0]
+    return apply_to_finite(lambda a: (np.linalg.eigvalsh(a, "L" if lower else "U"),), np.tril(x) if lower else np.triu(x))[0]
 
 
-def without_nan(x):
-    """`x`. Raises where numbers are nan, as LAPACK does."""
+def refuse_nan(x):
+    """Return `x`; raise as LAPACK does if an element is nan."""
     if np.isnan(x).any():
         raise np.linalg.LinAlgError("SVD did not converge")
     return x
 
 
-def finite_only(function, x):
-    """The arrays that `function` makes of the matrices `x`, nan for a matrix with an infinite number or nan.
+def apply_to_finite(function, x):
+    """The tuple of arrays `function(x)`, with nan for each matrix of `x` that is not finite.
 
-    LAPACK is not asked about those: it may iterate without end, or print to the terminal.
+    Such matrices never reach LAPACK, which may loop for ever or print to the terminal.
     """
     finite = np.isfinite(x).all((-2, -1))
     if finite.all():
@@ -265,5 +265,5 @@ def eigvals(x):
 
 
 def as_complex(x):
-    """NumPy gives real numbers where all of them are."""
+    """Convert to complex: NumPy returns real numbers if all imaginary parts are 0."""
     return x if x.dtype.kind == "c" else x.astype(np.complex64 if x.dtype == np.float32 else np.complex128)

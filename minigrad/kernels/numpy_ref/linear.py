@@ -1,4 +1,4 @@
-"""Matrix products. BLAS does the work for float32, float64 and their complex kin."""
+"""Matrix products. NumPy calls BLAS for float32, float64, complex64 and complex128."""
 
 import numpy as np
 

@@ -9,8 +9,8 @@ __all__ = ["adam_", "bernoulli", "class_outside", "dropout", "dropout_backward",
            "normal", "poisson", "sgd_", "uniform"]
 
 
-def weights_of(x_shape, target, weight, ignore_index, dtype):
-    """(class of each example, 0 where ignored; weight of each, 0 where ignored)."""
+def class_weights(x_shape, target, weight, ignore_index, dtype):
+    """(the class of each example, its weight); both are 0 where the target is ignored."""
     outside = class_outside(target, x_shape[1], ignore_index)
     if outside is not None:
         raise no_such_class(outside, x_shape[1], ignore_index)
@@ -27,8 +27,8 @@ def class_outside(target, n, ignore_index):
 
 @quiet
 def nll_loss(x, target, weight, ignore_index, reduction):
-    """reduction: "none", "mean" or "sum". The mean is over the total weight."""
-    classes, each = weights_of(x.shape, target, weight, ignore_index, x.dtype)
+    """reduction is "none", "mean" or "sum". The mean divides by the total weight."""
+    classes, each = class_weights(x.shape, target, weight, ignore_index, x.dtype)
     loss = np.where(each == 0, x.dtype.type(0), -np.take_along_axis(x, classes[:, None], 1)[:, 0] * each)
     total = np.asarray(each.sum(dtype=x.dtype))
     if reduction == "none":
@@ -39,16 +39,16 @@ def nll_loss(x, target, weight, ignore_index, reduction):
 
 @quiet
 def nll_loss_backward(g, x_shape, target, weight, total, ignore_index, reduction):
-    classes, each = weights_of(x_shape, target, weight, ignore_index, g.dtype)
+    classes, each = class_weights(x_shape, target, weight, ignore_index, g.dtype)
     share = -each * g / total if reduction == "mean" else -each * g
-    share = np.where(target == ignore_index, g.dtype.type(0), share)       # even where all are ignored, and the total is 0
+    share = np.where(target == ignore_index, g.dtype.type(0), share)       # also if all are ignored, and the total is 0
     out = np.zeros(x_shape, g.dtype)
     np.put_along_axis(out, classes[:, None], np.asarray(share)[:, None], 1)
     return out
 
 
-def of_parts(draw, generator, shape, a, b, dtype):
-    """Complex random numbers, of two real ones each."""
+def draw_complex(draw, generator, shape, a, b, dtype):
+    """Complex random numbers, each from two real ones by `draw`."""
     parts = draw(generator, (*shape, 2), a, b, np.dtype(f"f{dtype.itemsize // 2}"))
     return parts.view(dtype).reshape(shape)
 
@@ -56,11 +56,11 @@ def of_parts(draw, generator, shape, a, b, dtype):
 @quiet
 def uniform(generator, shape, low, high, dtype):
     if dtype.kind == "c":
-        return of_parts(uniform, generator, shape, low, high, dtype)
+        return draw_complex(uniform, generator, shape, low, high, dtype)
     wide = np.dtype("float32") if dtype.name == "float16" else dtype
     x = np.asarray(generator.random(shape, wide))
     if wide is not dtype:
-        x = np.floor(x * 2048) / 2048       # numbers that float16 has: rounded, the last of them would be 1
+        x = np.floor(x * 2048) / 2048       # multiples of 1/2048, which float16 has: rounding could give 1
     if (low, high) != (0, 1):
         x = x * wide.type(high - low) + wide.type(low)
     return np.asarray(x.astype(dtype, copy=False))
@@ -68,8 +68,8 @@ def uniform(generator, shape, low, high, dtype):
 
 @quiet
 def normal(generator, shape, mean, std, dtype):
-    if dtype.kind == "c":       # std is that of the whole
-        return np.asarray(of_parts(normal, generator, shape, 0, std * 0.5 ** 0.5, dtype) + dtype.type(mean))
+    if dtype.kind == "c":       # std is the standard deviation of the complex number
+        return np.asarray(draw_complex(normal, generator, shape, 0, std * 0.5 ** 0.5, dtype) + dtype.type(mean))
     if dtype.name == "float16":
         return normal(generator, shape, mean, std, np.dtype("float32")).astype(dtype)
     x = np.asarray(generator.standard_normal(shape, dtype))
@@ -115,7 +115,7 @@ def sgd_(w, g, momentum_buffer, lr, momentum, dampening, weight_decay, nesterov,
 
 @quiet
 def adam_(w, g, m, v, v_max, step, lr, beta1, beta2, eps, weight_decay, decoupled, maximize):
-    """`v_max` is the running maximum of AMSGrad, or None; `decoupled` is AdamW's weight decay."""
+    """`v_max` is AMSGrad's running maximum, or None. `decoupled` selects AdamW's weight decay."""
     check_step(w, gradient=g, exp_avg=m, exp_avg_sq=v, max_exp_avg_sq=v_max)
     if maximize:
         g = -g

@@ -1,4 +1,4 @@
-"""Orders, and what is found by them. Nan counts as larger than everything, as in PyTorch."""
+"""Sorting, and the kernels that need it. nan counts as the largest number, as in PyTorch."""
 
 import functools
 import math
@@ -8,11 +8,11 @@ import numpy as np
 __all__ = ["argsort", "cumextremum", "flip", "median", "mode", "nonzero", "searchsorted"]
 
 
-MOST_DIMS = 32      # that NumPy sorts
+MOST_DIMS = 32      # NumPy sorts arrays of no more dimensions
 
 
-def along(kernel):
-    """`kernel`, whose second argument is a dimension, for any number of dimensions: those before it are one, those behind too."""
+def for_any_dims(kernel):
+    """Wrap a kernel along `dim` for any number of dimensions: those before `dim` become one, and those after it too."""
     @functools.wraps(kernel)
     def called(x, dim, *args):
         if x.ndim <= MOST_DIMS:
@@ -27,7 +27,7 @@ def flip(x, dims):
     return np.ascontiguousarray(np.flip(x, dims)) if x.ndim else x.copy()
 
 
-@along
+@for_any_dims
 def argsort(x, dim, descending):
     if x.ndim == 0:
         return np.zeros((), np.int64)
@@ -36,7 +36,7 @@ def argsort(x, dim, descending):
     return np.ascontiguousarray(x.shape[dim] - 1 - np.flip(np.argsort(np.flip(x, dim), dim, kind="stable"), dim))
 
 
-@along
+@for_any_dims
 def median(x, dim, skip_nan):
     n = x.shape[dim]
     order = argsort(x, dim, False)
@@ -48,7 +48,7 @@ def median(x, dim, skip_nan):
     return np.take_along_axis(order, at, dim)
 
 
-@along
+@for_any_dims
 def mode(x, dim):
     x = np.moveaxis(x, dim, -1)
     order = argsort(x, x.ndim - 1, False)
@@ -56,7 +56,7 @@ def mode(x, dim):
     at = np.broadcast_to(np.arange(x.shape[-1]), x.shape)
     begins = np.ones(x.shape, bool)
     begins[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-    length = at - np.maximum.accumulate(np.where(begins, at, 0), -1)        # of the run of equals that ends here, less 1
+    length = at - np.maximum.accumulate(np.where(begins, at, 0), -1)        # of the run of equal elements that ends here, minus 1
     best = np.argmax(length, -1)[..., None]
     return np.ascontiguousarray(np.moveaxis(np.take_along_axis(order, best, -1), -1, dim))
 

@@ -1,4 +1,4 @@
-"""Reductions along a tuple of dimensions, already checked and counted from the front. Results are row-major."""
+"""Reductions along a tuple of dimensions. The ops have made the dimensions non-negative. Results are row-major."""
 
 import math
 
@@ -99,7 +99,7 @@ def attention_weights(x, scale, causal):
 
 
 def average(x, dims):
-    """The mean over `dims`, which stay."""
+    """The mean over `dims`, which remain with size 1."""
     return total(x, dims) / x.dtype.type(math.prod([x.shape[d] for d in dims]))
 
 

@@ -3,9 +3,9 @@
     x                           1 2 3 4
     cumsum                      1 3 6 10            reverse     10 9 7 4
     cumprod                     1 2 6 24
-    recurrence(a, x)            z[k] = a[k] z[k - 1] + x[k]: the derivatives of the others are of this kind
+    recurrence(a, x)            z[k] = a[k] z[k - 1] + x[k]: the derivatives of the others have this form
 
-What runs, runs in the next wider dtype.
+The running value has the next wider dtype (precision.py).
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ __all__ = ["cumprod", "cumsum", "logcumsumexp", "recurrence"]
 
 @quiet
 def scan(ufunc, x, dim):
-    """What `ufunc` makes of the numbers so far."""
+    """Accumulate `x` along `dim` with a ufunc."""
     return np.ascontiguousarray(ufunc.accumulate(x, dim, dtype=wider(x.dtype)).astype(x.dtype)) if x.ndim else x.copy()
 
 

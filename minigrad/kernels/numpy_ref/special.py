@@ -1,15 +1,15 @@
-"""Special functions: the error function, gamma and what comes of it. Computed in float64, whatever the dtype of x.
+"""Special functions: the error function, the gamma function and its derivatives. They compute in float64 for every dtype.
 
-NumPy has none of these. What it has not is built of what it has, with no table of magic numbers:
+NumPy has none of them. We compute them with NumPy's functions, and without tables of unexplained constants:
 
     erf, erfc       Taylor series about the nearest multiple of 1/64, where `math` knows the value
-    erfinv          Halley's iteration on the residual of erf, or of erfc where that is the exact one
-    lgamma          Taylor series about 2, whose coefficients are values of zeta; Stirling's formula above
+    erfinv          Halley's iteration on the residual of erf, or of erfc where erfc is more exact
+    lgamma          Taylor series about 2, with values of zeta as coefficients; Stirling's formula above
     digamma         the recurrence up to 10, then the asymptotic series
-    polygamma       n! zeta(n + 1, x), Hurwitz's zeta by Euler and Maclaurin
+    polygamma       n! zeta(n + 1, x), with Hurwitz's zeta by the formula of Euler and Maclaurin
 
-All are good to a few units in the last place, but beside the zeros of lgamma and digamma below 0, where the error is
-absolute. (The test is tests/ops/test_special.py.)
+The error is a few units in the last place, except near the zeros of lgamma and digamma below 0, where only the absolute error is
+small. (The test is tests/ops/test_special.py.)
 """
 
 import functools
@@ -23,17 +23,17 @@ from minigrad.kernels.numpy_ref.precision import in_float32, quiet
 __all__ = ["digamma", "erf", "erfc", "erfinv", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "glu",
            "glu_backward", "lgamma", "mish", "mish_backward", "polygamma", "silu", "silu_backward"]
 
-# B2, B4, ... of Bernoulli
+# the Bernoulli numbers B2, B4, ...
 BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330, 854513 / 138]
 STEPS = 64          # points of the table per unit
-LAST = 27           # from here on erfc is 0
+LAST = 27           # erfc is 0 from here on
 TERMS = 14          # of the Taylor series: (2 · 27 / 128)^14 / 14! = 6e-17
 EPSILON = np.finfo(np.float64).eps
-DEEP = -64      # below it zeta is not summed step by step
+DEEP = -64          # zeta below this is not a sum term by term
 
 
 def in_float64(function):
-    """The kernel of a function on float64 arrays: silent, and with the dtype of its argument."""
+    """Make a kernel of a function on float64 arrays: it gives no warnings, and returns the dtype of its first argument."""
     @quiet
     @functools.wraps(function)
     def kernel(x, *args):
@@ -46,16 +46,16 @@ def in_float64(function):
 
 @functools.cache
 def tables():
-    """erf, erfc and the derivative of erf at the points."""
+    """erf, erfc and the derivative of erf at the points i / STEPS."""
     points = [i / STEPS for i in range(LAST * STEPS + 1)]
     return (np.array([math.erf(a) for a in points]), np.array([math.erfc(a) for a in points]),
             np.array([2 / math.sqrt(math.pi) * math.exp(-a * a) for a in points]))
 
 
-def beside(x):
-    """(i, erf(x) - erf(i / 64)) for x >= 0, i / 64 being the nearest point of the tables.
+def erf_from_table(x):
+    """(i, erf(x) - erf(i / 64)) for x >= 0, where i / 64 is the nearest point of the tables.
 
-    With t[n] = h^n / n! times the n-th derivative, y'' = -2 a y' gives t[n + 2] in terms of t[n + 1] and t[n].
+    Let t[n] be h^n / n! times the n-th derivative at a = i / 64. Then y'' = -2 a y' gives t[n + 2] in terms of t[n + 1] and t[n].
     """
     i = np.minimum(np.rint(x * STEPS), LAST * STEPS)
     a = i / STEPS
@@ -71,13 +71,13 @@ def beside(x):
 
 @in_float64
 def erf(x):
-    i, difference = beside(np.abs(x))
+    i, difference = erf_from_table(np.abs(x))
     return np.where(np.isnan(x), x, np.copysign(tables()[0][i] + difference, x))
 
 
 @in_float64
 def erfc(x):
-    i, difference = beside(np.abs(x))
+    i, difference = erf_from_table(np.abs(x))
     upper = np.where(np.abs(x) < LAST, tables()[1][i] - difference, 0.0)
     return np.where(np.isnan(x), x, np.where(x < 0, 2 - upper, upper))
 
@@ -95,7 +95,7 @@ def gelu_backward(g, x):
 
 
 def normal_distribution(x):
-    return 0.5 * erfc(x * -math.sqrt(0.5))      # 1 + erf would cancel to the left
+    return 0.5 * erfc(x * -math.sqrt(0.5))      # 1 + erf would cancel for negative x
 
 
 @quiet
@@ -114,7 +114,7 @@ def gelu_tanh_backward(g, x):
 
 
 def twice_u(x):
-    """2 u, where (1 + tanh u) / 2 = sigmoid(2 u) stands in for the normal distribution."""
+    """2 u: (1 + tanh u) / 2 = sigmoid(2 u) approximates the normal distribution function."""
     return math.sqrt(8 / math.pi) * (x + 0.044715 * x * x * x)
 
 
@@ -148,7 +148,7 @@ def mish(x):
 @quiet
 @in_float32
 def mish_backward(g, x):
-    u, top, bottom = tanh_of_softplus(x)    # t' = sigmoid(x) (1 - t²) is 4 u (1 + u) / bottom², and that times u above 0
+    u, top, bottom = tanh_of_softplus(x)    # t' = sigmoid(x) (1 - t²) = 4 u (1 + u) / bottom², for x > 0 times u
     steep = (1 + u) * u * np.where(x > 0, 4 * u, 4) / (bottom * bottom)
     return np.asarray(g * (top / bottom + np.minimum(x, 1000) * steep))
 
@@ -170,9 +170,9 @@ def glu_backward(g, x, dim):
 
 
 def tanh_of_softplus(x):
-    """t = tanh(log(1 + exp x)) as a fraction of powers of u = exp(-|x|), which cannot overflow: (u, numerator, denominator).
+    """(u, numerator, denominator) of t = tanh(log(1 + exp x)), in powers of u = exp(-|x|), which cannot overflow.
 
-    (1 + 2u) / (1 + 2u + 2u²) above 0, (2u + u²) / (2 + 2u + u²) elsewhere.
+    t = (1 + 2u) / (1 + 2u + 2u²) for x > 0, else (2u + u²) / (2 + 2u + u²).
     """
     u = np.exp(-np.abs(x))
     top = np.where(x > 0, 1, u * u) + 2 * u
@@ -182,7 +182,7 @@ def tanh_of_softplus(x):
 @in_float64
 def erfinv(x):
     p = np.abs(x)
-    # A first guess, right to 2e-3; of erfc its inverse is asked, where 1 - p is exact.
+    # A first guess with an error of 2e-3. From 1/2 on we use the residual of erfc, since 1 - p is exact there.
     w = np.log1p(-p * p)
     b = 2 / (math.pi * 0.147) + w / 2
     z = np.sqrt(np.maximum(np.sqrt(b * b - w / 0.147) - b, 0.0))
@@ -198,10 +198,10 @@ def erfinv(x):
 
 
 def zeta(s, q):
-    """Hurwitz's zeta: the sum of (q + k)^-s, k = 0, 1, ...; s an integer above 1."""
+    """Hurwitz's zeta: the sum of (q + k)^-s over k = 0, 1, ..., for an integer s > 1."""
     q = np.array(q, np.float64)
     deep = q < DEEP
-    if deep.any():      # m steps below 0 it is ζ(s, p) + (-1)^s (ζ(s, 1 - p) - ζ(s, 1 - p + m)), where p = q + m is in [0, 1)
+    if deep.any():      # q = p - m with p in [0, 1): ζ(s, q) = ζ(s, p) + (-1)^s (ζ(s, 1 - p) - ζ(s, 1 - p + m))
         whole = zeta(s, np.where(deep, 1.0, q))
         steps = np.floor(q[deep])
         p = q[deep] - steps
@@ -210,7 +210,7 @@ def zeta(s, q):
         return whole
     total = np.zeros_like(q)
     pole = (q <= 0) & (q == np.floor(q))
-    far = np.zeros(q.shape, bool)          # so far below 0 that nothing else counts
+    far = np.zeros(q.shape, bool)          # so far below 0 that further terms do not count
     while True:
         small = (q < 10) & ~pole & ~far
         if not small.any():
@@ -230,7 +230,7 @@ def zeta(s, q):
 
 @functools.cache
 def about_two():
-    """Coefficients of lgamma(2 + z): z (1 - γ) + the sum of (zeta(k) - 1) (-z)^k / k, k = 2, 3, ..."""
+    """Coefficients of lgamma(2 + z) = z (1 - γ) + Σ (zeta(k) - 1) (-z)^k / k over k = 2, 3, ..."""
     return [1 - np.euler_gamma] + [float(zeta(k, 2.0)) * (-1) ** k / k for k in range(2, 30)]
 
 
@@ -243,7 +243,7 @@ def lgamma_near_two(z):
 
 
 def lgamma_above(x):
-    """lgamma(x) for x >= 2.5: Stirling's formula, above 10, where the recurrence leads."""
+    """lgamma(x) for x >= 2.5: the recurrence up to 10, then Stirling's formula."""
     product = np.ones_like(x)
     for _ in range(8):
         small = x < 10
@@ -295,5 +295,5 @@ def polygamma(x, n):
 
 
 def factorial(n):
-    """n! as a float: inf where that is too small for it."""
+    """n! as a float; inf if that is too large for a float."""
     return float(math.factorial(n)) if n <= 170 else math.inf

@@ -1,1 +1,1 @@
-"""Kernels that sum products: matrices, convolutions; and windows. Begin with ``contraction.py``."""
+"""Kernels that sum products: matrix products and convolutions; and pooling. Begin with ``contraction.py``."""

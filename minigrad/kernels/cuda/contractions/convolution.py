@@ -1,23 +1,23 @@
-"""Convolutions over 1, 2 or 3 dimensions: contractions over windows that are never written down.
+"""Convolutions over 1, 2 or 3 dimensions: contractions over windows, without a copy of the windows.
 
-    windows     of x (N, C, H, W): an array P (N, C, OH, OW, KH, KW), each number of which lies in x at some stride: a view
+    windows     of x (N, C, H, W): an array P (N, C, OH, OW, KH, KW), which is a view of x with other strides
     forward     z[o; n, oy, ox]   = Σ w[o; c, i, j] P[c, i, j; n, oy, ox]           see contraction.py: rows; inner; columns
     weight      w'[o; c, i, j]    = Σ g[o; n, oy, ox] P[n, oy, ox; c, i, j]
-    input       x'[c; n, y, x]    = Σ w[c; o, -i, -j] Q[o, i, j; n, y, x] for stride 1, Q being the windows of g with zeros around
-                P'[c, i, j; n, oy, ox] = Σ w[c, i, j; o] g[o; n, oy, ox] for others; these are added where their windows lie in x
+    input       x'[c; n, y, x]    = Σ w[c; o, -i, -j] Q[o, i, j; n, y, x] for stride 1, where Q are the windows of g, padded with 0
+                P'[c, i, j; n, oy, ox] = Σ w[c, i, j; o] g[o; n, oy, ox] for other strides; then P' is added to x' at its windows
 
-    idea        the product of matrices that a convolution is, with offsets into x instead of a matrix: im2col without columns.
-                With padding x is copied first, zeros around it, which spares the tiles all bounds
-    bytes       as a matrix product reads; each number of x comes KH KW times, mostly from the cache
+    idea        a convolution is a matrix product with offsets into x instead of a matrix: im2col without columns. With padding, x
+                is copied first, with zeros around it, so that the tiles need no tests of bounds
+    bytes       as a matrix product reads; each number of x is read KH KW times, mostly from the cache
     operations  2 N OH OW O C KH KW / groups, in each of the three
-    so          arithmetic limits all three, but for few channels, where the columns of `conv_input` do
-    measured    24 TFLOP/s of float32 on an H100 for 3 x 3 windows of 64 channels; both gradients 9, when that of the input took
-                windows with stride 1 for any others
+    so          arithmetic limits all three. If there are few channels, the columns P' of `conv_input` limit it
+    measured    24 TFLOP/s of float32 on an H100 for 3 x 3 windows of 64 channels; both gradients 9, measured before the gradient
+                of the input had its formula for stride 1
 
 Note [Adding windows without atomics]
-    Where windows overlap, several numbers of P' belong to one of x. A thread for each number of x looks for those that do and adds
-    them in a fixed order: nobody waits for anybody, and the result is always the same. Where they do not overlap (the patches of
-    a vision transformer, a convolution of size 1), the contraction writes its result to where it belongs at once.
+    Where windows overlap, several numbers of P' belong to one number of x'. A thread for each number of x' finds them, and adds
+    them in a fixed order: no thread waits for another, and the result is always the same. If windows do not overlap (the
+    patches of a vision transformer, a convolution of size 1), the contraction writes its result directly to x'.
 
 Mirrors ``aten/src/ATen/native/cuda/ConvolutionMM2d.cu`` and ``im2col.cuh``. After S. Chetlur et al., "cuDNN: Efficient Primitives
 for Deep Learning", 2014, section 3.2, whose kernels form the tiles of the column matrix in shared memory.
@@ -32,8 +32,8 @@ from numba import cuda
 from minigrad.kernels import CPU
 from minigrad.kernels.cuda.array import CudaArray
 from minigrad.kernels.cuda.contractions.contraction import contract, sum_dtype
-from minigrad.kernels.cuda.elementwise.elementwise import compiled, filled, row_major_strides, width
-from minigrad.kernels.cuda.elementwise.quad_kernels import FEW, division, unsigned
+from minigrad.kernels.cuda.elementwise.elementwise import device_function, new_full, row_major_strides, width
+from minigrad.kernels.cuda.elementwise.quad_kernels import FEW, make_division, unsigned
 from minigrad.kernels.cuda.runtime.launch import launch_each
 from minigrad.kernels.cuda.runtime.memory import empty_array
 from minigrad.kernels.cuda.runtime.streams import SIMULATED
@@ -43,22 +43,22 @@ from minigrad.kernels.resampling import window_count
 
 __all__ = ["col2im", "conv", "conv_input", "conv_weight", "im2col"]
 
-MANY = 64 if SIMULATED else 1 << 20     # numbers of a gradient for which weights are copied into the order that they are read in
-MOST_COLUMNS = 1 << 25      # numbers of P' that `conv_input` has at a time: twice as much as the cache of a large GPU holds
+MANY = 64 if SIMULATED else 1 << 20     # numbers of a gradient from which on the weights are copied into the order of reading
+MOST_COLUMNS = 1 << 25      # numbers of P' that `conv_input` keeps: twice as many as fit in the cache of a large GPU
 
 
 # ---- windows ----------------------------------------------------------------------------------------------
 
 
-def around(padding):
-    """The part of a padded array that is no padding."""
+def interior(padding):
+    """The index of a padded array that removes the padding."""
     return (..., *[slice(p, -p or None) for p in padding])
 
 
 @cache
-def surrounding(few):
-    """The kernel that copies planes with zeros around them; `few` numbers are less than 2^32, whose places take short divisions."""
-    divided = division(few)
+def pad_kernel(few):
+    """The kernel that copies planes with zeros around them. If `few`, there are less than 2^32 numbers: 32-bit divisions."""
+    divided = make_division(few)
 
     @cuda.jit
     def kernel(n, shape, inside, padding, z, z0, x, x0):
@@ -78,84 +78,88 @@ def surrounding(few):
     return kernel
 
 
-def padded(x, padding, whole=None):
-    """`x` with zeros around its last dimensions, before which there are `padding`; itself, if there are none.
+def pad(x, padding, whole=None):
+    """Return `x` with zeros around its last dimensions; `x` itself, if there are none to add.
 
     Args:
-        whole: the sizes with zeros; if not given, there are as many behind.
+        x: the array.
+        padding: for each of the last dimensions, how many zeros are before it.
+        whole: the sizes with zeros. By default there are as many zeros behind as before.
     """
     n = len(padding)
     whole = tuple([s + 2 * p for s, p in zip(x.shape[-n:], padding)]) if whole is None else whole
     if whole == x.shape[-n:]:
         return x
     z, x = empty_array((*x.shape[:-n], *whole), x.dtype, x.device), row_major(x)
-    launch_each(surrounding(z.size < FEW), z.size, z.device, z.size, three(whole, 1), three(x.shape[-n:], 1), three(padding, 0),
-                z.block.of(z.dtype), z.start, x.block.of(x.dtype), x.start)
+    sizes = to_three(whole, 1), to_three(x.shape[-n:], 1), to_three(padding, 0)
+    launch_each(pad_kernel(z.size < FEW), z.size, z.device, z.size, *sizes, z.block.of(z.dtype), z.start,
+                x.block.of(x.dtype), x.start)
     return z
 
 
-def three(numbers, fill):
-    """What a kernel for three dimensions is told of at most so many."""
+def to_three(numbers, fill):
+    """Return one to three numbers as a tuple of three, with `fill` in front: the kernels have three dimensions."""
     return (*[fill] * (3 - len(numbers)), *[int(number) for number in numbers])
 
 
 def windows(x, size, stride, dilation):
-    """The view (..., OH, OW, KH, KW) of x (..., H, W)."""
+    """Return the view (..., OH, OW, KH, KW) of x (..., H, W)."""
     if not x.flags.c_contiguous:
-        return x.seen_as(reference.windows(x.layout, size, stride, (0,) * len(size), dilation))
-    return x.seen_as(CPU.as_strided(x.layout, *walk(x.shape, size, stride, dilation), 0))
+        return x.make_view(reference.windows(x.layout, size, stride, (0,) * len(size), dilation))
+    return x.make_view(CPU.as_strided(x.layout, *window_strides(x.shape, size, stride, dilation), 0))
 
 
 @lru_cache(4096)
-def walk(shape, size, stride, dilation):
-    """The strides of a row-major array of this shape, in elements; shape and strides of its windows."""
+def window_strides(shape, size, stride, dilation):
+    """For a row-major array of this shape: (its strides in elements, the shape of its windows, their strides)."""
     n, steps = len(size), row_major_strides(shape)
     count = [window_count(*each) for each in zip(shape[-n:], size, stride, (0,) * n, dilation)]
     return steps, (*shape[:-n], *count, *size), (*steps[:-n], *[a * b for a, b in zip(steps[-n:], stride)],
                                                  *[a * b for a, b in zip(steps[-n:], dilation)])
 
 
-def arranged(x, split, dims):
-    """The view of `x` in the shape `split`, which divides dimensions, with these reordered."""
+def rearrange(x, split, dims):
+    """Return the view of `x` in the shape `split`, which divides dimensions, with its dimensions in the order `dims`."""
     return CudaArray(x.block, x.layout.reshape(split).transpose(dims))
 
 
-def numbered(first, n):
+def dims_from(first, n):
+    """The n dimensions from `first` on."""
     return tuple(range(first, first + n))
 
 
-def grouped(x, groups):
-    """(N, C, ...) -> (N, groups, C / groups, ...): the shape."""
+def group_shape(x, groups):
+    """The shape (N, groups, C / groups, ...) of x (N, C, ...)."""
     return (x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
 
 
 # ---- the three contractions -------------------------------------------------------------------------------------
 
 
-def correlated(name, x, w, stride, dilation):
+def correlate(name, x, w, stride, dilation):
     """z[o; n, oy, ox] = Σ w[o; c, i, j] P[c, i, j; n, oy, ox] in each group, for weights (groups, O, C, KH, KW)."""
     n, groups = len(stride), w.shape[0]
     patches = windows(x, w.shape[3:], stride, dilation)
     z = empty_array((x.shape[0], groups * w.shape[1], *patches.shape[2:2 + n]), x.dtype, x.device)
-    contract(name, arranged(z, grouped(z, groups), (1, 2, 0, *numbered(3, n))), w,
-             arranged(patches, grouped(patches, groups), (1, 2, *numbered(3 + n, n), 0, *numbered(3, n))), 1, 1 + n)
+    contract(name, rearrange(z, group_shape(z, groups), (1, 2, 0, *dims_from(3, n))), w,
+             rearrange(patches, group_shape(patches, groups), (1, 2, *dims_from(3 + n, n), 0, *dims_from(3, n))), 1, 1 + n)
     return z
 
 
 def conv(x, w, stride, padding, dilation, groups):
-    by_group = arranged(w, (groups, w.shape[0] // groups, *w.shape[1:]), numbered(0, w.ndim + 1))
-    return correlated("conv", padded(x, padding), by_group, stride, dilation)
+    by_group = rearrange(w, (groups, w.shape[0] // groups, *w.shape[1:]), dims_from(0, w.ndim + 1))
+    return correlate("conv", pad(x, padding), by_group, stride, dilation)
 
 
 def conv_weight(g, x, w_shape, stride, padding, dilation, groups):
     n = len(stride)
-    patches = windows(padded(x, padding), w_shape[2:], stride, dilation)
-    patches = patches.seen_as(patches.layout[(slice(None), slice(None), *[slice(c) for c in g.shape[2:]])])     # g may have fewer
+    patches = windows(pad(x, padding), w_shape[2:], stride, dilation)
+    patches = patches.make_view(patches.layout[(slice(None), slice(None), *[slice(c) for c in g.shape[2:]])])     # g may have fewer
     z = empty_array(w_shape, x.dtype, x.device)
     by_group = (groups, w_shape[0] // groups, *w_shape[1:])
-    contract("conv_weight", arranged(z, by_group, numbered(0, 3 + n)),
-             arranged(g, grouped(g, groups), (1, 2, 0, *numbered(3, n))),
-             arranged(patches, grouped(patches, groups), (1, 0, *numbered(3, n), 2, *numbered(3 + n, n))), 1, 1 + n)
+    contract("conv_weight", rearrange(z, by_group, dims_from(0, 3 + n)),
+             rearrange(g, group_shape(g, groups), (1, 2, 0, *dims_from(3, n))),
+             rearrange(patches, group_shape(patches, groups), (1, 0, *dims_from(3, n), 2, *dims_from(3 + n, n))), 1, 1 + n)
     return z
 
 
@@ -164,45 +168,45 @@ def conv_input(g, w, x_shape, stride, padding, dilation, groups):
     reach = [d * (k - 1) for d, k in zip(dilation, size)]
     rim = tuple([r - p for r, p in zip(reach, padding)])
     if all(s == 1 for s in stride) and min(rim) >= 0:
-        return turned_round(padded(g, rim, tuple([s + r for s, r in zip(x_shape[2:], reach)])), w, dilation, groups)
+        return correlate_flipped(pad(g, rim, tuple([s + r for s, r in zip(x_shape[2:], reach)])), w, dilation, groups)
     if all(s > d * (k - 1) or c == 1 for s, d, k, c in zip(stride, dilation, size, count)):
         shape = (*x_shape[:2], *[length + 2 * p for length, p in zip(x_shape[2:], padding)])
         every = all(s == k and (d == 1 or k == 1) and c * s == length
-                    for s, k, d, c, length in zip(stride, size, dilation, count, shape[2:]))    # whether all of x is in a window
-        whole = empty_array(shape, g.dtype, g.device) if every else filled(shape, 0, g.dtype, g.device)
+                    for s, k, d, c, length in zip(stride, size, dilation, count, shape[2:]))    # whether windows cover all of x
+        whole = empty_array(shape, g.dtype, g.device) if every else new_full(shape, 0, g.dtype, g.device)
         patches = windows(whole, size, stride, dilation)
-        patches = patches.seen_as(patches.layout[(slice(None), slice(None), *[slice(c) for c in count])])
-        columns_of(patches, g, w, groups)
-        return copy(whole.seen_as(whole.layout[around(padding)])) if any(padding) else whole
+        patches = patches.make_view(patches.layout[(slice(None), slice(None), *[slice(c) for c in count])])
+        compute_columns(patches, g, w, groups)
+        return copy(whole.make_view(whole.layout[interior(padding)])) if any(padding) else whole
     z = empty_array(x_shape, g.dtype, g.device)
     per_image = x_shape[1] * prod(size) * prod(count)
     images = max(MOST_COLUMNS // max(per_image, 1), 1)
     for first in range(0, x_shape[0], images):
         some = slice(first, min(first + images, x_shape[0]))
         columns = empty_array((some.stop - first, x_shape[1], *size, *count), sum_dtype("conv_input", g.dtype), g.device)
-        columns_of(columns.seen_as(columns.layout.transpose(0, 1, *numbered(2 + n, n), *numbered(2, n))),
-                   g.seen_as(g.layout[some]), w, groups)
-        add_windows(z.seen_as(z.layout[some]), columns, size, count, stride, padding, dilation)
+        compute_columns(columns.make_view(columns.layout.transpose(0, 1, *dims_from(2 + n, n), *dims_from(2, n))),
+                        g.make_view(g.layout[some]), w, groups)
+        add_windows(z.make_view(z.layout[some]), columns, size, count, stride, padding, dilation)
     return z
 
 
-def turned_round(g, w, dilation, groups):
-    """`conv_input` for stride 1: a convolution of g, which has zeros around it, with w turned round.
+def correlate_flipped(g, w, dilation, groups):
+    """`conv_input` for stride 1: a convolution of g, padded with zeros, with w flipped.
 
-    They are multiplied too, as those around x are forward: where a weight is infinite, there is nan at the border.
+    The zeros are multiplied too, as the padding of x is in the forward. So an infinite weight gives nan at the border.
     """
     n = w.ndim - 2
-    w = w.seen_as(w.layout[(..., *[slice(None, None, -1)] * n)])
-    w = arranged(w, (groups, w.shape[0] // groups, *w.shape[1:]), (0, 2, 1, *numbered(3, n)))
-    return correlated("conv_input", g, copy(w) if g.size >= MANY else w, (1,) * n, dilation)
+    w = w.make_view(w.layout[(..., *[slice(None, None, -1)] * n)])
+    w = rearrange(w, (groups, w.shape[0] // groups, *w.shape[1:]), (0, 2, 1, *dims_from(3, n)))
+    return correlate("conv_input", g, copy(w) if g.size >= MANY else w, (1,) * n, dilation)
 
 
-def columns_of(patches, g, w, groups):
-    """Compute P' (N, C, OH, OW, KH, KW) for `conv_input`."""
+def compute_columns(patches, g, w, groups):
+    """Compute P', of shape (N, C, OH, OW, KH, KW), for `conv_input`."""
     n = g.ndim - 2
-    contract("conv_input", arranged(patches, grouped(patches, groups), (1, 2, *numbered(3 + n, n), 0, *numbered(3, n))),
-             arranged(w, (groups, w.shape[0] // groups, *w.shape[1:]), (0, 2, *numbered(3, n), 1)),
-             arranged(g, grouped(g, groups), (1, 2, 0, *numbered(3, n))), 1 + n, 1 + n)
+    contract("conv_input", rearrange(patches, group_shape(patches, groups), (1, 2, *dims_from(3 + n, n), 0, *dims_from(3, n))),
+             rearrange(w, (groups, w.shape[0] // groups, *w.shape[1:]), (0, 2, *dims_from(3, n), 1)),
+             rearrange(g, group_shape(g, groups), (1, 2, 0, *dims_from(3, n))), 1 + n, 1 + n)
 
 
 # ---- columns ---------------------------------------------------------------------------------------------------
@@ -210,10 +214,10 @@ def columns_of(patches, g, w, groups):
 
 def im2col(x, size, stride, padding, dilation):
     n, lead, channels = len(size), x.shape[:-len(size) - 1], x.shape[-len(size) - 1]
-    patches = windows(padded(x, padding), size, stride, dilation)
+    patches = windows(pad(x, padding), size, stride, dilation)
     first = len(lead) + 1
-    z = copy(patches.seen_as(patches.layout.transpose(*range(first), *numbered(first + n, n), *numbered(first, n))))
-    return z.seen_as(z.layout.reshape(*lead, channels * prod(size), prod(patches.shape[first:first + n])))
+    z = copy(patches.make_view(patches.layout.transpose(*range(first), *dims_from(first + n, n), *dims_from(first, n))))
+    return z.make_view(z.layout.reshape(*lead, channels * prod(size), prod(patches.shape[first:first + n])))
 
 
 def col2im(x, shape, size, stride, padding, dilation):
@@ -226,13 +230,13 @@ def col2im(x, shape, size, stride, padding, dilation):
 
 
 @lru_cache(None, typed=True)        # zeros of two dtypes are equal, and their kernels are not
-def gathering(number, zero, few):
-    """The kernel that adds windows; `number` is what a number is made before it is added to `zero`. `few` as for `surrounding`."""
-    divided = division(few)
+def add_windows_kernel(number, zero, few):
+    """The kernel that adds windows. `number` converts a number before it is added to `zero`; `few` is as in `pad_kernel`."""
+    divided = make_division(few)
 
-    @compiled
+    @device_function
     def window_of(a, stride, count):
-        """Which window begins at `a`, and -1 if none does."""
+        """The index of the window that begins at `a`, or -1."""
         found = divided(a, stride) if a >= 0 else -1
         return found if found * stride == a and found < count else -1
 
@@ -264,9 +268,11 @@ def gathering(number, zero, few):
 
 
 def add_windows(z, columns, size, count, stride, padding, dilation):
-    """z = zeros with the row-major `columns` (..., KH, KW, OH, OW) added. See Note [Adding windows without atomics]."""
+    """Set z to the sum of the row-major `columns` (..., KH, KW, OH, OW). See Note [Adding windows without atomics]."""
     wide = sum_dtype("col2im", z.dtype)
     n = len(size)
-    kernel = gathering(width(columns.dtype), wide.type(0), max(z.size, columns.size) < FEW)
-    launch_each(kernel, z.size, z.device, z.size, three(z.shape[-n:], 1), three(size, 1), three(count, 1), three(stride, 1),
-                three(padding, 0), three(dilation, 1), z.block.of(z.dtype), z.start, columns.block.of(columns.dtype), columns.start)
+    kernel = add_windows_kernel(width(columns.dtype), wide.type(0), max(z.size, columns.size) < FEW)
+    sizes = [to_three(numbers, fill) for numbers, fill in ((z.shape[-n:], 1), (size, 1), (count, 1), (stride, 1), (padding, 0),
+                                                           (dilation, 1))]
+    launch_each(kernel, z.size, z.device, z.size, *sizes, z.block.of(z.dtype), z.start, columns.block.of(columns.dtype),
+                columns.start)

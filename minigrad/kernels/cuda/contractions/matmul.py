@@ -1,8 +1,8 @@
 """Matrix products: contractions with one dimension of each kind.
 
-    idea        see contraction.py, and tiles.py for the figures. Transposed and broadcast operands are read where they lie:
-                only their strides differ. For an operand of one row or one column, vectors.py has a kernel that reads the other
-                once, as a tile would, but multiplies no zeros
+    idea        see contraction.py, and tiles.py for the figures. Transposed and broadcast operands are not copied, since they only
+                have other strides. If an operand has a single row or column, the kernels of vectors.py read the other operand once,
+                as a tile would, and multiply no zeros
     addmm       adds its bias while the sums are still in registers: z is written once, and not read
 
 Mirrors ``aten/src/ATen/native/cuda/Blas.cpp``.
@@ -21,11 +21,11 @@ __all__ = ["addmm", "dot", "matmul"]
 def multiply(name, z, x, y, bias=None):
     """Queue z = x y + bias, for arrays with the same dimensions before the last two."""
     def view(a, of):
-        return None if a is None else a.seen_as(of(a.layout))
+        return None if a is None else a.make_view(of(a.layout))
     if y.shape[-1] == 1:
         rows_by_vector(name, view(z, column), x, view(y, column), view(bias, column))
     elif x.shape[-2] == 1:
-        rows_by_vector(name, view(z, row), view(y, turned), view(x, row), view(bias, row))
+        rows_by_vector(name, view(z, row), view(y, swap_last), view(x, row), view(bias, row))
     else:
         contract(name, z, x, y, 1, 1, bias)
 
@@ -38,7 +38,7 @@ def row(a):
     return a[..., 0, :]
 
 
-def turned(a):
+def swap_last(a):
     return a.swapaxes(-1, -2)
 
 

@@ -1,27 +1,27 @@
-"""Pooling and resampling: maxima over windows, and sums of a few numbers of a line each, by the tables of kernels/resampling.py.
+"""Pooling and resampling: maxima over windows, and weighted sums of a few numbers, by the tables of kernels/resampling.py.
 
-    max_pool            a thread for each window looks at its numbers, which the tables of places name, and keeps the first largest
-    max_pool_backward   a thread for each window adds its number to where the maximum came from
-    resample            a thread for each result adds its taps; means over windows and all interpolations are this, dimension by
-                        dimension, and so are their gradients, with the transposed tables
+    max_pool            a thread for each window reads its numbers, whose places are in tables, and keeps the first largest one
+    max_pool_backward   a thread for each window adds its number to the place of the maximum
+    resample            a thread for each result adds weighted numbers. Means over windows and all interpolations work this way,
+                        dimension by dimension. So do their gradients, with the transposed tables
 
-    bytes       numbers of x are read once from memory, then from the cache, as windows overlap; a result is written once, and for
-                maxima 8 bytes more for its position. The tables are small, and the same for all planes: they stay in the cache
+    bytes       numbers of x are read once from memory, then from the cache, as windows overlap; a result is written once, and
+                for maxima 8 bytes more for its position. The tables are small, and the same for all planes: they stay in the cache
     operations  one comparison, or one product and sum, for each number of a window
-    so          the time is that of the memory; neighbouring threads have neighbouring windows
-    measured    62% of what a copy moves on an H100, for maxima of 2 x 2
+    so          memory limits it; neighbouring threads have neighbouring windows
+    measured    62% of the speed of a copy on an H100, for maxima of 2 x 2
 
 Note [Tables are copied once]
-    A table is made on the CPU and kept there (resampling.py). Its copy on a GPU is kept as long as it lives: what a training step
-    does again and again copies nothing.
+    A table is made on the CPU and kept there (resampling.py). Its copy on a GPU is kept as long as the table exists. So the
+    steps of a training loop copy nothing.
 
 Note [Windows are written out]
-    The size of the windows is a constant of the kernel of maxima, so the compiler writes its loops out where they are short: all
-    numbers of a window are then asked for before the first comparison. A program has few such sizes.
+    The size of the windows is a constant of the kernel of maxima, so the compiler unrolls its loops if they are short. Then all
+    reads of a window are under way before the first comparison. A program has few such sizes.
 
 Note [Maxima that windows share]
-    Windows may overlap, and then several threads add to one number, *atomically*, in an order that is not fixed. Two addends
-    give the same sum in either order; more may differ in the last digit from run to run, unless
+    If windows overlap, several threads may add to one number, *atomically*, in an order that is not fixed. Two numbers give the
+    same sum in either order. With more numbers the last digit may differ from run to run, unless
     ``use_deterministic_algorithms`` asks for an order (scattering.py). float16 is added in float32.
 
 Mirrors ``aten/src/ATen/native/cuda/DilatedMaxPool2d.cu``, ``AveragePool2d.cu``, ``UpSample.cuh``.
@@ -38,8 +38,8 @@ from numba import cuda
 from minigrad.kernels import flags
 from minigrad.kernels.cuda.array import CudaArray
 from minigrad.kernels.cuda.contractions.contraction import sum_dtype
-from minigrad.kernels.cuda.elementwise.elementwise import filled, width
-from minigrad.kernels.cuda.elementwise.quad_kernels import FEW, division
+from minigrad.kernels.cuda.elementwise.elementwise import new_full, width
+from minigrad.kernels.cuda.elementwise.quad_kernels import FEW, make_division
 from minigrad.kernels.cuda.elementwise.vector_io import pack
 from minigrad.kernels.cuda.index.scattering import scatter_add
 from minigrad.kernels.cuda.runtime.launch import launch_each, pointers
@@ -51,17 +51,17 @@ from minigrad.kernels.cuda.shape.views import view
 
 __all__ = ["max_pool", "max_pool_backward", "max_pool_select", "resample"]
 
-ONE_PLACE = np.zeros((1, 1), np.int64)      # the table of a dimension that is not there
+ONE_PLACE = np.zeros((1, 1), np.int64)      # the table of a missing dimension
 
 
 # ---- tables -----------------------------------------------------------------------------------------------
 
 
-_tables = {}        # (number of the NumPy array, dtype, GPU) -> (reference to it, its copy)
+_tables = {}        # (id of the NumPy array, dtype, GPU) -> (reference to it, its copy)
 
 
-def on_device(table, dtype, device):
-    """The copy of a NumPy array that nobody writes to. See Note [Tables are copied once]. One of a GPU is itself there."""
+def copy_to_device(table, dtype, device):
+    """Return a copy of a table on `device`: no code writes to it. See Note [Tables are copied once]. A CudaArray is only cast."""
     if isinstance(table, CudaArray):
         return row_major(cast(table, dtype))
     key = id(table), dtype, device.type, device.index
@@ -77,14 +77,14 @@ def on_device(table, dtype, device):
 
 
 @cache
-def largest(few, sizes):
-    """For each of n windows the first largest number and its position in the plane; p, q and r are the tables of places.
+def max_pool_kernel(few, sizes):
+    """The kernel that finds the first largest number of each window and its position in the plane, by the tables p, q and r.
 
-    `few` windows are less than 2^32, whose places take short divisions; see Note [Windows are written out] for their `sizes`.
+    If `few`, there are less than 2^32 windows: 32-bit divisions. See Note [Windows are written out] for their `sizes`.
     """
-    divided = division(few)
+    divided = make_division(few)
     deep_size, down_size, across_size = sizes
-    at_of, _ = pack(1)                              # x[i] without the question whether i is negative
+    at_of, _ = pack(1)                              # x[i], without a test whether i is negative
 
     @cuda.jit
     def kernel(n, plane, counts, z, z0, index, index0, x, x0, p, p0, q, q0, r, r0):
@@ -107,7 +107,7 @@ def largest(few, sizes):
                     for c in range(across_size):
                         here = second + at_of(r, r_at + c)[0]
                         value = at_of(x, start + here)[0]
-                        if value > best or value != value:          # the last nan is the largest of all
+                        if value > best or value != value:          # the last nan counts as the largest
                             best, at = value, here
             z[z0 + i] = best
             index[index0 + i] = at
@@ -126,8 +126,8 @@ def max_pool(x, places):
         return z, index
     x = row_major(x)
     ones = (1,) * (3 - n)
-    tables = [on_device(p, p.dtype, x.device) for p in ((ONE_PLACE,) * (3 - n) + tuple(places))]
-    launch_each(largest(z.size < FEW, (*ones, *sizes)), z.size, x.device, z.size, (*ones, *x.shape[-n:]), (*ones, *counts),
+    tables = [copy_to_device(p, p.dtype, x.device) for p in ((ONE_PLACE,) * (3 - n) + tuple(places))]
+    launch_each(max_pool_kernel(z.size < FEW, (*ones, *sizes)), z.size, x.device, z.size, (*ones, *x.shape[-n:]), (*ones, *counts),
                 z.block.of(z.dtype), z.start, index.block.of(index.dtype), index.start, x.block.of(x.dtype), x.start,
                 *pointers(*tables))
     return z, index
@@ -135,7 +135,7 @@ def max_pool(x, places):
 
 @cuda.jit
 def add_at(n, windows, plane, z, z0, index, index0, g, g0):
-    """Add g[i] where its window had its maximum. See Note [Maxima that windows share]."""
+    """Add g[i] at the maximum of window i. See Note [Maxima that windows share]."""
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         cuda.atomic.add(z, z0 + i // windows * plane + index[index0 + i], g[g0 + i])
 
@@ -144,7 +144,7 @@ def max_pool_backward(g, index, x_shape, n):
     if g.dtype.kind != "f":
         raise missing("max_pool_backward", g.dtype)
     dtype, wide = g.dtype, sum_dtype("max_pool_backward", g.dtype)
-    z = filled(x_shape, 0, wide, g.device)
+    z = new_full(x_shape, 0, wide, g.device)
     g, index = row_major(cast(g, wide)), row_major(index)
     if flags.deterministic and z.size:
         planes, windows = prod(x_shape[:-n]), prod(g.shape[-n:])
@@ -158,7 +158,7 @@ def max_pool_backward(g, index, x_shape, n):
 
 @cuda.jit
 def pick(n, windows, plane, z, z0, index, index0, x, x0):
-    """z[i] = x at the position that its window has in its plane."""
+    """z[i] = x at the position in index[i], in the plane of window i."""
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         z[z0 + i] = x[x0 + i // windows * plane + index[index0 + i]]
 
@@ -172,12 +172,12 @@ def max_pool_select(x, index, n):
     return z
 
 
-# ---- sums of taps -----------------------------------------------------------------------------------------------
+# ---- weighted sums -----------------------------------------------------------------------------------------------
 
 
 @lru_cache(None, typed=True)        # zeros of two dtypes are equal, and their kernels are not
-def tapped(number, zero):
-    """The kernel; `number` is what a number is made before it is added to `zero`."""
+def resample_kernel(number, zero):
+    """The kernel of `resample`. `number` converts a number before it is added to `zero`."""
     @cuda.jit
     def kernel(n, length, count, inner, z, z0, x, x0, starts, starts0, columns, columns0, weights, weights0):
         for i in range(cuda.grid(1), n, cuda.gridsize(1)):
@@ -197,9 +197,9 @@ def resample(x, dim, starts, columns, weights):
     count = starts.shape[0] - 1
     z = empty_array((*x.shape[:dim], count, *x.shape[dim + 1:]), x.dtype, x.device)
     x = row_major(x)
-    tables = [on_device(starts, starts.dtype, x.device), on_device(columns, columns.dtype, x.device),
-              on_device(weights, x.dtype, x.device)]
-    launch_each(tapped(width(x.dtype), sum_dtype("resample", x.dtype).type(0)), z.size, x.device, z.size, x.shape[dim], count,
-                prod(x.shape[dim + 1:]), z.block.of(z.dtype), z.start, x.block.of(x.dtype), x.start,
-                *pointers(*tables))
+    tables = [copy_to_device(starts, starts.dtype, x.device), copy_to_device(columns, columns.dtype, x.device),
+              copy_to_device(weights, x.dtype, x.device)]
+    kernel = resample_kernel(width(x.dtype), sum_dtype("resample", x.dtype).type(0))
+    launch_each(kernel, z.size, x.device, z.size, x.shape[dim], count, prod(x.shape[dim + 1:]), z.block.of(z.dtype), z.start,
+                x.block.of(x.dtype), x.start, *pointers(*tables))
     return z

@@ -8,46 +8,46 @@
                                   ....            and 4 of y, of 16 x 16 each, from shared memory, and multiplies each by each:
                           x                       32 instructions of 4096 operations for 8 that load
                         ....      0011
-                        ....      0011            Slices, 32 deep, are copied from memory to shared memory without passing through
-                        ....      2233            registers, two slices ahead of the one that is multiplied: Note [Three stages]
+                        ....      0011            Slices, 32 deep, are copied from memory to shared memory without registers in
+                        ....      2233            between, two slices ahead of the slice that is multiplied: Note [Three stages]
                         ....      2233
 
     bytes       for N x N float16 each operand is read N / 128 times: 4 N^3 / 128 in all, mostly from the cache
     operations  2 N^3: 64 for each of these bytes
-    so          the tensor cores would limit it, and shared memory nearly does: 8 loads of 512 bytes, 4 cycles each, take the
-                multiprocessor's one path to it as long as half of the 32 products take its four tensor cores
+    so          the tensor cores would limit it, and shared memory nearly does. 8 loads of 512 bytes take its one path 4 cycles
+                each: half of the time in which the four tensor cores compute the 32 products
     measured    313 TFLOP/s on an H100 at 4096, 0.42 of cuBLAS
 
 Note [Fragments]
-    No thread has a block: the 32 of a warp share it. Of 16 x 8 sums, thread i has four, in rows i // 4 and i // 4 + 8, columns
-    2 (i % 4) and the next. Of a 16 x 16 block it has eight halves, in four registers, one from each quarter:
+    No thread has a whole block: the 32 threads of a warp share it. Of 16 x 8 sums, thread i has four: in rows i // 4 and
+    i // 4 + 8, columns 2 (i % 4) and the next. Of a 16 x 16 block it has eight halves, in four registers, one from each quarter:
 
-        quarters of x   0 2         of y, which is loaded as if   0 1       `load_blocks` brings what thread i says the
-        (rows: m,       1 3         it were transposed (rows: n,  2 3       beginning is of: row i % 8 of quarter i // 8
+        quarters of x   0 2         of y, which is loaded as if   0 1       thread i gives `load_blocks` the address
+        (rows: m,       1 3         it were transposed (rows: n,  2 3       of row i % 8 of quarter i // 8
         columns: k)                 columns: k)
 
-    The registers of y for its first 8 columns, and for the others, are then neighbours: the tensor cores ask for that.
-    Where the other dimension is contiguous `load_blocks_transposed` swaps rows and columns of each quarter on the way.
+    Then the registers of y for its first 8 columns are neighbours, and so are those for the other 8: the tensor cores require that.
+    If the other dimension is contiguous, `load_blocks_transposed` swaps the rows and columns of each quarter.
 
 Note [Chunks change places]
-    Shared memory has 32 banks of 4 bytes. Eight rows of a quarter, 16 bytes each, should come from all of them, but rows 64 or 256
-    bytes apart begin in the same few. So chunks of 16 bytes are stored at another place in their row, chunk c of row r at
-    c ^ r, with as many bits of r as are needed: eight rows in a column of chunks lie in eight different places.
+    Shared memory has 32 banks of 4 bytes. Eight rows of a quarter, 16 bytes each, should come from all banks. But rows that are 64
+    or 256 bytes apart begin in the same few banks. So chunks of 16 bytes are stored at another place in their row: chunk c of row r
+    at c ^ r, with as many bits of r as necessary. Then eight rows in a column of chunks are in eight different places.
 
 Note [Three stages]
-    Shared memory holds three slices: one that is multiplied, and two on their way. At the barrier of a slice, all threads are done
-    with the one before: its stage is what is filled next. 3 x 16 KB is all that a kernel may declare.
+    Shared memory holds three slices: one is multiplied, and two are on their way. At the barrier of a slice, all threads have
+    finished the slice before: its stage is filled next. 3 x 16 KB is all that a kernel may declare.
 
 Nothing depends on the order in which blocks run. After the PTX manual (see instructions.py) and NVIDIA's CUTLASS, "Efficient GEMM
 in CUDA" (``media/docs/efficient_gemm.md``).
-Read next: ``contraction.py``.
+Read next: ``vectors.py``, ``matmul.py``.
 """
 
 from functools import cache
 
 from numba import cuda, float32, int32, int64, types
 
-from minigrad.kernels.cuda.contractions.tiles import inlined, place
+from minigrad.kernels.cuda.contractions.tiles import inline_function, place
 from minigrad.kernels.cuda.elementwise.quad_kernels import unsigned
 from minigrad.kernels.cuda.elementwise.vector_io import pack
 from minigrad.kernels.cuda.runtime.instructions import (
@@ -55,12 +55,12 @@ from minigrad.kernels.cuda.runtime.instructions import (
     copy_later,
     load_blocks,
     load_blocks_transposed,
+    make_wait,
     multiply_add,
-    waiting,
 )
 from minigrad.kernels.cuda.runtime.streams import SIMULATED
 
-__all__ = ["CHUNK", "DEPTH", "THREADS", "products"]
+__all__ = ["CHUNK", "DEPTH", "THREADS", "product_kernel"]
 
 WARP, THREADS = 32, 128
 DEPTH = 32          # of a slice
@@ -71,27 +71,27 @@ _, store2 = pack(2)
 
 
 @cache
-def moving(side, along_inner, is_y):
-    """The parts of a kernel that bring slices of one operand to registers: (copies, aim, copy_slice, spot, load).
+def copy_functions(side, along_inner, is_y):
+    """The functions that move slices of one operand to registers: (copies, aim, copy_slice, spot, load).
 
     copies: how many chunks each thread copies.
-    aim(places, lefts, t, start, first, n, far, k, step): set where they lie, and how many of their numbers there are, for the
-        rows from `first` of n, `far` apart, and the k from `k`, `step` apart.
-    copy_slice(room, at, t, x, places, lefts, left, step): start copying a slice, zeros for the k that are not `left`.
-    spot(lane, row, k): where in a slice this thread's part of the block of 16 x 16 begins that begins there.
+    aim(places, lefts, t, start, first, n, far, k, step): set the places of these chunks, and how many of their numbers exist, for
+        the rows from `first` of n, `far` apart, and the k from `k`, `step` apart.
+    copy_slice(room, at, t, x, places, lefts, left, step): start copying a slice, with zeros beyond the `left` k that remain.
+    spot(lane, row, k): where this thread's part of the 16 x 16 block at (row, k) begins in a slice.
     load: the instruction that loads a block.
     """
     copies = side * DEPTH // CHUNK // THREADS
     chunks = (DEPTH if along_inner else side) // CHUNK      # of a row in shared memory
 
-    @inlined
+    @inline_function
     def chunk_at(r, c):
-        """Where chunk c of row r is stored. See Note [Chunks change places]."""
+        """The place of chunk c of row r. See Note [Chunks change places]."""
         if along_inner:
             return (r * chunks + (c ^ (r // 2 % 4))) * CHUNK
         return (r * chunks + (c ^ (r % min(8, chunks)))) * CHUNK
 
-    @inlined
+    @inline_function
     def aim(places, lefts, t, start, first, n, far, k, step):
         for f in range(copies):
             r, c = (t + f * THREADS) // chunks, (t + f * THREADS) % chunks
@@ -101,7 +101,7 @@ def moving(side, along_inner, is_y):
                 places[f] = start + first + c * CHUNK + (k + r) * step
                 lefts[f] = min(max(n - first - c * CHUNK, 0), CHUNK)
 
-    @inlined
+    @inline_function
     def copy_slice(room, at, t, x, places, lefts, left, step):
         for f in range(copies):
             r, c = (t + f * THREADS) // chunks, (t + f * THREADS) % chunks
@@ -112,9 +112,9 @@ def moving(side, along_inner, is_y):
             copy_later(room, at + chunk_at(r, c), x, places[f], int32(2 * n))
             places[f] += DEPTH * step
 
-    @inlined
+    @inline_function
     def spot(lane, row, k):
-        first, second = lane // 8 % 2, lane // 16       # the quarter that this thread points into
+        first, second = lane // 8 % 2, lane // 16       # the quarter of this thread's address
         down, along = (second, first) if is_y else (first, second)
         if along_inner:
             return chunk_at(row + lane % 8 + 8 * down, k // CHUNK + along)
@@ -123,20 +123,20 @@ def moving(side, along_inner, is_y):
 
 
 @cache
-def products(side, x_along_inner, y_along_inner, pairs_z, biased):
-    """The kernel for tiles of side x side; the arguments are those of `tiled`, but z, x and y are matrices."""
-    copies, aim_x, copy_x, spot_x, load_x = moving(side, x_along_inner, False)
-    _, aim_y, copy_y, spot_y, load_y = moving(side, y_along_inner, True)
+def product_kernel(side, x_along_inner, y_along_inner, pairs_z, biased):
+    """The kernel for tiles of side x side. Its arguments are those of `tiled_kernel`'s, except that z, x and y are matrices."""
+    copies, aim_x, copy_x, spot_x, load_x = copy_functions(side, x_along_inner, False)
+    _, aim_y, copy_y, spot_y, load_y = copy_functions(side, y_along_inner, True)
     slice_size = side * DEPTH
     stage = 2 * slice_size
     last_stage, room_size = (STAGES - 1) * stage, STAGES * stage
     part_of_warp = side // 2
     blocks = part_of_warp // 16
-    wait_for_next, wait_for_all = waiting(STAGES - 2), waiting(0)
+    wait_for_next, wait_for_all = make_wait(STAGES - 2), make_wait(0)
     registers, spots_shape, sums_shape = (blocks, 4), (blocks, DEPTH // 16), (blocks, 2 * blocks, 4)
     bounds = {} if SIMULATED else {"launch_bounds": (THREADS, 2)}
 
-    @inlined
+    @inline_function
     def multiply(sums, room, at, spots_x, spots_y, k):
         a = cuda.local.array(registers, int32)
         b = cuda.local.array(registers, int32)
@@ -149,7 +149,7 @@ def products(side, x_along_inner, y_along_inner, pairs_z, biased):
                     a[i, 0], a[i, 1], a[i, 2], a[i, 3], b[j // 2, j % 2 * 2], b[j // 2, j % 2 * 2 + 1],
                     sums[i, j, 0], sums[i, j, 1], sums[i, j, 2], sums[i, j, 3])
 
-    @inlined
+    @inline_function
     def add_bias(sums, b, first, left_down, left_across, far, step):
         for i in range(blocks):
             for j in range(2 * blocks):
@@ -171,11 +171,11 @@ def products(side, x_along_inner, y_along_inner, pairs_z, biased):
         spots_y = cuda.local.array(spots_shape, int32)
         n_rows, n_columns, n_inner = size
         down, across = (n_rows + side - 1) // side, (n_columns + side - 1) // side
-        t = cuda.threadIdx.x & (THREADS - 1)        # which it is; the compiler then knows that no index is negative
+        t = cuda.threadIdx.x & (THREADS - 1)        # the thread's number; the `&` tells the compiler that no index is negative
         warp, lane = t // WARP, t % WARP
         row, column = warp // 2 * part_of_warp, warp % 2 * part_of_warp
 
-        # Which tile the block has.
+        # The tile of this block.
         column0 = cuda.blockIdx.x % across * side
         rest = cuda.blockIdx.x // across
         row0 = rest % down * side
@@ -202,7 +202,7 @@ def products(side, x_along_inner, y_along_inner, pairs_z, biased):
             copy_y(room, free + slice_size, t, y, places_y, lefts_y, left, y_step)
             commit()
             left -= DEPTH
-        full, free = 0, last_stage           # the stage that is multiplied, and that which is filled
+        full, free = 0, last_stage           # the stage to multiply, and the stage to fill
         for _ in range(begin, stop, DEPTH):
             wait_for_next()
             cuda.syncthreads()
@@ -215,7 +215,7 @@ def products(side, x_along_inner, y_along_inner, pairs_z, biased):
             free, full = full, full + stage if full < last_stage else 0
         wait_for_all()
 
-        m0, n0 = row0 + row + lane // 4, column0 + column + lane % 4 * 2        # the first of this thread's sums
+        m0, n0 = row0 + row + lane // 4, column0 + column + lane % 4 * 2        # the first sum of this thread
         if biased and part == 0:
             add_bias(sums, b, b0 + min(m0, n_rows - 1) * sb[0] + min(n0, n_columns - 1) * sb[1], n_rows - m0, n_columns - n0,
                      sb[0], sb[1])

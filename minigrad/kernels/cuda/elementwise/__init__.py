@@ -1,1 +1,1 @@
-"""Kernels that compute each number from the numbers at its place. Begin with ``elementwise.py``."""
+"""Kernels that compute each number from the numbers with the same index. Begin with ``elementwise.py``."""

@@ -1,20 +1,23 @@
-"""Elementwise kernels: a table of expressions, and which template computes them.
+"""Elementwise kernels: which expression runs in which template, and on which arrays.
 
-    idea        a thread computes *quads*, four neighbouring elements: reads four of each operand, writes four (quad_kernels.py)
-    bytes       each operand is read once and the result written once: for z = x + y of float32, 12 bytes an element
-    operations  one, or some dozens for exp and its kind: far fewer than a GPU does while it waits for 12 bytes
-    so          the time is that of the memory: neighbouring threads read neighbouring quads, 16 bytes of float32 by one
-                instruction, and all reads of a thread are under way before it uses the first
-    measured    99 to 101% of what a copy moves on an H100, for 2^28 float32; 98% where a row or a column is repeated
+    idea        a thread computes *quads*, four neighbouring elements: it reads four of each operand, and writes four
+                (quad_kernels.py)
+    bytes       each operand is read once and the result is written once: for z = x + y of float32, 12 bytes per element
+    operations  one, or some dozens for exp and similar functions: a GPU does far more while it waits for 12 bytes
+    so          memory limits it: neighbouring threads read neighbouring quads, 16 bytes of float32 by one instruction, and all
+                reads of a thread are under way before it uses the first
+    measured    99 to 101% of the speed of a copy on an H100, for 2^28 float32; 98% where a row or a column is repeated
 
-An expression is a function of one element of each operand. Where the operands lie in the same order without gaps, the kernel walks
-over memory; otherwise it computes where each quad is, from as few dimensions as are needed (`collapsed`).
-Note [Few dimensions] A division takes longer than all the rest. Most strided operands are a row or a column that is repeated, for
-which two dimensions are enough: one division a quad. It is one of 32 bits (`quotient` in vector_io.py), so that arrays of more than
-2^31 quads are done in parts.
+An expression is a function of one element of each operand. If all operands have the same order in memory without gaps, the kernel
+walks over memory. Otherwise it computes the address of each quad, from as few dimensions as possible (`collapse`).
+
+Note [Few dimensions]
+    A division takes longer than all the rest. Most strided operands are a row or a column that is repeated. For these two
+    dimensions are enough: one division per quad. It is a division of 32 bits (`quotient` in vector_io.py), so arrays of more than
+    2^31 quads are computed in parts.
 
 Mirrors ``aten/src/ATen/native/cuda/CUDALoops.cuh`` (gpu_kernel) and ``TensorIterator.cpp`` (coalesce_dimensions).
-Read next: ``reduction.py``.
+Read next: ``quad_kernels.py``.
 """
 
 import math
@@ -24,10 +27,20 @@ import numpy as np
 
 from minigrad.kernels.cuda.array import CudaArray
 from minigrad.kernels.cuda.elementwise import expressions
-from minigrad.kernels.cuda.elementwise.quad_kernels import QUAD, TILE, compiled, filling, one, one_and_number, plain, three, two
+from minigrad.kernels.cuda.elementwise.quad_kernels import (
+    QUAD,
+    TILE,
+    device_function,
+    fill_kernels,
+    one,
+    one_and_number,
+    plain,
+    three,
+    two,
+)
 from minigrad.kernels.cuda.elementwise.vector_io import BYTES, aligned
 from minigrad.kernels.cuda.runtime.launch import THREADS, launch, pointers
-from minigrad.kernels.cuda.runtime.memory import empty_array, like
+from minigrad.kernels.cuda.runtime.memory import empty_array, empty_like
 from minigrad.kernels.cuda.runtime.missing import missing
 from minigrad.kernels.cuda.runtime.streams import SIMULATED
 from minigrad.kernels.numpy_ref.layout import dense, number
@@ -35,9 +48,9 @@ from minigrad.kernels.numpy_ref.layout import dense, number
 BOOL = np.dtype(bool)
 
 
-@compiled
+@device_function
 def offset(i, shape, strides):
-    """Where element `i`, counted row by row, lies. There is at least one dimension; the first needs no division."""
+    """The offset of element `i`, counted row by row. There is at least one dimension; the first needs no division."""
     at = 0
     for dim in range(len(shape) - 1, 0, -1):
         at += i % shape[dim] * strides[dim]
@@ -45,19 +58,22 @@ def offset(i, shape, strides):
     return at + i * strides[0]
 
 
-MOST = 1 << 31      # quads that a strided kernel does at most
+MOST = 1 << 31      # the most quads of a strided kernel
 
 
-# ---- which of them, and on what ---------------------------------------------------------------------------
+# ---- choosing a kernel, and its arguments ---------------------------------------------------------------------------
 
 
 def width(dtype):
-    """What an expression on `dtype` is computed in."""
+    """The type in which an expression on `dtype` is computed: float32 for float16; else `plain`, the type itself."""
     return np.float32 if dtype == np.float16 else plain
 
 
-def collapsed(shape, *strides):
-    """`shape` and the strides of several arrays of that shape, with dimensions joined that are one walk through memory in all."""
+def collapse(shape, *strides):
+    """Return (shape, strides of each array), with dimensions joined.
+
+    Two neighbouring dimensions are joined if one step of the first is as far as all steps of the second, in every array.
+    """
     joined = []
     for n, *steps in zip(shape, *strides):
         if n == 1:
@@ -71,29 +87,30 @@ def collapsed(shape, *strides):
     return tuple([n for n, _ in joined]), *[tuple([steps[i] for _, steps in joined]) for i in range(len(strides))]
 
 
-def in_elements(x, shape):
+def element_strides(x, shape):
     """The strides of `x`, broadcast to `shape`, in elements."""
     return broadcast_strides(x.shape, x.strides, x.itemsize, shape)
 
 
 def broadcast_strides(own, strides, itemsize, shape):
+    """The strides, in elements, of an array of shape `own` and `strides` in bytes, broadcast to `shape`."""
     return (0,) * (len(shape) - len(own)) + tuple([0 if n == 1 else s // itemsize for n, s in zip(own, strides)])
 
 
 def row_major_strides(shape):
-    """The strides of an array of this shape without gaps, in elements."""
+    """The strides of a row-major array of this shape, in elements."""
     return tuple([math.prod(shape[dim + 1:]) for dim in range(len(shape))])
 
 
 def run(kernels, z, arrays, numbers=()):
-    """Queue one of the two `kernels` for the elements of `z`, to which `arrays` broadcast."""
+    """Queue one of the two `kernels` (in order, strided) for the elements of `z`, to which `arrays` broadcast."""
     in_order, strided = kernels
     if not run_in_order(in_order, z, arrays, numbers, QUAD, TILE, THREADS) and z.size:
         run_by_rows(strided, (z, *arrays), numbers)
 
 
 def run_by_rows(strided, operands, numbers):
-    """Queue `strided` for `operands`, which broadcast to the first of them."""
+    """Queue `strided` for `operands`, which broadcast to the shape of the first."""
     n, shape, length, packed, strides = strided_plan(
         operands[0].shape, *[(x.shape, x.strides, x.itemsize, x.address % BYTES) for x in operands])
     if n > MOST:
@@ -105,22 +122,25 @@ def run_by_rows(strided, operands, numbers):
 
 @lru_cache(4096)
 def strided_plan(shape, *arrays):
-    """What a strided kernel is told of arrays, (shape, strides, itemsize, address modulo 16): how many quads there are, the rows
-    and the quads of each, the length of a row, which arrays are read by packs, and their strides."""
-    shape, *strides = by_rows(shape, *[array[:3] for array in arrays])
+    """The arguments of a strided kernel for `arrays`, each (shape, strides, itemsize, address modulo 16).
+
+    Returns:
+        (number of quads, shape with quads as the last dimension, length of a row, which arrays are read in packs, their strides)
+    """
+    shape, *strides = sort_dimensions(shape, *[array[:3] for array in arrays])
     quads = -(-shape[-1] // QUAD)
     packed = [packs_fit(address, itemsize, s) for (_, _, itemsize, address), s in zip(arrays, strides)]
     return math.prod(shape[:-1]) * quads, (*shape[:-1], quads), shape[-1], tuple(packed), strides
 
 
 def alike(z, arrays):
-    """Whether the elements of all lie in one order without gaps."""
+    """Whether `z` and `arrays` have one shape and one order in memory, without gaps."""
     return dense(z) and all(x.shape == z.shape and all(
         [n == 1 or s * z.itemsize == t * x.itemsize for n, s, t in zip(x.shape, x.strides, z.strides)]) for x in arrays)
 
 
 def run_in_order(kernel, z, arrays, numbers, quad, tile, threads):
-    """Queue `kernel` for the elements of `z` and `arrays`, if they lie in one order without gaps; whether they do."""
+    """Queue `kernel` for the elements of `z` and `arrays` if they are `alike`; return whether they are."""
     if not alike(z, arrays):
         return False
     if z.size:
@@ -132,12 +152,12 @@ def run_in_order(kernel, z, arrays, numbers, quad, tile, threads):
 if not SIMULATED:
     try:
         from minigrad.kernels.cuda.quick import alike, run_in_order
-    except (ImportError, OSError):      # interpreted, or compiled for a GPU that is not here
+    except (ImportError, OSError):      # interpreted, or this machine has no CUDA driver
         pass
 
 
 def run_strided(strided, shape, arrays, starts, strides, numbers):
-    """Queue `strided` for rows of shape[-1] elements; in two halves, where quads have numbers that it cannot divide."""
+    """Queue `strided` for rows of shape[-1] elements; in two halves, if there are more quads than its division can count."""
     if len(shape) > 1 and shape[0] == 1:
         run_strided(strided, shape[1:], arrays, starts, [s[1:] for s in strides], numbers)
         return
@@ -156,84 +176,92 @@ def run_strided(strided, shape, arrays, starts, strides, numbers):
 
 
 def can_pack(x, start, strides):
-    """`packs_fit` for the rows of an array that begin at element `start` of its block."""
+    """`packs_fit` for the rows of an array whose first element is element `start` of its block."""
     return packs_fit(x.block.address + start * x.itemsize, x.itemsize, strides)
 
 
 def packs_fit(address, itemsize, strides):
-    """Whether packs may begin at every fourth element of rows, the first of which is at `address`: 1 or 0."""
+    """Whether the rows of an array at `address` can be read in packs, that begin at every fourth element: 1 or 0."""
     return int(strides[-1] == 1 and address % min(QUAD * itemsize, BYTES) == 0 and all([s % QUAD == 0 for s in strides[:-1]]))
 
 
 @lru_cache(4096)
-def by_rows(shape, *arrays):
-    """A shape and strides in elements for each of `arrays`, (shape, strides, itemsize), broadcast to `shape`: with few dimensions,
-    the last of which is the fastest of the first array in memory."""
+def sort_dimensions(shape, *arrays):
+    """Return (shape, strides of each array) with the fewest dimensions, in the order of the first array in memory.
+
+    Each of `arrays` is (shape, strides in bytes, itemsize), and broadcasts to `shape`. The strides returned are in elements.
+    """
     order = sorted(range(len(shape)), key=lambda dim: -math.fabs(arrays[0][1][dim]))        # `abs` is a kernel here
     strides = [broadcast_strides(*array, shape) for array in arrays]
-    return collapsed([shape[dim] for dim in order], *[[s[dim] for dim in order] for s in strides])
+    return collapse([shape[dim] for dim in order], *[[s[dim] for dim in order] for s in strides])
 
 
 broadcast_shapes = lru_cache(4096)(np.broadcast_shapes)
 
 
 def result(arrays, dtype):
-    """An array for a result of `dtype`: in the order of its operands in memory, if they have one."""
+    """Allocate a result of `dtype`, in the order of its operands in memory if they are `alike`."""
     first = arrays[0]
     if alike(first, arrays[1:]):
-        return like(first, dtype)
+        return empty_like(first, dtype)
     return empty_array(broadcast_shapes(*[x.shape for x in arrays]), dtype, first.device)
 
 
 def as_value(value, dtype):
-    """A Python number as an argument of a kernel."""
+    """Return a Python number as an argument of a kernel on `dtype`."""
     return (np.float32 if dtype == np.float16 else dtype.type)(number(value, dtype))
 
 
 def function_of(name, expression, dtype):
-    """What `expression` computes for numbers of `dtype`. Raises `NotImplementedError` where it has nothing."""
+    """The device function of `expression` for `dtype`. Raises `NotImplementedError` if it has none."""
     f = expression.of(dtype)
     if f is None:
         raise missing(name, dtype)
-    return compiled(f)
+    return device_function(f)
 
 
 @cache
-def turned(f):
-    return compiled(lambda y, x: f(x, y))
+def swap_operands(f):
+    """A device function (y, x) -> f(x, y)."""
+    return device_function(lambda y, x: f(x, y))
 
 
 def same_or_apart(out, arrays):
-    """Whether no element of `arrays` lies where another one of `out` does: what one thread writes another may have to read."""
+    """Whether each of `arrays` is `out`, or shares no memory with it.
+
+    Otherwise a thread could write an element of `out` that another thread still has to read.
+    """
     return all([x is out or x.block is not out.block
                 or (x.address == out.address and x.shape == out.shape and x.strides == out.strides) for x in arrays])
 
 
-def unary(name, expression):
+def make_unary(name, expression):
+    """Return the kernel `name` of the contract, for one operand."""
     @cache
     def kernels_for(dtype):
         kinds = {"bool": BOOL, "real": real_of(dtype)}
         return one(function_of(name, expression, dtype), width(dtype)), kinds.get(expression.gives, dtype)
 
     def kernel(x, out=None):
-        """f(x), written to `out` if that is given."""
+        """Return f(x), written to `out` if given."""
         kernels, gives = kernels_for(x.dtype)
         if out is None:
             out = result([x], gives)
         run(kernels, out, [x])
         return out
-    return named(kernel, name, expression)
+    return name_kernel(kernel, name, expression)
 
 
-def binary(name, expression):
+def make_binary(name, expression):
+    """Return the kernel `name` of the contract, for two arrays, or an array and a number."""
     @cache
     def kernels_for(dtype):
         f, wide = function_of(name, expression, dtype), width(dtype)
         gives = {"same": dtype, "bool": BOOL}.get(expression.gives)
-        return two(f, wide), one_and_number(f, wide), one_and_number(turned(f), wide), gives or complex_of(dtype)
+        return two(f, wide), one_and_number(f, wide), one_and_number(swap_operands(f), wide), gives or complex_of(dtype)
 
     def kernel(x, y, out=None):
-        """f(x, y), written to `out` if that is given."""
+        """Return f(x, y), written to `out` if given."""
         arrays = [a for a in (x, y) if isinstance(a, CudaArray)]
         dtype = arrays[0].dtype
         both, before, after, gives = kernels_for(dtype)
@@ -249,11 +277,11 @@ def binary(name, expression):
         if out is not None and z is not out:
             run(one(plain, plain), out, [z])
         return z
-    return named(kernel, name, expression)
+    return name_kernel(kernel, name, expression)
 
 
-def named(kernel, name, expression):
-    """`kernel` with a name; `in_place` says whether its `out` may be an operand, which _core/mutation/inplace.py asks."""
+def name_kernel(kernel, name, expression):
+    """Give `kernel` a name. `in_place` says whether its `out` may be an operand; _core/mutation/inplace.py reads it."""
     kernel.__name__ = kernel.__qualname__ = name
     kernel.in_place = expression.gives == "same"
     return kernel
@@ -268,27 +296,27 @@ def complex_of(dtype):
 
 
 for _name, _expression in expressions.ONE.items():
-    globals()[_name] = unary(_name, _expression)
+    globals()[_name] = make_unary(_name, _expression)
 for _name, _expression in expressions.TWO.items():
-    globals()[_name] = binary(_name, _expression)
+    globals()[_name] = make_binary(_name, _expression)
 
 
-@compiled
-def chosen(c, x, y):
+@device_function
+def choose(c, x, y):
     return x if c else y
 
 
 def where(c, x, y):
     arrays = [a for a in (x, y) if isinstance(a, CudaArray)]
     dtype = arrays[0].dtype
-    x, y = [a if isinstance(a, CudaArray) else filled((), a, dtype, c.device) for a in (x, y)]
+    x, y = [a if isinstance(a, CudaArray) else new_full((), a, dtype, c.device) for a in (x, y)]
     z = result([c, x, y], dtype)
-    run(three(chosen), z, [c, x, y])
+    run(three(choose), z, [c, x, y])
     return z
 
 
 def clamp(x, low, high):
-    if x.dtype.kind in "iu":        # a limit that no number of the dtype can reach
+    if x.dtype.kind in "iu":        # a limit may be outside the range of the dtype
         least, most = int(np.iinfo(x.dtype).min), int(np.iinfo(x.dtype).max)
         low, high = [min(max(n, least), most) if type(n) is int else n for n in (low, high)]
     z = x
@@ -300,11 +328,11 @@ def clamp(x, low, high):
 
 
 def fill_(x, value):
-    run(filling, x, [], [as_value(value, x.dtype)])
+    run(fill_kernels, x, [], [as_value(value, x.dtype)])
 
 
-def filled(shape, value, dtype, device):
-    """A new array of `shape` that is `value` everywhere."""
+def new_full(shape, value, dtype, device):
+    """Return a new array of `shape`, with `value` everywhere."""
     z = empty_array(shape, dtype, device)
     fill_(z, value)
     return z

@@ -1,10 +1,12 @@
-"""What the elementwise kernels compute: for each a function of one element of every operand.
+"""The expressions of elementwise kernels: functions of one element of each operand.
 
-Numba compiles each for the dtypes that it meets. A function serves all kinds of numbers, unless there is another for integers
-(`i`), for bools (`b`) or for complex numbers (`c`). Where a constant is calculated with, it is ``like(x, 0.5)``: see
-Note [Constants have a type] in mathematics.py.
+Numba compiles each expression for the dtypes that it meets. One function serves all dtypes, unless there is another one for
+integers (`i`), for bools (`b`) or for complex numbers (`c`). A constant in a formula is ``like(x, 0.5)``: see Note [Constants have
+a type] in mathematics.py.
 
-    ONE, TWO    name -> Expression
+    ONE, TWO    name -> Expression, for one and for two operands
+
+Read next: ``special.py``.
 """
 
 from dataclasses import dataclass
@@ -25,7 +27,13 @@ SLOPE = float(1 / np.sqrt(2 * np.pi))
 
 @dataclass(frozen=True)
 class Expression:
-    """`f` and what it is for other kinds of numbers; `gives`: "same" dtype, "bool", the "real" of a complex, or "complex"."""
+    """A function of numbers, with other functions for some kinds of dtypes.
+
+    Attributes:
+        f: the function for all kinds that have no other.
+        gives: the dtype of the result: "same", "bool", "real" (float32 for complex64), or "complex" (complex64 for float32).
+        i, b, c: the functions for integers, bools and complex numbers; None for `f`, NONE if there is no function.
+    """
 
     f: object
     gives: str = "same"
@@ -34,13 +42,13 @@ class Expression:
     c: object = None
 
     def of(self, dtype):
-        """The function for a NumPy dtype, None where there is none."""
+        """The function for a NumPy dtype, or None."""
         own = {"f": None, "i": self.i, "u": self.i, "b": self.b, "c": self.c}[dtype.kind]
         found = self.f if own is None else own
         return None if found is NONE else found
 
 
-NONE = "none"       # there is no such function of that kind of numbers
+NONE = "none"       # instead of a function: the expression has none for these dtypes
 
 
 def itself(x):
@@ -48,12 +56,12 @@ def itself(x):
 
 
 def floats(f, gives="same", **others):
-    """An expression for real floats alone; the ops see to it that integers have become floats."""
+    """Return an expression for real floats alone; the ops convert integers to floats before."""
     return Expression(f, gives, **{"i": NONE, "b": NONE, "c": NONE, **others})
 
 
-def function(f):
-    """A function of the standard library or of NumPy as one of Python, which is what numba compiles."""
+def python_function(f):
+    """Return a function of the standard library or of NumPy as a Python function, which numba can compile."""
     return lambda x: f(x)
 
 
@@ -69,7 +77,7 @@ def sign(x):
 
 
 def gelu(x):
-    return x * m.erfc(x * like(x, -ROOT_HALF)) * like(x, 0.5)       # 1 + erf would cancel to the left
+    return x * m.erfc(x * like(x, -ROOT_HALF)) * like(x, 0.5)       # for x < 0, 1 + erf would cancel
 
 
 def gelu_tanh(x):
@@ -81,7 +89,7 @@ def silu(x):
 
 
 def mish(x):
-    u = m.exp(-abs(x))                                  # tanh(log(1 + exp x)) is a fraction of its powers
+    u = m.exp(-abs(x))                                  # tanh(log(1 + exp x)) as a fraction of powers of u
     square = u * u
     top = (like(x, 1) if x > 0 else square) + like(x, 2) * u
     return x * (top / (top + (like(x, 2) * square if x > 0 else like(x, 2))))
@@ -103,24 +111,24 @@ def to_even(x):
     return m.copysign(below + like(x, 1) if apart > 0.5 or (apart == 0.5 and below % like(x, 2) != 0) else below, x)
 
 
-def rounded(f):
-    """A function that rounds finite floats, and leaves integers as they are."""
+def rounding(f):
+    """Return an expression that rounds finite floats by `f`, and does not change integers."""
     return Expression(lambda x: m.copysign(f(x), x) if m.isfinite(x) else x, i=itself, b=NONE, c=NONE)
 
 
 ONE = {
     "neg": Expression(lambda x: -x),
-    "exp": floats(function(m.exp)),
-    "log": floats(function(m.log)),
-    "log1p": floats(function(m.log1p)),
-    "sqrt": floats(function(m.sqrt)),
+    "exp": floats(python_function(m.exp)),
+    "log": floats(python_function(m.log)),
+    "log1p": floats(python_function(m.log1p)),
+    "sqrt": floats(python_function(m.sqrt)),
     "rsqrt": floats(lambda x: like(x, 1) / m.sqrt(x)),
     "reciprocal": Expression(lambda x: like(x, 1) / x),
     "abs": Expression(lambda x: abs(x), gives="real", b=itself),
     "sign": Expression(sign, b=itself, c=NONE),
-    "sin": floats(function(m.sin)),
-    "cos": floats(function(m.cos)),
-    "tanh": floats(function(m.tanh)),
+    "sin": floats(python_function(m.sin)),
+    "cos": floats(python_function(m.cos)),
+    "tanh": floats(python_function(m.tanh)),
     "sigmoid": floats(sigmoid),
     "gelu": floats(gelu),
     "gelu_tanh": floats(gelu_tanh),
@@ -130,25 +138,25 @@ ONE = {
     "conj": Expression(itself, c=lambda x: x.conjugate()),
     "invert": Expression(NONE, i=lambda x: ~x, b=lambda x: not x, c=NONE),
     "exp2": floats(lambda x: m.pow(like(x, 2), x)),
-    "expm1": floats(function(m.expm1)),
-    "log2": floats(function(m.log2)),
-    "log10": floats(function(m.log10)),
-    "tan": floats(function(m.tan)),
-    "sinh": floats(function(m.sinh)),
-    "cosh": floats(function(m.cosh)),
-    "asin": floats(function(m.asin)),
-    "acos": floats(function(m.acos)),
-    "atan": floats(function(m.atan)),
-    "asinh": floats(function(m.asinh)),
-    "acosh": floats(function(m.acosh)),
-    "atanh": floats(function(m.atanh)),
+    "expm1": floats(python_function(m.expm1)),
+    "log2": floats(python_function(m.log2)),
+    "log10": floats(python_function(m.log10)),
+    "tan": floats(python_function(m.tan)),
+    "sinh": floats(python_function(m.sinh)),
+    "cosh": floats(python_function(m.cosh)),
+    "asin": floats(python_function(m.asin)),
+    "acos": floats(python_function(m.acos)),
+    "atan": floats(python_function(m.atan)),
+    "asinh": floats(python_function(m.asinh)),
+    "acosh": floats(python_function(m.acosh)),
+    "atanh": floats(python_function(m.atanh)),
     "sinc": floats(sinc),
-    "erf": floats(function(m.erf)),
-    "erfc": floats(function(m.erfc)),
-    "lgamma": floats(function(m.lgamma)),
-    "floor": rounded(m.floor),
-    "ceil": rounded(m.ceil),
-    "trunc": rounded(m.trunc),
+    "erf": floats(python_function(m.erf)),
+    "erfc": floats(python_function(m.erfc)),
+    "lgamma": floats(python_function(m.lgamma)),
+    "floor": rounding(m.floor),
+    "ceil": rounding(m.ceil),
+    "trunc": rounding(m.trunc),
     "round": Expression(to_even, i=itself, b=NONE, c=NONE),
     "sgn": Expression(sign, b=itself, c=lambda x: x / abs(x) if x != 0 else x),
     "angle": floats(lambda x: x if x != x else PI if x < 0 else 0.0, gives="real", c=lambda x: m.atan2(x.imag, x.real)),
@@ -173,7 +181,7 @@ def smaller(x, y):
 
 
 def remainder(x, y):
-    """With the sign of y; as Python has it, but for infinite y."""
+    """x % y with the sign of y, as in Python, except for infinite y."""
     r = m.fmod(x, y)
     if r == 0:
         return m.copysign(r, y)
@@ -191,7 +199,7 @@ def quotient_of_integers(x, y):
 def truncated(x, y):
     if y == 0:
         return 0
-    q = x // y                          # rounded down; the smallest number has no absolute value
+    q = x // y                          # rounds down; abs(x) would overflow for the smallest integer
     return q + 1 if q * y != x and (x < 0) != (y < 0) else q
 
 
@@ -203,7 +211,7 @@ def remainder_like_x(x, y):
 
 
 def quotient(x, y):
-    """Rounded down, from the remainder, as NumPy and PyTorch do: x / y may round up to an integer."""
+    """x / y rounded down, computed from the remainder, as in NumPy and PyTorch: x / y itself may round up to an integer."""
     if y == 0:
         return x / y
     r = m.fmod(x, y)
@@ -217,7 +225,7 @@ def quotient(x, y):
 
 
 def power_of_integers(x, y):
-    """By squaring; for a negative y what is left of 1 / x in integers."""
+    """x ** y by squaring; for a negative y, 1 / x ** -y rounded toward 0."""
     if y < 0:
         return x * 0 + (1 if x == 1 else (1 if y % 2 == 0 else -1) if x == -1 else 0)
     z = x * 0 + 1
@@ -246,7 +254,7 @@ def log2_of_sum(x, y):
     return high + m.log1p(m.pow(like(x, 2), low - high)) / like(x, LOG_2)
 
 
-def compared(f, of_complex=NONE):
+def comparison(f, of_complex=NONE):
     return Expression(f, gives="bool", c=of_complex)
 
 
@@ -289,12 +297,12 @@ TWO = {
     "pow": Expression(lambda x, y: m.pow(x, y), i=power_of_integers, b=NONE, c=lambda x, y: x ** y),
     "maximum": Expression(larger, b=lambda x, y: x or y, c=NONE),
     "minimum": Expression(smaller, b=lambda x, y: x and y, c=NONE),
-    "eq": compared(lambda x, y: x == y, lambda x, y: x == y),
-    "ne": compared(lambda x, y: x != y, lambda x, y: x != y),
-    "lt": compared(lambda x, y: x < y),
-    "le": compared(lambda x, y: x <= y),
-    "gt": compared(lambda x, y: x > y),
-    "ge": compared(lambda x, y: x >= y),
+    "eq": comparison(lambda x, y: x == y, lambda x, y: x == y),
+    "ne": comparison(lambda x, y: x != y, lambda x, y: x != y),
+    "lt": comparison(lambda x, y: x < y),
+    "le": comparison(lambda x, y: x <= y),
+    "gt": comparison(lambda x, y: x > y),
+    "ge": comparison(lambda x, y: x >= y),
     "logical_and": bits(lambda x, y: x & y, lambda x, y: x and y),
     "logical_or": bits(lambda x, y: x | y, lambda x, y: x or y),
     "logical_xor": bits(lambda x, y: x ^ y, lambda x, y: x != y),

@@ -1,20 +1,20 @@
-"""Steps of optimisers, each one kernel: every number of the parameter, its gradient and its moments is read once and written once.
+"""Steps of optimisers, each in one kernel: it reads and writes each number of the parameter and of its moments once.
 
     Adam, step by step              as one kernel
     g*g            read 1 write 1   read w g m v, compute all of it in registers, write w m v
     v*beta2 + ..   read 2 write 1
     sqrt(v) ...    14 in all        7
 
-    idea        *fusion*: what an elementwise kernel writes and the next one reads need never be in memory
-    bytes       sgd 12 an element of float32, with momentum 20, Adam 28, AMSGrad 36
-    operations  2 to 15, one of them a root and two a division
+    idea        *fusion*: a value that one elementwise kernel writes and the next reads need never be in memory
+    bytes       sgd 12 per element of float32, with momentum 20, Adam 28, AMSGrad 36
+    operations  2 to 15, among them a root and two divisions
     so          memory limits it; that is why Adam costs little more than its three additional arrays
-    measured    a step of Adam 98% of what a copy moves on an H100
+    measured    a step of Adam: 98% of the speed of a copy on an H100
 
-A thread does a quad (quad_kernels.py): what `after` computes, of four elements, all read before the first is written.
+A thread computes a quad (quad_kernels.py): `after`, for four elements, all of which it reads before it writes the first.
 
-What differs between a step's variants (which sign, which kind of decay) is known before it starts. A branch on it would be the same
-for all threads, and is free beside the memory; but for each set of variants a kernel of its own is compiled, so that there is none.
+The variants of a step (which sign, which kind of decay) are known before it starts. All threads would take the same branch, which
+costs nothing beside the memory. Still each set of variants is compiled as a kernel of its own, without branches.
 
 The formulas are those of numpy_ref/nn.py. Mirrors ``aten/src/ATen/native/cuda/fused_adam_utils.cuh``.
 Read next: ``randoms.py``.
@@ -26,7 +26,7 @@ import numpy as np
 from numba import cuda
 
 from minigrad.kernels.cuda.elementwise.elementwise import run_by_rows, width
-from minigrad.kernels.cuda.elementwise.quad_kernels import compiled, last_of, place, read, write
+from minigrad.kernels.cuda.elementwise.quad_kernels import device_function, last_of, place, read, write
 from minigrad.kernels.cuda.runtime import mathematics as m
 from minigrad.kernels.cuda.runtime.missing import missing
 
@@ -38,17 +38,17 @@ __all__ = ["adam_", "sgd_"]
 
 @cache
 def gradient(maximize, decays):
-    """What is stepped against: g, or -g, with the decay of w or without."""
+    """A device function (w, g, decay) -> the gradient of the step: g, or -g to maximize, plus decay w if it `decays`."""
     if maximize:
-        return compiled(lambda w, g, decay: decay * w - g) if decays else compiled(lambda w, g, decay: -g)
-    return compiled(lambda w, g, decay: g + decay * w) if decays else compiled(lambda w, g, decay: g)
+        return device_function(lambda w, g, decay: decay * w - g) if decays else device_function(lambda w, g, decay: -g)
+    return device_function(lambda w, g, decay: g + decay * w) if decays else device_function(lambda w, g, decay: g)
 
 
 @cache
 def sgd(maximize, decays, wide):
     """w <- w - lr g"""
     towards = gradient(maximize, decays)
-    after = compiled(lambda w, g, lr, decay: wide(w) - lr * towards(wide(w), wide(g), decay))
+    after = device_function(lambda w, g, lr, decay: wide(w) - lr * towards(wide(w), wide(g), decay))
 
     @cuda.jit
     def kernel(n, shape, length, packed, w, w0, sw, g, g0, sg, lr, decay):
@@ -67,13 +67,14 @@ def sgd(maximize, decays, wide):
 def sgd_with_momentum(maximize, decays, nesterov, first, wide):
     """b <- momentum b + (1 - dampening) g, at first g;  w <- w - lr b, or for Nesterov w - lr (g + momentum b)"""
     towards = gradient(maximize, decays)
-    ahead = compiled(lambda g, b, momentum: g + momentum * b) if nesterov else compiled(lambda g, b, momentum: b)
-    begun = compiled(lambda g, b, momentum, new: g) if first else compiled(lambda g, b, momentum, new: momentum * b + new * g)
+    ahead = device_function(lambda g, b, momentum: g + momentum * b) if nesterov else device_function(lambda g, b, momentum: b)
+    next_buffer = device_function((lambda g, b, momentum, new: g) if first else
+                                  (lambda g, b, momentum, new: momentum * b + new * g))
 
-    @compiled
+    @device_function
     def after(w, g, b, lr, decay, momentum, new):
         d = towards(wide(w), wide(g), decay)
-        speed = begun(d, wide(b), momentum, new)
+        speed = next_buffer(d, wide(b), momentum, new)
         return wide(w) - lr * ahead(d, speed, momentum), speed
 
     @cuda.jit
@@ -104,7 +105,7 @@ def sgd_(w, g, momentum_buffer, lr, momentum, dampening, weight_decay, nesterov,
 # ---- Adam ---------------------------------------------------------------------------------------------------
 
 
-@compiled
+@device_function
 def lower_bound(v, most):
     return v if v > most or v != v else most
 
@@ -113,11 +114,11 @@ def lower_bound(v, most):
 def adam(maximize, decays, decoupled, largest, wide):
     """m <- m + (1 - beta1)(g - m);  v <- beta2 v + (1 - beta2) g g;  w <- w - rate m / (sqrt(v) / root + eps)
 
-    `largest`, for AMSGrad: with the largest v so far, in `top`, in place of v. Otherwise `top` is anything.
+    If `largest` (AMSGrad), the rule uses the largest v so far, kept in `top`, instead of v. Otherwise `top` is not used.
     """
     towards = gradient(maximize, decays and not decoupled)
 
-    @compiled
+    @device_function
     def after(w, g, m1, v2, top, rate, root, new1, beta2, new2, eps, decay, keep):
         d = towards(wide(w), wide(g), decay)
         m_new = wide(m1) + (d - wide(m1)) * new1
@@ -160,7 +161,7 @@ def adam_(w, g, m, v, v_max, step_number, lr, beta1, beta2, eps, weight_decay, d
 
 
 def step(kernel, arrays, *numbers):
-    """Queue `kernel` for the elements of the arrays, which have one shape."""
+    """Queue `kernel` for the elements of `arrays`, which have the same shape."""
     w = arrays[0]
     wide = {"f": np.dtype(f"f{max(w.itemsize, 4)}"), "c": np.dtype(f"f{w.itemsize // 2}")}[w.dtype.kind].type
     if w.size:

@@ -1,22 +1,22 @@
-"""Quads: the templates of elementwise kernels, in which a thread computes four neighbouring elements at once.
+"""Templates of elementwise kernels, in which a thread computes a *quad*, four neighbouring elements.
 
-    in order    all operands lie in the same order without gaps: the kernel walks over memory, two quads a thread, no division.
-                All reads come before the first use, so that a thread has 64 bytes of x and y under way
-    strided     it computes where its quad begins in each operand; a quad never leaves its row, the last dimension
+    in order    all operands have the same order in memory without gaps: the kernel walks over memory, two quads per thread, without
+                divisions. All reads come before the first use, so a thread has 64 bytes of x and y under way
+    strided     the kernel computes the address of its quad in each operand; a quad never leaves its row, the last dimension
 
     x (3, 6)    0 1 2 3 | 4 5        a row of 6 has two quads, the second with 2 elements;
-                6 7 8 9 | 10 11      thread 3 has the last two of the second row
+                6 7 8 9 | 10 11      thread 3 has the last two elements of the second row
 
 Note [A thread for each quad]
-    Unlike others, these kernels have as many blocks as there is work, and no loop (Note [Grid-stride loops] in launch.py): in one,
-    the reads of the next quad wait for the writes of this one, as the compiler cannot know that they are of other memory.
+    Unlike other kernels, these have as many blocks as they need, and no loop (Note [Grid-stride loops] in launch.py). In a loop the
+    reads of the next quad would wait for the writes of this one: the compiler cannot know that they use different memory.
 
 Note [Rows that packs cannot read]
-    An operand that is repeated or transposed, or whose rows do not all begin at a multiple of 16 bytes, is read and written in four
-    instructions instead of one (vector_io.py). That is the same for all threads, and a branch on it costs next to nothing.
-    After the last element of a row that one is read again, and not written: there is no loop, and all reads are under way at once.
+    Some operands are repeated or transposed, or their rows do not all begin at a multiple of 16 bytes. Four instructions instead
+    of one read and write these (vector_io.py). All threads take the same branch, so the branch costs almost nothing. Beyond the
+    last element of a row, the last element is read again, and not written: without a loop all reads are under way together.
 
-Read next: ``elementwise.py``, which says what is computed by which of them.
+Read next: ``vector_io.py``, then ``expressions.py``.
 """
 
 from functools import cache
@@ -27,8 +27,8 @@ from minigrad.kernels.cuda.elementwise.vector_io import pack, quotient
 from minigrad.kernels.cuda.runtime.launch import THREADS
 from minigrad.kernels.cuda.runtime.streams import SIMULATED
 
-__all__ = ["FEW", "QUAD", "TILE", "compiled", "division", "filling", "last_of", "one", "one_and_number", "place", "plain",
-           "read", "three", "two", "unsigned", "write"]
+__all__ = ["FEW", "QUAD", "TILE", "device_function", "fill_kernels", "last_of", "make_division", "one", "one_and_number", "place",
+           "plain", "read", "three", "two", "unsigned", "write"]
 
 QUAD = 4
 TILE = 2 * QUAD * THREADS       # elements of a block, in order: two quads for each thread
@@ -36,30 +36,30 @@ load, store = pack(QUAD)
 
 
 @cache
-def compiled(function):
-    """An expression as a function that kernels call. The simulator calls it as it is."""
+def device_function(function):
+    """Compile a function that kernels call. The simulator calls the Python function itself."""
     return function if SIMULATED else cuda.jit(device=True)(function)
 
 
-@compiled
+@device_function
 def plain(x):
     return x
 
 
-# An index that the compiler need not test: a negative one would count from the end, as in Python.
-unsigned = (lambda i: i) if SIMULATED else compiled(lambda i: uint64(i))
+# Without `unsigned` the compiler tests each index: a negative index counts from the end, as in Python.
+unsigned = (lambda i: i) if SIMULATED else device_function(lambda i: uint64(i))
 FEW = 1 << 32       # numbers below it have 32 bits
 
 
 @cache
-def division(few):
-    """i // n for numbers that are not negative: of 32 bits, a quarter of the instructions, where there are less than FEW."""
-    return quotient if few else compiled(lambda i, n: i // n)
+def make_division(few):
+    """A device function i // n, for i >= 0. If `few`, i is less than FEW, and 32 bits take a quarter of the instructions."""
+    return quotient if few else device_function(lambda i, n: i // n)
 
 
-@compiled
+@device_function
 def place(i, shape, strides):
-    """Where quad `i`, counted row by row, begins; a row has shape[-1] quads."""
+    """The offset of the first element of quad `i`, counted row by row; a row has shape[-1] quads."""
     last = len(shape) - 1
     scale = QUAD
     at = 0
@@ -71,24 +71,24 @@ def place(i, shape, strides):
     return at + i * (strides[0] * scale)
 
 
-@compiled
+@device_function
 def last_of(i, quads, length):
-    """The number of the last element of quad `i`: 3, or less at the end of a row of `length` elements."""
+    """The index of the last element in quad `i`: 3, or less at the end of a row of `length` elements."""
     return min(QUAD, length - QUAD * (i - quotient(i, quads) * quads)) - 1
 
 
-@compiled
+@device_function
 def read(x, at, step, packed, last):
-    """Four elements, `step` apart; after the last that again."""
+    """Read four elements, `step` apart. Beyond the last, read the last one again."""
     if packed and last == QUAD - 1:
         return load(x, at)
     return (x[unsigned(at)], x[unsigned(at + min(1, last) * step)], x[unsigned(at + min(2, last) * step)],
             x[unsigned(at + last * step)])
 
 
-@compiled
+@device_function
 def write(z, at, step, packed, last, values):
-    """Four elements, `step` apart, up to the last."""
+    """Write four elements, `step` apart, up to the last."""
     if packed and last == QUAD - 1:
         store(z, at, values)
     else:
@@ -102,13 +102,13 @@ def write(z, at, step, packed, last, values):
 
 
 # ---- templates ------------------------------------------------------------------------------------------
-# `f` is the expression, and `wide` the type that it is computed in: float32 for float16, else that of the operand.
+# `f` is the expression. `wide` is the type in which it is computed: float32 for float16, else the type of the operand.
 
 
 @cache
 def one(f, wide):
     """Kernels for one operand: (in order, strided)."""
-    quad = compiled(lambda a: (f(wide(a[0])), f(wide(a[1])), f(wide(a[2])), f(wide(a[3]))))
+    quad = device_function(lambda a: (f(wide(a[0])), f(wide(a[1])), f(wide(a[2])), f(wide(a[3]))))
 
     @cuda.jit
     def in_order(n, packed, z, z0, x, x0):
@@ -134,8 +134,8 @@ def one(f, wide):
 
 @cache
 def one_and_number(f, wide):
-    """For an operand and a number."""
-    quad = compiled(lambda a, v: (f(wide(a[0]), v), f(wide(a[1]), v), f(wide(a[2]), v), f(wide(a[3]), v)))
+    """Kernels for one operand and a number."""
+    quad = device_function(lambda a, v: (f(wide(a[0]), v), f(wide(a[1]), v), f(wide(a[2]), v), f(wide(a[3]), v)))
 
     @cuda.jit
     def in_order(n, packed, z, z0, x, x0, value):
@@ -161,9 +161,9 @@ def one_and_number(f, wide):
 
 @cache
 def two(f, wide):
-    """For two operands."""
-    quad = compiled(lambda a, b: (f(wide(a[0]), wide(b[0])), f(wide(a[1]), wide(b[1])),
-                                  f(wide(a[2]), wide(b[2])), f(wide(a[3]), wide(b[3]))))
+    """Kernels for two operands."""
+    quad = device_function(lambda a, b: (f(wide(a[0]), wide(b[0])), f(wide(a[1]), wide(b[1])),
+                                         f(wide(a[2]), wide(b[2])), f(wide(a[3]), wide(b[3]))))
 
     @cuda.jit
     def in_order(n, packed, z, z0, x, x0, y, y0):
@@ -189,8 +189,8 @@ def two(f, wide):
 
 @cache
 def three(f):
-    """For three operands."""
-    quad = compiled(lambda a, b, c: (f(a[0], b[0], c[0]), f(a[1], b[1], c[1]), f(a[2], b[2], c[2]), f(a[3], b[3], c[3])))
+    """Kernels for three operands."""
+    quad = device_function(lambda a, b, c: (f(a[0], b[0], c[0]), f(a[1], b[1], c[1]), f(a[2], b[2], c[2]), f(a[3], b[3], c[3])))
 
     @cuda.jit
     def in_order(n, packed, z, z0, w, w0, x, x0, y, y0):
@@ -213,7 +213,7 @@ def three(f):
             by, on = x0 + place(i, shape, sx), y0 + place(i, shape, sy)
             last = last_of(i, shape[-1], length)
             write(z, to, sz[-1], packed[0], last, quad(read(w, at, sw[-1], packed[1], last), read(x, by, sx[-1], packed[2], last),
-                                                     read(y, on, sy[-1], packed[3], last)))
+                                                       read(y, on, sy[-1], packed[3], last)))
     return in_order, strided
 
 
@@ -236,4 +236,4 @@ def fill_strided(n, shape, length, packed, z, z0, sz, value):
         write(z, to, sz[-1], packed[0], last_of(i, shape[-1], length), (value, value, value, value))
 
 
-filling = fill_in_order, fill_strided       # for no operand but a number
+fill_kernels = fill_in_order, fill_strided       # kernels for a number alone

@@ -1,1 +1,1 @@
-"""Kernels that read and write where indices say, and that sort. Begin with ``indexing.py``."""
+"""Kernels that read and write at given indices, and that sort. Begin with ``indexing.py``."""

@@ -1,21 +1,21 @@
-"""Picking elements out of an array by index: one kernel, and the arithmetic on strides that makes all ways of indexing alike.
+"""Reading elements of an array by index: one kernel, and a formula on strides that covers all kinds of indexing.
 
-    idea        every way of indexing is the same sum. For element i of the result, with coordinates c,
+    idea        every kind of indexing is the same sum. For element i of the result, with coordinates c, the place in x is
 
-                    where  =  x0  +  c . strides, without the dimensions that are indexed  +  index[c] . step
+                    x0  +  c . strides (of the dimensions that are not indexed)  +  index[c] . step
 
-                gather has an index per element, index_select one per slice (the same, repeated with stride 0 along the others),
-                x[i, :, j] several, which are added up to one first (`places`)
-    bytes       z, the index and what is read of x: 8 + 2 . 4 for each float32 of gather; for a row of an embedding the index
-                counts for little, as the row's threads read the same one, which the cache delivers
-    operations  some divisions to find c, see Note [Few dimensions] in elementwise.py: of 32 bits, once for both places, and once
-                for 16 bytes where the numbers beside each other in z are so in x, as those of an embedding are
-    so          the memory limits it, and how much of what it delivers together is wanted: rows are fast, single numbers from
-                all over the memory cost a transaction of 32 bytes each
-    measured    15% of what a copy moves on an H100, places in no order: a read of 32 bytes for each number. (Rows were
-                at 20% with two 64-bit divisions a number: a third of a millisecond of instructions, as they are counted.)
+                gather has an index for each element. index_select has one for each slice: the same index, repeated with stride 0
+                along the other dimensions. x[i, :, j] has several, which are added to one index first (`places`)
+    bytes       z, the index and the elements of x: 8 + 2 . 4 for each float32 of gather. For a row of an embedding the index hardly
+                counts: all threads of the row read the same index, from the cache
+    operations  some divisions to find c, see Note [Few dimensions] in elementwise.py. They have 32 bits, and serve both places. If
+                neighbours in z are neighbours in x, as in an embedding, they serve 16 bytes
+    so          memory limits it, and how many of the bytes that it delivers together are used: rows are fast; single numbers from
+                places all over the memory cost a transaction of 32 bytes each
+    measured    15% of the speed of a copy on an H100, for places in random order: 32 bytes are read for each number. (Rows were at
+                20% with two 64-bit divisions per number: a third of a millisecond of instructions, by their count.)
 
-The indices have been checked by the ops, and are not negative.
+The ops have checked the indices, which are not negative.
 Mirrors ``aten/src/ATen/native/cuda/ScatterGatherKernel.cu`` and ``IndexKernel.cu``. Read next: ``scattering.py``.
 """
 
@@ -25,8 +25,8 @@ from math import gcd
 import numpy as np
 from numba import cuda
 
-from minigrad.kernels.cuda.elementwise.elementwise import add, collapsed, compiled, filled, in_elements, mul
-from minigrad.kernels.cuda.elementwise.quad_kernels import FEW, division, unsigned
+from minigrad.kernels.cuda.elementwise.elementwise import add, collapse, device_function, element_strides, mul, new_full
+from minigrad.kernels.cuda.elementwise.quad_kernels import FEW, make_division, unsigned
 from minigrad.kernels.cuda.elementwise.vector_io import BYTES, aligned, pack
 from minigrad.kernels.cuda.runtime.launch import launch_each
 from minigrad.kernels.cuda.runtime.memory import empty_array
@@ -37,14 +37,14 @@ INT64 = np.dtype("int64")
 
 
 @cache
-def reading(few, width):
-    """The kernel that reads packs of `width` numbers; `few` of them are less than 2^32, which takes short divisions."""
-    divided = division(few)
+def read_kernel(few, width):
+    """The kernel that reads packs of `width` numbers. If `few`, there are less than 2^32 packs, and its divisions have 32 bits."""
+    divided = make_division(few)
     load, store = pack(width)
 
-    @compiled
+    @device_function
     def offsets(i, shape, sx, sj):
-        """`offset` for two arrays."""
+        """The offsets of element i in two arrays, as by `offset`."""
         at, place = 0, 0
         for dim in range(len(shape) - 1, 0, -1):
             rest = divided(i, shape[dim])
@@ -64,41 +64,41 @@ def reading(few, width):
     return kernel
 
 
-# ---- places: which elements, by their strides -------------------------------------------------------------
+# ---- places: the strides of the sum above -----------------------------------------------------------------
 
 
-def along(x, dim):
-    """(strides of x without that of dim, the step along dim)."""
-    strides = list(in_elements(x, x.shape))
+def strides_along(x, dim):
+    """(strides of x with 0 for `dim`, the stride of `dim`), in elements."""
+    strides = list(element_strides(x, x.shape))
     step, strides[dim] = strides[dim], 0
     return tuple(strides), step
 
 
-def per_slice(index, shape, dim):
-    """The vector `index` repeated for all elements of slices along `dim`."""
+def repeat_per_slice(index, shape, dim):
+    """Return a view of `shape` that repeats the vector `index` for all elements of a slice along `dim`."""
     column = index.layout.reshape(-1, *[1] * (len(shape) - dim - 1), copy=False)
-    return index.seen_as(np.broadcast_to(column, shape))
+    return index.make_view(np.broadcast_to(column, shape))
 
 
 def places(x, indices):
-    """(index, its strides, strides of x, step, shape) for ``x[indices]``, the result of which has that shape."""
-    strides = in_elements(x, x.shape)
+    """For a result ``x[indices]``: (one index array, its strides, strides of x, step, shape of the result)."""
+    strides = element_strides(x, x.shape)
     dims = [dim for dim, index in enumerate(indices) if index is not None]
     arrays = [indices[dim] for dim in dims]
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
     if not dims:
-        index, step = filled((), 0, INT64, x.device), 0
+        index, step = new_full((), 0, INT64, x.device), 0
     elif len(dims) == 1:
         index, step = arrays[0], strides[dims[0]]
     else:
-        step = gcd(*[strides[dim] for dim in dims]) or 1        # of rows their length, which says where packs begin
+        step = gcd(*[strides[dim] for dim in dims]) or 1        # for rows their length: packs can begin there
         index = mul(arrays[0], strides[dims[0]] // step)
         for array, dim in zip(arrays[1:], dims[1:]):
             index = add(index, mul(array, strides[dim] // step))
     rest = [dim for dim in range(x.ndim) if dim not in dims]
-    at = dims[0] if dims and dims[-1] - dims[0] + 1 == len(dims) else 0       # NumPy's rule: in front if they are apart
+    at = dims[0] if dims and dims[-1] - dims[0] + 1 == len(dims) else 0       # NumPy's rule: first, if they are apart
     before, after = rest[:at], rest[at:]
-    return (index, (0,) * len(before) + in_elements(index, shape) + (0,) * len(after),
+    return (index, (0,) * len(before) + element_strides(index, shape) + (0,) * len(after),
             (*[strides[d] for d in before], *[0] * len(shape), *[strides[d] for d in after]), step,
             (*[x.shape[d] for d in before], *shape, *[x.shape[d] for d in after]))
 
@@ -106,31 +106,40 @@ def places(x, indices):
 # ---- reading ----------------------------------------------------------------------------------------------
 
 
-def picked(x, sx, step, index, sj, shape):
+def pick_elements(x, sx, step, index, sj, shape):
+    """Return an array of `shape`, read from x by the sum above.
+
+    Args:
+        x: the array.
+        sx: strides for the coordinates of an element of the result in x.
+        step: what 1 in the index adds to the place in x.
+        index, sj: the index array, and strides for the same coordinates in it.
+        shape: of the result.
+    """
     z = empty_array(shape, x.dtype, x.device)
-    short, sx, sj = collapsed(shape, sx, sj)
+    short, sx, sj = collapse(shape, sx, sj)
     width = max(BYTES // x.itemsize, 1)
     if sx[-1] == 1 and sj[-1] == 0 and aligned(x, width) and not any(s % width for s in (short[-1], *sx[:-1], step)):
         short, sx = (*short[:-1], short[-1] // width), (*sx[:-1], width)
     else:
         width = 1
     n = z.size // width
-    launch_each(reading(n < FEW, width), n, z.device, n, short, z.block.of(z.dtype), x.block.of(x.dtype), x.start, sx,
+    launch_each(read_kernel(n < FEW, width), n, z.device, n, short, z.block.of(z.dtype), x.block.of(x.dtype), x.start, sx,
                 index.block.of(index.dtype), index.start, sj, step)
     return z
 
 
 def gather(x, dim, index):
     if x.ndim == 0:
-        return picked(x, (0,) * index.ndim, 0, index, in_elements(index, index.shape), index.shape)
-    sx, step = along(x, dim)
-    return picked(x, sx, step, index, in_elements(index, index.shape), index.shape)
+        return pick_elements(x, (0,) * index.ndim, 0, index, element_strides(index, index.shape), index.shape)
+    sx, step = strides_along(x, dim)
+    return pick_elements(x, sx, step, index, element_strides(index, index.shape), index.shape)
 
 
 def index_select(x, dim, index):
-    return gather(x, dim, per_slice(index, (*x.shape[:dim], index.size, *x.shape[dim + 1:]), dim))
+    return gather(x, dim, repeat_per_slice(index, (*x.shape[:dim], index.size, *x.shape[dim + 1:]), dim))
 
 
 def index(x, indices):
     array, sj, sx, step, shape = places(x, indices)
-    return picked(x, sx, step, array, sj, shape)
+    return pick_elements(x, sx, step, array, sj, shape)

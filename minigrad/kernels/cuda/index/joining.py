@@ -1,25 +1,25 @@
-"""Putting arrays together, turning them round, and cutting triangles out of matrices.
+"""Joining and reversing arrays, and cutting triangles out of matrices.
 
-    cat([x, y], 1)      x x x y y       one copy into a slice of the result for each part
+    cat([x, y], 1)      x x x y y       for each part, one copy into a slice of the result
                         x x x y y
-    flip(x, (1,))       a copy of a view whose strides are negative
-    tril(x, 0)          x . .           the one that needs a kernel of its own: which elements stay depends on where they are
+    flip(x, (1,))       a copy of a view with negative strides
+    tril(x, 0)          x . .           the only one with a kernel of its own: which elements stay depends on their position
                         x x .
 
-    bytes       each number is read once and written once; into_slice and the triangles write zeros beside them
-    operations  none; the triangles divide to find row and column
-    so          the time is that of the memory, and of starting a kernel for each part: a few microseconds, which is more than
-                copying some thousand numbers takes. Hundreds of small parts are therefore better stacked once than one by one.
+    bytes       each number is read once and written once; into_slice and the triangles also write zeros
+    operations  none; the triangles divide to find the row and the column
+    so          memory limits it, and the start of a kernel for each part. A start takes a few microseconds, longer than a copy of
+                some thousand numbers. So one `stack` of hundreds of small parts is better than many `cat` of two
 
-Mirrors ``aten/src/ATen/native/cuda/Shape.cu`` (which copies up to 128 parts by one kernel) and ``TriangularOps.cu``.
-Read next: ``indexing.py``.
+Mirrors ``aten/src/ATen/native/cuda/Shape.cu`` (one kernel there copies up to 128 parts) and ``TriangularOps.cu``.
+Read next: ``ordering.py``.
 """
 
 import numpy as np
 from numba import cuda
 
 from minigrad.kernels.cuda.elementwise import elementwise
-from minigrad.kernels.cuda.elementwise.elementwise import filled, in_elements, offset
+from minigrad.kernels.cuda.elementwise.elementwise import element_strides, new_full, offset
 from minigrad.kernels.cuda.runtime.launch import launch_each
 from minigrad.kernels.cuda.runtime.memory import empty_array
 from minigrad.kernels.cuda.shape.layout import copy, store
@@ -30,18 +30,19 @@ __all__ = ["cat", "flip", "glu", "glu_backward", "into_slice", "stack", "tril", 
 
 
 def glu(x, dim):
-    a, b = halves(x, dim)
+    a, b = split_halves(x, dim)
     return elementwise.mul(a, elementwise.sigmoid(b))
 
 
 def glu_backward(g, x, dim):
-    a, b = halves(x, dim)
+    a, b = split_halves(x, dim)
     s = elementwise.sigmoid(b)
     slope = elementwise.mul(s, elementwise.sigmoid(elementwise.neg(b)))
     return cat([elementwise.mul(g, s), elementwise.mul(elementwise.mul(g, a), slope)], dim)
 
 
-def halves(x, dim):
+def split_halves(x, dim):
+    """Return the first and the second half of x along `dim`, as views."""
     n = x.shape[dim]
     return sliced(x, dim, 0, n // 2, 1), sliced(x, dim, n // 2, n, 1)
 
@@ -72,13 +73,13 @@ def into_slice(y, shape, dim, start, stop, step):
     if whole == range(shape[dim]):
         z = empty_array(shape, y.dtype, y.device)
     else:
-        z = filled(shape, 0, y.dtype, y.device)
-    store(z.seen_as(z.layout[(slice(None),) * dim + (place,)]), y)
+        z = new_full(shape, 0, y.dtype, y.device)
+    store(z.make_view(z.layout[(slice(None),) * dim + (place,)]), y)
     return z
 
 
 def flip(x, dims):
-    return copy(x.seen_as(np.flip(x.layout, dims))) if x.ndim else copy(x)
+    return copy(x.make_view(np.flip(x.layout, dims))) if x.ndim else copy(x)
 
 
 # ---- triangles --------------------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ def flip(x, dims):
 
 @cuda.jit
 def keep_below(n, shape, z, x, x0, sx, rows, columns, diagonal):
-    """z = x where column - row <= diagonal."""
+    """z = x where column - row <= diagonal, else 0."""
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         if i % columns - i // columns % rows <= diagonal:
             z[i] = x[x0 + offset(i, shape, sx)]
@@ -96,7 +97,7 @@ def keep_below(n, shape, z, x, x0, sx, rows, columns, diagonal):
 
 @cuda.jit
 def keep_above(n, shape, z, x, x0, sx, rows, columns, diagonal):
-    """z = x where column - row >= diagonal."""
+    """z = x where column - row >= diagonal, else 0."""
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         if i % columns - i // columns % rows >= diagonal:
             z[i] = x[x0 + offset(i, shape, sx)]
@@ -105,9 +106,10 @@ def keep_above(n, shape, z, x, x0, sx, rows, columns, diagonal):
 
 
 def triangle(kernel, x, diagonal):
+    """Return what `kernel` keeps of x, with zeros elsewhere."""
     z = empty_array(x.shape, x.dtype, x.device)
     launch_each(kernel, z.size, z.device, z.size, z.shape, z.block.of(z.dtype), x.block.of(x.dtype), x.start,
-                in_elements(x, x.shape), *x.shape[-2:], diagonal)
+                element_strides(x, x.shape), *x.shape[-2:], diagonal)
     return z
 
 

@@ -1,19 +1,19 @@
-"""Sorting by merging: pairs of sorted runs become one, of twice the length, until a run is a whole row.
+"""Sorting by merging: two sorted runs become one run of twice the length, until a run is a whole row.
 
-    runs of 2       1 4 | 2 3                4 comes behind the one of its own run before it, and behind all of the other run
-    merged          1 2 3 4                  that are smaller, of which there are 2: so to position 1 + 2
+    runs of 2       1 4 | 2 3                before 4 come 1 element of its own run, and the 2 smaller elements of the other
+    merged          1 2 3 4                  run: so it goes to position 1 + 2
 
-    idea        *merging by rank*: a thread finds by binary search how many elements of the other run come before its own, and
-                with that where it goes. Nobody waits for anybody. The first passes happen within a tile in shared memory, a
-                thread for each element, by the same function
-    bytes       per pass over the global memory: keys and indices read and written, 24 for float32, and the searches, which mostly
-                find what they need in the cache. log2(n / tile) + 1 passes
-    operations  log2(run) comparisons an element and pass
-    so          the memory limits it. For numbers of 32 bits sorting by digits (radix sort), as PyTorch does, needs a quarter of
-                the passes; merging takes anything that can be compared, keeps ties in order, and can be read
-    measured    1% of what a copy moves on an H100: a twelfth of the speed of PyTorch's radix sort
+    idea        *merging by rank*: by binary search a thread counts the elements of the other run that come before its own element.
+                That gives the new position, and no thread waits for another. The first passes are within a tile in shared memory,
+                with a thread for each element, and use the same function
+    bytes       per pass over global memory: keys and indices are read and written, 24 for float32; and the searches, which mostly
+                read from the cache. There are log2(n / tile) + 1 passes
+    operations  log2(run) comparisons per element and pass
+    so          memory limits it. PyTorch sorts numbers of 32 bits by digits (radix sort), with a quarter of the passes. Merging
+                sorts anything that can be compared, keeps the order of equal elements, and is easy to read
+    measured    1% of the speed of a copy on an H100: a twelfth of the speed of PyTorch's radix sort
 
-Nan is larger than everything, as in PyTorch. A tie keeps its order because the left run's elements come before their equals.
+Nan is larger than all numbers, as in PyTorch. Equal elements keep their order: those of the left run come first.
 
 Source: R. Cole, "Parallel Merge Sort", 1988; N. Satish, M. Harris, M. Garland, "Designing Efficient Sorting Algorithms for Manycore
 GPUs", 2009. Mirrors ``aten/src/ATen/native/cuda/Sort.cu``. Read next: ``ordering.py``.
@@ -24,39 +24,40 @@ from functools import cache
 import numpy as np
 from numba import cuda, from_dtype, int64
 
-from minigrad.kernels.cuda.elementwise.elementwise import compiled
+from minigrad.kernels.cuda.elementwise.elementwise import device_function
 from minigrad.kernels.cuda.runtime.launch import MOST_BLOCKS, THREADS, launch, launch_each
 from minigrad.kernels.cuda.runtime.memory import empty_array
 from minigrad.kernels.cuda.runtime.missing import missing
 from minigrad.kernels.cuda.shape.layout import cast, copy
 
-__all__ = ["ascending", "comparable", "descending", "sorted_rows"]
+__all__ = ["ascending", "comparable", "descending", "sort_rows"]
 
 TILE = THREADS
 INT64 = np.dtype("int64")
 
 
-@compiled
+@device_function
 def ascending(a, b):
-    """Whether a comes before b."""
+    """Whether a comes before b in ascending order, with nan at the end."""
     return a < b or (b != b and a == a)
 
 
-@compiled
+@device_function
 def descending(a, b):
+    """Whether a comes before b in descending order, with nan at the beginning."""
     return a > b or (a != a and b == b)
 
 
 @cache
-def merging(before):
-    """Function: where the element at position `p` of a row, which begins at `row`, goes when runs of length `run` are merged."""
+def merge_function(before):
+    """A device function: the position of element `p` of a row, which begins at `row`, after runs of length `run` are merged."""
     def destination(keys, row, p, length, run):
         start = p // (2 * run) * (2 * run)
         middle = min(start + run, length)
         key = keys[row + p]
         if p < middle:
             low, high = middle, min(start + 2 * run, length)
-            while low < high:                   # the first of the right run that does not come before the key
+            while low < high:                   # the first element of the right run that does not come before the key
                 at = (low + high) // 2
                 if before(keys[row + at], key):
                     low = at + 1
@@ -64,20 +65,20 @@ def merging(before):
                     high = at
             return p + low - middle
         low, high = start, middle
-        while low < high:                       # the first of the left run that comes after it
+        while low < high:                       # the first element of the left run that comes after the key
             at = (low + high) // 2
             if before(key, keys[row + at]):
                 high = at
             else:
                 low = at + 1
         return p - middle + low
-    return compiled(destination)
+    return device_function(destination)
 
 
 @cache
-def sorting_tiles(before, kind):
-    """Kernel: tiles of rows sorted in shared memory, by keys of the numba type `kind`; order = where they were."""
-    destination = merging(before)
+def tile_kernel(before, kind):
+    """The kernel that sorts tiles of rows in shared memory. The keys have numba type `kind`; `order` becomes their positions."""
+    destination = merge_function(before)
 
     @cuda.jit
     def kernel(tiles, in_row, length, keys, order):
@@ -96,7 +97,7 @@ def sorting_tiles(before, kind):
                 key, index, to = shared_keys[t], shared_order[t], t
                 if t < size:
                     to = destination(shared_keys, 0, t, size, run)
-                cuda.syncthreads()              # all have searched, and may write
+                cuda.syncthreads()              # all threads have searched, and may write
                 if t < size:
                     shared_keys[to] = key
                     shared_order[to] = index
@@ -110,9 +111,9 @@ def sorting_tiles(before, kind):
 
 
 @cache
-def merging_runs(before):
-    """Kernel: pairs of runs merged, from one pair of arrays into another."""
-    destination = merging(before)
+def merge_kernel(before):
+    """The kernel that merges pairs of runs, from one pair of arrays into another."""
+    destination = merge_function(before)
 
     @cuda.jit
     def kernel(n, length, run, keys, order, new_keys, new_order):
@@ -125,28 +126,28 @@ def merging_runs(before):
 
 
 def comparable(name, x):
-    """`x` in a dtype that kernels compare. Raises `NotImplementedError` for complex numbers."""
+    """Return `x` in a dtype that kernels can compare. Raises `NotImplementedError` for complex numbers."""
     if x.dtype.kind == "c":
         raise missing(name, x.dtype)
     return cast(x, np.dtype("float32" if x.dtype == np.float16 else "uint8" if x.dtype.kind == "b" else x.dtype))
 
 
-def sorted_rows(name, x, dim, before):
-    """(x sorted along `dim`, which comes last; the indices that sort it), both row-major."""
+def sort_rows(name, x, dim, before):
+    """Return (x sorted along `dim`, the int64 indices that sort it), both row-major and with `dim` last."""
     x = comparable(name, x)
-    keys = copy(x.seen_as(np.moveaxis(x.layout, dim, -1)))
+    keys = copy(x.make_view(np.moveaxis(x.layout, dim, -1)))
     order = empty_array(keys.shape, INT64, x.device)
     n, length = keys.size, keys.shape[-1]
     if not n:
         return keys, order
     in_row = (length + TILE - 1) // TILE
     tiles = n // length * in_row
-    launch(sorting_tiles(before, from_dtype(keys.dtype)), min(tiles, MOST_BLOCKS), TILE, x.device, tiles, in_row, length,
+    launch(tile_kernel(before, from_dtype(keys.dtype)), min(tiles, MOST_BLOCKS), TILE, x.device, tiles, in_row, length,
            keys.block.of(keys.dtype), order.block.of(INT64))
     run = TILE
     while run < length:
         new_keys, new_order = empty_array(keys.shape, keys.dtype, x.device), empty_array(keys.shape, INT64, x.device)
-        launch_each(merging_runs(before), n, x.device, n, length, run, keys.block.of(keys.dtype), order.block.of(INT64),
+        launch_each(merge_kernel(before), n, x.device, n, length, run, keys.block.of(keys.dtype), order.block.of(INT64),
                     new_keys.block.of(keys.dtype), new_order.block.of(INT64))
         keys, order = new_keys, new_order
         run *= 2

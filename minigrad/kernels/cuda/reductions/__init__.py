@@ -1,1 +1,1 @@
-"""Kernels that make one number of many, or run along a dimension. Begin with ``reduce.py``."""
+"""Kernels that make one number of many, or run along a dimension. Begin with ``lanes.py``."""

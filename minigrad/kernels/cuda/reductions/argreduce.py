@@ -1,17 +1,17 @@
-"""Where the largest and the smallest number are: argmax and argmin.
+"""The positions of the largest and the smallest number: argmax and argmin.
 
-    lane 0      the best of its numbers and where it is        (3.5, 4)   \\
-    lane 1                                                     (3.5, 1)    >  (3.5, 1): of equals the first
-    lane 2                                                     (2.0, 2)   /
+    lane 0      its best number, and the position     (3.5, 4)   \\
+    lane 1                                            (3.5, 1)    >  (3.5, 1): the first of equal numbers
+    lane 2                                            (2.0, 2)   /
 
-    idea        the tree of reduce.py, on pairs of a number and its position
+    idea        the tree of lanes.py, on pairs of a number and its position
     bytes       each number is read once
-    operations  two comparisons a number: one of them is for nan, which is larger and smaller than all others, as in NumPy
-    so          the time is that of the memory, if many numbers are under way: lanes read packs, as in reduce.py
-    measured    98% of what a copy moves on an H100
+    operations  two comparisons per number: one of them for nan, which counts as larger and as smaller than all others, as in NumPy
+    so          memory limits it, if many numbers are under way: lanes read packs, as in reduce.py
+    measured    98% of the speed of a copy on an H100
 
-Pairs of a float and an integer need two arrays of shared memory, so they are no `Fold`. A large array takes two launches. The first
-leaves the position of each part's best, and the second reads the numbers at those positions again.
+A pair of a float and an integer needs two arrays of shared memory, so it is no `Fold`. A large array takes two launches. The first
+writes the position of the best number in each part; the second reads the numbers at those positions again.
 
 Mirrors ``aten/src/ATen/native/cuda/ReduceArgMaxKernel.cu`` and ``SharedReduceOps.h`` (LessOrNan, GreaterOrNan).
 Read next: ``scan.py``.
@@ -22,18 +22,18 @@ from functools import cache
 import numpy as np
 from numba import cuda, from_dtype, types
 
-from minigrad.kernels.cuda.elementwise.elementwise import collapsed, compiled, offset, plain
+from minigrad.kernels.cuda.elementwise.elementwise import collapse, device_function, offset, plain
 from minigrad.kernels.cuda.elementwise.vector_io import BYTES
-from minigrad.kernels.cuda.reductions.reduce import (
+from minigrad.kernels.cuda.reductions.lanes import (
     BOUNDS,
     block_of,
     lanes_for,
+    make_shuffle,
     numbers_ahead,
-    packed,
+    pack_width,
     parts_for,
     pieces,
     seat,
-    shuffled,
 )
 from minigrad.kernels.cuda.reductions.register_rows import carrier
 from minigrad.kernels.cuda.runtime.launch import THREADS, WARP, launch
@@ -47,7 +47,7 @@ INT64 = np.dtype(np.int64)
 
 
 def after_all(x, y):
-    """Whether x beats y in argmax. With `or` and `and` there would be branches, and lanes that wait for others to take them."""
+    """Whether x beats y in argmax. `or` and `and` would be branches, where some lanes of a warp wait for others."""
     return (x > y) | ((x != x) & (y == y))
 
 
@@ -57,16 +57,16 @@ def before_all(x, y):
 
 
 def wide_of(dtype):
-    """(what makes an element comparable, its NumPy type then)."""
+    """For arrays of `dtype`: (the function that makes an element comparable, its NumPy type then)."""
     if dtype == np.float16:
         return np.float32, np.float32
     return (np.uint8, np.uint8) if dtype.kind == "b" else (plain, dtype.type)
 
 
 @cache
-def joining(beats, kind):
-    """A device function like `tree` of reduce.py, for a number and its place; of equals the first place counts."""
-    @compiled
+def pair_tree(beats, kind):
+    """A device function like `tree` of lanes.py, for pairs (number, position); of equal numbers the first wins."""
+    @device_function
     def better(a, b):
         equal = not beats(a[0], b[0]) and not beats(b[0], a[0])
         return b if beats(b[0], a[0]) or (equal and b[1] < a[1]) else a
@@ -85,10 +85,10 @@ def joining(beats, kind):
 
     if SIMULATED:
         return in_room
-    number_below, place_below = shuffled(cuda.shfl_down_sync, kind), shuffled(cuda.shfl_down_sync, np.int64)
+    number_below, place_below = make_shuffle(cuda.shfl_down_sync, kind), make_shuffle(cuda.shfl_down_sync, np.int64)
 
     @cuda.jit(device=True)
-    def joined(numbers, places, t, lane, lanes, step, a):
+    def join_lanes(numbers, places, t, lane, lanes, step, a):
         if step > 1:
             return in_room(numbers, places, t, lane, lanes, step, a)
         half = min(lanes, WARP) // 2
@@ -107,29 +107,29 @@ def joining(beats, kind):
                     a = better(a, (number_below(a[0], half), place_below(a[1], half)))
                     half //= 2
         return a
-    return joined
+    return join_lanes
 
 
 @cache
 def kernel_of(beats, wide, kind, first, width):
-    """The kernel of a launch. `first`: it looks at all numbers, else at those whose positions `chosen` has.
+    """The kernel of one launch. The first compares all numbers; a second one (`first` False) those at the positions in `chosen`.
 
-    It reads packs of `width` numbers along the only inner dimension; with 0, one at a time along any inner dimensions.
+    It reads packs of `width` numbers along the only inner dimension; if `width` is 0, one at a time along any inner dimensions.
     """
-    beats, number = compiled(beats), from_dtype(np.dtype(kind))
-    joined = joining(beats, kind)
+    beats, number = device_function(beats), from_dtype(np.dtype(kind))
+    join_lanes = pair_tree(beats, kind)
     ahead = numbers_ahead(width) if width else 1
     size = max(ahead * width, 1)
     fetch, _ = carrier(max(width, 1))
 
-    def all_of_them(chosen, i, result, results):
+    def position_in_row(chosen, i, result, results):
         return i
 
-    def chosen_ones(chosen, i, result, results):
+    def position_chosen(chosen, i, result, results):
         return chosen[i * results + result]
-    position = compiled(all_of_them if first else chosen_ones)
+    position = device_function(position_in_row if first else position_chosen)
 
-    @compiled
+    @device_function
     def look(a, found, at):
         better = beats(found, a[0])
         return found if better else a[0], at if better else a[1]
@@ -150,12 +150,12 @@ def kernel_of(beats, wide, kind, first, width):
             row = x0 + offset(last, outer, outer_steps)
             begin = part * length
             stop = min(begin + length, n) if result < results else begin
-            at = position(chosen, begin, last, results)                 # all lanes begin with the first of the part
+            at = position(chosen, begin, last, results)                 # all lanes begin with the first number of the part
             a = wide(x[row + offset(at, inner, inner_steps)]), at
             if width > 0:
                 along, jump = inner_steps[0], lanes * width
                 i = begin + lane * width
-                while i + (ahead - 1) * jump + width <= stop:           # see Note [Many under way] in reduce.py
+                while i + (ahead - 1) * jump + width <= stop:           # see Note [Many under way] in lanes.py
                     for k in range(ahead):
                         fetch(x, row + (i + k * jump) * along, held, k * width)
                     for k in range(ahead):
@@ -174,15 +174,15 @@ def kernel_of(beats, wide, kind, first, width):
                 for i in range(begin + lane, stop, lanes):
                     at = position(chosen, i, last, results)
                     a = look(a, wide(x[row + offset(at, inner, inner_steps)]), at)
-            a = joined(numbers, places, t, lane, lanes, step, a)
+            a = join_lanes(numbers, places, t, lane, lanes, step, a)
             if lane == 0 and result < results:
                 z[part * results + result] = a[1]
             cuda.syncthreads()
     return kernel
 
 
-def position_of(name, beats, x, dim, keepdim):
-    """int64 positions of what beats all along `dim`, or in the flattened x for None."""
+def find_position(name, beats, x, dim, keepdim):
+    """Return int64 positions of the number that beats all others along `dim`, or in the flattened x if `dim` is None."""
     if x.dtype.kind == "c":
         raise missing(name, x.dtype)
     dims = list(range(x.ndim)) if dim is None or not x.ndim else [dim % x.ndim]
@@ -193,11 +193,11 @@ def position_of(name, beats, x, dim, keepdim):
     if not z.size:
         return z
     strides = [s // x.itemsize for s in x.strides]
-    layout = (*collapsed([x.shape[d] for d in kept], [strides[d] for d in kept]),
-              *collapsed([x.shape[d] for d in dims], [strides[d] for d in dims]))
+    layout = (*collapse([x.shape[d] for d in kept], [strides[d] for d in kept]),
+              *collapse([x.shape[d] for d in dims], [strides[d] for d in dims]))
     results, n = z.size, x.size // z.size
     across = results > 1 and abs(layout[1][-1]) < abs(layout[3][-1])
-    width = packed(x.itemsize, x.address % BYTES == 0, layout[1], layout[3][-1]) if len(layout[2]) == 1 else 0
+    width = pack_width(x.itemsize, x.address % BYTES == 0, layout[1], layout[3][-1]) if len(layout[2]) == 1 else 0
     lanes = lanes_for(results, n, across, max(width, 1))
     length = pieces(pieces(n, parts_for(results, n, lanes)), max(width, 1)) * max(width, 1)     # parts begin at whole packs
     parts = pieces(n, length)
@@ -217,8 +217,8 @@ def position_of(name, beats, x, dim, keepdim):
 
 
 def argmax(x, dim, keepdim):
-    return position_of("argmax", after_all, x, dim, keepdim)
+    return find_position("argmax", after_all, x, dim, keepdim)
 
 
 def argmin(x, dim, keepdim):
-    return position_of("argmin", before_all, x, dim, keepdim)
+    return find_position("argmin", before_all, x, dim, keepdim)

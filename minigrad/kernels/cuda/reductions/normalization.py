@@ -4,19 +4,19 @@
     dx = rstd (h - mean(h) - y mean(h y)),  h = g w
     dw = sum of g y,  db = sum of g                 over the rows
 
-rms_norm is the same without the mean: y = x rstd, dx = rstd (h - y mean(h y)). Its kernels are those of layer_norm, made with
-`centred` False; what is there for the mean is then left out by the compiler.
+rms_norm is the same without the mean: y = x rstd, dx = rstd (h - y mean(h y)). It uses the kernels of layer_norm with `centred`
+False; the compiler then removes everything that the mean needs.
 
-    idea        forward and dx go like softmax (rows.py): a row's lanes hold it in registers, and rows that are too long are walked
-                over twice. For dw and db a thread walks down each column, beside its neighbours, through a part of the rows, eight
-                of them at a time; `sum` adds up the parts
-    bytes       forward 8 a number of float32, dx 12, dw and db 8: each number read once from memory and written once
-    operations  some ten a number, and one root and one division a row
-    so          the time is that of the memory
-    measured    forward 88 to 95% of what a copy moves on an H100; backward 55%, counted as above
+    idea        forward and dx work like softmax (rows.py): the lanes of a row keep it in registers, and rows that are too long are
+                walked over twice. For dw and db a thread walks down each column, beside its neighbours, through a part of the rows,
+                eight rows at a time; `sum` adds the parts
+    bytes       forward 8 per number of float32, dx 12, dw and db 8: each number is read once from memory and written once
+    operations  about ten per number, and one root and one division per row
+    so          memory limits it
+    measured    forward 88 to 95% of the speed of a copy on an H100; backward 55%, counted as above
 
-What is held gives the mean first, and then the squares of the deviations. For long rows one walk gives both (see `moments` in
-reduction.py). The shorter formula, mean(x²) - mean(x)², subtracts two large numbers where the mean is large, and may be negative.
+Rows in registers give the mean first, and then the squares of the deviations. For long rows one walk gives both (see `moments` in
+reduction.py). The shorter formula mean(x²) - mean(x)² subtracts two large numbers if the mean is large, and may be negative.
 
 Mirrors ``aten/src/ATen/native/cuda/layer_norm_kernel.cu``. Read next: ``loss.py``.
 """
@@ -26,10 +26,11 @@ from functools import cache
 import numpy as np
 from numba import cuda, from_dtype
 
-from minigrad.kernels.cuda.elementwise.elementwise import filled
-from minigrad.kernels.cuda.reductions.reduce import APART, BOUNDS, block_of, lanes_for, parts_for, pieces, planes, tree, walker
+from minigrad.kernels.cuda.elementwise.elementwise import new_full
+from minigrad.kernels.cuda.reductions.lanes import APART, BOUNDS, block_of, lanes_for, parts_for, pieces, planes, tree
+from minigrad.kernels.cuda.reductions.reduce import walker
 from minigrad.kernels.cuda.reductions.reduction import moments, sum, wide_of
-from minigrad.kernels.cuda.reductions.register_rows import SLOTS, bounds_for, carrier, everyone, seats_for, width_of
+from minigrad.kernels.cuda.reductions.register_rows import SLOTS, all_reduce, bounds_for, carrier, seats_for, width_of
 from minigrad.kernels.cuda.reductions.rows import FEW, sum_of
 from minigrad.kernels.cuda.runtime import mathematics as m
 from minigrad.kernels.cuda.runtime.launch import THREADS, launch, pointers
@@ -49,11 +50,11 @@ def add_pairs(a, b):
 
 @cache
 def forward_rows(real, weighted, shifted, seats, centred=True):
-    """z, mean and rstd of rows that the lanes hold. Without weights or a shift, w or b is anything."""
+    """The kernel for z, mean and rstd of rows in registers. Without weights or a shift, w or b is not used."""
     number, size, (lanes, threads, packs, width, whole) = from_dtype(np.dtype(real)), 2 * SLOTS, seats
     count, each, jump, none, one = packs * width, threads // lanes, lanes * width, real(0), real(1)
     fetch, bring = carrier(width)
-    total_of = everyone(sum_of, 1, real, lanes)
+    total_of = all_reduce(sum_of, 1, real, lanes)
 
     @cuda.jit(**bounds_for(threads))
     def kernel(rows, n, eps, x, x0, w, w0, b, b0, z, means, rstds):
@@ -65,7 +66,7 @@ def forward_rows(real, weighted, shifted, seats, centred=True):
         row = cuda.blockIdx.x * each + t // lanes
         first = t % lanes * width
         begin = min(row, rows - 1) * n + first
-        left = n - first                                # numbers of the row from the lane's first on
+        left = n - first                                # numbers of the row from the lane's first number on
         for k in range(packs):
             if whole or k * jump < left:
                 fetch(x, x0 + begin + k * jump, held, k * width)
@@ -87,7 +88,7 @@ def forward_rows(real, weighted, shifted, seats, centred=True):
                 squares += held[i] * held[i]
         squares = total_of(room, 1, t, (squares,))[0]
         rstd = one / m.sqrt(squares / real(n) + eps)
-        for k in range(packs):                          # pack by pack: there are no registers for all of w and b
+        for k in range(packs):                          # pack by pack: the registers cannot hold all of w and b
             if whole or k * jump < left:
                 if weighted:
                     fetch(w, w0 + first + k * jump, part_w, 0)
@@ -111,11 +112,11 @@ def forward_rows(real, weighted, shifted, seats, centred=True):
 
 @cache
 def backward_rows(wide, real, weighted, seats, centred=True):
-    """dx of rows whose g and x the lanes hold."""
+    """The kernel for dx of rows of g and x in registers."""
     number, size, (lanes, threads, packs, width, whole) = from_dtype(np.dtype(real)), 2 * SLOTS, seats
     count, each, jump, none, one = packs * width, threads // lanes, lanes * width, real(0), real(1)
     fetch, bring = carrier(width)
-    totals_of = everyone(add_pairs, 2, real, lanes)
+    totals_of = all_reduce(add_pairs, 2, real, lanes)
 
     @cuda.jit(**bounds_for(threads))
     def kernel(rows, n, g, g0, x, x0, w, w0, means, means0, rstds, rstds0, dx):
@@ -165,11 +166,11 @@ def backward_rows(wide, real, weighted, seats, centred=True):
 
 @cache
 def forward_kernel(wide, real, weighted, shifted, width, centred=True):
-    """z, mean and rstd of each row."""
+    """The kernel for z, mean and rstd of long rows, which are read twice."""
     fold, kind = moments(real), from_dtype(np.dtype(real))
     start, none, one, room_size = fold.start, real(0), real(1), 3 * THREADS
     get, put = planes(3)
-    joined, walk = tree(fold.join, 3, real), walker(fold, wide, width)
+    join_lanes, walk = tree(fold.join, 3, real), walker(fold, wide, width)
 
     @cuda.jit(**BOUNDS)
     def kernel(rows, n, lanes, eps, x, x0, w, w0, b, b0, z, means, rstds):
@@ -182,8 +183,8 @@ def forward_kernel(wide, real, weighted, shifted, width, centred=True):
             a = start
             if row < rows:
                 a = walk(a, x, x0 + row * n, 1, 0, n, lane, lanes)
-            a = joined(room, t, lane, lanes, 1, a)
-            cuda.syncthreads()                      # lane 0 may be done before others have read
+            a = join_lanes(room, t, lane, lanes, 1, a)
+            cuda.syncthreads()                      # other lanes may still be reading the memory of `room`
             if lane == 0:
                 put(room, t, THREADS, a)
             cuda.syncthreads()
@@ -204,16 +205,16 @@ def forward_kernel(wide, real, weighted, shifted, width, centred=True):
                     if centred:
                         means[row] = mean
                     rstds[row] = rstd
-            cuda.syncthreads()                      # before the next rows write into the shared memory
+            cuda.syncthreads()                      # before the next rows write to shared memory
     return kernel
 
 
 @cache
 def backward_kernel(wide, real, weighted, centred=True):
-    """dx of each row."""
+    """The kernel for dx of long rows, which are read twice."""
     kind, none, one, room_size = from_dtype(np.dtype(real)), real(0), real(1), 2 * THREADS
     get, put = planes(2)
-    joined = tree(add_pairs, 2, real)
+    join_lanes = tree(add_pairs, 2, real)
 
     @cuda.jit
     def kernel(rows, n, lanes, g, g0, x, x0, w, w0, means, means0, rstds, rstds0, dx):
@@ -235,7 +236,7 @@ def backward_kernel(wide, real, weighted, centred=True):
                     if centred:
                         sum_h = sum_h + h
                     sum_hy = sum_hy + h * ((wide(x[x0 + row * n + i]) - mean) * rstd)
-            a = joined(room, t, lane, lanes, 1, (sum_h, sum_hy))
+            a = join_lanes(room, t, lane, lanes, 1, (sum_h, sum_hy))
             cuda.syncthreads()
             if lane == 0:
                 put(room, t, THREADS, a)
@@ -255,7 +256,7 @@ def backward_kernel(wide, real, weighted, centred=True):
 
 @cache
 def column_kernel(wide, real, centred=True):
-    """Sums of g y and of g down the columns, for each part of the rows: row `part` of dw and, if `centred`, db."""
+    """The kernel for the sums of g y and of g down the columns: for each part of the rows a row of dw and, if `centred`, of db."""
     none, number, several = real(0), from_dtype(np.dtype(real)), APART
     fetch, _ = carrier(1)
 
@@ -272,7 +273,7 @@ def column_kernel(wide, real, centred=True):
             end = min(begin + length, rows)
             of_w, of_b = none, none
             whole = begin + (end - begin) // several * several
-            for row in range(begin, whole, several):        # see Note [Many under way] in reduce.py
+            for row in range(begin, whole, several):        # see Note [Many under way] in lanes.py
                 at = row * n + i
                 for k in range(several):
                     fetch(g, g0 + at, of_g, k)
@@ -299,21 +300,21 @@ def column_kernel(wide, real, centred=True):
 # ---- how they are started ------------------------------------------------------------------------------------
 
 
-def in_order(name, *arrays):
-    """The arrays without gaps, None as it is. Raises `NotImplementedError` for what is no float."""
+def as_row_major(name, *arrays):
+    """Return the arrays as row-major arrays; None stays None. Raises `NotImplementedError` if a dtype is not a float."""
     for a in arrays:
         if a is not None and a.dtype.kind != "f":
             raise missing(name, a.dtype)
     return [a if a is None else row_major(a) for a in arrays]
 
 
-def normed(name, x, w, b, n_dims, eps, centred):
-    """(z, mean, rstd); without `centred`, there is no mean."""
-    x, w, b = in_order(name, x, w, b)
+def normalize(name, x, w, b, n_dims, eps, centred):
+    """Return (z, mean, rstd); without `centred`, the mean is not computed."""
+    x, w, b = as_row_major(name, x, w, b)
     statistics = (*x.shape[:x.ndim - n_dims], *[1] * n_dims)
     z = empty_array(x.shape, x.dtype, x.device)
     if not x.size:                                  # the mean of nothing is nan
-        return z, *[filled(statistics, np.nan, x.dtype, x.device) for _ in range(2)]
+        return z, *[new_full(statistics, np.nan, x.dtype, x.device) for _ in range(2)]
     wide, real = wide_of(x.dtype)
     rstd = empty_array(statistics, x.dtype if centred else np.dtype(real), x.device)
     mean = empty_array(statistics, x.dtype, x.device) if centred else rstd
@@ -333,21 +334,21 @@ def normed(name, x, w, b, n_dims, eps, centred):
 
 
 def layer_norm(x, w, b, n_dims, eps):
-    return normed("layer_norm", x, w, b, n_dims, eps, True)
+    return normalize("layer_norm", x, w, b, n_dims, eps, True)
 
 
 def rms_norm(x, w, n_dims, eps):
-    z, _, rstd = normed("rms_norm", x, w, None, n_dims, eps, False)
+    z, _, rstd = normalize("rms_norm", x, w, None, n_dims, eps, False)
     return z, rstd
 
 
-def slopes(name, g, x, w, mean, rstd, n_dims, centred):
-    """(dx, dw, db); without `centred`, the last is None, and `mean` anything."""
-    g, x, w, mean, rstd = in_order(name, g, x, w, mean, rstd)
+def differentiate(name, g, x, w, mean, rstd, n_dims, centred):
+    """Return (dx, dw, db); without `centred`, db is None, and `mean` is not used."""
+    g, x, w, mean, rstd = as_row_major(name, g, x, w, mean, rstd)
     inner = x.shape[x.ndim - n_dims:]
     dx = empty_array(x.shape, x.dtype, x.device)
     if not x.size:
-        return dx, *[filled(inner, 0, x.dtype, x.device) for _ in range(2)]
+        return dx, *[new_full(inner, 0, x.dtype, x.device) for _ in range(2)]
     rows, n = rstd.size, x.size // rstd.size
     wide, real = wide_of(x.dtype)
     weighted, w = w is not None, x if w is None else w
@@ -370,8 +371,8 @@ def slopes(name, g, x, w, mean, rstd, n_dims, centred):
 
 
 def layer_norm_backward(g, x, w, mean, rstd, n_dims):
-    return slopes("layer_norm_backward", g, x, w, mean, rstd, n_dims, True)
+    return differentiate("layer_norm_backward", g, x, w, mean, rstd, n_dims, True)
 
 
 def rms_norm_backward(g, x, w, rstd, n_dims):
-    return slopes("rms_norm_backward", g, x, w, rstd, rstd, n_dims, False)[:2]
+    return differentiate("rms_norm_backward", g, x, w, rstd, rstd, n_dims, False)[:2]

@@ -1,27 +1,26 @@
-"""Softmax and its kin: for each row one or two numbers, and then every element of the row from them.
+"""Softmax and similar functions: one or two numbers for each row, and then every element of the row from these.
 
     row of x        3  1  4  1  5           largest 5
     powers          .14 .02 .37 .02 1       exp(x - 5), whose sum is 1.54
     row of z        .09 .01 .24 .01 .65     powers / 1.54
 
-    idea        the lanes of a row hold it in registers (register_rows.py): they look for the largest, compute the powers, add
-                them up, and write. Rows that are too long, and columns, are walked over twice instead, and the first walk finds
-                both numbers: when a larger one appears, the sum so far is multiplied by exp(before - now)
-    bytes       each number is read once from memory and written once, 8 bytes of float32. What is walked over twice comes from the
-                cache the second time
-    operations  1 exponential a number (2 where there are two walks), and one division a row
-    so          the time is that of the memory. Three kernels (maximum, sum, quotient) would read three times
-    measured    94 to 97% of what a copy moves on an H100, forward and backward, rows of 1024 and of 16384
+    idea        the lanes of a row keep it in registers (register_rows.py): they find the largest number, compute the powers, add
+                them, and write. Rows that are too long, and columns, are walked over twice instead. The first walk then finds both
+                numbers: when a larger number appears, the sum so far is multiplied by exp(before - now)
+    bytes       each number is read once from memory and written once, 8 bytes of float32. The second walk reads from the cache
+    operations  1 exponential per number (2 if there are two walks), and one division per row
+    so          memory limits it. Three kernels (maximum, sum, quotient) would read three times
+    measured    94 to 97% of the speed of a copy on an H100, forward and backward, rows of 1024 and of 16384
 
 Note [The causal half]
-    Query i may look at keys 0 ... i only. The rows of attention_weights therefore end at column i: what lies behind does not count.
-    It is taken as -inf, so a row that holds a nan is nan there too, as without the shortcut.
+    Query i may attend to keys 0 ... i only. So row i of attention_weights ends at column i, and the numbers behind it count as
+    -inf. If a number up to column i is nan, the whole row is nan, behind column i too, as it would be without the shortcut.
 
 Note [Few rows at a time]
-    A long row is read again when its sum is known, and should still be in the cache then, of 50 MB. So there are only as many
-    blocks as fill the GPU twice, and a block takes row after row.
+    A long row is read again when its sum is known, and should then still be in the cache of 50 MB. So there are only as many blocks
+    as fill the GPU twice, and each block takes row after row.
 
-The algorithm for long rows is that of M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax" (2018).
+The algorithm for long rows is from M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax" (2018).
 Mirrors ``aten/src/ATen/native/cuda/SoftMax.cu`` and ``PersistentSoftmax.cuh``. Read next: ``normalization.py``.
 """
 
@@ -30,16 +29,16 @@ from functools import cache
 import numpy as np
 from numba import cuda, from_dtype
 
-from minigrad.kernels.cuda.elementwise.elementwise import compiled
-from minigrad.kernels.cuda.reductions.reduce import BOUNDS, block_of, lanes_for, numbers_ahead, pieces, planes, seat, tree
+from minigrad.kernels.cuda.elementwise.elementwise import device_function
+from minigrad.kernels.cuda.reductions.lanes import BOUNDS, block_of, lanes_for, numbers_ahead, pieces, planes, seat, tree
 from minigrad.kernels.cuda.reductions.reduction import exponentials, sums, wide_of
-from minigrad.kernels.cuda.reductions.register_rows import SLOTS, bounds_for, carrier, everyone, seats_for, width_of
+from minigrad.kernels.cuda.reductions.register_rows import SLOTS, all_reduce, bounds_for, carrier, seats_for, width_of
 from minigrad.kernels.cuda.reductions.scan import extent
 from minigrad.kernels.cuda.runtime import mathematics as m
 from minigrad.kernels.cuda.runtime.launch import THREADS, launch, pointers
 from minigrad.kernels.cuda.runtime.memory import empty_array
 from minigrad.kernels.cuda.runtime.missing import missing
-from minigrad.kernels.cuda.runtime.tuples import gathered
+from minigrad.kernels.cuda.runtime.tuples import read_tuple
 from minigrad.kernels.cuda.shape.layout import row_major
 
 __all__ = ["attention_weights", "log_softmax", "log_softmax_backward", "softmax", "softmax_backward"]
@@ -59,16 +58,16 @@ def sum_of(a, b):
 
 
 @cache
-def exponential_rows(logarithm, kind, seats):
-    """softmax(x scale), or its logarithm, of rows that the lanes hold.
+def softmax_rows(logarithm, kind, seats):
+    """The kernel for softmax(x scale), or its logarithm, of rows in registers.
 
-    A row ends after `r % queries + 1` elements where queries is not 0, see Note [The causal half].
+    If `queries` is not 0, row r ends after r % queries + 1 elements: see Note [The causal half].
     """
     number, size, (lanes, threads, packs, width, whole) = from_dtype(np.dtype(kind)), 2 * SLOTS, seats
     count, each, jump = packs * width, threads // lanes, lanes * width
     none, one, nothing = kind(0), kind(1), kind(-np.inf)
     fetch, bring = carrier(width)
-    greatest, total_of = everyone(larger_of, 1, kind, lanes), everyone(sum_of, 1, kind, lanes)
+    greatest, total_of = all_reduce(larger_of, 1, kind, lanes), all_reduce(sum_of, 1, kind, lanes)
 
     @cuda.jit(**bounds_for(threads))
     def kernel(rows, n, queries, scale, x, x0, z):
@@ -78,7 +77,7 @@ def exponential_rows(logarithm, kind, seats):
         row = cuda.blockIdx.x * each + t // lanes
         first = t % lanes * width
         begin = min(row, rows - 1) * n + first
-        left = n - first                                # numbers of the row from the lane's first on
+        left = n - first                                # numbers of the row from the lane's first number on
         for k in range(packs):
             if whole or k * jump < left:
                 fetch(x, x0 + begin + k * jump, held, k * width)
@@ -93,7 +92,7 @@ def exponential_rows(logarithm, kind, seats):
                 for j in range(width):
                     if k * jump + j >= causal:
                         held[k * width + j] = nothing
-        elif not whole:                                 # scale may be negative
+        elif not whole:                                 # a negative scale has made inf of -inf
             for k in range(packs):
                 if k * jump >= left:
                     for j in range(width):
@@ -109,7 +108,7 @@ def exponential_rows(logarithm, kind, seats):
             total += power
             if not logarithm:
                 held[i] = power
-        total = total_of(room, 1, t, (total,))[0] + (top - top)         # nan, where the largest is infinite
+        total = total_of(room, 1, t, (total,))[0] + (top - top)         # nan if the largest is infinite
         shift, share = m.log(total), one / total
         for i in range(count):
             held[i] = held[i] - shift if logarithm else held[i] * share
@@ -122,12 +121,12 @@ def exponential_rows(logarithm, kind, seats):
 
 @cache
 def slope_rows(value, slope, kind, seats):
-    """slope(g, y, sum of value(g, y)) of rows of g and y that the lanes hold."""
+    """The kernel for slope(g, y, Σ value(g, y)) of rows of g and y in registers."""
     number, size, (lanes, threads, packs, width, whole) = from_dtype(np.dtype(kind)), SLOTS, seats
     count, each, jump, none = packs * width, threads // lanes, lanes * width, kind(0)
-    value, slope = compiled(value), compiled(slope)
+    value, slope = device_function(value), device_function(slope)
     fetch, bring = carrier(width)
-    total_of = everyone(sum_of, 1, kind, lanes)
+    total_of = all_reduce(sum_of, 1, kind, lanes)
 
     @cuda.jit(**bounds_for(threads))
     def kernel(rows, n, g, g0, y, y0, z):
@@ -164,20 +163,20 @@ def slope_rows(value, slope, kind, seats):
 
 
 @cache
-def walking(fold, value, write, wide, width):
-    """z = write(x, y, a) for each element, where `a` is the fold of value(x, y) over its row. `scale` multiplies x.
+def walk_kernel(fold, value, write, wide, width):
+    """The kernel for z = write(x scale, y, a) of each element, where `a` is the fold of value(x scale, y) over its row.
 
-    Element i of row r is number (r // inner * n + i) * inner + r % inner. Packs are for inner = 1.
+    Element i of row r is number (r // inner * n + i) * inner + r % inner. It reads packs only if inner is 1.
     """
     count, kind, number, room_size = len(fold.start), fold.kind, from_dtype(np.dtype(fold.kind)), len(fold.start) * THREADS
     start, nothing, ahead = fold.start, fold.kind(-np.inf), numbers_ahead(width)
     size = ahead * width
-    value, write, take = compiled(value), compiled(write), compiled(fold.take)
+    value, write, take = device_function(value), device_function(write), device_function(fold.take)
     several = fold.many(size)
     fetch, bring = carrier(width)
     get, put = planes(count)
-    joined = tree(fold.join, count, kind)
-    all_of = gathered(size)
+    join_lanes = tree(fold.join, count, kind)
+    all_of = read_tuple(size)
 
     @cuda.jit(**BOUNDS)
     def kernel(rows, n, inner, lanes, across, queries, scale, x, x0, y, y0, z):
@@ -188,7 +187,7 @@ def walking(fold, value, write, wide, width):
         each = THREADS // lanes
         mine, lane, step = seat(t, lanes, across)
         jump = lanes * width
-        stride = jump * ahead                                   # numbers that all lanes take at once
+        stride = jump * ahead                                   # numbers that all lanes take together
         for group in range(cuda.blockIdx.x, (rows + each - 1) // each, cuda.gridDim.x):
             row = group * each + mine
             base = row // inner * n * inner + row % inner
@@ -206,12 +205,12 @@ def walking(fold, value, write, wide, width):
                 for i in range(length - length % stride + lane, length, lanes):
                     at = base + i * inner
                     a = take(a, value(wide(x[x0 + at]) * scale, wide(y[y0 + at])))
-            a = joined(room, t, lane, lanes, step, a)
-            cuda.syncthreads()                                  # lane 0 may be done before others have read
+            a = join_lanes(room, t, lane, lanes, step, a)
+            cuda.syncthreads()                                  # other lanes may still be reading the memory of `room`
             if lane == 0:
                 put(room, t, THREADS, a)
             cuda.syncthreads()
-            a = get(room, t - lane * step, THREADS)             # all lanes go on from what lane 0 has
+            a = get(room, t - lane * step, THREADS)             # all lanes take the result of lane 0
             if row < rows:
                 for i0 in range(lane * width, n - n % stride + lane * width, stride):
                     for k in range(ahead):
@@ -228,11 +227,11 @@ def walking(fold, value, write, wide, width):
                 for i in range(n - n % stride + lane, n, lanes):
                     at = base + i * inner
                     z[at] = write(wide(x[x0 + at]) * scale if i < length else nothing, wide(y[y0 + at]), a)
-            cuda.syncthreads()                                  # before the next rows write into the shared memory
+            cuda.syncthreads()                                  # before the next rows write to shared memory
     return kernel
 
 
-# ---- what is folded, and what is written ---------------------------------------------------------------------
+# ---- expressions: values to fold, and results ---------------------------------------------------------------------
 
 
 def number(x, y):
@@ -240,7 +239,7 @@ def number(x, y):
 
 
 def share(x, y, a):
-    """top - top is 0, unless the largest is infinite: then the whole row is nan, as inf / inf is."""
+    """softmax of x. top - top is 0, unless top is infinite: then it is nan, and so the whole row is nan, as inf / inf is."""
     top, total = a
     return m.exp(x - top) / (total + (top - top))
 
@@ -269,8 +268,16 @@ def log_softmax_slope(g, z, a):
 # ---- how they are started ------------------------------------------------------------------------------------
 
 
-def by_rows(name, fold_of, value, write, x, y, dim, scale=1, causal=False):
-    """The kernel for rows of x and y along `dim`; softmax takes x for y, and does not read it again."""
+def apply_to_rows(name, fold_of, value, write, x, y, dim, scale=1, causal=False):
+    """Queue the kernel for rows of x and y along `dim`; return its result.
+
+    Args:
+        name: the kernel of the contract, for errors.
+        fold_of, value, write: of the second algorithm: see `walk_kernel`.
+        x, y: the operands. Softmax has one operand: y is x, and is not read a second time.
+        dim: the dimension of the rows.
+        scale, causal: as in `softmax_rows`.
+    """
     if x.dtype.kind != "f":
         raise missing(name, x.dtype)
     x, y = row_major(x), row_major(y)
@@ -286,7 +293,7 @@ def by_rows(name, fold_of, value, write, x, y, dim, scale=1, causal=False):
     if seats is not None:
         blocks = pieces(rows, seats.threads // seats.lanes)
         if y is x:
-            launch(exponential_rows(write is log_share, kind, seats), blocks, seats.threads, x.device, rows, n, queries,
+            launch(softmax_rows(write is log_share, kind, seats), blocks, seats.threads, x.device, rows, n, queries,
                    kind(scale), *pointers(x), out)
         else:
             launch(slope_rows(value, write, kind, seats), blocks, seats.threads, x.device, rows, n, *pointers(x, y), out)
@@ -294,29 +301,30 @@ def by_rows(name, fold_of, value, write, x, y, dim, scale=1, causal=False):
     across = inner > 1
     lanes = lanes_for(rows, n, across, width)
     blocks = block_of(rows, lanes)
-    launch(walking(fold_of(kind), value, write, wide, width), blocks if across else min(blocks, FEW), THREADS, x.device, rows, n,
-           inner, lanes, int(across), queries, kind(scale), *pointers(x, y), out)
+    kernel = walk_kernel(fold_of(kind), value, write, wide, width)
+    launch(kernel, blocks if across else min(blocks, FEW), THREADS, x.device, rows, n, inner, lanes, int(across),
+           queries, kind(scale), *pointers(x, y), out)
     return z
 
 
 def softmax(x, dim):
     x = row_major(x)
-    return by_rows("softmax", exponentials, number, share, x, x, dim)
+    return apply_to_rows("softmax", exponentials, number, share, x, x, dim)
 
 
 def log_softmax(x, dim):
     x = row_major(x)
-    return by_rows("log_softmax", exponentials, number, log_share, x, x, dim)
+    return apply_to_rows("log_softmax", exponentials, number, log_share, x, x, dim)
 
 
 def attention_weights(x, scale, causal):
     x = row_major(x)
-    return by_rows("attention_weights", exponentials, number, share, x, x, x.ndim - 1, scale, causal)
+    return apply_to_rows("attention_weights", exponentials, number, share, x, x, x.ndim - 1, scale, causal)
 
 
 def softmax_backward(g, z, dim):
-    return by_rows("softmax_backward", sums, product, softmax_slope, g, z, dim)
+    return apply_to_rows("softmax_backward", sums, product, softmax_slope, g, z, dim)
 
 
 def log_softmax_backward(g, z, dim):
-    return by_rows("log_softmax_backward", sums, first, log_softmax_slope, g, z, dim)
+    return apply_to_rows("log_softmax_backward", sums, first, log_softmax_slope, g, z, dim)

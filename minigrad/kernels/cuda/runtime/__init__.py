@@ -1,1 +1,1 @@
-"""What all kernels of a GPU stand on: the driver, memory, streams, compiling and starting kernels. Begin with ``launch.py``."""
+"""The base of all kernels of a GPU: the driver, memory, streams, compiling and starting kernels. Begin with ``launch.py``."""

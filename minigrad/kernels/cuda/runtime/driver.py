@@ -1,20 +1,20 @@
-"""The driver: CUDA's own functions, where numba's way to them takes longer than they do.
+"""The driver: CUDA's own functions, called directly where numba's way to them is slow.
 
-Loading a kernel, starting it, and memory from the pool. The compiled engine calls the same functions through their addresses, see
-``quick.pyx``; the interpreted one by way of cuda.bindings.
+They load a kernel, start it, and allocate memory from the pool. The compiled engine calls them through their addresses (see
+``quick.pyx``), the interpreted engine through cuda.bindings.
 
-Mirrors what ``c10/cuda`` takes from the runtime. Read next: ``memory.py``.
+Mirrors what ``c10/cuda`` uses of the CUDA runtime. Read next: ``memory.py``.
 """
 
 import ctypes
 
 from minigrad.errors import OutOfMemoryError, ShapeError
 
-__all__ = ["address_of", "check", "context_of", "no_room", "pool_of", "use"]
+__all__ = ["address_of", "check", "context_of", "out_of_memory", "pool_of", "use"]
 
 
 def check(result):
-    """What a call of cuda.bindings returned besides its code. Raises `RuntimeError` if the code is an error."""
+    """Return the value of a call of cuda.bindings, without its error code. Raises `RuntimeError` if the code is an error."""
     from cuda.bindings import driver
     code, *rest = result
     if code != driver.CUresult.CUDA_SUCCESS:
@@ -23,21 +23,22 @@ def check(result):
 
 
 def error(code):
-    """The exception for an error of the driver's."""
+    """The exception for an error code of the driver."""
     from cuda.bindings import driver
     text = driver.cuGetErrorString(driver.CUresult(code))[1]
     return ShapeError("MG-E310", f"CUDA error: {text.decode() if text else code}",
-                      fix="CUDA_LAUNCH_BLOCKING=1 in the environment finds the kernel: they run after the call that started them")
+                      fix="set CUDA_LAUNCH_BLOCKING=1 to find the kernel: without it a kernel runs after the call that started it")
 
 
-def no_room(nbytes, device):
-    """The exception where the pool has no `nbytes` left."""
-    return OutOfMemoryError("MG-E310", f"CUDA out of memory. Tried to allocate {in_words(nbytes)}",
-                            found=f"{device}, on which tensors hold {in_words(device.statistics.allocated)}",
+def out_of_memory(nbytes, device):
+    """The exception for an allocation of `nbytes` that the pool cannot make."""
+    return OutOfMemoryError("MG-E310", f"CUDA out of memory. Tried to allocate {describe_size(nbytes)}",
+                            found=f"{device}, on which tensors hold {describe_size(device.statistics.allocated)}",
                             fix="smaller batches, utils.checkpoint, autograd.graph.save_on_cpu, or fewer tensors kept")
 
 
-def in_words(nbytes):
+def describe_size(nbytes):
+    """`nbytes` in GiB or MiB, for a message."""
     size, unit = (nbytes / 2 ** 30, "GiB") if nbytes >= 2 ** 30 else (nbytes / 2 ** 20, "MiB")
     return f"{size:.2f} {unit}"
 
@@ -46,7 +47,7 @@ _contexts = {}
 
 
 def context_of(index):
-    """The driver's number of the primary context of a GPU, which is the one that numba and PyTorch use."""
+    """The driver's handle of the primary context of a GPU. Numba and PyTorch use the same context."""
     found = _contexts.get(index)
     if found is None:
         from cuda.bindings import driver
@@ -58,7 +59,7 @@ def context_of(index):
 
 
 def use(device):
-    """Let this thread's calls of the driver mean `device`."""
+    """Make `device` the one that this thread's calls of the driver mean."""
     from cuda.bindings import driver
     check(driver.cuCtxSetCurrent(driver.CUcontext(device.context)))
 
@@ -67,7 +68,7 @@ _pools = {}
 
 
 def pool_of(index):
-    """CUDA's stream-ordered pool of a GPU, told by cuda.core to keep what is freed instead of giving it back at each wait."""
+    """CUDA's stream-ordered pool of a GPU. cuda.core makes it keep freed memory, which each wait would give back."""
     found = _pools.get(index)
     if found is None:
         from cuda.core import Device
@@ -78,14 +79,14 @@ def pool_of(index):
 
 
 def trim():
-    """Let the pools give back what is free in them."""
+    """Give the free memory of all pools back to the driver."""
     from cuda.bindings import driver
     for index in _pools:
         check(driver.cuMemPoolTrimTo(check(driver.cuDeviceGetDefaultMemPool(check(driver.cuDeviceGet(index)))), 0))
 
 
 def address_of(name):
-    """Where a function of the driver's lies in the memory of this process."""
+    """The address of a function of the driver in this process."""
     import sys
     library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     return ctypes.cast(getattr(library, name), ctypes.c_void_p).value

@@ -1,20 +1,20 @@
-"""Starting kernels: how many threads there are, and what they are given.
+"""Starting kernels: the number of threads, and the arguments.
 
-A kernel gets arrays as pairs: the whole block of memory as a one-dimensional array, and the number of the first element. So views
-cost nothing, and numba compiles a kernel once per dtype, whatever the shapes.
+A kernel gets an array as two arguments: its whole block as a one-dimensional array, and the index of its first element. So a view
+needs no copy, and numba compiles a kernel once for each dtype, for all shapes.
 
 Note [Grid-stride loops]
-    A kernel never relies on there being a thread for each element. Thread i does i, i + threads, i + 2 threads, ...: neighbouring
-    threads read neighbouring numbers, which the memory delivers together, and any number of threads gives the right result.
-    (M. Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops", 2013.)
+    The number of threads need not be the number of elements. Thread i computes elements i, i + threads, i + 2 threads, ...
+    Neighbouring threads then read neighbouring numbers, which the memory delivers together, and the result is right for any number
+    of threads. (M. Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops", 2013.)
 
 Note [The price of a launch]
-    A small operation takes the GPU two microseconds, and so does the driver to queue it. Numba's own launch takes forty: it asks
-    each argument for its type and wraps it. Here the types are written down as a short string, `packed`, by which a dictionary
-    finds the compiled function (specialise.py), and the arguments as words, as numba's calling convention wants them. The compiled
-    engine does this in C: quick.pyx.
+    A small operation takes the GPU two microseconds, and the driver two more to queue it. Numba's own launch takes forty: it asks
+    each argument for its type and wraps it. Here `pack_arguments` writes the types as a short string, with which a dictionary finds
+    the compiled function (specialise.py), and the values as words in numba's calling convention. The compiled engine does this in
+    C: quick.pyx.
 
-Read next: ``elementwise.py``.
+Read next: ``specialise.py``, then ``elementwise/elementwise.py``.
 """
 
 import ctypes
@@ -27,25 +27,28 @@ from minigrad.kernels.cuda.runtime.driver import check, use
 from minigrad.kernels.cuda.runtime.specialise import function_for
 from minigrad.kernels.cuda.runtime.streams import SIMULATED, current_stream
 
-__all__ = ["THREADS", "WARP", "launch", "launch_each", "packed", "pointers"]
+__all__ = ["THREADS", "WARP", "launch", "launch_each", "pack_arguments", "pointers"]
 
-WARP = 32                                   # threads that run in step
-THREADS = 4 if SIMULATED else 256           # per block, where a kernel does not care; each is a Python thread on the simulator
+WARP = 32                                   # threads that run in lockstep
+THREADS = 4 if SIMULATED else 256           # per block, for most kernels; in the simulator each is a Python thread
 MOST_BLOCKS = 2 if SIMULATED else 1 << 16
-EACH = 4                                    # elements that a thread of a large grid does, to have as many reads under way
+EACH = 4                                    # elements of a thread in a large grid: its reads can all be under way together
 
 
 def pointers(*arrays):
-    """What a kernel is told of arrays: of each the block of memory, and the number of its first element there."""
+    """The arguments of a kernel for `arrays`: for each its block, and the index of its first element.
+
+    On a GPU these are the arrays themselves: `launch` makes the two arguments of each.
+    """
     return [part for x in arrays for part in (x.block.of(x.dtype), x.start)] if SIMULATED else arrays
 
 
-def packed(args):
-    """(types, words): the types of arguments as bytes, two a piece, and their values as the 64-bit words that a kernel is given.
+def pack_arguments(args):
+    """Return (types, words): the types of the arguments as bytes, and their values as 64-bit words.
 
-    An int is "i", a tuple of n of them "t" and n, a NumPy number "s" and the letter of its dtype, a block "a" and that letter, and
-    a `CudaArray` a block and an int. Numba takes an array as seven words: two for owners, its size, the size of an element, the
-    address, the shape and the strides; a complex number as two.
+    An int is "i"; a tuple of n ints is "t" and n. A NumPy number is "s" and the letter of its dtype, a block "a" and the letter of
+    its dtype. A `CudaArray` is a block and an int. In numba's calling convention an array is seven words (two for its owners, its
+    size, the size of an element, the address, the shape, the stride), and a complex number is two.
     """
     types, words = bytearray(), []
     for arg in args:
@@ -71,18 +74,18 @@ def packed(args):
     return bytes(types), words
 
 
-_functions = {}     # (kernel, types) -> the driver's number of the function
+_functions = {}     # (kernel, types) -> the driver's handle of the function
 
 
 def launch(kernel, blocks, threads, device, *args):
     """Queue `kernel` on `device`, for `blocks` blocks of `threads` threads."""
     if SIMULATED:
-        with warnings.catch_warnings():     # a GPU says nothing of overflow, and NumPy's numbers would
+        with warnings.catch_warnings():     # NumPy's numbers warn of an overflow, a GPU does not
             warnings.simplefilter("ignore", RuntimeWarning)
             kernel[blocks, threads, current_stream(device).numba](*args)
         return
     from cuda.bindings import driver
-    types, words = packed(args)
+    types, words = pack_arguments(args)
     use(device)
     function = _functions.get((kernel, types))
     if function is None:
@@ -96,12 +99,12 @@ def launch(kernel, blocks, threads, device, *args):
 if not SIMULATED:
     try:
         from minigrad.kernels.cuda.quick import launch
-    except (ImportError, OSError):      # interpreted, or compiled for a GPU that is not here
+    except (ImportError, OSError):      # interpreted, or this machine has no CUDA driver
         pass
 
 
 def launch_each(kernel, n, device, *args):
-    """Queue `kernel` for `n` elements; it loops, see Note [Grid-stride loops]. Nothing happens for none."""
+    """Queue `kernel` for `n` elements, unless n is 0. The kernel loops: see Note [Grid-stride loops]."""
     if n:
         blocks = min((n + THREADS * EACH - 1) // (THREADS * EACH), MOST_BLOCKS)
         launch(kernel, blocks, THREADS, device, *args)

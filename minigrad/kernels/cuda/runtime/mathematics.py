@@ -1,10 +1,10 @@
-"""The functions of one number that kernels call: CUDA's, by way of Python's `math`; on the simulator NumPy's, which do not raise.
+"""The functions of one number that kernels call: CUDA's, through Python's `math`; in the simulator NumPy's, which do not raise.
 
-A kernel is compiled for the dtype of its arrays, and these for that of their argument: float32 stays float32.
+Numba compiles a kernel for the dtype of its arrays, and these functions for the dtype of their argument: float32 stays float32.
 
 Note [Constants have a type]
-    To numba 1 is int64 and 0.5 is float64, and so 1 + x of float32 is computed in float64, which takes twice the time on the GPUs
-    of data centres, and 64 times on others. `like(x, 1)` is 1 in the type of x.
+    To numba 1 is int64 and 0.5 is float64. So for a float32 x it would compute 1 + x in float64. That takes twice as long on the
+    GPUs of data centres, and 64 times as long on others. `like(x, 1)` is 1 in the type of x.
 """
 
 import math
@@ -25,7 +25,7 @@ if SIMULATED:
         return type(x)(value)
 
     def circle(kind):
-        """(cosine, sine) of pi x, for numbers of a NumPy type."""
+        """The functions (cosine, sine) of pi x, for a NumPy type."""
         return lambda x: kind(np.cos(np.pi * x)), lambda x: kind(np.sin(np.pi * x))
 
     def erf(x):
@@ -45,7 +45,7 @@ else:
     from numba.cuda.extending import intrinsic
 
     def circle(kind):
-        """(cosine, sine) of pi x, for numbers of a NumPy type. What x leaves over of whole turns is exact, and found at once."""
+        """The functions (cosine, sine) of pi x, for a NumPy type. To remove whole turns from x is exact, and fast."""
         return (libdevice.cospif, libdevice.sinpif) if kind is np.float32 else (libdevice.cospi, libdevice.sinpi)
 
     @intrinsic

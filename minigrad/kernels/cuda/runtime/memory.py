@@ -1,10 +1,10 @@
-"""Memory of a GPU: blocks of it, and copies from and to the CPU.
+"""Memory of a GPU: blocks, and copies from and to the CPU.
 
-A block comes from CUDA's own *stream-ordered* pool (cudaMallocAsync), by way of cuda.core: freeing it is a command in the stream
-like a kernel, so memory goes back when the kernels that were started before have ended, and nobody waits. On numba's simulator a
-block is memory of the CPU.
+A block comes from CUDA's *stream-ordered* pool (cudaMallocAsync), through cuda.core. To free a block is a command in the stream,
+like a kernel: the memory is free when the kernels before it have ended, and the CPU does not wait. In numba's simulator a block is
+memory of the CPU.
 
-Mirrors ``c10/cuda/CUDACachingAllocator.h``, which has a pool of its own, from a time when CUDA had none.
+Mirrors ``c10/cuda/CUDACachingAllocator.h``, which has a pool of its own because it is older than CUDA's.
 Read next: ``launch.py``.
 """
 
@@ -13,42 +13,42 @@ import weakref
 import numpy as np
 from numba import cuda
 
-from minigrad.kernels.cuda.array import Block, CudaArray, Typed
-from minigrad.kernels.cuda.runtime.driver import check, no_room, pool_of, use
+from minigrad.kernels.cuda.array import Block, CudaArray, Typed, empty_permuted_like
+from minigrad.kernels.cuda.runtime.driver import check, out_of_memory, pool_of, use
 from minigrad.kernels.cuda.runtime.streams import SIMULATED, current_stream
 
-# Added to the addresses of a simulated GPU: as on a real one, nothing can be read there from the CPU.
+# Added to the addresses of a simulated GPU, so that the CPU cannot read there by accident, as on a real GPU.
 ELSEWHERE = 1 << 60
 
-__all__ = ["empty_array", "from_host", "like", "to_host"]
+__all__ = ["empty_array", "empty_like", "from_host", "to_host"]
 
 
-def whole(block, dtype):
-    """A simulated block as numba's simulator takes arrays."""
+def view_simulated(block, dtype):
+    """Return a simulated block as an array of numba's simulator."""
     from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
     return FakeCUDAArray(block.owner[:block.nbytes // dtype.itemsize * dtype.itemsize].view(dtype))
 
 
 def new_block(nbytes, device):
-    """A block of CUDA's pool, taken in the order of the current stream. Raises `OutOfMemoryError` if there is no room."""
+    """Allocate a block in the order of the current stream. Raises `OutOfMemoryError` if the pool does not have the memory."""
     if SIMULATED:
         try:
             memory = np.empty(max(nbytes, 1), np.uint8)
         except (MemoryError, ValueError) as error:
-            raise no_room(nbytes, device) from error
-        return Block(memory.__array_interface__["data"][0] + ELSEWHERE, nbytes, device, memory, whole)
+            raise out_of_memory(nbytes, device) from error
+        return Block(memory.__array_interface__["data"][0] + ELSEWHERE, nbytes, device, memory, view_simulated)
     from cuda.core import Stream
     try:
         memory = pool_of(device.index).allocate(max(nbytes, 1), stream=Stream.from_handle(current_stream(device).handle))
     except Exception as error:
         if "OUT_OF_MEMORY" not in str(error):
             raise
-        raise no_room(nbytes, device) from error
+        raise out_of_memory(nbytes, device) from error
     return Block(int(memory.handle), nbytes, device, memory, Typed)
 
 
-class Described:
-    """Something that NumPy makes an array of without reading it: an address and a shape."""
+class ArrayInterface:
+    """An address and a shape, of which ``np.asarray`` makes an array without reading it."""
 
     def __init__(self, address, shape, dtype, strides=None):
         self.__array_interface__ = {"data": (address, False), "shape": shape, "strides": strides, "typestr": dtype.str,
@@ -56,38 +56,33 @@ class Described:
 
 
 def empty_array(shape, dtype, device):
-    """A row-major array of `shape` and NumPy `dtype` on `device`, uninitialised."""
+    """Return an uninitialised row-major array of `shape` and NumPy `dtype` on `device`."""
     shape = tuple(shape)
     dtype = np.dtype(dtype)
     size = 1
     for n in shape:
         size *= n
     block = new_block(size * dtype.itemsize, device)
-    return CudaArray(block, np.asarray(Described(block.address, shape, dtype)))
+    return CudaArray(block, np.asarray(ArrayInterface(block.address, shape, dtype)))
 
 
-def like(x, dtype):
-    """An array of NumPy `dtype` with the shape of `x` and the order of its dimensions in memory; `x` has no gaps."""
-    return empty_array(x.shape, dtype, x.device) if x.flags.c_contiguous else like_permuted(x, np.dtype(dtype))
-
-
-def like_permuted(x, dtype):
-    order = sorted(range(x.ndim), key=lambda dim: (-x.strides[dim], -x.shape[dim]))
-    out = empty_array([x.shape[dim] for dim in order], dtype, x.device)
-    return CudaArray(out.block, out.layout.transpose(np.argsort(order).tolist()))
+def empty_like(x, dtype):
+    """Return an array of NumPy `dtype` with the shape of `x` and the order of its dimensions in memory; `x` has no gaps."""
+    return empty_array(x.shape, dtype, x.device) if x.flags.c_contiguous else empty_permuted_like(x, np.dtype(dtype), empty_array)
 
 
 if not SIMULATED:
     try:
-        from minigrad.kernels.cuda.quick import empty_array, like
-    except (ImportError, OSError):      # interpreted, or compiled for a GPU that is not here
+        from minigrad.kernels.cuda.quick import empty_array, empty_like
+    except (ImportError, OSError):      # interpreted, or this machine has no CUDA driver
         pass
 
 
 def from_host(array, device, wait=True):
-    """A row-major copy of a NumPy array on `device`, made in the order of the current stream.
+    """Return a row-major copy of a NumPy array on `device`, made in the order of the current stream.
 
-    CUDA copies what is not pinned aside before it returns. Pinned memory it reads when it comes to it: `wait` for that.
+    CUDA reads ordinary memory before this function returns. It reads pinned memory later, when the stream comes to the copy: with
+    `wait` this function waits for it.
     """
     out = empty_array(array.shape, array.dtype, device)
     if out.size:
@@ -104,12 +99,12 @@ def from_host(array, device, wait=True):
     return out
 
 
-# Pinned memory: the addresses of its blocks, as long as they are in use.
+# Address -> size of each block of pinned memory that is in use.
 _pinned = {}
 
 
-def pinned(array):
-    """A copy of a NumPy array in memory that the system does not move, so that a GPU can read it without the CPU's help."""
+def pin(array):
+    """Return a copy of a NumPy array in pinned memory: the system never moves it, so a GPU can read it without the CPU."""
     out = cuda.pinned_array(array.shape, array.dtype)
     out[...] = array
     _pinned[address_of(out)] = out.nbytes
@@ -118,7 +113,7 @@ def pinned(array):
 
 
 def is_pinned(array):
-    """Whether a NumPy array lies in pinned memory."""
+    """Whether a NumPy array is in pinned memory."""
     at = address_of(array)
     return any(start <= at < start + max(nbytes, 1) for start, nbytes in list(_pinned.items()))
 
@@ -128,7 +123,7 @@ def address_of(array):
 
 
 def to_host(x):
-    """A NumPy copy of a row-major CudaArray. Waits for the stream."""
+    """Return a NumPy copy of a row-major CudaArray. Waits for the current stream."""
     if not x.size:
         return np.empty(x.shape, x.dtype)
     out = np.empty(x.shape, x.dtype)

@@ -1,4 +1,4 @@
-"""What no CUDA kernel does yet: it says so, instead of copying to the CPU behind your back."""
+"""The kernels that minigrad does not have for CUDA yet: they raise, instead of copying to the CPU without your knowledge."""
 
 from minigrad.kernels.contract import CONTRACT
 
@@ -6,12 +6,13 @@ __all__ = ["Missing", "missing"]
 
 
 def missing(name, dtype=None):
-    """The error for a kernel that is not there, or not for a NumPy `dtype`."""
+    """The error for a kernel that does not exist for CUDA, or not for this NumPy `dtype`."""
     what = f'"{name}" not implemented for \'cuda\'' if dtype is None else f'"{name}" not implemented for {dtype} on \'cuda\''
     return NotImplementedError(f"{what}: compute it on the CPU, x.cpu(), and move the result back with .cuda()")
 
 
-def raising(name):
+def make_raising(name):
+    """Return a kernel of this name that raises `NotImplementedError`."""
     def kernel(*args):
         raise missing(name)
     kernel.__name__ = kernel.__qualname__ = name
@@ -19,10 +20,10 @@ def raising(name):
 
 
 class Missing:
-    """The last source of the kernels of a GPU: a function for every name of the contract, which raises `NotImplementedError`."""
+    """The last source of the kernels of a GPU: for every name of the contract, a function that raises `NotImplementedError`."""
 
     __name__ = "minigrad.kernels.cuda.runtime.missing"
 
 
 for _name in CONTRACT:
-    setattr(Missing, _name, staticmethod(raising(_name)))
+    setattr(Missing, _name, staticmethod(make_raising(_name)))

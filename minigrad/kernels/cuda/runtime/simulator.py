@@ -1,8 +1,8 @@
 """A repair of numba's simulator, for all kernels with shared memory.
 
-The threads of a simulated block are Python threads. The first that asks for a shared array makes it, and the others find it by the
-line that asks. Numba does so without a lock: two threads that ask at the same time get an array each, and the results are
-wrong, about once in two hundred times where threads change often.
+The threads of a simulated block are Python threads. The first thread that reaches the line of a shared array makes the array; the
+others find it by that line. Numba does this without a lock: two threads that reach the line at the same time get different arrays,
+and the results are wrong. Where threads change often, this happens about once in two hundred times.
 """
 
 import sys
@@ -20,8 +20,8 @@ _original = kernelapi.FakeCUDAShared.array
 
 
 def shared_array(self, shape, dtype, alignment=None):
-    """``cuda.shared.array``: the array of the block that the calling line makes."""
-    if shape == 0:      # memory whose size the launch gives: there is one
+    """``cuda.shared.array``: return the array of this block that belongs to the calling line."""
+    if shape == 0:      # the launch gives the size: a block has one such array
         return _original(self, shape, dtype)
     caller = sys._getframe(1)
     key = caller.f_code.co_filename, caller.f_lineno
@@ -34,4 +34,5 @@ def shared_array(self, shape, dtype, alignment=None):
 
 
 def repair():
+    """Make the simulator use `shared_array`."""
     kernelapi.FakeCUDAShared.array = shared_array

@@ -1,17 +1,18 @@
-"""From a kernel and the types of its arguments to machine code: numba compiles it once, and a file keeps it.
+"""From a kernel and the types of its arguments to machine code. Numba compiles it once; then a file keeps it.
 
     kernel in Python  ──numba──>  LLVM  ──NVVM──>  PTX  ──linker──>  cubin  ──driver──>  a function to start
                                                                        │
                                                               ~/.cache/minigrad/<name>.cubin
 
-Compiling takes about a second, reading the file a millisecond. MINIGRAD_CACHE names another folder, or "" for none. A
-folder that others may write to is not used.
+To compile takes about a second, to read the file a millisecond. MINIGRAD_CACHE names another folder, or "" for no folder. A folder
+that other users can write to is not used.
 
 Note [What a kernel is]
-    Kernels are made by functions, of expressions that are functions too: neither the name of a kernel nor its file says which it
-    is. The name of its file is therefore a hash of all that numba would compile: the bytecode, its constants, and whatever the
-    code refers to, in closures and among globals, functions again included. An edit of any of it makes another name, so nothing
-    stale is ever found. Numba has a cache too, which does not know functions with the same code from each other in closures.
+    Functions make kernels, from expressions that are functions too. So neither the name of a kernel nor its source file identifies
+    it. The name of the saved file is therefore a hash of everything that numba would compile: the bytecode, its constants, and all
+    that the code refers to in closures and among globals, with the functions there hashed in the same way. Any edit gives another
+    name, so a stale file is never found. Numba has a cache too, but it confuses closures that have the same code and different
+    functions in them.
 
 Read next: ``launch.py``.
 """
@@ -29,18 +30,18 @@ import numpy as np
 __all__ = ["fingerprint", "function_for"]
 
 
-def folder():
-    """Where compiled kernels are kept; None for nowhere."""
+def cache_folder():
+    """The folder of compiled kernels, or None to save nothing."""
     chosen = os.environ.get("MINIGRAD_CACHE")
     if chosen is not None:
         return Path(chosen) if chosen else None
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "minigrad")
 
 
-def own(path):
-    """Whether `path`, a folder that is made now if need be, is one that only this user may write to.
+def prepare_folder(path):
+    """Make the folder `path` if it does not exist; return whether only this user may write to it.
 
-    What lies there is run as machine code: a user who can write to the folder can run anything in this process.
+    Its files run as machine code: a user who can write to the folder can run anything in this process.
     """
     if path is None:
         return False
@@ -52,11 +53,11 @@ def own(path):
     return os.name == "nt" or (found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
-# ---- which kernel it is ---------------------------------------------------------------------------------
+# ---- the identity of a kernel ---------------------------------------------------------------------------------
 
 
 def fingerprint(function):
-    """A hash of all that a Python function is compiled from, the same in every process. See Note [What a kernel is]."""
+    """A hash of all that numba compiles for a Python function, the same in every process. See Note [What a kernel is]."""
     digest, seen, todo = hashlib.sha256(), {}, [function]
     while todo:
         value = todo.pop()
@@ -67,7 +68,7 @@ def fingerprint(function):
         if isinstance(value, types.FunctionType):
             seen[id(value)] = len(seen)
             todo += [value.__code__, value.__defaults__, *[c.cell_contents for c in value.__closure__ or ()]]
-            todo += [value.__globals__[name] for name in names(value.__code__) if name in value.__globals__]
+            todo += [value.__globals__[name] for name in global_names(value.__code__) if name in value.__globals__]
         elif isinstance(value, types.CodeType):
             digest.update(value.co_code + repr((value.co_names, value.co_freevars)).encode())
             todo += value.co_consts
@@ -83,8 +84,8 @@ def fingerprint(function):
     return digest.hexdigest()
 
 
-def names(code):
-    """The global names in a code object, and in those inside it."""
+def global_names(code):
+    """The global names in a code object, and in the code objects inside it."""
     found, todo = [], [code]
     while todo:
         code = todo.pop()
@@ -95,18 +96,18 @@ def names(code):
 
 @cache
 def source_of(module):
-    """The source of a module of ours: what it defines may be called. Other modules are as their versions say."""
+    """The source of a module of minigrad, which the kernel may call. For other modules b"": see `versions`."""
     if not module.__name__.startswith("minigrad.") or not (getattr(module, "__file__", None) or "").endswith(".py"):
         return b""
     return Path(module.__file__).read_bytes()
 
 
-# ---- compiling, and keeping ----------------------------------------------------------------------------------
+# ---- compiling and saving ------------------------------------------------------------------------------------
 
 
 @cache
 def versions(index):
-    """What else the machine code depends on: the compilers, and the GPU."""
+    """The versions that the machine code also depends on: of the compilers, and of the GPU."""
     from importlib.metadata import version
 
     from numba import cuda
@@ -115,7 +116,7 @@ def versions(index):
 
 
 def types_of(key):
-    """Numba's types for what launch.py has noted of the arguments: see `packed` there."""
+    """Numba's types for the types in `key`, which `pack_arguments` of launch.py has written."""
     from numba import from_dtype
     from numba import types as nb
     found, i = [], 0
@@ -135,38 +136,38 @@ def types_of(key):
     return tuple(found)
 
 
-_loaded = []        # what keeps the code on the GPU
+_loaded = []        # keeps the code on the GPU
 
 
 def function_for(kernel, key, device):
-    """The driver's number of the function that `kernel` is for arguments of these types: from a file, or compiled now."""
+    """The driver's handle of the function that `kernel` is for arguments of these types: read from a file, or compiled now."""
     name = None
-    if own(folder()):
+    if prepare_folder(cache_folder()):
         what = f"{fingerprint(kernel.py_func)} {kernel.targetoptions!r} {key!r} {versions(device.index)}"
-        name = folder() / f"{kernel.py_func.__name__}-{hashlib.sha256(what.encode()).hexdigest()[:32]}.cubin"
+        name = cache_folder() / f"{kernel.py_func.__name__}-{hashlib.sha256(what.encode()).hexdigest()[:32]}.cubin"
         try:
             entry, _, code = name.read_bytes().partition(b"\n")
-            return loaded(code, entry.decode())
+            return load_function(code, entry.decode())
         except OSError:
             pass
     compiled = kernel.compile(types_of(key))
     _loaded.append(compiled)
     library = compiled._codelibrary
     if name is not None:
-        keep(name, compiled.entry_name.encode() + b"\n" + bytes(library.get_cubin().code))
+        write_file(name, compiled.entry_name.encode() + b"\n" + bytes(library.get_cubin().code))
     return int(library.get_cufunc().handle)
 
 
-def loaded(code, entry):
-    """A function of machine code."""
+def load_function(code, entry):
+    """Load machine code; return the driver's handle of its function `entry`."""
     from cuda.core import ObjectCode
     function = ObjectCode.from_cubin(code).get_kernel(entry)
     _loaded.append(function)
     return int(function.handle)
 
 
-def keep(name, content):
-    """Write a file, all of it or nothing: others may read it at this moment. Where nothing can be written, nothing is."""
+def write_file(name, content):
+    """Write a file as a whole, since other processes may be reading it. If the folder is not writable, do nothing."""
     try:
         handle, path = tempfile.mkstemp(dir=name.parent)
         with os.fdopen(handle, "wb") as file:

@@ -1,7 +1,9 @@
-"""The stream of each GPU in which a thread's work is queued.
+"""The current stream of each thread on each GPU, to which its kernels go.
 
-Numba looks at ``NUMBA_ENABLE_CUDASIM`` when it is first imported: with 1, its simulator runs every kernel on the CPU, a Python
-thread for each thread of the GPU. So a kernel can be stepped through in a debugger, and tested where there is no GPU.
+Numba looks at ``NUMBA_ENABLE_CUDASIM`` when it is first imported. If it is 1, numba's simulator runs every kernel on the CPU, with
+a Python thread for each thread of the GPU. So a debugger can step through a kernel, and kernels can be tested without a GPU.
+
+Mirrors ``c10/cuda/CUDAStream.h``. Read next: ``minigrad/_core/graph/streams.py``.
 """
 
 import itertools
@@ -9,7 +11,7 @@ import threading
 
 from numba import config, cuda
 
-__all__ = ["SIMULATED", "CudaStream", "current_stream", "default_stream", "other_streams", "set_stream", "tell"]
+__all__ = ["SIMULATED", "CudaStream", "current_stream", "default_stream", "other_streams", "set_listener", "set_stream"]
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 if SIMULATED:
@@ -21,9 +23,9 @@ class CudaStream:
     """A queue of work on a GPU: kernels and copies in it run one after the other.
 
     Attributes:
-        number: for a message.
-        numba: as numba takes it.
-        handle: the driver's number of it; 0 is the default stream.
+        number: its number in messages.
+        numba: the stream of numba.
+        handle: the driver's handle; 0 is the default stream.
     """
 
     def __init__(self, device, numba):
@@ -33,13 +35,13 @@ class CudaStream:
         self.handle = 0 if SIMULATED else int(numba.handle)
 
     def wait_stream(self, other):
-        """What is put into this queue from now on waits for what is in that of `other` now. The CPU does not."""
+        """Make all future work in this stream wait for the work that is in `other` now. The CPU does not wait."""
         event = cuda.event()
         event.record(other.numba)
         event.wait(self.numba)
 
     def synchronize(self):
-        """Wait until all that is in the queue has been done."""
+        """Wait until the GPU has done all work in this stream."""
         self.numba.synchronize()
 
     def __repr__(self):
@@ -53,18 +55,18 @@ _current = threading.local()
 _defaults = {}
 
 
-def _told(more):
+def _listener(more):
     pass
 
 
-def tell(function):
-    """Call `function` from now on, with 1 where a thread enters a stream that is not the default one, and -1 where it leaves it."""
-    global _told
-    _told = function
+def set_listener(function):
+    """Call `function(1)` when a thread enters a stream that is not a default one, and `function(-1)` when it leaves it."""
+    global _listener
+    _listener = function
 
 
 def default_stream(device):
-    """The stream of `device` that is current where no other was chosen; one for all threads."""
+    """The default stream of `device`, the same for all threads. It is current until a thread chooses another one."""
     found = _defaults.get(device.index)
     if found is None:
         found = _defaults.setdefault(device.index, CudaStream(device, cuda.default_stream()))
@@ -72,7 +74,7 @@ def default_stream(device):
 
 
 def current_stream(device):
-    """The stream of `device` into which this thread puts its work: the default one, unless ``mg.cuda.stream`` says otherwise."""
+    """The current stream of this thread on `device`: the default stream, unless the thread is in ``mg.cuda.stream``."""
     table = _current.__dict__
     found = table.get(device.index)
     if found is None:
@@ -81,18 +83,18 @@ def current_stream(device):
 
 
 def set_stream(stream):
-    """Make `stream` the current one of its device for this thread; return the one until now."""
+    """Make `stream` the current stream of this thread on its device; return the previous one."""
     before = current_stream(stream.device)
     if stream is not before:
         _current.__dict__[stream.device.index] = stream
         default = default_stream(stream.device)
         if stream is default:
-            _told(-1)
+            _listener(-1)
         elif before is default:
-            _told(1)
+            _listener(1)
     return before
 
 
 def other_streams():
-    """The current streams of this thread that are not default ones: those that autograd notes on nodes."""
+    """The current streams of this thread that are not default streams. Autograd notes these on nodes."""
     return tuple([stream for stream in _current.__dict__.values() if stream is not _defaults.get(stream.device.index)])

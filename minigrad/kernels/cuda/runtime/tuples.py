@@ -1,74 +1,75 @@
-"""Functions for tuples: what a thread does to several numbers at once.
+"""Functions for tuples: the operations of a thread on several numbers at the same time.
 
-    mapped(f, 4)        (f(p[0]), f(p[1]), f(p[2]), f(p[3]))
-    halves(f, 4)        f(f(p[0], p[1]), f(p[2], p[3])): the two inner ones do not wait for each other
+    map_each(f, 4)          (f(p[0]), f(p[1]), f(p[2]), f(p[3]))
+    combine_halves(f, 4)    f(f(p[0], p[1]), f(p[2], p[3])): the two inner calls do not wait for each other
 
-A thread's registers have no numbers: which one is meant has to be known when the kernel is compiled. A loop over a tuple would
-leave that to luck. So these write out a function for n numbers as one for the first half, and one for the second.
+A thread cannot choose a register by a number: the compiler must know which register each instruction uses. It is not certain that
+it unrolls a loop over a tuple. So these functions write the loop out: a function for n numbers is one for the first half, and one
+for the second half.
 
-Read next: ``reduce.py``.
+Read next: ``reductions/lanes.py``.
 """
 
 from functools import cache
 
-from minigrad.kernels.cuda.elementwise.elementwise import compiled
+from minigrad.kernels.cuda.elementwise.elementwise import device_function
 from minigrad.kernels.cuda.elementwise.vector_io import pack
 
-__all__ = ["gathered", "halves", "mapped", "mapped_with", "reader"]
+__all__ = ["combine_halves", "map_each", "map_each_with", "read_tuple", "reader"]
 
 
 @cache
-def mapped(f, n):
-    """(f(p[0]), ..., f(p[n - 1])) of a tuple p."""
-    f = compiled(f)
+def map_each(f, n):
+    """A device function p -> (f(p[0]), ..., f(p[n - 1]))."""
+    f = device_function(f)
     if n == 1:
-        return compiled(lambda p: (f(p[0]),))
+        return device_function(lambda p: (f(p[0]),))
     half = n // 2
-    low, high = mapped(f, half), mapped(f, n - half)
-    return compiled(lambda p: low(p[:half]) + high(p[half:]))
+    low, high = map_each(f, half), map_each(f, n - half)
+    return device_function(lambda p: low(p[:half]) + high(p[half:]))
 
 
 @cache
-def mapped_with(f, n):
-    """(f(p[0], y), ..., f(p[n - 1], y)) of a tuple p."""
-    f = compiled(f)
+def map_each_with(f, n):
+    """A device function (p, y) -> (f(p[0], y), ..., f(p[n - 1], y))."""
+    f = device_function(f)
     if n == 1:
-        return compiled(lambda p, y: (f(p[0], y),))
-    before = mapped_with(f, n - 1)
-    return compiled(lambda p, y: before(p[:-1], y) + (f(p[-1], y),))
+        return device_function(lambda p, y: (f(p[0], y),))
+    before = map_each_with(f, n - 1)
+    return device_function(lambda p, y: before(p[:-1], y) + (f(p[-1], y),))
 
 
 @cache
-def halves(f, n):
-    """f of all of a tuple, by halves: f(f(p[0], p[1]), f(p[2], p[3]))."""
-    f = compiled(f)
+def combine_halves(f, n):
+    """A device function that joins the n numbers of a tuple by halves: p -> f(f(p[0], p[1]), f(p[2], p[3]))."""
+    f = device_function(f)
     if n == 1:
-        return compiled(lambda p: p[0])
+        return device_function(lambda p: p[0])
     half = n // 2
-    low, high = halves(f, half), halves(f, n - half)
-    return compiled(lambda p: f(low(p[:half]), high(p[half:])))
+    low, high = combine_halves(f, half), combine_halves(f, n - half)
+    return device_function(lambda p: f(low(p[:half]), high(p[half:])))
 
 
 @cache
 def reader(wide, width, count):
-    """A device function (x, at, jump): `count` packs of `width` numbers, `jump` apart, made wide, as one tuple."""
+    """A device function (x, at, jump) that reads `count` packs of `width` numbers, `jump` apart, as one tuple of wide numbers."""
     load, _ = pack(width)
-    widened = mapped(lambda value: wide(value), width * count)
+    widened = map_each(lambda value: wide(value), width * count)
 
     def raw(count):
         if count == 1:
-            return compiled(lambda x, at, jump: load(x, at))
+            return device_function(lambda x, at, jump: load(x, at))
         before, last = raw(count - 1), count - 1
-        return compiled(lambda x, at, jump: before(x, at, jump) + load(x, at + last * jump))
+        return device_function(lambda x, at, jump: before(x, at, jump) + load(x, at + last * jump))
     loads = raw(count)
-    return compiled(lambda x, at, jump: widened(loads(x, at, jump)))
+    return device_function(lambda x, at, jump: widened(loads(x, at, jump)))
 
 
 @cache
-def gathered(n):
-    """A device function: the n numbers of an array of a thread from place k on, as a tuple."""
+def read_tuple(n):
+    """A device function (held, k) -> the tuple (held[k], ..., held[k + n - 1])."""
     if n == 1:
-        return compiled(lambda held, k: (held[k],))
+        return device_function(lambda held, k: (held[k],))
     half = n // 2
-    low, high = gathered(half), gathered(n - half)
-    return compiled(lambda held, k: low(held, k) + high(held, k + half))
+    low, high = read_tuple(half), read_tuple(n - half)
+    return device_function(lambda held, k: low(held, k) + high(held, k + half))

@@ -1,1 +1,1 @@
-"""Kernels that move numbers: layouts, views, copies. Begin with ``layout.py``."""
+"""Kernels that move numbers: views and copies. Begin with ``layout.py``."""

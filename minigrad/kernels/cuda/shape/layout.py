@@ -1,21 +1,23 @@
-"""Gradients and layout, creation and copies: the kernels behind AccumulateGrad, `clone`, `to` and `zeros`.
+"""Copies, casts and creation: the kernels of `clone`, `to`, `zeros` and AccumulateGrad.
 
-    idea        a copy from any strides and dtype to any other, which is an elementwise kernel whose expression does nothing
+    idea        a copy from any strides and dtype to any others is an elementwise kernel whose expression only casts
     bytes       each number is read once and written once
-    so          the time is that of the memory, unless rows become columns
-    measured    93% of what a copy moves on an H100, for a transpose of 16384 x 16384 float32
+    so          memory limits it, unless rows become columns
+    measured    93% of the speed of a copy on an H100, for a transpose of 16384 x 16384 float32
 
 Note [Transposing by tiles]
-    Where neighbours of x are not neighbours of z, one of them would be read or written a number at a time, and the memory delivers
-    32 bytes or more for each. So a block reads a square tile in rows of x, and writes it in rows of z:
+    If neighbours of x are not neighbours of z, a plain copy would read or write single numbers. But the memory delivers 32 bytes or
+    more for each. So a block reads a square tile in rows of x, and writes it in rows of z:
 
-        x   0 1 2 3 ->      0 1 2 3 .       the tile in shared memory, where a column is as near as a row.
-            4 5 6 7 ->      4 5 6 7 .       Its rows are one longer than it is wide: without, the 32 numbers of a
-                            |               column would be in one of the 32 banks, which are read one after the other
+        x   0 1 2 3 ->      0 1 2 3 .       the tile in shared memory, where a column is as fast as a row.
+            4 5 6 7 ->      4 5 6 7 .       Its rows have one unused place at the end. Without it, the 32 numbers of a
+                            |               column would be in one of the 32 banks, which reads them one after another
                             v
                         z   0 4 ...
 
     After G. Ruetsch and P. Micikevicius, "Optimizing Matrix Transpose in CUDA", 2009.
+
+Read next: ``views.py``.
 """
 
 import math
@@ -26,15 +28,15 @@ from numba import cuda, from_dtype
 
 from minigrad.kernels.cuda.elementwise.elementwise import (
     alike,
-    by_rows,
-    compiled,
+    device_function,
     fill_,
-    filled,
     function_of,
+    new_full,
     one,
     plain,
     run,
     same_or_apart,
+    sort_dimensions,
     two,
     width,
 )
@@ -43,7 +45,7 @@ from minigrad.kernels.cuda.elementwise.quad_kernels import unsigned
 from minigrad.kernels.cuda.elementwise.vector_io import quotient
 from minigrad.kernels.cuda.runtime import memory
 from minigrad.kernels.cuda.runtime.launch import THREADS, launch, pointers
-from minigrad.kernels.cuda.runtime.memory import empty_array, like
+from minigrad.kernels.cuda.runtime.memory import empty_array, empty_like
 from minigrad.kernels.cuda.runtime.streams import SIMULATED
 from minigrad.kernels.cuda.shape.views import owns
 from minigrad.kernels.numpy_ref.layout import dense, number
@@ -51,50 +53,51 @@ from minigrad.kernels.numpy_ref.layout import dense, number
 __all__ = ["Creation", "accumulate", "add_", "cast", "copy", "copy_", "copy_with_layout", "fill_", "number", "to_host"]
 
 
-@compiled
+@device_function
 def real_part(x):
     return x.real
 
 
-@compiled
+@device_function
 def truth(x):
     return x != 0
 
 
 @cache
-def wrapped(source, target):
-    """A float of NumPy dtype `source` as an integer of `target`, by way of a larger one: -2.0 is 254 as uint8, as NumPy has it.
+def wrap_function(source, target):
+    """A device function from floats of NumPy dtype `source` to integers of `target` that wraps around: -2.0 gives 254 as uint8.
 
-    The instruction of a GPU would make 0 of it.
+    So does NumPy; the instruction of a GPU would give 0. It converts to int64 first.
     """
     if SIMULATED:
         return lambda x: x.astype(np.int64).astype(target)
     wide, kind = max(source, np.dtype(np.float32)).type, target.type
-    return compiled(lambda x: kind(np.int64(wide(x))))
+    return device_function(lambda x: kind(np.int64(wide(x))))
 
 
 def conversion(source, target):
-    """What makes a number of NumPy dtype `source` one of `target`, which the array takes."""
+    """The device function that prepares a number of NumPy dtype `source` for an array of `target`, which casts it."""
     if target.kind == "b":
         return truth
     if source.kind == "f" and target.kind in "iu" and target != np.int64 and target != np.int32:
-        return wrapped(source, target)
+        return wrap_function(source, target)
     return real_part if source.kind == "c" and target.kind != "c" else plain
 
 
-SIDE = 4 if SIMULATED else 64       # of a tile: what is computed once for it is shared by 16 numbers of a thread
-MOST_TILES = 16 if SIMULATED else (1 << 31) - 1     # blocks of a launch; each takes the simulator some milliseconds
-FAR = 1 << 62                       # how far apart an operand's elements count that are one number
+SIDE = 4 if SIMULATED else 64       # of a tile: a thread has 16 of its numbers, and computes their address once
+MOST_TILES = 16 if SIMULATED else (1 << 31) - 1     # blocks of a launch; each takes some milliseconds in the simulator
+FAR = 1 << 62                       # instead of a stride of 0: that dimension is then never the nearest
 
 
 @cache
-def transposing(f, kind, side):
-    """The kernel that sets z = f(x) by tiles, for `shape` matrices of `rows` x `columns`; numba's type of x is `kind`.
+def transpose_kernel(f, kind, side):
+    """The kernel that sets z = f(x) by tiles, for matrices of `rows` x `columns`; `kind` is numba's type of x.
 
-    Neighbours in a row of z are 1 apart, in a column `z_down`; those of x in a row `across`, in a column `down`, which is less.
+    Neighbours in a row of z are 1 apart, in a column `z_down`. Those of x are `across` apart in a row, and `down`, which is less,
+    in a column. `shape` is the shape of all dimensions but these two.
     """
     pitch = side + 1            # from one row of the tile to the next
-    at_once = THREADS // side   # rows that are read and written together
+    at_once = THREADS // side   # rows that the block reads and writes together
 
     @cuda.jit
     def kernel(rows, columns, shape, z, z0, sz, z_down, x, x0, sx, across, down):
@@ -114,7 +117,7 @@ def transposing(f, kind, side):
             matrix = rest
         at += matrix * sx[0]
         to += matrix * sz[0]
-        if row + side <= rows and column + side <= columns:     # without a test, all reads can be under way at once
+        if row + side <= rows and column + side <= columns:     # without tests all reads can be under way together
             for k in range(0, side, at_once):
                 room[unsigned(far + k), unsigned(near)] = x[unsigned(at)]
                 at += at_once * across
@@ -132,8 +135,8 @@ def transposing(f, kind, side):
 
 
 def store_by_tiles(z, x, f):
-    """z[...] = f(x), if rows of z are columns of x: see Note [Transposing by tiles]. Whether it was so."""
-    shape, sz, sx = by_rows(z.shape, *[(a.shape, a.strides, a.itemsize) for a in (z, x)])
+    """Queue z[...] = f(x) if rows of z are columns of x; return whether they are. See Note [Transposing by tiles]."""
+    shape, sz, sx = sort_dimensions(z.shape, *[(a.shape, a.strides, a.itemsize) for a in (z, x)])
     steps = [abs(s) or FAR for s in sx]
     near = steps.index(min(steps))
     if sz[-1] != 1 or sx[-1] == 0 or steps[near] == steps[-1] or min(shape[near], shape[-1]) < SIDE // 2:
@@ -144,13 +147,14 @@ def store_by_tiles(z, x, f):
     blocks = math.prod(of_others[0]) * -(-shape[near] // side) * -(-shape[-1] // side)
     if blocks > MOST_TILES:
         return False
-    launch(transposing(f, from_dtype(x.dtype), side), blocks, THREADS, z.device, shape[near], shape[-1], of_others[0], *pointers(z),
+    kernel = transpose_kernel(f, from_dtype(x.dtype), side)
+    launch(kernel, blocks, THREADS, z.device, shape[near], shape[-1], of_others[0], *pointers(z),
            of_others[1], sz[near], *pointers(x), of_others[2], sx[-1], sx[near])
     return True
 
 
 def store(z, x):
-    """z[...] = x, broadcast and cast."""
+    """Queue z[...] = x, with x broadcast and cast."""
     f = conversion(x.dtype, z.dtype)
     if not z.size or alike(z, [x]) or not store_by_tiles(z, x, f):
         run(one(f, plain), z, [x])
@@ -180,7 +184,7 @@ def copy(x):
 
 
 def copy_with_layout(g, x):
-    z = like(x, g.dtype) if g.shape == x.shape and dense(x) else empty_array(g.shape, g.dtype, g.device)
+    z = empty_like(x, g.dtype) if g.shape == x.shape and dense(x) else empty_array(g.shape, g.dtype, g.device)
     store(z, g)
     return z
 
@@ -188,13 +192,13 @@ def copy_with_layout(g, x):
 def cast(x, dtype):
     if x.dtype == dtype:
         return x
-    z = like(x, dtype) if dense(x) else empty_array(x.shape, dtype, x.device)
+    z = empty_like(x, dtype) if dense(x) else empty_array(x.shape, dtype, x.device)
     store(z, x)
     return z
 
 
 def row_major(x):
-    """`x` itself if it is row-major and without gaps, else such a copy."""
+    """Return `x` if it is row-major without gaps, else a copy that is."""
     return x if x.flags.c_contiguous else copy(x)
 
 
@@ -203,7 +207,7 @@ def to_host(x):
 
 
 class Creation:
-    """The kernels that make arrays from nothing, for one device."""
+    """The kernels that create arrays, for one device."""
 
     __name__ = "minigrad.kernels.cuda.shape.layout"
 
@@ -217,4 +221,4 @@ class Creation:
         return memory.from_host(x, self.device, wait)
 
     def full(self, shape, value, dtype):
-        return filled(shape, value, np.dtype(dtype), self.device)
+        return new_full(shape, value, np.dtype(dtype), self.device)

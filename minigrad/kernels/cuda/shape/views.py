@@ -1,39 +1,39 @@
-"""Looking at the memory of a GPU differently. See Note [A layout is an array that nobody reads] in array.py."""
+"""Views of an array on a GPU. See Note [A layout is an array that nobody reads] in array.py. Read next: ``strided.py``."""
 
 import numpy as np
 
 from minigrad.kernels import CPU
-from minigrad.kernels.cuda.runtime.memory import Described
+from minigrad.kernels.cuda.runtime.memory import ArrayInterface
 from minigrad.kernels.numpy_ref.layout import dense
 
 __all__ = ["by_columns", "contiguous", "diagonal", "expand", "geometry", "imag", "obeys_layout", "owns", "permute", "real",
            "select", "slice", "storage", "transpose", "unsqueeze", "view", "view_as_complex", "view_as_real"]
 
 
-def through(name):
-    """The CPU's kernel for a view, of a CudaArray."""
+def view_kernel(name):
+    """Return the kernel of the CPU for a view as a kernel for a CudaArray: it is applied to the layout."""
     of_layout = getattr(CPU, name)
 
     def kernel(x, *args):
         found = of_layout(x.layout, *args)
-        return None if found is None else x.seen_as(found)
+        return None if found is None else x.make_view(found)
     kernel.__name__ = kernel.__qualname__ = name
     kernel.__doc__ = of_layout.__doc__
     return kernel
 
 
-view = through("view")
-permute = through("permute")
-transpose = through("transpose")
-expand = through("expand")
-unsqueeze = through("unsqueeze")
-select = through("select")
-slice = through("slice")
-diagonal = through("diagonal")
-real = through("real")
-imag = through("imag")
-view_as_real = through("view_as_real")
-view_as_complex = through("view_as_complex")
+view = view_kernel("view")
+permute = view_kernel("permute")
+transpose = view_kernel("transpose")
+expand = view_kernel("expand")
+unsqueeze = view_kernel("unsqueeze")
+select = view_kernel("select")
+slice = view_kernel("slice")
+diagonal = view_kernel("diagonal")
+real = view_kernel("real")
+imag = view_kernel("imag")
+view_as_real = view_kernel("view_as_real")
+view_as_complex = view_kernel("view_as_complex")
 
 
 def by_columns(x):
@@ -53,7 +53,7 @@ def obeys_layout(g, x):
 
 
 def storage(x):
-    return x.seen_as(np.asarray(Described(x.block.address, (x.block.nbytes // x.dtype.itemsize,), x.dtype)))
+    return x.make_view(np.asarray(ArrayInterface(x.block.address, (x.block.nbytes // x.dtype.itemsize,), x.dtype)))
 
 
 def geometry(x, base):
