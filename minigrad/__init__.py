@@ -9,7 +9,7 @@ Names, signatures and module paths are PyTorch's. The engine is in ``minigrad/_c
 reading order.
 """
 
-from minigrad import _pure
+from minigrad._build import pure as _pure
 
 _pure.install()
 
@@ -24,7 +24,8 @@ from minigrad import ops as _ops
 from minigrad._core.graph.metadata import Device, Size
 from minigrad._core.graph.metadata import DType as dtype
 from minigrad._core.engine.ownership import measure as _measure
-from minigrad._tensor_str import set_printoptions
+from minigrad._tensor.properties import get_device, is_inference
+from minigrad._tensor.tensor_str import set_printoptions
 from minigrad._version import __version__
 from minigrad.dtypes import (bool_, can_cast, cdouble, cfloat, complex64, complex128, device, double, finfo, float16, float32,
                              float64, get_default_dtype, half, iinfo, int8, int16, int32, int64, long, promote_types,
@@ -40,20 +41,18 @@ from minigrad.tensor import install_methods as _install_methods
 _install_methods(_ops.METHODS)
 _measure(lambda requires_grad: Tensor(3).requires_grad_(requires_grad))
 
-from minigrad import _distributions, autograd, random
+from minigrad import autograd, random
 from minigrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from minigrad.autograd.grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
                                          set_grad_enabled)
+from minigrad._debug import Record as _Record
 from minigrad._debug import debug
 from minigrad.creation import *
-from minigrad.random import (Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, normal, rand,
-                             rand_like, randint, randn, randn_like, randperm, seed, set_rng_state)
-from minigrad._distributions import multinomial, poisson, randint_like
-from minigrad._legacy import *
+from minigrad.random import (Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, multinomial, normal,
+                             poisson, rand, rand_like, randint, randint_like, randn, randn_like, randperm, seed, set_rng_state)
 from minigrad.storage import TypedStorage, UntypedStorage, is_storage
-from minigrad._grids import *
 from minigrad import _C, cuda, linalg, nn, optim, special, utils
-from minigrad._config import (
+from minigrad._build.config import (
     are_deterministic_algorithms_enabled,
     get_num_threads,
     set_num_threads,
@@ -79,6 +78,13 @@ def __getattr__(name):
 
 
 _LATE = {"func", "library", "testing", "viz"}
+
+
+def _page(record):
+    return __getattr__("viz").step(record)._repr_html_()
+
+
+_Record._repr_html_ = _page         # what a notebook shows for a record
 
 _stale = _pure.stale()
 if _stale:

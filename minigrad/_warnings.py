@@ -1,4 +1,6 @@
-"""Warnings that come once in a process. Mirrors ``TORCH_WARN_ONCE`` of c10/util/Exception.h."""
+"""Warnings that are shown once in a process. Mirrors ``TORCH_WARN_ONCE`` of c10/util/Exception.h."""
+
+from __future__ import annotations
 
 import warnings
 
@@ -10,11 +12,11 @@ _always = False
 _seen = set()
 
 
-def set_warn_always(b, /):
-    """Whether warnings that come once in a process come each time. Mirrors ``torch.set_warn_always``.
+def set_warn_always(b: float, /) -> None:
+    """Set whether warnings that are shown once in a process are shown every time. Mirrors ``torch.set_warn_always``.
 
     Raises:
-        RuntimeError: `b` is no bool.
+        RuntimeError: `b` is not a bool.
 
     >>> mg.set_warn_always(True); mg.is_warn_always_enabled()
     True
@@ -26,8 +28,8 @@ def set_warn_always(b, /):
     _always = b
 
 
-def is_warn_always_enabled():
-    """Whether `set_warn_always` has been asked for. Mirrors ``torch.is_warn_always_enabled``.
+def is_warn_always_enabled() -> bool:
+    """Whether `set_warn_always(True)` is in effect. Mirrors ``torch.is_warn_always_enabled``.
 
     >>> mg.is_warn_always_enabled()
     False
@@ -36,7 +38,7 @@ def is_warn_always_enabled():
 
 
 def warn_once(text, stacklevel):
-    """Warn, if nobody has been told yet; `stacklevel` as for `warnings.warn`, counted from the caller."""
+    """Warn, unless this text has been shown before. `stacklevel` counts from the caller, as in `warnings.warn`."""
     if _always or text not in _seen:
         _seen.add(text)
         warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)

@@ -1,14 +1,14 @@
-"""``python -m minigrad.doctor``: what this installation is, whether it works, and what to do if not."""
+"""``python -m minigrad.doctor``: describe this installation, check that it works, and say what to do if not."""
 
 import sys
 import time
 
 import minigrad as mg
-from minigrad._config import problems, show_config
+from minigrad._build.config import problems, show_config
 
 
 def check():
-    """Differentiate something and compare with what is known. Returns an error message, or None."""
+    """Differentiate a small function and compare with the known gradient. Return an error message, or None."""
     x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
     (x * x.exp()).sum().backward()
     expected = (mg.tensor([1.0, 2.0, 3.0]) + 1) * mg.tensor([1.0, 2.0, 3.0]).exp()
@@ -18,7 +18,7 @@ def check():
 
 
 def speed():
-    """Nodes a second of the backward of a chain of 2,000 small ops."""
+    """Measure how many nodes per second the backward of 2,000 small ops runs."""
     best = 0.0
     for _ in range(5):
         x = mg.ones(8, requires_grad=True)

@@ -1,5 +1,9 @@
 """The dtypes and devices under the names of PyTorch: ``mg.float32``, ``mg.float``, ``mg.device("cpu")``."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from minigrad._core.graph.metadata import CPU, Device, named_dtype
@@ -7,6 +11,11 @@ from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.promotion import as_dtype, default_dtype, operands_dtype, promote
 from minigrad._core.record.promotion import set_default_dtype as _set_default_dtype
 from minigrad.errors import AutogradTypeError, ShapeError
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from minigrad.types import DeviceLike, DType, Number, Tensor
 
 __all__ = ["as_device", "as_dtype", "can_cast", "finfo", "get_default_dtype", "iinfo", "promote_types", "result_type",
            "set_default_dtype"]
@@ -23,24 +32,24 @@ int32 = named_dtype("int32")
 int64 = long = named_dtype("int64")
 bool_ = named_dtype("bool")
 
-# The types of tensors by their old names, of which some are in ``_legacy.py`` too.
+# The legacy names of the types of tensors, which ``creation/_legacy.py`` has as classes.
 TENSOR_TYPES = {"HalfTensor": float16, "FloatTensor": float32, "DoubleTensor": float64, "ComplexFloatTensor": complex64,
                 "ComplexDoubleTensor": complex128, "ByteTensor": uint8, "CharTensor": int8, "ShortTensor": int16,
                 "IntTensor": int32, "LongTensor": int64, "BoolTensor": bool_}
 TYPE_NAMES = {kind.name: name for name, kind in TENSOR_TYPES.items()}
 
 
-_cuda = None        # gives the device of a GPU, by its number: minigrad/cuda, which lies above this file
+_cuda = None        # returns the device of a GPU by its number; minigrad/cuda sets it, because it imports this file
 
 
 def use_cuda(function):
-    """Supply what gives the `Device` of a GPU."""
+    """Set the function that returns the `Device` of a GPU."""
     global _cuda
     _cuda = function
 
 
-def as_device(device):
-    """The `Device` that an argument means: None (the CPU), one of ours, or a string such as ``"cpu"`` or ``"cuda:0"``."""
+def as_device(device: DeviceLike | None) -> Device:
+    """Convert an argument to a `Device`: None (the CPU), a `Device`, or a string such as ``"cpu"`` or ``"cuda:0"``."""
     if device is None:
         return CPU
     if isinstance(device, Device):
@@ -57,15 +66,15 @@ def as_device(device):
                      fix='device="cpu", or device="cuda" for a GPU')
 
 
-def device(type, index=None):
-    """The device called `type`, such as ``"cpu"`` or ``"cuda:0"``. Mirrors ``torch.device``.
+def device(type: DeviceLike, index: int | None = None) -> Device:
+    """Return the device `type`, such as ``"cpu"`` or ``"cuda:0"``. Mirrors ``torch.device``.
 
     Args:
-        type (str or Device): what it is, or all of it in one string.
-        index (int, optional): which of several.
+        type (str or Device): the kind of device, or kind and number in one string.
+        index (int, optional): the number of the device.
 
     Raises:
-        RuntimeError: there is no such device.
+        RuntimeError: the device does not exist.
 
     >>> mg.device("cpu")
     device(type='cpu')
@@ -76,8 +85,8 @@ def device(type, index=None):
 upcalls.device = device
 
 
-def get_default_dtype():
-    """The dtype of floating point tensors that nothing else decides. Mirrors ``torch.get_default_dtype``.
+def get_default_dtype() -> DType:
+    """Return the dtype of new floating point tensors. Mirrors ``torch.get_default_dtype``.
 
     >>> mg.get_default_dtype()
     minigrad.float32
@@ -85,11 +94,11 @@ def get_default_dtype():
     return default_dtype()
 
 
-def set_default_dtype(d):
+def set_default_dtype(d: DType) -> None:
     """Make `d`, a floating point dtype, the default. Mirrors ``torch.set_default_dtype``.
 
     Raises:
-        TypeError: `d` is no floating point dtype.
+        TypeError: `d` is not a floating point dtype.
 
     >>> mg.set_default_dtype(mg.float64); mg.tensor(1.0).dtype
     minigrad.float64
@@ -101,8 +110,8 @@ def set_default_dtype(d):
     _set_default_dtype(d)
 
 
-def promote_types(type1, type2):
-    """The smallest dtype that holds both. Mirrors ``torch.promote_types``.
+def promote_types(type1: DType, type2: DType) -> DType:
+    """Return the smallest dtype that can hold both. Mirrors ``torch.promote_types``.
 
     >>> mg.promote_types(mg.int64, mg.float16)
     minigrad.float16
@@ -110,8 +119,8 @@ def promote_types(type1, type2):
     return promote(as_dtype(type1), as_dtype(type2))
 
 
-def result_type(tensor1, tensor2):
-    """The dtype in which an op on the two, tensors or numbers, computes. Mirrors ``torch.result_type``.
+def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> DType:
+    """Return the dtype of the result of an op on two tensors or numbers. Mirrors ``torch.result_type``.
 
     >>> mg.result_type(mg.tensor([1, 2]), 1.0)
     minigrad.float32
@@ -119,8 +128,8 @@ def result_type(tensor1, tensor2):
     return operands_dtype((tensor1, tensor2))
 
 
-def can_cast(from_, to):
-    """Whether a dtype can be converted to another in place: not to one of a lower kind. Mirrors ``torch.can_cast``.
+def can_cast(from_: DType, to: DType) -> bool:
+    """Whether an in-place op may convert one dtype to another: not to a lower category. Mirrors ``torch.can_cast``.
 
     >>> mg.can_cast(mg.float64, mg.float32), mg.can_cast(mg.float32, mg.int64)
     (True, False)
@@ -129,7 +138,7 @@ def can_cast(from_, to):
     return from_.category <= to.category
 
 
-def finfo(type=None):
+def finfo(type: DType | None = None) -> np.finfo[Any]:
     """The limits of a floating point dtype: ``eps``, ``max``, ``min``, ``tiny``. Mirrors ``torch.finfo``.
 
     >>> float(mg.finfo(mg.float32).max) > 3e38
@@ -141,7 +150,7 @@ def finfo(type=None):
     return np.finfo(kind.numpy)
 
 
-def iinfo(type):
+def iinfo(type: DType) -> np.iinfo[Any]:
     """The limits of an integer dtype: ``max`` and ``min``. Mirrors ``torch.iinfo``.
 
     >>> mg.iinfo(mg.int8).max

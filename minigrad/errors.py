@@ -1,37 +1,43 @@
 """Errors that teach: what happened, to which tensor and node, expected and found, what to do.
 
-    RuntimeError: Trying to backward through the graph a second time: MulBackward0 has let go of what it saved.
+    RuntimeError: Trying to backward through the graph a second time: MulBackward0 has released its saved values.
       node:  MulBackward0
       fix:   call the first backward with retain_graph=True, or run the forward again
       help:  minigrad.explain("MG-E101")
 
-Every error has a code, and every code a text (`explain`; the texts are in ``errors.md``). There is one class for each builtin that
-PyTorch raises, so that ``except RuntimeError`` catches here what it catches there; the first line
-keeps the words by which people search for the error.
+Every error has a code, and every code has a text (`explain`; the texts are in ``errors.md``). For each builtin error that PyTorch
+raises there is a class, so ``except RuntimeError`` catches the same errors here as there. The first line of a message
+keeps the words that people search for.
 
 This file imports nothing of minigrad, so that every layer may raise from it.
 """
+
+from __future__ import annotations
 
 import builtins
 import functools
 import importlib
 import operator
 import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradNotImplementedError", "AutogradTypeError",
-    "LinAlgError", "MinigradError", "NumberOverflowError", "OutOfMemoryError", "OutOfRangeError", "ShapeError", "TensorTypeError",
-    "TensorValueError", "UnknownOperatorError", "catalogue", "explain",
+    "GradcheckError", "LinAlgError", "MinigradError", "NumberOverflowError", "OutOfMemoryError", "OutOfRangeError", "ShapeError",
+    "TensorTypeError", "TensorValueError", "UnknownOperatorError", "catalogue", "explain",
 ]
 
 
 class _NamedForWhatItIs(type):
-    """The class of the error classes: an error that nobody catches is printed as the builtin error that it is.
+    """The metaclass of the errors: a traceback shows an error under the name of its builtin base.
 
         RuntimeError: one of the variables needed for gradient computation has been modified ...
 
-    is what people search for, and what PyTorch prints. So the name that a traceback shows is that of the first builtin class that
-    an error derives from; `repr` shows the class itself. A class that PyTorch has too keeps its name: `own_name`.
+    is what PyTorch prints and people search for. So a traceback shows the name of the first builtin class that an error derives
+    from, and `repr` shows the class itself. A class that PyTorch has too keeps its own name: `own_name`.
     """
 
     home: tuple[str, str]       # the module and the name in it
@@ -51,16 +57,21 @@ class _NamedForWhatItIs(type):
 class MinigradError(Exception, metaclass=_NamedForWhatItIs):
     """Base of all errors that minigrad raises on purpose.
 
-    `code` is the entry of the catalogue; the other arguments become the lines of the message, those
-    that are None being left out.
+    `code` is the entry of the catalogue. The other arguments become the lines of the message, except those that are None.
 
-    Each error is also a builtin one, as PyTorch's are, and a traceback shows it by that name.
+    Each error is also a builtin error, as in PyTorch, and a traceback shows that name.
+
+    >>> try:
+    ...     mg.ones(2) + mg.ones(3)
+    ... except mg.errors.MinigradError as error:
+    ...     print(error.code, error.what)
+    MG-E204 The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0
     """
 
     own_name = False
 
-    def __init__(self, code, what, *, tensor=None, node=None, expected=None, found=None, where=None, cause=None,
-                 fix=None):
+    def __init__(self, code: str, what: str, *, tensor: str | None = None, node: str | None = None, expected: str | None = None,
+                 found: str | None = None, where: str | None = None, cause: str | None = None, fix: str | None = None) -> None:
         self.code = code
         self.what = what
         lines: list[str] = [what]
@@ -71,7 +82,7 @@ class MinigradError(Exception, metaclass=_NamedForWhatItIs):
         lines.append(f'  {"help:":<10}minigrad.explain("{code}")')
         super().__init__("\n".join(lines))
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return _rebuild, (type(self).home, self.code, self.what, self.args)
 
 
@@ -84,27 +95,78 @@ def _rebuild(home, code, what, args):
 
 
 class AutogradError(MinigradError, RuntimeError):
-    """The graph, the engine or a gradient is not as it has to be."""
+    """The graph, the engine or a gradient is in a state that an operation does not allow.
+
+    >>> try:
+    ...     mg.ones(2).sum().backward()
+    ... except mg.errors.AutogradError as error:
+    ...     print(error.code)
+    MG-E110
+    """
 
 
 class AutogradTypeError(MinigradError, TypeError):
-    """Something that autograd was given is of the wrong type."""
+    """An argument of autograd has the wrong type.
+
+    >>> try:
+    ...     mg.ones(2, device=2.5)
+    ... except mg.errors.AutogradTypeError as error:
+    ...     print(error.code)
+    MG-E202
+    """
 
 
 class AutogradNotImplementedError(MinigradError, NotImplementedError):
-    """A method that has to be defined is not there."""
+    """A method that must be defined is missing.
+
+    >>> try:
+    ...     mg.autograd.Function.apply(mg.ones(2))
+    ... except mg.errors.AutogradNotImplementedError as error:
+    ...     print(error.code)
+    MG-E140
+    """
 
 
 class AutogradAssertionError(MinigradError, AssertionError):
-    """Autograd is not where it has to be, or what PyTorch asserts of its arguments does not hold."""
+    """A context of autograd is used in the wrong place, or arguments violate an assertion that PyTorch makes too.
+
+    >>> try:
+    ...     mg.optim.swa_utils.AveragedModel(mg.nn.Linear(1, 1), avg_fn=max, multi_avg_fn=max)
+    ... except mg.errors.AutogradAssertionError as error:
+    ...     print(error.code)
+    MG-E364
+    """
+
+
+class GradcheckError(AutogradError):
+    """`gradcheck` or `gradgradcheck` has found a derivative that is wrong. Mirrors ``torch.autograd.gradcheck.GradcheckError``.
+
+    >>> from minigrad.autograd.gradcheck import GradcheckError
+    >>> x = mg.ones(2, dtype=mg.float64, requires_grad=True)
+    >>> try:
+    ...     mg.autograd.gradcheck(lambda x: x.detach() * x, x)
+    ... except GradcheckError as error:
+    ...     print(error.code, *[line for line in str(error).splitlines() if "cause" in line])
+    MG-E260   cause:    analytical = 1/2 * numerical: a constant factor is wrong, or one of several equal terms is missing
+    """
+
+    __module__ = "minigrad.autograd.gradcheck"      # its public name, which tracebacks, pickles and stubs show
+    own_name = True
 
 
 class ShapeError(MinigradError, RuntimeError):
-    """Shapes, dtypes or devices of tensors do not go together."""
+    """Shapes, dtypes or devices of tensors do not fit together.
+
+    >>> try:
+    ...     mg.zeros(2, -1)
+    ... except mg.errors.ShapeError as error:
+    ...     print(error.code)
+    MG-E206
+    """
 
 
 class OutOfMemoryError(MinigradError, RuntimeError, MemoryError):
-    """There is no room for another tensor, in the memory of the CPU or of a GPU. Mirrors ``torch.OutOfMemoryError``.
+    """The memory of the CPU or of a GPU has no room for another tensor. Mirrors ``torch.OutOfMemoryError``.
 
     >>> try:
     ...     x = mg.empty(1 << 60, device="cuda" if mg.cuda.is_available() else "cpu")
@@ -117,43 +179,92 @@ class OutOfMemoryError(MinigradError, RuntimeError, MemoryError):
 
 
 class LinAlgError(MinigradError, RuntimeError):
-    """A matrix has no inverse, or no such decomposition."""
+    """A matrix has no inverse, or the decomposition does not exist.
+
+    >>> try:
+    ...     mg.linalg.inv(mg.zeros(2, 2))
+    ... except mg.errors.LinAlgError as error:
+    ...     print(error.code)
+    MG-E340
+    """
 
     own_name = True
 
 
 class NumberOverflowError(MinigradError, OverflowError):
-    """A number is too large for every dtype."""
+    """A number is too large for every dtype.
+
+    >>> try:
+    ...     mg.nn.functional.dropout(mg.ones(2), 10 ** 400)
+    ... except mg.errors.NumberOverflowError as error:
+    ...     print(error.code)
+    MG-E302
+    """
 
 
 class TensorTypeError(MinigradError, TypeError):
-    """An op was given something that it cannot take."""
+    """An argument of an op has the wrong type.
+
+    >>> try:
+    ...     mg.sum("abc")
+    ... except mg.errors.TensorTypeError as error:
+    ...     print(error.code)
+    MG-E201
+    """
 
 
 class TensorValueError(MinigradError, ValueError):
-    """An argument of the right type has a value that makes no sense."""
+    """An argument has the right type but an impossible value.
+
+    >>> try:
+    ...     mg.tensor(2 ** 70)
+    ... except mg.errors.TensorValueError as error:
+    ...     print(error.code)
+    MG-E306
+    """
 
 
 class OutOfRangeError(MinigradError, IndexError):
-    """An index or a dimension lies outside the tensor."""
+    """An index or a dimension is out of range.
+
+    >>> try:
+    ...     mg.ones(2).sum(5)
+    ... except mg.errors.OutOfRangeError as error:
+    ...     print(error.code)
+    MG-E301
+    """
 
 
 class UnknownOperatorError(MinigradError, AttributeError):
-    """There is no operator of this name."""
+    """No operator has this name.
+
+    >>> try:
+    ...     mg.library.get_op("mine::missing")
+    ... except mg.errors.UnknownOperatorError as error:
+    ...     print(error.code)
+    MG-E280
+    """
 
 
 class ArgumentError(MinigradError, RuntimeError):
-    """An argument is missing, or contradicts another."""
+    """An argument is missing, or contradicts another.
+
+    >>> try:
+    ...     mg.stack([])
+    ... except mg.errors.ArgumentError as error:
+    ...     print(error.code)
+    MG-E302
+    """
 
 
-def explain(code=None):
-    """The text behind an error code, without a network.
+def explain(code: str | None = None) -> str:
+    """Return the explanation of an error code. It needs no network.
 
     Args:
         code (str, optional): such as ``"MG-E101"``. Without it, the list of all codes.
 
     Raises:
-        KeyError: there is no such code.
+        KeyError: no error has this code.
 
     Example:
         >>> import minigrad as mg
@@ -170,8 +281,12 @@ def explain(code=None):
 
 
 @functools.cache
-def catalogue():
-    """Code -> (title, text), as ``errors.md`` beside this file has them. Read when somebody asks: no import waits for it."""
+def catalogue() -> dict[str, tuple[str, str]]:
+    """Return code -> (title, text), from ``errors.md`` beside this file.
+
+    >>> len(mg.errors.catalogue()) > 100
+    True
+    """
     with open(os.path.join(os.path.dirname(__file__), "errors.md"), encoding="utf-8") as file:
         sections = file.read().split("\n## ")[1:]
     return {heading[:7]: (heading[8:], text.strip()) for heading, _, text in (s.partition("\n") for s in sections)}

@@ -1,12 +1,16 @@
 """The memory under tensors: one storage for a tensor and all its views.
 
-    x.untyped_storage()     its bytes                   x.storage()     its numbers, the old way, which warns
+    x.untyped_storage()     its bytes                   x.storage()     its numbers (deprecated: it warns)
 
-A storage is a look at the memory, made when it is asked for: nothing is counted and no history is kept, so what is written through
-it goes unnoticed by autograd. (`Tensor.resize_` gives a tensor other memory; storages do not change their size here.)
+A storage object is made on request and only shows the memory. Writes through it have no history and do not change the version, so
+autograd does not notice them. A storage never changes its size: `Tensor.resize_` gives the tensor other memory.
 
 Mirrors ``torch/storage.py``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,11 +22,14 @@ from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base.rule import integer
 from minigrad.tensor import Tensor, install_methods
 
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["TypedStorage", "UntypedStorage", "is_storage"]
 
 
 class Storage:
-    """Base of both: a row of numbers of one dtype, on one device."""
+    """Base of both classes: a vector of numbers of one dtype, on one device."""
 
     __slots__ = ("_row",)
 
@@ -31,16 +38,16 @@ class Storage:
 
     @property
     def device(self):
-        """The device whose memory it is."""
+        """The device that has this memory."""
         return self._row.device
 
     @property
     def is_cuda(self):
-        """Whether it lies on a GPU."""
+        """Whether the memory is on a GPU."""
         return self._row.is_cuda
 
     def data_ptr(self):
-        """The address of its first byte.
+        """The address of the first byte.
 
         >>> x = mg.arange(4)
         >>> x[2:].untyped_storage().data_ptr() == x.data_ptr()
@@ -49,7 +56,7 @@ class Storage:
         return self._row.data_ptr()
 
     def nbytes(self):
-        """How many bytes it has.
+        """The number of bytes.
 
         >>> mg.zeros(3)[1:].untyped_storage().nbytes()
         12
@@ -57,7 +64,7 @@ class Storage:
         return self._row.nbytes
 
     def size(self):
-        """How many elements it has: bytes, if it is an untyped one.
+        """The number of elements; an untyped storage counts bytes.
 
         >>> mg.zeros(3).untyped_storage().size()
         12
@@ -65,7 +72,7 @@ class Storage:
         return self._row.numel()
 
     def element_size(self):
-        """The size of an element in bytes: 1, if it is an untyped storage.
+        """The size of an element in bytes; 1 for an untyped storage.
 
         >>> mg.zeros(3).untyped_storage().element_size()
         1
@@ -73,7 +80,7 @@ class Storage:
         return self._row.element_size()
 
     def tolist(self):
-        """The elements as numbers.
+        """The elements as a list of numbers.
 
         >>> mg.tensor([1, 2], dtype=mg.uint8).untyped_storage().tolist()
         [1, 2]
@@ -81,7 +88,7 @@ class Storage:
         return self._row.tolist()
 
     def clone(self):
-        """A copy in memory of its own.
+        """A copy in new memory.
 
         >>> mg.zeros(3).untyped_storage().clone().nbytes()
         12
@@ -144,7 +151,7 @@ class Storage:
 class UntypedStorage(Storage):
     """The bytes that a tensor and its views share. Mirrors ``torch.UntypedStorage``.
 
-    Two are equal if they are the same memory.
+    Two storages are equal if they are the same memory.
 
     >>> x = mg.arange(4)
     >>> x.untyped_storage() == x[2:].untyped_storage(), x.untyped_storage().nbytes()
@@ -162,7 +169,7 @@ class UntypedStorage(Storage):
         return hash((self._start(), self.nbytes()))
 
     def _start(self):
-        """Where its memory begins. Storages of no bytes have an address each, too, unlike ``data_ptr()``."""
+        """The address of the memory. Unlike ``data_ptr()``, it is not 0 for an empty storage."""
         array = self._row._array
         return address(array) if isinstance(array, np.ndarray) else array.address
 
@@ -208,12 +215,13 @@ class TypedStorage(Storage):
 
 
 def row_of(x, dtype):
-    """All the memory that `x` lies in, as a vector of `dtype`."""
+    """Return the whole memory of `x` as a vector of `dtype`."""
     memory = x._meta.backend.kernels.storage(x._array)
-    return new_tensor(Tensor, memory.view(dtype), False, x.device)
+    row = memory.view(dtype) if isinstance(memory, np.ndarray) else memory.make_view(memory.layout.view(dtype))
+    return new_tensor(Tensor, row, False, x.device)
 
 
-def untyped_storage(self):
+def untyped_storage(self) -> UntypedStorage:
     """The bytes that this tensor and its views share. Mirrors ``torch.Tensor.untyped_storage``.
 
     >>> mg.zeros(3)[1:].untyped_storage().nbytes()
@@ -222,7 +230,7 @@ def untyped_storage(self):
     return UntypedStorage(row_of(self, np.dtype("uint8")))
 
 
-def storage(self):
+def storage(self) -> TypedStorage:
     """The numbers that this tensor and its views share. It warns once, as there: `untyped_storage` is what lasts.
 
     Mirrors ``torch.Tensor.storage``.
@@ -239,7 +247,7 @@ def storage(self):
     return TypedStorage(row_of(self, as_dtype(self.dtype).numpy))
 
 
-def is_storage(obj):
+def is_storage(obj: Any) -> bool:
     """Whether `obj` is a storage. Mirrors ``torch.is_storage``.
 
     >>> mg.is_storage(mg.zeros(2).untyped_storage())

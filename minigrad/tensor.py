@@ -1,40 +1,58 @@
-"""The public tensor: the named methods, how tensors are copied and pickled.
+"""The public class `Tensor`: its named methods, copies and pickles.
 
 Most methods are ops and come from the registry: ``ops/`` defines the function ``sum(input, ...)`` once, and
-`install_methods` makes it also ``Tensor.sum``. What stands here is what is no op; what is one in another form, such as
-``x.item()`` and ``x.numpy()``, stands in ``_conversions.py``. The operators and the attributes of autograd are in the
-compiled base classes (``_core/surface/operators.py``, ``variable.py``).
+`install_methods` makes it also ``Tensor.sum``. This file has the methods that are not ops. Conversions, such as ``x.item()`` and
+``x.numpy()``, are in ``_tensor/conversions.py``. The operators and the attributes of autograd are in the compiled base classes
+ (``_core/surface/operators.py``, ``variable.py``).
 
 Mirrors ``torch/_tensor.py``.
 """
 
+# pyright: reportReturnType=false, reportArgumentType=false
+# (the class that the stubs call Tensor is made here)
+
+from __future__ import annotations
+
 import copy
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minigrad._conversions import Conversions
 from minigrad._core.graph.method_checks import Checked
 from minigrad._core.graph.tensor import address, owner_of, use_tensor_class
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad._core.surface.operators import use_operators
 from minigrad._core.surface.variable import new_tensor
-from minigrad._data import as_array
+from minigrad._tensor import properties
+from minigrad._tensor.conversions import Conversions
+from minigrad.creation._arrays import as_array
+from minigrad.creation._filled import empty, empty_strided, full
+from minigrad.creation._from_data import new_leaf
+from minigrad.creation._legacy import from_legacy_arguments
 from minigrad.dtypes import as_device, as_dtype, float32
 from minigrad.errors import ArgumentError, AutogradError, ShapeError
 from minigrad.ops.base.rule import dimension, flag, tensor_argument
 from minigrad.ops.shape.formats import channels_last, channels_last_3d, check_format
 from minigrad.ops.shape.views import as_shape
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Self
+
+    from minigrad.autograd.graph import GradientEdge
+    from minigrad.ops.shape.formats import memory_format
+    from minigrad.types import DeviceLike, DType, Number
+
 __all__ = ["Tensor"]
 
 
 class Tensor(Conversions, metaclass=Checked):
-    """A multi-dimensional array of numbers of one dtype that autograd can differentiate through.
+    """A multi-dimensional array of numbers of one dtype, which autograd can differentiate.
 
-    Make one with `tensor`, `zeros`, `rand` and their like. ``Tensor(2, 3)`` gives uninitialised float32 numbers of
-    that shape and ``Tensor([1, 2])`` float32 ones with these values, as in PyTorch.
+    Make one with `tensor`, `zeros`, `rand` or another creation function. As in PyTorch, ``Tensor(2, 3)`` is an uninitialised
+    float32 tensor of that shape, and ``Tensor([1, 2])`` a float32 tensor of these values.
 
     Mirrors ``torch.Tensor``.
 
@@ -46,7 +64,7 @@ class Tensor(Conversions, metaclass=Checked):
 
     __slots__ = ()
 
-    def __new__(cls, *data, device=None):
+    def __new__(cls, *data: Any, device: DeviceLike | None = None) -> Self:
         as_device(device)
         if not data:
             return new_tensor(cls, np.empty(0, np.float32))
@@ -54,20 +72,19 @@ class Tensor(Conversions, metaclass=Checked):
             return new_tensor(cls, data[0]._array)
         if len(data) == 1 and not isinstance(data[0], int):
             return new_tensor(cls, as_array(data[0], np.dtype("float32"), copy=True))
-        from minigrad.creation import empty
         return new_tensor(cls, empty(data, dtype=float32)._array)
 
     def __init_subclass__(cls, **kwargs):
-        """Ops on a subclass give instances of it, unless the class says otherwise with `_result_class`."""
+        """Ops on a subclass return instances of it, unless it overrides `_result_class`."""
         super().__init_subclass__(**kwargs)
 
     @classmethod
     def _result_class(cls, other):
-        """The class of an op's result, one operand being a `cls`, another an `other` (or None)."""
+        """Return the class of the result of an op on a `cls` and an `other` (a class, or None)."""
         return cls if other is None or issubclass(cls, other) else other
 
-    def as_subclass(self, cls):
-        """This tensor's numbers and history as an instance of `cls`. Mirrors ``torch.Tensor.as_subclass``.
+    def as_subclass(self, cls: type[Any]) -> Any:
+        """Return an instance of `cls` with the numbers and the history of this tensor. Mirrors ``torch.Tensor.as_subclass``.
 
         >>> class Mine(mg.Tensor): pass
         >>> type(mg.ones(2).as_subclass(Mine) + 1).__name__
@@ -92,7 +109,7 @@ class Tensor(Conversions, metaclass=Checked):
         """
         return self.shape if dim is None else self.shape[dimension(dim, self.ndim)]
 
-    def dim(self):
+    def dim(self) -> int:
         """Number of dimensions.
 
         >>> mg.zeros(2, 3).dim()
@@ -100,7 +117,7 @@ class Tensor(Conversions, metaclass=Checked):
         """
         return self.ndim
 
-    def numel(self):
+    def numel(self) -> int:
         """Number of elements.
 
         >>> mg.zeros(2, 3).numel()
@@ -112,7 +129,7 @@ class Tensor(Conversions, metaclass=Checked):
     ndimension = dim
 
     def stride(self, dim=None):
-        """How many elements apart neighbours along each dimension (or one) lie in memory.
+        """The stride of each dimension, or of one: how many elements apart its neighbours are in memory.
 
         >>> mg.zeros(2, 3).stride()
         (3, 1)
@@ -120,8 +137,8 @@ class Tensor(Conversions, metaclass=Checked):
         strides = self._meta.backend.kernels.geometry(self._array, self._array)[2]
         return strides if dim is None else strides[dimension(dim, self.ndim)]
 
-    def storage_offset(self):
-        """How many elements this tensor begins after its storage does.
+    def storage_offset(self) -> int:
+        """The number of elements of the storage before the first element of this tensor.
 
         >>> mg.arange(4)[2:].storage_offset()
         2
@@ -130,11 +147,11 @@ class Tensor(Conversions, metaclass=Checked):
             return self._array.start        # on a GPU, where a block of memory is a storage
         return (address(self._array) - address(owner_of(self._array))) // self._array.itemsize
 
-    def is_contiguous(self, *, memory_format=None):
-        """Whether the elements lie row by row without gaps. Mirrors ``torch.Tensor.is_contiguous``.
+    def is_contiguous(self, *, memory_format: memory_format | None = None) -> bool:
+        """Whether the elements are row by row in memory, without gaps. Mirrors ``torch.Tensor.is_contiguous``.
 
         Args:
-            memory_format (optional): the default, or ``mg.channels_last``: whether they lie so in the order (N, H, W, C).
+            memory_format (optional): with ``mg.channels_last``, whether they are so in the order (N, H, W, C).
 
         >>> mg.zeros(2, 3).is_contiguous(), mg.zeros(2, 3).t().is_contiguous()
         (True, False)
@@ -145,8 +162,8 @@ class Tensor(Conversions, metaclass=Checked):
         check_format("is_contiguous", memory_format)
         return self._meta.backend.kernels.contiguous(self._array)
 
-    def data_ptr(self):
-        """Address of the first element; 0 if there is none.
+    def data_ptr(self) -> int:
+        """The address of the first element; 0 for an empty tensor.
 
         >>> x = mg.zeros(2)
         >>> x.data_ptr() == x.detach().data_ptr()
@@ -157,7 +174,7 @@ class Tensor(Conversions, metaclass=Checked):
             return 0
         return address(array) if isinstance(array, np.ndarray) else array.address
 
-    def element_size(self):
+    def element_size(self) -> int:
         """Size of an element in bytes.
 
         >>> mg.zeros(2).element_size()
@@ -177,12 +194,12 @@ class Tensor(Conversions, metaclass=Checked):
 
     @property
     def T(self):
-        """The dimensions in reverse order: for a matrix, its transpose. A view."""
+        """A view with the dimensions in reverse order: the transpose of a matrix."""
         return self.permute(*range(self.ndim - 1, -1, -1))
 
     @property
     def mT(self):
-        """The last two dimensions swapped: for a batch of matrices, their transposes. A view."""
+        """A view with the last two dimensions swapped: the transposes of a batch of matrices."""
         if self.ndim < 2:
             raise ShapeError("MG-E209", f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D "
                              "tensor.")
@@ -190,7 +207,7 @@ class Tensor(Conversions, metaclass=Checked):
 
     @property
     def real(self):
-        """The real part, a view; a real tensor itself. What is assigned to it is written there, as to ``x.imag``."""
+        """The real part, a view; for a real tensor, itself. An assignment to ``x.real`` or ``x.imag`` writes to the tensor."""
         from minigrad.ops.elementwise.selection import real_part
         return real_part(self)
 
@@ -200,7 +217,7 @@ class Tensor(Conversions, metaclass=Checked):
 
     @property
     def imag(self):
-        """The imaginary part of a complex tensor, a view. Raises `RuntimeError` for a real one, which has none."""
+        """The imaginary part of a complex tensor, a view. Raises `RuntimeError` for a real tensor."""
         from minigrad.ops.elementwise.complex_numbers import imag
         return imag(self)
 
@@ -210,32 +227,32 @@ class Tensor(Conversions, metaclass=Checked):
 
     @property
     def is_cpu(self):
-        """Whether it lives in the memory of the CPU."""
+        """Whether the tensor is on the CPU."""
         return self.device.type == "cpu"
 
     @property
     def is_cuda(self):
-        """Whether it lives on a GPU."""
+        """Whether the tensor is on a GPU."""
         return self.device.type == "cuda"
 
-    def is_floating_point(self):
-        """Whether the dtype is a floating point one.
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating point dtype.
 
         >>> mg.zeros(2).is_floating_point()
         True
         """
         return self.dtype.is_floating_point
 
-    def is_complex(self):
-        """Whether the dtype is a complex one.
+    def is_complex(self) -> bool:
+        """Whether the dtype is complex.
 
         >>> mg.zeros(2).is_complex()
         False
         """
         return self.dtype.is_complex
 
-    def conj(self):
-        """The complex conjugate; a real tensor itself.
+    def conj(self) -> Tensor:
+        """The complex conjugate; for a real tensor, itself.
 
         >>> mg.tensor([1+2j]).conj()
         tensor([1.-2.j])
@@ -246,17 +263,18 @@ class Tensor(Conversions, metaclass=Checked):
 
     # ---- autograd ---------------------------------------------------------------------------------------
 
-    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-        """Compute the gradients of this tensor with respect to the leaves of its graph, adding them to ``.grad``.
+    def backward(self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
+                 inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge] | None = None) -> None:
+        """Compute the gradients of this tensor with respect to the leaves of its graph, and add them to ``.grad``.
 
         Args:
-            gradient (Tensor, optional): the gradient of this tensor; may be left out for a single real number.
-            retain_graph (bool, optional): keep what the nodes saved, for a second backward. As `create_graph` by
-                default.
+            gradient (Tensor, optional): the gradient of this tensor, of its shape. A tensor of one real number does not need it.
+            retain_graph (bool, optional): keep the saved tensors, for a second backward. By default the value of
+                `create_graph`.
             create_graph (bool): record the backward itself, for higher derivatives.
-            inputs (sequence of Tensor, optional): accumulate into these alone.
+            inputs (sequence of Tensor, optional): accumulate into these tensors only.
 
-        See `minigrad.autograd.backward` for what is raised. Mirrors ``torch.Tensor.backward``.
+        `minigrad.autograd.backward` lists the errors. Mirrors ``torch.Tensor.backward``.
 
         >>> x = mg.tensor(3., requires_grad=True)
         >>> (x * x).backward()
@@ -265,11 +283,11 @@ class Tensor(Conversions, metaclass=Checked):
         """
         upcalls.backward(self, gradient, retain_graph, create_graph, inputs=inputs)    # pyright: ignore[reportArgumentType]
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set `requires_grad` and return this tensor.
 
         Raises:
-            RuntimeError: on False for a tensor that is no leaf, or True for a dtype without gradients.
+            RuntimeError: False for a tensor that is not a leaf, or True for a dtype without gradients.
 
         >>> mg.zeros(2).requires_grad_()
         tensor([0., 0.], requires_grad=True)
@@ -280,7 +298,7 @@ class Tensor(Conversions, metaclass=Checked):
 
     # ---- shape of another --------------------------------------------------------------------------------
 
-    def view_as(self, other):
+    def view_as(self, other: Tensor) -> Tensor:
         """``self.view(other.shape)``
 
         >>> mg.arange(4).view_as(mg.zeros(2, 2))
@@ -289,7 +307,7 @@ class Tensor(Conversions, metaclass=Checked):
         """
         return self.view(tuple(tensor_argument("view_as", other, "other").shape))
 
-    def reshape_as(self, other):
+    def reshape_as(self, other: Tensor) -> Tensor:
         """``self.reshape(other.shape)``
 
         >>> mg.arange(4).reshape_as(mg.zeros(2, 2))
@@ -298,7 +316,7 @@ class Tensor(Conversions, metaclass=Checked):
         """
         return self.reshape(tuple(tensor_argument("reshape_as", other, "other").shape))
 
-    def expand_as(self, other):
+    def expand_as(self, other: Tensor) -> Tensor:
         """``self.expand(other.shape)``
 
         >>> mg.tensor([1, 2]).expand_as(mg.zeros(2, 2))
@@ -309,28 +327,29 @@ class Tensor(Conversions, metaclass=Checked):
 
     # ---- new tensors like this one --------------------------------------------------------------------------
 
-    def new_tensor(self, data, *, dtype=..., device=None, requires_grad=False):
+    def new_tensor(self, data: Any, *, dtype: DType | None = ..., device: DeviceLike | None = None,
+                   requires_grad: bool = False) -> Tensor:
         """A tensor with a copy of `data`, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_tensor``.
 
         >>> mg.zeros(1, dtype=mg.float64).new_tensor([1, 2])
         tensor([1., 2.], dtype=minigrad.float64)
         """
-        from minigrad.creation import made
         kind = self.dtype if dtype is ... else None if dtype is None else as_dtype(dtype)
         array = as_array(data, None if kind is None else kind.numpy, copy=True)
-        return made(array, self.device if device is None else device, requires_grad)
+        return new_leaf(array, self.device if device is None else device, requires_grad)
 
-    def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
+    def new_full(self, size: int | Sequence[int], fill_value: Number, *, dtype: DType | None = None,
+                 device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
         """A tensor of one value, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_full``.
 
         >>> mg.tensor([1]).new_full((2,), 5)
         tensor([5, 5])
         """
-        from minigrad.creation import full
         return full(size, fill_value, dtype=self.dtype if dtype is None else dtype,
                     device=self.device if device is None else device, requires_grad=requires_grad)
 
-    def new_zeros(self, *size, dtype=None, device=None, requires_grad=False):
+    def new_zeros(self, *size: int | Sequence[int], dtype: DType | None = None, device: DeviceLike | None = None,
+                  requires_grad: bool = False) -> Tensor:
         """Zeros, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_zeros``.
 
         >>> mg.tensor([1]).new_zeros(2)
@@ -338,7 +357,8 @@ class Tensor(Conversions, metaclass=Checked):
         """
         return self._filled(size, 0, dtype, device, requires_grad)
 
-    def new_ones(self, *size, dtype=None, device=None, requires_grad=False):
+    def new_ones(self, *size: int | Sequence[int], dtype: DType | None = None, device: DeviceLike | None = None,
+                 requires_grad: bool = False) -> Tensor:
         """Ones, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_ones``.
 
         >>> mg.tensor([1]).new_ones(2)
@@ -346,16 +366,40 @@ class Tensor(Conversions, metaclass=Checked):
         """
         return self._filled(size, 1, dtype, device, requires_grad)
 
-    def new_empty(self, *size, dtype=None, device=None, requires_grad=False):
-        """Elements not yet set, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_empty``.
+    def new_empty(self, *size: int | Sequence[int], dtype: DType | None = None, device: DeviceLike | None = None,
+                  requires_grad: bool = False) -> Tensor:
+        """An uninitialised tensor, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_empty``.
 
         >>> mg.tensor([1]).new_empty(2).shape
         minigrad.Size([2])
         """
         return self._filled(size, None, dtype, device, requires_grad)
 
+    def new(self, *data: Any, device: DeviceLike | None = None) -> Tensor:
+        """A tensor of this tensor's dtype, from sizes or from a sequence of numbers; else an empty one.
+
+        Mirrors ``torch.Tensor.new``.
+
+        Raises:
+            TypeError: the arguments are neither, or are a tensor of another dtype.
+
+        >>> mg.tensor([1]).new([1.5, 2]), mg.zeros(1).new(2, 3).shape
+        (tensor([1, 2]), minigrad.Size([2, 3]))
+        """
+        return from_legacy_arguments(self.dtype, data, self.device if device is None else device)
+
+    def new_empty_strided(self, size: int | Sequence[int], stride: Sequence[int], *, dtype: DType | None = None,
+                          device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+        """An uninitialised tensor with strides, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_empty_strided``.
+
+        >>> mg.tensor([1]).new_empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+        """
+        return empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype,
+                             device=self.device if device is None else device, requires_grad=requires_grad)
+
     def _filled(self, size, value, dtype, device, requires_grad):
-        """A leaf with `value` everywhere, None for whatever is there. Gradients are made so: it has to be quick."""
+        """Make a leaf filled with `value`; None leaves it uninitialised. Formulas make gradients with it, so it has to be fast."""
         shape = as_shape(size, "new_tensor")
         if min(shape, default=0) < 0:
             raise ShapeError("MG-E206", f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
@@ -372,7 +416,7 @@ class Tensor(Conversions, metaclass=Checked):
 
     # ---- copies and pickles ---------------------------------------------------------------------------------
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Self:
         if self.grad_fn is not None:
             raise AutogradError("MG-E116", "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                                 "protocol at the moment.", node=self.grad_fn.name(), fix="copy.deepcopy(x.detach())")
@@ -387,7 +431,7 @@ class Tensor(Conversions, metaclass=Checked):
             out.grad = copy.deepcopy(self.grad, memo)
         return out
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         for hook in (self._backward_hooks or {}).values():
             if not getattr(hook, "__torch_unserializable__", False):
                 warnings.warn(f"backward hook {hook!r} on tensor will not be serialized. If this is expected, you can decorate the "
@@ -399,12 +443,12 @@ class Tensor(Conversions, metaclass=Checked):
 
 
 def _attributes(tensor):
-    """What the user has set on an instance of a subclass: in the interpreted mode our own fields lie beside it."""
+    """Return the attributes that a program has set on an instance of a subclass; interpreted, without our own fields."""
     return {name: value for name, value in getattr(tensor, "__dict__", {}).items() if name not in _OUR_FIELDS}
 
 
 def _rebuild(cls, array, requires_grad, attributes=None, device="cpu"):
-    """What a pickled tensor is made of again: always a leaf, on the device that it was on."""
+    """Make a tensor from its pickle: always a leaf, on the device where it was."""
     out = new_tensor(cls, array, requires_grad, as_device(device))
     if attributes:
         out.__dict__.update(attributes)
@@ -416,12 +460,13 @@ _OUR_FIELDS = frozenset(getattr(new_tensor(Tensor, np.empty(0, np.float32)), "__
 
 
 def install_methods(functions):
-    """Make methods of ops: `functions` maps the name of a method to the function whose first argument is self."""
+    """Add methods to `Tensor`: `functions` maps the name of a method to a function whose first argument is self."""
     for name, function in functions.items():
         if name in vars(Tensor) or name in vars(Conversions):
             raise ArgumentError("MG-E501", f"Tensor has a method {name!r} already")
         setattr(Tensor, name, function)
 
 
+install_methods(properties.METHODS)
 use_tensor_class(Tensor)
 use_operators(Tensor)

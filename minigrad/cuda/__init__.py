@@ -1,120 +1,65 @@
-"""Computing on a GPU: which there are, their streams, their memory. Mirrors ``torch.cuda``.
+"""Computing on a GPU: devices, streams and memory. Mirrors ``torch.cuda``.
 
     x = mg.randn(1000, 1000, device="cuda")         # or x.cuda(), x.to("cuda:0"), model.cuda()
     (x @ x).sum()                                   # kernels of numba.cuda: minigrad/kernels/cuda
-    x.cpu()                                         # back; waits until it has been computed
+    x.cpu()                                         # copies to the CPU; waits until x has been computed
 
-It needs an NVIDIA GPU and ``pip install "minigrad[cuda]"``. Nothing of that is imported before a GPU is asked for. With
-``NUMBA_ENABLE_CUDASIM=1`` in the environment the kernels run on the CPU, on numba's simulator, a thread at a time: very slow, but
-in reach of a debugger.
+It needs an NVIDIA GPU and ``pip install "minigrad[cuda]"``. Numba is imported only when you first ask for a GPU. With
+``NUMBA_ENABLE_CUDASIM=1`` in the environment the kernels run on the CPU, in numba's simulator, one thread at a time. This is very
+slow, but a debugger can step through a kernel.
 
-A kernel is compiled when it is first used, which takes about a second, and kept in ``~/.cache/minigrad`` (MINIGRAD_CACHE names
-another folder, or "" for none).
+A kernel is compiled when it is first used, which takes about a second. The compiled code is saved in ``~/.cache/minigrad``
+(MINIGRAD_CACHE names another folder, or "" to save nothing).
+
+Read next: ``_devices.py``.
 """
 
 import contextlib
-import functools
-import importlib.util
-import os
 
-from minigrad._core.graph.metadata import Backend, Device
-from minigrad._core.graph.streams import use_queues
-from minigrad._core.graph.switches import switches
+from minigrad.cuda import _devices
 from minigrad.cuda._numba import as_numba, numba_stream
-from minigrad.dtypes import as_device, use_cuda
+from minigrad.cuda._pinned import METHODS
 from minigrad.errors import OutOfMemoryError, ShapeError
+from minigrad.tensor import install_methods
 
 __all__ = ["Event", "OutOfMemoryError", "Stream", "as_numba", "current_device", "current_stream", "device_count", "empty_cache",
            "get_device_name", "is_available", "max_memory_allocated", "memory_allocated", "numba_stream", "reset_peak_memory_stats",
            "stream", "synchronize"]
 
 
-# ---- which there are --------------------------------------------------------------------------------------
-
-
-@functools.cache
-def _reason():
-    """Why there is no GPU to compute on; empty if there is one."""
-    if importlib.util.find_spec("numba_cuda") is None:
-        return "numba-cuda is not installed: pip install 'minigrad[cuda]'"
-    from numba import cuda
-    if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1" or cuda.is_available():
-        return ""
-    return "the driver reports no NVIDIA GPU (see nvidia-smi)"
+# ---- devices --------------------------------------------------------------------------------------
 
 
 def is_available():
-    """Whether there is a GPU to compute on. Mirrors ``torch.cuda.is_available``.
+    """Whether minigrad can compute on a GPU. Mirrors ``torch.cuda.is_available``.
 
     >>> device = "cuda" if mg.cuda.is_available() else "cpu"
     """
-    return not _reason()
+    return not _devices.why_unavailable()
 
 
 def device_count():
-    """How many GPUs there are. Mirrors ``torch.cuda.device_count``.
+    """The number of GPUs. Mirrors ``torch.cuda.device_count``.
 
     >>> mg.cuda.device_count() >= 0
     True
     """
-    if _reason():
-        return 0
-    from numba import cuda
-    return len(cuda.gpus)
+    return _devices.count_devices()
 
 
 def current_device():
     """The number of the GPU that ``"cuda"`` means: 0. Mirrors ``torch.cuda.current_device``."""
-    return _device(None).index
-
-
-class _Cuda(Device):
-    """A GPU: a `Device` that knows how much of its memory is in use."""
-
-    def __init__(self, index):
-        super().__init__("cuda", index, Backend("cuda"))
-        from minigrad.kernels.cuda import kernels_of
-        from minigrad.kernels.cuda.runtime import streams
-        from minigrad.kernels.cuda.array import Statistics
-        from minigrad.kernels.cuda.runtime.driver import context_of
-        self.statistics = Statistics()
-        self.context = 0 if streams.SIMULATED else context_of(index)
-        streams.tell(switches.stream_entered)
-        use_queues(streams)
-        self.backend.use(kernels_of(self))    # pyright: ignore[reportOptionalMemberAccess]
-
-
-_devices = {}
-
-
-def _device(index):
-    """The `Device` of a GPU. Raises `RuntimeError` if it is not there."""
-    index = 0 if index is None else index
-    if index not in _devices:
-        if _reason():
-            raise ShapeError("MG-E310", f"CUDA is not available: {_reason()}", fix='compute on the CPU, device="cpu"')
-        if not 0 <= index < device_count():
-            raise ShapeError("MG-E310", f"CUDA error: invalid device ordinal {index}", expected=f"one of {device_count()} GPUs",
-                             fix='device="cuda" is the first')
-        _devices.setdefault(index, _Cuda(index))
-    return _devices[index]
-
-
-use_cuda(_device)
-
-
-def _of(device):
-    """The GPU that an argument of a function here means."""
-    found = _device(device) if device is None or isinstance(device, int) else as_device(device)
-    if not isinstance(found, _Cuda):
-        raise ShapeError("MG-E310", f"Expected a cuda device, but got: {found}", fix='device="cuda"')
-    return found
+    return _devices.find_device(None).index
 
 
 def get_device_name(device=None):
-    """What a GPU is called. Mirrors ``torch.cuda.get_device_name``."""
+    """The name of a GPU. Mirrors ``torch.cuda.get_device_name``.
+
+    Args:
+        device (device, str or int, optional): the GPU; by default `current_device`.
+    """
     from numba import cuda
-    name = getattr(cuda.gpus[_of(device).index], "name", b"simulator of numba-cuda")
+    name = getattr(cuda.gpus[_devices.as_cuda(device).index], "name", b"simulator of numba-cuda")
     return name.decode() if isinstance(name, bytes) else str(name)
 
 
@@ -122,35 +67,35 @@ def get_device_name(device=None):
 
 
 class Stream:
-    """A queue of work: what is put into one runs in order; two streams may run at once. Mirrors ``torch.cuda.Stream``.
+    """A queue of work on a GPU: its kernels run in order, and two streams may run at the same time. Mirrors ``torch.cuda.Stream``.
 
     Args:
-        device (optional): the GPU.
+        device (device, str or int, optional): the GPU; by default `current_device`.
     """
 
     def __init__(self, device=None, _stream=None):
-        self.device = _of(device)
+        self.device = _devices.as_cuda(device)
         from numba import cuda
 
         from minigrad.kernels.cuda.runtime.streams import CudaStream
         self._stream = CudaStream(self.device, cuda.stream()) if _stream is None else _stream
 
     def synchronize(self):
-        """Wait until all that is in the queue has been done."""
+        """Wait until the GPU has done all work in this stream."""
         self._stream.synchronize()
 
     def record_event(self, event=None):
-        """Put an `Event` into the queue; a new one by default. Returns it."""
+        """Record `event`, by default a new `Event`, in this stream; return it."""
         event = Event() if event is None else event
         event.record(self)
         return event
 
     def wait_event(self, event):
-        """What is put into this queue from now on waits for `event`."""
+        """Make all future work in this stream wait for `event`."""
         event.wait(self)
 
     def wait_stream(self, stream):
-        """What is put into this queue from now on waits for what is in that of `stream` now."""
+        """Make all future work in this stream wait for the work that is in `stream` now."""
         self.wait_event(stream.record_event())
 
     def __eq__(self, other):
@@ -164,18 +109,25 @@ class Stream:
 
 
 def current_stream(device=None):
-    """The `Stream` into which this thread's work goes. Mirrors ``torch.cuda.current_stream``."""
-    device = _of(device)
+    """The current `Stream` of this thread, to which its kernels go. Mirrors ``torch.cuda.current_stream``.
+
+    Args:
+        device (device, str or int, optional): the GPU; by default `current_device`.
+    """
+    device = _devices.as_cuda(device)
     from minigrad.kernels.cuda.runtime import streams
     return Stream(device, streams.current_stream(device))
 
 
 @contextlib.contextmanager
 def stream(stream):
-    """Context manager: this thread's work goes into `stream`; None changes nothing. Mirrors ``torch.cuda.stream``.
+    """Context manager: make `stream` the current stream of this thread. Mirrors ``torch.cuda.stream``.
 
-    The backward of an op runs on the stream that its forward ran on, wherever ``backward()`` is called, and one stream waits for
-    another where a gradient passes between. To the caller the whole backward is one more op in the current stream.
+    The backward of an op runs on the stream of its forward, wherever you call ``backward()``. Where a gradient passes from one
+    stream to another, the second waits for the first. For the caller the whole backward is one more op in the current stream.
+
+    Args:
+        stream (Stream or None): None changes nothing.
     """
     from minigrad.kernels.cuda.runtime import streams
     if stream is None:
@@ -189,42 +141,42 @@ def stream(stream):
 
 
 class Event:
-    """A mark in a queue: whether it has been passed, and how long after another. Mirrors ``torch.cuda.Event``.
+    """A mark in a stream: says whether the GPU has passed it, and measures time between two marks. Mirrors ``torch.cuda.Event``.
 
     Args:
-        enable_timing (bool): accepted as in PyTorch; all events here can be timed.
+        enable_timing (bool, optional): accepted as in PyTorch; every event here can measure time.
     """
 
     def __init__(self, enable_timing=False):
         from numba import cuda
-        _device(None)
-        self._event = cuda.event()      # which can be timed, unless told otherwise; the simulator's takes no word of it
+        _devices.find_device(None)
+        self._event = cuda.event()      # it measures time by default; the simulator's event takes no arguments
 
     def record(self, stream=None):
-        """Put it into the queue of `stream`, by default the current one."""
+        """Put this event into `stream`, by default the current stream."""
         self._event.record((current_stream() if stream is None else stream)._stream.numba)
 
     def wait(self, stream=None):
-        """What is put into the queue of `stream` from now on waits until it has been passed."""
+        """Make all future work in `stream`, by default the current stream, wait for this event."""
         self._event.wait((current_stream() if stream is None else stream)._stream.numba)
 
     def query(self):
-        """Whether it has been passed."""
+        """Whether the GPU has passed this event."""
         return self._event.query()
 
     def synchronize(self):
-        """Wait until it has been passed."""
+        """Wait until the GPU has passed this event."""
         self._event.synchronize()
 
     def elapsed_time(self, end_event):
-        """Milliseconds between this event and `end_event`."""
+        """The milliseconds between this event and `end_event`."""
         return self._event.elapsed_time(end_event._event)
 
 
 def synchronize(device=None):
     """Wait until a GPU has done all its work. Mirrors ``torch.cuda.synchronize``."""
     from numba import cuda
-    _of(device)
+    _devices.as_cuda(device)
     cuda.synchronize()
 
 
@@ -232,39 +184,29 @@ def synchronize(device=None):
 
 
 def memory_allocated(device=None):
-    """Bytes that the tensors on a GPU take. Mirrors ``torch.cuda.memory_allocated``."""
-    return _of(device).statistics.allocated
+    """The number of bytes that the tensors on a GPU take. Mirrors ``torch.cuda.memory_allocated``."""
+    return _devices.as_cuda(device).statistics.allocated
 
 
 def max_memory_allocated(device=None):
-    """The most bytes that they have taken since the start, or since `reset_peak_memory_stats`."""
-    return _of(device).statistics.most
+    """The largest `memory_allocated` since the start, or since the last `reset_peak_memory_stats`.
+
+    Mirrors ``torch.cuda.max_memory_allocated``.
+    """
+    return _devices.as_cuda(device).statistics.most
 
 
 def reset_peak_memory_stats(device=None):
-    """Reset `max_memory_allocated` to what is allocated now. Mirrors ``torch.cuda.reset_peak_memory_stats``."""
-    statistics = _of(device).statistics
+    """Reset `max_memory_allocated` to `memory_allocated`. Mirrors ``torch.cuda.reset_peak_memory_stats``."""
+    statistics = _devices.as_cuda(device).statistics
     statistics.most = statistics.allocated
 
 
-def _pinned(tensor):
-    if tensor.device.type != "cpu":
-        raise ShapeError("MG-E310", f"cannot pin a tensor on {tensor.device}: only dense CPU tensors can be pinned",
-                         fix="x.cpu() first")
-    _device(None)
-    from minigrad.kernels.cuda.runtime.memory import is_pinned, pinned
-    return tensor if is_pinned(tensor._array) else tensor._of_array(pinned(tensor._array))
-
-
-def _is_pinned(tensor):
-    if not _devices or tensor.device.type != "cpu":
-        return False
-    from minigrad.kernels.cuda.runtime.memory import is_pinned
-    return is_pinned(tensor._array)
-
-
 def empty_cache():
-    """Give the memory that no tensor needs back to the driver. Mirrors ``torch.cuda.empty_cache``."""
-    if _devices:
+    """Give memory that no tensor uses back to the driver. Mirrors ``torch.cuda.empty_cache``."""
+    if _devices.devices:
         from minigrad.kernels.cuda.runtime.driver import trim
         trim()
+
+
+install_methods(METHODS)

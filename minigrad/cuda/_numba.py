@@ -1,41 +1,46 @@
-"""Kernels of numba.cuda on the memory of tensors: for operators of your own (`minigrad.library.custom_op`).
+"""Running your own numba.cuda kernels on the memory of tensors, as in `minigrad.library.custom_op`.
 
     @cuda.jit
-    def scaled(x, factor, y): ...
+    def scale(x, factor, y): ...
 
     y = mg.empty_like(x)
-    scaled[blocks, threads, mg.cuda.numba_stream()](mg.cuda.as_numba(x), 2.0, mg.cuda.as_numba(y))
+    scale[blocks, threads, mg.cuda.numba_stream()](mg.cuda.as_numba(x), 2.0, mg.cuda.as_numba(y))
 
 On a GPU ``numba.cuda.as_cuda_array(x)`` gives the same array, as for any object with ``__cuda_array_interface__``. Numba's
-simulator has no such function, since its "GPU" has no addresses; `as_numba` works there too.
+simulator has no such function, since the memory of its "GPU" has no addresses. `as_numba` works there too.
 """
 
 import numpy as np
 
 from minigrad._arguments import instance
+from minigrad.cuda._devices import as_cuda
 from minigrad.tensor import Tensor
 
 __all__ = ["as_numba", "numba_stream"]
 
 
 def as_numba(tensor):
-    """The memory of a tensor on a GPU as an array that kernels of numba.cuda take, with its shape and strides. Nothing is copied.
+    """Return the memory of a tensor on a GPU as an array for kernels of numba.cuda. Nothing is copied.
 
-    What a kernel writes there is seen in the tensor, and not by autograd: write to tensors that you have made.
+    If a kernel writes to the array, the tensor changes, but autograd does not know it. So write only to tensors that you have made.
 
     Args:
-        tensor (Tensor): on a GPU; it does not require a gradient, or gradients are disabled, as they are inside a custom operator.
+        tensor (Tensor): any shape, strides and dtype, on a GPU. It must not require a gradient, unless gradients are disabled (they
+            are disabled inside a custom operator).
+
+    Returns:
+        an array of numba.cuda with the shape, the strides and the dtype of `tensor`.
 
     Raises:
-        AttributeError: it lies on the CPU.
-        RuntimeError: it requires a gradient, and gradients are enabled.
+        AttributeError: `tensor` is on the CPU.
+        RuntimeError: `tensor` requires a gradient, and gradients are enabled.
 
-    PyTorch has ``numba.cuda.as_cuda_array(tensor)``; so has minigrad, except on numba's simulator.
+    With PyTorch you call ``numba.cuda.as_cuda_array(tensor)``. This also works here, except in numba's simulator.
 
     >>> if mg.cuda.is_available():
     ...     array = mg.cuda.as_numba(mg.zeros(2, 3, device="cuda"))
     """
-    _ = instance(tensor, Tensor, "tensor", "as_numba").__cuda_array_interface__     # raises what there is to be raised
+    _ = instance(tensor, Tensor, "tensor", "as_numba").__cuda_array_interface__     # raises the errors above
     from minigrad.kernels.cuda.runtime.streams import SIMULATED
     if not SIMULATED:
         from numba import cuda
@@ -47,15 +52,16 @@ def as_numba(tensor):
 
 
 def numba_stream(device=None):
-    """The stream into which this thread's work goes, as numba takes it: a kernel runs after what was put there before.
+    """The current stream of this thread as a stream of numba: your kernel runs after the ops that are in it already.
 
-    PyTorch has ``numba.cuda.external_stream(torch.cuda.current_stream().cuda_stream)``.
+    With PyTorch you call ``numba.cuda.external_stream(torch.cuda.current_stream().cuda_stream)``.
 
     Args:
-        device (optional): the GPU.
+        device (device, str or int, optional): the GPU; by default `current_device`.
 
     >>> if mg.cuda.is_available():
     ...     stream = mg.cuda.numba_stream()
     """
-    from minigrad.cuda import current_stream
-    return current_stream(device)._stream.numba
+    device = as_cuda(device)
+    from minigrad.kernels.cuda.runtime.streams import current_stream
+    return current_stream(device).numba

@@ -7,7 +7,7 @@ import sys
 import time
 
 import minigrad as mg
-from minigrad import _pure
+from minigrad._build import pure as _pure
 from minigrad.doctor import speed
 
 
@@ -17,9 +17,9 @@ def arguments(argv):
     parser.add_argument("--epochs", type=int, default=60, help="passes over the training digits")
     parser.add_argument("--batch-size", type=int, default=64, help="digits per step")
     parser.add_argument("--lr", type=float, default=4e-3, help="learning rate of the first step")
-    parser.add_argument("--seed", type=int, default=0, help="of the initial weights, the order and the split")
-    parser.add_argument("--threads", type=int, default=1, help="threads to compute with; a network this small gains nothing from "
-                        "more")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the initial weights, the order and the split")
+    parser.add_argument("--threads", type=int, default=1, help="number of threads; a network this small gains nothing "
+                        "from more")
     parser.add_argument("--out", default="demo-output", help="folder for the pictures and the trained parameters")
     options = parser.parse_args(argv)
     for name in ("epochs", "batch_size", "threads"):
@@ -29,7 +29,7 @@ def arguments(argv):
 
 
 def interpreted_speed():
-    """`speed` of the same sources without the extension modules, measured in a process of its own."""
+    """`speed` of the same sources without the extension modules, measured in a separate process; None if it fails."""
     code = "from minigrad.doctor import speed; print(speed())"
     done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "MINIGRAD_PURE": "1"}, capture_output=True, text=True,
                           check=False)
@@ -73,6 +73,8 @@ def main(argv=None):
         slow = interpreted_speed()
         if slow is not None:
             print(f"backward, interpreted {slow:>12,.0f} nodes a second")
+    else:
+        print("                      compiled, the engine is 20 to 40 times as fast; python -m minigrad.doctor says more")
 
     def path(name):
         return os.path.join(options.out, name)

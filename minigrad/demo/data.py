@@ -1,4 +1,4 @@
-"""Handwritten digits: 1,797 scans of 8 by 8 pixels, from the UCI archive, inside scikit-learn.
+"""Handwritten digits: 1,797 scans of 8 by 8 pixels from the UCI archive, which scikit-learn contains.
 
 E. Alpaydin and C. Kaynak, "Optical recognition of handwritten digits", 1998.
 """
@@ -7,10 +7,15 @@ import minigrad as mg
 
 
 def digits(test_share=0.2, seed=0):
-    """The digits as ((images, labels) for training, (images, labels) for testing).
+    """Load the digits, and split them into a training part and a test part.
 
-    Images are float32 of shape (N, 1, 8, 8) with values in [0, 1], labels int64 of shape (N,). Each digit has
-    the same share in both parts.
+    Args:
+        test_share (float, optional): the fraction of the digits in the test part.
+        seed (int, optional): seed of the random split.
+
+    Returns:
+        ((images, labels), (images, labels)): the training part and the test part. Images are float32 of shape (N, 1, 8, 8) with
+        values in [0, 1], labels are int64 of shape (N,). Each digit has the same share in both parts.
     """
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
@@ -23,16 +28,16 @@ def digits(test_share=0.2, seed=0):
 
 
 def batches(images, labels, size):
-    """The data once, in random order, in batches, each moved by up to a pixel: a digit is the same further left."""
+    """Yield the data once, in batches of random order. Each batch is shifted by up to a pixel; a digit stays the same."""
     order = mg.randperm(len(images))
     for start in range(0, len(images), size):
         chosen = order[start:start + size]
         down, right = mg.randint(3, (2,)).tolist()
-        yield moved(images[chosen], down - 1, right - 1), labels[chosen]
+        yield shift(images[chosen], down - 1, right - 1), labels[chosen]
 
 
-def moved(images, down, right):
-    """The images moved by so many pixels, with empty ones coming in."""
+def shift(images, down, right):
+    """The images shifted by some pixels; the new pixels are empty."""
     height, width = images.shape[2:]
     out = mg.zeros_like(images)
     out[:, :, max(down, 0):height + min(down, 0), max(right, 0):width + min(right, 0)] = \

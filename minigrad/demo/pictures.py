@@ -1,4 +1,4 @@
-"""What the demo draws: how the loss fell, which digits were misread, and the graph of an expression.
+"""The pictures of the demo: the loss curve, the misread digits, and the graph of an expression.
 
 `Inline` shows a figure in a notebook or a page of the documentation.
 """
@@ -11,8 +11,8 @@ import re
 import minigrad as mg
 
 
-def written_whole(write, path):
-    """Call ``write(path)`` such that the file appears complete or not at all, also if Ctrl-C comes between."""
+def write_atomically(write, path):
+    """Call ``write`` so that the file at `path` appears complete or not at all, even after Ctrl-C."""
     temporary = f"{path}.part"
     try:
         write(temporary)
@@ -23,12 +23,12 @@ def written_whole(write, path):
 
 
 def save_figure(figure, path):
-    """Write a picture."""
-    written_whole(lambda name: figure.savefig(name, format="png", dpi=110), path)
+    """Write a figure as PNG."""
+    write_atomically(lambda name: figure.savefig(name, format="png", dpi=110), path)
 
 
 def loss_curve(history, path):
-    """The loss of each step, and the accuracy on the test part after each epoch."""
+    """Draw the loss of each step, and the share of misread test digits after each epoch."""
     from matplotlib.figure import Figure
     figure = Figure(figsize=(7, 4), layout="constrained")
     left = figure.subplots()
@@ -49,7 +49,7 @@ def loss_curve(history, path):
 
 
 def misread_digits(images, labels, found, path, most=12):
-    """Up to `most` of the digits that were misread, with what they are and what was read. Returns how many there are."""
+    """Draw up to `most` misread digits with their labels and the digits that were read; return the number of misread digits."""
     from matplotlib.figure import Figure
     wrong = (found != labels).numpy().nonzero()[0]
     shown = min(len(wrong), most)
@@ -68,25 +68,25 @@ def misread_digits(images, labels, found, path, most=12):
 
 
 def expression_graph(path):
-    """The graph of ``(w * x + b).tanh()``, as `mg.viz.draw` has it.
+    """Draw the graph of ``(w * x + b).tanh()`` with `mg.viz.draw`.
 
-    Returns the path, or None where the package pygraphviz is missing, which draws PNG.
+    Returns the path, or None if the package pygraphviz, which draws PNG, is missing.
     """
     w, x, b = [mg.tensor(v, requires_grad=True) for v in (2.0, 3.0, 1.0)]
     drawing = mg.viz.draw((w * x + b).tanh(), names={"w": w, "x": x, "b": b})
     title = "(w * x + b).tanh(): gradients travel along the arrows"
     try:
-        written_whole(lambda name: drawing.save(name, format="png", title=title), path)
+        write_atomically(lambda name: drawing.save(name, format="png", title=title), path)
     except ImportError:
         return None
     return path
 
 
 class Inline:
-    """A matplotlib figure as SVG in a page. Lines and letters have the colour of the page's text, be it light or dark.
+    """A matplotlib figure as SVG in a page. Lines and letters have the colour of the page's text, light or dark.
 
-    The same figure gives the same bytes. `title` is what a screen reader says, and has to differ from those of other
-    figures of the page: the names inside of the SVG are made of it.
+    The same figure gives the same bytes. Screen readers read `title`. It must be unique on the page, since the ids in the SVG are
+    made from it.
     """
 
     def __init__(self, figure, title):
@@ -96,7 +96,7 @@ class Inline:
             figure.savefig(text, format="svg", transparent=True,
                            metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
         drawn = text.getvalue().partition("<svg ")[2].replace("#000000", "currentColor")
-        drawn = re.sub(r'<g id="[^"]*"', "<g", drawn)       # figure_1: each figure of a page would have it
+        drawn = re.sub(r'<g id="[^"]*"', "<g", drawn)       # such as figure_1, which every figure of the page would have
         label = html.escape(title)
         self._html = (f'<svg role="img" aria-label="{label}" fill="currentColor" style="max-width: 100%; height: auto" '
                       f"{drawn.strip()}")

@@ -24,7 +24,7 @@ def network():
 
 @dataclass
 class History:
-    """What happened in training: a loss per step, an accuracy on the test part per epoch, and the time it took."""
+    """The history of a training: a loss for each step, a test accuracy for each epoch, and the time."""
 
     losses: list = field(default_factory=list)
     accuracies: list = field(default_factory=list)
@@ -33,7 +33,7 @@ class History:
 
 
 def predictions(model, images):
-    """The digit that the model reads in each image."""
+    """The digit that the model reads in each image: int64 of shape (N,)."""
     model.eval()
     with mg.no_grad():
         found = model(images).argmax(1)
@@ -42,18 +42,23 @@ def predictions(model, images):
 
 
 def accuracy(model, images, labels):
-    """The share of images that are read rightly."""
+    """The share of images that the model reads correctly."""
     return float((predictions(model, images) == labels).float().mean())
 
 
 def train(model, training, test, epochs, batch_size, lr, progress):
-    """Train with AdamW; Ctrl-C stops after the current step and keeps what has been learnt.
+    """Train with AdamW. Ctrl-C ends the training early; the model keeps its current parameters.
 
     Args:
+        model (Module): the network.
+        training, test: pairs (images, labels).
+        epochs (int): the number of passes over the training part.
+        batch_size (int): digits per step.
+        lr (float): the learning rate of the first step; it falls linearly to 0.
         progress: a tqdm bar with one unit per step.
 
     Returns:
-        History
+        History: the losses and accuracies.
     """
     optimizer = mg.optim.AdamW(model.parameters(), lr=lr)
     history = History()
@@ -62,7 +67,7 @@ def train(model, training, test, epochs, batch_size, lr, progress):
         for _ in range(epochs):
             for images, labels in batches(training[0], training[1], batch_size):
                 start = time.perf_counter()
-                for group in optimizer.param_groups:        # the learning rate falls to 0 along a line
+                for group in optimizer.param_groups:        # the learning rate falls linearly to 0
                     group["lr"] = lr * (1 - len(history.losses) / steps)
                 loss = F.cross_entropy(model(images), labels)
                 optimizer.zero_grad()

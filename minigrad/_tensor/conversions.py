@@ -1,17 +1,24 @@
-"""What becomes of a tensor elsewhere: other dtypes and devices, numbers of Python, arrays of NumPy, DLPack, text.
+"""Conversions of a tensor: to other dtypes and devices, Python numbers, NumPy arrays, DLPack and text.
 
-`Tensor` inherits from the class in this file; it is apart from ``tensor.py`` for the reader alone.
+`Tensor` inherits these methods.
 
 Mirrors ``torch/_tensor.py`` and ``torch/csrc/utils/tensor_numpy.cpp``.
 """
 
+# pyright: reportReturnType=false, reportAttributeAccessIssue=false, reportArgumentType=false, reportAssignmentType=false
+# (the class that the stubs call Tensor is made here)
+
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from minigrad._core.graph.thread_state import current
 from minigrad._core.surface.variable import Variable
-from minigrad._tensor_str import tensor_str
+from minigrad._tensor.tensor_str import tensor_str
+from minigrad.creation._from_data import as_tensor
 from minigrad.dtypes import (
     TENSOR_TYPES,  # pyright: ignore[reportAttributeAccessIssue]
     TYPE_NAMES,  # pyright: ignore[reportAttributeAccessIssue]
@@ -33,24 +40,35 @@ from minigrad.errors import AutogradError, ShapeError, TensorTypeError, TensorVa
 from minigrad.ops.base.rule import tensor_argument, truth
 from minigrad.ops.shape.formats import check_format
 
+if TYPE_CHECKING:
+    from builtins import bool as _bool
+    from builtins import float as _float
+    from builtins import int as _int
+    from collections.abc import Iterator
+    from typing import Any
+
+    from minigrad.ops.shape.formats import memory_format
+    from minigrad.types import DeviceLike, DType, Number, Tensor
+
 
 class Conversions(Variable):
-    """Methods of `Tensor` that give its numbers in another form."""
+    """The methods of `Tensor` that return its numbers in another form."""
 
     __slots__ = ()
     __array_priority__ = 1000       # ndarray + Tensor asks us
 
     # ---- dtypes and devices --------------------------------------------------------------------------------
 
-    def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
-        """This tensor in another dtype or on another device; itself if nothing changes.
+    def to(self, *args: DType | DeviceLike | Tensor | _bool | None, dtype: DType | None = None, device: DeviceLike | None = None,
+           non_blocking: _bool = False, copy: _bool = False, memory_format: memory_format | None = None) -> Tensor:
+        """Return this tensor in another dtype or on another device; itself if nothing changes.
 
         Args:
-            args: a dtype, a device, another tensor to be like, or a device and a dtype.
-            non_blocking (bool): do not wait for a copy from pinned memory to a GPU. Do not write to this tensor before it
-                has been made (``mg.cuda.synchronize()``).
-            copy (bool): make a copy even so.
-            memory_format (optional): ``mg.contiguous_format`` for a copy that is row-major, if one is made.
+            args: a dtype, a device, a tensor whose dtype and device to take, or a device and a dtype.
+            non_blocking (bool): do not wait for a copy from pinned memory to a GPU. Do not write to this tensor before
+                the copy is complete (``mg.cuda.synchronize()``).
+            copy (bool): make a copy even if nothing changes.
+            memory_format (optional): ``mg.contiguous_format`` makes a copy, if there is one, row-major.
 
         Mirrors ``torch.Tensor.to``.
 
@@ -75,13 +93,13 @@ class Conversions(Variable):
         return contiguous(out) if check_format("to", memory_format) == "contiguous_format" and out is not self else out
 
     def type(self, dtype=None):
-        """The name of this tensor's type, or this tensor in another dtype. Mirrors ``torch.Tensor.type``.
+        """Return the name of this tensor's type, or this tensor in another dtype. Mirrors ``torch.Tensor.type``.
 
         Args:
             dtype (optional): a dtype, a type such as ``mg.DoubleTensor``, or the name of one; ``"torch.DoubleTensor"`` too.
 
         Raises:
-            ValueError: there is no type of this name.
+            ValueError: no type has this name.
             TypeError: `dtype` is none of these.
 
         >>> mg.zeros(2).type(mg.int64).dtype
@@ -99,7 +117,7 @@ class Conversions(Variable):
             return self.to(TENSOR_TYPES[name], device=where)
         return self.to(TENSOR_TYPES.get(dtype.__name__, dtype) if isinstance(dtype, type) else dtype)
 
-    def type_as(self, other):
+    def type_as(self, other: Tensor) -> Tensor:
         """This tensor in the dtype of `other`.
 
         >>> mg.tensor([1.5]).type_as(mg.tensor(1))
@@ -107,7 +125,7 @@ class Conversions(Variable):
         """
         return self.to(tensor_argument("type_as", other, "other").dtype)
 
-    def half(self):
+    def half(self) -> Tensor:
         """This tensor as float16.
 
         >>> mg.tensor([1.5]).half()
@@ -115,7 +133,7 @@ class Conversions(Variable):
         """
         return self.to(float16)
 
-    def float(self):
+    def float(self) -> Tensor:
         """This tensor as float32.
 
         >>> mg.tensor([1]).float()
@@ -123,7 +141,7 @@ class Conversions(Variable):
         """
         return self.to(float32)
 
-    def double(self):
+    def double(self) -> Tensor:
         """This tensor as float64.
 
         >>> mg.tensor([1.5]).double()
@@ -131,7 +149,7 @@ class Conversions(Variable):
         """
         return self.to(float64)
 
-    def cfloat(self):
+    def cfloat(self) -> Tensor:
         """This tensor as complex64.
 
         >>> mg.tensor([1.5]).cfloat()
@@ -139,7 +157,7 @@ class Conversions(Variable):
         """
         return self.to(complex64)
 
-    def cdouble(self):
+    def cdouble(self) -> Tensor:
         """This tensor as complex128.
 
         >>> mg.tensor([1.5]).cdouble()
@@ -147,7 +165,7 @@ class Conversions(Variable):
         """
         return self.to(complex128)
 
-    def char(self):
+    def char(self) -> Tensor:
         """This tensor as int8.
 
         >>> mg.tensor([1.9]).char()
@@ -155,7 +173,7 @@ class Conversions(Variable):
         """
         return self.to(int8)
 
-    def byte(self):
+    def byte(self) -> Tensor:
         """This tensor as uint8.
 
         >>> mg.tensor([1.9]).byte()
@@ -163,7 +181,7 @@ class Conversions(Variable):
         """
         return self.to(uint8)
 
-    def short(self):
+    def short(self) -> Tensor:
         """This tensor as int16.
 
         >>> mg.tensor([1.9]).short()
@@ -171,7 +189,7 @@ class Conversions(Variable):
         """
         return self.to(int16)
 
-    def int(self):
+    def int(self) -> Tensor:
         """This tensor as int32.
 
         >>> mg.tensor([1.9]).int()
@@ -179,7 +197,7 @@ class Conversions(Variable):
         """
         return self.to(int32)
 
-    def long(self):
+    def long(self) -> Tensor:
         """This tensor as int64.
 
         >>> mg.tensor([1.9]).long()
@@ -187,30 +205,30 @@ class Conversions(Variable):
         """
         return self.to(int64)
 
-    def bool(self):
-        """This tensor as bool: whether each element differs from 0.
+    def bool(self) -> Tensor:
+        """This tensor as bool: False where an element is 0.
 
         >>> mg.tensor([0., 0.5]).bool()
         tensor([False,  True])
         """
         return self.to(bool_)
 
-    def cpu(self):
-        """This tensor in the memory of the CPU; itself if it is there.
+    def cpu(self) -> Tensor:
+        """This tensor on the CPU; itself if it is there already.
 
         >>> mg.tensor([1.]).cpu()
         tensor([1.])
         """
         return self.to(device="cpu")
 
-    def cuda(self, device=None, non_blocking=False):
-        """This tensor in the memory of a GPU; itself if it is there.
+    def cuda(self, device: DeviceLike | None = None, non_blocking: _bool = False) -> Tensor:
+        """This tensor on a GPU; itself if it is there already.
 
         Args:
-            device (optional): which one; the current one by default.
+            device (optional): the GPU; by default the current one.
 
         Raises:
-            RuntimeError: there is no GPU that minigrad can use.
+            RuntimeError: minigrad can use no GPU.
 
         Mirrors ``torch.Tensor.cuda``.
 
@@ -220,45 +238,22 @@ class Conversions(Variable):
         return self.to(device="cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device,
                        non_blocking=non_blocking)
 
-    def pin_memory(self):
-        """A copy in memory that the system does not move, from which a GPU reads by itself; this tensor, if it lies there.
-
-        Raises:
-            RuntimeError: this tensor is not on the CPU, or there is no GPU.
-
-        Mirrors ``torch.Tensor.pin_memory``.
-
-        >>> x = mg.zeros(2)
-        >>> x = x.pin_memory() if mg.cuda.is_available() else x
-        """
-        from minigrad.cuda import _pinned
-        return _pinned(self)
-
-    def is_pinned(self):
-        """Whether this tensor lies in pinned memory. Mirrors ``torch.Tensor.is_pinned``.
-
-        >>> mg.zeros(2).is_pinned()
-        False
-        """
-        from minigrad.cuda import _is_pinned
-        return _is_pinned(self)
-
     # ---- to Python ------------------------------------------------------------------------------------------
 
     @property
     def mH(self):
-        """The last two dimensions swapped, and conjugated: of a batch of matrices their adjoints."""
+        """The adjoints of a batch of matrices: the last two dimensions swapped, and conjugated."""
         return self.adjoint()
 
     @property
     def H(self):
-        """A matrix transposed and conjugated. Raises `RuntimeError` for a tensor that is no matrix."""
+        """The adjoint of a matrix: transposed and conjugated. Raises `RuntimeError` unless the tensor is a matrix."""
         if self.ndim not in (0, 2):
             raise ShapeError("MG-E209", f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.",
                              fix="x.mH, for batches of matrices")
         return self.adjoint() if self.ndim else self.conj()
 
-    def is_same_size(self, other):
+    def is_same_size(self, other: Tensor | Number) -> _bool:
         """Whether `other` has the same shape. Mirrors ``torch.Tensor.is_same_size``.
 
         >>> mg.zeros(2, 3).is_same_size(mg.ones(2, 3))
@@ -266,7 +261,7 @@ class Conversions(Variable):
         """
         return self.shape == tensor_argument("is_same_size", other, "other").shape
 
-    def is_signed(self):
+    def is_signed(self) -> _bool:
         """Whether the dtype has negative numbers. Mirrors ``torch.Tensor.is_signed``.
 
         >>> mg.zeros(2).is_signed(), mg.zeros(2).byte().is_signed()
@@ -274,11 +269,11 @@ class Conversions(Variable):
         """
         return self.dtype.name not in ("bool", "uint8")
 
-    def item(self):
-        """The only element, as a Python number.
+    def item(self) -> Any:
+        """Return the only element as a Python number.
 
         Raises:
-            RuntimeError: there is not exactly one.
+            RuntimeError: the tensor does not have exactly one element.
 
         >>> mg.tensor([2.5]).item()
         2.5
@@ -288,30 +283,30 @@ class Conversions(Variable):
                              fix="reduce it first, for instance with .sum() or .mean(), or use .tolist()")
         return self._array.item()
 
-    def tolist(self):
-        """The elements as nested lists of Python numbers; a number if 0-d.
+    def tolist(self) -> Any:
+        """Return the elements as nested lists of Python numbers; for a 0-d tensor, one number.
 
         >>> mg.tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
         """
         return self._array.tolist()
 
-    def __len__(self):
+    def __len__(self) -> _int:
         if self.ndim == 0:
             raise TensorTypeError("MG-E208", "len() of a 0-d tensor")
         return self._meta.shape[0]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Tensor]:
         if self.ndim == 0:
             raise TensorTypeError("MG-E208", "iteration over a 0-d tensor", fix="x.item() is its number")
         return iter(self.unbind(0))
 
-    def __contains__(self, element):
+    def __contains__(self, element: Tensor | Number) -> _bool:
         if isinstance(element, (Variable, int, float, complex)):
             return bool(self.eq(element)._array.any())
         raise ShapeError("MG-E201", f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
-    def __bool__(self):
+    def __bool__(self) -> _bool:
         if self._meta.numel != 1:
             what = "no values" if self._meta.numel == 0 else "more than one value"
             raise ShapeError("MG-E208", f"Boolean value of Tensor with {what} is ambiguous",
@@ -327,38 +322,38 @@ class Conversions(Variable):
                           "Consider using tensor.detach() first.", UserWarning, stacklevel=3)
         return convert(self._array.item())
 
-    def __float__(self):
+    def __float__(self) -> _float:
         return self._scalar(float)
 
-    def __int__(self):
+    def __int__(self) -> _int:
         return self._scalar(int)
 
-    def __complex__(self):
+    def __complex__(self) -> complex:
         return self._scalar(complex)
 
-    def __index__(self):
+    def __index__(self) -> _int:
         if self._meta.numel != 1 or self.dtype.differentiable or self.dtype is bool_:
             raise TensorTypeError("MG-E208", "only integer tensors of a single element can be converted to an index",
                                   found=f"{self.dtype.name} {list(self.shape)}")
         return int(self._array.item())
 
-    def __repr__(self, *, tensor_contents=None):
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         return tensor_str(self)
 
-    def __format__(self, spec):
+    def __format__(self, spec: str) -> str:
         return format(self._array.item(), spec) if self.ndim == 0 else object.__format__(self, spec)
 
     # ---- to NumPy and others --------------------------------------------------------------------------------
 
-    def numpy(self, *, force=False):
-        """This tensor's numbers as a NumPy array on the same memory.
+    def numpy(self, *, force: _bool = False) -> np.ndarray:
+        """Return a NumPy array on the memory of this tensor.
 
         Args:
-            force (bool): detach first, if it requires a gradient; copy first, if it lies on a GPU.
+            force (bool): also detach the tensor if it requires a gradient, and copy it if it is on a GPU.
 
         Raises:
             RuntimeError: it requires a gradient, and gradients are enabled.
-            TypeError: it lies on a GPU.
+            TypeError: it is on a GPU.
 
         Mirrors ``torch.Tensor.numpy``.
 
@@ -380,10 +375,10 @@ class Conversions(Variable):
 
     @property
     def __cuda_array_interface__(self):
-        """Where on a GPU this tensor's numbers are, for libraries that read the CUDA array interface: CuPy, numba, PyTorch.
+        """The CUDA array interface: the place of this tensor on a GPU, for CuPy, numba and PyTorch.
 
         Raises:
-            AttributeError: it lies on the CPU, so that `hasattr` says no.
+            AttributeError: it is on the CPU; `hasattr` then returns False.
             RuntimeError: it requires a gradient, and gradients are enabled.
 
         Mirrors ``torch.Tensor.__cuda_array_interface__``, which raises with gradients disabled too.
@@ -400,7 +395,7 @@ class Conversions(Variable):
                 "strides": None if self.is_contiguous() else array.strides,
                 "data": (array.address if self._meta.numel else 0, False)}
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: _bool | None = None) -> np.ndarray:
         array = self.numpy()
         if dtype is not None and array.dtype != dtype:
             if copy is False:
@@ -408,25 +403,24 @@ class Conversions(Variable):
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def __array_wrap__(self, array, context=None, return_scalar=False):
-        """What a NumPy function makes of a tensor is a tensor again."""
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: _bool = False) -> Any:
+        """Wrap the result of a NumPy function on a tensor in a tensor."""
         return self._of_array(np.asarray(array))
 
     @staticmethod
     def _of_array(array):
-        """A tensor on the memory of an array."""
-        from minigrad.creation import as_tensor
+        """Return a tensor on the memory of an array."""
         return as_tensor(array)
 
-    def __dlpack__(self, **kwargs):
-        """The DLPack capsule of this tensor's memory. Raises `BufferError` if it requires a gradient, or lies on a GPU."""
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        """Return the DLPack capsule of this tensor. Raises `BufferError` if it requires a gradient, or is on a GPU."""
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.device.type != "cpu":
             raise BufferError(f"Can't export tensors on {self.device} by DLPack: use tensor.cpu(), or __cuda_array_interface__")
         return self._array.__dlpack__(**kwargs)
 
-    def __dlpack_device__(self):
+    def __dlpack_device__(self) -> tuple[_int, _int]:
         if self.device.type == "cuda":
             return 2, self.device.index         # DLPack's number for memory of CUDA
         return self._array.__dlpack_device__()

@@ -10,6 +10,8 @@ with four digits. Large tensors are abbreviated in the middle of each dimension.
 Mirrors ``torch/_tensor_str.py``.
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -35,7 +37,8 @@ class PrintOptions:
 options = PrintOptions()
 
 
-def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+def set_printoptions(precision: int | None = None, threshold: int | None = None, edgeitems: int | None = None,
+                     linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None) -> None:
     """Set how tensors are printed. Mirrors ``torch.set_printoptions``.
 
     Args:
@@ -60,11 +63,11 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
         if value is not None:
             checked = real if name == "threshold" else integer      # inf: nothing is abbreviated
             setattr(options, name, checked(value, name, "set_printoptions"))
-    options.sci_mode = sci_mode
+    options.sci_mode = sci_mode  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class Formatter:
-    """The common style and width of the numbers in an array."""
+    """The style and the width that all numbers of an array print with."""
 
     def __init__(self, values):
         values = np.asarray(values).reshape(-1)
@@ -103,7 +106,7 @@ class Formatter:
 
 
 class ComplexFormatter:
-    """The same for complex numbers: one style for the real parts, one for the imaginary ones."""
+    """The same for complex numbers: one style for the real parts, one for the imaginary parts."""
 
     def __init__(self, values):
         values = np.asarray(values)
@@ -115,7 +118,7 @@ class ComplexFormatter:
         return self.real(value.real) + ("" if imaginary.startswith("-") else "+") + imaginary + "j"
 
 
-def abbreviated(array):
+def abbreviate(array):
     """The corners of `array` that an abbreviated print shows."""
     edge = options.edgeitems
     for dim, size in enumerate(array.shape):
@@ -125,8 +128,8 @@ def abbreviated(array):
     return array
 
 
-def nested(array, indent, summarise, form):
-    """The numbers of `array` in brackets, continued lines being indented."""
+def format_nested(array, indent, summarise, form):
+    """Return the numbers of `array` in nested brackets. Lines after the first are indented."""
     if array.ndim == 0:
         return form(array.item())
     edge = options.edgeitems
@@ -139,14 +142,14 @@ def nested(array, indent, summarise, form):
             items = [form(v) for v in array.tolist()]
         lines = [", ".join(items[i:i + per_line]) for i in range(0, len(items), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
-    rows = [nested(row, indent + 1, summarise, form) for row in (array[:edge] if cut else array)]
+    rows = [format_nested(row, indent + 1, summarise, form) for row in (array[:edge] if cut else array)]
     if cut:
-        rows += ["..."] + [nested(row, indent + 1, summarise, form) for row in array[-edge:]]
+        rows += ["..."] + [format_nested(row, indent + 1, summarise, form) for row in array[-edge:]]
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(rows) + "]"
 
 
 def tensor_str(tensor, prefix="tensor("):
-    """What ``repr(tensor)`` gives; `prefix` is ``"Parameter containing:\\ntensor("`` for a parameter."""
+    """Return ``repr(tensor)``; `prefix` is ``"Parameter containing:\\ntensor("`` for a parameter."""
     array = tensor._meta.backend.kernels.to_host(tensor._array)
     indent = len(prefix.rpartition("\n")[2])
     suffixes = []
@@ -157,9 +160,9 @@ def tensor_str(tensor, prefix="tensor("):
         plain = tensor.dtype.name == "float32"
     else:
         summarise = array.size > options.threshold
-        shown = abbreviated(array) if summarise else array
+        shown = abbreviate(array) if summarise else array
         form = ComplexFormatter(shown) if tensor.dtype.is_complex else Formatter(shown)
-        text = nested(array, indent, summarise, form)
+        text = format_nested(array, indent, summarise, form)
         plain = tensor.dtype.name in ("float32", "int64", "bool", "complex64")
     if tensor.device.type != "cpu":
         suffixes.append(f"device='{tensor.device}'")

@@ -1,11 +1,11 @@
-"""Python data as arrays: what ``tensor([[1, 2], [3, 4]])`` and its like are given.
+"""Arrays from Python data, such as the nested lists of ``tensor([[1, 2], [3, 4]])``.
 
-    as_array        whatever data may be
-      check_array     an array, if it can be the memory of a tensor
-      of_numbers      numbers, of the dtype that they stand for
-      of_sequence     nested lists: of numbers, of arrays, of tensors; even ones only, see check_nested
+    as_array                any data
+      check_array             an array that can be the memory of a tensor
+      array_of_numbers        numbers, in the dtype that belongs to them
+      array_of_sequence       nested lists of numbers, arrays or tensors; `check_nested` checks that their lengths agree
 
-Mirrors ``torch/csrc/utils/tensor_new.cpp``. Read next: ``creation.py``, which makes tensors of the arrays.
+Mirrors ``torch/csrc/utils/tensor_new.cpp``. Read next: ``_from_data.py``, which makes tensors of the arrays.
 """
 
 import math
@@ -22,22 +22,23 @@ from minigrad.ops.base.rule import NUMBERS
 
 __all__ = ["as_array", "check_array"]
 
+
 MOST_DIMENSIONS = 64        # NumPy's
 MOST_NUMBERS = 1 << 33      # in nested lists, of which each takes 8 bytes for a reference alone
 
 
 def as_array(data, dtype, copy):
-    """`data` as an array of a dtype that tensors have; of `dtype`, if that is not None."""
+    """Return `data` as an array of `dtype`, or, if `dtype` is None, of the dtype that belongs to it."""
     if isinstance(data, TensorBase):
         array = data._meta.backend.kernels.to_host(data._array)
     elif isinstance(data, (np.ndarray, np.generic)) or (hasattr(data, "__array__") and not isinstance(data, type)):
         array = check_array(np.asarray(data))
     elif isinstance(data, (float, int, complex)):
-        array = of_numbers(data, dtype)
+        array = array_of_numbers(data, dtype)
     elif isinstance(data, (list, tuple, range)):
-        array = of_sequence(data, dtype)
+        array = array_of_sequence(data, dtype)
     else:
-        raise no_number(data, dtype)
+        raise not_a_number_error(data, dtype)
     if dtype is not None and array.dtype != dtype:
         if array.dtype.kind == "c" and dtype.kind not in "cb":
             array = np.real(array)
@@ -49,7 +50,7 @@ def as_array(data, dtype, copy):
 
 
 def check_array(array):
-    """`array`, if it is of a kind that can be the memory of a tensor."""
+    """Return `array`; raise if a tensor cannot use its memory."""
     if not array.dtype.isnative:
         raise TensorValueError("MG-E305", "given numpy array has byte order different from the native byte order. Conversion "
                                "between byte orders is currently not supported.", fix='array.astype(array.dtype.newbyteorder("="))')
@@ -61,17 +62,17 @@ def check_array(array):
     return array
 
 
-def no_number(data, dtype):
-    """The error for something in the place of a number."""
+def not_a_number_error(data, dtype):
+    """Return the error for `data` that is not a number."""
     if isinstance(data, (str, bytes)):
         return TensorTypeError("MG-E306", f"new(): invalid data type {type(data).__name__!r}")
     error = ShapeError if dtype is None else TensorTypeError
     return error("MG-E306", f"Could not infer dtype of {type(data).__name__}", fix="give a number, a nested list or an array")
 
 
-def of_numbers(data, dtype):
-    """A Python number, or nested lists of them, as an array: of `dtype`, or of the one that the numbers stand for."""
-    array = array_of(data)
+def array_of_numbers(data, dtype):
+    """Return a Python number, or nested lists of numbers, as an array of `dtype`, or of the dtype that belongs to them."""
+    array = array_of_lists(data)
     kind = array.dtype.kind
     with np.errstate(over="ignore"):
         if kind == "c":
@@ -92,8 +93,8 @@ def of_numbers(data, dtype):
     raise TensorValueError("MG-E306", "Overflow when unpacking long long: an integer does not fit into int64")
 
 
-def of_sequence(data, dtype):
-    """A nested list or tuple as an array: of numbers, of arrays, of 0-d tensors."""
+def array_of_sequence(data, dtype):
+    """Return nested lists or tuples of numbers, arrays or 0-d tensors as an array."""
     sizes = sizes_of(data)
     check_size(sizes)
     check_nested(data, sizes, 0, dtype)
@@ -107,18 +108,18 @@ def of_sequence(data, dtype):
         if dtype is not None and dtype.kind in "iub" and kind.kind in "fc":
             raise TensorTypeError("MG-E306", "only integer tensors of a single element can be converted to an index",
                                   found=kind.name)
-        return array_of(unwrapped(data)).astype(kind)
+        return array_of_lists(unwrap(data)).astype(kind)
     if isinstance(leaf, (np.ndarray, np.generic)):
-        array = array_of(unwrapped(data))
+        array = array_of_lists(unwrap(data))
         if array.dtype.kind in "biufc":
             return array
     if leaf is None:
         return np.empty(sizes, default_dtype().numpy)
-    return of_numbers(data, dtype)
+    return array_of_numbers(data, dtype)
 
 
-def array_of(data):
-    """Nested lists that hold arrays as one array."""
+def array_of_lists(data):
+    """Return nested lists of arrays as one array."""
     try:
         return np.array(data)
     except ValueError:
@@ -127,29 +128,29 @@ def array_of(data):
 
 
 def check_size(sizes):
-    """Raise if a nested list seems to hold more numbers than any memory: a list that holds one list twice, and so on."""
+    """Raise if nested lists have more numbers than fit into memory. (Lists that hold one list several times can.)"""
     if math.prod(sizes) > MOST_NUMBERS:
         raise OutOfMemoryError("MG-E311", "tensor(): can't allocate memory", found=f"nested lists of sizes {list(sizes)}")
 
 
 def contains_tensor(data):
-    """Whether a tensor is somewhere in a nested list."""
+    """Whether nested lists contain a tensor."""
     return any(isinstance(x, TensorBase) or (isinstance(x, (list, tuple)) and contains_tensor(x)) for x in data)
 
 
 def leaves(data):
-    """What nested lists hold, in one list."""
+    """Return the leaves of nested lists in one list."""
     return [leaf for x in data for leaf in (leaves(x) if isinstance(x, (list, tuple, range)) else [x])]
 
 
-def unwrapped(data):
-    """A nested list with arrays in place of tensors."""
+def unwrap(data):
+    """Return nested lists with each tensor replaced by its array."""
     return [x._meta.backend.kernels.to_host(x._array) if isinstance(x, TensorBase)
-            else unwrapped(x) if isinstance(x, (list, tuple)) else x for x in data]
+            else unwrap(x) if isinstance(x, (list, tuple)) else x for x in data]
 
 
 def sizes_of(data):
-    """The shape that the first elements of a nested list suggest. Raises for one that is too deep, as one that holds itself is."""
+    """Return the shape of nested lists, read from their first elements. Raises if they are too deep."""
     sizes = []
     while isinstance(data, (list, tuple, range)):
         try:
@@ -165,7 +166,7 @@ def sizes_of(data):
 
 
 def first_leaf(data):
-    """The first number in a nested list, None if there is none."""
+    """Return the first number of nested lists, or None."""
     while isinstance(data, (list, tuple, range)):
         if not data:
             return None
@@ -174,14 +175,14 @@ def first_leaf(data):
 
 
 def check_nested(data, sizes, dim, dtype):
-    """Raise unless all lists at one depth have the same length and hold what a tensor can."""
+    """Raise unless all lists at one depth have the same length and their leaves are numbers."""
     if dim == len(sizes):
         if isinstance(data, (list, tuple)):
             raise TensorTypeError("MG-E306", f"not a sequence of numbers: a {type(data).__name__} where a number was expected")
         if isinstance(data, (str, bytes)):
             raise TensorValueError("MG-E306", f"too many dimensions {type(data).__name__!r}: it is no number")
         if isinstance(data, type) or not (isinstance(data, NUMBERS) or hasattr(data, "__array__")):
-            raise no_number(data, dtype)
+            raise not_a_number_error(data, dtype)
         return
     if not isinstance(data, (list, tuple, range)):
         raise TensorTypeError("MG-E306", f"not a sequence: a {type(data).__name__} where a list of {sizes[dim]} was expected")

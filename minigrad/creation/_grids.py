@@ -1,20 +1,47 @@
-"""Indices of triangles, powers at equal distances, and the shape that several shapes have in common.
+"""The identity matrix, the indices of triangles, and the shape that several shapes broadcast to.
 
-Mirrors ``aten/src/ATen/native/{TensorFactories,RangeFactories}.cpp`` and ``torch/functional.py``.
+Mirrors ``aten/src/ATen/native/TensorFactories.cpp`` and ``torch/functional.py``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from minigrad._core.graph.metadata import Size
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad._core.record.promotion import default_dtype
-from minigrad.creation import linspace, made, one_number, sizes_argument
-from minigrad.dtypes import as_dtype, float64, int64
+from minigrad.creation._filled import sizes_argument
+from minigrad.creation._from_data import new_leaf
+from minigrad.dtypes import as_dtype, int64
 from minigrad.errors import ShapeError
 from minigrad.ops.base.out import fills_out
-from minigrad.ops.base.rule import integer, real
+from minigrad.ops.base.rule import integer
 
-__all__ = ["broadcast_shapes", "logspace", "tril_indices", "triu_indices"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import DeviceLike, DType, Tensor
+
+__all__ = ["broadcast_shapes", "eye", "tril_indices", "triu_indices"]
+
+
+@fills_out
+def eye(n: int, m: int | None = None, *, dtype: DType | None = None, device: DeviceLike | None = None,
+        requires_grad: bool = False) -> Tensor:
+    """The n by m matrix (n by n if m is not given) with ones on the diagonal. Mirrors ``torch.eye``.
+
+    Raises:
+        RuntimeError: a size is negative.
+
+    >>> mg.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    rows, columns = sizes_argument((n, n if m is None else m), "eye")
+    kind = default_dtype() if dtype is None else as_dtype(dtype)
+    return new_leaf(np.eye(rows, columns, dtype=kind.numpy), device, requires_grad)
 
 
 def triangle(function, row, col, offset, dtype, device, keep):
@@ -24,12 +51,12 @@ def triangle(function, row, col, offset, dtype, device, keep):
     kind = int64 if dtype is None else as_dtype(dtype)
     try:
         i, j = np.indices((rows, columns))
-        return made(np.stack(np.nonzero(keep(i, j - offset))).astype(kind.numpy), device, False)
+        return new_leaf(np.stack(np.nonzero(keep(i, j - offset))).astype(kind.numpy), device, False)
     except (ValueError, MemoryError) as error:
         raise translate_kernel_error(function, error) from None
 
 
-def tril_indices(row, col, offset=0, *, dtype=None, device=None):
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: DeviceLike | None = None) -> Tensor:
     """The indices of what lies on and below a diagonal of a row by col matrix, as two rows. Mirrors ``torch.tril_indices``.
 
     Raises:
@@ -42,7 +69,7 @@ def tril_indices(row, col, offset=0, *, dtype=None, device=None):
     return triangle("tril_indices", row, col, offset, dtype, device, lambda i, j: j <= i)
 
 
-def triu_indices(row, col, offset=0, *, dtype=None, device=None):
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: DeviceLike | None = None) -> Tensor:
     """The indices of what lies on and above a diagonal of a row by col matrix, as two rows. Mirrors ``torch.triu_indices``.
 
     Raises:
@@ -55,26 +82,7 @@ def triu_indices(row, col, offset=0, *, dtype=None, device=None):
     return triangle("triu_indices", row, col, offset, dtype, device, lambda i, j: j >= i)
 
 
-@fills_out
-def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False):
-    """`steps` powers of `base`, from base^start to base^end. Mirrors ``torch.logspace``.
-
-    Raises:
-        RuntimeError: `steps` is negative.
-
-    >>> mg.logspace(0, 2, 3)
-    tensor([  1.,  10., 100.])
-    """
-    kind = default_dtype() if dtype is None else as_dtype(dtype)
-    for name, x in (("start", start), ("end", end)):
-        one_number("logspace", name, x)
-    base = real(base, "base", "logspace")
-    exponents = linspace(start, end, steps, dtype=kind if kind.is_complex else float64)._array
-    with np.errstate(all="ignore"):
-        return made(np.power(float(base), exponents).astype(kind.numpy), device, requires_grad)
-
-
-def broadcast_shapes(*shapes):
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """The shape that tensors of these shapes are broadcast to. Mirrors ``torch.broadcast_shapes``.
 
     Raises:
@@ -83,7 +91,7 @@ def broadcast_shapes(*shapes):
     >>> mg.broadcast_shapes((3, 1), (4,), ())
     minigrad.Size([3, 4])
     """
-    shapes = [sizes_argument((shape,), "broadcast_shapes") for shape in shapes]
+    shapes = [sizes_argument((shape,), "broadcast_shapes") for shape in shapes]  # pyright: ignore[reportAssignmentType]
     try:
         return Size(np.broadcast_shapes(*shapes))
     except ValueError:

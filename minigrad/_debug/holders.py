@@ -1,18 +1,20 @@
-"""`mg.debug.holders`: who keeps a graph alive.
+"""`mg.debug.holders`: the objects that keep a graph alive.
 
     losses.append(loss)                 mg.debug.holders(loss)
                                             losses[0]       in train()      214 nodes   1,204,224 bytes
 
-A graph lives as long as somebody holds a tensor that was computed, or a node: each holds all nodes behind it, and what these
-have saved. We climb from the nodes up to what holds them, level by level (``gc.get_referrers``), until a name is reached:
-a variable of a module or of a function that is running.
+A graph lives as long as an object refers to one of its nodes, or to a tensor that it computed. A tensor holds its node, and a
+node holds all nodes behind it and their saved tensors. The search starts at the nodes. It climbs to the objects that refer to
+them, level by level (``gc.get_referrers``), up to a name: a variable of a module or of a running function.
 
     node <── tensor <── list <── "losses", a local variable of train()
 
-What is met on the way up and is a node of the graph itself is no holder: that is what edges and saved tensors are. Unless the
-holder lies *behind* what it holds: then the graph holds itself, and only the garbage collector can free it.
+A node of the same graph is not a holder: edges and saved tensors always refer to nodes behind them. There is one exception: a
+node that holds a *later* node. Then the graph is a cycle, and only the garbage collector can free it.
 
-The report holds texts and numbers, and no tensor.
+The report has texts and numbers, and no tensor.
+
+Read next: ``reports.py``, which prints the holders as a table.
 """
 
 import gc
@@ -25,23 +27,24 @@ from minigrad._core.graph.node import Node, NodeExtra
 from minigrad._core.graph.tensor import AutogradMeta, TensorBase
 from minigrad._core.observe.graph_memory import nodes_behind
 
-__all__ = ["Holder", "found"]
+__all__ = ["Holder", "find_holders"]
 
-DEEPEST = 20        # objects between a name and the graph, at most
-FEW = 50            # objects of which `gc.get_referrers` is asked
+
+DEEPEST = 20        # the largest number of objects between a name and the graph
+FEW = 50            # up to this number of objects, `referrers` calls `gc.get_referrers`
 FIELDS = ("grad", "base", "hooks", "post_accumulate_hooks", "pre_hooks", "post_hooks", "tensor_hooks", "metadata")
 OPTIMIZED = 0x1     # the flag of the code of functions
-OURS = (__name__, "minigrad._debug")
+OURS = (__name__, "minigrad._debug.context")
 
 
 class Holder(NamedTuple):
-    """Somebody who keeps nodes alive. See `debug.holders`.
+    """An object that keeps nodes alive. See `debug.holders`.
 
-    path        how it is reached, such as ``losses[0]``
-    where       what the name at its beginning is: a variable of a module or a function; or "a cycle"
-    node        what the node is that it holds: of several, the one made last
-    nodes       how many nodes of the graph it keeps alive
-    nbytes      the memory that these keep for the backward
+    path        the path to the object, such as ``losses[0]``
+    where       the kind of the first name in the path: a variable of a module or a function; or "a cycle"
+    node        the name of the node that it holds; of several nodes, the latest
+    nodes       the number of nodes that it keeps alive
+    nbytes      the bytes that these nodes save for the backward
     """
 
     path: str
@@ -51,8 +54,8 @@ class Holder(NamedTuple):
     nbytes: int
 
 
-def found(root, size):
-    """The holders of the graph behind `root`; `size` says how many bytes a list of nodes keeps."""
+def find_holders(root, size):
+    """Return the holders of the graph behind `root`. ``size(nodes)`` is the memory in bytes that a list of nodes keeps."""
     known = {id(x) for x in gc.get_objects()}
     graph = {id(node): node for node in nodes_behind(root) if node._sequence_nr() != LAST}
     climb = Climb(graph, known)
@@ -71,13 +74,13 @@ class Climb:
 
     def __init__(self, graph, known):
         self.graph = graph
-        self.known = known              # ids of what there was before we began: what we make ourselves is no holder
-        self.seen = dict(graph)         # id -> object, of all that has been met
-        self.held = {}                  # id of an object -> those that it holds, of `seen`
-        self.roots = []                 # (where, name, what the name holds)
+        self.known = known              # ids of the objects that existed before the search; its own objects are not holders
+        self.seen = dict(graph)         # id -> object, for all objects found so far
+        self.held = {}                  # id of an object -> the objects of `seen` that it holds
+        self.roots = []                 # (where, name, the object that the name holds)
 
     def up(self):
-        """Climb level by level."""
+        """Search upward, level by level."""
         frames = running()
         level = list(self.graph.values())
         for _ in range(DEEPEST):
@@ -90,7 +93,7 @@ class Climb:
                     continue
                 below = [x for x in gc.get_referents(holder) if id(x) in self.seen]
                 named |= {id(x) for x in below}
-                if isinstance(holder, dict) and "__builtins__" in holder:       # the variables of a module, or of what exec() runs
+                if isinstance(holder, dict) and "__builtins__" in holder:       # the variables of a module, or of exec()
                     self.variables(holder, f"a variable of {holder.get('__name__', 'no module')}", below)
                 elif id(holder) in self.graph:
                     self.cycle(holder, below)
@@ -99,12 +102,12 @@ class Climb:
                     self.held[id(holder)] = below
             for x in level:
                 if id(x) not in named and id(x) not in self.graph:
-                    self.root("no name leads to it: a value that is being computed, or a generator's", type(x).__name__, x)
+                    self.root("no name leads to it: a temporary value, or a variable of a generator", type(x).__name__, x)
             self.seen.update(above)
             level = list(above.values())
 
     def locals(self, frames, level):
-        """Note the local variables that hold something of this level. Returns the ids of what they hold."""
+        """Note the local variables that hold an object of this level. Return the ids of these objects."""
         ids = {id(x) for x in level}
         found = set()
         for where, names in frames:
@@ -115,14 +118,14 @@ class Climb:
         return found
 
     def variables(self, names, where, below):
-        """Note the variables of a module that hold something of `below`."""
+        """Note the variables of a module that hold an object of `below`."""
         ids = {id(x) for x in below}
         for name, x in list(names.items()):
             if id(x) in ids:
                 self.root(where, name, x)
 
     def cycle(self, node, below):
-        """Note that `node`, of the graph, holds something that holds `node`."""
+        """Note that a node of the graph holds an object that holds the node: a cycle."""
         for x in below:
             held = () if id(x) in self.graph else self.targets([x])
             if held and max([other._sequence_nr() for other in held]) >= node._sequence_nr():
@@ -132,14 +135,14 @@ class Climb:
         self.roots.append((where, name, x))
 
     def paths(self):
-        """(where, path) -> what is held there. After the climb, for asking an object for its attributes may make a dict of them."""
+        """Return (where, path) -> the objects held there. Call it last: it may create the attribute dicts of objects."""
         found = {}
         for where, name, x in self.roots:
             found.setdefault((where, name + self.path(x)), []).append(x)
         return found
 
     def path(self, x):
-        """How one gets from `x` down to the graph."""
+        """Return the path from `x` down to the graph, such as ``[0].loss``."""
         text, owner = "", None
         while id(x) not in self.graph:
             below = self.held[id(x)][0]
@@ -149,7 +152,7 @@ class Climb:
         return text
 
     def targets(self, tops):
-        """The nodes of the graph that are held by one of `tops`, at whatever remove."""
+        """Return the nodes of the graph that `tops` hold, directly or through other objects."""
         stack, met, nodes = list(tops), set(), {}
         while stack:
             x = stack.pop()
@@ -162,7 +165,7 @@ class Climb:
 
 
 def referrers(level):
-    """What holds something of `level`. `gc.get_referrers` compares each with each, so it is for few."""
+    """Return the objects that hold an object of `level`. (`gc.get_referrers` takes quadratic time, so only short lists use it.)"""
     if len(level) <= FEW:
         return gc.get_referrers(*level)
     ids = {id(x) for x in level}
@@ -170,21 +173,21 @@ def referrers(level):
 
 
 def running():
-    """The local variables of all functions that are running, our own aside: [(where, variables)]."""
+    """Return the local variables of all running functions except those of this package: [(where, variables)]."""
     result = []
     for frame in list(sys._current_frames().values()):
         while frame is not None:
             code = frame.f_code
-            if code.co_flags & OPTIMIZED and frame.f_globals.get("__name__") not in OURS:      # a module's variables are its own
+            if code.co_flags & OPTIMIZED and frame.f_globals.get("__name__") not in OURS:    # a function, not a module
                 result.append((f"a local variable of {code.co_name}()", dict(frame.f_locals)))
                 if sys.version_info < (3, 13):
-                    frame.f_locals.clear()      # a copy, which would hold all that it holds for as long as the function runs
+                    frame.f_locals.clear()      # a copy, which would keep its values alive while the function runs
             frame = frame.f_back
     return result
 
 
 def step(owner, x, below):
-    """How `below` is reached from `x`, which holds it and is held by `owner`."""
+    """Return the step of the path from `x` to `below`. `owner` is the object before `x` on the path."""
     if isinstance(x, (NodeExtra, AutogradMeta)):
         return next((f".{name}" for name in FIELDS if getattr(x, name, None) is below), "")
     if attributes(x) is below or isinstance(x, (types.CellType, Node)):
@@ -207,12 +210,12 @@ def step(owner, x, below):
 
 
 def place(items, x):
-    """The index of `x` itself in `items`."""
+    """Return the index of the object `x` in `items`, found by identity."""
     return next(i for i, item in enumerate(items) if item is x)
 
 
 def attributes(x):
-    """The dict of the attributes of `x`, None if it has none."""
+    """Return the dict of the attributes of `x`, or None."""
     try:
         return vars(x)
     except TypeError:

@@ -1,0 +1,231 @@
+"""Methods that overwrite a tensor with random numbers: ``x.uniform_()`` and its like.
+
+    u uniform in [0, 1)     exponential  -log(1 - u) / λ        geometric  ⌈log(1 - u) / log(1 - p)⌉
+                            cauchy       median + σ tan(π (u - ½))
+
+The values that were there get a gradient of 0, as from any write that does not depend on them.
+
+Mirrors ``aten/src/ATen/native/Distributions.cpp``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minigrad._core.mutation.inplace import apply_inplace
+from minigrad.errors import ShapeError, TensorTypeError
+from minigrad.ops.base import overwriting
+from minigrad.ops.base.precision import HALF, SINGLE
+from minigrad.ops.base.rule import integer, real
+from minigrad.ops.elementwise import sampling
+from minigrad.ops.shape.views import expand
+from minigrad.random._generator import stream
+from minigrad.random._sampling import check_probabilities, check_std, floating, mean_of
+from minigrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from minigrad.random import Generator
+
+
+def lower_bound(old, from_, function):
+    """Return the keyword argument ``from``, which Python does not allow as a name, or else `from_`."""
+    for name in old:
+        if name != "from":
+            raise TensorTypeError("MG-E201", f"{function}() got an unexpected keyword argument '{name}'")
+    return old.get("from", from_)
+
+
+def uniform_(self, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **old: float) -> Tensor:
+    """Fill self with random numbers uniform in [from, to). Mirrors ``torch.Tensor.uniform_``.
+
+    Raises:
+        RuntimeError: `to` is less than `from`, or self is no floating point tensor.
+
+    >>> mg.empty(2).uniform_(0, 1).shape
+    minigrad.Size([2])
+    """
+    low, to = real(lower_bound(old, from_, "uniform_"), "from", "uniform_"), real(to, "to", "uniform_")
+    floating(self.dtype, "uniform_")
+    if to < low:
+        raise ShapeError("MG-E302", f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
+    numbers = stream(generator)
+    return apply_inplace(overwriting.Uniform.op, self,
+                 (lambda k, shape, dtype: k.uniform(numbers, shape, low, to, dtype),))
+
+
+def normal_(self, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fill self with random numbers from a normal distribution. Mirrors ``torch.Tensor.normal_``.
+
+    Raises:
+        RuntimeError: `std` is negative, or self is no floating point tensor.
+
+    >>> mg.empty(2).normal_().shape
+    minigrad.Size([2])
+    """
+    floating(self.dtype, "normal_")
+    mean, std = mean_of(mean, self.dtype, "normal_"), real(std, "std", "normal_")
+    check_std(std)
+    numbers = stream(generator)
+    return apply_inplace(overwriting.Normal.op, self,
+                 (lambda k, shape, dtype: k.normal(numbers, shape, mean, std, dtype),))
+
+
+def bernoulli_(self, p: float | Tensor = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Fill self with 1 with probability `p`, else 0. Mirrors ``torch.Tensor.bernoulli_``.
+
+    Args:
+        p (float or Tensor): a tensor, which broadcasts to self, has one for each element, and gets a gradient of 0.
+
+    Raises:
+        RuntimeError: `p` lies outside [0, 1], or does not broadcast.
+
+    >>> mg.empty(2).bernoulli_(1), mg.empty(2).bernoulli_(mg.tensor([0., 1.]))
+    (tensor([1., 1.]), tensor([0., 1.]))
+    """
+    numbers = stream(generator)
+    if isinstance(p, Tensor):
+        check_probabilities(p)
+        return apply_inplace(sampling.BernoulliWritten.op, self, (expand(p, *self.shape), numbers))
+    p = real(p, "p", "bernoulli_")
+    if not 0 <= p <= 1:
+        raise ShapeError("MG-E302", f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return apply_inplace(overwriting.Bernoulli.op, self,
+                 (lambda k, shape, dtype: k.bernoulli(numbers, shape, p, dtype),))
+
+
+# The integers up to here are numbers of the dtype: `random_` without arguments draws from them.
+WHOLE = {"float16": 2 ** 11, "float32": 2 ** 24, "float64": 2 ** 53, "bool": 1}
+
+
+def check_continuous(x, name):
+    """Raise unless x is a floating point tensor."""
+    if not x.dtype.is_floating_point:
+        raise ShapeError("MG-E203", f"{name} distribution is a continuous probability distribution. dtype must be a floating point "
+                         f"but you specified {x.dtype.name}")
+
+
+def draw_with(draw):
+    """Return `draw`, but for float16 draw in float32 and convert: in float16 too many numbers between 0 and 1 round to 0 or 1."""
+    def numbers(k, shape, dtype):
+        return k.cast(draw(k, shape, SINGLE), dtype) if dtype == HALF else draw(k, shape, dtype)
+    return numbers
+
+
+def exponential_(self, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fill self with random numbers of the density λ e^(-λx), x > 0. Mirrors ``torch.Tensor.exponential_``.
+
+    Raises:
+        RuntimeError: `lambd` is not positive, or self is no floating point tensor.
+
+    >>> bool((mg.empty(100).exponential_() > 0).all())
+    True
+    """
+    check_continuous(self, "Exponential")
+    lambd = real(lambd, "lambd", "exponential_")
+    if not lambd > 0:
+        raise ShapeError("MG-E302", f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    numbers = stream(generator)
+
+    def draw(k, shape, dtype):      # the smallest u above 0: none of them is 0
+        return k.div(k.neg(k.log1p(k.neg(k.uniform(numbers, shape, 2.0 ** -25, 1, dtype)))), lambd)
+    return apply_inplace(overwriting.Exponential.op, self, (draw_with(draw),))
+
+
+def geometric_(self, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Fill self with how many trials of probability `p` it takes to succeed: k with probability (1 - p)^(k-1) p.
+
+    Mirrors ``torch.Tensor.geometric_``.
+
+    Raises:
+        RuntimeError: `p` lies outside (0, 1).
+
+    >>> bool((mg.empty(100).geometric_(0.5) >= 1).all())
+    True
+    """
+    p = real(p, "p", "geometric_")
+    if not 0 < p < 1:
+        raise ShapeError("MG-E302", f"geometric_ expects p to be in (0, 1), but got p={p}")
+    numbers = stream(generator)
+
+    def draw(k, shape, dtype):
+        u = k.uniform(numbers, shape, 2.0 ** -53, 1, np.dtype("float64"))
+        return k.cast(k.ceil(k.div(k.log1p(k.neg(u)), math.log1p(-float(p)))), dtype)
+    return apply_inplace(overwriting.Geometric.op, self, (draw,))
+
+
+def log_normal_(self, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
+    """Fill self with random numbers whose logarithms are normal. Mirrors ``torch.Tensor.log_normal_``.
+
+    Raises:
+        RuntimeError: `std` is not positive, or self is no floating point tensor.
+
+    >>> bool((mg.empty(100).log_normal_() > 0).all())
+    True
+    """
+    check_continuous(self, "LogNormal")
+    mean, std = real(mean, "mean", "log_normal_"), real(std, "std", "log_normal_")
+    if not std > 0:
+        raise ShapeError("MG-E302", f"log_normal_ expects std > 0.0, but found std={std}")
+    numbers = stream(generator)
+
+    def draw(k, shape, dtype):
+        return k.exp(k.normal(numbers, shape, mean, std, dtype))
+    return apply_inplace(overwriting.LogNormal.op, self, (draw_with(draw),))
+
+
+def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fill self with random numbers of the density σ / (π ((x - median)² + σ²)). Mirrors ``torch.Tensor.cauchy_``.
+
+    Raises:
+        RuntimeError: `sigma` is not positive, or self is no floating point tensor.
+
+    >>> mg.empty(3).cauchy_().shape
+    minigrad.Size([3])
+    """
+    check_continuous(self, "Cauchy")
+    median, sigma = real(median, "median", "cauchy_"), real(sigma, "sigma", "cauchy_")
+    if not sigma > 0:
+        raise ShapeError("MG-E302", f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    numbers = stream(generator)
+
+    def draw(k, shape, dtype):
+        return k.add(k.mul(k.tan(k.uniform(numbers, shape, -math.pi / 2, math.pi / 2, dtype)), sigma), median)
+    return apply_inplace(overwriting.Cauchy.op, self, (draw_with(draw),))
+
+
+def random_(self, from_: float | None = None, to: float | None = None, *, generator: Generator | None = None,
+            **old: float) -> Tensor:
+    """Fill self with random integers in [from, to): ``random_(to)`` begins at 0, ``random_()`` takes those that the dtype can hold.
+
+    Mirrors ``torch.Tensor.random_``.
+
+    Raises:
+        RuntimeError: the range is empty.
+
+    >>> x = mg.empty(100).random_(2, 5); x.min() >= 2 and x.max() < 5
+    tensor(True)
+    """
+    low = lower_bound(old, from_, "random_")
+    numbers = stream(generator)
+    if low is None and to is None:
+        rule, low, high = overwriting.Random, 0, largest_integer(self.dtype) + 1
+    elif low is None or to is None:
+        rule, low, high = overwriting.RandomTo, 0, integer(to if low is None else low, "to", "random_")
+    else:
+        rule, low, high = overwriting.RandomRange, integer(low, "from", "random_"), integer(to, "to", "random_")
+    if low >= high:
+        raise ShapeError("MG-E302", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    return apply_inplace(rule.op, self, (lambda k, shape, dtype: k.cast(k.from_host(np.asarray(numbers.integers(low, high, shape)),
+                                                                           True), dtype),))
+
+
+def largest_integer(dtype):
+    """The largest integer that `random_` draws for a dtype."""
+    return WHOLE.get(dtype.name) or int(np.iinfo(dtype.numpy).max)
+
+
+METHODS = {"bernoulli_": bernoulli_, "cauchy_": cauchy_, "exponential_": exponential_, "geometric_": geometric_,
+           "log_normal_": log_normal_, "normal_": normal_, "random_": random_, "uniform_": uniform_}
