@@ -1,5 +1,5 @@
-"""The first generation of custom operators, which `minigrad.library` has replaced: kept as building blocks, and to be read.
+"""The first generation of custom operators. `minigrad.library` has replaced it; it is here for old programs and for readers.
 
-Here a formula is two functions, ``save_for_backward(inputs, output)`` and ``backward(ctx, saved, *grads)``, which deal in trees
-of tensors and in gradients by name. Mirrors ``torch/_custom_op``.
+A formula has two functions, ``save_for_backward(inputs, output)`` and ``backward(ctx, saved, *grads)``. They use trees of tensors,
+and dicts that map names to gradients. Mirrors ``torch/_custom_op``.
 """

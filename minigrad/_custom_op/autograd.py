@@ -1,13 +1,13 @@
-"""How an operator with a `save_for_backward` and a `backward` is differentiated.
+"""The node of an operator whose formula is a `save_for_backward` and a `backward`.
 
     op(x, [a, b], 3)
-      entry             is there a formula? half of one? none?              autograd_kernel_indirection
+      entry             checks for both functions of the formula            autograd_kernel_indirection
       Function.apply    x, a, b, 3: the leaves of the tree of arguments     construct_autograd_kernel
         forward         output = op(...); saved = save_for_backward(inputs, output), any tree
-        backward        {"x": gx, "xs": [ga, gb]} = backward(ctx, saved, *grads), checked, and flat again
+        backward        {"x": gx, "xs": [ga, gb]} = backward(ctx, saved, *grads), checked and flattened
 
-The kernel refers to its operator weakly: an operator that nobody has any more is freed at once. A node of the graph holds its
-operator, for its backward and for what errors say.
+The kernel refers to its operator weakly, so an unused operator is freed immediately. A node of the graph keeps its operator alive,
+for its backward and for error messages.
 
 Mirrors ``torch/_custom_op/autograd.py``.
 """
@@ -28,9 +28,15 @@ __all__ = ["autograd_kernel_indirection", "autograd_not_implemented", "construct
 
 
 def autograd_kernel_indirection(custom_op):
-    """The entry of an operator, which decides at each call what to do: formulas may be registered later.
+    """Return the function that an operator calls first. It looks for the formula in each call, because it may be registered later.
 
-    When called, raises `RuntimeError` if one half of a formula is there and the other is not.
+    Args:
+        custom_op (CustomOp): the operator.
+
+    Returns:
+        Callable: takes the arguments of the operator. It raises `RuntimeError` if only one of the two functions is there.
+
+    Mirrors ``torch._custom_op.autograd.autograd_kernel_indirection``.
     """
     op = weakref.proxy(custom_op)
     fallback = autograd_not_implemented(custom_op)
@@ -51,7 +57,16 @@ def autograd_kernel_indirection(custom_op):
 
 
 def autograd_not_implemented(custom_op):
-    """The kernel of an operator without a formula: it raises `RuntimeError` if there is anything to differentiate."""
+    """Return the kernel of an operator without a formula.
+
+    Args:
+        custom_op (CustomOp): the operator.
+
+    Returns:
+        Callable: takes the arguments of the operator. It raises `RuntimeError` if a tensor requires a gradient.
+
+    Mirrors ``torch._custom_op.autograd.autograd_not_implemented``.
+    """
     op = weakref.proxy(custom_op)
 
     def kernel(*args, **kwargs):
@@ -65,10 +80,17 @@ def autograd_not_implemented(custom_op):
 
 
 def mark_non_differentiable(ctx, output, output_differentiability):
-    """Tell ctx which outputs have no derivative. `output_differentiability`: a list of bools, one per output, or None.
+    """Mark the outputs that have no derivative on `ctx`.
+
+    Args:
+        ctx (FunctionCtx): the node.
+        output: the output of the operator, or a tuple of outputs.
+        output_differentiability (list of bool, or None): whether each output has a derivative. None marks nothing.
 
     Raises:
-        RuntimeError: an output that is no tensor, nor a list of tensors, is to have one.
+        RuntimeError: the list has True for an output that is neither a tensor nor a list.
+
+    Mirrors ``torch._custom_op.autograd.mark_non_differentiable``.
     """
     if output_differentiability is None:
         return
@@ -88,7 +110,7 @@ def mark_non_differentiable(ctx, output, output_differentiability):
 
 
 class _Call:
-    """One call on its way through `Function.apply`: its operator, the trees of its arguments and of its output."""
+    """One call: its operator, and the structures of its arguments and of its output."""
 
     __slots__ = ("op", "out_spec", "spec")
 
@@ -99,24 +121,28 @@ class _Call:
 
 
 def construct_autograd_kernel(schema, output_differentiability, custom_op, op_overload, save_for_backward_fn, backward_fn):
-    """The kernel that runs an operator with a node for its backward.
+    """Return the kernel that runs an operator, and records a node for its backward.
 
     Args:
-        schema (FunctionSchema): names the arguments.
-        output_differentiability (list of bool or None): which outputs have a derivative; None: those of floating point dtypes.
-        custom_op (CustomOp): for errors.
-        op_overload (callable): computes the output.
-        save_for_backward_fn (callable): ``(inputs, output) -> saved``: a named tuple of the arguments, and what the operator has
-            returned; gives any tree of tensors and other things.
-        backward_fn (callable): ``(ctx, saved, *grads) -> dict``: one gradient per output, built like it; gives name of the
-            argument -> gradient, for each that is a tensor or a list of tensors. `ctx` is a bare object.
+        schema (FunctionSchema): the schema of the operator.
+        output_differentiability (list of bool or None): whether each output has a derivative. None means: if its dtype is floating
+            point or complex.
+        custom_op (CustomOp): the operator, for error messages.
+        op_overload (Callable): computes the output.
+        save_for_backward_fn (Callable): ``(inputs, output) -> saved``. It takes a named tuple of the arguments, and the output. It
+            returns any tree of tensors and other objects.
+        backward_fn (Callable): ``(ctx, saved, *grads) -> dict``. It takes one gradient for each output, with the structure of the
+            output. It returns a dict: name of the argument -> gradient, for each argument that is a tensor or a list of
+            tensors. `ctx` is an object without attributes.
 
     Returns:
-        callable: takes the arguments by position.
+        Callable: takes the arguments by position.
+
+    Mirrors ``torch._custom_op.autograd.construct_autograd_kernel``.
     """
     reference = weakref.ref(custom_op)
 
-    # PyTorch makes a class per call, to close over the specs. A hidden last argument does as well, and one class is enough.
+    # PyTorch makes a class for each call, which closes over the specs. We pass them in a hidden last argument: one class is enough.
     def forward(ctx, *flat_args):
         *flat_args, call = flat_args
         ctx.set_materialize_grads(True)
@@ -149,29 +175,41 @@ def construct_autograd_kernel(schema, output_differentiability, custom_op, op_ov
 
 
 def gen_autograd_function(name, forward, backward):
-    """A `Function` of these methods."""
+    """Make a `Function` with these methods. Mirrors ``torch._custom_op.autograd.gen_autograd_function``."""
     return type(name, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
 
 
 @functools.lru_cache
-def _args_class(name, names):
+def _make_args_class(name, names):
+    """Make a named tuple class, once for each name and fields."""
     return namedtuple(name, names)
 
 
 def namedtuple_args_cls(schema):
-    """The named tuple of an operator's arguments: ``scale_args(x=..., factor=...)``."""
-    return _args_class(schema.name.rpartition("::")[2] + "_args", tuple([a.name for a in schema.arguments]))
+    """Return the named tuple class for the arguments of an operator: ``scale_args(x=..., factor=...)``.
+
+    Mirrors ``torch._custom_op.autograd.namedtuple_args_cls``.
+    """
+    return _make_args_class(schema.name.rpartition("::")[2] + "_args", tuple([a.name for a in schema.arguments]))
 
 
 def namedtuple_args(schema, args):
-    """`args`, a tuple, under the names of the schema."""
+    """Return the tuple `args` as a named tuple, with the names of the schema. Mirrors ``torch._custom_op.autograd``."""
     return namedtuple_args_cls(schema)(*args)
 
 
 def validate_grad_inputs_dict(grad_inputs_dict, forward_op, args_info):
-    """Raise `RuntimeError` unless backward has returned a gradient, of the right kind, for each tensor argument.
+    """Check the dict of gradients that the backward of an operator has returned.
 
-    `args_info` says what the arguments were: a named tuple of types, with a list of types for a list.
+    Args:
+        grad_inputs_dict (dict): name -> gradient, None, or a list of them.
+        forward_op (CustomOp): the operator.
+        args_info (named tuple): the type of each argument of the call; a list of types for a list.
+
+    Raises:
+        RuntimeError: a tensor argument has no entry, another argument has one, or a gradient has the wrong type.
+
+    Mirrors ``torch._custom_op.autograd.validate_grad_inputs_dict``.
     """
     def wrong(what):
         return AutogradError(
@@ -211,24 +249,30 @@ def validate_grad_inputs_dict(grad_inputs_dict, forward_op, args_info):
 
 
 def grad_inputs_dict_to_flat_tuple(grad_inputs_dict, args_info):
-    """The gradients in the order of the leaves of the arguments, None for what is no tensor."""
+    """Return the gradients in the order of the leaves of the arguments; None for a leaf that is not a tensor.
+
+    Mirrors ``torch._custom_op.autograd.grad_inputs_dict_to_flat_tuple``.
+    """
     return tuple(pytree.tree_leaves([grad_inputs_dict[name] if name in grad_inputs_dict else pytree.tree_map(lambda _: None, info)
                                      for name, info in args_info._asdict().items()]))
 
 
 class _Saved:
-    """Stands in a tree for a tensor that `save_for_backward` has."""
+    """The mark in a tree for a tensor that `save_for_backward` has saved."""
 
 
 def save_pytree_for_backward(ctx, stuff):
-    """Keep any tree of tensors and other things on `ctx`: its tensors by `save_for_backward`, the rest as it is."""
+    """Save a tree on `ctx`: its tensors by `save_for_backward`, its other leaves as an attribute.
+
+    Mirrors ``torch._custom_op.autograd.save_pytree_for_backward``.
+    """
     leaves, spec = pytree.tree_flatten(stuff)
     ctx.save_for_backward(*[x for x in leaves if isinstance(x, Tensor)])
     ctx.saved_tree = [_Saved if isinstance(x, Tensor) else x for x in leaves], spec
 
 
 def unpack_saved(ctx):
-    """What `save_pytree_for_backward` was given."""
+    """Return the tree that `save_pytree_for_backward` has saved. Mirrors ``torch._custom_op.autograd.unpack_saved``."""
     leaves, spec = ctx.saved_tree
     tensors = iter(ctx.saved_tensors)
     return pytree.tree_unflatten([next(tensors) if x is _Saved else x for x in leaves], spec)

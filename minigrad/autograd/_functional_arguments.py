@@ -1,9 +1,9 @@
-"""The arguments and results of the functions in ``functional.py``, checked and made ready.
+"""Check and prepare the arguments and results of the functions in ``functional.py``.
 
-    prepared(inputs)            fresh variables instead of the inputs: what the user's function is called with
-    default_or_checked(v, ...)  the vector of a product
-    check_...                   what the user's function has returned
-    filled(grads, like, ...)    zeros for None, or, when strict, the error that says who is independent of whom
+    prepare(inputs, ...)        fresh variables with the values of the inputs, to call the function with
+    check_vector(v, ...)        the vector of a product, or its default
+    check_...                   checks of the outputs of the function
+    fill_missing(grads, ...)    zeros instead of None; an error in strict mode
 
 Mirrors the helpers of ``torch/autograd/functional.py``.
 """
@@ -16,34 +16,34 @@ TWICE = "make sure that the function is twice differentiable, and not linear in 
 
 
 def as_tuple(x, what, function):
-    """``(whether x is a tuple, x as a tuple)``, all of tensors."""
+    """Return ``(whether x is a tuple, x as a tuple)``; raise if an element is not a tensor."""
     single = not isinstance(x, tuple)
-    for i, one in enumerate((x,) if single else x):
-        if not isinstance(one, Tensor):
-            found = f"the given {what} has type {type(one)}" if single else f"the value at index {i} has type {type(one)}"
+    for i, element in enumerate((x,) if single else x):
+        if not isinstance(element, Tensor):
+            found = f"the given {what} has type {type(element)}" if single else f"the value at index {i} has type {type(element)}"
             raise AutogradTypeError("MG-E250", f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but "
                                     f"{found}.", fix="tuple(...) of a list; mg.tensor(...) of a number")
     return not single, (x,) if single else x
 
 
 def as_given(tensors, is_tuple, create_graph=True):
-    """A tuple of results in the form that the user has chosen; without history unless they want it."""
+    """Return the results as a tuple, or as one tensor if the argument was one. Detach them unless `create_graph`."""
     if not create_graph:
         tensors = tuple([x.detach() for x in tensors])
     return tensors if is_tuple else tensors[0]
 
 
-def prepared(tensors, create_graph, need_graph=True):
-    """Fresh variables with the values of `tensors`: gradients stop at them, so what else depends on the originals is constant.
+def prepare(tensors, create_graph, need_graph=True):
+    """Fresh variables with the values of `tensors`. Gradients stop at them, so the original tensors count as constants.
 
-    With `create_graph` they are views of those that require gradients, so that higher derivatives find the way on.
+    With `create_graph`, a tensor that requires a gradient gives a view of itself, so that higher derivatives reach it.
     """
     return tuple([x.view_as(x) if create_graph and x.requires_grad else
                   (x.clone() if x.is_inference() else x.detach()).requires_grad_(need_graph) for x in tensors])
 
 
-def default_or_checked(v, like, like_is_tuple, which, create_graph, function):
-    """The vector `v` as a tuple that goes with `like`; None stands for 1 where there is a single number."""
+def check_vector(v, like, like_is_tuple, which, create_graph, function):
+    """Return the vector `v` as a tuple with the shapes of `like`. None means 1, if `like` is a single number."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise AutogradError("MG-E251", f"The vector v can only be None if {which} a single Tensor with a single element.",
@@ -51,7 +51,7 @@ def default_or_checked(v, like, like_is_tuple, which, create_graph, function):
                                 fix="pass v, of the same shape")
         return (zeros_like(like[0]).detach() + 1,)
     _, v = as_tuple(v, "v", function)
-    v = prepared(v, create_graph, need_graph=False)
+    v = prepare(v, create_graph, need_graph=False)
     if len(v) != len(like):
         if like_is_tuple:
             raise AutogradError("MG-E251", f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}.")
@@ -60,12 +60,12 @@ def default_or_checked(v, like, like_is_tuple, which, create_graph, function):
         if a.shape != b.shape:
             entry = f"Entry {i} in v" if like_is_tuple else "v"
             raise AutogradError("MG-E251", f"{entry} has invalid size: should be {b.shape} but got {a.shape}.",
-                                fix="v has the shape of what it is multiplied with; mg.ones_like makes one")
+                                fix="give v the shape of the tensor that it is multiplied with, for instance with mg.ones_like")
     return v
 
 
 def check_single(outputs, is_tuple, function):
-    """What a Hessian is taken of is one number."""
+    """Raise unless the output is a single number: only then is there a Hessian."""
     if is_tuple:
         raise AutogradError("MG-E252", f"The function given to {function} should return a single Tensor", found="a tuple",
                             fix="return the tensor itself")
@@ -75,7 +75,7 @@ def check_single(outputs, is_tuple, function):
 
 
 def check_outputs(outputs, strict):
-    """Strict: each output has a history."""
+    """In strict mode, raise if an output does not require gradients."""
     for i, y in enumerate(outputs):
         if strict and not y.requires_grad:
             raise AutogradError("MG-E253", f"Output {i} of the user-provided function does not require gradients. The outputs must "
@@ -84,7 +84,7 @@ def check_outputs(outputs, strict):
 
 
 def check_first(firsts, strict):
-    """Strict: each first derivative is there, and depends on the inputs, before it is differentiated."""
+    """In strict mode, raise if a first derivative is missing or does not depend on the inputs."""
     for i, g in enumerate(firsts):
         if strict and g is None:
             raise independent(f"The output of the user-provided function is independent of input {i}.")
@@ -95,7 +95,7 @@ def check_first(firsts, strict):
 
 
 def check_second(g, i, which="jacobian"):
-    """Strict, with create_graph: the result can be differentiated further."""
+    """In strict mode with create_graph, raise if the result `g` cannot be differentiated further."""
     if not g.requires_grad:
         raise independent(f"The {which} of the user-provided function is independent of input {i}.", " when create_graph=True")
 
@@ -106,8 +106,8 @@ def independent(what, when=""):
                          fix="use the input, or leave strict=True out to get zeros")
 
 
-def filled(grads, like, strict=False, create_graph=False, first="output", second="jacobian"):
-    """Zeros for what did not arrive. Strict: that is an error, and so is a result that cannot be differentiated further."""
+def fill_missing(grads, like, strict=False, create_graph=False, first="output", second="jacobian"):
+    """Replace each None by zeros. In strict mode, raise for it, and for a result that cannot be differentiated further."""
     for i, g in enumerate(grads):
         if strict and g is None:
             raise independent(f"The {first} of the user-provided function is independent of input {i}.")

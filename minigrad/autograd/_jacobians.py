@@ -1,37 +1,37 @@
-"""The steps of which derivatives of functions are made: ``functional.py`` and ``func/`` share them.
+"""Building blocks for derivatives of functions. ``functional.py`` and ``func/`` share them.
 
-    gradients(y, x, u)      Jᵀ u, a backward; what has no history, or no part in y, gives None
-    linearized(y, x)        the map v -> J v, two backwards: Note [Forwards by two backwards]
-    jacobian_rows(y, x)     J by rows, a backward for each element of y
-    jacobian_columns(...)   J by columns, a push for each element of x
+    gradients(y, x, u)      Jᵀ u, by one backward; None for an x that no y depends on
+    make_pushforward(y, x)  the map v -> J v, by two backwards: Note [Forwards by two backwards]
+    jacobian_rows(y, x)     J by rows, one backward for each element of y
+    jacobian_columns(...)   J by columns, one call of v -> J v for each element of x
 
-x and y are sequences of tensors, and J has a block for each pair of them, of shape ``y.shape + x.shape``.
+x and y are sequences of tensors. J has a block for each pair of tensors, of shape ``y.shape + x.shape``.
 
 Note [Forwards by two backwards]
-    The gradients g(u) = Jᵀ u are linear in u, and known for any u. So their own gradient with respect to u, in the direction v,
-    is J v, exact to rounding. It takes nothing but a function that can be differentiated twice, and calls it once.
+    The gradients g(u) = Jᵀ u are linear in u. So their gradient with respect to u, for a grad_output v, is J v: exact up to
+    rounding, whatever u is. The function must be twice differentiable, and is called only once.
 
 Mirrors ``torch/autograd/functional.py``.
 """
 
-from minigrad import autograd
+from minigrad.autograd._backward import grad
 from minigrad.creation import zeros, zeros_like
 from minigrad.ops.shape.cat_split import stack
 
 
 def gradients(outputs, inputs, vectors=None, create_graph=False, retain_graph=None):
-    """The gradients of those outputs that have one; None for an input that has no part in them."""
+    """The gradients of `inputs`, summed over the outputs that require a gradient; None for an input that none depends on."""
     vectors = vectors or [None] * len(outputs)
     chosen = [(y, v) for y, v in zip(outputs, vectors) if y is not None and y.requires_grad]
     if not chosen:
         return (None,) * len(inputs)
-    return autograd.grad([y for y, _ in chosen], inputs, [v for _, v in chosen], retain_graph, create_graph, allow_unused=True)
+    return grad([y for y, _ in chosen], inputs, [v for _, v in chosen], retain_graph, create_graph, allow_unused=True)
 
 
-def linearized(outputs, inputs):
-    """``(g, push)``: the gradients g of the outputs in an unspecified direction, and the function v -> J v.
+def make_pushforward(outputs, inputs):
+    """Return ``(g, push)``: the gradients g of `inputs` for a dummy grad_output, and the function v -> J v.
 
-    See Note [Forwards by two backwards]. ``push(v, create_graph)`` has None for an output that depends on no input.
+    See Note [Forwards by two backwards]. ``push(v, create_graph)`` returns None for an output that depends on no input.
     """
     dummies = [zeros_like(y, requires_grad=True) if y.requires_grad else None for y in outputs]
     pulled = gradients(outputs, inputs, dummies, create_graph=True)
@@ -45,7 +45,7 @@ def linearized(outputs, inputs):
 
 
 def unit_vectors(x):
-    """The tensors of the shape and dtype of `x` that are 1 at one place, in order."""
+    """Yield, for each element of `x`, a tensor like `x` that is 1 at that element and 0 elsewhere."""
     for i in range(x.numel()):
         unit = zeros(x.numel(), dtype=x.dtype, device=x.device)
         unit[i] = 1
@@ -53,7 +53,10 @@ def unit_vectors(x):
 
 
 def jacobian_rows(outputs, inputs, create_graph=False, check=None):
-    """The Jacobian by rows: for each output a tuple of its blocks. ``check(i, k, g)`` is shown each row g that did (not) arrive."""
+    """The Jacobian by rows: for each output a tuple of its blocks.
+
+    If `check` is given, call ``check(i, k, g)`` with each row g of block (i, k). g is None if no gradient arrived.
+    """
     found = []
     for i, y in enumerate(outputs):
         rows = [gradients((y,), inputs, (unit,), create_graph, True) for unit in unit_vectors(y)]
@@ -66,7 +69,7 @@ def jacobian_rows(outputs, inputs, create_graph=False, check=None):
 
 
 def jacobian_columns(outputs, inputs, push):
-    """The Jacobian by columns, `push` being v -> J v: for each output a tuple of its blocks."""
+    """The Jacobian by columns: for each output a tuple of its blocks. `push` is the function v -> J v."""
     nothing = [zeros_like(x) for x in inputs]
     found = [[] for _ in outputs]
     for k, x in enumerate(inputs):
@@ -77,7 +80,7 @@ def jacobian_columns(outputs, inputs, push):
 
 
 def block(slices, dim, y, x, dtype):
-    """The block of the output y and the input x, of its rows or columns. A graph leads from y to x or not, for all of them."""
+    """The block of output y and input x, stacked from its rows or columns. Either all of these are None or none is."""
     shape = tuple(y.shape) + tuple(x.shape)
     if not slices or slices[0] is None:
         return zeros(shape, dtype=dtype, device=y.device)

@@ -1,48 +1,58 @@
-"""A hook on several tensors at once: one call per backward, when all their gradients are there, or the first.
+"""One hook for several tensors: called once per backward, when all their gradients are there, or the first.
 
     register_multi_grad_hook([a, b, c], fn)         in this backward c is not reached: two gradients to wait for
         a arrives       [ga, None, None]            one
         b arrives       [ga, gb, None]              none: fn([ga, gb, None])
 
-It is a tensor hook on each of them. What has arrived is noted per task of the engine, in a table that holds the task
-weakly: so nothing is carried over from one backward to the next, a failed one included, two that are nested in each
-other do not mix, and the notes go when the task does. A task never runs in two threads at once, so they need no lock.
+It registers a tensor hook on each of them. The gradients that have arrived are stored per task of the engine, in a table with
+weak references to the tasks. So nothing is carried over to the next backward, even after an error, and nested backwards do
+not mix. The gradients are dropped when the task is. Only one thread at a time runs a task, so no lock is needed.
 
-Nodes and leaves are held weakly too: the hooks lie on them, and would keep them alive in a circle.
+Nodes and leaves are referenced weakly too: they hold the hooks, and a strong reference back would be a cycle.
 
-Mirrors ``register_multi_grad_hook`` of ``torch/autograd/graph.py``, which counts what to wait for once for all the tasks that
-are under way, and keeps a flag for each backward that there ever was.
+Mirrors ``register_multi_grad_hook`` of ``torch/autograd/graph.py``, which counts the expected gradients once for all running
+tasks, and keeps a flag for every backward.
 """
+
+from __future__ import annotations
 
 import functools
 import weakref
+from typing import TYPE_CHECKING
 
 from minigrad._core.engine import execute
 from minigrad._core.graph.accumulate_grad import find_accumulator, grad_accumulator
 from minigrad._core.graph.handle import RemovableHandle
 from minigrad.errors import AutogradAssertionError, AutogradTypeError, TensorValueError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, Literal
+
+    from minigrad.types import Tensor
+
 __all__ = ["register_multi_grad_hook"]
 
 MODES = ("all", "any")
 
 
-def register_multi_grad_hook(tensors, fn, *, mode="all"):
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *,
+                             mode: Literal['all', 'any'] = "all") -> RemovableHandle:
     """Call `fn` once per backward with the gradients of several tensors.
 
     Args:
-        tensors (sequence of Tensor): leaves or not; with ``mode="all"`` each requires a gradient, with "any" those
-            that do not are passed over.
-        fn (callable): what it returns is ignored. It must not write to the gradients.
+        tensors (sequence of Tensor): leaves or not. With ``mode="all"`` each must require a gradient; with "any"
+            those that do not are skipped.
+        fn (callable): its result is ignored. It must not write to the gradients.
         mode (str): "all": ``fn(grads)`` when the last gradient has arrived, with a list in the order of `tensors`; None
             for a tensor that this backward does not reach, or whose gradient is undefined. "any": ``fn(grad)``
             with the first one that arrives.
 
     Returns:
-        RemovableHandle: ``handle.remove()`` removes all hooks, and ``with handle:`` does at the end of the block.
+        RemovableHandle: ``handle.remove()`` removes all hooks, and so does the end of a ``with handle:`` block.
 
     Raises:
-        ValueError: `mode` is something else.
+        ValueError: there is no such mode.
         AssertionError: ``mode="all"``, and one of `tensors` requires no gradient.
         TypeError: `fn` cannot be called.
 
@@ -88,7 +98,7 @@ class First:
 
     def __init__(self, fn):
         self.fn = fn
-        self.called = weakref.WeakSet()     # the tasks that have had it
+        self.called = weakref.WeakSet()     # the tasks in which fn was called
 
     def arrived(self, grad):
         task = running_task()
@@ -113,7 +123,7 @@ class Gathered:
         this.grads[index] = grad
         this.missing -= 1
         if this.missing == 0:
-            grads, this.grads = this.grads, [None] * len(this.grads)    # they are nobody's any more but fn's
+            grads, this.grads = this.grads, [None] * len(this.grads)    # from here only fn holds the gradients
             self.fn(grads)
 
     def expected(self):
@@ -123,7 +133,7 @@ class Gathered:
 
 
 class Round:
-    """The gradients that one task has brought so far."""
+    """The gradients that have arrived in one task so far."""
 
     def __init__(self, expected):
         self.grads = [None] * len(expected)
@@ -131,19 +141,19 @@ class Round:
 
 
 def node_of(x, index):
-    """A function that says which node the hooks of `x` lie on, as long as it lives."""
+    """A function that returns the node that holds the hooks of `x`, or None if that node no longer exists."""
     node = x.grad_fn
     if node is not None:
         return weakref.ref(node)
     if not x.requires_grad or grad_accumulator(x) is None:
         raise AutogradAssertionError("MG-E190", f"Expected gradient function to be set: tensor {index} requires no gradient, and "
                                      "none will arrive", fix="x.requires_grad_() on a leaf; or mode=\"any\", which passes over it")
-    leaf = weakref.ref(x)       # its node comes and goes with the graphs that use it
+    leaf = weakref.ref(x)       # its accumulator lives only as long as a graph uses it
     return lambda: None if leaf() is None else find_accumulator(leaf())
 
 
 def running_task():
-    """The task that calls us."""
+    """The task that runs this hook; raise outside of a backward."""
     task = execute.current_task()
     if task is None:
         raise AutogradAssertionError("MG-E190", "expected this hook to be called inside a backward call",

@@ -1,35 +1,43 @@
-"""Forward-mode AD: derivatives that are computed along with the values, by dual tensors.
+"""Forward-mode AD: dual tensors compute derivatives together with the values.
 
     with fwAD.dual_level():
-        x = fwAD.make_dual(p, t)                a point, and the direction in which it moves
-        y = f(x)                                runs f once, and its Jacobian-vector product with it
+        x = fwAD.make_dual(p, t)                a point p, and the direction t in which it moves
+        y = f(x)                                computes f(p) and the Jacobian-vector product together
         fwAD.unpack_dual(y).tangent             J_f(p) t
 
-One forward pass costs about twice f and gives one column-combination of the Jacobian, whatever the number of outputs;
-reverse mode gives one combination of rows, whatever the number of inputs. The two compose: the gradients of dual tensors are
-dual (forward over reverse), and tangents have a backward (reverse over forward).
+One forward pass costs about twice f and gives one combination of the columns of the Jacobian, for any number of outputs.
+One backward gives one combination of its rows, for any number of inputs. The two modes compose: the gradients of dual tensors are
+dual tensors (forward over reverse), and tangents have a backward (reverse over forward).
 
-How tangents travel: ``minigrad/_core/record/forward_ad.py``. Mirrors ``torch/autograd/forward_ad.py``.
+How ops pass tangents on: ``minigrad/_core/record/forward_ad.py``. Mirrors ``torch/autograd/forward_ad.py``.
 """
 
+from __future__ import annotations
+
 import threading
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from minigrad._core.graph.thread_state import current
 from minigrad._core.record import forward_ad
-from minigrad.autograd.grad_mode import Mode, decorated  # pyright: ignore[reportAttributeAccessIssue]
+from minigrad.autograd.grad_mode import Mode, decorate  # pyright: ignore[reportAttributeAccessIssue]
 from minigrad.errors import AutogradError, AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
            "set_forward_grad_enabled", "unpack_dual"]
 
-_current_level = -1     # there is at most one, number 0
+_current_level = -1     # the number of the level, 0; -1 outside of a level
 _entering = threading.Lock()
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` returns: a dual tensor's primal, and its tangent or None.
+    """The primal of a dual tensor and its tangent, or None if it has no tangent. `unpack_dual` returns it.
+
+    Mirrors ``torch.autograd.forward_ad.UnpackedDualTensor``.
 
     >>> mg.autograd.forward_ad.unpack_dual(mg.tensor([1.]))
     UnpackedDualTensor(primal=tensor([1.]), tangent=None)
@@ -39,11 +47,14 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
-def enter_dual_level():
-    """Begin a level, in which tensors can have tangents. Returns its number. `dual_level` is the context for it.
+def enter_dual_level() -> int:
+    """Begin a level: inside it, tensors can have tangents. `dual_level` is the context manager for it.
+
+    Returns:
+        int: the number of the level, 0.
 
     Raises:
-        RuntimeError: there is one already, of any thread.
+        RuntimeError: this or another thread has begun a level already.
 
     Mirrors ``torch.autograd.forward_ad.enter_dual_level``.
 
@@ -54,20 +65,20 @@ def enter_dual_level():
     with _entering:
         if _current_level >= 0:
             raise AutogradError("MG-E291", "Nested forward mode AD is not supported at the moment",
-                                fix="leave the first dual_level() before you enter another; for a second derivative put forward "
-                                    "mode over reverse mode")
+                                fix="leave the first dual_level() before you enter another; for a second derivative, use "
+                                    "forward mode over reverse mode")
         _current_level = forward_ad.enter_level()
         return _current_level
 
 
-def exit_dual_level(*, level=None):
-    """End a level. All tensors lose their tangents.
+def exit_dual_level(*, level: int | None = None) -> None:
+    """End the level. All tensors lose their tangents.
 
     Args:
-        level (int, optional): its number; the current one by default.
+        level (int, optional): the number of the level. By default the current level ends.
 
     Raises:
-        RuntimeError: it is not the current level, or there is none.
+        RuntimeError: `level` is not the current level, or there is no level.
 
     Mirrors ``torch.autograd.forward_ad.exit_dual_level``.
 
@@ -87,21 +98,22 @@ def exit_dual_level(*, level=None):
     forward_ad.exit_level()
 
 
-def make_dual(tensor, tangent, *, level=None):
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """Make a dual tensor: `tensor` with a `tangent`, the direction in which it moves.
 
     Args:
-        tensor (Tensor): the primal, of floating point or complex numbers. It stays as it is: the result is a view of it.
-        tangent (Tensor): of its shape. It is kept itself if it lies in memory as `tensor` does, otherwise a copy.
-        level (int, optional): the current one by default, and there is no other.
+        tensor (Tensor): the primal, of a floating point or complex dtype. It does not change: the result is a view of it.
+        tangent (Tensor): of the shape of `tensor`, of a floating point or complex dtype. If its memory layout differs from the
+            layout of `tensor`, the result gets a copy of it.
+        level (int, optional): the number of the current level, which is the default.
 
     Returns:
         Tensor: the dual tensor.
 
     Raises:
-        RuntimeError: there is no level; the shapes differ; one of the two has a tangent already.
-        ValueError: the numbers are integers.
-        TypeError: one is no tensor.
+        RuntimeError: there is no level; the shapes differ; `tensor` or `tangent` has a tangent already.
+        ValueError: the dtype of `tensor` or `tangent` is integral or bool.
+        TypeError: an argument is not a tensor.
 
     Mirrors ``torch.autograd.forward_ad.make_dual``.
 
@@ -123,41 +135,41 @@ def make_dual(tensor, tangent, *, level=None):
     for name, x in (("primal", tensor), ("tangent", tangent)):
         if not (x.dtype.is_floating_point or x.dtype.is_complex):
             raise TensorValueError("MG-E292", f"Expected {name} to be floating point or complex, but got: {x.dtype}",
-                                   fix="only these have derivatives: convert it, x.float()")
+                                   fix="convert it: x.float(); integers have no derivatives")
     if level != _current_level:
         raise AutogradError("MG-E292", "Invalid level given to make_dual", expected=f"level {_current_level}",
                             found=f"level {level}")
     if forward_ad.tangent_of(tensor) is not None:
         raise AutogradError("MG-E292", "Making a dual Tensor based on a Tensor that already has a forward gradient at the same "
-                            f"level {level} is not supported.", fix="make it from the primal: unpack_dual(x).primal")
+                            f"level {level} is not supported.", fix="pass the primal: unpack_dual(x).primal")
     if current().inference:
         return _plain_view(tensor)
     if forward_ad.tangent_of(tangent) is not None:
         raise AutogradError("MG-E292", f"Setting a forward grad that itself has a forward gradient at the same level {level} is "
-                            "not supported.", fix="there are no tangents of tangents: unpack_dual(t).primal")
+                            "not supported.", fix="pass a tangent without a tangent of its own: unpack_dual(t).primal")
     if tensor.shape != tangent.shape:
         raise AutogradError("MG-E292", "Trying to set a forward gradient that has a different size than that of the original "
                             f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given forward "
-                            f"gradient is of size {list(tangent.shape)}.", fix="a tangent has the shape of its tensor")
+                            f"gradient is of size {list(tangent.shape)}.", fix="give the tangent the shape of the tensor")
     with _set_fwd_grad_enabled(False):
         dual = _plain_view(tensor)
         forward_ad.set_tangent(dual, tangent, False)
     return dual
 
 
-def unpack_dual(tensor, *, level=None):
-    """The primal and the tangent of a dual tensor.
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """Return the primal and the tangent of a dual tensor.
 
     Args:
         tensor (Tensor): any tensor.
-        level (int, optional): the current one by default.
+        level (int, optional): the number of the current level, which is the default.
 
     Returns:
-        UnpackedDualTensor: a named tuple of a view of `tensor` without tangent, and the tangent, or None if there is none.
-        Outside of a level of `tensor` itself and None.
+        UnpackedDualTensor: a named tuple (primal, tangent). The primal is a view of `tensor` without a tangent. The tangent is None
+        if `tensor` has none. Outside of a level the result is (`tensor`, None).
 
     Raises:
-        TypeError: it is no tensor.
+        TypeError: `tensor` is not a tensor.
 
     Mirrors ``torch.autograd.forward_ad.unpack_dual``.
 
@@ -179,20 +191,19 @@ def unpack_dual(tensor, *, level=None):
 
 
 def _plain_view(tensor) -> Tensor:
-    """The whole of `tensor` as a view of it that has no tangent."""
+    """Return a view of the whole `tensor` that has no tangent."""
     view = tensor.view_as(tensor)
     forward_ad.set_primal(view)
     return view
 
 
 class dual_level:
-    """The context of forward-mode AD: in it tensors can have tangents, and at its end all of them lose theirs.
+    """Context manager and decorator of forward-mode AD: inside it, tensors can have tangents. At the end all tangents are lost.
 
-    Works as a decorator too. The value of ``with dual_level() as level`` is the number of the level, 0. It holds for all
-    threads, and there is at most one.
+    ``with dual_level() as level`` gives the number of the level, 0. A level holds for all threads, and cannot be nested.
 
     Raises:
-        RuntimeError: on entering, there is one already.
+        RuntimeError: when it is entered, if this or another thread is in a level already.
 
     Mirrors ``torch.autograd.forward_ad.dual_level``.
 
@@ -205,23 +216,23 @@ class dual_level:
     True
     """
 
-    def __enter__(self):
+    def __enter__(self) -> int:
         return enter_dual_level()
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: Any) -> None:
         exit_dual_level()
 
-    def __call__(self, function):
-        return decorated(type(self), function)
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        return decorate(type(self), function)
 
 
 class set_forward_grad_enabled(Mode):
-    """Switch the making of tangents off or on in this thread: at once, and back at the end if used as a context.
+    """Let ops of this thread compute tangents, or not: immediately, and as a context manager until the block ends.
 
     Args:
-        mode (bool): off or on. It is on unless somebody says otherwise, but matters in a level only.
+        mode (bool): whether ops compute tangents. The default state is True; it matters only inside a level.
 
-    Mirrors ``torch.autograd.forward_ad._set_fwd_grad_enabled``, whose name it also has.
+    Mirrors ``torch.autograd.forward_ad._set_fwd_grad_enabled``; that name works too.
 
     >>> import minigrad.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
@@ -231,26 +242,26 @@ class set_forward_grad_enabled(Mode):
     ...     fwAD.unpack_dual(y).tangent
     """
 
-    def __init__(self, mode):
+    def __init__(self, mode: bool) -> None:
         super().__init__()
         self.mode = bool(mode)
         self.prev = current().forward_enabled
         self.enter(current())
 
-    def clone(self):
+    def clone(self) -> Self:
         return type(self)(self.mode)
 
     def enter(self, state):
         state.set_modes(state.grad_enabled, state.inference, self.mode)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         state = current()
         self.before.append((state.grad_enabled, state.inference, self.prev))
         self.enter(state)
 
-    def __call__(self, function):
+    def __call__(self, function: Callable[..., Any]) -> Any:
         state = current()
-        state.set_modes(state.grad_enabled, state.inference, self.prev)     # undo what the construction did
+        state.set_modes(state.grad_enabled, state.inference, self.prev)     # restore what __init__ changed
         return super().__call__(function)
 
 

@@ -1,21 +1,24 @@
-"""Custom functions: a forward and its backward, which the engine runs like those of the built-in ops.
+"""Custom functions: you write a forward and its backward, and the engine runs them like a built-in op.
 
     class Cube(Function):
-        def forward(ctx, x): ...            the numbers; ctx remembers what the backward will need
-        def backward(ctx, g): ...           the gradient of each argument of forward, given those of its outputs
+        def forward(ctx, x): ...            computes the outputs; saves on ctx the tensors that the backward needs
+        def backward(ctx, g): ...           computes the gradients of the arguments from the gradients of the outputs
 
     y = Cube.apply(x)                       y.grad_fn is ctx, a CubeBackward
 
-`Function` says what may be defined; `FunctionCtx` is what `ctx` offers. The call itself and the node are in the core
-(``function/apply.py``, ``function/node.py``).
+`Function` has the methods that you may define; `FunctionCtx` has the methods of `ctx`. The core has `apply`
+(``function/apply.py``) and the node (``function/node.py``).
 
 Mirrors ``torch/autograd/function.py``.
 """
+
+from __future__ import annotations
 
 import functools
 import inspect
 import itertools
 import warnings
+from typing import TYPE_CHECKING
 
 from minigrad._core.function import apply as function_apply
 from minigrad._core.function.node import PyNode, use_function
@@ -25,29 +28,43 @@ from minigrad.autograd.grad_mode import no_grad
 from minigrad.errors import AutogradAssertionError, AutogradError, AutogradNotImplementedError, AutogradTypeError
 from minigrad.tensor import Tensor
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
 
 _numbers = itertools.count()
 
 
 class FunctionCtx:
-    """What `ctx` offers to the methods of a `Function`, besides any attribute that one sets on it.
+    """The methods of `ctx`. You may also set any attribute on `ctx`.
 
     Mirrors ``torch.autograd.function.FunctionCtx``.
+
+    >>> class Double(mg.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         print(isinstance(ctx, mg.autograd.function.FunctionCtx), ctx.needs_input_grad)
+    ...         return 2 * x
+    >>> y = Double.apply(mg.ones(2, requires_grad=True))
+    True (True,)
     """
 
-    def save_for_backward(self, *tensors):
-        """Keep tensors for backward, which finds them in ``ctx.saved_tensors``. A second call replaces the first.
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Save tensors for the backward, which reads them from ``ctx.saved_tensors``. A second call replaces the first.
+
+        Saved tensors are better than attributes of ctx: the backward checks their versions and then releases them,
+        `saved_tensors_hooks` apply to them, and a saved output makes no reference cycle.
 
         Args:
-            *tensors (Tensor or None): inputs or outputs of forward. What lies between can be saved too, but a second
-                derivative then knows nothing of how it was computed.
-
-        Unlike attributes of ctx, they are checked for modification in place, are freed by the backward, pass through
-        `saved_tensors_hooks`, and an output among them makes no reference cycle.
+            *tensors (Tensor or None): inputs or outputs of forward. Intermediate results can be saved too, but they have no
+                history: a second derivative counts them as constants.
 
         Raises:
-            TypeError: one of them is no tensor, when forward has returned.
+            TypeError: an argument is neither a tensor nor None. It is raised after forward has returned.
+
+        Mirrors ``torch.autograd.function.FunctionCtx.save_for_backward``.
 
         >>> class Exp(mg.autograd.Function):
         ...     @staticmethod
@@ -65,11 +82,16 @@ class FunctionCtx:
         """
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors):
-        """Keep tensors for `jvp`, which finds them in ``ctx.saved_tensors``, until apply returns.
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Save tensors for `jvp`, which reads them from ``ctx.saved_tensors``. They are dropped when apply returns.
+
+        Args:
+            *tensors (Tensor or None): the tensors to save.
 
         Raises:
-            AssertionError: one of them is neither a tensor nor None.
+            AssertionError: an argument is neither a tensor nor None.
+
+        Mirrors ``torch.autograd.function.FunctionCtx.save_for_forward``.
 
         >>> class Square(mg.autograd.Function):
         ...     @staticmethod
@@ -90,12 +112,17 @@ class FunctionCtx:
                     "ctx.", found=type(x).__name__, fix="ctx.n = n")
         self.saved_for_forward = tensors
 
-    def mark_dirty(self, *args):
-        """Say which inputs forward has written to in place. Each must be returned, and its version counts up.
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Name the inputs that forward has written to in place. Forward must return them. Their versions are incremented.
+
+        Args:
+            *args (Tensor): inputs of forward.
 
         Raises:
-            RuntimeError: one of them is no tensor, is not returned, or is a leaf that requires a gradient; or it is a view
-                and there are other outputs. All when forward has returned.
+            RuntimeError: an argument is not a tensor, is not returned, or is a leaf that requires a gradient; or it is a view and
+                there are other outputs. It is raised after forward has returned.
+
+        Mirrors ``torch.autograd.function.FunctionCtx.mark_dirty``.
 
         >>> class Double_(mg.autograd.Function):
         ...     @staticmethod
@@ -114,11 +141,18 @@ class FunctionCtx:
         """
         self.dirty_tensors = args
 
-    def mark_non_differentiable(self, *args):
-        """Say which outputs have no derivative. They require no gradient; backward gets zeros for them.
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Name the outputs that have no derivative. They require no gradient, and backward gets zeros for them.
 
-        Outputs of an integral dtype need no mark. Raises `RuntimeError` if one of them is no tensor, when forward has
-        returned.
+        Outputs of an integral dtype need no mark.
+
+        Args:
+            *args (Tensor): outputs of forward.
+
+        Raises:
+            RuntimeError: an argument is not a tensor. It is raised after forward has returned.
+
+        Mirrors ``torch.autograd.function.FunctionCtx.mark_non_differentiable``.
 
         >>> class Sort(mg.autograd.Function):
         ...     @staticmethod
@@ -135,10 +169,16 @@ class FunctionCtx:
         """
         self.non_differentiable = args
 
-    def set_materialize_grads(self, value):
-        """Say whether backward and jvp get zeros where a gradient is undefined (True, as they do anyhow) or None.
+    def set_materialize_grads(self, value: bool) -> None:
+        """Choose the value that backward and jvp get for an undefined gradient or tangent: zeros or None.
 
-        Raises `TypeError` for what is no bool.
+        Args:
+            value (bool): True for zeros, the default; False for None.
+
+        Raises:
+            TypeError: `value` is not a bool.
+
+        Mirrors ``torch.autograd.function.FunctionCtx.set_materialize_grads``.
 
         >>> class Two(mg.autograd.Function):
         ...     @staticmethod
@@ -154,17 +194,20 @@ class FunctionCtx:
         """
         self.materialize_grads = value
 
-    def mark_shared_storage(self, *pairs):
-        """Does nothing: which tensors share memory is known. Here because old code calls it."""
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Deprecated: it does nothing, because autograd tracks shared memory itself. Old programs call it.
+
+        Mirrors ``torch.autograd.function.FunctionCtx.mark_shared_storage``.
+        """
         warnings.warn("mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls "
                       "to `set_()` are not tracked", FutureWarning, stacklevel=2)
 
 
 class BackwardCFunction(PyNode, FunctionCtx):
-    """The base of every node class that a `Function` gets. Mirrors ``torch.autograd.function.BackwardCFunction``.
+    """The base class of the node classes: each `Function` has its own. Mirrors ``torch.autograd.function.BackwardCFunction``.
 
-    >>> y = mg.autograd.Function._backward_cls
-    >>> issubclass(y, mg.autograd.function.BackwardCFunction), issubclass(y, mg.autograd.graph.Node)
+    >>> node_class = mg.autograd.Function._backward_cls
+    >>> issubclass(node_class, mg.autograd.function.BackwardCFunction), issubclass(node_class, mg.autograd.graph.Node)
     (True, True)
     """
 
@@ -176,12 +219,17 @@ class BackwardCFunction(PyNode, FunctionCtx):
 
 
 class FunctionMeta(type):
-    """Makes a node class for each `Function`: ``Cube._backward_cls`` is ``CubeBackward``, whose ``_forward_cls`` is Cube.
+    """Makes a node class for each `Function`: ``Cube._backward_cls`` is ``CubeBackward``, and its ``_forward_cls`` is Cube.
 
     Mirrors ``torch.autograd.function.FunctionMeta``.
+
+    >>> class Cube(mg.autograd.Function):
+    ...     pass
+    >>> type(Cube).__name__, Cube._backward_cls.__name__
+    ('FunctionMeta', 'CubeBackward')
     """
 
-    def __init__(cls, name, bases, attributes):
+    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
         super().__init__(name, bases, attributes)
         cls._autograd_function_id = next(_numbers)
         cls._backward_cls = type(name + "Backward", (BackwardCFunction,),
@@ -190,20 +238,22 @@ class FunctionMeta(type):
 
 
 class Function(FunctionCtx, metaclass=FunctionMeta):
-    """Base class of functions with a backward of their own: define `forward` and `backward`, and call `apply`.
+    """Base class of custom functions: define the static methods `forward` and `backward`, and call `apply`.
 
-    Both are static methods. forward gets a `ctx` and the arguments of apply, which may be anything; the tensors
-    directly among them are what is differentiated (not those in lists). It runs with gradients disabled, so how it computes
-    does not matter, only what it returns: a tensor, or a tuple of tensors and other things. backward gets that ctx
-    and the gradient of each output, and returns the gradient of each argument, None for what has none.
+    ``forward(ctx, *args)`` takes the arguments of apply, which may be any objects. It returns a tensor, or a tuple of tensors and
+    other objects. The Function is differentiated with respect to its tensor arguments; a tensor inside a list is a constant.
+    forward runs with gradients disabled: its ops are not recorded.
 
-    If `setup_context` is defined, forward gets no ctx: ``setup_context(ctx, inputs, output)`` is called after it.
+    ``backward(ctx, *grads)`` takes the gradient of each output, and returns the gradient of each argument. It returns None
+    for an argument that has no gradient.
+
+    If you define `setup_context`, forward takes no ctx: ``setup_context(ctx, inputs, output)`` is called after forward.
 
     Attributes:
-        boxed_grads_call (bool): backward gets its gradients as one list, ``backward(ctx, grads)``, from which it may
-            drop them as it goes.
-        clear_saved_tensors_on_access (bool): ``ctx.saved_tensors`` can be read once, and then is freed.
-        generate_vmap_rule (bool): accepted as in PyTorch; there is no vmap here.
+        boxed_grads_call (bool): pass the gradients as one list, ``backward(ctx, grads)``. backward may remove a gradient from the
+            list to free its memory early.
+        clear_saved_tensors_on_access (bool): the first read of ``ctx.saved_tensors`` releases them.
+        generate_vmap_rule (bool): accepted as in PyTorch; minigrad has no vmap.
 
     Mirrors ``torch.autograd.Function``.
 
@@ -229,33 +279,48 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     clear_saved_tensors_on_access = False
     generate_vmap_rule = False
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
                       "invoke them on the class itself: call .apply.", DeprecationWarning, stacklevel=2)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise AutogradError("MG-E141", "Legacy autograd function with non-static forward method is deprecated. Please use "
                             "new-style autograd function with static forward method.", fix=f"{type(self).__name__}.apply(...)")
 
     apply = classmethod(function_apply.apply)
 
     @staticmethod
-    def forward(*args, **kwargs):
-        """Compute the outputs: ``forward(ctx, *args)``, or ``forward(*args)`` beside a `setup_context`. To be defined.
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs. A subclass defines ``forward(ctx, *args)``, or ``forward(*args)`` and `setup_context`.
 
-        Raises `NotImplementedError` if it was not.
+        Args:
+            ctx (FunctionCtx): the node; save on it the tensors that backward needs.
+            *args: the arguments of apply.
+
+        Returns:
+            Tensor, or a tuple of tensors and other objects.
+
+        Raises:
+            NotImplementedError: the subclass does not define it.
+
+        Mirrors ``torch.autograd.Function.forward``. `Function` has an example.
         """
         raise AutogradNotImplementedError("MG-E140", "You must implement the forward function for custom autograd.Function.",
                                           fix="define a static method forward(ctx, ...)")
 
     @staticmethod
-    def setup_context(ctx, inputs, output):
-        """Note on `ctx` what backward will need, after forward has run.
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save on `ctx` the values that backward needs. It is called after forward.
 
         Args:
-            ctx (FunctionCtx): where to note it.
-            inputs (tuple): all arguments of forward, with defaults.
-            output: what forward has returned. An input among it cannot be saved as it is.
+            ctx (FunctionCtx): the node to save on.
+            inputs (tuple): all arguments of forward, with the default values.
+            output: the result of forward. An input that forward returns itself cannot be saved; return a view of it instead.
+
+        Raises:
+            NotImplementedError: the subclass does not define it.
+
+        Mirrors ``torch.autograd.Function.setup_context``.
 
         >>> class Power(mg.autograd.Function):
         ...     @staticmethod
@@ -276,10 +341,20 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         raise AutogradNotImplementedError("MG-E140", "setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx, *grad_outputs):
-        """Compute the gradient of each argument of forward, given those of its outputs. To be defined.
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Compute the gradients of the arguments of forward from the gradients of its outputs. A subclass defines it.
 
-        Raises `NotImplementedError` if it was not.
+        Args:
+            ctx (FunctionCtx): the node, with the values that forward has saved.
+            *grad_outputs (Tensor or None): the gradient of each output.
+
+        Returns:
+            Tensor or None, or a tuple of them: the gradient of each argument of forward.
+
+        Raises:
+            NotImplementedError: the subclass does not define it.
+
+        Mirrors ``torch.autograd.Function.backward``. `Function` has an example.
         """
         raise AutogradNotImplementedError(
             "MG-E140", "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
@@ -288,20 +363,33 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     vjp = backward
 
     @staticmethod
-    def jvp(ctx, *grad_inputs):
-        """Compute the tangent of each output, given those of the arguments: forward-mode AD.
+    def jvp(ctx: Any, *grad_inputs: Tensor | None) -> Any:
+        """Compute the tangents of the outputs from the tangents of the arguments: forward-mode AD.
 
-        Raises `NotImplementedError` if it was not defined.
+        Args:
+            ctx (FunctionCtx): the node, with the values that forward has saved.
+            *grad_inputs (Tensor or None): the tangent of each argument of forward.
+
+        Returns:
+            Tensor or None, or a tuple of them: the tangent of each output.
+
+        Raises:
+            NotImplementedError: the subclass does not define it.
+
+        Mirrors ``torch.autograd.Function.jvp``. `FunctionCtx.save_for_forward` has an example.
         """
         raise AutogradNotImplementedError(
             "MG-E140", "You must implement the jvp function for custom autograd.Function to use it with forward mode AD.",
             fix="define a static method jvp(ctx, *tangents)")
 
     @staticmethod
-    def vmap(info, in_dims, *args):
-        """How the Function maps over a batch. It may be defined, as in PyTorch, but nothing here calls it.
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Apply the Function to a batch. You may define it, as in PyTorch, but minigrad never calls it.
 
-        Raises `NotImplementedError`.
+        Raises:
+            NotImplementedError: always, unless the subclass defines it.
+
+        Mirrors ``torch.autograd.Function.vmap``.
         """
         raise AutogradNotImplementedError(
             "MG-E149", "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
@@ -310,28 +398,39 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
 
 class InplaceFunction(Function):
-    """A `Function` whose instances remember whether they work in place, from the time when Functions had instances.
+    """Accepted for old programs: a `Function` with instances, which have an attribute `inplace`.
 
     Mirrors ``torch.autograd.function.InplaceFunction``.
+
+    >>> class Old(mg.autograd.function.InplaceFunction):
+    ...     pass
+    >>> issubclass(Old, mg.autograd.Function)
+    True
     """
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
 
-def once_differentiable(fn):
-    """Decorator of a `backward` that cannot itself be differentiated: then doing so is an error, and not wrong.
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of a `backward` that cannot be differentiated again: a second derivative raises an error.
 
-    Goes under ``@staticmethod``. The method runs with gradients disabled. If ``create_graph=True`` asks for a second
-    derivative, its results require a gradient, and differentiating them raises `RuntimeError`.
+    Write it below ``@staticmethod``. The method runs with gradients disabled. With ``create_graph=True`` its results require a
+    gradient, and a backward through them raises `RuntimeError`.
+
+    Args:
+        fn (Callable): the method ``backward(ctx, *grad_outputs)``.
+
+    Returns:
+        Callable: the wrapped method.
 
     Mirrors ``torch.autograd.function.once_differentiable``.
 
     >>> class Sin(mg.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):
-    ...         ctx.slope = mg.cos(x)           # how it was computed is not recorded
+    ...         ctx.slope = mg.cos(x)           # forward is not recorded: the slope has no history
     ...         return mg.sin(x)
     ...     @staticmethod
     ...     @mg.autograd.function.once_differentiable
@@ -341,7 +440,7 @@ def once_differentiable(fn):
     >>> g, = mg.autograd.grad(Sin.apply(x) ** 2, x, create_graph=True)
     >>> mg.autograd.grad(g, x)
     Traceback (most recent call last):
-    RuntimeError: trying to differentiate twice a function that was marked with @once_differentiable
+    RuntimeError: trying to differentiate twice a function that was marked with @once_differentiable...
     """
     @functools.wraps(fn)
     def wrapper(ctx, *args):
@@ -352,26 +451,26 @@ def once_differentiable(fn):
             return outputs
         marked = delayed_error(
             "trying to differentiate twice a function that was marked with @once_differentiable",
-            f"remove the decorator from the backward of {type(ctx)._forward_cls.__name__}, if all that it computes with was saved "
-            "by save_for_backward", sources, outputs if isinstance(outputs, tuple) else (outputs,))
+            f"remove the decorator from the backward of {type(ctx)._forward_cls.__name__}, if it computes only with its gradients "
+            "and with tensors from save_for_backward", sources, outputs if isinstance(outputs, tuple) else (outputs,))
         return marked if isinstance(outputs, tuple) else marked[0]
     return wrapper
 
 
 def bind(cls, args, kwargs, has_ctx):
-    """The arguments of forward in the order of its parameters.
+    """Return the arguments of forward in the order of its parameters.
 
-    Beside a `setup_context` (no `has_ctx`) with all defaults, since that gets them all. Otherwise those that were given: what
-    is left out counts as no argument, and needs no gradient.
+    Without `has_ctx` there is a `setup_context`, which gets all arguments: the result includes the defaults. With `has_ctx`, the
+    result has only the arguments that the caller passed. The others need no gradient.
 
     Raises:
-        TypeError: an argument is missing, unknown, or given twice.
+        TypeError: an argument is missing, is unknown, or has two values.
     """
     forward = cls.forward
     if not has_ctx:
         code = getattr(forward, "__code__", None)
         if not kwargs and code is not None and len(args) >= code.co_argcount:
-            return args         # nothing to fill in; forward itself complains about too many
+            return args         # there is no default to add; forward itself raises if there are too many
         bound = inspect.signature(forward).bind(*args, **kwargs)
         bound.apply_defaults()
         return bound.args
@@ -387,7 +486,7 @@ def bind(cls, args, kwargs, has_ctx):
     for i in range(len(args), last):
         if names[i] not in kwargs:
             raise AutogradTypeError("MG-E151", f"{forward.__name__}() missing required argument: {names[i]!r} (position {i})",
-                                    fix=f"give {names[i]} too, as {names[last]} comes after it")
+                                    fix=f"pass {names[i]} too: {names[last]} comes after it")
     return (*args, *[kwargs[name] for name in names[len(args):last + 1]])
 
 

@@ -1,34 +1,41 @@
-"""Switching the recording of ops off and on.
+"""Modes that switch the recording of ops off and on.
 
-    with no_grad(): ...         ops leave no nodes
-    with enable_grad(): ...     they do again
-    set_grad_enabled(flag)      either, as a context, a decorator, or a plain call
-    with inference_mode(): ...  no nodes, and results that can never take part in autograd
+    with no_grad(): ...         ops record no nodes
+    with enable_grad(): ...     ops record nodes, also inside no_grad
+    set_grad_enabled(flag)      one or the other, as a context manager, a decorator or a plain call
+    with inference_mode(): ...  no nodes, and the results can never take part in autograd
 
-and switches of the backward: `set_multithreading_enabled`, `enforce_grad_layout_policy`, `_force_original_view_tracking`.
+This file also has the settings of the backward: `set_multithreading_enabled`, `enforce_grad_layout_policy` and
+`_force_original_view_tracking`.
 
-The modes are per thread. As decorators they also work on generators and coroutines, where the mode holds
-while the body runs and not between its steps.
+Each thread has its own modes. As decorators they also work on generators and coroutines: the mode is set while the body runs,
+not between its steps.
 
 Mirrors ``torch/autograd/grad_mode.py`` and ``torch/utils/_contextlib.py``.
 """
+
+from __future__ import annotations
 
 import functools
 import threading
 import types
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.thread_state import current
 from minigrad.errors import AutogradTypeError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
 __all__ = ["enable_grad", "enforce_grad_layout_policy", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
            "is_multithreading_enabled", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
 
 
-def is_grad_enabled():
-    """Whether ops record nodes in this thread. Mirrors ``torch.is_grad_enabled``.
+def is_grad_enabled() -> bool:
+    """Return whether ops record nodes in this thread. Mirrors ``torch.is_grad_enabled``.
 
     >>> with mg.no_grad(): mg.is_grad_enabled()
     False
@@ -36,8 +43,8 @@ def is_grad_enabled():
     return current().grad_enabled
 
 
-def is_inference_mode_enabled():
-    """Whether this thread is in inference mode. Mirrors ``torch.is_inference_mode_enabled``.
+def is_inference_mode_enabled() -> bool:
+    """Return whether this thread is in inference mode. Mirrors ``torch.is_inference_mode_enabled``.
 
     >>> mg.is_inference_mode_enabled()
     False
@@ -48,30 +55,30 @@ def is_inference_mode_enabled():
 class Mode:
     """A context manager and decorator that sets the modes of this thread and restores them.
 
-    One object may be entered several times, also nested: it keeps a stack of what to restore.
+    You may enter one object several times, also nested: it has a stack of the modes to restore.
     """
 
     def __init__(self):
         self.before = []
 
     def enter(self, state):
-        """Set the modes."""
+        """Set the modes in `state`, the state of this thread."""
         raise NotImplementedError
 
-    def clone(self):
-        """A fresh context of the same kind: each call of a decorated function gets its own."""
+    def clone(self) -> Self:
+        """Return a new context of the same kind: each call of a decorated function enters its own."""
         return type(self)()
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         state = current()
         self.before.append((state.grad_enabled, state.inference, state.forward_enabled))
         self.enter(state)
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: Any) -> None:
         current().set_modes(*self.before.pop())
 
-    def __call__(self, function):
-        return decorated(self.clone, function)
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        return decorate(self.clone, function)
 
 
 class BareMode(Mode):
@@ -82,13 +89,13 @@ class BareMode(Mode):
             return super().__new__(cls)
         return cls()(orig_func)
 
-    def __init__(self, orig_func=None):
+    def __init__(self, orig_func: Callable[..., Any] | None = None) -> None:
         super().__init__()
 
 
-def decorated(context, function):
-    """`function` with a fresh ``context()`` around each call, or around each step of a generator or coroutine."""
-    import inspect  # 8 ms: not at every import of minigrad
+def decorate(context, function):
+    """Wrap `function`: each call, or each step of a generator or coroutine, runs inside a new ``context()``."""
+    import inspect  # here and not at the top: importing it takes 8 ms
 
     if inspect.isclass(function):
         warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
@@ -106,12 +113,12 @@ def decorated(context, function):
     if inspect.isgeneratorfunction(function):
         @functools.wraps(function)
         def generate(*args, **kwargs):
-            return (yield from stepwise(context, function(*args, **kwargs)))
+            return (yield from run_steps(context, function(*args, **kwargs)))
         return generate
     if inspect.iscoroutinefunction(function):
         @functools.wraps(function)
         async def run(*args, **kwargs):
-            return await Stepwise(context, function(*args, **kwargs))
+            return await ModeAwaitable(context, function(*args, **kwargs))
         return run
 
     @functools.wraps(function)
@@ -121,8 +128,8 @@ def decorated(context, function):
     return call
 
 
-def stepwise(context, body):
-    """Drive a generator or coroutine, with the mode set only while its body runs."""
+def run_steps(context, body):
+    """Run a generator or coroutine step by step. The mode is set only while the body runs."""
     try:
         with context():
             out = body.send(None)
@@ -143,22 +150,22 @@ def stepwise(context, body):
         return stop.value
 
 
-class Stepwise:
-    """An awaitable whose steps run under a mode, so that the mode never leaks into other tasks of the loop."""
+class ModeAwaitable:
+    """An awaitable whose steps run inside a mode. Between the steps, other tasks of the event loop run without the mode."""
 
     def __init__(self, context, coroutine):
         self.context = context
         self.coroutine = coroutine
 
     def __await__(self):
-        return stepwise(self.context, self.coroutine)
+        return run_steps(self.context, self.coroutine)
 
 
 class no_grad(BareMode):
-    """Context manager and decorator: ops record no nodes, so nothing is saved for a backward.
+    """Context manager and decorator: ops record no nodes, and save nothing for a backward.
 
-    A tensor made inside requires no gradient, whatever its operands do (but a factory called with
-    ``requires_grad=True`` still obeys). Mirrors ``torch.no_grad``.
+    The result of an op inside requires no gradient, even if an operand does. A factory function still follows its argument
+    ``requires_grad=True``. Mirrors ``torch.no_grad``.
 
     >>> x = mg.tensor([1.], requires_grad=True)
     >>> with mg.no_grad():
@@ -184,10 +191,10 @@ class enable_grad(BareMode):
 
 
 class set_grad_enabled(Mode):
-    """Switch the recording of nodes on or off: at once, and, as a context manager, until it is left.
+    """Switch the recording of nodes on or off: immediately, and as a context manager or decorator until the block ends.
 
     Args:
-        mode (bool): on or off.
+        mode (bool): whether ops record nodes.
 
     Mirrors ``torch.set_grad_enabled``.
 
@@ -196,7 +203,7 @@ class set_grad_enabled(Mode):
     False
     """
 
-    def __init__(self, mode):
+    def __init__(self, mode: bool) -> None:
         super().__init__()
         state = current()
         self.prev = state.grad_enabled
@@ -206,30 +213,32 @@ class set_grad_enabled(Mode):
     def enter(self, state):
         state.set_modes(bool(self.mode) and not state.inference, state.inference, state.forward_enabled)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         state = current()
         self.before.append((self.prev, state.inference, state.forward_enabled))
         self.enter(state)
 
-    def clone(self):
-        return set_grad_enabled(self.mode)
+    def clone(self) -> Self:
+        return set_grad_enabled(self.mode)  # pyright: ignore[reportReturnType]
 
-    def __call__(self, function):
+    def __call__(self, function: Callable[..., Any]) -> Any:
         state = current()
-        state.set_modes(self.prev, state.inference, state.forward_enabled)    # undo what the construction did
+        state.set_modes(self.prev, state.inference, state.forward_enabled)    # restore what __init__ changed
         return super().__call__(function)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"set_grad_enabled(mode={self.mode})"
 
 
 class inference_mode(Mode):
-    """Context manager and decorator: like `no_grad`, and the results can never take part in autograd.
+    """Context manager and decorator: like `no_grad`, and the results are inference tensors.
+
+    An inference tensor has no version counter, and no graph can save it.
 
     Args:
-        mode (bool): False goes back to normal inside inference mode, and switches gradients on.
+        mode (bool): False leaves inference mode inside the block, and enables gradients.
 
-    Tensors made inside have no version counter. Mirrors ``torch.inference_mode``.
+    Mirrors ``torch.inference_mode``.
 
     >>> with mg.inference_mode():
     ...     y = mg.ones(2)
@@ -237,53 +246,58 @@ class inference_mode(Mode):
     True
     """
 
-    def __new__(cls, mode=True) -> Any:     # a mode, or a function decorated with one
+    def __new__(cls, mode=True) -> Any:     # `mode` is a function if `@inference_mode` has no parentheses
         if isinstance(mode, (types.FunctionType, type)):
             return cls()(mode)
         return super().__new__(cls)
 
-    def __init__(self, mode=True):
+    def __init__(self, mode: bool = True) -> None:
         super().__init__()
         self.mode = mode
 
     def enter(self, state):
         state.set_modes(not self.mode, bool(self.mode), not self.mode)
 
-    def clone(self):
+    def clone(self) -> Self:
         return inference_mode(self.mode)
 
 
-# ---- switches of the backward ----------------------------------------------------------------------------
+# ---- settings of the backward ----------------------------------------------------------------------------
 
 
 class Switch:
-    """A flag of this thread: set at once, and, as a context manager or decorator, for a while."""
+    """Sets a flag of this thread: immediately, and as a context manager or decorator until the block ends."""
 
     field = ""
-    owner = staticmethod(current)       # whose flag it is, in this thread
+    owner = staticmethod(current)       # returns the object of this thread that has the flag
 
-    def __init__(self, mode):
+    def __init__(self, mode: bool) -> None:
         state = self.owner()
         self.prev = getattr(state, self.field)
         self.mode = bool(mode)
         setattr(state, self.field, self.mode)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         setattr(self.owner(), self.field, self.mode)
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: Any) -> None:
         setattr(self.owner(), self.field, self.prev)
 
-    def __call__(self, function):
-        setattr(self.owner(), self.field, self.prev)        # undo what the construction did
-        return decorated(lambda: type(self)(self.mode), function)
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        setattr(self.owner(), self.field, self.prev)        # restore what __init__ changed
+        return decorate(lambda: type(self)(self.mode), function)
 
 
 class set_multithreading_enabled(Switch):
-    """Whether a backward may use threads other than the calling one.
+    """Allow or forbid a backward to use other threads than the calling one.
 
-    Ours never does for ordinary work, so this changes nothing; it is here because
-    ``graph._current_graph_task_execution_order`` asks for it. Mirrors ``torch.autograd.set_multithreading_enabled``.
+    The flag changes nothing in the backward: minigrad runs it in the calling thread in any case. Only
+    ``graph._current_graph_task_execution_order`` requires that the flag is off.
+
+    Args:
+        mode (bool): whether other threads are allowed.
+
+    Mirrors ``torch.autograd.set_multithreading_enabled``.
 
     >>> with mg.autograd.set_multithreading_enabled(False):
     ...     mg.autograd.is_multithreading_enabled()
@@ -293,8 +307,10 @@ class set_multithreading_enabled(Switch):
     field = "multithreading"
 
 
-def is_multithreading_enabled():
-    """Whether `set_multithreading_enabled` is on in this thread, as it is by default.
+def is_multithreading_enabled() -> bool:
+    """Return whether `set_multithreading_enabled` is on in this thread. It is on by default.
+
+    Mirrors ``torch.autograd.is_multithreading_enabled``.
 
     >>> mg.autograd.is_multithreading_enabled()
     True
@@ -303,10 +319,11 @@ def is_multithreading_enabled():
 
 
 class enforce_grad_layout_policy(Switch):
-    """Whether the first ``.grad`` of a leaf must have the leaf's memory layout, even if that takes a copy.
+    """Require, or do not require, that the first ``.grad`` of a leaf has the memory layout of the leaf.
 
     Args:
-        enable (bool): False takes a gradient that nobody else holds as it is.
+        enable (bool): True copies a gradient with another layout. False stores a gradient that nothing else refers to, without a
+            copy.
 
     Mirrors ``torch.autograd.enforce_grad_layout_policy``.
 
@@ -319,12 +336,12 @@ class enforce_grad_layout_policy(Switch):
 
     field = "grad_layout"
 
-    def __init__(self, enable=True):
+    def __init__(self, enable: bool = True) -> None:
         super().__init__(enable)
 
 
 class Replay(threading.local):
-    """Whether `_force_original_view_tracking` is on."""
+    """The flag of `_force_original_view_tracking`, for each thread."""
 
     view_replay = False
 
@@ -333,13 +350,13 @@ _replay = Replay()
 
 
 class _force_original_view_tracking(Switch):
-    """Whether a view whose base was written to gets its history from the chain of views that led to it.
+    """Accepted as in PyTorch: regenerate the history of a stale view by the views that led to it, one by one.
 
     Args:
-        mode (bool): on or off; off by default.
+        mode (bool): has no effect. False by default.
 
-    Ours always gets it from the base in one step, by its strides (``_core/mutation/views.py``). The gradients are the same,
-    and only the names of the nodes would tell the difference; so this changes nothing, and is here for programs that set it.
+    minigrad always regenerates the history of a view from its base in one step, from the strides (``_core/mutation/views.py``). The
+    gradients are the same; only the names of the nodes differ.
     Mirrors ``torch.autograd.grad_mode._force_original_view_tracking``.
 
     >>> with mg.autograd.grad_mode._force_original_view_tracking(True):
@@ -352,20 +369,22 @@ class _force_original_view_tracking(Switch):
     field = "view_replay"
 
     @staticmethod
-    def owner():
-        """The flags of this thread that the core does not know."""
+    def owner() -> Any:
+        """Return the object with the flag: the core does not have it."""
         return _replay
 
 
 class _unsafe_preserve_version_counter:
-    """Context manager: on leaving it, the versions of tensors are set back, so that writes inside go unnoticed.
+    """Context manager: restore the versions of tensors at the end, so that autograd does not see the writes inside.
+
+    Use it only to write back the numbers that a tensor had before: a node that has saved the tensor computes with the
+    numbers that are in it when the backward runs.
 
     Args:
-        tensors (Tensor or tuple of Tensors): whose writes count for nothing. Whoever has saved them gets whatever is there
-            then: this is for restoring numbers that had been put elsewhere, and for nothing else.
+        tensors (Tensor or tuple of Tensors): the tensors whose versions are restored.
 
     Raises:
-        AssertionError: it is neither.
+        AssertionError: `tensors` is neither a tensor nor a tuple.
 
     Mirrors ``torch.autograd._unsafe_preserve_version_counter``.
 

@@ -1,31 +1,37 @@
-"""The graph as users reach it: nodes, edges that stand for a gradient, and what is saved for the backward.
+"""The public view of the graph: nodes, gradient edges, and the tensors that are saved for the backward.
 
-Parts of it that are files of their own: hooks on several tensors (``_multi_grad.py``), the log of what runs
-(``_graph_logging.py``), writes to what is saved (``_mutation.py``).
+Other files have the hooks on several tensors (``_multi_grad.py``), the log of a backward (``_graph_logging.py``) and the context
+that allows writes to saved tensors (``_mutation.py``).
 
 Mirrors ``torch/autograd/graph.py``.
 """
 
+from __future__ import annotations
+
 import abc
 import contextlib
 import logging
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from minigrad._core.engine import execute, node_call  # noqa: F401  (nodes can be called)
+from minigrad._core.engine import execute, node_call  # noqa: F401  (the import of node_call makes nodes callable)
 from minigrad._core.graph.accumulate_grad import grad_accumulator
 from minigrad._core.graph.node import Node as _Node
 from minigrad._core.graph.streams import set_warns
 from minigrad._core.graph.thread_state import current
 from minigrad._core.record.packed_tensor import check_hooks
-from minigrad.autograd._graph_logging import logged
+from minigrad.autograd._graph_logging import log_nodes
 from minigrad.autograd._multi_grad import (
     _MultiHandle,  # noqa: F401  # pyright: ignore[reportAttributeAccessIssue]
     register_multi_grad_hook,
 )
-from minigrad.autograd._mutation import mutation_allowed
+from minigrad.autograd._mutation import allow_mutation
 from minigrad.errors import AutogradAssertionError, AutogradError, AutogradTypeError
 from minigrad.ops.base.rule import tensor_argument
 from minigrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
            "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
@@ -37,7 +43,7 @@ log = logging.getLogger(__name__)
 class Node(abc.ABC):
     """The type of every node of the graph, for `isinstance`.
 
-    The nodes themselves are made in ``_core/``; they answer to this class without deriving from it.
+    The nodes are objects of ``_core/``. They are instances of this class without deriving from it.
     Mirrors ``torch.autograd.graph.Node``.
 
     >>> y = mg.tensor(2., requires_grad=True) * 3
@@ -47,7 +53,7 @@ class Node(abc.ABC):
 
     @abc.abstractmethod
     def name(self):
-        """The name, such as ``MulBackward0``."""
+        """Return the name, such as ``MulBackward0``."""
 
     @property
     @abc.abstractmethod
@@ -65,7 +71,7 @@ class Node(abc.ABC):
 
     @abc.abstractmethod
     def _sequence_nr(self):
-        """The number of the node in the order in which its thread has made them."""
+        """Return the sequence number: the number of nodes that this thread made before."""
 
     @abc.abstractmethod
     def register_hook(self, fn):
@@ -83,7 +89,7 @@ class Node(abc.ABC):
 
 
 class GradientEdge(NamedTuple):
-    """An edge of the graph: the gradient of one output of a node. Mirrors ``torch.autograd.graph.GradientEdge``.
+    """An edge of the graph: a node, and the number of one of its outputs. Mirrors ``torch.autograd.graph.GradientEdge``.
 
     >>> x = mg.tensor([1.], requires_grad=True)
     >>> edge = mg.autograd.graph.get_gradient_edge(x * 2)
@@ -96,13 +102,22 @@ class GradientEdge(NamedTuple):
     ownership_token: Node | None = None
 
 
-def get_gradient_edge(tensor):
-    """The edge that carries the gradient of `tensor`: usable wherever autograd takes the tensor itself.
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """Return the gradient edge of `tensor`. The functions of autograd take it instead of the tensor.
 
-    It keeps the graph alive, not the tensor. Mirrors ``torch.autograd.graph.get_gradient_edge``.
+    The edge keeps the graph alive, but not the tensor.
+
+    Args:
+        tensor (Tensor): a tensor that requires a gradient.
+
+    Returns:
+        GradientEdge: the node and the output number.
 
     Raises:
         RuntimeError: the tensor requires no gradient.
+        TypeError: the argument is not a tensor.
+
+    Mirrors ``torch.autograd.graph.get_gradient_edge``.
 
     >>> x = mg.tensor(2., requires_grad=True)
     >>> edge = mg.autograd.graph.get_gradient_edge(x * 3)
@@ -115,15 +130,15 @@ def get_gradient_edge(tensor):
     return GradientEdge(_get_grad_fn_or_grad_acc(tensor), tensor.output_nr)    # pyright: ignore[reportArgumentType]
 
 
-def increment_version(tensor):
-    """Count the version of tensors up, as a write to their memory that minigrad cannot see would have to.
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Increment the version of tensors. Call it after a write to their memory that minigrad cannot see.
 
     Args:
-        tensor (Tensor or iterable of Tensors): one listed twice goes up by two. Inference tensors, which have no
-            version, are passed over.
+        tensor (Tensor or iterable of Tensors): a tensor listed twice is incremented twice. Inference tensors
+            have no version and are skipped.
 
     Raises:
-        RuntimeError: it is neither, or something else than a tensor is among them.
+        RuntimeError: `tensor` is neither a tensor nor an iterable, or an element is not a tensor.
 
     Mirrors ``torch.autograd.graph.increment_version``.
 
@@ -149,20 +164,20 @@ def increment_version(tensor):
 
 
 class saved_tensors_hooks:
-    """Context manager: what ops save for the backward passes through a pair of functions.
+    """Context manager: tensors that ops save for the backward pass through a pair of functions.
 
     Args:
-        pack_hook (callable): gets a tensor that is about to be saved and returns anything; that is kept in its
-            place. It runs with gradients disabled, once per tensor and use, and must not write to the tensor.
-        unpack_hook (callable): gets what `pack_hook` returned, each time the tensor is needed, and returns a tensor
-            of the same content. That takes the place of the original in the graph.
+        pack_hook (Callable): takes a tensor that an op saves, and returns any object. The node stores this object instead. The hook
+            runs with gradients disabled, once for each saved tensor of each op. It must not write to the tensor.
+        unpack_hook (Callable): takes the object from `pack_hook`, each time the backward needs the tensor, and returns a tensor
+            with the same values. The backward uses it instead of the original.
 
-    Return ``x.detach()``, not ``x``, to keep a tensor as it is: an output of the op that is being recorded holds the node that
-    would hold it. Only the innermost pair is called. The version of a packed tensor is not checked any more: if the packed object
-    shares its memory, a write to it goes unnoticed.
+    A `pack_hook` that stores the tensor itself should return ``x.detach()``, not ``x``. An output of the op refers to the new node,
+    and the node would refer to the output. Only the innermost pair of hooks is called. The version of a packed tensor is not
+    checked: if the packed object shares the memory of the tensor, the backward does not notice a write to it.
 
     Raises:
-        TypeError: a hook is not callable, when the context is entered; `unpack_hook` returns no tensor, in the backward.
+        TypeError: a hook is not callable; or, in the backward, `unpack_hook` does not return a tensor.
         RuntimeError: `pack_hook` wrote to its argument, or hooks are disabled (`disable_saved_tensors_hooks`).
 
     Mirrors ``torch.autograd.graph.saved_tensors_hooks``.
@@ -178,34 +193,34 @@ class saved_tensors_hooks:
     tensor([7.3891])
     """
 
-    def __init__(self, pack_hook, unpack_hook):
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         state = current()
         if state.saved_hooks_disabled is not None:
             raise RuntimeError(state.saved_hooks_disabled)
         check_hooks(self.pack_hook, self.unpack_hook)
         state.saved_hooks = (*state.saved_hooks, (self.pack_hook, self.unpack_hook))    # pyright: ignore[reportAttributeAccessIssue]
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: Any) -> None:
         state = current()
         if not state.saved_hooks:
-            raise AutogradError("MG-E128", "there are no saved tensors hooks to leave: a context was left twice, or in "
-                                "another thread")
+            raise AutogradError("MG-E128", "there are no saved tensors hooks to leave: a program left a context twice, "
+                                "or in another thread")
         state.saved_hooks = state.saved_hooks[:-1]      # pyright: ignore[reportAttributeAccessIssue]
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Context manager: what ops save for the backward is kept in the memory of the host until it is needed.
+    """Context manager: the tensors that ops save for the backward stay in CPU memory until the backward needs them.
 
     Args:
-        pin_memory (bool): in pinned memory, from which a GPU reads without the CPU's help. What is on the CPU is copied.
-        device_type (str): accepted as in PyTorch.
+        pin_memory (bool): use pinned memory, which a GPU reads without the help of the CPU. CPU tensors are then copied too.
+        device_type (str): accepted as in PyTorch, and ignored.
 
-    On the CPU nothing is copied unless `pin_memory` is set, so a later write to a saved tensor changes what the
-    backward sees, unnoticed. Mirrors ``torch.autograd.graph.save_on_cpu``.
+    A CPU tensor is copied only with `pin_memory`. Without a copy, a later write to the saved tensor changes the values in the
+    backward, and no error is raised. Mirrors ``torch.autograd.graph.save_on_cpu``.
 
     >>> x = mg.tensor([3.], requires_grad=True)
     >>> with mg.autograd.graph.save_on_cpu(pin_memory=True):
@@ -214,7 +229,7 @@ class save_on_cpu(saved_tensors_hooks):
     tensor([6.])
     """
 
-    def __init__(self, pin_memory=False, device_type="cuda"):
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(x):
             if x.device.type == "cpu":
                 return x.device, x.detach().clone() if pin_memory else x.detach()
@@ -227,12 +242,15 @@ class save_on_cpu(saved_tensors_hooks):
 
 
 @contextlib.contextmanager
-def disable_saved_tensors_hooks(error_message):
-    """Context manager and decorator: entering `saved_tensors_hooks` inside is an error with this text.
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Context manager and decorator: entering `saved_tensors_hooks` inside raises an error.
+
+    Args:
+        error_message (str): the text of that error.
 
     Raises:
         TypeError: `error_message` is not a string.
-        RuntimeError: hooks are active already; the text is `error_message`.
+        RuntimeError: hooks are active already. The text is `error_message`.
 
     Mirrors ``torch.autograd.graph.disable_saved_tensors_hooks``.
 
@@ -255,21 +273,21 @@ def disable_saved_tensors_hooks(error_message):
         state.saved_hooks_disabled = before
 
 
-def allow_mutation_on_saved_tensors():
-    """Context manager: tensors that have been saved for the backward may be written to.
+def allow_mutation_on_saved_tensors() -> Any:
+    """Context manager: allow in-place writes to tensors that are saved for the backward.
 
-    What is about to be written to is copied first, once, if a node has saved it or a tensor that shares its memory. So
-    the gradients are those of the same program without the writes. Forward and backward must run inside the same context.
+    Before the first write to a memory, each saved tensor in this memory is copied. So the backward uses the values of the forward.
+    Forward and backward must run inside the same context. The context applies to this thread. It does not protect against
+    writes that minigrad cannot see (``.data``, NumPy).
 
     Yields:
-        An object with the maps ``original`` and ``cloned``, for a look at what has been recorded and copied.
+        An object with the maps ``original`` and ``cloned``: the tensors that were saved and the tensors that were copied.
 
     Raises:
         RuntimeError: contexts are nested.
         AssertionError: a backward outside of the context runs a node that was made inside.
 
-    It holds for this thread. Writes that minigrad cannot see (``.data``, NumPy) are not covered, as ever. Mirrors
-    ``torch.autograd.graph.allow_mutation_on_saved_tensors``.
+    Mirrors ``torch.autograd.graph.allow_mutation_on_saved_tensors``.
 
     >>> b = mg.tensor([1., 2.], requires_grad=True)
     >>> with mg.autograd.graph.allow_mutation_on_saved_tensors():
@@ -280,11 +298,11 @@ def allow_mutation_on_saved_tensors():
     >>> b.grad
     tensor([2., 4.])
     """
-    return mutation_allowed(saved_tensors_hooks)
+    return allow_mutation(saved_tensors_hooks)
 
 
 def _get_grad_fn_or_grad_acc(t):
-    """The node that the gradient of a tensor or edge goes to. Raises `AssertionError` if there is none."""
+    """Return the node of the gradient edge of `t`, a tensor or edge. Raise `AssertionError` if it requires no gradient."""
     if isinstance(t, GradientEdge):
         return t.node
     node = t.grad_fn
@@ -297,7 +315,7 @@ def _get_grad_fn_or_grad_acc(t):
 
 
 def _edge(x, what):
-    """A tensor or GradientEdge as the pair (node or None, number)."""
+    """Return the pair (node or None, output number) of a tensor or GradientEdge."""
     if isinstance(x, GradientEdge):
         if not isinstance(x.node, _Node):
             raise AutogradError("MG-E107", "GradientEdge's first object must be an autograd.graph.Node",
@@ -313,7 +331,7 @@ def _edge(x, what):
 
 
 def _engine_run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate=True):
-    """Run the engine from `roots`, and log what it runs if somebody listens; see `minigrad._core.engine.execute`."""
+    """Run the engine from `roots`, and log each node at level DEBUG; see `minigrad._core.engine.execute`."""
     if not log.isEnabledFor(logging.DEBUG):
         return execute.execute(roots, grads, keep_graph, create_graph, inputs, accumulate)
     remove = _register_logging_hooks_on_whole_graph([GradientEdge(*root) for root in roots])
@@ -324,27 +342,31 @@ def _engine_run_backward(roots, grads, keep_graph, create_graph, inputs=None, ac
 
 
 def _run_from_number(tensor, keep_graph):
-    """`_engine_run_backward` from one real number to all leaves. False if `tensor` is no such, or somebody wants a log."""
+    """Run the engine from one real number to all leaves. Return False if `tensor` is something else, or at level DEBUG."""
     return not log.isEnabledFor(logging.DEBUG) and execute.execute_from_scalar(tensor, keep_graph)
 
 
 def _register_logging_hooks_on_whole_graph(t_outputs):
-    """Log every node that runs behind these tensors or edges, on the logger ``minigrad.autograd.graph`` at level DEBUG.
+    """Log every node behind these tensors or edges when it runs: logger ``minigrad.autograd.graph``, level DEBUG.
 
-    At that level every backward does so by itself. Returns a function that removes the hooks.
+    Return a function that removes the hooks. At that level, every backward logs its nodes without this call.
     Mirrors ``torch.autograd.graph._register_logging_hooks_on_whole_graph``.
     """
-    return logged([_get_grad_fn_or_grad_acc(t) for t in t_outputs])
+    return log_nodes([_get_grad_fn_or_grad_acc(t) for t in t_outputs])
 
 
-def set_warn_on_accumulate_grad_stream_mismatch(enabled):
-    """Whether to warn when the gradient of a leaf is computed on another CUDA stream than its AccumulateGrad node belongs to.
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Switch on or off a warning: a gradient is computed on another CUDA stream than the AccumulateGrad node runs on.
 
-    That node runs on the stream that was current when it was made: in the first forward pass that used the leaf, as long as any
-    graph with it is alive. If later passes run on another stream, one waits for the other at each leaf. On by default.
+    An AccumulateGrad node runs on the stream that was current when the node was made, in the first forward pass that used the leaf.
+    The node lives as long as a graph contains it. If later passes run on another stream, the streams wait for each other
+    at each leaf.
+
+    Args:
+        enabled (bool): whether to warn. True by default.
 
     Raises:
-        RuntimeError: `enabled` is no bool.
+        RuntimeError: `enabled` is not a bool.
 
     Mirrors ``torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch``.
 
@@ -359,7 +381,7 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled):
 
 
 def _current_graph_task_id():
-    """The number of the backward that is running in this thread, -1 outside of one.
+    """Return the number of the graph task that is running in this thread; -1 outside of a backward.
 
     Mirrors ``torch._C._current_graph_task_id``.
     """
@@ -368,14 +390,14 @@ def _current_graph_task_id():
 
 
 def _current_autograd_node():
-    """The node that is running in this thread, None outside of one. Mirrors ``torch._C._current_autograd_node``."""
+    """Return the node that is running in this thread, or None. Mirrors ``torch._C._current_autograd_node``."""
     return execute.current_node()
 
 
 def _will_engine_execute_node(node):
-    """Whether the gradient of what `node` stands for is computed in the backward that is running.
+    """Return whether the running backward executes `node`.
 
-    Unlike ``torch._C._will_engine_execute_node`` it also answers for a leaf under ``grad``.
+    Unlike ``torch._C._will_engine_execute_node`` it also works for the accumulator of a leaf under ``grad``.
 
     Raises:
         RuntimeError: no backward is running.
@@ -384,11 +406,11 @@ def _will_engine_execute_node(node):
 
 
 def _current_graph_task_execution_order():
-    """The nodes of the backward that is running, in the order in which gradients reach them.
+    """Return the nodes of the running backward, in the order in which gradients reach them.
 
-    Unlike ``torch._C._current_graph_task_execution_order`` it may be asked at any time, and with several roots.
+    Unlike ``torch._C._current_graph_task_execution_order``, it also works in the middle of a backward and with several roots.
 
     Raises:
-        RuntimeError: no backward is running; `set_multithreading_enabled` is not off.
+        RuntimeError: no backward is running; or multithreading is on: see `set_multithreading_enabled`.
     """
     return execute.execution_order()

@@ -1,17 +1,24 @@
-"""What is left of the time when a tensor had to be wrapped to be differentiated: a name, and the engine's handle.
+"""`Variable`, the old class that wrapped a tensor to differentiate it, and the engine as an object.
 
-    Variable(x)                                     x without history; use the tensor itself
-    Variable._execution_engine.queue_callback(f)    call f() when the running backward is done
+    Variable(x)                                     x without its history; new programs use the tensor itself
+    Variable._execution_engine.queue_callback(f)    call f() at the end of the running backward
 
 Mirrors ``torch/autograd/variable.py`` and ``torch/csrc/autograd/python_engine.cpp``.
 """
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
 
 from minigrad._core.engine import execute
 from minigrad.creation import tensor
 from minigrad.errors import TensorTypeError
 from minigrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Self
 
 __all__ = ["ImperativeEngine", "Variable"]
 
@@ -19,14 +26,19 @@ __all__ = ["ImperativeEngine", "Variable"]
 class ImperativeEngine:
     """The engine as an object. Mirrors ``torch._C._EngineBase``."""
 
-    def queue_callback(self, callback):
-        """Call `callback`, without arguments, when all nodes of the backward that is running have run.
+    def queue_callback(self, callback: Callable[[], Any]) -> None:
+        """Call `callback` at the end of the running backward, after all its nodes.
 
-        Callbacks run in the order in which they were installed, before the call of backward returns, and only if
-        nothing failed. One may install another.
+        Callbacks run in the order in which they were queued, before the call of backward returns. If the backward fails, they do
+        not run. A callback may queue another callback.
+
+        Args:
+            callback (Callable): a function without arguments. Its result is ignored.
 
         Raises:
             RuntimeError: no backward is running.
+
+        Mirrors ``queue_callback`` of ``torch.autograd.Variable._execution_engine``.
 
         >>> x = mg.tensor(2., requires_grad=True)
         >>> queue = mg.autograd.Variable._execution_engine.queue_callback
@@ -36,12 +48,20 @@ class ImperativeEngine:
         """
         execute.queue_callback(callback)
 
-    def is_checkpoint_valid(self):
-        """Whether no backward that runs in this thread was given ``inputs=``: a reentrant checkpoint needs that."""
+    def is_checkpoint_valid(self) -> bool:
+        """Return False if a running backward of this thread has ``inputs=``, which a reentrant checkpoint cannot handle.
+
+        Mirrors ``is_checkpoint_valid`` of ``torch.autograd.Variable._execution_engine``.
+
+        >>> mg.autograd.Variable._execution_engine.is_checkpoint_valid()
+        True
+        """
         return execute.is_checkpoint_valid()
 
 
 class VariableMeta(type):
+    """Makes ``isinstance(x, Variable)`` true for every tensor. Mirrors ``torch.autograd.variable.VariableMeta``."""
+
     def __instancecheck__(cls, other):
         return isinstance(other, Tensor)
 
@@ -50,12 +70,15 @@ class Variable(metaclass=VariableMeta):
     """The old name of a tensor: ``Variable(x)`` is x without its history, ``Variable()`` an empty tensor.
 
     Args:
-        data (Tensor, optional)
-        requires_grad (bool)
-        volatile: had a meaning once. Accepted with a warning; see `minigrad.no_grad`.
+        data (Tensor, optional): the tensor whose values the result shares.
+        requires_grad (bool): whether the result requires a gradient.
+        volatile (bool): accepted with a warning, and ignored. Use `minigrad.no_grad`.
+
+    Returns:
+        Tensor: a detached tensor that shares the memory of `data`.
 
     Raises:
-        TypeError: `data` is no tensor.
+        TypeError: `data` is not a tensor.
 
     Mirrors ``torch.autograd.Variable`` (``torch/csrc/autograd/python_variable.cpp``, THPVariable_pynew).
 
@@ -65,7 +88,7 @@ class Variable(metaclass=VariableMeta):
 
     _execution_engine = ImperativeEngine()
 
-    def __new__(cls, data=None, requires_grad=False, volatile=False):
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Self:
         if volatile:
             warnings.warn("volatile was removed and now has no effect. Use `with minigrad.no_grad():` instead.", UserWarning,
                           stacklevel=2)
@@ -74,4 +97,4 @@ class Variable(metaclass=VariableMeta):
         if not isinstance(data, Tensor):
             raise TensorTypeError("MG-E201", f"Variable data has to be a tensor, but got {type(data).__name__}",
                                   fix="minigrad.tensor(data)")
-        return data.detach().requires_grad_(requires_grad)
+        return data.detach().requires_grad_(requires_grad)  # pyright: ignore[reportReturnType]

@@ -1,19 +1,19 @@
-"""Transforms: functions of functions, which compose.
+"""Transforms: they take a function and return its derivative as a function. Transforms compose.
 
     grad(f)             the gradient of a function that returns one number       value_and_grad, grad_and_value: both
     vjp(f, x)           f(x), and the map u -> Jᵀ u                              jacrev(f): J by rows
-    jvp(f, (x,), (v,))  f(x), and J v, by one pass forward                       jacfwd(f): J by columns
+    jvp(f, (x,), (v,))  f(x), and J v, by one forward pass                       jacfwd(f): J by columns
     linearize(f, x)     f(x), and the map v -> J v                               hessian(f): jacfwd of jacrev
     functional_call     a module as a function of its parameters
 
     grad(grad(f))(x)    jacfwd(grad(f))(x)    grad(lambda p: value(functional_call(model, p, x)))(params)
 
-A function may take and return trees of tensors (tuples, lists, dicts, named tuples), and its derivatives are such trees.
-Whether gradients are enabled around a transform decides about the history of its results, never about their values. What the
-function captures from outside is constant for this derivative, and variable for those around it, the user's own ``backward()``
-included. How that is kept apart without wrapping tensors: ``_levels.py``.
+A function may take and return trees of tensors (tuples, lists, dicts, named tuples). Its derivatives are trees too. The grad
+mode around a transform decides whether its results have a history; it does not change their values. A tensor that the function
+captures from outside is a constant for this derivative, and a variable for the transforms around it and for ``backward()``.
+``_levels.py`` explains how minigrad separates the two without wrapping tensors.
 
-Mirrors ``torch.func``. `vmap` is not here.
+Mirrors ``torch.func``, without `vmap`.
 """
 
 from minigrad.func._forward import jvp, linearize

@@ -3,37 +3,48 @@
 Mirrors ``torch/_functorch/functional_call.py`` and ``torch/nn/utils/stateless.py``.
 """
 
+from __future__ import annotations
+
 import contextlib
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from minigrad.errors import ArgumentError, TensorTypeError, TensorValueError
 from minigrad.tensor import Tensor
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
-def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
-    """Call `module` with other tensors in the place of its parameters and buffers.
+    from minigrad.nn.modules.module import Module
 
-    To differentiate by the parameters give it those of the module, detached if nobody wants to differentiate the gradient: it is
-    recorded only for tensors that require one.
+
+def functional_call(module: Module, parameter_and_buffer_dicts: Mapping[str, Any] | Sequence[Mapping[str, Any]], args: Any = None,
+                    kwargs: Mapping[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False) -> Any:
+    """Call `module` with other tensors instead of its parameters and buffers.
+
+    To differentiate with respect to the parameters, pass the parameters of the module. Detach them, unless you need the gradient to
+    have a history: with detached parameters, the transforms do not record the backward.
 
     Args:
-        module (nn.Module): it is as before afterwards, also after an error.
-        parameter_and_buffer_dicts (dict, or sequence of dicts): name -> tensor, by the names of ``named_parameters()`` and
-            ``named_buffers()``. A parameter that is not there keeps its value. A buffer that the module replaces is put
-            into the dict.
-        args: what the module is called with: a tuple, or a single argument.
-        kwargs (dict, optional): keyword arguments of the call.
-        tie_weights (bool): a tensor that the module has under two names is replaced under both.
-        strict (bool): the names have to be those of the module, all of them.
+        module (nn.Module): the module. After the call, and after an error, it has its own parameters again.
+        parameter_and_buffer_dicts (dict, or sequence of dicts): name -> tensor, with the names of ``named_parameters()`` and
+            ``named_buffers()``. A parameter without an entry keeps its value. If the module replaces a buffer, the new buffer
+            is written to the dict.
+        args (tuple or any): the arguments of the module: a tuple, or a single argument.
+        kwargs (dict, optional): the keyword arguments of the module.
+        tie_weights (bool): if the module has a tensor under two names, replace it under both.
+        strict (bool): require that the names are exactly the names of the module.
 
     Returns:
-        what the module returns.
+        The output of the module.
 
     Raises:
-        ValueError: no dicts; two of them have the same name; tied names are given different tensors.
-        TypeError: a value is no tensor, or a name is that of a module.
-        AttributeError: a name leads to no module.
-        RuntimeError: what `strict` finds.
+        ValueError: the argument is not a dict or a sequence of dicts; two dicts have the same name; tied names have different
+            tensors.
+        TypeError: a value is not a tensor, or a name belongs to a module.
+        AttributeError: a part of a name is not a submodule.
+        RuntimeError: with `strict`, a name is missing or unknown.
 
     Mirrors ``torch.func.functional_call``.
 
@@ -45,24 +56,24 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
     >>> mg.func.grad(loss)(params, mg.tensor([10., 100.]))
     {'weight': tensor([[ 10., 100.]]), 'bias': tensor([1.])}
     """
-    dicts = as_dicts(parameter_and_buffer_dicts)
+    dicts = check_dicts(parameter_and_buffer_dicts)
     given = {name: x for names in dicts for name, x in names.items()}
-    new = with_ties(module, given) if tie_weights else given
+    new = add_tied_names(module, given) if tie_weights else given
     if strict:
         check_names(module, given, new)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with replaced(module, new) as places:
+    with replace_tensors(module, new) as places:
         result = module(*args, **(kwargs or {}))
         for names in dicts:
             for name in names:
                 table, key = places[name]
-                if table.get(key) is not names[name]:       # a buffer that forward has replaced
-                    names[name] = table.get(key)
+                if table.get(key) is not names[name]:       # forward has replaced this buffer
+                    names[name] = table.get(key)  # pyright: ignore[reportIndexIssue]
     return result
 
 
-def as_dicts(given):
-    """The argument as a list of dicts without a name in common."""
+def check_dicts(given):
+    """Return the argument as a list of dicts; raise if two of them have the same name."""
     dicts = [given] if isinstance(given, dict) else given
     if not isinstance(dicts, (list, tuple)):
         raise TensorValueError("MG-E259", "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
@@ -74,47 +85,47 @@ def as_dicts(given):
     twice = [name for name, n in counts.items() if n > 1]
     if twice:
         raise TensorValueError("MG-E259", f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous",
-                               fix="give each name once")
+                               fix="pass each name only once")
     return list(dicts)
 
 
-def tensors_of(module):
-    """name -> parameter or buffer, under all of their names."""
+def collect_tensors(module):
+    """Return the dict name -> parameter or buffer. A tensor with several names has an entry for each."""
     return {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
 
 
-def with_ties(module, given):
-    """`given`, with the other names of each tensor that is replaced."""
+def add_tied_names(module, given):
+    """Return `given`, with entries for the other names of each tensor in it."""
     groups = {}
-    for name, x in tensors_of(module).items():
+    for name, x in collect_tensors(module).items():
         groups.setdefault(id(x), []).append(name)
     new = dict(given)
     for names in groups.values():
         named = [name for name in names if name in given]
         if len({id(given[name]) for name in named}) > 1:
             raise TensorValueError("MG-E259", f"functional_call got multiple values for keys {named}, which are tied. Consider "
-                                   "using tie_weights=False", fix="give one of them, or the same tensor for all")
+                                   "using tie_weights=False", fix="pass one of them, or the same tensor for all")
         if named:
             new.update(dict.fromkeys(names, given[named[0]]))
     return new
 
 
 def check_names(module, given, new):
-    """Strict: exactly the names of the module."""
-    names = tensors_of(module)
+    """Raise unless the names are exactly the names of the module."""
+    names = collect_tensors(module)
     lines = []
     for what, found in (("Unexpected", set(given) - set(names)), ("Missing", set(names) - set(new))):
         if found:
             lines.append(f"\n{what} key(s): " + ", ".join([repr(name) for name in sorted(found)]) + ".")
     if lines:
         raise ArgumentError("MG-E259", f"Error(s) in reparametrizing for {type(module).__name__}:" + "".join(lines),
-                            fix="strict=False keeps what is missing as it is")
+                            fix="with strict=False, missing parameters keep their values")
 
 
 @contextlib.contextmanager
-def replaced(module, new):
-    """The module with `new` in it. Yields name -> (table, key): where each of them lies."""
-    places = {name: place(module, name, x) for name, x in new.items()}
+def replace_tensors(module, new):
+    """Replace tensors of the module during the context. Yield the dict name -> (table, key): where each tensor is stored."""
+    places = {name: find_place(module, name, x) for name, x in new.items()}
     nothing = object()
     before = [(table, key, table.get(key, nothing)) for table, key in places.values()]
     try:
@@ -130,15 +141,15 @@ def replaced(module, new):
                 table[key] = x
 
 
-def place(module, name, x):
-    """The dict in which the tensor `name` of the module lies, and its key there."""
+def find_place(module, name, x):
+    """Return the dict that stores the tensor `name` of the module, and the key in it."""
     path, _, key = name.rpartition(".")
     module = module.get_submodule(path)
     if key in module._modules or not (x is None or isinstance(x, Tensor)):
         wrong = module._modules.get(key, x)
         raise TensorTypeError("MG-E259", f"attribute `{name}`: {wrong!r} is not an instance of minigrad.Tensor",
-                              fix="the names are those of module.named_parameters() and named_buffers()")
+                              fix="use the names of module.named_parameters() and named_buffers()")
     for table in (module._parameters, module._buffers):
         if key in table:
             return table, key
-    return vars(module), key        # a tensor that is no parameter
+    return vars(module), key        # a tensor that is not registered as a parameter or buffer

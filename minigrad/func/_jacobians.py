@@ -1,19 +1,22 @@
-"""Whole Jacobians: by rows (`jacrev`), by columns (`jacfwd`), and one of the other (`hessian`).
+"""Jacobians: by rows (`jacrev`), by columns (`jacfwd`), and the Hessian (`hessian`), which combines both.
 
     f: {"x": [2]} -> (y: [3], z: [])        jacrev(f)  =  ({"x": [3, 2]}, {"x": [2]})
 
-A tree like the output, in whose leaves are trees like the argument, in whose leaves are blocks of shape y.shape + x.shape.
+The result is a tree with the structure of the output. Each leaf y is replaced by a tree with the structure of the argument. Each
+leaf x of this tree is replaced by a block of shape y.shape + x.shape.
 
 Note [Columns of one graph]
-    A column of the Jacobian is J e, which a pass forward with the tangent e computes. We call the function once and push all e
-    through its graph instead, as `linearize` does: for 60 ops on 50 numbers that is 4.7 times as fast as 50 passes (the Hessian
-    3.8 times), and what the function prints or draws at random happens once. Its price: the function has to be twice
-    differentiable.
+    A column of the Jacobian is J e. A forward pass with the tangent e could compute it. Instead, we call the function once and push
+    all e through its graph, as `linearize` does. For 60 ops on 50 numbers this is 4.7 times as fast as 50 passes (the Hessian: 3.8
+    times), and the function prints or draws random numbers only once. The price: the function must be twice differentiable.
 
 Mirrors ``torch/_functorch/eager_transforms.py``.
 """
 
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING
 
 from minigrad.autograd._jacobians import jacobian_columns, jacobian_rows
 from minigrad.autograd.grad_mode import inference_mode
@@ -22,34 +25,42 @@ from minigrad.func._arguments import (
     check_differentiable,
     check_numbers,
     check_real,
-    chosen,
-    flat_outputs,
-    flat_tensors,
-    replaced,
-    with_aux,
+    flatten_outputs,
+    flatten_tensors,
+    replace_arguments,
+    select_arguments,
+    split_aux,
 )
 from minigrad.func._forward import JVP, Linearization
 from minigrad.func._levels import Level
 from minigrad.func._reverse import VJP
 from minigrad.utils._pytree import tree_unflatten
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Literal
 
-def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None):
+
+def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False,
+           chunk_size: int | None = None) -> Callable[..., Any]:
     """The function that computes the Jacobian of `func` by rows: one backward for each element of the output.
 
     Args:
-        func: its arguments are trees of tensors, as far as `argnums` selects them; it returns a tree of tensors.
-        argnums (int or tuple of int): with respect to which positional arguments.
-        has_aux (bool): `func` returns ``(output, aux)``, and aux, a tree of tensors, is passed on.
-        chunk_size (int, optional): how many rows PyTorch computes at once. Here they are computed one by one in any case.
+        func (Callable): takes any arguments, and returns a tree of real tensors.
+        argnums (int or tuple of int): the positions of the arguments to differentiate with respect to. They are trees of real
+            tensors.
+        has_aux (bool): `func` returns ``(output, aux)``. aux is a tree of tensors, which the result includes.
+        chunk_size (int, optional): the number of rows that PyTorch computes together. minigrad computes one row at a time.
 
     Returns:
-        function: of the arguments of `func`. It returns a tree like the output, of trees like the argument (tuples of them for a
-        tuple of argnums), of tensors of shape ``output.shape + argument.shape``; with `has_aux` the pair of that and aux.
+        Callable: takes the arguments of `func`. It returns a tree with the structure of the output. Its leaves are trees with the
+        structure of the argument, or tuples of such trees for a tuple of argnums. Their leaves are tensors of shape
+        ``output.shape + argument.shape``. With `has_aux` it returns ``(jacobian, aux)``.
 
     Raises:
-        RuntimeError: argnums selects what is not there; outputs are not all tensors of real numbers; no aux.
-        ValueError: a leaf of a selected argument is no tensor; `chunk_size` is below 1.
+        RuntimeError: there is no argument at a position of `argnums`; an output or a selected argument is complex; an output
+            is not a tensor; aux is missing.
+        ValueError: a leaf of a selected argument is not a tensor; `chunk_size` is below 1.
 
     Mirrors ``torch.func.jacrev``.
 
@@ -64,39 +75,39 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None):
     def jacobian(*args, **kwargs):
         level = Level()
         with inference_mode(False):
-            leaves, spec = flat_tensors(chosen(argnums, args))
+            leaves, spec = flatten_tensors(select_arguments(argnums, args))
             check_real("jacrev", leaves, "inputs")
-            variables = [level.variable(x) for x in leaves]
-            result = func(*replaced(argnums, args, tree_unflatten(variables, spec)), **kwargs)
-            output, aux = with_aux(result, has_aux, VJP)
-            outputs, output_spec = flat_outputs(output, VJP)
+            variables = [level.make_variable(x) for x in leaves]
+            result = func(*replace_arguments(argnums, args, tree_unflatten(variables, spec)), **kwargs)
+            output, aux = split_aux(result, has_aux, VJP)
+            outputs, output_spec = flatten_outputs(output, VJP)
             check_differentiable(outputs)
             check_real("jacrev", outputs, "outputs")
             level.end()
             found = jacobian_rows(outputs, variables, any([level.leads_outside(y) for y in outputs]))
-            found, aux = level.released((nested(found, output_spec, spec), aux))
+            found, aux = level.detach_results((nest_blocks(found, output_spec, spec), aux))
         return (found, aux) if has_aux else found
     return jacobian
 
 
-def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
+def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *,
+           randomness: Literal['error', 'different', 'same'] = "error") -> Callable[..., Any]:
     """The function that computes the Jacobian of `func` by columns: one product for each element of the argument.
 
-    It returns what that of `jacrev` does, and is faster where there are fewer inputs than outputs. `func` is called once, and has
-    to be twice differentiable: see Note [Columns of one graph].
+    The results are equal to the results of `jacrev`. jacfwd is faster if there are fewer inputs than outputs. `func` is called
+    once, and must be twice differentiable: see Note [Columns of one graph].
 
     Args:
-        func: its arguments are trees of tensors, as far as `argnums` selects them; it returns a tree of tensors.
-        argnums (int or tuple of int): with respect to which positional arguments.
-        has_aux (bool): `func` returns ``(output, aux)``, and aux, a tree of tensors, is passed on.
-        randomness (str): of PyTorch's vectorization, which is not here: ``"error"``, ``"different"`` or ``"same"``.
+        func, argnums, has_aux: as for `jacrev`.
+        randomness (str): ``"error"``, ``"different"`` or ``"same"``. It has no effect: it is for PyTorch's vmap.
 
     Returns:
-        function: as `jacrev`.
+        Callable: as `jacrev`.
 
     Raises:
-        RuntimeError: argnums selects what is not there; outputs are not all tensors of real numbers; no aux.
-        ValueError: a leaf of a selected argument is no tensor.
+        RuntimeError: there is no argument at a position of `argnums`; an output or a selected argument is complex; an output
+            is not a tensor; aux is missing; `randomness` has another value.
+        ValueError: a leaf of a selected argument is not a tensor, or its dtype is integral or bool.
 
     Mirrors ``torch.func.jacfwd``.
 
@@ -108,28 +119,28 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
 
     @functools.wraps(func)
     def jacobian(*args, **kwargs):
-        leaves, spec = flat_tensors(chosen(argnums, args))
+        leaves, spec = flatten_tensors(select_arguments(argnums, args))
         check_numbers(leaves, "primal")
         check_real("jacfwd", leaves, "inputs")
         point = Linearization(lambda *args: func(*args, **kwargs), leaves,
-                              lambda new: replaced(argnums, args, tree_unflatten(new, spec)), has_aux, JVP)
+                              lambda new: replace_arguments(argnums, args, tree_unflatten(new, spec)), has_aux, JVP)
         check_real("jacfwd", point.outputs, "outputs")
         found = jacobian_columns(point.outputs, leaves, point.push)
-        found = nested(found, point.spec, spec)
+        found = nest_blocks(found, point.spec, spec)
         return (found, point.aux) if has_aux else found
     return jacobian
 
 
-def hessian(func, argnums=0):
-    """The function that computes the Hessian of `func`: ``jacfwd(jacrev(func))``, a tangent sent through a backward.
+def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
+    """The function that computes the Hessian of `func`: ``jacfwd(jacrev(func))``.
 
     Args:
-        func: its arguments are trees of tensors, as far as `argnums` selects them; it returns a tree of tensors.
-        argnums (int or tuple of int): with respect to which positional arguments.
+        func, argnums: as for `jacrev`.
 
     Returns:
-        function: of the arguments of `func`. It returns a tree like the output, of trees like the argument, twice, of tensors of
-        shape ``output.shape + argument.shape + argument.shape``.
+        Callable: takes the arguments of `func`. It returns a tree with the structure of the output. Its leaves are trees with the
+        structure of the argument, and the leaves of these are such trees again. The innermost leaves are tensors of shape
+        ``output.shape + argument.shape + argument.shape``.
 
     Raises:
         RuntimeError, ValueError: as `jacrev`.
@@ -143,6 +154,6 @@ def hessian(func, argnums=0):
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-def nested(blocks, output_spec, spec):
-    """The blocks of a Jacobian as a tree of trees."""
+def nest_blocks(blocks, output_spec, spec):
+    """Return the blocks of a Jacobian as a tree of trees."""
     return tree_unflatten([tree_unflatten(row, spec) for row in blocks], output_spec)

@@ -1,22 +1,23 @@
-"""One call of a transform is a level: it has variables of its own, and what it returns knows nothing of them.
+"""Levels: each call of a transform has its own variables, and its results have no history that leads to them.
 
     grad(lambda x: grad(lambda y: x * y * y)(x))(x0)
 
-        outer level     x0 is plain            x = a fresh leaf with the value of x0
-        inner level     x requires a gradient  y = x.view_as(x): a new end for gradients, and a way on to x
-                        2 x y comes out        it leads to x: the outer level goes on with it
-        outer level     4 x comes out          it leads to nothing but a leaf of our own: history off
+        outer level     x0 requires no gradient     x = a new leaf with the value of x0
+        inner level     x requires a gradient       y = x.view_as(x): gradients can stop at y, or go on to x
+                        the gradient is 2 x y       a path leads to x, which is outside: the gradient keeps its history
+        outer level     the gradient is 4 x         all paths lead to x, which is inside: the gradient is detached
 
-PyTorch wraps the tensors of each level, so that every op knows on which levels to record. We have one graph, and ask afterwards:
-does a path lead from the result to a leaf outside? Only if so is the backward recorded (create_graph), and does the result keep
-its history. The question costs a walk over the nodes of the function, when no argument required a gradient to begin with;
-recording a backward in vain would cost more.
+PyTorch wraps the tensors of each level, so that every op knows on which levels to record. minigrad has one graph, and searches it
+after the call: does a path lead from the result to a leaf outside of the level? Only then it records the backward
+(create_graph), and the result keeps its history. The search costs a walk over the nodes of the function, if no argument
+requires a gradient. To record a backward that nothing needs would cost more.
 
 Note [Leaves of ended levels]
-    A result that keeps its history because of an outer variable may also lead to fresh leaves of the level that made it. Those must
-    not count as outside for the levels around. So a leaf is remembered when its level ends, for as long as it lives.
+    A result with a path to an outer variable keeps its history. It may also have paths to new leaves of its own level, which has
+    ended. For the levels around, these leaves must not count as leaves outside. So `_ended` has all leaves of ended levels,
+    as long as they live.
 
-Differs from PyTorch: a write to a captured tensor, and a call of ``backward()`` inside of the function, are not refused.
+Unlike PyTorch, minigrad raises no error if the function writes to a captured tensor, or calls ``backward()``.
 
 Mirrors ``torch/_functorch/eager_transforms.py`` and ``aten/src/ATen/functorch/TensorWrapper.h``.
 """
@@ -36,16 +37,16 @@ _ended = {}     # id -> weak reference. A dict with tensors as keys would compar
 
 
 class Level:
-    """The variables of one call, from `variable` until `end`. Make it before gradients are enabled for the function."""
+    """The variables of one call, from `make_variable` to `end`. Create it before you enable gradients for the function."""
 
     def __init__(self):
-        self.recording = is_grad_enabled()      # around the call: does anybody want the derivatives of its results?
+        self.recording = is_grad_enabled()      # around the call: may its results be differentiated?
         self.fresh = []
-        self.views = []                         # with the nodes that made them
-        self.inside = set()                     # nodes from which no path leads outside
+        self.views = []                         # pairs (view, its grad_fn)
+        self.inside = set()                     # nodes without a path to a leaf outside
 
-    def variable(self, x):
-        """A variable of this level with the value of `x`, and its tangent if it has one."""
+    def make_variable(self, x):
+        """Return a variable of this level with the value of `x`, and with its tangent if `x` has one."""
         if self.recording and x.requires_grad:
             y = x.view_as(x)
             self.views.append((y, y.grad_fn))
@@ -59,16 +60,16 @@ class Level:
         return y
 
     def end(self):
-        """The function has returned: from now on our variables are nobody's. See Note [Leaves of ended levels].
+        """End the level, after the function has returned. See Note [Leaves of ended levels].
 
         Raises:
-            RuntimeError: it has written to a variable, whose gradient is then no longer that of the argument. A write to a fresh
-                leaf fails at once.
+            RuntimeError: the function has written to a variable that is a view. (A write to a new leaf raises immediately.) The
+                gradient of the variable would not be the gradient of the argument.
         """
         for y, node in self.views:
             if y.grad_fn is not node:
                 raise AutogradError("MG-E121", "a leaf Variable that requires grad is being used in an in-place operation.",
-                                    where="in the function that is differentiated: its argument has been written to",
+                                    where="in the function that a transform differentiates: it writes to its argument",
                                     fix="begin with x = x.clone(), or use an out-of-place op")
         self.views.clear()
         for y in self.fresh:
@@ -77,7 +78,7 @@ class Level:
         self.fresh.clear()
 
     def leads_outside(self, x):
-        """Whether somebody around this level may want to differentiate `x`, or its tangent."""
+        """Whether a path leads from `x`, or from its tangent, to a leaf outside of this level."""
         tangent = tangent_of(x)
         return self._history_leads_outside(x) or (tangent is not None and self._history_leads_outside(tangent))
 
@@ -100,14 +101,14 @@ class Level:
         self.inside |= walked
         return False
 
-    def released(self, tree):
-        """What the level returns: without history if that is ours alone."""
-        return tree_map(self._released, tree)
+    def detach_results(self, tree):
+        """Detach the tensors of `tree` without a path to a leaf outside of this level."""
+        return tree_map(self._detach_result, tree)
 
-    def _released(self, x):
+    def _detach_result(self, x):
         if not isinstance(x, Tensor) or not x.requires_grad or self._history_leads_outside(x):
             return x
-        if x.is_leaf and id(x) not in _ended:           # the user's leaf, under no_grad
+        if x.is_leaf and id(x) not in _ended:           # a leaf of the program, under no_grad
             return x
         tangent = tangent_of(x)
-        return x.detach() if tangent is None else make_dual(x.detach(), self._released(tangent))
+        return x.detach() if tangent is None else make_dual(x.detach(), self._detach_result(tangent))

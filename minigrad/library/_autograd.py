@@ -1,14 +1,14 @@
-"""The node of a custom operator: an ordinary `Function`, made once per operator.
+"""The node of a custom operator: an ordinary `Function`. Each operator has its own class.
 
-    op(xs, y, n)            xs a list of tensors
-      flat                  (xs[0], xs[1], y, n, call)      what Function.apply gets, so that each tensor has an edge
+    op(xs, y, n)            xs is a list of tensors
+      flatten               (xs[0], xs[1], y, n, call)      the arguments of Function.apply: each tensor has an edge
         forward             runs the kernel, then the user's setup_context(ctx, inputs, output)
-        backward            gradients back into lists ──> the user's backward(ctx, *grads) ──> flat again
+        backward            puts the gradients into lists, calls the user's backward(ctx, *grads), and flattens its result
 
-`Formula` is what the operator and the class share: neither holds the other, so that an operator that was replaced is
-freed at once, and a graph that was built with it can still be differentiated.
+The operator and the class share a `Formula`, and do not refer to each other. So a replaced operator is freed immediately, and a
+graph that was recorded with it can still be differentiated.
 
-What the user sees of the hidden last argument is nothing: not in `needs_input_grad`, not in the count of gradients.
+`call` is a hidden last argument: it is not in `needs_input_grad`, and the user's backward returns no gradient for it.
 
 Mirrors ``torch/_library/autograd.py``.
 """
@@ -17,13 +17,13 @@ from minigrad.autograd.function import Function
 from minigrad.errors import AutogradError
 from minigrad.tensor import Tensor
 
-METADATA = "_mg_metadata"       # where ctx keeps its `Structure`
+METADATA = "_mg_metadata"       # the attribute of ctx with its `Structure`
 
 
 class Formula:
-    """How an operator is differentiated; None: not yet known. Looked up when the backward runs.
+    """The formula for the derivative of an operator. The functions are None before `register_autograd`. The backward reads them.
 
-    operator, schema        the name by which errors call it, ``ns::name``; and its `FunctionSchema`
+    operator, schema        the name of the operator, ``ns::name``, and its `FunctionSchema`
     """
 
     def __init__(self, operator, schema):
@@ -34,16 +34,16 @@ class Formula:
 
 
 class Call:
-    """One call of an operator on its way through `Function.apply`: what the graph is not to keep.
+    """One call of an operator: data for the forward that the graph must not keep alive.
 
-    run             computes the output
+    run             a function that computes the output
     inputs          the positional arguments, with defaults
-    keywords        those that cannot be given by position, a dict
-    dirty           the tensors that it writes to and that require a gradient
+    keywords        the keyword-only arguments, a dict
+    dirty           the tensors that the operator writes to and that require a gradient
     """
 
     __slots__ = ("dirty", "inputs", "keywords", "run", "structure")
-    structure: "Structure"          # set when the kernel has run
+    structure: "Structure"          # set after the kernel has run
 
     def __init__(self, run, inputs, keywords, dirty):
         self.run = run
@@ -53,7 +53,7 @@ class Call:
 
 
 class Structure:
-    """Where lists of tensors stood: for each argument and each output the length of a list, -1 for anything else."""
+    """For each argument and each output: the length, if it is a list of tensors, and otherwise -1."""
 
     __slots__ = ("inputs", "outputs")
 
@@ -62,13 +62,13 @@ class Structure:
         self.outputs = outputs
 
 
-def lengths(arguments, values):
-    """The length of each list of tensors among `values`, -1 for anything else."""
+def count_tensors(arguments, values):
+    """Return the length of each list of tensors in `values`, and -1 for other values."""
     return [len(x) if a.spreads and x is not None else -1 for a, x in zip(arguments, values)]
 
 
 def flatten(arguments, values):
-    """`values` with the lists of tensors among them opened."""
+    """Return `values` with the elements of each list of tensors instead of the list."""
     flat = []
     for a, x in zip(arguments, values):
         if a.spreads and x is not None:
@@ -79,7 +79,7 @@ def flatten(arguments, values):
 
 
 def unflatten(counts, flat):
-    """The inverse of `flatten`, given the `lengths`."""
+    """The inverse of `flatten`; `counts` is the result of `count_tensors`."""
     values, i = [], 0
     for n in counts:
         values.append(flat[i] if n < 0 else list(flat[i:i + n]))
@@ -87,11 +87,11 @@ def unflatten(counts, flat):
     return values
 
 
-def autograd_class(formula):
-    """The `Function` whose nodes differentiate by `formula`."""
+def make_function(formula):
+    """Make the `Function` whose backward uses `formula`."""
     def forward(ctx, *flat):
         call = flat[-1]
-        counts = lengths(formula.schema.positional, call.inputs)
+        counts = count_tensors(formula.schema.positional, call.inputs)
         ctx.needs_input_grad = tuple(unflatten(counts, ctx.needs_input_grad[:-1]))
         output = call.run()
         outputs = () if output is None else output if isinstance(output, tuple) else (output,)
@@ -103,7 +103,7 @@ def autograd_class(formula):
         if hasattr(ctx, METADATA):
             raise AutogradError("MG-E279", f"Please don't set ctx.{METADATA}; minigrad uses it to store info", node=ctx.name(),
                                 fix="choose another name in setup_context")
-        call.structure = Structure(counts, lengths(formula.schema.returns, outputs))
+        call.structure = Structure(counts, count_tensors(formula.schema.returns, outputs))
         setattr(ctx, METADATA, call.structure)
         if call.dirty:
             ctx.mark_dirty(*call.dirty)
@@ -116,17 +116,17 @@ def autograd_class(formula):
                 "MG-E276", f"Trying to backward through {formula.operator} but no autograd formula was registered. Please use "
                 "register_autograd to add one.", node=ctx.name(),
                 fix="op.register_autograd(backward, setup_context=setup_context)" if formula.schema.is_functional() else
-                "an operator that writes to its arguments has none: wrap it in a Function, or call it under no_grad()")
+                "wrap the operator in a Function, or call it under no_grad(): it writes to its arguments")
         structure = getattr(ctx, METADATA)
         found = formula.backward(ctx, *unflatten(structure.outputs, grads))
-        return (*flat_gradients(ctx, formula.schema, structure.inputs, found), None)
+        return (*flatten_gradients(ctx, formula.schema, structure.inputs, found), None)
 
     name = "GeneratedBackwardFor_" + "_".join((*formula.operator.split("::"), formula.schema.overload_name))
     return type(name, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
 
 
-def flat_gradients(ctx, schema, counts, found):
-    """What the user's backward has returned, one gradient per tensor, if it is built like the arguments."""
+def flatten_gradients(ctx, schema, counts, found):
+    """Flatten the gradients that the user's backward has returned. Raise unless it has the structure of the arguments."""
     grads = list(found) if isinstance(found, tuple) else [found]
     n = len(counts)
     while len(grads) > n and grads[-1] is None:
@@ -135,8 +135,8 @@ def flat_gradients(ctx, schema, counts, found):
     if len(grads) != n and not lists:
         raise AutogradError(
             "MG-E277", f"function {ctx.name()} returned an incorrect number of gradients (expected {n}, got {len(grads)})",
-            node=ctx.name(), expected=f"one per positional argument of {schema}",
-            fix="return a tuple of gradients, with None for what is no tensor")
+            node=ctx.name(), expected=f"one for each positional argument of {schema}",
+            fix="return a tuple of gradients, with None for an argument that is not a tensor")
     flat = []
     fits = len(grads) == n
     for count, grad in zip(counts, grads):
@@ -151,12 +151,13 @@ def flat_gradients(ctx, schema, counts, found):
         raise AutogradError(
             "MG-E277", "Expected the return from backward to be of the same structure as the inputs.", node=ctx.name(),
             expected=f"({', '.join(['a tensor or None' if c < 0 else f'a list of {c}' for c in counts])})",
-            found=f"({', '.join(map(described, grads))})",
-            fix="return a list where the argument is a list, and None for what has no gradient")
+            found=f"({', '.join(map(describe, grads))})",
+            fix="return a list for an argument that is a list, and None for an argument without a gradient")
     return flat
 
 
-def described(grad):
+def describe(grad):
+    """Describe a gradient for a message: ``a list of 2``, ``None``, ``a Tensor``."""
     if isinstance(grad, (list, tuple)):
         return f"a {type(grad).__name__} of {len(grad)}"
     return "None" if grad is None else f"a {type(grad).__name__}"

@@ -1,19 +1,22 @@
-"""Custom operators: a function with a schema, kernels, and (later) a formula for its backward.
+"""Custom operators: a function with a schema, kernels for devices, and a formula for its backward.
 
     op(x, n=3)
-      1. the schema       checks and converts the arguments, fills in defaults            _schema.py
-      2. writes           tensors that it will write to are checked, and their versions counted up
-      3. a node           if gradients are recorded and a positional tensor requires one  _autograd.py
-      4. the kernel       of the device, on the caller's tensors, with gradients off; its output is checked
+      1. schema       check and convert the arguments; add the defaults                           _schema.py
+      2. writes       check the tensors that the operator writes to; increment their versions
+      3. node         record one, if gradients are enabled and a positional tensor requires one   _autograd.py
+      4. kernel       call the kernel of the device with gradients disabled; check its output
 
-The function may compute in any way: NumPy, numba, another library. To autograd it is one node.
+The function may compute with NumPy, numba or any other library. For autograd it is one node.
 
 Mirrors ``torch/_library/custom_ops.py``.
 """
 
+from __future__ import annotations
+
 import logging
 import re
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,11 +26,15 @@ from minigrad._core.graph.thread_state import current
 from minigrad._core.mutation.inplace import check_inplace
 from minigrad._core.record.interceptor import call_interceptor
 from minigrad.errors import AutogradError, AutogradNotImplementedError, TensorValueError
-from minigrad.library._autograd import Call, Formula, autograd_class, flatten, unflatten
-from minigrad.library._infer_schema import schema_of
+from minigrad.library._autograd import Call, Formula, flatten, make_function, unflatten
+from minigrad.library._infer_schema import make_schema
 from minigrad.library._schema import FunctionSchema, parse_schema
 from minigrad.tensor import Tensor
 from minigrad.utils._python_dispatch import CUSTOM, Operator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
 
 __all__ = ["CustomOpDef", "custom_op"]
 
@@ -37,34 +44,34 @@ REGISTRY = {}       # "ns::name" -> CustomOpDef
 
 
 def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None, tags=None):
-    """Make an operator of a function: one node in the graph, whatever the function computes with.
-
-    Can be used as a decorator.
+    """Make an operator from a function: one node of the graph. You can use it as a decorator.
 
     Args:
-        name (str): ``"namespace::name"``. An operator that has this name already is replaced.
-        fn (callable): the implementation. Its type hints say what it takes and returns: see `infer_schema`. It gets the caller's
-            tensors, any shape and dtype, runs with gradients disabled, and returns new tensors: an output may share memory
-            neither with an input nor with another output.
-        mutates_args (iterable of str, or "unknown"): the arguments that it writes to; "unknown" stands for all tensors. Their
-            versions go up by one with each call, so that a backward that has saved them notices.
-        device_types (str or sequence of str, optional): the devices for which it is the implementation, all by default.
-        schema (str, optional): instead of type hints, such as ``"(Tensor x, int n=2) -> Tensor"``.
-        tags: accepted as in PyTorch; nothing here looks at them.
+        name (str): ``"namespace::name"``. It replaces an operator with the same name.
+        fn (Callable, optional): the implementation, with type hints: see `infer_schema`. It takes the tensors of the caller, of any
+            shape and dtype, and runs with gradients disabled. It returns new tensors: an output must not share memory with an
+            input or with another output.
+        mutates_args (iterable of str, or "unknown"): the arguments that the function writes to; "unknown" means all tensors. Each
+            call increments their versions, so a backward that has saved them raises an error.
+        device_types (str or sequence of str, optional): the devices of this implementation. The default is all devices.
+        schema (str, optional): a schema instead of type hints, such as ``"(Tensor x, int n=2) -> Tensor"``.
+        tags: accepted as in PyTorch, and ignored.
 
     Returns:
-        CustomOpDef: the operator, to be called like the function. Until `register_autograd` has given it a formula, only the
-        backward through it fails.
+        CustomOpDef: the operator, which you call like the function. Without a formula (`register_autograd`), the forward works and
+        the backward raises an error.
 
     Raises:
-        ValueError: the name has no namespace; the type hints do not do; `mutates_args` contradicts the signature or the schema.
-        NotImplementedError: a tensor that can only be given by keyword.
-        RuntimeError: the schema cannot be read. When called: an argument or the output is not what the schema says; an output
-            shares memory with an input; a leaf that requires a gradient would be written to; no formula, in the backward.
+        ValueError: the name has no namespace; a type hint is missing or not supported; `mutates_args` contradicts the signature or
+            the schema.
+        NotImplementedError: a tensor argument is keyword-only.
+        RuntimeError: the schema cannot be read. A call raises it if an argument or the output does not agree with the schema, if
+            an output shares memory with an input, or if it would write to a leaf that requires a gradient. The
+            backward raises it if there is no formula.
 
-    Mirrors ``torch.library.custom_op``. An operator is kept until its name is used again.
+    Mirrors ``torch.library.custom_op``. An operator lives until another operator replaces it.
 
-    A NumPy function, made differentiable:
+    This example makes a NumPy function differentiable:
 
     >>> import numpy as np
     >>> from minigrad.library import custom_op
@@ -83,13 +90,13 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
     >>> y.sum().backward(); x.grad
     tensor([-1.2732,  0.1415])
 
-    A loop that numba compiles goes the same way: ``return mg.from_numpy(compiled(x.numpy()))``.
+    The function may also call a loop that numba has compiled: ``return mg.from_numpy(compiled(x.numpy()))``.
     """
     def make(function):
-        namespace, opname, overload = parsed_name(name)
+        namespace, opname, overload = parse_name(name)
         qualname = f"{namespace}::{opname}"
         if schema is None:
-            found = schema_of(function, mutates_args, qualname)
+            found = make_schema(function, mutates_args, qualname)
             found.overload_name = overload
         else:
             found = parse_schema(qualname, overload, schema)
@@ -99,7 +106,7 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
                 raise TensorValueError(
                     "MG-E271", f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}`. The "
                     f"schema suggests that the op mutates {declared or '{}'}, which is different from what was provided to us "
-                    "in `mutates_args`. Please make these consistent.", fix="write Tensor(a!) for what is written to")
+                    "in `mutates_args`. Please make these consistent.", fix="write Tensor(a!) for an argument that is mutated")
         if any(a.type.is_tensor_like() for a in found.keywords):
             raise AutogradNotImplementedError(
                 "MG-E270", "custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only.", found=str(found),
@@ -113,23 +120,23 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
     return make if fn is None else make(fn)
 
 
-def parsed_name(name):
-    """``(namespace, name, overload)``"""
+def parse_name(name):
+    """Return ``(namespace, name, overload)``."""
     found = re.fullmatch(r"([A-Za-z_]\w*)::([A-Za-z_]\w*)(?:\.(\w+))?", name) if isinstance(name, str) else None
     if found is None:
-        raise TensorValueError("MG-E272", f"{name!r} is no name of a custom operator", expected='"namespace::name"',
-                               fix="take the name of your project as the namespace: \"mylib::my_op\"")
+        raise TensorValueError("MG-E272", f"{name!r} is not the name of a custom operator", expected='"namespace::name"',
+                               fix="use the name of your project as the namespace: \"mylib::my_op\"")
     return found[1], found[2], found[3] or "default"
 
 
 class CustomOperator(Operator):
-    """A custom operator as a dispatch mode sees it: ``a.f.default``."""
+    """A custom operator for dispatch modes: the string ``a.f.default``, which can be called."""
 
-    definition: "CustomOpDef"
+    definition: CustomOpDef
 
     @property
     def is_view(self):
-        """Never: an output may not share memory with an input."""
+        """Always False: an output must not share memory with an input."""
         return False
 
     def __call__(self, *args, **kwargs):
@@ -137,7 +144,7 @@ class CustomOperator(Operator):
 
 
 class CustomOpDef:
-    """An operator. Made by `custom_op`; called like the function that it was made of.
+    """A custom operator. `custom_op` makes it from a function, and you call it like the function.
 
     Mirrors ``torch._library.custom_ops.CustomOpDef``.
 
@@ -149,17 +156,17 @@ class CustomOpDef:
     (<CustomOpDef(docs::double)>, tensor([2., 2.]))
     """
 
-    def __init__(self, namespace, name, schema, fn, tags=None):
+    def __init__(self, namespace: str, name: str, schema: Any, fn: Callable[..., Any], tags: Any = None) -> None:
         self._namespace = namespace
         self._name = name
         self._schema = instance(schema, FunctionSchema, "schema", "CustomOpDef")
         self._tags = tags
         self._init_fn = fn
-        self._kernels = {}          # device type, None for all -> implementation
-        self._disabled = set()      # the device types whose kernel is not to be used
+        self._kernels = {}          # device type, or None for all others -> implementation
+        self._disabled = set()      # the device types whose kernels are switched off
         self._fake = None
         self._formula = Formula(self._qualname, schema)
-        self._function = autograd_class(self._formula)
+        self._function = make_function(self._formula)
 
     @property
     def _qualname(self):
@@ -167,7 +174,7 @@ class CustomOpDef:
 
     @property
     def default(self):
-        """The operator as a dispatch mode or a policy of checkpointing sees it: ``a.f.default``, a `str` that can be called.
+        """The operator for a dispatch mode or a checkpoint policy: the string ``a.f.default``, which can be called.
 
         Mirrors ``torch.ops.a.f.default``.
 
@@ -178,7 +185,7 @@ class CustomOpDef:
         >>> twice.default
         <operator docs.twice.default>
         """
-        # It holds us, and so we do not hold it: an operator that is replaced is freed at once.
+        # It refers to us, and so we do not refer to it: a replaced operator is freed immediately.
         found = CustomOperator(f"{self._namespace}.{self._name}.{self._schema.overload_name}")
         known = CUSTOM.get(found)
         if known is not None and known.definition is self:
@@ -186,12 +193,12 @@ class CustomOpDef:
         found.definition, found.in_place = self, bool(self._schema.writes)
         return found
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
 
     # ---- calling ------------------------------------------------------------------------------------------
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         schema = self._schema
         inputs, keywords = schema.bind(args, kwargs)
         flat = flatten(schema.positional, inputs)
@@ -201,34 +208,34 @@ class CustomOpDef:
             raise AutogradNotImplementedError(
                 "MG-E278", f"{self._qualname} does not support forward mode AD: an argument has a tangent, which would be lost. "
                 "You must implement the jvp function for custom autograd.Function to use it with forward mode AD.",
-                fix="write a Function with a jvp, or unpack_dual(x).primal for what is a constant here")
+                fix="write a Function with a jvp; or pass unpack_dual(x).primal for an argument that is constant")
         recorded = state.grad_enabled and any([x.requires_grad for x in tensors])
         dirty = self._check_writes(inputs) if schema.writes and state.grad_enabled else ()
         if not recorded:
-            return self._below_autograd(inputs, keywords, tensors)
+            return self._run_without_grad(inputs, keywords, tensors)
         call = Call(lambda: self._run(inputs, keywords, tensors), inputs, keywords, dirty)
         found = self._function.apply(*flat, call)
         flat_outputs = found if isinstance(found, tuple) else (found,)
         for x in dirty:
-            x._set_version(x._version - 1)      # mark_dirty has counted the write a second time
+            x._set_version(x._version - 1)      # mark_dirty has incremented the version a second time
         outputs = unflatten(call.structure.outputs, flat_outputs[len(dirty):])
         return tuple(outputs) if schema.returns_tuple else outputs[0] if outputs else None
 
-    def _written(self, inputs):
-        """The tensors that the operator writes to."""
+    def _collect_written(self, inputs):
+        """Return the tensors that the operator writes to."""
         written = [(a, value) for a, value in zip(self._schema.positional, inputs) if a.is_write]
         return [x for a, value in written for x in flatten((a,), (value,)) if x is not None]
 
     def _check_writes(self, inputs):
-        """The tensors that are written to and require a gradient.
+        """Return the tensors that the operator writes to and that require a gradient.
 
-        A tensor that requires one has this operator in its history from now on, as after any write in place.
+        After the call they have this operator in their history, as after any in-place op.
 
         Raises:
-            RuntimeError: one may not be written to: a leaf that requires a gradient, or a view of one.
+            RuntimeError: a tensor must not be written to: a leaf that requires a gradient, or a view of it.
         """
         dirty = []
-        for x in self._written(inputs):
+        for x in self._collect_written(inputs):
             if x.requires_grad:
                 check_inplace(x)
                 if not any([x is y for y in dirty]):
@@ -236,11 +243,11 @@ class CustomOpDef:
         if any([x._is_view() for x in dirty]) and len(dirty) + len(self._schema.returns) > 1:
             raise AutogradError(
                 "MG-E145", f"{self._qualname} writes to a view that requires a gradient, and has other outputs: it must return a "
-                "single Variable.", fix="give it a clone() of the view")
+                "single Variable.", fix="pass a clone() of the view")
         return tuple(dirty)
 
-    def _below_autograd(self, inputs, keywords, tensors):
-        """Run the kernel with gradients off."""
+    def _run_without_grad(self, inputs, keywords, tensors):
+        """Run the kernel with gradients disabled."""
         state = current()
         grad_enabled, inference, forward = state.grad_enabled, state.inference, state.forward_enabled
         state.set_modes(False, inference, False)
@@ -250,16 +257,16 @@ class CustomOpDef:
             state.set_modes(grad_enabled, inference, forward)
 
     def _run(self, inputs, keywords, tensors):
-        """The output, checked: of the innermost dispatch mode, which sees the operator as one op, or of the device's kernel."""
+        """Call the innermost dispatch mode, or the kernel of the device. Return the checked output."""
         state = current()
         if state.interceptors:
-            given = self._schema.without_defaults(inputs)
-            return self._schema.results(call_interceptor(self.default, state, given, bool(self._schema.writes), **keywords))
-        for x in self._written(inputs):
+            args = self._schema.drop_defaults(inputs)
+            return self._schema.check_output(call_interceptor(self.default, state, args, bool(self._schema.writes), **keywords))
+        for x in self._collect_written(inputs):
             if not x.is_inference() or state.inference:
                 x.bump(self._qualname)
-        kernel = self._kernel(tensors, inputs, keywords)
-        output = self._schema.results(kernel(*inputs, **keywords))
+        kernel = self._select_kernel(tensors, inputs, keywords)
+        output = self._schema.check_output(kernel(*inputs, **keywords))
         outputs = output if isinstance(output, tuple) else (output,)
         new = [x for x in flatten(self._schema.returns, outputs) if isinstance(x, Tensor)]
         for i, x in enumerate(new):
@@ -271,8 +278,8 @@ class CustomOpDef:
                         found=f"output {i} shares memory with {whose}", fix="return a clone: y.clone()")
         return output
 
-    def _kernel(self, tensors, inputs, keywords):
-        """The implementation for the device of the first tensor, or of the device argument."""
+    def _select_kernel(self, tensors, inputs, keywords):
+        """Return the implementation for the device of the first tensor, or for the device argument."""
         if tensors:
             kind = tensors[0].device.type
         else:
@@ -289,20 +296,21 @@ class CustomOpDef:
 
     # ---- registering --------------------------------------------------------------------------------------
 
-    def register_autograd(self, backward, /, *, setup_context=None):
-        """Say how the operator is differentiated.
+    def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Callable[..., None] | None = None) -> None:
+        """Register the formula for the derivative of the operator.
 
         Args:
-            backward (callable): ``backward(ctx, *grads)`` gets the gradient of each output, zeros if there is none (None after
-                ``ctx.set_materialize_grads(False)``), and returns one for each positional argument: None for what is no
-                tensor, a list for a list of tensors. If it computes with recorded operations, of what was saved, it can itself
-                be differentiated.
-            setup_context (callable): ``setup_context(ctx, inputs, output)`` runs after the kernel, and notes on `ctx` what backward
-                will need: `save_for_backward`, or attributes. `inputs` are all positional arguments, with defaults.
-                If there are keyword-only ones it gets them too: ``setup_context(ctx, inputs, keyword_only_inputs, output)``.
+            backward (Callable): ``backward(ctx, *grads)`` takes the gradient of each output. An undefined gradient is zeros, or
+                None after ``ctx.set_materialize_grads(False)``. It returns a gradient for each positional argument: None for an
+                argument that is not a tensor, and a list for a list of tensors. If it computes with saved tensors and ops of
+                minigrad, it can be differentiated again.
+            setup_context (Callable, optional): ``setup_context(ctx, inputs, output)`` runs after the kernel. It saves on `ctx` the
+                values that backward needs, by `save_for_backward` or as attributes. `inputs` are all positional arguments,
+                with defaults. If the operator has keyword-only arguments, the call is
+                ``setup_context(ctx, inputs, keyword_only_inputs, output)``.
 
-        `ctx` is that of `Function`; ``ctx.needs_input_grad`` has an entry for each positional argument, a list for a list of
-        tensors. Registering again replaces the formula, for graphs that are there already too.
+        `ctx` is the ctx of a `Function`. ``ctx.needs_input_grad`` has an entry for each positional argument: a bool, or a list of
+        bools for a list of tensors. A second call replaces the formula, also for existing graphs.
 
         Raises:
             RuntimeError: the operator writes to its arguments, or returns nothing.
@@ -326,18 +334,24 @@ class CustomOpDef:
             raise AutogradError(
                 "MG-E276", f"Cannot register autograd formula for non-functional operator {self} with schema {self._schema}. "
                 "Please create a functional operator and register an autograd formula for that.",
-                fix="return the result instead of writing it into an argument")
-        self._formula.backward, self._formula.setup_context = backward, setup_context
+                fix="return the result instead of writing it to an argument")
+        self._formula.backward, self._formula.setup_context = backward, setup_context  # pyright: ignore[reportAttributeAccessIssue]
 
-    def register_kernel(self, device_types, fn=None, /):
-        """Give the operator an implementation for some devices. Can be used as a decorator.
+    def register_kernel(self, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None,
+                        /) -> Callable[..., Any]:
+        """Register an implementation for some devices. You can use it as a decorator.
 
         Args:
-            device_types (str, sequence of str, or None): ``"cpu"``; None for all that have no other.
-            fn (callable): takes and returns what the operator does. Replaces the one that there was.
+            device_types (str, sequence of str, or None): the devices, such as ``"cpu"``; None for all devices without another
+                implementation.
+            fn (Callable, optional): a function with the arguments and results of the operator. It replaces an earlier one. Without
+                it, the result is a decorator.
+
+        Returns:
+            Callable: `fn`, or a decorator.
 
         Raises:
-            ValueError: the operator takes neither a tensor nor a device, so that nothing says where it is to run.
+            ValueError: the operator takes neither a tensor nor a device, so no argument decides on the device.
 
         Mirrors ``torch.library.CustomOpDef.register_kernel``.
 
@@ -364,10 +378,17 @@ class CustomOpDef:
 
         return register if fn is None else register(fn)
 
-    def register_fake(self, fn, /):
-        """Give the operator a function that makes outputs of the right shape and dtype, and computes nothing.
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Register a function that makes outputs of the right shape and dtype, without their values.
 
-        In PyTorch compilers need it; here `opcheck` compares it with the operator. Returns `fn`: can be used as a decorator.
+        PyTorch's compiler needs it. In minigrad only `opcheck` uses it, and compares it with the operator. You can use it as a
+        decorator.
+
+        Args:
+            fn (Callable): a function with the arguments of the operator.
+
+        Returns:
+            Callable: `fn`.
 
         Mirrors ``torch.library.CustomOpDef.register_fake``.
 
@@ -385,11 +406,16 @@ class CustomOpDef:
         return fn
 
     @contextmanager
-    def set_kernel_enabled(self, device_type, enabled=True):
-        """Context manager: inside, the kernel of a device is not used, but the function that the operator was made of; or, with
-        `enabled`, it is used again.
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
+        """Context manager: switch the kernel of a device on or off.
 
-        Logs a warning if there is no such kernel, or if it is in that state already.
+        While it is off, the operator calls the function that it was made from. A warning is logged if the device has no kernel, or
+        if the kernel is in this state already.
+
+        Args:
+            device_type (str): the device, such as ``"cpu"``.
+            enabled (bool): whether the operator uses the kernel.
+
         Mirrors ``torch.library.CustomOpDef.set_kernel_enabled``.
 
         >>> from minigrad.library import custom_op
@@ -417,15 +443,15 @@ class CustomOpDef:
 
 
 def share_memory(x, y):
-    """Whether two tensors lie in the same memory, or in parts of it."""
+    """Whether two tensors share memory."""
     a, b = x._array, y._array
-    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):       # on a GPU, where all views of a block share it
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):       # on a GPU: all views of a block count as sharing memory
         return getattr(a, "block", a) is getattr(b, "block", b)
-    return a is b or owner(a) is owner(b) or np.may_share_memory(a, b)
+    return a is b or find_owner(a) is find_owner(b) or np.may_share_memory(a, b)
 
 
-def owner(array):
-    """The array that owns the memory of a view."""
+def find_owner(array):
+    """Return the array that owns the memory of a view."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array

@@ -1,15 +1,18 @@
-"""Does an operator do what its schema and its registrations say? Run it on copies of sample arguments, and look.
+"""Test an operator on copies of sample arguments: does it agree with its schema and its registered functions?
 
-    test_schema                     it writes to nothing but `mutates_args`, and returns new memory
-    test_autograd_registration      what requires a gradient has a formula
-    test_faketensor                 register_fake tells the shapes and dtypes of the outputs
+    test_schema                     it writes only to `mutates_args`, and returns new memory
+    test_autograd_registration      an output that requires a gradient has a formula
+    test_faketensor                 the function of register_fake gives the shapes and dtypes of the outputs
     test_gradcheck                  the formula agrees with finite differences, in float64
-    test_double_backward            so does its derivative
+    test_double_backward            the derivative of the formula agrees with finite differences
 
 Mirrors ``torch.library.opcheck`` and ``torch/testing/_internal/optests``.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from minigrad.autograd.grad_mode import enable_grad, no_grad
 from minigrad.errors import AutogradError, MinigradError, TensorValueError
@@ -17,9 +20,13 @@ from minigrad.library._autograd import flatten
 from minigrad.library._custom_ops import CustomOpDef
 from minigrad.tensor import Tensor
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
 
 class OpCheckError(MinigradError):
-    """An operator does not do what it says. The error that showed it is the `__cause__`.
+    """A test of `opcheck` failed. The `__cause__` is the error of the test.
 
     Mirrors ``torch.testing._internal.optests.generate_tests.OpCheckError``.
 
@@ -36,30 +43,32 @@ class OpCheckError(MinigradError):
     """
 
 
-def opcheck(op, args, kwargs=None, *, test_utils=("test_schema", "test_autograd_registration"), raise_exception=True, atol=None,
-            rtol=None):
-    """Test an operator on sample arguments, of which it gets copies.
+def opcheck(op: CustomOpDef, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None, *,
+            test_utils: str | Sequence[str] = ("test_schema", "test_autograd_registration"), raise_exception: bool = True,
+            atol: float | None = None, rtol: float | None = None) -> dict[str, Any]:
+    """Test an operator on copies of sample arguments.
 
     Args:
         op (CustomOpDef): the operator.
-        args (tuple), kwargs (dict, optional): what to call it with. For the tests of its backward let tensors require gradients.
-        test_utils (str or sequence of str): which tests:
+        args (sequence): the positional arguments. For the tests of the backward, tensors must require gradients.
+        kwargs (dict, optional): the keyword arguments.
+        test_utils (str or sequence of str): the tests to run:
 
-            * ``"test_schema"``: it writes to no argument but those in `mutates_args`, its outputs share memory with nothing, and
-              are what `register_fake` says, if it was called;
-            * ``"test_autograd_registration"``: if an output requires a gradient, a formula was registered;
-            * ``"test_faketensor"``: what `register_fake` registered makes outputs of the right shape and dtype;
+            * ``"test_schema"``: it writes only to the arguments in `mutates_args`, and its outputs share no memory with an input
+              or another output. If there is a function of `register_fake`, ``"test_faketensor"`` runs too;
+            * ``"test_autograd_registration"``: if an output requires a gradient, there is a formula;
+            * ``"test_faketensor"``: the function of `register_fake` returns outputs of the right shape and dtype;
             * ``"test_gradcheck"``, ``"test_double_backward"``: the first and the second derivative agree with finite
-              differences, on float64 copies. These PyTorch does not have.
-        raise_exception (bool): raise the first failure; otherwise return it.
-        atol, rtol (float, optional): how far the derivatives may be off. Both, or neither.
+              differences, on float64 copies. PyTorch does not have these two.
+        raise_exception (bool): raise the first failure. Otherwise the result has the errors.
+        atol, rtol (float, optional): the tolerances of the derivatives. Pass both, or neither.
 
     Returns:
         dict: name of the test -> ``"SUCCESS"``, or the exception.
 
     Raises:
-        OpCheckError: a test failed; its cause says why.
-        ValueError: `op` is no operator; there is no such test; one of atol and rtol is missing.
+        OpCheckError: a test failed. Its cause is the error of the test.
+        ValueError: `op` is not an operator; a test is unknown; or only one of atol and rtol is there.
 
     Mirrors ``torch.library.opcheck``.
 
@@ -81,7 +90,7 @@ def opcheck(op, args, kwargs=None, *, test_utils=("test_schema", "test_autograd_
                                found=f"atol={atol}, rtol={rtol}")
     if not isinstance(op, CustomOpDef):
         raise TensorValueError("MG-E281", f"opcheck(op, ...): op must be instance of CustomOpDef, got {type(op)}",
-                               fix='what custom_op returned, or minigrad.library.get_op("namespace::name")')
+                               fix='pass the result of custom_op, or minigrad.library.get_op("namespace::name")')
     names = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
     if not set(names) <= set(TESTS):
         raise TensorValueError("MG-E281", f"opcheck(op, ..., test_utils={names}), expected test_utils to be subset of "
@@ -100,44 +109,46 @@ def opcheck(op, args, kwargs=None, *, test_utils=("test_schema", "test_autograd_
     return results
 
 
-def copied(value, copy):
-    """`value` with `copy` of each tensor, and the same lists."""
+def copy_value(value, copy):
+    """Return `value`, or a new list or tuple, with ``copy(x)`` for each tensor x."""
     if isinstance(value, Tensor):
         return copy(value)
-    return type(value)([copied(x, copy) for x in value]) if isinstance(value, (list, tuple)) else value
+    return type(value)([copy_value(x, copy) for x in value]) if isinstance(value, (list, tuple)) else value
 
 
-def plain(x):
-    """A copy of a tensor, without history but requiring a gradient as it does."""
+def copy_tensor(x):
+    """Return a copy without a history. It requires a gradient if `x` does."""
     return x.detach().clone().requires_grad_(x.requires_grad)
 
 
-def arguments_of(op, args, kwargs, copy=plain):
-    """The arguments as the schema sees them, copied: pairs of `Argument` and value."""
+def copy_arguments(op, args, kwargs, copy=copy_tensor):
+    """Return copies of the arguments, converted by the schema: pairs of `Argument` and value."""
     inputs, keywords = op._schema.bind(args, kwargs)
-    return [*zip(op._schema.positional, copied(inputs, copy)), *zip(op._schema.keywords, copied(list(keywords.values()), copy))]
+    return [*zip(op._schema.positional, copy_value(inputs, copy)),
+            *zip(op._schema.keywords, copy_value(list(keywords.values()), copy))]
 
 
-def run(op, pairs, function=None):
-    """The outputs of the operator (or of what stands for it) on these arguments, with lists of tensors opened."""
+def run_operator(op, pairs, function=None):
+    """Call the operator, or `function` instead, with these arguments. Return the flat list of outputs."""
     output = (function or op)(*[x for a, x in pairs if not a.kwarg_only], **{a.name: x for a, x in pairs if a.kwarg_only})
-    output = op._schema.results(output)
+    output = op._schema.check_output(output)
     return flatten(op._schema.returns, output if isinstance(output, tuple) else (output,))
 
 
-def same(x, y):
-    """Whether two tensors are equal, byte by byte: NaN is equal to itself."""
+def have_equal_bytes(x, y):
+    """Whether all bytes of two tensors are equal: NaN is equal to itself."""
     return x.numpy(force=True).tobytes() == y.numpy(force=True).tobytes()
 
 
 def test_schema(op, args, kwargs, tolerances):
-    pairs = arguments_of(op, args, kwargs)
-    before = copied([x for _, x in pairs], plain)
+    """Raise if the operator writes to another argument than the schema says."""
+    pairs = copy_arguments(op, args, kwargs)
+    before = copy_value([x for _, x in pairs], copy_tensor)
     with no_grad():
-        run(op, pairs)
+        run_operator(op, pairs)
     for (argument, after), old in zip(pairs, before):
         for x, y in zip(flatten((argument,), (after,)), flatten((argument,), (old,))):
-            if isinstance(x, Tensor) and not argument.is_write and not same(x, y):
+            if isinstance(x, Tensor) and not argument.is_write and not have_equal_bytes(x, y):
                 raise AutogradError("MG-E283", f"Argument {argument.name} is not defined as mutable but was mutated",
                                     expected=str(op._schema), fix=f'mutates_args={{"{argument.name}"}}, or write to a clone')
     if op._fake is not None:
@@ -145,47 +156,49 @@ def test_schema(op, args, kwargs, tolerances):
 
 
 def test_autograd_registration(op, args, kwargs, tolerances):
-    pairs = arguments_of(op, args, kwargs, lambda x: plain(x).clone())      # no leaf: it may be written to
+    """Raise if an output requires a gradient, and there is no formula."""
+    pairs = copy_arguments(op, args, kwargs, lambda x: copy_tensor(x).clone())      # not a leaf: the operator may write to it
     with enable_grad():
-        outputs = run(op, pairs)
+        outputs = run_operator(op, pairs)
     written = [x for a, value in pairs if a.is_write for x in flatten((a,), (value,))]
     if op._formula.backward is None and any([isinstance(x, Tensor) and x.requires_grad for x in (*outputs, *written)]):
         raise AutogradError("MG-E283", f"{op} returned a tensor that requires a gradient, but no autograd formula was registered",
-                            fix="op.register_autograd(backward), or call it on tensors that require none")
+                            fix="op.register_autograd(backward); or call it with tensors that require no gradient")
 
 
 def test_faketensor(op, args, kwargs, tolerances):
+    """Raise if the function of `register_fake` returns other shapes or dtypes than the operator."""
     if op._fake is None:
         raise AutogradError("MG-E283", f"There was no fake impl registered for {op}.", fix="op.register_fake(fn)")
     with no_grad():
-        pairs = arguments_of(op, args, kwargs)
-        fake, real = run(op, pairs, op._fake), run(op, pairs)
+        pairs = copy_arguments(op, args, kwargs)
+        fake, real = run_operator(op, pairs, op._fake), run_operator(op, pairs)
     expected, found = [[(tuple(x.shape), x.dtype) if isinstance(x, Tensor) else type(x).__name__ for x in outputs]
                        for outputs in (real, fake)]
     if expected != found:
-        raise AutogradError("MG-E283", f"what register_fake has registered for {op} makes other outputs than the operator does",
+        raise AutogradError("MG-E283", f"the register_fake function of {op} makes other outputs than the operator does",
                             expected=str(expected), found=str(found))
 
 
-def against_differences(check):
-    """The test that compares the derivatives of an operator with finite differences: by `gradcheck` or `gradgradcheck`."""
+def make_derivative_test(check):
+    """Make the test that calls `check`, "gradcheck" or "gradgradcheck", for the operator."""
     def test(op, args, kwargs, tolerances):
         leaves = []
 
         def copy(x):
             if not x.requires_grad:
-                return plain(x)
+                return copy_tensor(x)
             leaves.append(x.detach().double().clone().requires_grad_())
             return leaves[-1]
 
-        pairs = arguments_of(op, args, kwargs, copy)
+        pairs = copy_arguments(op, args, kwargs, copy)
         if not leaves:
             raise AutogradError("MG-E283", f"none of the arguments for {op} requires a gradient, so there is nothing to check",
                                 fix="x.requires_grad_()")
 
         def function(*tensors):
             replace = dict(zip(map(id, leaves), tensors))
-            outputs = run(op, [(a, copied(x, lambda t: replace.get(id(t), t))) for a, x in pairs])
+            outputs = run_operator(op, [(a, copy_value(x, lambda t: replace.get(id(t), t))) for a, x in pairs])
             return tuple([x for x in outputs if isinstance(x, Tensor) and x.requires_grad])
 
         getattr(import_module("minigrad.autograd.gradcheck"), check)(function, tuple(leaves), **tolerances)
@@ -193,4 +206,4 @@ def against_differences(check):
 
 
 TESTS = {"test_schema": test_schema, "test_autograd_registration": test_autograd_registration, "test_faketensor": test_faketensor,
-         "test_gradcheck": against_differences("gradcheck"), "test_double_backward": against_differences("gradgradcheck")}
+         "test_gradcheck": make_derivative_test("gradcheck"), "test_double_backward": make_derivative_test("gradgradcheck")}

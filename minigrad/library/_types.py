@@ -1,13 +1,13 @@
-"""The types of arguments and results: from type hints, as a schema writes them, and what fits them.
+"""The types of arguments and results: type hints, their names in a schema, and the conversion of values.
 
     hint                        list[Tensor]        Tensor | None       int         float | None
     in a schema                 Tensor[]            Tensor?             SymInt      float?
     in an error message         List[Tensor]        Optional[Tensor]    int         Optional[float]
 
-A value that fits is converted, as PyTorch does it: an int given for a float becomes one, a tuple given for a list a list.
-(``SymInt`` is what PyTorch writes for an int: under compilation it may be symbolic. Here it never is.)
+A value is converted as in PyTorch: an int becomes a float if the type is float, and a tuple becomes a list if the type is a list.
+(PyTorch writes ``SymInt`` for an int, because an int may be symbolic under compilation. In minigrad it is an ordinary int.)
 
-Mirrors the table of types in ``torch/_library/infer_schema.py``, and what the dispatcher does with arguments.
+Mirrors the table of types in ``torch/_library/infer_schema.py``, and the conversions of PyTorch's dispatcher.
 """
 
 import collections.abc
@@ -26,23 +26,23 @@ Number = int | float | bool
 
 
 class Misfit(Exception):
-    """A value does not fit its type. `args[0]` is an element of a list, if that is the reason."""
+    """A value does not fit its type. For a list with wrong elements, `args[0]` names the types of the elements."""
 
 
-def _tensor(value):
+def _convert_tensor(value):
     if isinstance(value, Tensor):
         return value
     raise Misfit
 
 
-def _integer(value):
+def _convert_integer(value):
     try:
         return operator.index(value)
     except (TypeError, MinigradError):
         raise Misfit from None
 
 
-def _float(value):
+def _convert_float(value):
     if isinstance(value, (float, int)) or hasattr(type(value), "__float__"):
         try:
             return float(value)
@@ -51,19 +51,20 @@ def _float(value):
     raise Misfit
 
 
-def _bool(value):
+def _convert_bool(value):
     if isinstance(value, int) or type(value).__name__ == "bool":       # or NumPy's bool
         return bool(value)
     raise Misfit
 
 
-def _number(value):
+def _convert_number(value):
     if isinstance(value, numbers.Number):
         return value
     raise Misfit
 
 
-def _instance(cls):
+def _make_converter(cls):
+    """Return the conversion for a class: it only checks the class."""
     def convert(value):
         if isinstance(value, cls):
             return value
@@ -71,19 +72,19 @@ def _instance(cls):
     return convert
 
 
-def _device(value):
+def _convert_device(value):
     if isinstance(value, (str, Device)):
-        return as_device(value)     # pyright: ignore[reportArgumentType]: in stubs a Device is that of minigrad.dtypes
+        return as_device(value)     # pyright: ignore[reportArgumentType]: the stubs have the Device of minigrad.dtypes
     raise Misfit
 
 
-# In a schema -> in an error message, and the conversion.
+# The name in a schema -> the name in an error message, and the function that converts a value.
 KINDS = {
-    "Tensor": ("Tensor", _tensor), "SymInt": ("int", _integer), "int": ("int", _integer), "float": ("float", _float),
-    "bool": ("bool", _bool), "Scalar": ("number", _number), "str": ("str", _instance(str)),
-    "ScalarType": ("dtype", _instance(DType)), "Device": ("Device", _device),
+    "Tensor": ("Tensor", _convert_tensor), "SymInt": ("int", _convert_integer), "int": ("int", _convert_integer),
+    "float": ("float", _convert_float), "bool": ("bool", _convert_bool), "Scalar": ("number", _convert_number),
+    "str": ("str", _make_converter(str)), "ScalarType": ("dtype", _make_converter(DType)), "Device": ("Device", _convert_device),
 }
-# Hint -> in a schema.
+# Type hint -> the name in a schema.
 HINTS = {Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", numbers.Number: "Scalar", str: "str", DType: "ScalarType",
          Device: "Device", device: "Device"}
 NUMBERS = {int, float, bool, complex}
@@ -93,11 +94,11 @@ IN_LISTS = ("Tensor", "SymInt", "float", "bool", "Scalar")
 class Type:
     """The type of an argument or result.
 
-    kind                `Tensor`, `SymInt`, ...: of the value, or of the elements of a list
-    is_list             it is a list of these
-    optional            it may be None
-    optional_elements   its elements may be None
-    size                a number may be given for a list, and means that many of it
+    kind                `Tensor`, `SymInt`, ...: the kind of the value, or of the elements of a list
+    is_list             the value is a list
+    optional            the value may be None
+    optional_elements   the elements of the list may be None
+    size                the value may be one number, which becomes a list with `size` equal elements
     """
 
     def __init__(self, kind, is_list=False, optional=False, optional_elements=False, size=None):
@@ -108,33 +109,33 @@ class Type:
         self.size = size
         self._name, self._convert = KINDS[kind]
 
-    def text(self, alias=None):
-        """As a schema writes it. `alias` marks memory that is written to: ``Tensor(a!)``."""
+    def format(self, alias=None):
+        """The name in a schema. `alias` marks memory that the operator writes to: ``Tensor(a!)``."""
         brackets = "" if not self.is_list else "[]" if self.size is None else f"[{self.size}]"
         return (self.kind + (f"({alias})" if alias else "") + "?" * self.optional_elements + brackets + "?" * self.optional)
 
     def __str__(self):
-        return self.text()
+        return self.format()
 
     def __eq__(self, other):
-        return isinstance(other, Type) and self.text() == other.text()
+        return isinstance(other, Type) and self.format() == other.format()
 
     def __hash__(self):
-        return hash(self.text())
+        return hash(self.format())
 
     @property
     def name(self):
-        """As an error message says it."""
+        """The name in an error message."""
         name = f"Optional[{self._name}]" if self.optional_elements else self._name
         name = f"List[{name}]" if self.is_list else name
         return f"Optional[{name}]" if self.optional else name
 
     def is_tensor_like(self):
-        """Whether it is a tensor, an optional one, or a list of such."""
+        """Whether values are tensors, optional tensors, or lists of tensors."""
         return self.kind == "Tensor"
 
     def convert(self, value):
-        """`value` as a kernel gets it. Raises `Misfit`."""
+        """Convert `value` for the kernel. Raise `Misfit` if it does not fit."""
         if value is None and self.optional:
             return None
         if not self.is_list:
@@ -153,8 +154,8 @@ class Type:
             raise Misfit(f"its elements are {', '.join(sorted({type(x).__name__ for x in values}))}") from None
 
 
-def type_of_hint(hint):
-    """The `Type` that a hint means, or None if there is none."""
+def parse_hint(hint):
+    """Return the `Type` of a type hint, or None if the hint is not supported."""
     try:
         if hint in HINTS:
             return Type(HINTS[hint])
@@ -164,13 +165,13 @@ def type_of_hint(hint):
     if origin in (typing.Union, types.UnionType):
         if types.NoneType in inner:
             rest = [t for t in inner if t is not types.NoneType]
-            found = type_of_hint(functools.reduce(operator.or_, rest)) if rest else None
+            found = parse_hint(functools.reduce(operator.or_, rest)) if rest else None
             if found is not None:
                 found.optional = True
             return found
         return Type("Scalar") if set(inner) <= NUMBERS else None
     if origin in (list, collections.abc.Sequence) and inner:
-        found = type_of_hint(inner[0])
+        found = parse_hint(inner[0])
         if found is None or found.is_list or found.kind not in IN_LISTS or (found.optional and found.kind != "Tensor"):
             return None
         return Type(found.kind, is_list=True, optional_elements=found.optional)

@@ -1,4 +1,4 @@
-"""Neural networks: parameters, modules, their functions and initial values. Mirrors ``torch.nn``."""
+"""Neural networks: parameters, modules, functions and initial values. Mirrors ``torch.nn``."""
 
 from minigrad.nn import functional, init, modules, utils
 from minigrad.nn.modules import *

@@ -1,15 +1,16 @@
-"""Recurrent layers, step by step: what the state becomes when the next input comes.
+"""Recurrent layers, step by step: from the state h and the next input x to the next state.
 
     tanh     h <- tanh(W x + U h + b)                                           or relu
     LSTM     i, f, o = σ(W x + U h + b)     g = tanh(..)     c <- f c + i g     h <- o tanh(c)
     GRU      r, z = σ(W x + U h + b)        n = tanh(W x + b + r (U h + b'))    h <- (1 - z) n + z h
 
-W x does not wait for the state, so it is one product for all steps, and a step gets ``W x + b`` of its time. A bias of U is added
-to that of W, where nothing stands between them.
+W x does not depend on the state. So one product computes it for all steps, and each step receives its own ``W x + b``. Where the
+biases of W and U are simply added, b is their sum.
 
-Inside of a layer the features stand first and the batch last: h is (H, N) and the gates are (4 H, N), so that each gate is a block
-of memory of its own, for which there are loops in C. With the batch first, gates are columns, and a step of an LSTM with
-H = 32 and N = 8 took twice the time. For the same reason products and sums stand here where addcmul and lerp would be shorter.
+Inside a layer the features are the first dimension and the batch is the last: h is (H, N) and the gates are (4 H, N). Each gate is
+then a contiguous block of memory, which C loops handle fast. With the batch first, the gates are columns, and a step of an LSTM
+with H = 32 and N = 8 took twice the time. For the same reason we use products and sums here, although addcmul and lerp would be
+shorter.
 
 Mirrors ``aten/src/ATen/native/RNN.cpp``.
 """
@@ -24,12 +25,12 @@ from minigrad.ops.linalg.matrix import linear
 
 __all__ = ["GATES", "cell", "layer"]
 
-# What stands below each other in the weights: so many blocks of `hidden_size` rows.
+# The number of blocks in a weight, each with `hidden_size` rows.
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 
 
 def rnn_step(function):
-    """A step without gates."""
+    """Return the step of a layer without gates: h <- function(x + U h)."""
     def step(x, state, u):
         h = function(x + matmul(u, state[0]))
         return h, (h,)
@@ -37,7 +38,7 @@ def rnn_step(function):
 
 
 def lstm_step(x, state, u, projection=None):
-    """Hochreiter & Schmidhuber, "Long short-term memory", 1997; with a projection: Sak et al., 2014."""
+    """The step of an LSTM (Hochreiter & Schmidhuber, "Long short-term memory", 1997); with a projection: Sak et al., 2014."""
     h, c = state
     i, f, g, o = chunk(x + matmul(u, h), 4)
     c = sigmoid(f) * c + sigmoid(i) * tanh(g)
@@ -48,7 +49,10 @@ def lstm_step(x, state, u, projection=None):
 
 
 def gru_step(x, state, u, bias=None):
-    """Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014; with U h inside of r ( ), as in PyTorch."""
+    """The step of a GRU (Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014).
+
+    As in PyTorch, r multiplies U h, and not h itself.
+    """
     h, = state
     gates, new = x
     u_gates, u_new = u
@@ -62,8 +66,11 @@ def gru_step(x, state, u, bias=None):
 STEPS = {"RNN_TANH": rnn_step(tanh), "RNN_RELU": rnn_step(relu), "LSTM": lstm_step, "GRU": gru_step}
 
 
-def prepared(mode, x, w, u, b, c):
-    """(W x + b of all steps, (T, gates · H, N), the arguments of each step after the state). Of a GRU both are in two parts."""
+def prepare(mode, x, w, u, b, c):
+    """Return (W x + b for all steps, the arguments of each step after the state).
+
+    The first is (T, gates · H, N). For a GRU both are in two parts: the gates r and z, and n.
+    """
     if mode != "GRU":
         return features_first(linear(x, w, None if b is None else b + c)), (u,)
     size = u.shape[1]
@@ -76,31 +83,37 @@ def prepared(mode, x, w, u, b, c):
 
 
 def features_first(x):
-    """(.., N, H) -> (.., H, N), one block of memory, and back."""
+    """(..., N, H) -> (..., H, N), contiguous; and back."""
     return transpose(x, -2, -1).contiguous()
 
 
 def cell(mode, x, state, w, u, b=None, c=None):
-    """One step: (N, I) and the state, a tuple of (N, H) -> the new state.
+    """Compute one step. Return the new state, a tuple of (N, H).
 
-    The weights are W (gates · H, I) and U (gates · H, H), the biases b and c (gates · H), or None both.
+    Args:
+        mode (str): a key of `GATES`.
+        x (Tensor): the input, (N, I).
+        state (tuple of Tensor): h, and c for an LSTM, (N, H) each.
+        w, u (Tensor): W, (gates · H, I), and U, (gates · H, H).
+        b, c (Tensor or None): the biases of W and U, (gates · H) each, or None for both.
     """
-    x, rest = prepared(mode, x, w, u, b, c)
+    x, rest = prepare(mode, x, w, u, b, c)
     return tuple([transpose(h, 0, 1) for h in STEPS[mode](x, [transpose(h, 0, 1) for h in state], *rest)[1]])
 
 
 def layer(mode, x, state, weights, reverse):
-    """One layer in one direction: (T, N, I) and the state -> (T, N, H) and the state after the last step.
+    """Compute one layer in one direction. Return (outputs (T, N, H), the state after the last step).
 
     Args:
         mode (str): a key of `GATES`.
-        state (tuple of Tensor): h, and c of an LSTM, (N, H) each.
-        weights (list of Tensor): W, U, b, c without the biases if there are none, and the projection of an LSTM that has one.
+        x (Tensor): the inputs, (T, N, I).
+        state (tuple of Tensor): h, and c for an LSTM, (N, H) each.
+        weights (list of Tensor): W, U, then the biases b and c unless the layer has none, then the projection if the LSTM has one.
         reverse (bool): begin with the last input.
     """
     w, u, *more = weights
     b, c = more[:2] if len(more) > 1 else (None, None)
-    x, rest = prepared(mode, x, w, u, b, c)
+    x, rest = prepare(mode, x, w, u, b, c)
     if len(more) % 2:
         rest = *rest, more[-1]
     inputs = list(zip(*[unbind(part) for part in x])) if mode == "GRU" else unbind(x)

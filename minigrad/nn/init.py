@@ -1,14 +1,18 @@
-"""Initial values of parameters: functions that overwrite a tensor, without recording it.
+"""Initial values of parameters. Each function overwrites a tensor in place, without recording, and returns it.
 
-Mirrors ``torch/nn/init.py``. The scaled ones are from Glorot & Bengio, "Understanding the difficulty of training
-deep feedforward neural networks" (2010), and He et al., "Delving deep into rectifiers" (2015).
+Glorot & Bengio, "Understanding the difficulty of training deep feedforward neural networks" (2010), and He et al., "Delving deep
+into rectifiers" (2015), derive the scales of the `xavier` and `kaiming` functions.
+
+Mirrors ``torch/nn/init.py``.
 """
+
+from __future__ import annotations
 
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
-
 import math
 import warnings
+from typing import TYPE_CHECKING
 
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import empty, eye
@@ -17,14 +21,26 @@ from minigrad.errors import ShapeError, TensorValueError
 from minigrad.ops import diagonal, log1p, where
 from minigrad.ops.base.rule import in_words, integer, number, real, tensor_argument, wrong_type
 from minigrad.ops.linalg.factorizations import linalg_qr
-from minigrad.random import floating, randperm
+from minigrad.random import randperm
+from minigrad.random._sampling import floating
+
+if TYPE_CHECKING:
+    from minigrad.random import Generator
+    from minigrad.types import Tensor
 
 __all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
            "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
 
 
-def uniform_(tensor, a=0.0, b=1.0, generator=None):
-    """Fill with numbers uniform in [a, b).
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with random numbers that are uniform in [a, b).
+
+    Args:
+        tensor (Tensor): of any shape; it is overwritten.
+        a, b (float): the bounds.
+        generator (Generator, optional): the source of random numbers.
+
+    Mirrors ``torch.nn.init.uniform_``.
 
     >>> nn.init.uniform_(mg.empty(2)).shape
     minigrad.Size([2])
@@ -34,8 +50,15 @@ def uniform_(tensor, a=0.0, b=1.0, generator=None):
         return tensor.uniform_(a, b, generator=generator)
 
 
-def normal_(tensor, mean=0.0, std=1.0, generator=None):
-    """Fill with numbers from a normal distribution.
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with random numbers from a normal distribution.
+
+    Args:
+        tensor (Tensor): of any shape; it is overwritten.
+        mean, std (float): its mean and standard deviation.
+        generator (Generator, optional): the source of random numbers.
+
+    Mirrors ``torch.nn.init.normal_``.
 
     >>> nn.init.normal_(mg.empty(2)).shape
     minigrad.Size([2])
@@ -45,8 +68,8 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
         return tensor.normal_(mean, std, generator=generator)
 
 
-def constant_(tensor, val):
-    """Fill with `val`.
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Fill with the number `val`. Mirrors ``torch.nn.init.constant_``.
 
     >>> nn.init.constant_(mg.empty(2), 3)
     tensor([3., 3.])
@@ -56,8 +79,8 @@ def constant_(tensor, val):
         return tensor.fill_(number(val, "val", "constant_"))
 
 
-def ones_(tensor):
-    """Fill with 1.
+def ones_(tensor: Tensor) -> Tensor:
+    """Fill with 1. Mirrors ``torch.nn.init.ones_``.
 
     >>> nn.init.ones_(mg.empty(2))
     tensor([1., 1.])
@@ -65,8 +88,8 @@ def ones_(tensor):
     return constant_(tensor, 1.0)
 
 
-def zeros_(tensor):
-    """Fill with 0.
+def zeros_(tensor: Tensor) -> Tensor:
+    """Fill with 0. Mirrors ``torch.nn.init.zeros_``.
 
     >>> nn.init.zeros_(mg.empty(2))
     tensor([0., 0.])
@@ -74,11 +97,11 @@ def zeros_(tensor):
     return constant_(tensor, 0.0)
 
 
-def eye_(tensor):
-    """Fill a matrix with the identity.
+def eye_(tensor: Tensor) -> Tensor:
+    """Fill a matrix with the identity. Mirrors ``torch.nn.init.eye_``.
 
     Raises:
-        ValueError: it is no matrix.
+        ValueError: `tensor` does not have 2 dimensions.
 
     >>> nn.init.eye_(mg.empty(2, 2))
     tensor([[1., 0.],
@@ -90,18 +113,17 @@ def eye_(tensor):
         return tensor.copy_(eye(*tensor.shape, dtype=tensor.dtype))
 
 
-def dirac_(tensor, groups=1):
-    """Fill the weight of a convolution so that its outputs are its inputs: the middle of window i, i is 1, all else 0.
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Fill the weight of a convolution so that output channel i equals input channel i: only the center of window (i, i) is 1.
 
     Args:
-        tensor (Tensor): (outputs, inputs / groups, window of 1, 2 or 3 dimensions).
-        groups (int): that of the convolution: the same for the outputs of each group. Where there are more outputs than inputs the
-            rest is 0.
+        tensor (Tensor): ``(outputs, inputs / groups, *window)``, where the window has 1, 2 or 3 dimensions.
+        groups (int): the groups of the convolution. Each group copies its own inputs. Additional outputs are 0.
 
     Mirrors ``torch.nn.init.dirac_``.
 
     Raises:
-        ValueError: it has not 3, 4 or 5 dimensions, or its outputs cannot be divided into as many groups.
+        ValueError: `tensor` does not have 3, 4 or 5 dimensions, or `groups` does not divide the number of outputs.
 
     >>> nn.init.dirac_(mg.empty(2, 2, 3))
     tensor([[[0., 1., 0.],
@@ -125,28 +147,31 @@ def dirac_(tensor, groups=1):
     return tensor
 
 
-def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """Fill with numbers from a normal distribution, of which only those in [a, b] are there.
+def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+                  generator: Generator | None = None) -> Tensor:
+    """Fill with random numbers from a normal distribution that is truncated to [a, b].
 
-    They are F⁻¹(u), with F the distribution and u uniform between F(a) and F(b). Far from the mean, where F has no digits left,
-    they are √(a² - 2 log u), drawn again in a part a / x of the cases (Marsaglia, "Generating a variable from the tail of the
-    normal distribution", 1964).
+    A sample is F⁻¹(u), where F is the distribution function and u is uniform between F(a) and F(b). Far from the mean, F rounds to
+    0 or 1. There we draw x = √(a² - 2 log u), accept it with probability a / x, and otherwise draw again (Marsaglia, "Generating a
+    variable from the tail of the normal distribution", 1964).
 
     Args:
-        mean, std (float): of the distribution before it is cut.
+        tensor (Tensor): of any shape and floating point dtype; it is overwritten.
+        mean, std (float): of the normal distribution before the truncation.
         a, b (float): the bounds.
+        generator (Generator, optional): the source of random numbers.
 
-    Mirrors ``torch.nn.init.trunc_normal_``, which draws again what lies outside.
+    Mirrors ``torch.nn.init.trunc_normal_``, which instead draws samples outside the bounds again.
 
     Raises:
-        RuntimeError: a > b, or it is no floating point tensor.
+        RuntimeError: a > b, `std` is not positive, or `tensor` has no floating point dtype.
 
     >>> nn.init.trunc_normal_(mg.empty(100), std=5).abs().max() <= 2
     tensor(True)
     """
     floating(tensor_argument("trunc_normal_", tensor, "tensor").dtype, "trunc_normal_")
-    given = {"mean": mean, "std": std, "a": a, "b": b}
-    mean, std, a, b = [real(x, name, "trunc_normal_") for name, x in given.items()]
+    numbers = {"mean": mean, "std": std, "a": a, "b": b}
+    mean, std, a, b = [real(x, name, "trunc_normal_") for name, x in numbers.items()]
     if not std > 0:
         raise ShapeError("MG-E302", f"trunc_normal_ expects std > 0.0, but found std={std}")
     if a > b:
@@ -157,7 +182,7 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     low, high = [(bound - mean) / std if std else math.copysign(math.inf, bound - mean) for bound in (a, b)]
     with no_grad():
         if low > 2 or high < -2:
-            x = in_tail(tensor.shape, min(abs(low), abs(high)), max(abs(low), abs(high)), generator)
+            x = draw_tail(tensor.shape, min(abs(low), abs(high)), max(abs(low), abs(high)), generator)
             x = x if low > 2 else -x
         else:
             u = empty(tensor.shape, dtype=float64)
@@ -166,35 +191,36 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
         return tensor.copy_(x * std + mean).clamp_(a, b)
 
 
-def in_tail(shape, low, high, generator):
-    """Numbers of the normal distribution between `low` and `high`, which are far on its right."""
-    def drawn(*bounds):
+def draw_tail(shape, low, high, generator):
+    """Draw samples of the standard normal distribution between `low` and `high`, far to the right of 0. See `trunc_normal_`."""
+    def draw_uniform(*bounds):
         return empty(shape, dtype=float64).uniform_(*bounds, generator=generator)
 
-    def proposed():
-        return (low * low - 2 * log1p(drawn() * math.expm1((low - high) * (low + high) / 2))).sqrt()
+    def propose():
+        return (low * low - 2 * log1p(draw_uniform() * math.expm1((low - high) * (low + high) / 2))).sqrt()
 
-    x = proposed()
-    refused = drawn() * x > low
-    while refused.any():
-        x = where(refused, proposed(), x)
-        refused = refused & (drawn() * x > low)
+    x = propose()
+    rejected = draw_uniform() * x > low
+    while rejected.any():
+        x = where(rejected, propose(), x)
+        rejected = rejected & (draw_uniform() * x > low)
     return x
 
 
-def orthogonal_(tensor, gain=1, generator=None):
-    """Fill with a matrix whose rows, or whose columns if there are fewer, have length `gain` and are orthogonal to each other.
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
+    """Fill with a random orthogonal matrix times `gain`: its rows, or its columns if there are fewer, are orthogonal.
 
     Args:
-        tensor (Tensor): (rows, ..); further dimensions count as one.
-        gain (float): a factor.
+        tensor (Tensor): (rows, ...). The other dimensions together are the columns.
+        gain (float): the length of these rows or columns.
+        generator (Generator, optional): the source of random numbers.
 
     All such matrices are equally likely. Saxe et al., "Exact solutions to the nonlinear dynamics of learning in deep linear neural
     networks", 2014; Mezzadri, "How to generate random matrices from the classical compact groups", 2007.
     Mirrors ``torch.nn.init.orthogonal_``.
 
     Raises:
-        ValueError: it has less than 2 dimensions.
+        ValueError: `tensor` has fewer than 2 dimensions.
 
     >>> w = nn.init.orthogonal_(mg.empty(2, 5))
     >>> mg.allclose(w @ w.T, mg.eye(2), atol=1e-6)
@@ -207,24 +233,26 @@ def orthogonal_(tensor, gain=1, generator=None):
         return tensor
     rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
     shape = (rows, columns) if rows >= columns else (columns, rows)
-    drawn = normal_(empty(shape, dtype=float64), 0.0, 1.0, generator)
+    sample = normal_(empty(shape, dtype=float64), 0.0, 1.0, generator)
     with no_grad():
-        q, r = linalg_qr(drawn)
-        q = q * where(diagonal(r) < 0, -gain, gain)     # a decomposition chooses these signs: here they are as drawn
+        q, r = linalg_qr(sample)
+        q = q * where(diagonal(r) < 0, -gain, gain)     # with r's diagonal positive, all matrices are equally likely
         return tensor.copy_((q if rows >= columns else q.T).reshape(tensor.shape))
 
 
-def sparse_(tensor, sparsity, std=0.01, generator=None):
-    """Fill a matrix with normal numbers, of which some in each column are 0.
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
+    """Fill a matrix with random numbers from a normal distribution, and set some elements of each column to 0.
 
     Args:
-        sparsity (float): how many of a column, rounded up.
-        std (float): of the others.
+        tensor (Tensor): (rows, columns); it is overwritten.
+        sparsity (float): the fraction of zeros in a column; their number is rounded up.
+        std (float): the standard deviation of the other elements.
+        generator (Generator, optional): the source of random numbers.
 
     Martens, "Deep learning via Hessian-free optimization", 2010. Mirrors ``torch.nn.init.sparse_``.
 
     Raises:
-        ValueError: it is no matrix.
+        ValueError: `tensor` does not have 2 dimensions, or `sparsity` is outside [0, 1].
 
     >>> (nn.init.sparse_(mg.empty(10, 3), sparsity=0.45) == 0).sum(0)
     tensor([5, 5, 5])
@@ -233,7 +261,7 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     _expect(tensor.ndim == 2, "Only tensors with 2 dimensions are supported", str(list(tensor.shape)))
     rows, columns = tensor.shape
     sparsity = real(sparsity, "sparsity", "sparse_")
-    _expect(0 <= sparsity <= 1, "sparsity must be a part, from 0 to 1", str(sparsity))
+    _expect(0 <= sparsity <= 1, "sparsity must be a fraction, from 0 to 1", str(sparsity))
     normal_(tensor, 0.0, std, generator)
     with no_grad():
         for column in range(columns):
@@ -247,8 +275,15 @@ def _expect(condition, what, found=None):
         raise TensorValueError("MG-E363", what, found=found)
 
 
-def calculate_gain(nonlinearity, param=None):
-    """By what factor weights have to be larger to make up for what a nonlinearity takes away.
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """Return the gain of a nonlinearity: the factor for weights that makes up for how much it shrinks its input.
+
+    Args:
+        nonlinearity (str): ``"linear"``, ``"conv1d"`` and the other convolutions, ``"sigmoid"``, ``"tanh"``, ``"relu"``,
+            ``"leaky_relu"`` or ``"selu"``.
+        param (float, optional): the slope of a leaky ReLU below 0; 0.01 by default.
+
+    Mirrors ``torch.nn.init.calculate_gain``.
 
     Raises:
         ValueError: the nonlinearity is unknown.
@@ -272,17 +307,18 @@ def calculate_gain(nonlinearity, param=None):
     if nonlinearity == "selu":
         return 3.0 / 4
     raise TensorValueError("MG-E363", f"Unsupported nonlinearity {nonlinearity}",
-                           expected="linear, conv1d and its like, sigmoid, tanh, relu, leaky_relu or selu")
+                           expected="linear, the convolutions such as conv1d, sigmoid, tanh, relu, leaky_relu or selu")
 
 
 def _calculate_fan_in_and_fan_out(tensor):
-    """How many numbers go into, and come out of, one unit of a layer with this weight."""
+    """Return (fan_in, fan_out): how many elements an output depends on, and how many outputs depend on an element."""
     _expect(tensor.ndim >= 2, "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     window = math.prod(tensor.shape[2:])
     return tensor.shape[1] * window, tensor.shape[0] * window
 
 
 def _fan(tensor, mode):
+    """The fan that `mode` names."""
     if not isinstance(mode, str):
         raise wrong_type("kaiming_uniform_", "mode", "str", mode)
     mode = mode.lower()
@@ -290,8 +326,18 @@ def _fan(tensor, mode):
     return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
 
 
-def xavier_uniform_(tensor, gain=1.0, generator=None):
-    """Uniform numbers with variance 2 gain² / (fan_in + fan_out) (Glorot & Bengio).
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with uniform random numbers of variance 2 gain² / (fan_in + fan_out) (Glorot & Bengio).
+
+    Args:
+        tensor (Tensor): (out, in, ...), a weight; it is overwritten.
+        gain (float): see `calculate_gain`.
+        generator (Generator, optional): the source of random numbers.
+
+    Mirrors ``torch.nn.init.xavier_uniform_``.
+
+    Raises:
+        ValueError: `tensor` has fewer than 2 dimensions.
 
     >>> nn.init.xavier_uniform_(mg.empty(3, 2)).shape
     minigrad.Size([3, 2])
@@ -301,8 +347,10 @@ def xavier_uniform_(tensor, gain=1.0, generator=None):
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor, gain=1.0, generator=None):
-    """Normal numbers with variance 2 gain² / (fan_in + fan_out) (Glorot & Bengio).
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with normal random numbers of variance 2 gain² / (fan_in + fan_out) (Glorot & Bengio). See `xavier_uniform_`.
+
+    Mirrors ``torch.nn.init.xavier_normal_``.
 
     >>> nn.init.xavier_normal_(mg.empty(3, 2)).shape
     minigrad.Size([3, 2])
@@ -312,38 +360,50 @@ def xavier_normal_(tensor, gain=1.0, generator=None):
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
 
-def _empty(tensor):
+def _warn_if_empty(tensor):
+    """Return whether the tensor has no elements; warn if so."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=3)
         return True
     return False
 
 
-def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
-    """Uniform numbers with variance gain² / fan, which keeps the size of activations through rectifiers (He et al.).
+def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                     generator: Generator | None = None) -> Tensor:
+    """Fill with uniform random numbers of variance gain² / fan (He et al.): activations keep their scale through rectifiers.
 
     Args:
+        tensor (Tensor): (out, in, ...), a weight; it is overwritten.
         a (float): the slope of a leaky ReLU below 0.
-        mode (str): ``"fan_in"`` or ``"fan_out"``.
+        mode (str): ``"fan_in"`` keeps the scale in the forward, ``"fan_out"`` in the backward.
         nonlinearity (str): see `calculate_gain`.
+        generator (Generator, optional): the source of random numbers.
+
+    Mirrors ``torch.nn.init.kaiming_uniform_``.
+
+    Raises:
+        ValueError: `tensor` has fewer than 2 dimensions, or the mode or the nonlinearity is unknown.
 
     >>> nn.init.kaiming_uniform_(mg.empty(3, 2)).shape
     minigrad.Size([3, 2])
     """
     tensor_argument("kaiming_uniform_", tensor, "tensor")
-    if _empty(tensor):
+    if _warn_if_empty(tensor):
         return tensor
     bound = math.sqrt(3.0) * calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
     return uniform_(tensor, -bound, bound, generator)
 
 
-def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
-    """Normal numbers with variance gain² / fan (He et al.). See `kaiming_uniform_`.
+def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                    generator: Generator | None = None) -> Tensor:
+    """Fill with normal random numbers of variance gain² / fan (He et al.). See `kaiming_uniform_`.
+
+    Mirrors ``torch.nn.init.kaiming_normal_``.
 
     >>> nn.init.kaiming_normal_(mg.empty(3, 2)).shape
     minigrad.Size([3, 2])
     """
     tensor_argument("kaiming_normal_", tensor, "tensor")
-    if _empty(tensor):
+    if _warn_if_empty(tensor):
         return tensor
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator)

@@ -1,4 +1,4 @@
-"""Optimisers. Mirrors ``torch.optim``."""
+"""Optimizers, learning rate schedules, and averages of weights. Mirrors ``torch.optim``."""
 
 from minigrad.optim import lr_scheduler, swa_utils
 from minigrad.optim.adadelta import Adadelta

@@ -1,25 +1,25 @@
-"""Schedules that follow a curve: half a cosine, again and again; or one cycle, up and down.
+"""Schedules that follow a curve: a cosine, with or without restarts; or a single cycle, up and down.
 
 Mirrors ``torch/optim/lr_scheduler.py``.
 """
 
 import math
 
-from minigrad.optim._scheduler import LRScheduler, check, checked_optimizer, per_group
+from minigrad.optim._scheduler import LRScheduler, check, check_optimizer, per_group
 
 __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts", "OneCycleLR"]
 
 
 class CosineAnnealingLR(LRScheduler):
-    """lr = η + (lr₀ - η) (1 + cos(π t / T)) / 2, with η `eta_min`; after epoch T it rises again.
+    """lr = η + (lr₀ - η) (1 + cos(π t / T)) / 2 at epoch t. After epoch T it rises again.
 
     Loshchilov & Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017.
     Mirrors ``torch.optim.lr_scheduler.CosineAnnealingLR``.
 
     Args:
-        optimizer (Optimizer)
+        optimizer (Optimizer): its learning rates are set.
         T_max (int): T.
-        eta_min (float): the lowest learning rate.
+        eta_min (float): η, the lowest learning rate.
         last_epoch (int): see `LRScheduler`.
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1.)
@@ -36,13 +36,13 @@ class CosineAnnealingLR(LRScheduler):
     def get_lr(self):
         t, T, low = self.last_epoch, self.T_max, self.eta_min
         if t == 0:
-            return self._now()
-        if self._step_count == 1:       # we begin in the middle
+            return self._current_lrs()
+        if self._step_count == 1:       # resuming at a later epoch
             return self._get_closed_form_lr()
-        if (t - 1 - T) % (2 * T) == 0:  # the last one was the lowest: nothing to multiply
-            return [lr + (base - low) * (1 - math.cos(math.pi / T)) / 2 for base, lr in zip(self.base_lrs, self._now())]
+        if (t - 1 - T) % (2 * T) == 0:  # the last learning rate was η, so the ratio below would divide by 0
+            return [lr + (base - low) * (1 - math.cos(math.pi / T)) / 2 for base, lr in zip(self.base_lrs, self._current_lrs())]
         ratio = (1 + math.cos(math.pi * t / T)) / (1 + math.cos(math.pi * (t - 1) / T))
-        return [low + (lr - low) * ratio for lr in self._now()]
+        return [low + (lr - low) * ratio for lr in self._current_lrs()]
 
     def _get_closed_form_lr(self):
         half = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
@@ -50,13 +50,20 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine from lr₀ to `eta_min` in `T_0` epochs, then again in T_0 `T_mult`, and so on.
+    """Half a cosine from lr₀ to `eta_min` in `T_0` epochs, then again in `T_0` · `T_mult` epochs, and so on.
 
     Loshchilov & Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017.
     Mirrors ``torch.optim.lr_scheduler.CosineAnnealingWarmRestarts``.
 
+    Args:
+        optimizer (Optimizer): its learning rates are set.
+        T_0 (int): the number of epochs until the first restart.
+        T_mult (int): the factor from each period to the next one.
+        eta_min (float): the lowest learning rate.
+        last_epoch (int): see `LRScheduler`.
+
     Raises:
-        ValueError: `T_0` or `T_mult` is no positive int.
+        ValueError: `T_0` or `T_mult` is not a positive int.
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1.)
     >>> scheduler = mg.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
@@ -78,7 +85,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (lr - self.eta_min) * half for lr in self.base_lrs]
 
     def step(self, epoch=None):
-        """Go on by one epoch, or to `epoch`, which may be a fraction: to follow the curve between epochs.
+        """Go to the next epoch, or to `epoch`. It may be a fraction, which follows the curve within an epoch.
 
         Raises:
             ValueError: `epoch` is negative.
@@ -101,28 +108,30 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """From a low learning rate up to `max_lr`, and down to a very low one; the momentum goes the other way.
+    """From a low learning rate up to `max_lr`, then down to a very low one. The momentum moves in the opposite direction.
 
         lr          max_lr / div_factor  ->  max_lr  ->  max_lr / div_factor / final_div_factor
         momentum    max_momentum         ->  base_momentum  ->  max_momentum
 
-    Smith & Topin, "Super-convergence: very fast training of neural networks using large learning rates", 2018. Step it after
+    Smith & Topin, "Super-convergence: very fast training of neural networks using large learning rates", 2018. Call `step` after
     every batch, not every epoch. Mirrors ``torch.optim.lr_scheduler.OneCycleLR``.
 
     Args:
-        optimizer (Optimizer)
-        max_lr (float or list): the top, also one per group.
-        total_steps (int): the length of the cycle; or give `epochs` and `steps_per_epoch`.
-        pct_start (float): which part of it goes up.
+        optimizer (Optimizer): its learning rates are set.
+        max_lr (float or list): the highest learning rate, or a list with a number per group.
+        total_steps (int, optional): the length of the cycle. Alternatively, pass `epochs` and `steps_per_epoch`.
+        epochs, steps_per_epoch (int, optional): their product is the length of the cycle.
+        pct_start (float): the fraction of the cycle in which the learning rate rises.
         anneal_strategy (str): ``"cos"`` or ``"linear"``.
-        cycle_momentum (bool): whether the momentum (of Adam: β₁) changes.
-        base_momentum, max_momentum (float or list): its ends.
-        div_factor, final_div_factor (float): by how much the start is below the top, and the end below the start.
-        three_phase (bool): come down to the start first, as slowly as up, and then to the end.
+        cycle_momentum (bool): change the momentum too (β₁ for Adam).
+        base_momentum, max_momentum (float or list): the lowest and the highest momentum.
+        div_factor (float): the initial learning rate is max_lr / div_factor.
+        final_div_factor (float): the last learning rate is the initial one / final_div_factor.
+        three_phase (bool): go down to the initial learning rate first, as slowly as up, and then to the last one.
         last_epoch (int): see `LRScheduler`.
 
     Raises:
-        ValueError: an argument makes no sense, or `step` is called too often.
+        ValueError: an argument is out of range, or `step` is called more than `total_steps` times.
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1., momentum=0.9)
     >>> mg.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1., total_steps=10, div_factor=4.).get_last_lr()
@@ -132,8 +141,8 @@ class OneCycleLR(LRScheduler):
     def __init__(self, optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3,
                  anneal_strategy="cos", cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0,
                  final_div_factor=1e4, three_phase=False, last_epoch=-1):
-        checked_optimizer(optimizer)
-        self.total_steps = length_of(total_steps, epochs, steps_per_epoch)
+        check_optimizer(optimizer)
+        self.total_steps = count_steps(total_steps, epochs, steps_per_epoch)
         check(isinstance(pct_start, float) and 0 <= pct_start <= 1,
               f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         check(anneal_strategy in ("cos", "linear"), f"anneal_strategy must be one of 'cos' or 'linear', instead got "
@@ -170,8 +179,8 @@ class OneCycleLR(LRScheduler):
         else:
             group["momentum"] = value
 
-    def _between(self, start, end, part):
-        """What lies between two ends: at the first for part 0, at the other for part 1."""
+    def _interpolate(self, start, end, part):
+        """Return a value between `start` (for part 0) and `end` (for part 1)."""
         if self._anneal_func_type == "linear":
             return start + (end - start) * part
         return end + (start - end) / 2 * (1 + math.cos(math.pi * part))
@@ -187,12 +196,12 @@ class OneCycleLR(LRScheduler):
         part = (t - begin) / (end - begin)
         if self.cycle_momentum:
             for group in self.optimizer.param_groups:
-                self._set_momentum(group, self._between(group[loose], group[tight], part))
-        return [self._between(group[low], group[high], part) for group in self.optimizer.param_groups]
+                self._set_momentum(group, self._interpolate(group[loose], group[tight], part))
+        return [self._interpolate(group[low], group[high], part) for group in self.optimizer.param_groups]
 
 
-def length_of(total_steps, epochs, steps_per_epoch):
-    """How many steps the cycle has."""
+def count_steps(total_steps, epochs, steps_per_epoch):
+    """Return the number of steps of the cycle."""
     if total_steps is not None:
         check(isinstance(total_steps, int) and total_steps > 0, f"Expected positive integer total_steps, but got {total_steps}")
         return total_steps

@@ -1,10 +1,10 @@
 """Schedules that multiply the learning rate by a factor.
 
-    lr₀ f(t)                LambdaLR: any function of the epoch t        MultiplicativeLR: the product of f(1) ... f(t)
+    lr₀ f(t)                LambdaLR: any function f of the epoch t      MultiplicativeLR: lr₀ f(1) ... f(t)
     lr₀ γᵗ                  ExponentialLR
-    lr₀ γ^⌊t / size⌋        StepLR                                       MultiStepLR: the steps are listed
+    lr₀ γ^⌊t / size⌋        StepLR                                       MultiStepLR: at the epochs of a list
     lr₀ (a + (b - a) t/n)   LinearLR, up to epoch n                      ConstantLR: a factor, then 1
-    lr₀ (1 - t/n)ᵖ          PolynomialLR
+    lr₀ (1 - t/n)ᵖ          PolynomialLR, up to epoch n
 
 Mirrors ``torch/optim/lr_scheduler.py``.
 """
@@ -15,31 +15,32 @@ from collections import Counter
 
 from minigrad._arguments import callable_argument, listed
 from minigrad.ops.base.rule import real
-from minigrad.optim._scheduler import LRScheduler, check, checked_optimizer
+from minigrad.optim._scheduler import LRScheduler, check, check_optimizer
 
 __all__ = ["ConstantLR", "ExponentialLR", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "StepLR"]
 
 
 class _Lambdas(LRScheduler):
-    """A function per group. Functions are not part of the state, because they cannot be saved; callable objects are, by their
-    attributes.
+    """A function per group.
+
+    The state dict has no functions, because they cannot be saved. It has the attributes of other callable objects.
     """
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
-        groups = len(checked_optimizer(optimizer).param_groups)
+        groups = len(check_optimizer(optimizer).param_groups)
         functions = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
         self.lr_lambdas = [callable_argument(f, "lr_lambda", type(self).__name__) for f in functions]
         check(len(self.lr_lambdas) == groups, f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self):
-        """All attributes but the optimizer and the functions."""
+        """Return all attributes except the optimizer and the functions."""
         state = super().state_dict()
         state["lr_lambdas"] = [None if isinstance(f, types.FunctionType) else dict(f.__dict__) for f in self.lr_lambdas]
         return state
 
     def load_state_dict(self, state_dict):
-        """Take over what `state_dict` gave."""
+        """Load the result of `state_dict`."""
         for own, state in zip(self.lr_lambdas, state_dict["lr_lambdas"]):
             if state is not None:
                 own.__dict__.update(state)
@@ -47,11 +48,11 @@ class _Lambdas(LRScheduler):
 
 
 class LambdaLR(_Lambdas):
-    """lr₀ f(epoch), for warm-up and the like. Mirrors ``torch.optim.lr_scheduler.LambdaLR``.
+    """lr₀ f(epoch), for example a warm-up. Mirrors ``torch.optim.lr_scheduler.LambdaLR``.
 
     Args:
-        optimizer (Optimizer)
-        lr_lambda (callable or list): f, or one f per group.
+        optimizer (Optimizer): its learning rates are set.
+        lr_lambda (callable or list): f, or a list with an f per group.
         last_epoch (int): see `LRScheduler`.
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1.)
@@ -65,7 +66,12 @@ class LambdaLR(_Lambdas):
 
 
 class MultiplicativeLR(_Lambdas):
-    """The learning rate times f(epoch), at each epoch. Mirrors ``torch.optim.lr_scheduler.MultiplicativeLR``.
+    """Multiply the learning rate by f(epoch) in each epoch. Mirrors ``torch.optim.lr_scheduler.MultiplicativeLR``.
+
+    Args:
+        optimizer (Optimizer): its learning rates are set.
+        lr_lambda (callable or list): f, or a list with an f per group.
+        last_epoch (int): see `LRScheduler`.
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1.)
     >>> scheduler = mg.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
@@ -74,11 +80,18 @@ class MultiplicativeLR(_Lambdas):
     """
 
     def get_lr(self):
-        return self._now() if self.last_epoch <= 0 else [lr * f(self.last_epoch) for lr, f in zip(self._now(), self.lr_lambdas)]
+        lrs = self._current_lrs()
+        return lrs if self.last_epoch <= 0 else [lr * f(self.last_epoch) for lr, f in zip(lrs, self.lr_lambdas)]
 
 
 class StepLR(LRScheduler):
-    """The learning rate times `gamma`, every `step_size` epochs. Mirrors ``torch.optim.lr_scheduler.StepLR``.
+    """Multiply the learning rate by `gamma` every `step_size` epochs. Mirrors ``torch.optim.lr_scheduler.StepLR``.
+
+    Args:
+        optimizer (Optimizer): its learning rates are set.
+        step_size (int): the number of epochs between two changes.
+        gamma (float): the factor.
+        last_epoch (int): see `LRScheduler`.
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1.)
     >>> scheduler = mg.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
@@ -92,14 +105,20 @@ class StepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
-        return self._now() if self.last_epoch == 0 or self.last_epoch % self.step_size else self._scaled(self.gamma)
+        return self._current_lrs() if self.last_epoch == 0 or self.last_epoch % self.step_size else self._scaled_lrs(self.gamma)
 
     def _get_closed_form_lr(self):
         return [lr * self.gamma ** (self.last_epoch // self.step_size) for lr in self.base_lrs]
 
 
 class MultiStepLR(LRScheduler):
-    """The learning rate times `gamma`, at each of `milestones`. Mirrors ``torch.optim.lr_scheduler.MultiStepLR``.
+    """Multiply the learning rate by `gamma` at each of `milestones`. Mirrors ``torch.optim.lr_scheduler.MultiStepLR``.
+
+    Args:
+        optimizer (Optimizer): its learning rates are set.
+        milestones (iterable of int): epochs.
+        gamma (float): the factor.
+        last_epoch (int): see `LRScheduler`.
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1.)
     >>> scheduler = mg.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 30], gamma=0.5)
@@ -115,14 +134,19 @@ class MultiStepLR(LRScheduler):
 
     def get_lr(self):
         times = self.milestones.get(self.last_epoch, 0)
-        return self._scaled(self.gamma ** times) if times else self._now()
+        return self._scaled_lrs(self.gamma ** times) if times else self._current_lrs()
 
     def _get_closed_form_lr(self):
         return [lr * self.gamma ** bisect_right(sorted(self.milestones.elements()), self.last_epoch) for lr in self.base_lrs]
 
 
 class ExponentialLR(LRScheduler):
-    """The learning rate times `gamma`, every epoch. Mirrors ``torch.optim.lr_scheduler.ExponentialLR``.
+    """Multiply the learning rate by `gamma` every epoch. Mirrors ``torch.optim.lr_scheduler.ExponentialLR``.
+
+    Args:
+        optimizer (Optimizer): its learning rates are set.
+        gamma (float): the factor.
+        last_epoch (int): see `LRScheduler`.
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1.)
     >>> scheduler = mg.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
@@ -135,17 +159,23 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
-        return self._now() if self.last_epoch == 0 else self._scaled(self.gamma)
+        return self._current_lrs() if self.last_epoch == 0 else self._scaled_lrs(self.gamma)
 
     def _get_closed_form_lr(self):
         return [lr * self.gamma ** self.last_epoch for lr in self.base_lrs]
 
 
 class ConstantLR(LRScheduler):
-    """The learning rate times `factor`, until epoch `total_iters`. Mirrors ``torch.optim.lr_scheduler.ConstantLR``.
+    """lr₀ · factor until epoch `total_iters`, then lr₀. Mirrors ``torch.optim.lr_scheduler.ConstantLR``.
+
+    Args:
+        optimizer (Optimizer): its learning rates are set.
+        factor (float): the factor, in [0, 1].
+        total_iters (int): the first epoch without the factor.
+        last_epoch (int): see `LRScheduler`.
 
     Raises:
-        ValueError: `factor` lies outside [0, 1].
+        ValueError: `factor` is outside [0, 1].
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1.)
     >>> mg.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=4).get_last_lr()
@@ -160,20 +190,27 @@ class ConstantLR(LRScheduler):
 
     def get_lr(self):
         if self.last_epoch == 0:
-            return self._scaled(self.factor)
-        return self._scaled(1.0 / self.factor) if self.last_epoch == self.total_iters else self._now()
+            return self._scaled_lrs(self.factor)
+        return self._scaled_lrs(1.0 / self.factor) if self.last_epoch == self.total_iters else self._current_lrs()
 
     def _get_closed_form_lr(self):
         return [lr * (self.factor if self.last_epoch < self.total_iters else 1) for lr in self.base_lrs]
 
 
 class LinearLR(LRScheduler):
-    """A factor that goes in a line from `start_factor` to `end_factor`, in `total_iters` epochs.
+    """lr₀ times a factor that changes linearly from `start_factor` to `end_factor`, in `total_iters` epochs.
+
+    Args:
+        optimizer (Optimizer): its learning rates are set.
+        start_factor (float): the factor at epoch 0, in (0, 1].
+        end_factor (float): the factor from epoch `total_iters` on, in [0, 1].
+        total_iters (int): the number of epochs of the change.
+        last_epoch (int): see `LRScheduler`.
 
     Mirrors ``torch.optim.lr_scheduler.LinearLR``.
 
     Raises:
-        ValueError: `start_factor` lies outside (0, 1], or `end_factor` outside [0, 1].
+        ValueError: `start_factor` is outside (0, 1], or `end_factor` is outside [0, 1].
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1.)
     >>> scheduler = mg.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
@@ -191,11 +228,12 @@ class LinearLR(LRScheduler):
 
     def get_lr(self):
         if self.last_epoch == 0:
-            return self._scaled(self.start_factor)
+            return self._scaled_lrs(self.start_factor)
         if self.last_epoch > self.total_iters:
-            return self._now()
-        rise = self.end_factor - self.start_factor      # the factor of this epoch over that of the last one
-        return self._scaled(1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
+            return self._current_lrs()
+        rise = self.end_factor - self.start_factor
+        # multiply by the factor of this epoch divided by the factor of the last epoch
+        return self._scaled_lrs(1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
 
     def _get_closed_form_lr(self):
         done = min(self.total_iters, self.last_epoch) / self.total_iters
@@ -203,7 +241,13 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The learning rate times (1 - epoch / total_iters)^power, until it is 0.
+    """lr₀ (1 - epoch / total_iters)^power, and 0 from epoch `total_iters` on.
+
+    Args:
+        optimizer (Optimizer): its learning rates are set.
+        total_iters (int): the epoch at which the learning rate becomes 0.
+        power (float): the exponent.
+        last_epoch (int): see `LRScheduler`.
 
     Mirrors ``torch.optim.lr_scheduler.PolynomialLR``.
 
@@ -220,7 +264,7 @@ class PolynomialLR(LRScheduler):
 
     def get_lr(self):
         t, n = self.last_epoch, self.total_iters
-        return self._now() if t == 0 or t > n else self._scaled(((1.0 - t / n) / (1.0 - (t - 1) / n)) ** self.power)
+        return self._current_lrs() if t == 0 or t > n else self._scaled_lrs(((1.0 - t / n) / (1.0 - (t - 1) / n)) ** self.power)
 
     def _get_closed_form_lr(self):
         return [lr * (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power for lr in self.base_lrs]

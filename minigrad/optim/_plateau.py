@@ -1,31 +1,34 @@
-"""A schedule that looks at how the training goes. Mirrors ReduceLROnPlateau of ``torch/optim/lr_scheduler.py``."""
+"""A schedule that depends on a metric, such as the validation loss.
+
+Mirrors ReduceLROnPlateau of ``torch/optim/lr_scheduler.py``.
+"""
 
 import math
 
-from minigrad.optim._scheduler import LRScheduler, check, checked_optimizer
+from minigrad.optim._scheduler import LRScheduler, check, check_optimizer
 
 __all__ = ["ReduceLROnPlateau"]
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The learning rate times `factor`, when a number has not become better for `patience` epochs.
+    """Multiply the learning rate by `factor` when a metric has not improved for more than `patience` epochs.
 
     Args:
-        optimizer (Optimizer)
-        mode (str): whether better is less, ``"min"``, or more, ``"max"``.
-        factor (float): below 1.
-        patience (int): how many epochs without progress are borne.
-        threshold (float): by how much a number has to be better to count.
-        threshold_mode (str): ``"rel"``, as part of the best so far, or ``"abs"``.
-        cooldown (int): how many epochs after a reduction are not looked at.
-        min_lr (float or list): below which it does not go; also one per group.
-        eps (float): a change that is smaller is not made.
+        optimizer (Optimizer): its learning rates are set.
+        mode (str): ``"min"`` if a smaller metric is better, ``"max"`` if a larger one is.
+        factor (float): the factor, less than 1.
+        patience (int): the number of epochs without improvement that are tolerated.
+        threshold (float): the smallest change that counts as an improvement.
+        threshold_mode (str): whether `threshold` is relative to the best metric (``"rel"``) or absolute (``"abs"``).
+        cooldown (int): the number of epochs to ignore after a reduction.
+        min_lr (float or list): the lowest learning rate, or a list with a number per group.
+        eps (float): smaller changes of a learning rate are not made.
 
     Mirrors ``torch.optim.lr_scheduler.ReduceLROnPlateau``.
 
     Raises:
-        ValueError: `factor` is not below 1, a mode is unknown, or `min_lr` is too long or short.
-        TypeError: `optimizer` is none.
+        ValueError: `factor` is not less than 1, a mode is unknown, or `min_lr` has the wrong length.
+        TypeError: `optimizer` is not an optimizer.
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1.)
     >>> scheduler = mg.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0, factor=0.5)
@@ -37,7 +40,7 @@ class ReduceLROnPlateau(LRScheduler):
                  eps=1e-8):
         check(factor < 1.0, "Factor should be < 1.0.")
         self.factor = factor
-        self.optimizer = checked_optimizer(optimizer)
+        self.optimizer = check_optimizer(optimizer)
         groups = len(optimizer.param_groups)
         if isinstance(min_lr, (list, tuple)):
             check(len(min_lr) == groups, f"expected {groups} min_lrs, got {len(min_lr)}")
@@ -48,7 +51,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown = cooldown
         self.eps = eps
         self.last_epoch = 0
-        self._last_lr = self._now()
+        self._last_lr = self._current_lrs()
         self.mode = mode
         self.threshold = threshold
         self.threshold_mode = threshold_mode
@@ -57,7 +60,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.num_bad_epochs = 0
 
     def step(self, metrics, epoch=None):  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Look at the number of this epoch, a float or a tensor of one element, and set the learning rates."""
+        """Take the metric of this epoch, a number or a tensor of one element, and set the learning rates."""
         current = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current):
@@ -65,15 +68,15 @@ class ReduceLROnPlateau(LRScheduler):
             self.num_bad_epochs = 0
         else:
             self.num_bad_epochs += 1
-        if self.cooldown_counter > 0:      # the last reduction is not long ago
+        if self.cooldown_counter > 0:      # shortly after a reduction
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            lower = [max(lr * self.factor, low) for lr, low in zip(self._now(), self.min_lrs)]
-            self._set([new if old - new > self.eps else old for old, new in zip(self._now(), lower)])
+            lower = [max(lr * self.factor, low) for lr, low in zip(self._current_lrs(), self.min_lrs)]
+            self._set([new if old - new > self.eps else old for old, new in zip(self._current_lrs(), lower)])
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
-        self._last_lr = self._now()
+        self._last_lr = self._current_lrs()
 
     def _is_better(self, current):
         sign = 1 if self.mode == "max" else -1

@@ -1,22 +1,22 @@
-"""Schedules made of schedules: one after the other, or all at once. Mirrors ``torch/optim/lr_scheduler.py``."""
+"""Schedules made of schedules: one after the other, or all together. Mirrors ``torch/optim/lr_scheduler.py``."""
 
 from bisect import bisect_right
 from typing import Any
 
 from minigrad._arguments import sized
 from minigrad.optim._plateau import ReduceLROnPlateau
-from minigrad.optim._scheduler import LRScheduler, check, checked_optimizer
+from minigrad.optim._scheduler import LRScheduler, check, check_optimizer
 
 __all__ = ["ChainedScheduler", "SequentialLR"]
 
 
 class _Several(LRScheduler):
-    """A schedule that has others, in `_schedulers`."""
+    """A schedule that combines others, in `_schedulers`."""
 
     _schedulers: Any
 
     def _check(self, schedulers, optimizer):
-        """Raise unless all of `schedulers` change this optimizer, or all the same one if it is None. Returns it."""
+        """Return the optimizer of all `schedulers`; raise unless it is the same for all, and `optimizer` if that is given."""
         name = type(self).__name__
         check(len(sized(schedulers, "schedulers", name)) >= 1, f"{name} expects at least one scheduler, but got no scheduler.")
         for i, scheduler in enumerate(schedulers):
@@ -31,12 +31,12 @@ class _Several(LRScheduler):
         return optimizer
 
     def state_dict(self):
-        """All attributes but the optimizer, and the states of the schedules."""
+        """Return all attributes except the optimizer, with the states of the schedules."""
         state = {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "_schedulers")}
         return {**state, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
 
     def load_state_dict(self, state_dict):
-        """Take over what `state_dict` gave."""
+        """Load the result of `state_dict`."""
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"]):
             scheduler.load_state_dict(state)
         self.__dict__.update({name: value for name, value in state_dict.items() if name != "_schedulers"})
@@ -46,13 +46,14 @@ class SequentialLR(_Several):
     """One schedule after the other: a warm-up, then a decay. Mirrors ``torch.optim.lr_scheduler.SequentialLR``.
 
     Args:
-        optimizer (Optimizer)
+        optimizer (Optimizer): its learning rates are set.
         schedulers (list): schedules of this optimizer.
-        milestones (list of int): at which epochs the next one begins, one fewer than schedules.
+        milestones (list of int): the epochs at which the next schedule begins: one fewer than schedules.
         last_epoch (int): see `LRScheduler`.
 
     Raises:
-        ValueError: there are no schedules, not one milestone fewer, or one is of another optimizer or a `ReduceLROnPlateau`.
+        ValueError: there are no schedules, the number of milestones is wrong, or a schedule is a `ReduceLROnPlateau` or belongs to
+            another optimizer.
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1.)
     >>> warm = mg.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
@@ -62,7 +63,7 @@ class SequentialLR(_Several):
     """
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
-        self._check(schedulers, checked_optimizer(optimizer))
+        self._check(schedulers, check_optimizer(optimizer))
         check(len(sized(milestones, "milestones", "SequentialLR")) == len(schedulers) - 1,
               "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but "
               f"got number of schedulers {len(schedulers)} and the number of milestones to be equal to {len(milestones)}")
@@ -70,11 +71,11 @@ class SequentialLR(_Several):
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
-        for group in optimizer.param_groups:        # every schedule has made its first step: take that back,
+        for group in optimizer.param_groups:        # every schedule has made its first step: undo it,
             group["lr"] = group["initial_lr"]
         for scheduler in schedulers:
             undo(scheduler)
-        schedulers[0].step()                        # and let the first one make it
+        schedulers[0].step()                        # and repeat it for the first schedule
         self._last_lr = schedulers[0].get_last_lr()
 
     def step(self):  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -90,10 +91,16 @@ class SequentialLR(_Several):
 
 
 class ChainedScheduler(_Several):
-    """All schedules at once, each from what the one before has set. Mirrors ``torch.optim.lr_scheduler.ChainedScheduler``.
+    """All schedules together: each continues from the learning rates that the one before has set.
+
+    Args:
+        schedulers (list): schedules of the same optimizer.
+        optimizer (Optimizer, optional): that optimizer.
+
+    Mirrors ``torch.optim.lr_scheduler.ChainedScheduler``.
 
     Raises:
-        ValueError: there are no schedules, or one is of another optimizer or a `ReduceLROnPlateau`.
+        ValueError: there are no schedules, or one is a `ReduceLROnPlateau` or belongs to another optimizer.
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1.)
     >>> schedulers = [mg.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5) for _ in range(2)]
@@ -105,17 +112,17 @@ class ChainedScheduler(_Several):
     def __init__(self, schedulers, optimizer=None):
         self.optimizer = self._check(schedulers, optimizer)
         self._schedulers = schedulers
-        self._last_lr = schedulers[-1]._now()
+        self._last_lr = schedulers[-1]._current_lrs()
 
     def step(self):  # pyright: ignore[reportIncompatibleMethodOverride]
         """Go to the next epoch."""
         for scheduler in self._schedulers:
             scheduler.step()
-        self._last_lr = self._schedulers[-1]._now()
+        self._last_lr = self._schedulers[-1]._current_lrs()
 
 
 def undo(scheduler):
-    """Take the first step of a schedule back, or of all that it is made of."""
+    """Undo the first step of a schedule and of the schedules in it."""
     for inner in getattr(scheduler, "_schedulers", ()):
         undo(inner)
     if hasattr(scheduler, "last_epoch"):
@@ -124,13 +131,13 @@ def undo(scheduler):
 
 
 def begin(scheduler):
-    """Go to epoch 0 of a schedule, from the learning rates with which its groups began."""
+    """Go to epoch 0 of a schedule, with the initial learning rates of the groups."""
     for inner in getattr(scheduler, "_schedulers", ())[:1]:
         begin(inner)
     scheduler.last_epoch = 0
     scheduler._step_count = 1
     if isinstance(scheduler, _Several):
-        scheduler._last_lr = scheduler._now()
+        scheduler._last_lr = scheduler._current_lrs()
     elif hasattr(scheduler, "_get_closed_form_lr"):
         scheduler._set(scheduler._get_closed_form_lr())
     else:

@@ -1,11 +1,11 @@
-"""How far to go along a direction: until the strong Wolfe conditions hold.
+"""A line search: find a step t along a direction for which the strong Wolfe conditions hold.
 
-    f(t) <= f(0) + c₁ t f'(0)           it goes down enough for a step of this length
-    |f'(t)| <= c₂ |f'(0)|               it does not go down much further
+    f(t) <= f(0) + c₁ t f'(0)           sufficient decrease: f goes down enough for a step of this length
+    |f'(t)| <= c₂ |f'(0)|               curvature: f would not go down much further
 
-First the step grows until two points have such a t between them (a bracket), then the bracket is cut, each time where a cubic
-with the values and slopes of its ends has its minimum. Nocedal & Wright, "Numerical optimization", 2006, algorithms 3.5 and 3.6;
-Schmidt, "minFunc", 2005, whose safeguards these are.
+First the step grows until such a t is between two points, which form a bracket. Then the bracket shrinks: the next point is the
+minimum of the cubic with the values and slopes at both ends. The algorithms are 3.5 and 3.6 of Nocedal & Wright, "Numerical
+optimization", 2006. The safeguards are those of Schmidt, "minFunc", 2005.
 
 Mirrors ``_strong_wolfe`` of ``torch/optim/lbfgs.py``.
 """
@@ -15,20 +15,20 @@ from collections import namedtuple
 
 __all__ = ["strong_wolfe"]
 
-# A point of the line: step, value, gradient (a tensor), and slope along the direction.
+# A point on the line: the step, the value, the gradient (a tensor), and the slope along the direction.
 Point = namedtuple("Point", ("t", "f", "g", "slope"))
 
 C1, C2 = 1e-4, 0.9
 
 
 def cubic_minimum(a, b, bounds=None):
-    """The step at which the cubic through two points, with their slopes, has its minimum; within `bounds`."""
+    """Return the minimum, within `bounds`, of the cubic that has the values and slopes of two points."""
     low, high = bounds or sorted((a.t, b.t))
     if a.t > b.t:
         a, b = b, a
     d1 = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t)
     square = d1 * d1 - a.slope * b.slope
-    if not square >= 0:         # it has none
+    if not square >= 0:         # the cubic has no minimum
         return (low + high) / 2
     d2 = math.sqrt(square)
     t = b.t - (b.t - a.t) * ((b.slope + d2 - d1) / (b.slope - a.slope + 2 * d2))
@@ -36,18 +36,18 @@ def cubic_minimum(a, b, bounds=None):
 
 
 def strong_wolfe(evaluate, t, start, size, tolerance_change=1e-9, max_ls=25):
-    """A step that fulfils the strong Wolfe conditions, or the best one that was found.
+    """Find a step for which the strong Wolfe conditions hold, or the best step within `max_ls` rounds.
 
     Args:
         evaluate (callable): step -> `Point`.
         t (float): the step to try first.
-        start (Point): with the step 0.
-        size (float): the largest number of the direction.
-        tolerance_change (float): a bracket that moves no parameter by more is not cut further.
-        max_ls (int): how often it is cut or enlarged at most.
+        start (Point): the point at step 0.
+        size (float): the largest absolute value of the direction.
+        tolerance_change (float): stop when the bracket moves no parameter by more than this.
+        max_ls (int): the largest number of rounds, each of which enlarges or shrinks the bracket.
 
     Returns:
-        (point, how often `evaluate` was called)
+        (point, number of calls of `evaluate`)
     """
     def descends_enough(point):
         return not point.f > start.f + C1 * point.t * start.slope
@@ -81,7 +81,7 @@ def strong_wolfe(evaluate, t, start, size, tolerance_change=1e-9, max_ls=25):
             break
         t = cubic_minimum(*bracket)
         margin = 0.1 * (last - first)
-        if min(last - t, t - first) < margin:       # near an end: the second time, and at the end itself, take a tenth at least
+        if min(last - t, t - first) < margin:       # near an end: the second time, or at the end itself, move a tenth away
             if stuck or t >= last or t <= first:
                 t = last - margin if abs(t - last) < abs(t - first) else first + margin
                 stuck = False
@@ -104,5 +104,5 @@ def strong_wolfe(evaluate, t, start, size, tolerance_change=1e-9, max_ls=25):
 
 
 def sides(bracket):
-    """Which end of the bracket is the lower one, and which the higher."""
+    """Return the indices of the end with the lower value and of the end with the higher value."""
     return (0, 1) if bracket[0].f <= bracket[1].f else (1, 0)

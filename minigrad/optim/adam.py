@@ -1,7 +1,17 @@
 """Adam. Mirrors ``torch/optim/adam.py``."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from minigrad.creation import zeros_like
 from minigrad.optim.optimizer import Optimizer, check_betas, check_option, check_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from minigrad.types import Tensor
 
 __all__ = ["Adam"]
 
@@ -14,21 +24,21 @@ class Adam(Optimizer):
         w ← w - lr (m / (1 - β₁ᵗ)) / (√(v / (1 - β₂ᵗ)) + ε)
 
     Args:
-        params: the parameters, see `Optimizer`.
-        lr (float)
+        params (iterable): the parameters: see `Optimizer`.
+        lr (float): the learning rate.
         betas (pair of float): β₁ and β₂.
         eps (float): ε.
-        weight_decay (float): λ, added to the gradient as λ w.
+        weight_decay (float): λ; λ w is added to the gradient.
         amsgrad (bool): divide by the largest v so far (Reddi et al., "On the convergence of Adam and beyond", 2018).
-        maximize (bool): ascend instead.
-        decoupled_weight_decay (bool): shrink w by lr λ instead: AdamW.
-        foreach, capturable, fused: accepted as in PyTorch; the step is always one fused kernel per parameter.
-        differentiable: only False.
+        maximize (bool): maximize the objective instead of minimizing it.
+        decoupled_weight_decay (bool): multiply w by 1 - lr λ instead, as AdamW does.
+        foreach, capturable, fused: without effect: a step is always one fused kernel per parameter.
+        differentiable (bool): must be False.
 
     Mirrors ``torch.optim.Adam``.
 
     Raises:
-        ValueError: an option lies outside its range.
+        ValueError: an option is out of range.
         NotImplementedError: `differentiable` is True.
 
     >>> w = mg.tensor([1.], requires_grad=True)
@@ -37,8 +47,10 @@ class Adam(Optimizer):
     tensor([0.9000], requires_grad=True)
     """
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,
-                 maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
+    def __init__(self, params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]], lr: float = 1e-3,
+                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *,
+                 foreach: bool | None = None, maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+                 fused: bool | None = None, decoupled_weight_decay: bool = False) -> None:
         check_options(self, lr, weight_decay, foreach, fused, differentiable)
         check_option(self, "eps", eps)
         check_betas(self, betas)
@@ -47,7 +59,7 @@ class Adam(Optimizer):
                                   "differentiable": differentiable,
                                   "fused": fused, "decoupled_weight_decay": decoupled_weight_decay})
 
-    def update(self, param, grad, group, state):
+    def update(self, param: Tensor, grad: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
         if not state:
             state["step"] = 0
             state["exp_avg"] = zeros_like(param)

@@ -1,8 +1,14 @@
-"""L-BFGS: steps that know the curvature, from the last few gradients alone. Mirrors ``torch/optim/lbfgs.py``."""
+"""L-BFGS, a quasi-Newton method: it estimates the curvature from the last few gradients.
+
+Mirrors ``torch/optim/lbfgs.py``. Read next: ``_wolfe.py``, the line search.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
-
 from minigrad.autograd.grad_mode import enable_grad, no_grad
 from minigrad.errors import AutogradAssertionError
 from minigrad.ops import cat, reshape, view_as_real
@@ -10,27 +16,31 @@ from minigrad.optim._wolfe import Point, strong_wolfe
 from minigrad.optim.optimizer import ContradictingOptions, Optimizer, check, check_option
 from minigrad.tensor import Tensor
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Literal
+
 __all__ = ["LBFGS"]
 
 
 class LBFGS(Optimizer):
     """L-BFGS (Liu & Nocedal, "On the limited memory BFGS method for large scale optimization", 1989).
 
-        s, y    what the parameters and the gradient have changed by in an earlier step, kept for the last `history_size` steps
-        d       - H g, with the estimate H of the inverse of the second derivatives that these pairs give
-        w       ← w + t d, where t is lr, or what the line search finds
+        s, y    the changes of the parameters and of the gradient in a step, stored for the last `history_size` steps
+        d       = - H g, where these pairs give H, an estimate of the inverse Hessian
+        w       ← w + t d, where t is lr or the result of the line search
 
     Args:
-        params: the parameters, one group of them, see `Optimizer`.
+        params (iterable): the parameters, in a single group: see `Optimizer`.
         lr (float): t, or the first t that the line search tries.
-        max_iter (int): steps within one call of `step`.
-        max_eval (int, optional): calls of the closure within that; max_iter · 5/4.
-        tolerance_grad (float): stop if no number of the gradient is larger.
-        tolerance_change (float): stop if parameters and loss change by less.
-        history_size (int): pairs that are kept: 2 · history_size times the memory of the parameters.
+        max_iter (int): the largest number of steps in a call of `step`.
+        max_eval (int, optional): stop after this number of calls of the closure in a call of `step`; max_iter · 5/4 by default.
+        tolerance_grad (float): stop when no element of the gradient has a larger absolute value.
+        tolerance_change (float): stop when the parameters or the loss change by less.
+        history_size (int): the number of stored pairs. They take 2 · history_size times the memory of the parameters.
         line_search_fn (str, optional): ``"strong_wolfe"`` or None.
 
-    Many evaluations make one step, so `step` needs a closure that computes the loss again. It suits small problems without noise.
+    `step` evaluates the loss many times, so it needs a closure. The method suits small problems without noise.
     Mirrors ``torch.optim.LBFGS``.
 
     Raises:
@@ -47,8 +57,9 @@ class LBFGS(Optimizer):
     tensor([1., 1.])
     """
 
-    def __init__(self, params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100,
-                 line_search_fn=None):
+    def __init__(self, params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]], lr: float = 1,
+                 max_iter: int = 20, max_eval: int | None = None, tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9,
+                 history_size: int = 100, line_search_fn: Literal['strong_wolfe'] | None = None) -> None:
         if isinstance(lr, Tensor):
             check(lr.numel() == 1, "Tensor lr must be 1-element")
         check_option(self, "lr", lr)
@@ -57,14 +68,14 @@ class LBFGS(Optimizer):
                                   "history_size": history_size, "line_search_fn": line_search_fn})
         check(len(self.param_groups) == 1, "LBFGS doesn't support per-parameter options (parameter groups)")
 
-    def step(self, closure):    # pyright: ignore[reportIncompatibleMethodOverride]
-        """Up to `max_iter` steps.
+    def step(self, closure: Callable[[], Any]) -> Any:      # pyright: ignore[reportIncompatibleMethodOverride]
+        """Make up to `max_iter` steps.
 
         Args:
-            closure (callable): sets the gradients to zero, computes the loss, calls backward and returns the loss.
+            closure (callable): resets the gradients, computes the loss, calls backward and returns the loss.
 
         Returns:
-            The loss before the first of these steps.
+            The loss before the first step.
 
         Raises:
             RuntimeError: the line search is unknown.
@@ -86,10 +97,10 @@ class LBFGS(Optimizer):
         if group["line_search_fn"] not in (None, "strong_wolfe"):
             raise ContradictingOptions("MG-E402", "only 'strong_wolfe' is supported", found=repr(group["line_search_fn"]))
         with no_grad():
-            return self._steps(group, closure)
+            return self._run_steps(group, closure)
 
-    def _steps(self, group, closure):
-        """What `step` does. All vectors are of the numbers of all parameters, one after the other."""
+    def _run_steps(self, group, closure):
+        """Make the steps. A vector holds the elements of all parameters, in order."""
         def evaluate():
             with enable_grad():
                 loss = closure()
@@ -97,7 +108,7 @@ class LBFGS(Optimizer):
 
         tiny_gradient, tiny_change = group["tolerance_grad"], group["tolerance_change"]
         lr = float(group["lr"])
-        # The state belongs to all parameters together, and is kept at the first.
+        # The state belongs to all parameters together. It is stored with the first one.
         state = self.state[group["params"][0]]
         for count in ("func_evals", "n_iter"):
             state.setdefault(count, 0)
@@ -122,7 +133,7 @@ class LBFGS(Optimizer):
             else:
                 self._move(t, d)
                 calls = 0
-                if n < group["max_iter"]:       # else nobody would look at it: the next call of `step` evaluates again
+                if n < group["max_iter"]:       # after the last step it is not needed: the next call of `step` evaluates again
                     _, loss, g = evaluate()
                     calls = 1
             evaluations += calls
@@ -133,17 +144,17 @@ class LBFGS(Optimizer):
         return first_loss
 
     def _direction(self, state, g, history_size):
-        """- H g, by the two loops of Nocedal, "Updating quasi-Newton matrices with limited storage", 1980."""
+        """Return - H g, by the two-loop recursion of Nocedal, "Updating quasi-Newton matrices with limited storage", 1980."""
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return -g
         ys, ss, rhos = state["old_dirs"], state["old_stps"], state["ro"]
         y, s = g - state["prev_flat_grad"], state["d"] * state["t"]
         curvature = dot(y, s)
-        if curvature > 1e-10:           # else H would not be positive any more
+        if curvature > 1e-10:           # otherwise H would not stay positive definite
             if len(ys) == history_size:
-                for kept in (ys, ss, rhos):
-                    kept.pop(0)
+                for pairs in (ys, ss, rhos):
+                    pairs.pop(0)
             ys.append(y)
             ss.append(s)
             rhos.append(1.0 / curvature)
@@ -158,21 +169,21 @@ class LBFGS(Optimizer):
         return d
 
     def _search(self, evaluate, t, d, start, max_ls):
-        """The point that the line search finds; the parameters are as before then."""
+        """Return the result of the line search, (point, number of evaluations). The parameters stay as they are."""
         params = self.param_groups[0]["params"]
-        kept = [p.clone() for p in params]
+        saved = [p.clone() for p in params]
 
         def point(t):
             self._move(t, d)
             _, loss, g = evaluate()
-            for p, value in zip(params, kept):
+            for p, value in zip(params, saved):
                 p.copy_(value)
             return Point(t, loss, g, dot(g, d))
         return strong_wolfe(point, t, start, largest(d), max_ls=max_ls)
 
     def _gradient(self):
-        """The gradients of all parameters as one vector, 0 where there is none."""
-        return cat([flat(p.new_zeros(p.shape) if p.grad is None else p.grad) for p in self.param_groups[0]["params"]])
+        """Return the gradients of all parameters as a vector. A gradient of None counts as zeros."""
+        return cat([flatten(p.new_zeros(p.shape) if p.grad is None else p.grad) for p in self.param_groups[0]["params"]])
 
     def _move(self, t, d):
         """Add t d to the parameters."""
@@ -183,16 +194,16 @@ class LBFGS(Optimizer):
             at += numbers.numel()
 
 
-def flat(x):
-    """All numbers as one vector; complex ones as two each."""
+def flatten(x):
+    """Return all elements as a vector. A complex element becomes two."""
     return reshape(view_as_real(x) if x.is_complex() else x, (-1,))
 
 
 def dot(x, y):
-    """x · y as a number of Python."""
+    """Return x · y as a Python number."""
     return float(x.dot(y))
 
 
 def largest(x):
-    """The largest absolute value."""
+    """Return the largest absolute value, as a Python number."""
     return float(x.abs().max()) if x.numel() else 0.0

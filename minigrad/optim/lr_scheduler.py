@@ -1,10 +1,11 @@
-"""Schedules: how the learning rate changes from epoch to epoch.
+"""Learning rate schedules: they set the learning rate for each epoch.
 
     optimizer = mg.optim.SGD(model.parameters(), lr=0.1)
     scheduler = mg.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=30)
 
-What they share stands in ``_scheduler.py``, the schedules in ``_factors.py`` (multiply by a factor), ``_cycles.py`` (follow a
-curve), ``_plateau.py`` (look at the loss) and ``_sequence.py`` (made of others).
+    _scheduler.py       the base class                      _plateau.py     depends on a metric, such as the loss
+    _factors.py         multiply by a factor                _sequence.py    made of other schedules
+    _cycles.py          follow a curve
 
 Mirrors ``torch/optim/lr_scheduler.py``.
 """

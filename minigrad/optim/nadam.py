@@ -1,9 +1,18 @@
 """NAdam. Mirrors ``torch/optim/nadam.py``."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from minigrad.creation import zeros_like
-from minigrad.optim.optimizer import Optimizer, check_betas, check_option, check_options, decayed
+from minigrad.optim.optimizer import Optimizer, apply_weight_decay, check_betas, check_option, check_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from minigrad.types import Tensor
 
 __all__ = ["NAdam"]
 
@@ -16,19 +25,21 @@ class NAdam(Optimizer):
         w ← w - lr ((1 - μₜ) / (1 - Π μ) g + μₜ₊₁ / (1 - μₜ₊₁ Π μ) m) / (√(v / (1 - β₂ᵗ)) + ε)       Π μ = μ₁ ... μₜ
 
     Args:
-        params: the parameters, see `Optimizer`.
-        lr, eps, momentum_decay (float)
+        params (iterable): the parameters: see `Optimizer`.
+        lr (float): the learning rate.
         betas (pair of float): β₁ and β₂.
-        weight_decay (float): λ, added to the gradient as λ w.
-        decoupled_weight_decay (bool): shrink w by lr λ instead.
-        maximize (bool): ascend instead.
-        foreach, capturable: accepted as in PyTorch.
-        differentiable: only False.
+        eps (float): ε.
+        momentum_decay (float): ψ.
+        weight_decay (float): λ; λ w is added to the gradient.
+        decoupled_weight_decay (bool): multiply w by 1 - lr λ instead.
+        maximize (bool): maximize the objective instead of minimizing it.
+        foreach, capturable: without effect.
+        differentiable (bool): must be False.
 
     Mirrors ``torch.optim.NAdam``.
 
     Raises:
-        ValueError: an option lies outside its range.
+        ValueError: an option is out of range.
         NotImplementedError: `differentiable` is True.
 
     >>> w = mg.tensor([1.], requires_grad=True)
@@ -37,8 +48,10 @@ class NAdam(Optimizer):
     tensor([0.8944], requires_grad=True)
     """
 
-    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
-                 decoupled_weight_decay=False, *, foreach=None, maximize=False, capturable=False, differentiable=False):
+    def __init__(self, params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]], lr: float = 2e-3,
+                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+                 momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
+                 maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:
         check_options(self, lr, weight_decay, foreach, None, differentiable)
         check_option(self, "eps", eps)
         check_betas(self, betas)
@@ -48,7 +61,7 @@ class NAdam(Optimizer):
                                   "maximize": maximize, "foreach": foreach, "capturable": capturable,
                                   "differentiable": differentiable})
 
-    def update(self, param, grad, group, state):
+    def update(self, param: Tensor, grad: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
         beta1, beta2 = group["betas"]
         lr, decay = float(group["lr"]), group["momentum_decay"]
         if not state:
@@ -58,7 +71,7 @@ class NAdam(Optimizer):
             state["exp_avg_sq"] = zeros_like(param)
         state["step"] += 1
         t = state["step"]
-        grad = decayed(param, grad, group)
+        grad = apply_weight_decay(param, grad, group)
         mu, mu_next = [beta1 * (1 - 0.5 * 0.96 ** (n * decay)) for n in (t, t + 1)]
         state["mu_product"] *= mu
         product = state["mu_product"]

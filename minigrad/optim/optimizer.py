@@ -1,12 +1,20 @@
-"""The base class of optimisers: groups of parameters with options, and state per parameter.
+"""`Optimizer`, the base class of all optimizers.
+
+    optimizer.param_groups      list of dicts: "params", a list of parameters, and options such as "lr"
+    optimizer.state             parameter -> dict, such as a momentum buffer
+
+`step` calls ``update(param, grad, group, state)`` for each parameter that has a gradient.
 
 Mirrors ``torch/optim/optimizer.py``.
 """
+
+from __future__ import annotations
 
 import copy
 import warnings
 from collections import defaultdict
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from minigrad._arguments import instance
 from minigrad._core.mutation.inplace import begin_write
@@ -15,45 +23,50 @@ from minigrad.errors import MinigradError, OutOfRangeError
 from minigrad.ops.base.rule import truth, wrong_type
 from minigrad.tensor import Tensor
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
 __all__ = ["Optimizer"]
 
-# What PyTorch calls options in its messages.
+# The names of options in PyTorch's messages.
 NAMES = {"lr": "learning rate", "eps": "epsilon value",
          "betas[0]": "beta parameter at index 0", "betas[1]": "beta parameter at index 1"}
 
 
 class OptimizerError(MinigradError, ValueError):
-    """An optimiser was given options or parameters that make no sense."""
+    """An option is out of range, or a parameter cannot be optimized."""
 
 
 class OptimizerTypeError(MinigradError, TypeError):
-    """An optimiser was given something of another type."""
+    """An argument of an optimizer has the wrong type."""
 
 
 class MissingParameters(MinigradError, KeyError):
-    """A group of parameters has none."""
+    """A dict lacks a required key, such as "params"."""
 
 
 class UnsupportedOption(MinigradError, NotImplementedError):
-    """An option of PyTorch's optimisers that minigrad does not have, or a method that a subclass lacks."""
+    """minigrad does not support the option, or a subclass lacks a method."""
 
 
 class ContradictingOptions(MinigradError, RuntimeError):
-    """Two options of an optimiser exclude each other."""
+    """Two options of an optimizer exclude each other."""
 
 
 class Optimizer:
-    """Base class of optimisers. Mirrors ``torch.optim.Optimizer``.
+    """Base class of optimizers. Mirrors ``torch.optim.Optimizer``.
 
     Args:
-        params (iterable): of parameters, of pairs (name, parameter), or of dicts with ``"params"`` and options.
-        defaults (dict): options for the groups that do not give their own.
+        params (iterable): parameters, pairs (name, parameter), or dicts with ``"params"`` and options.
+        defaults (dict): the options of groups that do not set their own.
 
-    A subclass has ``update(param, grad, group, state)``.
+    A subclass defines ``update(param, grad, group, state)``.
 
     Raises:
-        ValueError: there are no parameters, or one is in two groups.
-        TypeError: `params` is a tensor, or has something else than tensors in it.
+        ValueError: there are no parameters, one is not a leaf, or one is in two groups.
+        TypeError: `params` is a tensor, or contains something that is not a tensor.
+        KeyError: a dict lacks ``"params"``.
 
     >>> class Descent(mg.optim.Optimizer):
     ...     def update(self, param, grad, group, state):
@@ -65,24 +78,31 @@ class Optimizer:
     tensor([0.5000], requires_grad=True)
     """
 
-    _opt_called = False         # whether it has made a step: a schedule must not go first
+    _opt_called = False         # whether `step` has been called: a schedule warns if it steps first
 
-    def __init__(self, params, defaults):
+    def __init__(self, params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]],
+                 defaults: dict[str, Any]) -> None:
         self.defaults = instance(defaults, dict, "defaults", type(self).__name__, code="MG-E402")
         self.state = defaultdict(dict)
         self.param_groups = []
         if isinstance(params, Tensor):
             raise OptimizerTypeError("MG-E402", "params argument given to the optimizer should be an iterable of Tensors or dicts, "
                                      "but got Tensor", fix="write [param]")
-        groups = listed(params)
+        groups = as_list(params)
         if not groups:
             raise OptimizerError("MG-E402", "optimizer got an empty parameter list",
-                                 fix="pass model.parameters(), not used up before")
+                                 fix="pass model.parameters(). An iterator that was used before is empty")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
-            self.add_param_group(group)
+            self.add_param_group(group)  # pyright: ignore[reportArgumentType]
 
-    def add_param_group(self, param_group):
-        """Add a group: a dict with ``"params"`` and any options that differ from the defaults.
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group of parameters.
+
+        Args:
+            param_group (dict): ``"params"``, and the options that differ from the defaults.
+
+        Raises:
+            TypeError, ValueError, KeyError: as in the constructor.
 
         >>> a, b = mg.zeros(1), mg.zeros(1)
         >>> optimizer = mg.optim.SGD([a], lr=0.1)
@@ -98,13 +118,13 @@ class Optimizer:
         if isinstance(group["params"], set):
             raise OptimizerTypeError("MG-E402", "optimizer parameters need to be organized in ordered collections, but the "
                                      "ordering of tensors in sets will change between runs. Please use a list instead.")
-        params = [group["params"]] if isinstance(group["params"], Tensor) else listed(group["params"])
+        params = [group["params"]] if isinstance(group["params"], Tensor) else as_list(group["params"])
         named = sum(isinstance(param, tuple) for param in params)
         if named:
             if named < len(params):
                 raise OptimizerError("MG-E402", "all optimizer params should be with/without names. Some param names are missing")
             if any(len(pair) != 2 for pair in params):
-                raise OptimizerError("MG-E402", "a parameter with a name is a pair (name, parameter)")
+                raise OptimizerError("MG-E402", "a named parameter must be a pair (name, parameter)")
             group["param_names"] = [name for name, _ in params]
             params = [param for _, param in params]
         if self.param_groups and ("param_names" in group) != ("param_names" in self.param_groups[0]):
@@ -121,15 +141,15 @@ class Optimizer:
                                          f"{type(param).__name__}")
             if not param.is_leaf:
                 raise OptimizerError("MG-E402", "can't optimize a non-leaf Tensor",
-                                     fix="pass the parameters, not what is computed of them")
+                                     fix="pass the parameters themselves, not tensors computed from them")
             if id(param) in seen:
                 raise OptimizerError("MG-E402", "some parameters appear in more than one parameter group")
         for name, default in self.defaults.items():
             group.setdefault(name, default)
         self.param_groups.append(group)
 
-    def zero_grad(self, set_to_none=True):
-        """Reset the gradients of all parameters, to None or to zeros.
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Reset the gradients of all parameters: to None, or to zeros if `set_to_none` is False.
 
         >>> w = mg.tensor([1.], requires_grad=True)
         >>> w.sum().backward()
@@ -142,18 +162,18 @@ class Optimizer:
                 if set_to_none:
                     param.grad = None
                 elif param.grad is not None:
-                    if param.grad.grad_fn is not None:      # of a backward with create_graph=True
+                    if param.grad.grad_fn is not None:      # after a backward with create_graph=True
                         param.grad.detach_()
                     param.grad.requires_grad_(False).zero_()
 
-    def step(self, closure=None):
-        """Change every parameter that has a gradient by one step.
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient.
 
         Args:
-            closure (callable, optional): computes the loss again, calls backward and returns the loss.
+            closure (callable, optional): computes the loss, calls backward and returns the loss.
 
         Returns:
-            What `closure` returned, or None.
+            The result of `closure`, or None.
 
         >>> w = mg.tensor([1.], requires_grad=True)
         >>> w.sum().backward()
@@ -176,13 +196,13 @@ class Optimizer:
                         self.update(param, grad, group, self.state[param])
         return loss
 
-    def update(self, param, grad, group, state):
-        """Change the numbers of one parameter. `state` is the dict kept for it."""
+    def update(self, param: Tensor, grad: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+        """Update one parameter in place. `state` is its dict in ``self.state``."""
         raise UnsupportedOption("MG-E402", f"{type(self).__name__} has no method update(param, grad, group, state)",
-                                fix="define it: it changes `param` by one step, without history")
+                                fix="define it: it updates `param` in place, without recording")
 
-    def state_dict(self):
-        """The state and options, with numbers instead of the parameters: what `load_state_dict` takes.
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state and the options as a dict, for `load_state_dict`. Numbers stand for the parameters.
 
         >>> list(mg.optim.SGD([mg.zeros(1)]).state_dict())
         ['state', 'param_groups']
@@ -196,11 +216,16 @@ class Optimizer:
         states = {numbers[id(p)]: dict(state) for p, state in self.state.items() if id(p) in numbers and state}
         return {"state": states, "param_groups": groups}
 
-    def load_state_dict(self, state_dict):
-        """Take over state and options that `state_dict` gave.
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Load state and options.
+
+        Args:
+            state_dict (dict): the result of `state_dict`, of an optimizer with the same groups.
 
         Raises:
-            ValueError: the groups are of other numbers or sizes. Nothing has been changed then.
+            ValueError: the number of groups or their sizes differ. Nothing has been loaded.
+            KeyError: a key is missing.
+            TypeError: `state_dict` is not a mapping.
 
         >>> a, b = mg.optim.SGD([mg.zeros(1)], lr=0.1), mg.optim.SGD([mg.zeros(1)])
         >>> b.load_state_dict(a.state_dict())
@@ -211,7 +236,7 @@ class Optimizer:
         for key in ("param_groups", "state"):
             if key not in instance(state_dict, Mapping, "state_dict", function, "dict", "MG-E402"):
                 raise MissingParameters("MG-E402", f"{function}(): argument 'state_dict' has no {key!r}",
-                                        fix="pass what state_dict() of such an optimizer returned")
+                                        fix="pass the result of state_dict() of an optimizer of this class")
         groups = state_dict["param_groups"]
         if len(groups) != len(self.param_groups):
             raise OptimizerError("MG-E402", "loaded state dict has a different number of parameter groups",
@@ -226,10 +251,10 @@ class Optimizer:
             own.update({k: copy.deepcopy(v) for k, v in other.items() if k != "params"})
         self.state = defaultdict(dict)
         for number, state in state_dict["state"].items():
-            param = params.get(number, number)      # state of what is no parameter is kept as it is
+            param = params.get(number, number)      # a key that does not stand for a parameter stays as it is
             self.state[param] = {name: copy_for(param, name, value) for name, value in state.items()} if number in params else state
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lines = [type(self).__name__ + " ("]
         for i, group in enumerate(self.param_groups):
             lines += [""] * (i > 0) + [f"Parameter Group {i}"]
@@ -237,8 +262,8 @@ class Optimizer:
         return "\n".join([*lines, ")"])
 
 
-def listed(params):
-    """What is iterable, as a list."""
+def as_list(params):
+    """Return the elements of an iterable as a list; raise if `params` is not iterable."""
     try:
         return list(params)
     except TypeError:
@@ -247,14 +272,14 @@ def listed(params):
 
 
 def copy_for(param, name, value):
-    """A copy of a value of the state of `param`, in its dtype; but a count of steps stays what it is."""
+    """Copy a value of the state of `param`. A tensor gets param's dtype, except the step count."""
     if isinstance(value, Tensor) and name != "step" and param.is_floating_point():
         return value.detach().to(param.dtype).clone()
     return copy.deepcopy(value)
 
 
 def check_options(optimizer, lr, weight_decay, foreach, fused, differentiable):
-    """Raise unless the options that all optimisers have make sense together."""
+    """Check the options that all optimizers have; raise if one is out of range or two exclude each other."""
     function = type(optimizer).__name__
     foreach, fused = truth(foreach, "foreach", function), truth(fused, "fused", function)
     differentiable = truth(differentiable, "differentiable", function)
@@ -273,16 +298,16 @@ def check_options(optimizer, lr, weight_decay, foreach, fused, differentiable):
 
 
 def check_option(optimizer, name, value, fits=lambda x: x >= 0):
-    """Raise `ValueError` unless a number fits, and `TypeError` if it is none."""
+    """Raise `ValueError` unless ``fits(value)``, and `TypeError` if `value` is not a number."""
     try:
         fit = bool(fits(value))
-    except (TypeError, ValueError):     # of a comparison: arrays have no truth
+    except (TypeError, ValueError):     # an array has no truth value
         raise wrong_type(type(optimizer).__name__, name, "a number", value, "MG-E402") from None
     check(fit, f"Invalid {NAMES.get(name) or name + ' value'}: {value}")
 
 
-def pair(optimizer, name, value):
-    """`value`, an option that is a tuple or list of two numbers."""
+def check_pair(optimizer, name, value):
+    """Return `value`; raise unless it is a tuple or list of two numbers."""
     function = type(optimizer).__name__
     if not isinstance(value, (tuple, list)):
         raise wrong_type(function, name, "a pair of numbers", value, "MG-E402")
@@ -294,13 +319,16 @@ def pair(optimizer, name, value):
 
 
 def check_betas(optimizer, betas):
-    """Raise unless the factors of two running means lie in [0, 1)."""
-    for name, beta in zip(("betas[0]", "betas[1]"), pair(optimizer, "betas", betas)):
+    """Raise unless both betas are in [0, 1)."""
+    for name, beta in zip(("betas[0]", "betas[1]"), check_pair(optimizer, "betas", betas)):
         check_option(optimizer, name, beta, lambda beta: 0 <= beta < 1)
 
 
-def decayed(param, grad, group):
-    """The gradient as an update uses it: the way up turned round, and the weight decay in it, or already in the parameter."""
+def apply_weight_decay(param, grad, group):
+    """Return the gradient for an update, with the sign for `maximize` and the weight decay.
+
+    Decoupled weight decay is applied to the parameter instead, in place.
+    """
     grad = -grad if group["maximize"] else grad
     decay = group["weight_decay"]
     if decay and group.get("decoupled_weight_decay"):
@@ -311,6 +339,6 @@ def decayed(param, grad, group):
 
 
 def check(condition, what):
-    """Raise `ValueError` unless an option makes sense."""
+    """Raise `ValueError` with the message `what` unless `condition` holds."""
     if not condition:
         raise OptimizerError("MG-E402", what)

@@ -1,37 +1,50 @@
 """RAdam. Mirrors ``torch/optim/radam.py``."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from minigrad.creation import zeros_like
-from minigrad.optim.optimizer import Optimizer, check_betas, check_option, check_options, decayed
+from minigrad.optim.optimizer import Optimizer, apply_weight_decay, check_betas, check_option, check_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from minigrad.types import Tensor
 
 __all__ = ["RAdam"]
 
 
 class RAdam(Optimizer):
-    """Adam that does without v while too few gradients are in it (Liu et al., "On the variance of the adaptive learning rate and
-    beyond", 2020).
+    """Rectified Adam: in the first steps it ignores v.
+
+    Liu et al., "On the variance of the adaptive learning rate and beyond", 2020.
 
         m ← β₁ m + (1 - β₁) g           v ← β₂ v + (1 - β₂) g²
-        ρₜ = ρ - 2 t β₂ᵗ / (1 - β₂ᵗ)    ρ = 2 / (1 - β₂) - 1: how many gradients there are in v
+        ρₜ = ρ - 2 t β₂ᵗ / (1 - β₂ᵗ)    ρ = 2 / (1 - β₂) - 1 is its limit
         w ← w - lr m / (1 - β₁ᵗ) r / (√(v / (1 - β₂ᵗ)) + ε / √(1 - β₂ᵗ))        if ρₜ > 5, with
                                         r² = (ρₜ - 4) (ρₜ - 2) ρ / ((ρ - 4) (ρ - 2) ρₜ)
-        w ← w - lr m / (1 - β₁ᵗ)        else
+        w ← w - lr m / (1 - β₁ᵗ)        otherwise
+
+    ρₜ tells how many gradients v averages.
 
     Args:
-        params: the parameters, see `Optimizer`.
-        lr, eps (float)
+        params (iterable): the parameters: see `Optimizer`.
+        lr (float): the learning rate.
         betas (pair of float): β₁ and β₂.
-        weight_decay (float): λ, added to the gradient as λ w.
-        decoupled_weight_decay (bool): shrink w by lr λ instead.
-        maximize (bool): ascend instead.
-        foreach, capturable: accepted as in PyTorch.
-        differentiable: only False.
+        eps (float): ε.
+        weight_decay (float): λ; λ w is added to the gradient.
+        decoupled_weight_decay (bool): multiply w by 1 - lr λ instead.
+        maximize (bool): maximize the objective instead of minimizing it.
+        foreach, capturable: without effect.
+        differentiable (bool): must be False.
 
     Mirrors ``torch.optim.RAdam``.
 
     Raises:
-        ValueError: an option lies outside its range.
+        ValueError: an option is out of range.
         NotImplementedError: `differentiable` is True.
 
     >>> w = mg.tensor([1.], requires_grad=True)
@@ -40,8 +53,10 @@ class RAdam(Optimizer):
     tensor([0.8000], requires_grad=True)
     """
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *,
-                 foreach=None, maximize=False, capturable=False, differentiable=False):
+    def __init__(self, params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]], lr: float = 1e-3,
+                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+                 decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+                 capturable: bool = False, differentiable: bool = False) -> None:
         check_options(self, lr, weight_decay, foreach, None, differentiable)
         check_option(self, "eps", eps)
         check_betas(self, betas)
@@ -49,7 +64,7 @@ class RAdam(Optimizer):
                                   "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
                                   "differentiable": differentiable})
 
-    def update(self, param, grad, group, state):
+    def update(self, param: Tensor, grad: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
         beta1, beta2 = group["betas"]
         if not state:
             state["step"] = 0
@@ -57,14 +72,14 @@ class RAdam(Optimizer):
             state["exp_avg_sq"] = zeros_like(param)
         state["step"] += 1
         t = state["step"]
-        grad = decayed(param, grad, group)
+        grad = apply_weight_decay(param, grad, group)
         mean = state["exp_avg"].lerp_(grad, 1 - beta1)
         square = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        rate, filled = float(group["lr"]) / (1 - beta1 ** t), 1 - beta2 ** t
-        most = 2 / (1 - beta2) - 1
-        length = most - 2 * t * beta2 ** t / filled
+        rate, correction = float(group["lr"]) / (1 - beta1 ** t), 1 - beta2 ** t
+        limit = 2 / (1 - beta2) - 1
+        length = limit - 2 * t * beta2 ** t / correction
         if length > 5:
-            r = math.sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
-            param.addcdiv_(mean, square.sqrt().add_(group["eps"]), value=-rate * r * math.sqrt(filled))
+            r = math.sqrt((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length))
+            param.addcdiv_(mean, square.sqrt().add_(group["eps"]), value=-rate * r * math.sqrt(correction))
         else:
             param.add_(mean, alpha=-rate)

@@ -1,7 +1,17 @@
 """RMSprop. Mirrors ``torch/optim/rmsprop.py``."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from minigrad.creation import zeros_like
-from minigrad.optim.optimizer import Optimizer, check_option, check_options, decayed
+from minigrad.optim.optimizer import Optimizer, apply_weight_decay, check_option, check_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from minigrad.types import Number, Tensor
 
 __all__ = ["RMSprop"]
 
@@ -10,17 +20,21 @@ class RMSprop(Optimizer):
     """RMSprop (Hinton, "Neural networks for machine learning", lecture 6, 2012; centered: Graves, 2013).
 
         v ← α v + (1 - α) g²            a running mean of the squares
-        d ← v                           centered: v - m², with m the running mean of g
+        d ← v                           centered: v - m², where m is the running mean of g
         b ← μ b + g / (√d + ε)          momentum μ
         w ← w - lr b
 
     Args:
-        params: the parameters, see `Optimizer`.
-        lr, alpha, eps, weight_decay, momentum (float)
+        params (iterable): the parameters: see `Optimizer`.
+        lr (float): the learning rate.
+        alpha (float): α.
+        eps (float): ε.
+        weight_decay (float): λ; λ w is added to the gradient.
+        momentum (float): μ.
         centered (bool): divide by the standard deviation instead of the root mean square.
-        maximize (bool): ascend instead.
-        capturable, foreach: accepted as in PyTorch.
-        differentiable: only False.
+        maximize (bool): maximize the objective instead of minimizing it.
+        capturable, foreach: without effect.
+        differentiable (bool): must be False.
 
     Mirrors ``torch.optim.RMSprop``.
 
@@ -34,8 +48,10 @@ class RMSprop(Optimizer):
     tensor([0.9000], requires_grad=True)
     """
 
-    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False,
-                 foreach=None, maximize=False, differentiable=False):
+    def __init__(self, params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]], lr: float = 1e-2,
+                 alpha: Number = 0.99, eps: float = 1e-8, weight_decay: float = 0, momentum: float = 0, centered: bool = False,
+                 capturable: bool = False, foreach: bool | None = None, maximize: bool = False,
+                 differentiable: bool = False) -> None:
         check_options(self, lr, weight_decay, foreach, None, differentiable)
         check_option(self, "eps", eps)
         check_option(self, "momentum", momentum)
@@ -44,7 +60,7 @@ class RMSprop(Optimizer):
                                   "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach,
                                   "maximize": maximize, "differentiable": differentiable})
 
-    def update(self, param, grad, group, state):
+    def update(self, param: Tensor, grad: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
         alpha, momentum, lr = group["alpha"], group["momentum"], float(group["lr"])
         if not state:
             state["step"] = 0
@@ -54,7 +70,7 @@ class RMSprop(Optimizer):
             if group["centered"]:
                 state["grad_avg"] = zeros_like(param)
         state["step"] += 1
-        grad = decayed(param, grad, group)
+        grad = apply_weight_decay(param, grad, group)
         square = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
         if group["centered"]:
             mean = state["grad_avg"].mul_(alpha).add_(grad, alpha=1 - alpha)

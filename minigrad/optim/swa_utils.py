@@ -1,19 +1,21 @@
-"""Averages of weights: equal ones (SWA) and exponential ones (EMA), and the schedule that goes with SWA.
+"""Averages of weights: the mean (SWA), or an exponential moving average (EMA); and the learning rate schedule for SWA.
 
     ema = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.999))
     for ...:
         optimizer.step()
-        ema.update_parameters(model)        # ema.module is a model like `model`, with averaged parameters
+        ema.update_parameters(model)        # ema.module is a copy of `model` with averaged parameters
 
 Izmailov et al., "Averaging weights leads to wider optima and better generalization", 2018. Mirrors ``torch/optim/swa_utils.py``.
 """
 
+from __future__ import annotations
+
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (modules have no types inside the package)
-
 import copy
 import itertools
 import math
+from typing import TYPE_CHECKING
 
 from minigrad._arguments import instance
 from minigrad.autograd.grad_mode import no_grad
@@ -24,28 +26,37 @@ from minigrad.nn.modules.batchnorm import _BatchNorm
 from minigrad.nn.modules.module import Module
 from minigrad.optim._scheduler import LRScheduler, check, per_group
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Literal
+
+    from minigrad.optim.optimizer import Optimizer
+    from minigrad.types import DeviceLike, Tensor
+
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
            "update_bn"]
 
 
-def checked_decay(decay):
-    """`decay`, if it lies in [0, 1]."""
+def check_decay(decay):
+    """Return `decay`; raise unless it is in [0, 1]."""
     if not 0 <= decay <= 1:
         raise TensorValueError("MG-E364", f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
     return decay
 
 
-def get_ema_avg_fn(decay=0.999):
-    """average ← decay · average + (1 - decay) · parameter, for `AveragedModel`. Mirrors ``torch.optim.swa_utils.get_ema_avg_fn``.
+def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Tensor, Tensor, Tensor | int], Tensor]:
+    """Return a function for `AveragedModel`: average ← decay · average + (1 - decay) · parameter.
+
+    Mirrors ``torch.optim.swa_utils.get_ema_avg_fn``.
 
     Raises:
-        ValueError: `decay` lies outside [0, 1].
+        ValueError: `decay` is outside [0, 1].
 
     >>> from minigrad.optim.swa_utils import get_ema_avg_fn
     >>> get_ema_avg_fn(0.75)(mg.tensor([1.]), mg.tensor([5.]), 3)
     tensor([2.])
     """
-    decay = checked_decay(decay)
+    decay = check_decay(decay)
 
     def ema_update(ema_param, current_param, num_averaged):
         with no_grad():
@@ -53,8 +64,10 @@ def get_ema_avg_fn(decay=0.999):
     return ema_update
 
 
-def get_swa_avg_fn():
-    """average ← average + (parameter - average) / (n + 1), for `AveragedModel`. Mirrors ``torch.optim.swa_utils.get_swa_avg_fn``.
+def get_swa_avg_fn() -> Callable[[Tensor, Tensor, Tensor | int], Tensor]:
+    """Return a function for `AveragedModel`: average ← average + (parameter - average) / (n + 1).
+
+    Mirrors ``torch.optim.swa_utils.get_swa_avg_fn``.
 
     >>> from minigrad.optim.swa_utils import get_swa_avg_fn
     >>> get_swa_avg_fn()(mg.tensor([1.]), mg.tensor([5.]), 3)
@@ -66,28 +79,28 @@ def get_swa_avg_fn():
     return swa_update
 
 
-def get_ema_multi_avg_fn(decay=0.999):
-    """`get_ema_avg_fn` for lists of parameters, which overwrites the first.
+def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[list[Tensor], list[Tensor], Tensor | int], None]:
+    """`get_ema_avg_fn` for lists of tensors. The function overwrites the averages.
 
     Mirrors ``torch.optim.swa_utils.get_ema_multi_avg_fn``.
 
     Raises:
-        ValueError: `decay` lies outside [0, 1].
+        ValueError: `decay` is outside [0, 1].
 
     >>> from minigrad.optim.swa_utils import get_ema_multi_avg_fn
     >>> average = [mg.tensor([1.])]
     >>> get_ema_multi_avg_fn(0.75)(average, [mg.tensor([5.])], 3); average
     [tensor([2.])]
     """
-    decay = checked_decay(decay)
+    decay = check_decay(decay)
 
     def ema_update(ema_param_list, current_param_list, num_averaged):
         mix(ema_param_list, current_param_list, 1 - decay)
     return ema_update
 
 
-def get_swa_multi_avg_fn():
-    """`get_swa_avg_fn` for lists of parameters, which overwrites the first.
+def get_swa_multi_avg_fn() -> Callable[[list[Tensor], list[Tensor], Tensor | int], None]:
+    """`get_swa_avg_fn` for lists of tensors. The function overwrites the averages.
 
     Mirrors ``torch.optim.swa_utils.get_swa_multi_avg_fn``.
 
@@ -102,27 +115,27 @@ def get_swa_multi_avg_fn():
 
 
 def mix(averages, values, part):
-    """average ← average + part (value - average), in place; of integers the result is cut off, as PyTorch does."""
+    """average ← average + part · (value - average), in place. As in PyTorch, integers are truncated."""
     with no_grad():
         for average, value in zip(averages, values, strict=True):
             average.copy_(average + (value - average) * part)
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are averages of those that the model has had.
+    """A copy of a model. Its parameters are averages of the model's parameters over time.
 
     Args:
-        model (Module): which is copied.
-        device (optional): of the copy.
-        avg_fn (callable): ``(average, parameter, n) -> average``, for one parameter, n models being in the average already.
-        multi_avg_fn (callable): ``(averages, parameters, n)`` for lists of one dtype, overwrites the first. Without either all
-            models count the same.
-        use_buffers (bool): average buffers too; else they are copied.
+        model (Module): the model to copy.
+        device (optional): the device of the copy.
+        avg_fn (callable, optional): ``(average, parameter, n) -> average`` for a parameter, after n updates.
+        multi_avg_fn (callable, optional): ``(averages, parameters, n)`` for lists of tensors of the same dtype. It overwrites the
+            averages. Without either function, the average is the mean.
+        use_buffers (bool): average the buffers too. Otherwise they are copied.
 
     Mirrors ``torch.optim.swa_utils.AveragedModel``.
 
     Raises:
-        AssertionError: there are two functions.
+        AssertionError: both functions are given.
 
     >>> from minigrad.optim.swa_utils import AveragedModel
     >>> model = nn.Linear(1, 1, bias=False)
@@ -134,7 +147,10 @@ class AveragedModel(Module):
     (3.0, tensor(3))
     """
 
-    def __init__(self, model, device=None, avg_fn=None, multi_avg_fn=None, use_buffers=False):
+    def __init__(self, model: Module, device: DeviceLike | None = None,
+                 avg_fn: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None,
+                 multi_avg_fn: Callable[[list[Tensor], list[Tensor], Tensor], None] | None = None,
+                 use_buffers: bool = False) -> None:
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AutogradAssertionError("MG-E364", "Only one of avg_fn and multi_avg_fn should be provided")
@@ -146,11 +162,11 @@ class AveragedModel(Module):
         self.multi_avg_fn = multi_avg_fn
         self.use_buffers = use_buffers
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self.module(*args, **kwargs)
 
-    def update_parameters(self, model):
-        """Take the parameters of `model` into the average; the first time they are copied.
+    def update_parameters(self, model: Module) -> None:
+        """Update the averages with the parameters of `model`. The first call copies them.
 
         >>> from minigrad.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
         >>> model = nn.Linear(1, 1)
@@ -178,7 +194,7 @@ class AveragedModel(Module):
 
 
 def tensors_of(own, model, kind):
-    """Pairs of the parameters or buffers of two models, detached."""
+    """Return pairs of the parameters or buffers of two models, detached."""
     return [(a.detach(), b.detach()) for a, b in zip(getattr(own, kind)(), getattr(model, kind)(), strict=True)]
 
 
@@ -186,13 +202,13 @@ def by_dtype(pair):
     return pair[0].dtype.name
 
 
-def update_bn(loader, model, device=None):
-    """Compute the running statistics of batch norms again, from all batches of a loader: averaged weights have others.
+def update_bn(loader: Iterable[Any], model: Module, device: DeviceLike | None = None) -> None:
+    """Recompute the running statistics of batch norms from all batches of a loader: averaged weights need new statistics.
 
     Args:
-        loader (iterable): of batches, or of tuples or lists that begin with one.
-        model (Module): called with each batch, in training mode, without recording. It is as before then, but for the statistics.
-        device (optional): where batches are moved.
+        loader (iterable): batches, or tuples or lists that begin with a batch.
+        model (Module): called with each batch, in training mode and without recording. Only its running statistics change.
+        device (optional): the device to which batches are moved.
 
     Mirrors ``torch.optim.swa_utils.update_bn``.
 
@@ -213,7 +229,7 @@ def update_bn(loader, model, device=None):
     model.train()
     try:
         for module in momenta:
-            module.momentum = None          # the mean over all batches
+            module.momentum = None          # the running statistics are means over all batches
         with no_grad():
             for batch in loader:
                 x = batch[0] if isinstance(batch, (list, tuple)) else batch
@@ -225,19 +241,19 @@ def update_bn(loader, model, device=None):
 
 
 class SWALR(LRScheduler):
-    """From the learning rate that there is to a constant one, within some epochs, along a cosine or a line.
+    """From the current learning rate to a constant one, within some epochs, along a cosine or a line.
 
     Args:
-        optimizer (Optimizer)
-        swa_lr (float or list of float): the learning rate at the end, of all groups or of each.
-        anneal_epochs (int): how many; 0 for at once.
+        optimizer (Optimizer): its learning rates are set.
+        swa_lr (float or list of float): the final learning rate, or a list with a number per group.
+        anneal_epochs (int): the number of epochs of the change; 0 changes it immediately.
         anneal_strategy (str): ``"cos"`` or ``"linear"``.
         last_epoch (int): see `LRScheduler`.
 
     Mirrors ``torch.optim.swa_utils.SWALR``.
 
     Raises:
-        ValueError: the strategy is unknown, `anneal_epochs` is negative, or there are not as many rates as groups.
+        ValueError: the strategy is unknown, `anneal_epochs` is negative, or `swa_lr` has the wrong length.
 
     >>> from minigrad.optim.swa_utils import SWALR
     >>> optimizer = mg.optim.SGD([mg.zeros(1)], lr=1.)
@@ -249,7 +265,8 @@ class SWALR(LRScheduler):
     0.2
     """
 
-    def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, swa_lr: float | list[float], anneal_epochs: int = 10,
+                 anneal_strategy: Literal['cos', 'linear'] = "cos", last_epoch: int = -1) -> None:
         for lr, group in zip(per_group(swa_lr, optimizer, "swa_lr"), optimizer.param_groups):
             group["swa_lr"] = lr
         check(anneal_strategy in ("cos", "linear"),
@@ -260,20 +277,20 @@ class SWALR(LRScheduler):
         self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        """The learning rates of this epoch, from those that the groups have now."""
+    def get_lr(self) -> list[float]:
+        """Compute the learning rates of this epoch from the current ones."""
         step = self._step_count - 1
         if not self.anneal_epochs:
             step = max(1, step)
         before, now = self._part(step - 1), self._part(step)
         lrs = []
-        for lr, group in zip(self._now(), self.optimizer.param_groups):
+        for lr, group in zip(self._current_lrs(), self.optimizer.param_groups):
             end = group["swa_lr"]
             first = end if before == 1 else (lr - before * end) / (1 - before)
             lrs.append(end * now + first * (1 - now))
         return lrs
 
     def _part(self, step):
-        """How far towards the end, in [0, 1]."""
+        """The weight of the final learning rate after `step` epochs, in [0, 1]."""
         t = max(0, min(1, step / max(1, self.anneal_epochs)))
         return t if self.anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2

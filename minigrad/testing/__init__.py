@@ -1,10 +1,10 @@
-"""For tests: are two tensors close, is an op of one's own right, does a line fail as it should?
+"""Helpers for tests: compare tensors, check an op of your own, expect an error.
 
-    assert_close(actual, expected)      as torch.testing.assert_close
-    check_op(fn, *inputs)               value, backward, forward mode, second derivatives, in one table
+    assert_close(actual, expected)      like torch.testing.assert_close
+    check_op(fn, *inputs)               value, backward, forward mode and second derivatives in one table
     expect_error(RuntimeError, code)    a deliberate error, in tutorials and notebooks
 
-Imported when somebody asks for it. Mirrors ``torch/testing/__init__.py``; the last two are minigrad's own.
+``mg.testing`` is imported on first use. Mirrors ``torch/testing/__init__.py``; `check_op` and `expect_error` are minigrad's own.
 """
 
 from minigrad.testing._check_op import OpReport, check_op

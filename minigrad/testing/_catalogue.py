@@ -1,10 +1,10 @@
-"""The examples of the catalogue of errors, run statement by statement: for its test, and for the pages that show it.
+"""Run the examples of the catalogue of errors, statement by statement: for its test, and for its pages on the site.
 
-    run("MG-E101")  ->  "A node keeps the tensors that its formula needs ...",      prose, as it is
-                        [Step("x = mg.tensor(...)"), ..., Step("y.backward()", error), ...]     a block of code that has been run
+    run("MG-E101")  ->  "A node keeps the tensors that its formula needs ...",      prose, unchanged
+                        [Step("x = mg.tensor(...)"), ..., Step("y.backward()", error), ...]     a block of code that was run
 
-A statement marked ``# raises`` should raise; the others should run. Nobody is told here when they do not: a `Step` says what
-happened, and who called compares it with `Step.marked`.
+A statement marked ``# raises`` should raise; the others should run. This file does not check that: a `Step` says what happened, and
+the caller compares it with `Step.marked`.
 """
 
 import ast
@@ -25,13 +25,13 @@ MARK = re.compile(r"#\s*raises\b")
 
 
 class Step(NamedTuple):
-    """One statement of an example, and what came of it.
+    """One statement of an example, and its outcome.
 
-    source      its lines, with comments and blank lines before it
-    marked      whether ``# raises`` is on one of them
-    error       what it raised, or None
-    value       what it evaluates to, if it is an expression
-    printed     what it printed; warnings, which say where files lie, are left out
+    source      its lines, with the comments and blank lines before it
+    marked      whether one of these lines has ``# raises``
+    error       the exception that it raised, or None
+    value       its value, if it is an expression
+    printed     the text that it printed, without warnings, which contain paths of files
     """
 
     source: str
@@ -42,11 +42,11 @@ class Step(NamedTuple):
 
 
 def run(code):
-    """The text behind `code`, in order: a str for prose, a list of `Step` for a block of code. All blocks share their names."""
+    """The parts of the text of `code`, in order: a str for prose, a list of `Step` for code. All blocks share their variables."""
     import minigrad as mg
 
     names: dict[str, Any] = {"mg": mg, "__name__": "__main__"}
-    tables = rule.REGISTRY, _custom_ops.REGISTRY        # examples may define ops, and say which warnings they want to see
+    tables = rule.REGISTRY, _custom_ops.REGISTRY        # examples may define ops
     before = [dict(table) for table in tables]
     try:
         with warnings.catch_warnings():
@@ -59,7 +59,7 @@ def run(code):
 
 
 def parts(text):
-    """Prose and blocks of code, in turns: a block is what is indented by four."""
+    """The prose and the blocks of code of a text, alternating. The lines of a block are indented by four."""
     found: list[list[str]] = []
     code = None
     for line in text.splitlines():
@@ -73,7 +73,7 @@ def parts(text):
 
 
 def steps(source, code, names):
-    """Run a block, a statement at a time."""
+    """Run a block; yield a `Step` for each statement."""
     lines = source.splitlines()
     done = 0
     for statement in ast.parse(source).body:

@@ -1,20 +1,23 @@
-"""`check_op`: is an op of one's own right, in every direction?
+"""`check_op`: check the value and all derivatives of an op of your own.
 
-    value       what a reference function gives, for instance NumPy's
+    value       equals the value of a reference function, for instance NumPy's
     inputs      are the same afterwards
-    layout      the same value and gradient for the same numbers with gaps between them
-    vjp         backward against finite differences                 gradcheck
-    jvp         forward mode against the same                       gradcheck, check_forward_ad
-    vjp of vjp  the second derivative, backward through backward    gradgradcheck
-    jvp of vjp  the same, forward mode through backward             gradgradcheck, check_fwd_over_rev
+    layout      the value and the gradient do not change if the numbers have gaps between them
+    vjp         backward against finite differences                             gradcheck
+    jvp         forward mode against finite differences                         gradcheck, check_forward_ad
+    vjp of vjp  the second derivative, backward through backward                gradgradcheck
+    jvp of vjp  the second derivative, forward mode through backward            gradgradcheck, check_fwd_over_rev
 
-All of them run, whatever the others say; the first that fails is the error, and the table is attached to it. What an op
-does not define at all (a Function without jvp) is no failure, unless it is asked for.
+All checks run, also after one fails. The first failure is raised, with the table as a note. A derivative that the op does not
+define (a Function without jvp) is no failure, unless the caller demands it.
 
-There is nothing like it in PyTorch; ``torch.library.opcheck`` and OpInfo are its nearest relatives.
+Without a counterpart in PyTorch; ``torch.library.opcheck`` and OpInfo are related.
 """
 
+from __future__ import annotations
+
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,15 +30,19 @@ from minigrad.errors import MinigradError, TensorValueError
 from minigrad.tensor import Tensor
 from minigrad.testing._comparison import NotCloseError, assert_close
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 __all__ = ["OpReport", "check_op"]
 
 ABSENT = {"MG-E140": "no jvp is defined", "MG-E300": "no jvp is defined", "MG-E147": "its backward is marked once_differentiable"}
 
 
 class OpReport:
-    """What `check_op` has found: `rows` of (check, verdict, remark), `ok`, and `errors`, the exceptions by check.
+    """The result of `check_op`: `rows` of (check, verdict, remark), `ok`, and `errors`, a dict check -> exception.
 
-    It is true if nothing is wrong, and prints as a table.
+    It is true if no check failed, and prints as a table.
 
     >>> report = mg.testing.check_op(lambda x: x.exp().detach() * x, mg.ones(2), raise_exception=False)
     >>> report.ok, list(report.errors)
@@ -49,7 +56,7 @@ class OpReport:
 
     @property
     def ok(self):
-        """Whether nothing is wrong."""
+        """Whether no check failed."""
         return not self.errors
 
     def __bool__(self):
@@ -66,28 +73,32 @@ class OpReport:
     __repr__ = __str__
 
 
-def check_op(fn, *inputs, reference=None, check_forward_ad=None, check_second_order=None, raise_exception=True, **settings):
-    """Check an op of one's own: its value, its backward, its forward mode, and its second derivatives.
+def check_op(fn: Callable[..., Any], *inputs: Any, reference: Callable[..., Any] | None = None,
+             check_forward_ad: bool | None = None, check_second_order: bool | None = None, raise_exception: bool = True,
+             **settings: Any) -> OpReport:
+    """Check an op of your own: its value, its backward, its forward mode, and its second derivatives.
 
     Args:
-        fn (Callable): takes `inputs`, returns a tensor or a tuple of tensors; for a custom Function its ``apply``.
-        *inputs: the arguments. The value is computed for them as they are; derivatives are checked for copies of double
-            precision, by those that require a gradient or, if none does, by all floating point and complex ones.
-        reference (Callable, optional): takes the inputs as NumPy arrays, and returns what `fn` should.
-        check_forward_ad, check_second_order (bool, optional): True demands forward mode, second derivatives; False leaves them out;
-            None, the default, accepts an op that does not define them.
-        raise_exception (bool): whether to raise what is wrong; otherwise the report says it.
-        **settings: passed on to `gradcheck` and `gradgradcheck`: eps, atol, rtol, nondet_tol, fast_mode, ...
+        fn (Callable): takes `inputs`, and returns a tensor or a tuple of tensors; for a custom Function, its ``apply``.
+        *inputs: the arguments of `fn`. The value is computed for the inputs unchanged. Derivatives are checked for copies in double
+            precision, with respect to the inputs that require a gradient. If none does, all floating point and complex inputs
+            count.
+        reference (Callable, optional): takes the inputs as NumPy arrays, and returns the value that `fn` should return.
+        check_forward_ad, check_second_order (bool, optional): True demands forward mode or second derivatives; False skips these
+            checks; None, the default, accepts an op that does not define them.
+        raise_exception (bool, optional): whether to raise the first failure. If False, only the report has it.
+        **settings: passed to `gradcheck` and `gradgradcheck`: eps, atol, rtol, nondet_tol, fast_mode, ...
 
     Returns:
-        OpReport: a table, true if nothing is wrong.
+        OpReport: a table, which is true if no check failed.
 
     Raises:
         GradcheckError: a derivative is wrong.
-        AssertionError: the value is not that of the reference, or depends on the layout; or an input was written to.
-        ValueError: there is nothing to differentiate.
+        AssertionError: the value differs from the reference or depends on the layout, or `fn` wrote to an input.
+        ValueError: no input can be differentiated.
 
-    Whatever `fn` itself raises comes through. The table is a note of the error. Random inputs find more than ones and zeros.
+    An error of `fn` itself is raised unchanged. The report is a note of the raised failure. Random inputs find more errors than
+    ones and zeros.
 
     >>> import numpy as np
     >>> class Sinc(mg.autograd.Function):
@@ -107,13 +118,13 @@ def check_op(fn, *inputs, reference=None, check_forward_ad=None, check_second_or
       layout      ok
       vjp         wrong       Jacobian mismatch for output 0 with respect to input 0,
                               found:    2 of 4 entries differ
-                              cause:    the entries that are not zero are the right ones, but the ratio to what they
-                                        should be varies: a term is missing or too much, ...
+                              cause:    the right entries are zero, but the others have no common factor: a term is missing or too
+                                        much, for instance one factor of a product, ...
       jvp         not there   no jvp is defined
       vjp of vjp  ok
       jvp of vjp  not there   no jvp is defined
     """
-    report = OpReport(named(callable_argument(fn, "fn", "check_op")))
+    report = OpReport(name_of(callable_argument(fn, "fn", "check_op")))
     if reference is not None:
         callable_argument(reference, "reference", "check_op")
     chosen = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad] or [
@@ -152,18 +163,18 @@ def check_op(fn, *inputs, reference=None, check_forward_ad=None, check_second_or
 
 
 def both(*wanted):
-    """Whether something is wanted that needs both: False if one is left out, True if both are demanded, else None."""
+    """The setting for a check that needs several: False if one is skipped, True if all are demanded, else None."""
     return False if False in wanted else all(wanted) or None
 
 
-def named(fn):
-    """What to call the op: the class of a Function, or the name of a function."""
+def name_of(fn):
+    """The name of the op: of the class of a Function, or of a function."""
     owner = getattr(fn, "__self__", None)
     return getattr(owner, "__name__", None) or getattr(fn, "__name__", type(fn).__name__)
 
 
 def leaves(inputs, chosen, double):
-    """Copies of the tensors among the inputs, which nobody else can see; of double precision, and leaves, if so desired."""
+    """The inputs, with leaves as copies of the tensors: in double precision if `double`. Those in `chosen` require a gradient."""
     found = []
     for i, x in enumerate(inputs):
         if isinstance(x, Tensor):
@@ -176,7 +187,7 @@ def leaves(inputs, chosen, double):
 
 
 def attempt(report, check, run, wanted):
-    """Run one check and add its row. `wanted` is None where the op need not define what is checked."""
+    """Run one check and add its row. If `wanted` is None, the op need not define what is checked."""
     try:
         run()
     except MinigradError as error:
@@ -192,7 +203,7 @@ def attempt(report, check, run, wanted):
 
 
 def expect_value(value, reference, given):
-    """The op gives what the reference does, whatever the dtype of that is."""
+    """Check that the op gives the value of the reference; dtypes may differ."""
     expected = reference(*[x.detach().numpy() if isinstance(x, Tensor) else x for x in given])
     if isinstance(value, (tuple, list)):
         assert_close([as_array(v) for v in value], [as_array(e) for e in expected], check_dtype=False)
@@ -201,21 +212,21 @@ def expect_value(value, reference, given):
 
 
 def as_array(x):
-    """A tensor, or what a reference returns, as an array."""
+    """A tensor or a result of a reference as an array."""
     return x.detach().numpy() if isinstance(x, Tensor) else np.asarray(x)
 
 
 def expect_unchanged(before, after):
-    """The op has not written to its inputs."""
+    """Check that the op has not written to its inputs."""
     try:
         assert_close(after, before, rtol=0, atol=0, equal_nan=True)
     except NotCloseError as error:
         raise NotCloseError("MG-E268", "the op has written to one of its inputs", found=error.what.replace("\n\n", "\n"),
-                            fix="work on x.clone(); an op that is meant to write in place says so with ctx.mark_dirty") from None
+                            fix="work on x.clone(), or call ctx.mark_dirty if the op should write in place") from None
 
 
 def expect_any_layout(fn, inputs, chosen):
-    """Numbers with gaps between them give the same value and the same gradients."""
+    """Check that inputs with gaps between their numbers give the same value and the same gradients."""
     def run(tensors):
         outputs = fn(*tensors)
         outputs = [y for y in (outputs if isinstance(outputs, (tuple, list)) else [outputs])]
@@ -229,13 +240,13 @@ def expect_any_layout(fn, inputs, chosen):
         try:
             assert_close(a, e, equal_nan=True)
         except NotCloseError as error:
-            raise NotCloseError("MG-E268", f"the {what} depends on how the inputs lie in memory",
+            raise NotCloseError("MG-E268", f"the {what} depends on the memory layout of the inputs",
                                 found=error.what.replace("\n\n", "\n"),
-                                fix="use strides, or call .contiguous() before the numbers are taken as a flat array") from None
+                                fix="use strides, or call .contiguous() before you read the numbers as a flat array") from None
 
 
 def spread(x):
-    """A leaf of the same numbers, with a gap after each."""
+    """A leaf with the same numbers and a gap after each."""
     wide = zeros(*x.shape, 2, dtype=x.dtype, device=x.device)
     wide[..., 0] = x.detach()
     return wide[..., 0].requires_grad_()

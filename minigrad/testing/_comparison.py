@@ -1,27 +1,34 @@
-"""`assert_close`: are two tensors, numbers, or structures of them the same, up to rounding?
+"""`assert_close`: compare two tensors, numbers, or structures of them, up to rounding.
 
-    |actual - expected| <= atol + rtol |expected|       rtol and atol by the dtype, if they are not given
+    |actual - expected| <= atol + rtol |expected|       by default, rtol and atol depend on the dtype
 
-    pairs       the two structures are walked side by side, which gives pairs of things that can be compared
-    judge       each pair: attributes first, then numbers
-    report      the first that fails: how many elements, and where the difference is greatest
+    pairs       walk over both structures side by side, and yield the pairs to compare
+    judge       compare each pair: its attributes first, then its numbers
+    report      the first pair that fails: how many elements differ, and where the difference is greatest
 
-The numbers are compared as arrays of NumPy: what is being tested does not test itself.
+The numbers are compared as NumPy arrays, so that minigrad does not test itself.
 
 Mirrors ``torch/testing/_comparison.py``.
 """
 
+from __future__ import annotations
+
 import numbers
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from minigrad.errors import MinigradError, TensorTypeError, TensorValueError
 from minigrad.tensor import Tensor
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 __all__ = ["NotCloseError", "assert_close"]
 
-# dtype -> rtol, atol. Whatever is not here has to be equal.
+# dtype -> rtol, atol. Numbers of other dtypes must be equal.
 TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
               "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7)}
 
@@ -39,27 +46,29 @@ class NotCloseError(MinigradError, AssertionError):
     __module__ = "minigrad.testing"
 
 
-def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=None, equal_nan=False, check_device=True,
-                 check_dtype=True, check_layout=True, check_stride=False, msg=None):
+def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None, atol: float | None = None,
+                 equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True, check_layout: bool = True,
+                 check_stride: bool = False, msg: str | Callable[[str], str] | None = None) -> None:
     """Assert that two tensors, arrays or numbers are close, or two sequences or mappings of them.
 
     Args:
-        actual, expected: both tensors, both NumPy arrays, both numbers, or both None; sequences and mappings of these are compared
-            element by element, whatever their own types.
-        allow_subclasses (bool): False demands the same type; otherwise one may be a subclass of the other.
-        rtol, atol (float, optional): both or none. By default those of the dtype, the larger ones if there are two: 1e-3 and 1e-5
-            for float16, 1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7 for float64, likewise for complex numbers; all else has to be
-            equal.
-        equal_nan (bool): whether a nan is close to a nan.
-        check_device, check_dtype (bool): whether these have to be the same. For Python's numbers the dtype is the type.
-        check_layout: for sparse tensors, of which there are none here.
-        check_stride (bool): whether the memory has to be laid out in the same way.
-        msg (str or Callable, optional): the message, or a function that makes it of the one there would be.
+        actual, expected: both tensors, both NumPy arrays, both numbers, or both None. Sequences and mappings of these are compared
+            element by element; the types of the sequences and mappings may differ.
+        allow_subclasses (bool, optional): if False, both types must be the same; if True, one may be a subclass of the other.
+        rtol, atol (float, optional): give both or none. The defaults depend on the dtype, and are the larger ones of two dtypes:
+            1e-3 and 1e-5 for float16, 1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7 for float64, likewise for complex dtypes. Numbers
+            of other dtypes must be equal.
+        equal_nan (bool, optional): whether a nan is close to a nan.
+        check_device, check_dtype (bool, optional): whether the devices and dtypes must be equal. For Python numbers the dtype is
+            the type.
+        check_layout (bool, optional): ignored, since minigrad has no sparse tensors.
+        check_stride (bool, optional): whether the strides must be equal.
+        msg (str or Callable, optional): the message of the error, or a function that makes it from the default message.
 
     Raises:
-        AssertionError: they are not close; the first pair that is not, in a structure.
+        AssertionError: the two are not close. In a structure, the message is about the first pair that is not.
         TypeError: the two cannot be compared.
-        ValueError: of `rtol` and `atol` only one is given.
+        ValueError: only one of `rtol` and `atol` is given.
 
     Mirrors ``torch.testing.assert_close``.
 
@@ -76,9 +85,9 @@ def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=Non
     """
     if (rtol is None) != (atol is None):
         raise TensorValueError("MG-E269", "Both 'rtol' and 'atol' must be either specified or omitted, but got no "
-                               f"{'rtol' if rtol is None else 'atol'}.", fix="give both; 0 for the one that is not to count")
+                               f"{'rtol' if rtol is None else 'atol'}.", fix="give both, with 0 for the one that you do not need")
     checks = {"device": check_device, "dtype": check_dtype, "stride": check_stride}
-    for a, e, where in list(pairs(actual, expected, allow_subclasses, "")):     # all of them can be compared, before one is
+    for a, e, where in list(pairs(actual, expected, allow_subclasses, "")):     # list: a bad pair raises first
         problem = differing_attribute(a, e, checks) or difference(a, e, rtol, atol, equal_nan)
         if problem:
             problem += f"\n\nThe failure occurred for item {where}" if where else ""
@@ -88,11 +97,11 @@ def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=Non
             raise error
 
 
-# ---- what is compared with what ---------------------------------------------------------------------------
+# ---- pairs to compare -------------------------------------------------------------------------------------
 
 
 def pairs(a, e, allow_subclasses, where):
-    """(actual, expected, its place in the structure) of all that is to be compared."""
+    """(actual, expected, place in the structure) for each pair to compare."""
     if all(isinstance(x, Sequence) and not isinstance(x, (str, bytes)) for x in (a, e)):
         if len(a) != len(e):
             raise NotCloseError("MG-E268", f"The length of the sequences mismatch: {len(a)} != {len(e)}{located(where)}")
@@ -115,7 +124,7 @@ def pairs(a, e, allow_subclasses, where):
 
 
 def located(where):
-    """The end of a message about an element of a structure."""
+    """The end of a message, which names the place in the structure."""
     return f"\n\nThe failure occurred for item {where}" if where else ""
 
 
@@ -133,7 +142,7 @@ def array_like(a, e):
 
 
 def differing_attribute(a, e, checks):
-    """What is wrong with the attributes of a pair, or None."""
+    """A message about the first attribute that differs, or None."""
     if a is None or e is None:
         return None if a is e else f"None mismatch: {a} is not {e}"
     if is_number(a):
@@ -156,12 +165,12 @@ def strides(x):
 
 
 def plain(x):
-    """A number as one of Python's."""
+    """A number as a Python number."""
     return x.item() if isinstance(x, (np.number, np.bool_)) else x
 
 
 def difference(a, e, rtol, atol, equal_nan):
-    """What is wrong with the numbers of a pair, or None."""
+    """A message about the numbers of a pair that are not close, or None."""
     if a is None:
         return None
     scalar = is_number(a)
@@ -201,5 +210,5 @@ def numbers_of(x):
 
 
 def tolerances(dtype):
-    """(rtol, atol) of an array's dtype."""
+    """The default (rtol, atol) for the dtype of an array."""
     return TOLERANCES.get(dtype.name, (0.0, 0.0))

@@ -1,10 +1,10 @@
-"""`expect_error`: a deliberate error, in a text that is run.
+"""`expect_error`: a deliberate error, in a tutorial or notebook that is run.
 
     with mg.testing.expect_error(RuntimeError, code="MG-E101"):
         loss.backward()                 the error is printed as Python prints it, and the program goes on
 
-A page that says "this fails" becomes wrong the day it no longer does, and nobody notices: a notebook's tag `raises-exception` lets
-a cell fail, and lets it succeed as well. Here no error is an error, and so is another one.
+A page that says "this fails" becomes wrong when the code no longer fails. The tag `raises-exception` of a notebook does not notice:
+it allows a cell to fail, and also to succeed. Here it is an error if the block raises nothing, or another error.
 """
 
 import traceback
@@ -15,7 +15,7 @@ __all__ = ["NotRaisedError", "expect_error"]
 
 
 class NotRaisedError(MinigradError, AssertionError):
-    """The error that `expect_error` waited for did not come, or another one did.
+    """The block of `expect_error` did not raise the expected error.
 
     >>> try:
     ...     with mg.testing.expect_error(RuntimeError):
@@ -29,21 +29,21 @@ class NotRaisedError(MinigradError, AssertionError):
 
 
 class expect_error:
-    """Context manager: the block has to fail, with this error. It is printed, and goes no further.
+    """Context manager: the block must raise this error. The error is printed, and the program goes on.
 
     Args:
-        error (type or tuple of types): the class, or a class above it; as after `except`.
-        code (str, optional): of an error of minigrad, such as ``"MG-E101"``. Any, if it is not given.
-        quiet (bool): print nothing.
+        error (type or tuple of types): the class of the error or a base class, as in an `except` clause.
+        code (str, optional): the code of a minigrad error, such as ``"MG-E101"``. By default, any code.
+        quiet (bool, optional): if True, print nothing.
 
-    What ``with ... as caught`` gives has the error as ``caught.value``, for a look at it afterwards.
+    After ``with ... as caught``, ``caught.value`` is the error.
 
     Raises:
-        AssertionError: the block ended without an error, or with one of another class or code; that is then the ``__cause__``.
-            Exceptions that are no errors (KeyboardInterrupt, SystemExit) pass.
-        TypeError: `error` is no class of exceptions.
+        AssertionError: the block raised nothing, or an error of another class or code, which is then the ``__cause__``. Exceptions
+            that are no errors (KeyboardInterrupt, SystemExit) pass through.
+        TypeError: `error` is not a class of exceptions.
 
-    PyTorch has nothing like it; ``pytest.raises`` is its model.
+    Without a counterpart in PyTorch; it follows ``pytest.raises``.
 
     >>> x = mg.tensor([1., 2.], requires_grad=True)
     >>> with mg.testing.expect_error(RuntimeError, code="MG-E108"):
@@ -66,10 +66,10 @@ class expect_error:
 
     def __exit__(self, kind, value, tb):
         if kind is None:
-            raise NotRaisedError("MG-E288", f"{self._expected()} was to be raised, and nothing was",
-                                 fix="the lines in the block run without an error: see whether the text around them is still true")
+            raise NotRaisedError("MG-E288", f"expected {self._expected()}, but nothing was raised",
+                                 fix="the block runs without an error: check whether the text around it is still true")
         if isinstance(value, self.error) and (self.code is None or getattr(value, "code", None) == self.code):
-            # Without the frames nothing in the block is kept alive: a text may go on and speak of who holds what.
+            # The frames of a traceback would keep the variables of the block alive.
             self.value = value.with_traceback(None)
             if not self.quiet:
                 print("".join(traceback.format_exception_only(value)).rstrip())
@@ -78,7 +78,7 @@ class expect_error:
             return False
         code = getattr(value, "code", None)
         first = (str(value).splitlines() or [""])[0]
-        raise NotRaisedError("MG-E288", f"{self._expected()} was to be raised, and another error was",
+        raise NotRaisedError("MG-E288", f"expected {self._expected()}, but another error was raised",
                              found=f"{kind.__name__}{f' {code}' if isinstance(code, str) else ''}: {first}") from value
 
     def _expected(self):

@@ -1,4 +1,4 @@
-"""What helps around autograd. Mirrors ``torch.utils``."""
+"""Tools around autograd: checkpoints, data loaders, hooks, the source of minigrad. Mirrors ``torch.utils``."""
 
 from minigrad.utils import hooks
 
@@ -6,7 +6,7 @@ __all__ = ["checkpoint", "data", "hooks", "source"]       # pyright: ignore[repo
 
 
 def __getattr__(name):
-    """The parts that many programs do without, checkpoints and data loaders, are imported when somebody asks for them."""
+    """Import a module when a program reads its name: many programs need no checkpoints and data loaders."""
     if name in ("checkpoint", "data", "source"):
         import importlib
         return importlib.import_module(f"minigrad.utils.{name}")

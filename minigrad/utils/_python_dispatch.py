@@ -1,4 +1,4 @@
-"""Modes that see every op as it runs, below autograd, and may compute something else in its place.
+"""Modes that see every op as it runs, below autograd, and may compute another result.
 
     with Mode():
         x * b           Mode.__torch_dispatch__(func, types, args, kwargs)
@@ -11,19 +11,19 @@ from minigrad._core.graph.thread_state import current
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.primitive import Primitive
 from minigrad.ops.base.inplace_pairs import run
-from minigrad.ops.base.rule import REGISTRY
+from minigrad.ops.base.registry import REGISTRY
 
 __all__ = ["Operator", "TorchDispatchMode", "operator"]
 
 
 class Operator(str):
-    """An op as a mode sees it: its name, which can be called.
+    """An op that a mode gets: a string, the name of the op, which can be called.
 
-    The names are those of the rules in ``minigrad/ops``: ``"mul"``, ``"mm"``, ``"sum_dim"``. One that ends with an underscore
-    writes to its first argument: ``"mul_"``. A custom operator is called ``"namespace.name.default"``. Being strings, they can be
-    compared with strings, and be the keys of dicts.
+    The name is the name of a rule in ``minigrad/ops``: ``"mul"``, ``"mm"``, ``"sum_dim"``. An op whose name ends with an underscore
+    writes to its first argument: ``"mul_"``. The name of a custom operator is ``"namespace.name.default"``. You can compare an
+    Operator with a string, and use it as the key of a dict.
 
-    The counterpart of PyTorch's ``OpOverload``.
+    Mirrors PyTorch's ``OpOverload``.
 
     >>> from minigrad.utils._python_dispatch import operator
     >>> mul = operator("mul")
@@ -31,7 +31,7 @@ class Operator(str):
     (True, tensor([6.]))
     """
 
-    primitive: Primitive    # what the core runs
+    primitive: Primitive    # the op of the core
     in_place: bool          # whether the result is written to the first argument
 
     @property
@@ -50,10 +50,18 @@ class Operator(str):
 
 
 def operator(name):
-    """The `Operator` of this name.
+    """Return the `Operator` with this name.
+
+    Args:
+        name (str): the name of a rule, such as ``"mul"``, or of a custom operator.
+
+    Returns:
+        Operator: the op.
 
     Raises:
-        KeyError: there is no such op.
+        KeyError: there is no op with this name.
+
+    PyTorch has its operators as attributes of ``torch.ops``.
 
     >>> from minigrad.utils._python_dispatch import operator
     >>> operator("add_").in_place
@@ -61,11 +69,11 @@ def operator(name):
     """
     if name in CUSTOM:
         return CUSTOM[name]
-    return operator_of(REGISTRY.get(name) or REGISTRY[name.removesuffix("_")], name.endswith("_"))
+    return get_operator(REGISTRY.get(name) or REGISTRY[name.removesuffix("_")], name.endswith("_"))
 
 
-def operator_of(primitive, in_place):
-    """The operator that runs `primitive`, made on first use; a custom operator is one already."""
+def get_operator(primitive, in_place):
+    """Return the operator that runs `primitive`. It is created on first use. A custom operator is an operator already."""
     if isinstance(primitive, Operator):
         return primitive
     found = _operators.get((primitive, in_place))
@@ -78,20 +86,20 @@ def operator_of(primitive, in_place):
 
 
 _operators = {}
-CUSTOM = {}         # name -> `Operator` of those that `custom_op` has made, which see to it
+CUSTOM = {}         # name -> custom operator; `custom_op` adds them
 
 
 class TorchDispatchMode:
-    """Context manager: in this thread, every op that runs inside goes through `__torch_dispatch__`.
+    """Context manager: in this thread, every op inside calls `__torch_dispatch__`.
 
-    The mode sits below autograd: it sees the ops of forward and backward formulas and in-place writes alike, gradients are
-    off while it runs, and what it returns gets the place in the graph that the op's own result would have had. Ops that
-    `__torch_dispatch__` runs go to the next mode outward.
+    The mode is below autograd. It sees the ops of the forward, the ops of the backward and in-place ops. Gradients are disabled
+    while it runs. Its result gets the place in the graph that the result of the op would have. The ops inside
+    `__torch_dispatch__` go to the next outer mode.
 
-    Views (``func.is_view``) share memory with their first argument only if `func` itself made them.
+    The result of a view op (``func.is_view``) shares memory with its first argument only if `func` computed the result.
 
-    Mirrors ``torch.utils._python_dispatch.TorchDispatchMode``. Functions that make tensors of no other tensor (`zeros`, `rand`)
-    are no ops here and are not seen.
+    Mirrors ``torch.utils._python_dispatch.TorchDispatchMode``. In minigrad, functions that create a tensor without another tensor
+    (`zeros`, `rand`) are not ops, and the mode does not see them.
 
     >>> from minigrad.utils._python_dispatch import TorchDispatchMode
     >>> class Names(TorchDispatchMode):
@@ -109,15 +117,21 @@ class TorchDispatchMode:
     """
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        """Run `func`, an `Operator`, on `args`: return its result, or a tensor (or tuple of tensors) in its place.
+        """Compute the result of an op. A subclass defines it.
 
-        A custom operator is one op, ``namespace.name.overload``; `args` lack trailing arguments that are the default. `kwargs` has
-        those arguments of it that cannot be given by position, and is empty for all other ops; `types` is always empty.
+        Args:
+            func (Operator): the op. A custom operator is one op, ``namespace.name.overload``.
+            types (tuple): always empty.
+            args (tuple): the arguments of the op. For a custom operator, trailing default values are left out.
+            kwargs (dict): the keyword-only arguments of a custom operator; empty for other ops.
+
+        Returns:
+            Tensor or tuple of Tensors: the result of ``func(*args, **kwargs)``, or another one instead.
         """
         raise NotImplementedError
 
     def _intercept(self, op, args, in_place, **keywords):
-        return self.__torch_dispatch__(operator_of(op, in_place), (), args, keywords)
+        return self.__torch_dispatch__(get_operator(op, in_place), (), args, keywords)
 
     def __enter__(self):
         state = current()

@@ -1,21 +1,21 @@
-"""Minigrad's own source, for a text that shows what it speaks of: the very lines that run, or were compiled.
+"""Read the source of minigrad. The tutorials use it to show the code that they explain.
 
     mg.utils.source.source_of("_core/graph/node.py", "Node.connect")
 
-In a notebook, or on a page made of one, the lines are shown in colour. PyTorch has nothing like it; `inspect.getsource` does the
-same for what is interpreted, and cannot for what is compiled.
+A notebook shows the lines in colour. `inspect.getsource` does the same for interpreted code, but not for compiled code. PyTorch has
+no such function.
 """
 
 from typing import Any
 
 __all__ = ["Source", "source_of"]
 
-# Decorators that say what compiled code checks, of which a reader learns nothing: they are not shown. They stand above all others.
+# These decorators only set checks of compiled code. They are above all others, and `source_of` leaves them out.
 CHECKS = ("cython.binding(", "cython.nonecheck(")
 
 
 class Source:
-    """Some lines of a file, as `source_of` gives them: ``text``, ``path`` and the number of the first ``line``.
+    """Lines of a file, from `source_of`: their ``text``, the ``path``, and the number of the first ``line``.
 
     >>> lines = mg.utils.source.source_of("_version.py")
     >>> lines.path, lines.line
@@ -33,18 +33,18 @@ class Source:
 
 
 def source_of(path, name=None):
-    """The source of something in minigrad.
+    """Return the source of a function, class or file of minigrad.
 
     Args:
-        path (str): the file, as seen from the package: ``"_core/graph/node.py"``.
-        name (str, optional): a function or class in it, or a method: ``"Node.connect"``. The whole file without it.
+        path (str): the file, relative to the package: ``"_core/graph/node.py"``.
+        name (str, optional): a function, class or method in the file: ``"Node.connect"``. The default is the whole file.
 
     Returns:
-        Source: prints as the lines, with the file and the number of the first one above.
+        Source: printed as the lines, below the path and the number of the first line.
 
     Raises:
         FileNotFoundError: minigrad has no such file.
-        KeyError: the file defines nothing of this name.
+        KeyError: the file has no function or class with this name.
 
     >>> mg.utils.source.source_of("_core/graph/node.py", "Node.input_number")
     # minigrad/_core/graph/node.py, line ...

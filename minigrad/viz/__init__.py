@@ -1,22 +1,22 @@
-"""Pictures of what the engine does: step through a record, compare two of them, draw a graph.
+"""Pictures of the engine's work: step through a record, compare two records, draw a graph.
 
     with mg.debug.record() as r:
         loss.backward()
-    mg.viz.step(r)              a page to step through what happened                    _step_through.py
+    mg.viz.step(r)              a page to step through the record                       _step_through.py
     mg.viz.diff(a, b)           two records side by side                                _diff.py
     mg.viz.draw(loss)           the graph behind a tensor                               _draw.py
 
-Each returns an object that a notebook shows as HTML, that prints as a table, and that can be saved. The HTML is one
-fragment with its own style, script and pictures: nothing is fetched, and the same program gives the same bytes.
+Each returns an object that a notebook shows as HTML and `print` as a table; its `save` writes a file. The HTML is one fragment with
+its own style, script and pictures. The browser fetches nothing, and the same program gives the same bytes.
 
-Mirrors nothing: PyTorch has no such views of its engine; torchviz draws graphs.
+Without a counterpart in PyTorch; the package torchviz draws graphs.
 """
 
 import sys
 from collections.abc import Mapping
 
 from minigrad._arguments import instance
-from minigrad._record import Record
+from minigrad._debug.record import Record
 from minigrad.autograd.graph import Node
 from minigrad.errors import AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
@@ -26,32 +26,35 @@ from minigrad.viz._step_through import Step
 
 __all__ = ["Diff", "Drawing", "Step", "diff", "draw", "step"]
 
-MOST = 1000         # steps on a page
+MOST = 1000         # the largest number of steps on a page, by default
 
 
 def step(record: Record, first: int = 1, most: int = MOST) -> Step:
-    """A page to step through a record: forward, back, by node, or played; and to predict what comes next.
+    """A page to step through a record: forward, back, by node, or played; it can ask you to predict the next step.
 
     Args:
-        record (Record): what ``with mg.debug.record() as r`` has taken down. A notebook shows `r` itself like this.
-        first (int): the step to begin with.
-        most (int): how many steps are on the page. What came before is on it all the same, as the state of things at its
-            first step; what comes after is not, and the page says how to get there. A thousand steps make about 1 MB and
-            a page that reacts at once.
+        record (Record): the record of ``with mg.debug.record() as r``. A notebook shows `r` itself in the same way.
+        first (int, optional): the first step on the page. The state at this step includes all earlier steps.
+        most (int, optional): the largest number of steps on the page. Later steps are not on it; the page says how to see them. A
+            thousand steps make about 1 MB, and a page that reacts immediately.
 
     Returns:
-        Step: with ``_repr_html_`` for notebooks and Sphinx, ``save(path)`` for a page of its own; it prints as the record does.
+        Step: has ``_repr_html_`` for notebooks and Sphinx, and ``save(path)`` for a complete page; it prints like the record.
 
     Raises:
-        TypeError: `record` is no record.
-        ValueError: `first` is beyond the record, or `most` is not positive.
+        TypeError: `record` is not a record.
+        ValueError: `first` is not the number of a step of the record, or `most` is not positive.
 
-    The panels: the graph with the node that runs, those that are ready, and those that are done; the ready queue of each
-    backward, and what its nodes wait for, with the gradients that have gathered there; the gradients that have reached
-    leaves; what nodes have saved, at which version, and in how many bytes; storages with their versions; and the line of the
-    program. Lines are known of nodes that were made while the record was being taken, or inside ``mg.debug()``.
+    The page has these panels:
 
-    Without a script (in a mail, on paper) the fragment shows all steps as a list, and the panels as they are at the end.
+    - the graph, with the running node, the ready nodes and the finished nodes;
+    - the ready queue of each backward, with the dependencies and the input buffer of each node;
+    - the gradients that have reached leaves;
+    - the tensors that nodes have saved, their versions, and their bytes;
+    - the storages and their versions;
+    - the line of the program. It is known for nodes that were made during the record, or inside ``mg.debug()``.
+
+    Without a script (in a mail, on paper) the fragment shows all steps as a list, and the panels after the last step.
 
     Without a counterpart in PyTorch.
 
@@ -76,22 +79,22 @@ def step(record: Record, first: int = 1, most: int = MOST) -> Step:
 
 
 def diff(a: Record, b: Record, labels: tuple[str, str] = ("a", "b"), most: int = MOST) -> Diff:
-    """Two records side by side: with and without ``retain_graph``, or with a hook and without.
+    """Compare two records: for example with and without ``retain_graph``, or with and without a hook.
 
     Args:
         a, b (Record): the records.
-        labels (tuple of str): what to call them.
-        most (int): how many steps of each are on the page.
+        labels (tuple of str, optional): the names of the two records on the page.
+        most (int, optional): the largest number of steps of each record on the page.
 
     Returns:
-        Diff: ``pairs`` of steps with a mark: ``=`` the same, ``≠`` the same node does something else, ``−`` only in `a`,
+        Diff: has ``pairs`` of steps with a mark: ``=`` the same, ``≠`` the same node does something else, ``−`` only in `a`,
         ``+`` only in `b`. A notebook shows two step-throughs that move together; it prints as the steps that differ.
 
     Raises:
-        TypeError: one is no record.
+        TypeError: `a` or `b` is not a record.
 
-    Steps are the same if they are told in the same words, but for the numbers of steps. So have both programs make their
-    nodes in the same order.
+    Two steps are the same if their descriptions are equal, apart from the numbers of steps in them. So both programs should make
+    their nodes in the same order.
 
     Without a counterpart in PyTorch.
 
@@ -105,10 +108,10 @@ def diff(a: Record, b: Record, labels: tuple[str, str] = ("a", "b"), most: int =
     − freed
     + kept
     2 of 13 steps differ
-    −    1  begin n1 ExpBackward0: a backward over 2 nodes (saved tensors are freed on the way)
-    +    1  begin n1 ExpBackward0: a backward over 2 nodes (the graph is kept)
+    −    1  begin n1 ExpBackward0: a backward over 2 nodes (each node frees its saved tensors after it has run)
+    +    1  begin n1 ExpBackward0: a backward over 2 nodes (saved tensors are retained)
       ... 6 the same
-    −    8  release n1 ExpBackward0: 1 saved tensor (the graph is not to be kept)
+    −    8  release n1 ExpBackward0: 1 saved tensor (without retain_graph)
       ... 5 the same
     """
     check_record(a, "diff")
@@ -117,24 +120,23 @@ def diff(a: Record, b: Record, labels: tuple[str, str] = ("a", "b"), most: int =
 
 
 def draw(*tensors: Tensor | Node, names: Mapping[str, Tensor] | None = None) -> Drawing:
-    """Draw the graph behind tensors, as it is now.
+    """Draw the graph behind tensors in its current state.
 
     Args:
-        *tensors (Tensor or Node): where backwards would begin.
-        names (dict of Tensor, optional): what to call tensors. None, in a notebook or at the top level of a script: as its
-            variables are called. ``dict(model.named_parameters())`` names the parameters of a network.
+        *tensors (Tensor or Node): the tensors or nodes at which a backward would begin.
+        names (dict of Tensor, optional): the names of tensors: name -> tensor. By default, in a notebook or at the top level of a
+            script, the names of its variables. ``dict(model.named_parameters())`` names the parameters of a network.
 
     Returns:
-        Drawing: ``nodes`` (name -> op) and ``edges`` (name, number of the edge, name). A notebook shows the picture, it prints as a
-        table, and ``save(path)`` writes HTML, SVG, or, with the package pygraphviz, PNG and PDF.
+        Drawing: has ``nodes`` (name -> op) and ``edges`` (name, number of the edge, name). A notebook shows the picture, `print`
+        a table, and ``save(path)`` writes HTML or SVG, and PNG or PDF if the package pygraphviz is installed.
 
     Raises:
-        TypeError: one of `tensors` is neither a tensor nor a node, or one of `names` is no tensor.
+        TypeError: one of `tensors` is neither a tensor nor a node, or a value of `names` is not a tensor.
 
-    Leaves are round, ops are boxes in which stands what they have saved and which hooks are on them, views lean, and Functions have
-    cut corners. Of tensors that have a name those that are views are drawn too, with a dashed arrow to what they are a view of.
-    Graphs of more than 150 nodes are laid out by Graphviz if the package pygraphviz is installed, unless so many long edges go
-    through them that it would take seconds.
+    Leaves are round. Ops are boxes that list their saved tensors and their hooks; the boxes of views lean, and those of Functions
+    have cut corners. A named tensor that is a view has a box too, with a dashed arrow to its base. If the package pygraphviz is
+    installed, Graphviz lays out graphs of more than 150 nodes, unless their many long edges would take it seconds.
 
     Without a counterpart in PyTorch; the package torchviz draws its graphs.
 
@@ -160,6 +162,6 @@ def draw(*tensors: Tensor | Node, names: Mapping[str, Tensor] | None = None) -> 
 
 
 def check_record(record, who):
-    """Refuse what is no record."""
+    """Raise if `record` is not a record."""
     if not isinstance(record, Record):
         raise AutogradTypeError("MG-E177", f"viz.{who}() expects a record of mg.debug.record(), but got {type(record).__name__}")

@@ -1,12 +1,15 @@
-"""Two records side by side: what the engine did otherwise.
+"""Compare two records of the engine, step by step.
 
     steps of a, steps of b ──> pairs      (3, 3, "=")  (4, 4, "≠")  (5, None, "−")  (None, 5, "+")
 
-Two steps are a pair if they are of one kind, at one node, in one backward: what lies between the same beginning and the same
-end is aligned so by `difflib`. Nodes are numbered as they appear, so one more in one record shifts all names behind it; which
-node of b is which of a is found first, by `difflib` again, from the ops in order. Two steps are the same if they are told in
-the same words; the numbers of steps in these do not count. The page has a step-through of each record, and one slider for both,
-which moves along the pairs.
+The common beginning and the common end of the records are paired directly; `difflib` aligns the steps between them. Two steps are
+a pair if they have the same kind, node and backward. They are the same if their descriptions are equal; the numbers of steps in
+the descriptions do not count.
+
+Nodes are numbered in the order of their appearance, so one additional node in a record shifts all later names. Therefore `difflib`
+first matches the nodes of b with those of a, by their ops in order.
+
+The page has a step-through of each record, and one slider for both that moves along the pairs.
 """
 
 import difflib
@@ -14,13 +17,14 @@ import os
 import re
 
 from minigrad._arguments import instance
-from minigrad._record import Event, Record
-from minigrad.viz._page import escape, fragment, page, script, style, tag, told
+from minigrad._debug.events import Event
+from minigrad._debug.record import Record
+from minigrad.viz._page import escape, fragment, json_data, page, script, style, tag
 from minigrad.viz._step_through import button, folded_list, stepped
 
 __all__ = ["Diff"]
 
-ALIGNED = 2000      # steps between the common beginning and end that difflib is given: its cost grows faster than their number
+ALIGNED = 2000      # the largest number of steps that difflib aligns: its cost grows faster than their number
 NUMBER = re.compile(r"step \d+")
 NODE = re.compile(r"\bn\d+\b")
 MARKS = {"=": "the same", "≠": "differs", "−": "only left", "+": "only right"}
@@ -29,9 +33,9 @@ Pair = tuple[int | None, int | None, str]
 
 
 class Diff:
-    """Two records side by side. Made by `viz.diff`, where its docs are.
+    """Two records side by side. `viz.diff` makes it, and documents it.
 
-    pairs       (step of a, step of b, mark): the steps from 1, None where one has none; the mark is one of = ≠ − +
+    pairs       (step of a, step of b, mark): steps are counted from 1, None is a missing step; the mark is one of = ≠ − +
 
     >>> x = mg.tensor(1., requires_grad=True)
     >>> with mg.debug.record() as r:
@@ -52,11 +56,12 @@ class Diff:
         count = self.count()
         inner = (style() + tag("p", tag("strong", count), cls="mg-more", role="status") + control_bar(len(shown))
                  + tag("div", "".join(sides), cls="mg-sides") + self._listing(shown)
-                 + told([[i, j] if mark == "=" else [i, j, 1] for i, j, mark in shown]) + script("step.js") + script("diff.js"))
+                 + json_data([[i, j] if mark == "=" else [i, j, 1] for i, j, mark in shown])
+                 + script("step.js") + script("diff.js"))
         self._html = fragment("mg-diff", f"Two records side by side: {count}", inner, tabindex="0")
 
     def count(self) -> str:
-        """How many steps differ, in words."""
+        """A sentence that says how many steps differ."""
         number = len([pair for pair in self.pairs if pair[2] != "="])
         return f"{number} of {len(self.pairs)} steps differ" if number else f"all {len(self.pairs)} steps are the same"
 
@@ -87,19 +92,19 @@ class Diff:
         return self._html
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a page of its own, for a browser."""
+        """Write a complete HTML page."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(page("minigrad: two records", self._html))
 
 
 def event_line(event: Event) -> str:
-    """A step on one line."""
+    """A step as one line of text."""
     node = f" {event.node} {event.op}" if event.node else ""
     return f"{event.step:>4}  {event.kind}{node}: {event.what}" + (f" ({event.why})" if event.why else "")
 
 
 def step_cell(events, step):
-    """A step in a cell of the table."""
+    """A step as the content of a cell; empty for a missing step."""
     if step is None:
         return ""
     event = events[step - 1]
@@ -109,7 +114,7 @@ def step_cell(events, step):
 
 
 def control_bar(number):
-    """Buttons and slider of both sides."""
+    """The buttons and the slider that move both sides."""
     slider = tag("input", type="range", min="1", max=str(max(number, 1)), value="1", aria_label="pair of steps")
     slider = slider.removesuffix("</input>")
     return tag("div", button("dback", "back one step, both", tag("span", "◀ back")) + button("dforth", "forward one step, both",
@@ -121,7 +126,7 @@ def control_bar(number):
 
 
 def match_names(a, b):
-    """What the nodes of b are called in a: a name of a, or one that is none."""
+    """The name in a of each node of b; a node without a match gets a new name."""
     left, right = [list({e.node: e.op for e in events if e.node}.items()) for events in (a, b)]
     if left == right or max(len(left), len(right)) > ALIGNED:
         return {}
@@ -133,7 +138,7 @@ def match_names(a, b):
 
 
 def comparison_keys(events, names):
-    """Of each step what makes it one of a pair, and what makes the pair the same; nodes go by their `names`."""
+    """For each step: the key of a pair, and the two texts that are equal in equal steps. `names` renames the nodes."""
     def named(text):
         return NODE.sub(lambda found: names.get(found[0], found[0]), text) if names else text
 

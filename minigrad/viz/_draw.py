@@ -1,12 +1,12 @@
-"""The picture of a graph as it is now: nodes, leaves, what is saved, hooks, views and their bases.
+"""The picture of a graph in its current state: nodes, leaves, saved tensors, hooks, views and their bases.
 
     leaf       round            AccumulateGrad, with the name of the tensor
-    op         a box            what it has saved, and its hooks, are listed in it
+    op         a box            lists its saved tensors and its hooks
     view op    a leaning box    its result shares the memory of its operand
     Function   cut corners
-    tensor     a folded corner  a view, with a dashed arrow to what it is a view of
+    tensor     a folded corner  a view, with a dashed arrow to its base
 
-Small graphs are laid out by us (``_layout.py``), large ones by Graphviz where pygraphviz is installed.
+``_layout.py`` lays out small graphs; Graphviz lays out large ones if pygraphviz is installed.
 """
 
 import os
@@ -18,22 +18,22 @@ from minigrad._core.engine.tensor_hooks import hooks_of
 from minigrad._core.function.node import PyNode
 from minigrad._core.graph.accumulate_grad import AccumulateGrad, grad_accumulator
 from minigrad._core.observe.graph_memory import current_version, list_saved
-from minigrad._debug import table
+from minigrad._debug.tables import table
 from minigrad.autograd.graph import Node
-from minigrad.ops.base.rule import REGISTRY
+from minigrad.ops.base.registry import REGISTRY
 from minigrad.tensor import Tensor
 from minigrad.viz._graphviz import draw, graphviz_layout, suited
 from minigrad.viz._page import fragment, page, script, style, tag
-from minigrad.viz._picture import Arrow, Box, Line, laid_out, svg
+from minigrad.viz._picture import Arrow, Box, Line, lay_out, svg
 
 __all__ = ["Drawing"]
 
-LISTED = 6          # saved values and hooks that are listed in a box
+LISTED = 6          # the largest number of saved tensors and hooks in a box
 VIEWS = {op.node_name for op in REGISTRY.values() if op.view}
 
 
 class Drawing:
-    """A picture of a graph. Made by `viz.draw`, where its docs are.
+    """A picture of a graph. `viz.draw` makes it, and documents it.
 
     nodes       name -> op
     edges       (name, number of the edge, name)
@@ -53,7 +53,7 @@ class Drawing:
         self._arrows: list[Arrow] = []
         self._rows: list[tuple[str, ...]] = []
         self._called: dict[int, str] = {}       # id of a tensor -> its name
-        self._outputs: dict[Node, list[str]] = {}       # node -> the names of what came out of it
+        self._outputs: dict[Node, list[str]] = {}       # node -> the names of its outputs
         for name, tensor in instance(names, Mapping, "names", "Drawing").items():
             self._called.setdefault(id(tensor), name)
             if tensor.grad_fn is not None:
@@ -63,11 +63,11 @@ class Drawing:
             self._node(node, name)
         tensors = {id(tensor): tensor for tensor in [*roots, *names.values()] if isinstance(tensor, Tensor)}
         self._views([tensor for tensor in tensors.values() if tensor._base is not None])
-        del self._known, self._outputs      # a picture keeps nothing alive
+        del self._known, self._outputs      # or the picture would keep nodes and tensors alive
         self._html: str | None = None
 
     def _node(self, node, name):
-        """The box, the arrows and the row of a node."""
+        """Add the box, the arrows and the row of a node."""
         self.nodes[name] = node.name()
         leads = []
         for i, (following, _) in enumerate(node.next_functions):
@@ -89,7 +89,7 @@ class Drawing:
         self._rows.append((name, node.name(), result, ", ".join(leads), ", ".join(saved), ", ".join(hooks)))
 
     def _views(self, views):
-        """Boxes for tensors that are views, with arrows to their bases."""
+        """Add a box for each view and for its base, with an arrow to the base."""
         boxes: dict[int, str] = {}
 
         def box(tensor):
@@ -110,9 +110,9 @@ class Drawing:
             self._rows.append((name, "a view", what[0], f"view of {what[1]}", "", ""))
 
     def svg(self) -> str:
-        """The picture as an SVG element, without the style that gives it its colours."""
-        lay_out = graphviz_layout if suited(self._boxes, self._arrows) else laid_out
-        layout = lay_out(self._boxes, self._arrows)
+        """The picture as an SVG element, without the style sheet with its colours."""
+        find_layout = graphviz_layout if suited(self._boxes, self._arrows) else lay_out
+        layout = find_layout(self._boxes, self._arrows)
         return svg(self._boxes, self._arrows, layout, f"a graph of {len(self.nodes)} nodes; the gradients go downward")
 
     def _repr_html_(self) -> str:
@@ -130,16 +130,16 @@ class Drawing:
         return "\n".join(table([tuple([row[i] for i in filled]) for row in rows]))
 
     def save(self, path: str | os.PathLike[str], format: str | None = None, title: str = "") -> None:
-        """Write the picture into a file.
+        """Write the picture to a file.
 
         Args:
-            path (str or PathLike): where to.
-            format (str, optional): ``"html"`` and ``"svg"`` are drawn by minigrad; ``"png"``, ``"pdf"`` and whatever else Graphviz
-                knows by Graphviz, which the package pygraphviz brings. None for what the name ends in.
-            title (str): what stands below the picture, if Graphviz draws it.
+            path (str or PathLike): the file.
+            format (str, optional): minigrad draws ``"html"`` and ``"svg"``; Graphviz draws ``"png"``, ``"pdf"`` and others, if
+                the package pygraphviz is installed. By default, the suffix of `path`.
+            title (str, optional): the line below a picture that Graphviz draws.
 
         Raises:
-            ImportError: Graphviz is to draw it, and pygraphviz is not installed.
+            ImportError: the format needs Graphviz, and pygraphviz is not installed.
         """
         form = os.fspath(path).rpartition(".")[2] if format is None else format
         if form not in ("html", "svg"):
@@ -155,7 +155,7 @@ class Drawing:
 
 
 def reachable_nodes(roots: list[Any]) -> list[Any]:
-    """All nodes behind some, and these themselves: what was made last comes first, and leaves come last, in the order of edges."""
+    """`roots` and all nodes behind them: the node made last comes first; leaves come last, in the order of edges."""
     found = dict.fromkeys([node for node in roots if node is not None])
     stack = list(reversed(found))
     while stack:
@@ -168,7 +168,7 @@ def reachable_nodes(roots: list[Any]) -> list[Any]:
 
 
 def node_of(root: Tensor | Node) -> Node | None:
-    """The node at which a backward from a tensor begins; a node stands for itself."""
+    """The node at which a backward from a tensor begins; `root` itself if it is a node."""
     if not isinstance(root, Tensor):
         return root
     leaf: Any = grad_accumulator(root) if root.grad_fn is None else None
@@ -181,17 +181,17 @@ def is_leaf(node: Node) -> bool:
 
 
 def type_of(tensor) -> str:
-    """The dtype and shape of a tensor, or of what a node expects."""
+    """The dtype and shape of a tensor, or of the gradient that a node expects."""
     return f"{tensor.dtype} {list(tensor.shape)}".removeprefix("minigrad.")
 
 
 def name_of(function):
-    """What a function is called."""
+    """The name of a function."""
     return getattr(function, "__name__", type(function).__name__)
 
 
 def describe_saved(name, value, version, called):
-    """A saved value in few words."""
+    """A saved value as short text."""
     if version is None:
         return f"{name}: packed, {type(value).__name__}"
     now = current_version(value)

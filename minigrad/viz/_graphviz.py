@@ -1,11 +1,11 @@
-"""Graphviz, for graphs that our own layout is not made for, and for pictures that are not SVG. It is in pygraphviz's wheel.
+"""Graphviz: the layout of large graphs, and pictures in other formats than SVG. The wheel of pygraphviz contains it.
 
-Our boxes are given to ``dot`` with the sizes that they have in our pictures, and the places that it finds are drawn by us: so
-a large graph looks like a small one. Only PNG, PDF and the like are drawn by Graphviz itself.
+``dot`` gets our boxes with the sizes that they have in our pictures, and we draw them at the places that it finds. So a large graph
+looks like a small one. Graphviz itself draws only PNG, PDF and its other formats.
 
-What ``dot`` costs grows faster than the number of bends that edges make, one in each row that they go through: 60 nodes in a row
-that all lead to one leaf took it 15 s. So its search is limited (`LIMITS`: 0.7 s), and where there are too many
-bends our own layout, which is linear, does it all (`suited`).
+An edge makes a bend in each row that it crosses, and the time of ``dot`` grows faster than the number of bends: a chain of 60 nodes
+that all lead to one leaf took 15 s. So its search is limited (`LIMITS`: 0.7 s), and our own layout, which takes linear time, does
+graphs with too many bends (`suited`).
 """
 
 import importlib.util
@@ -17,8 +17,8 @@ from minigrad.viz._picture import Arrow, Box, size
 
 __all__ = ["draw", "graphviz_layout", "suited"]
 
-LARGE = 150         # boxes from which on Graphviz is asked
-BENDS = 2500        # and up to which number of bends
+LARGE = 150         # Graphviz lays out graphs with more boxes than this,
+BENDS = 2500        # and at most this number of bends
 LIMITS = {"nslimit": "1", "nslimit1": "1", "mclimit": "0.5"}
 INCH = 72.0
 FILLS = {"leaf": "#eadcff", "view": "#fff1cc", "tensor": "#f6f8fa", "function": "#ffe3ef"}
@@ -27,7 +27,7 @@ STYLES = {"mg-dashed": "dashed", "mg-dotted": "dotted"}
 
 
 def suited(boxes: list[Box], arrows: list[Arrow]) -> bool:
-    """Whether Graphviz is the one to lay out a picture: it is large, Graphviz can do it, and is installed."""
+    """Whether Graphviz should lay out a picture: it is large, it has not too many bends, and pygraphviz is installed."""
     if len(boxes) <= LARGE or importlib.util.find_spec("pygraphviz") is None:
         return False
     rank = ranks([box.name for box in boxes], [(arrow.source, arrow.target) for arrow in arrows])
@@ -35,7 +35,7 @@ def suited(boxes: list[Box], arrows: list[Arrow]) -> bool:
 
 
 def graph(boxes: list[Box], arrows: list[Arrow], exact: bool):
-    """The picture as Graphviz has it; `exact`: the boxes as large as ours, and no text in them."""
+    """The picture as a graph of pygraphviz. With `exact`, its boxes have our sizes and no text."""
     import pygraphviz
     made = pygraphviz.AGraph(strict=False, directed=True, nodesep="0.3", ranksep="0.5", fontname="Helvetica", **LIMITS)
     made.node_attr.update(fontname="Helvetica", fontsize="11")
@@ -54,15 +54,15 @@ def graph(boxes: list[Box], arrows: list[Arrow], exact: bool):
 
 
 def draw(boxes: list[Box], arrows: list[Arrow], path: str | os.PathLike[str], form: str, title: str = "") -> None:
-    """Write a picture in a format of Graphviz's."""
+    """Write a picture in a format of Graphviz."""
     made = graph(boxes, arrows, exact=False)
     made.graph_attr.update(label=title, fontsize="11", dpi="110")
-    with open(path, "wb") as file:      # given a name, pygraphviz opens it in a way that Python 3.11.2 refuses
+    with open(path, "wb") as file:      # a file and not its name: pygraphviz opens a name in a way that Python 3.11.2 refuses
         made.draw(file, format=form, prog="dot")
 
 
 def graphviz_layout(boxes: list[Box], arrows: list[Arrow]) -> Layout:
-    """Where ``dot`` puts the boxes, and the curves of its edges."""
+    """The layout by ``dot``: the places of the boxes, and the curves of the edges."""
     made: Any = graph(boxes, arrows, exact=True)
     made.layout(prog="dot")
     left, bottom, right, top = [float(x) for x in made.graph_attr["bb"].split(",")]

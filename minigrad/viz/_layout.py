@@ -1,14 +1,14 @@
-"""Where the nodes of a small graph go: in rows, so that every edge leads downward, and few edges cross.
+"""The layout of a small graph: nodes in rows, so that every edge leads downward and few edges cross.
 
-    ranks       a node's row is below those of all that lead to it: the longest way from a root
-    chains      an edge over several rows gets a bend in each of them, so that it goes around the nodes there
-    order       within the rows: each node is drawn to the mean place of its neighbours, row by row, down and up
-    places      the x of each row: as near to the neighbours' as the widths allow, which is a regression (`spaced`)
+    ranks       the row of a node is its longest distance from a root, so it is below the rows of all nodes that lead to it
+    chains      an edge over several rows gets a bend in each row between, so that it goes around the nodes there
+    order       within the rows: each node moves to the mean place of its neighbours, row by row, down and up
+    places      the x in each row: as near to the neighbours as the widths allow, which is a regression (`place_row`)
 
-Everything is a loop over rows and edges, a fixed number of times: the cost is linear in the graph but for the sorting, and
-no depth of graph is too deep. The same graph gets the same numbers on every machine.
+All steps are loops over rows and edges, a fixed number of times. So the time is linear in the size of the graph, apart from
+sorting, and a graph may be arbitrarily deep. The same graph gets the same numbers on every machine.
 
-The method is that of Sugiyama, Tagawa and Toda (1981), and of Graphviz. Read next: ``_picture.py``, which draws it.
+This is the method of Sugiyama, Tagawa and Toda (1981), which Graphviz uses too. Read next: ``_picture.py``, which draws the layout.
 """
 
 from collections import deque
@@ -18,19 +18,19 @@ from typing import NamedTuple
 __all__ = ["Layout", "layered"]
 
 SWEEPS = 8          # passes over all rows, for the order and again for the places
-APART = 22.0        # between two nodes of a row
-BEND = 10.0         # the width that an edge takes in a row that it goes through
-BETWEEN = 44.0      # between two rows
+APART = 22.0        # the distance between two nodes of a row
+BEND = 10.0         # the width of an edge in a row that it crosses
+BETWEEN = 44.0      # the distance between two rows
 MARGIN = 10.0
-BENDS = 12          # bends per node and edge, at most on average: further long edges are drawn straight
+BENDS = 12          # the largest mean number of bends per node and edge: further long edges are drawn straight
 
 Point = tuple[float, float]
 
 
 class Layout(NamedTuple):
-    """Where everything is: the centre of each node, the points that each edge goes through, and the size of the whole.
+    """A finished layout: the centre of each node, the points that each edge goes through, and the size of the picture.
 
-    The points of `curved` edges are those of Bézier curves, whose last one is the tip of the arrow.
+    The points of `curved` edges are points of Bézier curves; the last one is the tip of the arrow.
     """
 
     places: dict[str, Point]
@@ -44,8 +44,11 @@ def layered(sizes: dict[str, Point], edges: list[tuple[str, str]]) -> Layout:
     """Lay out a graph without cycles.
 
     Args:
-        sizes: name of each node -> (width, height).
-        edges: pairs of names; there may be several between the same two.
+        sizes (dict): name of each node -> (width, height).
+        edges (list): pairs of names. Two nodes may have several edges between them.
+
+    Returns:
+        Layout: the places and paths.
 
     >>> from minigrad.viz._layout import layered
     >>> layered({"a": (40, 20), "b": (40, 20), "c": (40, 20)}, [("a", "b"), ("a", "c")]).places
@@ -84,7 +87,7 @@ def ranks(sizes, edges):
 
 
 def chain_edges(sizes, edges, rank):
-    """Rows of names, bends included, their widths, and the names that each edge goes through."""
+    """The rows of names, including bends; the width of each name; and the chain of names that each edge goes through."""
     rows: list[list[str]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
     for name in sizes:
         rows[rank[name]].append(name)
@@ -105,7 +108,7 @@ def chain_edges(sizes, edges, rank):
 
 
 def order_rows(rows, up, down):
-    """The rows, reordered such that fewer edges cross: the best order that the sweeps come by."""
+    """The rows, reordered so that fewer edges cross: the best order that a sweep finds."""
     best, least = rows, crossings(rows, down)
     for sweep in range(SWEEPS):
         if not least:
@@ -128,7 +131,7 @@ def mean(values, otherwise):
 
 
 def crossings(rows, down):
-    """How many edges cross, between each two rows: the pairs in the wrong order, counted in a tree of sums."""
+    """The number of crossings between neighbouring rows: pairs of edges in the wrong order, counted with a Fenwick tree."""
     total = 0
     for row, below in pairwise(rows):
         place = {name: i for i, name in enumerate(below, 1)}
@@ -152,24 +155,24 @@ def place_columns(rows, widths, up, down):
     """The x of each name."""
     x: dict[str, float] = {}
     for row in rows:
-        x.update(zip(row, spaced([0.0] * len(row), [widths[name] for name in row])))
+        x.update(zip(row, place_row([0.0] * len(row), [widths[name] for name in row])))
     for sweep in range(SWEEPS):
         downward = sweep % 2 == 0
         beside = up if downward else down
         for row in rows if downward else reversed(rows):
             wanted = [mean([x[other] for other in beside[name]], x[name]) for name in row]
-            x.update(zip(row, spaced(wanted, [widths[name] for name in row])))
+            x.update(zip(row, place_row(wanted, [widths[name] for name in row])))
     return x
 
 
-def spaced(wanted, widths):
-    """Places as near as possible to those that are `wanted`, in the same order, with room for the `widths`.
+def place_row(wanted, widths):
+    """The places of a row: as near as possible to those `wanted`, in the same order, with room for the `widths`.
 
-    Least squares under ``x[i + 1] - x[i] >= gap``: with the gaps subtracted a regression that may not fall, which is solved
-    by joining neighbours that are in each other's way into blocks and giving each block its mean.
+    Least squares with the condition ``x[i + 1] - x[i] >= gap``. After the gaps are subtracted, this is isotonic regression:
+    neighbours in the wrong order are joined into blocks, and each block gets its mean.
 
-    >>> from minigrad.viz._layout import spaced
-    >>> spaced([0.0, 0.0, 100.0], [20, 20, 20])
+    >>> from minigrad.viz._layout import place_row
+    >>> place_row([0.0, 0.0, 100.0], [20, 20, 20])
     [-21.0, 21.0, 100.0]
     """
     offset, offsets = 0.0, []
@@ -177,7 +180,7 @@ def spaced(wanted, widths):
         if i:
             offset += (widths[i - 1] + width) / 2 + APART
         offsets.append(offset)
-    blocks: list[tuple[float, int]] = []        # (sum, number) of each block
+    blocks: list[tuple[float, int]] = []        # (sum, number of members) of each block
     for want, offset in zip(wanted, offsets):
         total, number = want - offset, 1
         while blocks and blocks[-1][0] * number >= total * blocks[-1][1]:
@@ -189,7 +192,7 @@ def spaced(wanted, widths):
 
 
 def layout_numbers(sizes, edges, rows, widths, chains, x):
-    """The numbers of the picture: rows below each other, edges from the lower side of a node to the upper side of the next."""
+    """The layout from the rows and columns: edges go from the lower side of a node to the upper side of the next one."""
     y, below = {}, MARGIN
     for row in rows:
         height = max([sizes[name][1] for name in row if name in sizes], default=0.0)

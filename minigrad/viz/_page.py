@@ -1,8 +1,7 @@
-"""What every fragment of a page is made of: elements, an id, the style, the script.
+"""The parts of every HTML fragment: elements, an id, the style, the script.
 
-A fragment stands alone: style, script and data are in it, and nothing is fetched. Its id is made of its content, and of how
-many of the same content there have been in this process: so it is its own within a page, and the same in every run of the
-same program.
+A fragment is complete: style, script and data are in it, and the browser fetches nothing. Its id is a hash of its content and a
+count of equal fragments in this process. So the id is unique on a page, and the same in every run of the same program.
 
 Read next: ``_step_through.py``.
 """
@@ -14,13 +13,13 @@ from collections import Counter
 from html import escape
 from importlib import resources
 
-__all__ = ["escape", "fragment", "page", "script", "style", "tag", "told"]
+__all__ = ["escape", "fragment", "json_data", "page", "script", "style", "tag"]
 
 _seen: Counter[str] = Counter()
 
 
 def tag(name: str, inner: str = "", /, **attributes: str | bool) -> str:
-    """An element; `inner` is HTML, and the attributes are texts: ``data_t="n2.t"`` is written as ``data-t``, ``cls`` as ``class``.
+    """An HTML element. `inner` is HTML, attributes are plain text: ``data_t="n2.t"`` becomes ``data-t``, ``cls`` becomes ``class``.
 
     >>> from minigrad.viz._page import tag
     >>> tag("td", "2", cls="mg-num", data_t="a<b", hidden=True)
@@ -38,7 +37,7 @@ def tag(name: str, inner: str = "", /, **attributes: str | bool) -> str:
 
 @functools.cache
 def text(name: str) -> str:
-    """A file of this package."""
+    """The text of a file of this package."""
     return resources.files("minigrad.viz").joinpath(name).read_text(encoding="utf-8")
 
 
@@ -46,7 +45,7 @@ def text(name: str) -> str:
 def style() -> str:
     """The style sheet of all fragments, light and dark.
 
-    A page is dark if the system is and the page does not say otherwise, or if it says so, as furo and JupyterLab do.
+    A page is dark if it says so itself, as furo and JupyterLab do; if it says nothing, it follows the system.
     """
     rules = " ".join(text("dark.css").split())
     silent = "html:not([data-theme=light]) body:not([data-theme=light]):not([data-jp-theme-light=true])"
@@ -57,19 +56,19 @@ def style() -> str:
 
 @functools.cache
 def script(name: str) -> str:
-    """A script, without its comments and indentation."""
+    """A script element with a script of this package, without its comments and indentation."""
     lines = [line.partition("      // ")[0].strip() for line in text(name).splitlines()]
     return "<script>" + "\n".join([line for line in lines if line and not line.startswith("//")]) + "</script>"
 
 
-def told(data: object) -> str:
-    """Data for a script, in a form that ends no element."""
+def json_data(data: object) -> str:
+    """A script element with data as JSON. A ``<`` is escaped, so that no text can end the element."""
     plain = json.dumps(data, separators=(",", ":"))
     return tag("script", plain.replace("<", "\\u003c"), type="application/json")
 
 
 def fragment(kind: str, label: str, inner: str, **attributes: str | bool) -> str:
-    """An element with an id of its own. `label` is a text."""
+    """A ``div`` with a unique id. `label` is plain text for screen readers."""
     digest = hashlib.sha256(inner.encode()).hexdigest()[:10]
     _seen[digest] += 1
     number = "" if _seen[digest] == 1 else f"-{_seen[digest]}"
@@ -77,7 +76,7 @@ def fragment(kind: str, label: str, inner: str, **attributes: str | bool) -> str
 
 
 def page(title: str, inner: str) -> str:
-    """A whole page around a fragment."""
+    """A complete HTML page around a fragment."""
     return ('<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
             f'<meta name="viewport" content="width=device-width,initial-scale=1"><title>{escape(title)}</title></head>'
             '<body style="margin:8px;font-family:system-ui,sans-serif"><main>'

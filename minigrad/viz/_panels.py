@@ -1,11 +1,11 @@
 """The panels of a step-through: the graph, and the tables beside it.
 
-Each cell that changes carries its key (``_timeline.py``): ``data-t`` where its text is that of the key, ``data-c`` where its state
-is. A row whose state is empty is not shown.
+Each cell that changes has its key (``_timeline.py``): ``data-t`` for its text, ``data-c`` for its state. A row with an empty state
+is hidden.
 """
 
 from minigrad.viz._page import escape, tag
-from minigrad.viz._picture import Arrow, Box, Line, Value, laid_out, svg
+from minigrad.viz._picture import Arrow, Box, Line, Value, lay_out, svg
 from minigrad.viz._timeline import Timeline, TimelineStep
 
 __all__ = ["panels"]
@@ -14,7 +14,7 @@ LEGEND = [("wait", "waits"), ("ready", "ready"), ("run", "runs"), ("done", "done
 
 
 def panels(timeline: Timeline, steps: list[TimelineStep], value: Value) -> str:
-    """All panels. `value` gives the text of a key at the end."""
+    """All panels. `value` gives the text of a key after the last step."""
     present = occurring(timeline, steps)
     columns = [graph(timeline, present, value) + source(value), tasks(timeline, steps, value) + grads(timeline, present, value),
                saved(timeline, present, value) + storages(timeline, value)]
@@ -22,7 +22,7 @@ def panels(timeline: Timeline, steps: list[TimelineStep], value: Value) -> str:
 
 
 def occurring(timeline, steps):
-    """The nodes that the steps are about: those that they name, and those of the backwards that they are part of."""
+    """The nodes that the steps need: those that they name, and all nodes of their backwards."""
     found = {step.event.node for step in steps}
     for task in {step.event.task for step in steps} & set(timeline.tasks):
         found.update([item["node"] for item in timeline.tasks[task]])
@@ -33,7 +33,7 @@ def occurring(timeline, steps):
 
 
 def cell(key, value, style=""):
-    """A cell whose text is that of a key."""
+    """A cell with the text of a key."""
     return tag("td", escape(value(key)), cls=style or False, data_t=key)
 
 
@@ -46,12 +46,12 @@ def head(text, scope="row", **attributes):
 
 
 def code(text):
-    """A name, which may be broken where it is long: before Backward0."""
+    """A name as code. A long one may be broken before Backward0."""
     return tag("code", escape(text).replace("Backward", "<wbr>Backward"))
 
 
 def row(key, value, cells, node=""):
-    """A row that is shown while its key is not empty."""
+    """A row that is shown while the text of its key is not empty."""
     return tag("tr", cells, data_c=key, data_v=value(key), data_n=node or False)
 
 
@@ -63,7 +63,7 @@ def panel(name, title, inner, beside="", scrolls=True):
 
 
 def table(heads, body):
-    """A table; the column of a head that begins with # holds numbers."""
+    """A table. A head that begins with # is the head of a column of numbers."""
     cells = [head(text.lstrip("#"), "col", cls="mg-num" if text.startswith("#") else False) for text in heads]
     return tag("table", tag("thead", tag("tr", "".join(cells))) + body)
 
@@ -88,11 +88,11 @@ def graph(timeline, present, value):
     arrows = [Arrow(edge.source, edge.target, f"e{i}") for i, edge in enumerate(timeline.edges)
               if edge.source in known and edge.target in known]
     label = f"a graph of {len(boxes)} nodes; the gradients go downward"
-    return panel("graph", "Graph", svg(boxes, arrows, laid_out(boxes, arrows), label, value))
+    return panel("graph", "Graph", svg(boxes, arrows, lay_out(boxes, arrows), label, value))
 
 
 def tasks(timeline, steps, value):
-    """The ready queue of each backward, and what its nodes wait for."""
+    """The ready queue of each backward, and the dependencies of its nodes."""
     found = []
     for task in dict.fromkeys([step.event.task for step in steps]):
         if task not in timeline.tasks:
@@ -119,14 +119,14 @@ def task_row(timeline, key, item, value):
 
 
 def grads(timeline, present, value):
-    """The ledger: what has arrived at leaves, and at what retains it or was asked for."""
+    """The gradients that have arrived: at leaves, at tensors with retain_grad(), and as results of grad()."""
     found = [row(f"{name}.g", value, head(code(f"{name} {timeline.called(name).removesuffix('.grad') or timeline.ops[name]}"))
                  + cell(f"{name}.g", value, "mg-mono") + cell(f"{name}.h", value), name) for name in present]
     return panel("grads", "Gradients that have arrived", table(["of", "gradient", "how"], rows(found)))
 
 
 def saved(timeline, present, value):
-    """What nodes have saved, and whether it is still what it was."""
+    """The saved values of the nodes, and whether their storages have been written to."""
     found = []
     for name in present:
         for key, _, data in timeline.saved.get(name, ()):
@@ -145,7 +145,7 @@ def saved(timeline, present, value):
 
 
 def storages(timeline, value):
-    """The storages, and how often each has been written to."""
+    """The storages and their versions."""
     found = []
     for name, size in timeline.sizes.items():
         looks = timeline.looks.get(name)
@@ -158,13 +158,13 @@ def storages(timeline, value):
 
 
 def source(value):
-    """The line of the program."""
+    """The line of the program that called the op."""
     line = tag("code", escape(value("src.l")), cls="mg-source", data_t="src.l")
     return panel("source", "Source line of the op", line, tag("code", escape(value("src.f")), data_t="src.f"), scrolls=False)
 
 
 def legend():
-    """What the states look like."""
+    """The meaning of the colours and shapes."""
     states = "".join([tag("span", words, cls="mg-state", data_v=state) for state, words in LEGEND])
     words = [tag("span", text) for text in ("round: a leaf", "gradients go downward", "s1, s2: storages")]
     inner = tag("div", tag("span", "Legend", cls="mg-title") + states + "".join(words), cls="mg-legend")

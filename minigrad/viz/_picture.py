@@ -1,8 +1,7 @@
 """The picture of a graph: boxes with lines of text, and edges between them, as SVG.
 
-A box may have a key: then its state, and that of its lines, is what the page's script sets (``_timeline.py``), and what is
-written here is the state at the end. Widths are counted in letters, which all have one width, so that what was laid out
-without overlaps has none in any browser.
+A box may have a key: then the script of the page sets its state and its texts (``_timeline.py``), and this file writes the state
+after the last step. Widths are counted in letters of a fixed-width font, so boxes that do not overlap here overlap in no browser.
 
 Read next: ``_draw.py`` and ``_step_through.py``, which make the boxes.
 """
@@ -14,7 +13,7 @@ from typing import NamedTuple
 
 from minigrad.viz._layout import BETWEEN, Layout, layered
 
-__all__ = ["Arrow", "Box", "Line", "Value", "laid_out", "size", "svg"]
+__all__ = ["Arrow", "Box", "Line", "Value", "lay_out", "size", "svg"]
 
 Value = Callable[[str], str]
 
@@ -24,7 +23,7 @@ PADDING = 11.0
 
 
 class Line(NamedTuple):
-    """A line of text in a box. `room` is how many letters it may come to have; `key` is that of its text, or empty."""
+    """A line of text in a box. `key` is the key of its text, or empty; `room` is the number of letters that it may need later."""
 
     text: str
     style: str = ""
@@ -33,7 +32,7 @@ class Line(NamedTuple):
 
 
 class Box(NamedTuple):
-    """A node of the picture: `kind` gives it its shape, `key` its state."""
+    """A node of the picture. `kind` determines its shape, `key` its state."""
 
     name: str
     lines: list[Line]
@@ -43,7 +42,7 @@ class Box(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """An edge of the picture; with a key, of its state and label."""
+    """An edge of the picture. `key`, if there is one, gives its state and its label."""
 
     source: str
     target: str
@@ -58,13 +57,13 @@ def size(box: Box) -> tuple[float, float]:
     return round(letters * LETTER + 2 * PADDING, 1), LEADING * len(box.lines) + 12
 
 
-def laid_out(boxes: list[Box], arrows: list[Arrow]) -> Layout:
-    """Our own layout of a picture."""
+def lay_out(boxes: list[Box], arrows: list[Arrow]) -> Layout:
+    """The layout of a picture by ``_layout.py``."""
     return layered({box.name: size(box) for box in boxes}, [(arrow.source, arrow.target) for arrow in arrows])
 
 
 def svg(boxes: list[Box], arrows: list[Arrow], layout: Layout, about: str, value: Value = str) -> str:
-    """The picture as an ``<svg>`` element; `value` gives the text of a key, `about` says what is to be seen."""
+    """The picture as an ``<svg>`` element. `value` gives the text of a key; `about` describes the picture for screen readers."""
     width, height = layout.width, layout.height
     parts = [f'<svg class="mg-graph" role="img" aria-label="{escape(about)}" width="{width:g}" height="{height:g}" '
              f'viewBox="0 0 {width:g} {height:g}">']
@@ -75,7 +74,7 @@ def svg(boxes: list[Box], arrows: list[Arrow], layout: Layout, about: str, value
 
 
 def edge(arrow, points, curved, value):
-    """An edge with its head."""
+    """An edge with its arrowhead."""
     path, (x, y), turn = through(points, curved)
     state = f' data-c="{arrow.key}.s" data-v="{escape(value(arrow.key + ".s"))}"' if arrow.key else ""
     kind = f" {arrow.kind}" if arrow.kind else ""
@@ -84,7 +83,7 @@ def edge(arrow, points, curved, value):
 
 
 def label(arrow, points, width, curved, value):
-    """The label of an edge, between the rows. It is drawn last, over all else."""
+    """The label of an edge, between two rows. Labels are drawn last, above everything else."""
     if not (arrow.key or arrow.label):
         return ""
     (x, y), (a, b) = points[:2] if not curved else (points[len(points) // 2 - 1], points[len(points) // 2])
@@ -99,7 +98,7 @@ def label(arrow, points, width, curved, value):
 
 
 def through(points, curved):
-    """The path through the points of an edge, the tip of its arrow, and how that is turned: without a word, downward."""
+    """The path through the points of an edge, the tip of its arrow, and its rotation: empty if it points downward."""
     (x, y), *others = points
     path = f"M{x:g} {y:g}"
     if curved:
@@ -133,7 +132,7 @@ def node(box, x, y, value):
 
 
 def outline(kind, width, height):
-    """The shape of a box: leaves are round, views lean, what a Function made has cut corners, all others are boxes."""
+    """The shape of a box: leaves are round, views lean, nodes of Functions have cut corners, all others are rectangles."""
     if kind == "view":
         return f'<path d="M8 .5H{width - .5:g}L{width - 8:g} {height - .5:g}H.5z"/>'
     if kind == "function":

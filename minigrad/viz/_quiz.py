@@ -1,4 +1,4 @@
-"""The questions of a step-through: which node runs next, and will it raise? The answers are what the record says.
+"""The questions of a step-through: which node runs next, and will it raise? The record has the answers.
 
 Read next: ``_step_through.py``.
 """
@@ -6,16 +6,16 @@ Read next: ``_step_through.py``.
 from collections.abc import Iterable
 from itertools import islice
 
-from minigrad._record import Event
+from minigrad._debug.events import Event
 from minigrad.viz._timeline import Quiz, Timeline
 
 __all__ = ["whether_it_raises", "which_is_next"]
 
-OFFERED = 6         # answers to a question
+OFFERED = 6         # the largest number of answers to a question
 
 
 def which_is_next(timeline: Timeline, event: Event, ready: Iterable[str], waiting: Iterable[str], turn: int) -> Quiz | None:
-    """To be asked before a node's turn, but the root's. Besides the nodes that are ready, some that wait are offered."""
+    """The question before a node's turn, except the first. Its answers are ready nodes and some waiting ones."""
     options = [event.node or ""]
     for names in (ready, waiting):
         options += [name for name in islice(names, OFFERED) if name != event.node]
@@ -26,7 +26,7 @@ def which_is_next(timeline: Timeline, event: Event, ready: Iterable[str], waitin
 
 
 def whether_it_raises(timeline: Timeline, event: Event) -> Quiz | None:
-    """To be asked before the first thing that a node does; if nothing fails in the record, of nodes that have saved something."""
+    """The question before a node's first action. If nothing fails in the record, only nodes with saved values have one."""
     node = event.node or ""
     error = timeline.errors.get(event.task)
     raises = error is not None and error.node == node

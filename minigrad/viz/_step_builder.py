@@ -1,22 +1,22 @@
-"""What each kind of event changes of what the panels show. See ``_timeline.py`` for the keys.
+"""The steps of a timeline: what each kind of event changes in the panels. See ``_timeline.py`` for the keys.
 
-`StepBuilder` walks over the events with the state of things in hand, as the engine had it: the queues, what each node waits
-for, what is kept. A method per kind of event, named after it.
+`StepBuilder` goes over the events and follows the state of the engine: the ready queues, the dependencies of each node, the saved
+values. It has a method for each kind of event, named after the kind.
 
 Read next: ``_quiz.py``, for the questions; ``_step_through.py``.
 """
 
 import heapq
 
-from minigrad._record import kind_of, shown
+from minigrad._debug.events import kind_of, summarize
 from minigrad.viz._quiz import whether_it_raises, which_is_next
 from minigrad.viz._timeline import Saved, Timeline, TimelineStep
 
 __all__ = ["build_steps"]
 
-LISTED = 12         # nodes of a queue that are shown
-WIDE = 26           # letters of a value in a table
-ELSEWHERE = {"begin", "count", "receive", "enqueue", "end"}     # events that leave the line of the program as it is
+LISTED = 12         # the largest number of nodes shown for a queue
+WIDE = 26           # the largest number of letters of a value in a table
+ELSEWHERE = {"begin", "count", "receive", "enqueue", "end"}     # events that do not change the line of the program
 STATES = {"made": "made", "wait": "waits", "ready": "ready", "run": "runs", "done": "done", "skip": "not needed",
           "result": "is a result", "fail": "failed"}
 
@@ -28,7 +28,7 @@ def build_steps(timeline: Timeline) -> list[TimelineStep]:
 
 
 class StepBuilder:
-    """The state of things while the events go by."""
+    """The state of the engine and of the panels after each event."""
 
     def __init__(self, timeline: Timeline):
         self.timeline = timeline
@@ -36,18 +36,18 @@ class StepBuilder:
         self.now: TimelineStep
         self.ready: dict[int, dict[str, None]] = {}     # task -> the nodes in its queue
         self.waiting: dict[int, dict[str, None]] = {}   # task -> the nodes that wait for gradients
-        self.made: dict[int, dict[str, int | None]] = {}    # task -> node -> its place in the order of making
+        self.made: dict[int, dict[str, int | None]] = {}    # task -> node -> its sequence number
         self.running: dict[int, str] = {}               # task -> the node that runs
-        self.asked: set[int] = set()                    # tasks whose running node has been asked about
-        self.turn: dict[int, int] = {}                  # task -> how many nodes have run
-        self.ran: dict[str, str] = {}                   # node -> when, the last time
-        self.passing: list[str] = []                    # edges that are "now"
-        self.held: dict[str, dict[str, None]] = {}      # storage -> keys of values in it that are kept
-        self.intact: dict[str, list[Saved]] = {}        # storage -> of these those that nobody has written to
+        self.asked: set[int] = set()                    # tasks with a question about their running node
+        self.turn: dict[int, int] = {}                  # task -> the number of nodes that have run
+        self.ran: dict[str, str] = {}                   # node -> its turn when it last ran
+        self.passing: list[str] = []                    # keys of the edges that are "now"
+        self.held: dict[str, dict[str, None]] = {}      # storage -> keys of the saved values on it that are alive
+        self.intact: dict[str, list[Saved]] = {}        # storage -> those saved values on it that no op has written to
         self.bytes = 0
 
     def set(self, key, text):
-        """Change what is shown."""
+        """Set the text of a key, if it changes."""
         if self.state.get(key, "") != text:
             self.state[key] = self.now.changes[key] = text
 
@@ -68,7 +68,7 @@ class StepBuilder:
         return self.now
 
     def source(self, event):
-        """Show the line of the program that the event goes back to."""
+        """Show the line of the program that called the op of the event."""
         place = event.data.get("at") or self.timeline.places.get(event.node)
         if event.op in ("GraphRoot", "AccumulateGrad"):
             file, line = "", "no op of the program: the engine's own node"
@@ -77,7 +77,7 @@ class StepBuilder:
         elif event.node is None:
             return
         else:
-            file, line = "", "not noted: made before the record began (put the forward pass inside, too)"
+            file, line = "", "unknown: made before the record began (put the forward pass inside, too)"
         self.set("src.f", file)
         self.set("src.l", line)
 
@@ -90,7 +90,7 @@ class StepBuilder:
             self.set(f"t{task}.{name}.x", STATES[state])
 
     def queue(self, task):
-        """Show a queue in the order in which it is emptied: the record knows that."""
+        """Show a queue in the order in which its nodes run, which the record has."""
         ready = self.ready[task]
         first = heapq.nsmallest(LISTED, ready, key=lambda name: (self.timeline.turns.get((task, name), len(self.timeline.events)),
                                                                  self.made[task].get(name) is not None,
@@ -99,15 +99,15 @@ class StepBuilder:
         self.set(f"t{task}.q", " ".join([*first, *more]))
 
     def settle(self, task):
-        """The node that ran last in this task is done."""
+        """Mark the node that ran last in this task as done."""
         name = self.running.pop(task, None)
         if name is not None and self.state[f"{name}.s"] == "run":
             self.node(name, "done", f"ran {self.ran[name]}", task)
 
-    # ---- what is saved ----------------------------------------------------------------------------------------
+    # ---- saved values ----------------------------------------------------------------------------------------
 
     def keep(self, saved, version):
-        """A value is saved, or found to be so; `version` is that of its storage."""
+        """Note a saved value; `version` is the current version of its storage."""
         storage = saved.data.get("storage")
         intact = storage is None or saved.data["saved"] == version
         self.set(f"{saved.key}.s", "kept" if intact else "wrong")
@@ -121,7 +121,7 @@ class StepBuilder:
         self.total()
 
     def drop(self, saved):
-        """A value is let go of."""
+        """Note that a saved value is freed."""
         if self.state.get(f"{saved.key}.s", "freed") == "freed":
             return
         self.set(f"{saved.key}.s", "freed")
@@ -222,19 +222,19 @@ class StepBuilder:
             self.drop(saved)
 
     def on_accumulate(self, event, data):
-        self.set(f"{event.node}.g", shown(data["grad"]))
+        self.set(f"{event.node}.g", summarize(data["grad"]))
         self.set(f"{event.node}.h", data["how"])
         if f"{data['storage']}.v" not in self.state:
             self.set(f"{data['storage']}.v", "0")
 
     def on_retain(self, event, data):
-        self.set(f"{event.node}.g", shown(data["grad"]))
+        self.set(f"{event.node}.g", summarize(data["grad"]))
         self.set(f"{event.node}.h", "retain_grad()")
 
     def on_hook(self, event, data):
-        """A hook of a leaf whose gradient has arrived may change it, or drop it."""
+        """A post-accumulate hook may change the gradient of its leaf, or drop it."""
         if data["hook"] == "post-accumulate hook" and data.get("after", data["before"]) != data["before"]:
-            self.set(f"{event.node}.g", "; ".join(["None" if grad is None else shown(grad) for grad in data["after"]]))
+            self.set(f"{event.node}.g", "; ".join(["None" if grad is None else summarize(grad) for grad in data["after"]]))
             self.set(f"{event.node}.h", f"by {data['function']}")
 
     def on_result(self, event, data):
@@ -253,12 +253,12 @@ class StepBuilder:
 
 
 def short_value(value):
-    """A tensor in a narrow column: the numbers if they are few, else what it looks like. The step itself tells more."""
-    return shown(value) if value is None or len(shown(value)) <= WIDE else kind_of(value)
+    """A tensor as text for a narrow column: its numbers if they are few, else its dtype and shape. The step itself shows more."""
+    return summarize(value) if value is None or len(summarize(value)) <= WIDE else kind_of(value)
 
 
 def waits_for(number):
-    """What a node waits for, in words."""
+    """The dependencies of a node as text."""
     return f"waits for {number}"
 
 

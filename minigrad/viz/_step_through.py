@@ -1,7 +1,7 @@
 """The step-through of a record: a page of panels, a bar of buttons, and the list of all steps.
 
-What Python writes is whole without a script: the panels show how things are at the end, and the list is open. The script
-(``step.js``) closes the list, shows the bar, and sets the texts and states of the panels from the steps of the timeline.
+The HTML is complete without a script: the panels show the state after the last step, and the list is open. The script (``step.js``)
+closes the list, shows the bar, and sets the texts and states of the panels from the steps of the timeline.
 
 Read next: ``_panels.py``, for the tables.
 """
@@ -9,8 +9,9 @@ Read next: ``_panels.py``, for the tables.
 import os
 
 from minigrad._arguments import instance
-from minigrad._record import Event, Record
-from minigrad.viz._page import escape, fragment, page, script, style, tag, told
+from minigrad._debug.events import Event
+from minigrad._debug.record import Record
+from minigrad.viz._page import escape, fragment, json_data, page, script, style, tag
 from minigrad.viz._panels import panels
 from minigrad.viz._step_builder import build_steps
 from minigrad.viz._timeline import Timeline, TimelineStep
@@ -19,19 +20,20 @@ __all__ = ["Step", "stepped"]
 
 ICONS = {"first": "M2 2h2v12H2zM14 2v12L5 8z", "back": "M12 2v12L3 8z", "forth": "M4 2v12l9-6z",
          "last": "M12 2h2v12h-2zM2 2v12l9-6z", "play": "M3 1v14l11-7z", "pause": "M3 2h4v12H3zM9 2h4v12H9z"}
-GLOSSES = {"made": "an op of the program leaves a node behind", "write": "memory is overwritten in place",
-           "pack": "a hook packs what is to be saved", "begin": "a backward begins",
+GLOSSES = {"made": "an op of the program makes a node", "write": "memory is overwritten in place",
+           "pack": "a hook packs a tensor that is saved", "begin": "a backward begins",
            "count": "how many gradients each node has to wait for", "enqueue": "complete: into the queue",
-           "dequeue": "out of the queue: its turn", "hook": "the user's function", "retain": "a copy for a tensor",
-           "unpack": "what was saved is read, its version checked", "compute": "the derivative, times what came in",
-           "release": "what was saved is let go of", "receive": "a gradient arrives along an edge",
+           "dequeue": "out of the queue: its turn", "hook": "the user's function",
+           "retain": "the gradient of a tensor with retain_grad()", "unpack": "a saved tensor is read, its version checked",
+           "compute": "the vjp: the derivative times the incoming gradient",
+           "release": "saved tensors are freed", "receive": "a gradient arrives along an edge",
            "accumulate": "a leaf gets its gradient", "result": "what grad() returns", "error": "the backward fails",
            "end": "the queue is empty"}
 KEYS = "Keys: left and right by step, up and down by node, Home, End, space to play, p to predict"
 
 
 class Step:
-    """A page to step through a record. Made by `viz.step`, where its docs are.
+    """A page to step through a record. `viz.step` makes it, and documents it.
 
     >>> mg.viz.step(mg.debug.record())
     nothing recorded
@@ -48,13 +50,13 @@ class Step:
         return self._html
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a page of its own, for a browser."""
+        """Write a complete HTML page."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(page("minigrad: step through a backward", self._html))
 
 
 def stepped(record: Record, first: int, most: int, around: str) -> str:
-    """The fragment of a record; `around` is what goes with it, with {} where it belongs."""
+    """The fragment for a record. `around` is other HTML for the fragment, with {} in the place of the step-through."""
     timeline = Timeline(record)
     steps = build_steps(timeline)
     before, _, after = around.partition("{}")
@@ -64,7 +66,7 @@ def stepped(record: Record, first: int, most: int, around: str) -> str:
 
 
 def body(timeline: Timeline, steps: list[TimelineStep], first: int, most: int) -> str:
-    """What is inside of the fragment, without style and script."""
+    """The content of the fragment, without style and script."""
     if not steps:
         return tag("p", "Nothing recorded.", cls="mg-more")
     shown = steps[first - 1:first - 1 + most]
@@ -77,11 +79,11 @@ def body(timeline: Timeline, steps: list[TimelineStep], first: int, most: int) -
     data = [[step.changes if i else {**before, **step.changes}, question(step)] for i, step in enumerate(shown)]
     return (bar(len(shown)) + tag("div", cls="mg-card mg-js", aria_live="polite", aria_atomic="true")
             + panels(timeline, shown, lambda key: end.get(key, "")) + cut_off(len(steps), first, len(shown))
-            + listing(timeline, shown) + told(data))
+            + listing(timeline, shown) + json_data(data))
 
 
 def cut_off(number, first, shown):
-    """What is said of a long record of which only a part is shown."""
+    """A line that says which part of a long record is shown, and how to see the others; empty if all is shown."""
     if shown == number:
         return ""
     following = first + shown if first + shown <= number else 1
@@ -90,7 +92,7 @@ def cut_off(number, first, shown):
 
 
 def question(step):
-    """The question of a step as the script takes it."""
+    """The question of a step as data for the script; 0 if there is no question."""
     quiz = step.quiz
     return 0 if quiz is None else [quiz.question, quiz.options, quiz.options.index(quiz.answer), quiz.why]
 
@@ -107,7 +109,7 @@ def button(name, label, inner="", **attributes):
 
 
 def bar(number):
-    """Buttons and slider."""
+    """The bar with buttons and slider."""
     return tag("div", button("first", "first step", data_back=True) + button("back", "back one step", data_back=True)
                + button("play", "play", icon("play") + icon("pause"), aria_pressed="false")
                + button("forth", "forward one step", data_forth=True) + button("last", "last step", data_forth=True)
@@ -127,13 +129,13 @@ def listing(timeline: Timeline, steps: list[TimelineStep]) -> str:
 
 
 def folded_list(summary, inner):
-    """A list that the script folds away."""
+    """A list in an open ``details`` element, which the script closes."""
     box = tag("div", inner, cls="mg-scroll", tabindex="0", role="group", aria_label=summary)
     return tag("details", tag("summary", summary) + box, cls="mg-list", open=True)
 
 
 def line(timeline: Timeline, event: Event) -> str:
-    """A step in words."""
+    """A step as an item of the list."""
     where = []
     if event.task is not None and len(timeline.tasks) > 1:
         where.append(f"backward {event.task}")
@@ -142,7 +144,7 @@ def line(timeline: Timeline, event: Event) -> str:
     node = tag("code", escape(timeline.title(event.node)), cls="mg-op") if event.node else ""
     place = tag("span", ", ".join(where), cls="mg-where") if where else ""
     place += tag("span", GLOSSES[event.kind], cls="mg-gloss")
-    what = event.what if event.kind != "error" else f"{event.data['type']}: {event.data['message']}"     # here is room for it
+    what = event.what if event.kind != "error" else f"{event.data['type']}: {event.data['message']}"     # in full
     why = tag("span", escape(event.why), cls="mg-why") if event.why else ""
     number = tag("span", f"{event.step} ", cls="mg-n")
     return tag("li", number + tag("span", event.kind, cls="mg-kind", data_kind=event.kind) + " " + node + place

@@ -1,32 +1,33 @@
-"""A record as a timeline: what there is at all, and what each step changes of what the panels show.
+"""A record as a timeline: the nodes, edges and storages in it, and what each step changes in the panels.
 
-The state of all panels is one flat dict from keys to texts. Before the first step every text is empty; a `TimelineStep` holds the
-keys that its event sets. So going to step k means to set the keys of the steps up to k, for us as for the page:
+The state of all panels is one flat dict: key -> text. Before the first step every text is empty; a `TimelineStep` has the keys that
+its event sets. To show step k, set the keys of all steps up to k. The keys:
 
-    n2.s  n2.t          a node in the graph: its state, and that in words
+    n2.s  n2.t          a node in the graph: its state, and the state in words
     e3.s  e3.t          edge 3: "now" or "passed", and the gradient on it
     t1.s  t1.q          task 1: "on" or "over", and its ready queue
-    t1.n2.s  .w  .b     a node in the table of task 1: its state, what it waits for, its buffer
-    n3.g  n3.h          the .grad of a leaf, or of a tensor that retains it, and how it came there
-    s1.v  s1.o          a storage: its version, and what wrote to it
+    t1.n2.s  .w  .b     a node in the table of task 1: its state, its dependencies, its input buffer
+    n3.g  n3.h          the .grad of a leaf, or of a tensor that retains it, and how it was written
+    s1.v  s1.o          a storage: its version, and the last op that wrote to it
     n2:0.s              the first value that n2 has saved: "kept", "read", "freed", "wrong"
-    kept                the memory that saved values keep
-    src.f  src.l        where the op of the node was called
+    kept                the memory that saved values keep alive
+    src.f  src.l        the file and the line that called the op
 
-Nothing here knows HTML. Each event is looked at twice: the cost is linear in the record.
+This file knows no HTML. Each event is read twice, so the time is linear in the length of the record.
 
-Read next: ``_step_builder.py``, which says what each kind of event changes; ``_step_through.py``, which makes the page.
+Read next: ``_step_builder.py``, which builds the steps; ``_step_through.py``, which makes the page.
 """
 
 from typing import Any, NamedTuple
 
-from minigrad._record import Event, Record
+from minigrad._debug.events import Event
+from minigrad._debug.record import Record
 
 __all__ = ["Edge", "Quiz", "Saved", "Timeline", "TimelineStep"]
 
 
 class Edge(NamedTuple):
-    """An edge of the graph: which edge of which node, and where it leads."""
+    """An edge of the graph: its node, its number there, and the node that it leads to."""
 
     source: str
     number: int
@@ -34,7 +35,7 @@ class Edge(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """A value that a node has saved: its key, and what the record says of it."""
+    """A value that a node has saved: its key, the node, and its entry in the record."""
 
     key: str
     node: str
@@ -42,7 +43,7 @@ class Saved(NamedTuple):
 
 
 class Quiz(NamedTuple):
-    """A question: what is asked, what may be answered, the right answer, and why it is right."""
+    """A question with its possible answers, the right answer, and the reason."""
 
     question: str
     options: list[str]
@@ -60,7 +61,7 @@ class TimelineStep:
 
 
 class Timeline:
-    """What there is in a record: found in one walk over its events."""
+    """The nodes, edges, storages and backwards of a record, collected in one pass over its events."""
 
     def __init__(self, record: Record):
         self.events = record.events
@@ -71,9 +72,9 @@ class Timeline:
         self.edges: list[Edge] = []
         self.edge: dict[tuple[str, int], int] = {}  # (node, number of its edge) -> place in `edges`
         self.leaves: dict[str, str] = {}            # AccumulateGrad -> storage of its leaf
-        self.places: dict[str, dict[str, Any]] = {}     # node -> where it was made
-        self.saved: dict[str, list[Saved]] = {}     # node -> what it has saved
-        self.tasks: dict[int, list[dict[str, Any]]] = {}    # task -> what its `count` says of each node
+        self.places: dict[str, dict[str, Any]] = {}     # node -> the line that made it
+        self.saved: dict[str, list[Saved]] = {}     # node -> its saved values
+        self.tasks: dict[int, list[dict[str, Any]]] = {}    # task -> the entry of each node in its event `count`
         self.depths: dict[int, int] = {}
         self.looks: dict[str, dict[str, Any]] = {}  # storage -> dtype and shape of a tensor on it
         self.turns: dict[tuple[int | None, str | None], int] = {}     # (task, node) -> the step of its turn
@@ -82,7 +83,7 @@ class Timeline:
             self.see(event)
 
     def see(self, event):
-        """Learn from an event what there is."""
+        """Collect what an event shows."""
         data = event.data
         if event.kind == "made":
             self.nodes.setdefault(event.node)
@@ -91,7 +92,7 @@ class Timeline:
             self.tasks[event.task] = data["nodes"]
             self.depths[event.task] = event.depth
             for item in data["nodes"]:
-                self.counted(item)
+                self.add_node(item)
         elif event.kind == "dequeue":
             self.turns[event.task, event.node] = event.step
         elif event.kind == "accumulate":
@@ -99,8 +100,8 @@ class Timeline:
         elif event.kind == "error":
             self.errors[event.task] = event
 
-    def counted(self, item):
-        """Learn of a node of a backward: its edges, what it has saved, its leaf."""
+    def add_node(self, item):
+        """Collect the edges, the saved values and the leaf of a node of a backward."""
         name = item["node"]
         self.nodes.setdefault(name)
         if "at" in item:
@@ -112,21 +113,21 @@ class Timeline:
             if following is not None and (name, i) not in self.edge:
                 self.edge[name, i] = len(self.edges)
                 self.edges.append(Edge(name, i, following))
-        if name not in self.saved:      # what it has later is less
+        if name not in self.saved:      # the first entry: a later one may have fewer, after a release
             self.saved[name] = [Saved(f"{name}:{i}", name, entry) for i, entry in enumerate(item["saved"])]
             for entry in item["saved"]:
                 if "storage" in entry:
                     self.looks.setdefault(entry["storage"], entry)
 
     def called(self, node: str) -> str:
-        """What the program calls the result of a node, or the gradient that it accumulates; or nothing."""
+        """The program's name for the result of a node, or for the gradient that it accumulates; empty if there is no name."""
         leaf = self.leaves.get(node)
         return self.names.get(node, "") if leaf is None else f"{self.names.get(leaf, 'leaf')}.grad"
 
     def title(self, node: str) -> str:
-        """A node with its op."""
+        """The name of a node and its op."""
         return f"{node} {self.ops[node]}"
 
     def storage(self, name: str) -> str:
-        """What to call a storage."""
+        """The name of a storage, with the program's name for it."""
         return f"{name} {self.names[name]}" if name in self.names else name

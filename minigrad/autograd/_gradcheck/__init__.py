@@ -1,1 +1,1 @@
-"""The work of gradcheck, imported by the first check. Begin with ``run.py``; the public functions are in ``../gradcheck.py``."""
+"""The checks of gradcheck and gradgradcheck. Begin with ``run.py``; the public functions are in ``../gradcheck.py``."""

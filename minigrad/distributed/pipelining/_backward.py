@@ -1,51 +1,50 @@
 """The backward of a pipeline stage, whole or in two halves: B = I + W.
 
-A stage is a part of a model. Its backward gets the gradient of its outputs, and owes two things: the gradient of its
-inputs (dX), for which the stage before is waiting, and those of its parameters (dW), for which nobody is waiting before the
-optimizer's step. `stage_backward` (B) computes both. To hand dX on as early as possible, it can be split:
+A stage is a part of a model. Its backward gets the gradients of its outputs and computes two things: the gradients of its
+inputs (dX) and the gradients of its parameters (dW). The stage before waits for dX. Only the optimizer's step needs dW.
+`stage_backward` (B) computes both. To pass dX on as early as possible, we split B into two halves:
 
     x --> [ * w1 ] --> relu --> [ * w2 ] --> y          the forward of a stage
 
-    B     dX  <--o<------ relu <------o<-- dY           all that leads to a leaf runs
+    B     dX  <--o<------ relu <------o<-- dY           all nodes run
                  |                    |
                 dw1                  dw2
 
-    I     dX  <--o<------ relu <------o<-- dY           only what leads to x runs; each o, an *intermediate*, has a
-                g1                   g2                 pre-hook that writes down what arrives: g1, g2
+    I     dX  <--o<------ relu <------o<-- dY           only nodes that lead to x run; each o is an *intermediate*:
+                g1                   g2                 its pre-hook records the gradient that arrives, g1 or g2
 
-    W            o<-- g1              o<-- g2           later, in whatever order: each o is started again with
-                 |                    |                 what arrived at it then, and only what leads to
-                dw1                  dw2                w1 or w2 runs
+    W            o<-- g1              o<-- g2           later, in any order: the engine starts again at each o, with
+                 |                    |                 the recorded gradient, and only nodes that lead to w1 or w2
+                dw1                  dw2                run
 
-`stage_backward_input` (I) returns dX and the *groups* of parameters (``_groups.py``), which hold the intermediates and what
-arrived at them; `stage_backward_weight` (W) takes these. A pipeline fills with Ws the time in which it would wait for
-another stage.
+`stage_backward_input` (I) returns dX and the *groups* of parameters (``_groups.py``), which hold the intermediates and the
+recorded gradients. `stage_backward_weight` (W) takes the groups. While a stage waits for another stage, it runs its Ws.
 
-It is all done from outside: edges to walk along, pre-hooks, `GradientEdge` as the start and the end of a
-run, ``autograd.grad`` and ``autograd.backward``. The engine knows nothing of pipelines.
+The engine has no code for pipelines. This file uses the edges of nodes, pre-hooks, `GradientEdge` as start and end of a run,
+``autograd.grad`` and ``autograd.backward``.
 
-Invariant: I and W leave in ``.grad`` what B leaves, whatever the graph. For that
+Invariant: for every graph, I and W leave the same ``.grad`` as B. Therefore
 
-  * W *clamps* each intermediate to what arrived in I, by another pre-hook. If a weight is used twice, w -> o1 and w -> o2, and o1
-    leads to o2, then the run that starts at both also comes from o1 to o2; but all that was in g2 already.
-  * groups are independent, so that the run of none frees what another needs (`independent`).
-  * an output that no input leads to (a penalty on the weights) waits in the groups for W, with its gradient.
+  * W *clamps* each intermediate: a pre-hook replaces the arriving gradient by the one that I recorded. A weight may be used twice,
+    w -> o1 and w -> o2. If o1 leads to o2, the run that starts at both also passes from o1 to o2, but g2 has that part already.
+  * no group's run frees a node that another group needs (`unite_dependent_groups`).
+  * an output that depends on no input, such as a penalty on the weights, waits for W in the groups, with its gradient.
 
 Mirrors ``torch/distributed/pipelining/_backward.py``. The split is from P. Qi, X. Wan, G. Huang, M. Lin, Zero Bubble Pipeline
-Parallelism, 2023, arXiv:2401.10241, where the half for the inputs is called B. Read before: ``_groups.py``.
+Parallelism, 2023, arXiv:2401.10241. There, the half for the inputs is called B. Read before: ``_groups.py``.
 """
 
 from minigrad.autograd import backward, grad
 from minigrad.autograd.grad_mode import is_grad_enabled
 from minigrad.autograd.graph import GradientEdge, get_gradient_edge
 from minigrad.creation import ones_like
-from minigrad.distributed.pipelining._debug import failed
+from minigrad.distributed.pipelining._debug import stage_error
 from minigrad.distributed.pipelining._groups import (
     construct_reverse_graph,
     get_param_groups,
-    independent,
-    joined,
+    join_params,
     reverse_closure,
+    unite_dependent_groups,
 )
 from minigrad.errors import AutogradAssertionError, AutogradError
 from minigrad.tensor import Tensor
@@ -55,20 +54,20 @@ __all__ = ["construct_reverse_graph", "get_param_groups", "reverse_closure", "st
 
 
 def stage_backward(stage_output, output_grads, input_values, outputs_with_grads_idxs=None):
-    """Compute the gradients of a stage's inputs, and accumulate those of its parameters: one B.
+    """Compute the gradients of a stage's inputs, and accumulate the gradients of its parameters: one B.
 
     Args:
-        stage_output: a tensor, or tensors in nested lists, tuples and dicts. What requires no gradient is passed over.
-        output_grads: their gradients, in the same nesting; None for a loss, or for a part that has none.
+        stage_output: a tensor, or tensors in nested lists, tuples and dicts. Tensors that require no gradient are skipped.
+        output_grads: their gradients, nested in the same way. None stands for the gradient of a loss, or for no gradient.
         input_values (list): the stage's inputs. Tensors among them are leaves, or retain their gradient.
-        outputs_with_grads_idxs (list of int, optional): deprecated; take these of both lists only.
+        outputs_with_grads_idxs (list of int, optional): deprecated. If given, only these elements of both lists count.
 
     Returns:
-        tuple: for each input its gradient, or None. It is taken out of ``.grad``, which is None afterwards, so that the
-        gradients of one microbatch do not meet those of the next.
+        tuple: the gradient of each input, or None. The ``.grad`` of the inputs is None afterwards, so that the gradients of two
+        microbatches are not added.
 
     Raises:
-        RuntimeError: whatever went wrong, with the shapes of all three arguments; what it was is its ``__cause__``.
+        RuntimeError: the backward failed. The message has the shapes of all three arguments, and ``__cause__`` is the first error.
 
     Mirrors ``stage_backward`` of ``torch/distributed/pipelining/_backward.py``.
 
@@ -83,7 +82,7 @@ def stage_backward(stage_output, output_grads, input_values, outputs_with_grads_
         stage_output = [stage_output[i] for i in outputs_with_grads_idxs]
         output_grads = [output_grads[i] for i in outputs_with_grads_idxs]
     try:
-        found = list(pairs(stage_output, output_grads))
+        found = list(match_gradients(stage_output, output_grads))
         if found:
             backward([y for y, _ in found], [g for _, g in found])
         gradients = []
@@ -93,37 +92,37 @@ def stage_backward(stage_output, output_grads, input_values, outputs_with_grads_
                 x.grad = None
         return tuple(gradients)
     except Exception as error:
-        raise failed("stage backward", stage_output, output_grads, input_values) from error
+        raise stage_error("stage backward", stage_output, output_grads, input_values) from error
 
 
 def stage_backward_input(stage_outputs_or_loss, output_grads, input_values, weights):
-    """Compute the gradients of a stage's inputs alone, and keep what those of its weights need: one I.
+    """Compute only the gradients of a stage's inputs, and keep what the gradients of its weights need: one I.
 
     Args:
-        stage_outputs_or_loss (list or tuple of Tensor): the outputs; a loss in a list. Those that require no gradient are passed
-            over.
+        stage_outputs_or_loss (list or tuple of Tensor): the outputs, or a list with the loss. Outputs that require no gradient are
+            skipped.
         output_grads (list of Tensor or None): the gradient of each output; None for ones everywhere.
         input_values (list): the stage's inputs. No weight may lie behind one of them.
         weights (iterable of Parameter): the stage's parameters. Their ``.grad`` is left alone.
 
     Returns:
-        tuple: the gradient of each input, or None; and the groups for `stage_backward_weight`, dicts with the
-        set ``"params"`` of accumulators, the list ``"intermediates"`` of nodes, the list ``"grads"`` of the tuples that arrived
-        at these, and, where there are such, the list ``"outputs"`` of edges with their gradients that no input leads to.
+        tuple: the gradient of each input, or None; and the groups for `stage_backward_weight`. A group is a dict with the set
+        ``"params"`` of accumulators, the list ``"intermediates"`` of nodes, and the list ``"grads"`` with the tuple of gradients
+        that arrived at each of them. If outputs depend on no input, their group has a list ``"outputs"`` of edges and gradients.
 
-    The gradient of an input also gets into its ``.grad``: it is this very tensor if that was None, and otherwise added,
-    out of place. The tensors in the groups may share their memory with those returned: do not write to them before W.
+    The gradient of an input also goes to its ``.grad``: if that is None, it becomes this tensor; otherwise the sum, out of place.
+    The tensors in the groups may share memory with the returned ones: do not write to them before W.
 
-    The outputs are detached, so that what W does not need is freed; but not those that are leaves or views, or that others
-    of the stage's nodes have used.
+    The outputs are detached, so that the nodes that W does not need are freed. Leaves, views, and outputs that other nodes of the
+    stage have used stay attached.
 
     Raises:
-        RuntimeError: whatever went wrong, with the shapes of the arguments; what it was is its ``__cause__``. No
-            hook is left behind.
+        RuntimeError: the backward failed. The message has the shapes of the arguments, and ``__cause__`` is the first error. All
+            hooks are removed.
 
-    Mirrors ``stage_backward_input`` of ``torch/distributed/pipelining/_backward.py``, and B of arXiv:2401.10241. PyTorch computes
-    no gradients of weights for outputs that no input leads to. Hooks on the output of an intermediate run in W once more, but
-    to no effect on the gradients.
+    Mirrors ``stage_backward_input`` of ``torch/distributed/pipelining/_backward.py``, and B of arXiv:2401.10241. For outputs
+    that depend on no input, PyTorch computes no gradients of weights. Hooks on the output of an intermediate run again in W, but
+    do not change the gradients.
 
     >>> from minigrad.distributed.pipelining._backward import stage_backward_input, stage_backward_weight
     >>> x, w = mg.tensor([1., 2.], requires_grad=True), mg.tensor(3., requires_grad=True)
@@ -144,14 +143,14 @@ def stage_backward_input(stage_outputs_or_loss, output_grads, input_values, weig
         roots = [_get_grad_fn_or_grad_acc(y) for y, _ in outputs]
         inputs = [x for x in input_values if isinstance(x, Tensor) and x.requires_grad]
         above = construct_reverse_graph(roots)
-        groups = grouped([_get_grad_fn_or_grad_acc(x) for x in inputs], weights, outputs, roots, above)
+        groups = make_groups([_get_grad_fn_or_grad_acc(x) for x in inputs], weights, outputs, roots, above)
         for group in groups:
             for i, node in enumerate(group["intermediates"]):
-                hooks.append(node.register_prehook(recorder(group["grads"], i)))
+                hooks.append(node.register_prehook(make_recorder(group["grads"], i)))
         found = [None] * len(inputs)
         if inputs and outputs:
             found = grad([y for y, _ in outputs], inputs, [g for _, g in outputs], retain_graph=True, allow_unused=True)
-        # One that is listed twice gets its gradient once.
+        # An input that is listed twice gets its gradient once.
         for x, g in {id(x): (x, g) for x, g in zip(inputs, found) if g is not None}.values():
             x.grad = g if x.grad is None else x.grad + g        # the groups may hold either
         for (y, _), node in zip(outputs, roots):
@@ -161,30 +160,30 @@ def stage_backward_input(stage_outputs_or_loss, output_grads, input_values, weig
         remaining = iter(found)
         return tuple([next(remaining) if isinstance(x, Tensor) and x.requires_grad else None for x in input_values]), groups
     except Exception as error:
-        raise failed("stage backward input", stage_outputs_or_loss, output_grads, input_values) from error
+        raise stage_error("stage backward input", stage_outputs_or_loss, output_grads, input_values) from error
     finally:
         for hook in hooks:
             hook.remove()
 
 
 def stage_backward_weight(weights, param_groups, retain_graph=False):
-    """Accumulate the gradients of a stage's weights, from what `stage_backward_input` has kept: one W.
+    """Accumulate the gradients of a stage's weights, from the groups of `stage_backward_input`: one W.
 
     Args:
-        weights (iterable of Parameter): as given to `stage_backward_input`, or more.
-        param_groups (list of dict): as returned by it, all or some, in any order. Only ``"params"`` remains of a group that
-            has been used.
-        retain_graph (bool): keep what the nodes between intermediates and weights have saved.
+        weights (iterable of Parameter): the weights that `stage_backward_input` got, or more.
+        param_groups (list of dict): the groups that it returned, all or some, in any order. Afterwards a group has only
+            ``"params"``.
+        retain_graph (bool): keep the saved tensors of the nodes between intermediates and weights.
 
     Returns:
-        tuple: what ``weight.grad`` was *before*, as in PyTorch. The new gradients are in ``weight.grad``.
+        tuple: each ``weight.grad`` as it was *before*, as in PyTorch. The new gradients are in ``weight.grad``.
 
     Raises:
-        RuntimeError: a group has been used before, or has a parameter that is not among `weights`, and nothing is done; or
-            as ``autograd.backward``, and then the group is as it was.
+        RuntimeError: a group has been used before, or has a parameter that is not among `weights`; then nothing has run. Or an
+            error of ``autograd.backward``; then the group is unchanged.
 
-    Mirrors ``stage_backward_weight`` of ``torch/distributed/pipelining/_backward.py``, and W of arXiv:2401.10241. Unlike in
-    PyTorch, hooks that wait for the accumulation into a weight are run.
+    Mirrors ``stage_backward_weight`` of ``torch/distributed/pipelining/_backward.py``, and W of arXiv:2401.10241. Unlike
+    PyTorch's, it runs the post-accumulate-grad hooks of the weights.
 
     >>> from minigrad.distributed.pipelining._backward import stage_backward_input, stage_backward_weight
     >>> model = mg.nn.Sequential(mg.nn.Linear(2, 3), mg.nn.ReLU(), mg.nn.Linear(3, 1))
@@ -214,13 +213,13 @@ def stage_backward_weight(weights, param_groups, retain_graph=False):
 # ---- the steps ------------------------------------------------------------------------------------------------
 
 
-def grouped(input_nodes, weights, outputs, roots, above):
-    """The groups of `stage_backward_input`, with room for what will arrive at their intermediates."""
+def make_groups(input_nodes, weights, outputs, roots, above):
+    """Make the groups of `stage_backward_input`, with an empty place for each gradient that will arrive."""
     inputs = set(input_nodes)
-    # The gradient of a weight that is an input as well is computed with those of the inputs.
+    # If a weight is an input too, I computes its gradient.
     params = [node for node in map(_get_grad_fn_or_grad_acc, weights) if node is not None and node not in inputs]
     closure, _ = reverse_closure(inputs, (), above)
-    groups = independent(joined(params, closure, set(roots) - closure, above), closure, roots, above)
+    groups = unite_dependent_groups(join_params(params, closure, set(roots) - closure, above), closure, roots, above)
     for group in groups:
         joints = group["intermediates"]
         if joints & inputs:
@@ -235,26 +234,29 @@ def grouped(input_nodes, weights, outputs, roots, above):
     return groups
 
 
-def recorder(grads, i):
-    """A pre-hook that writes down what arrives at a node. It holds the list and not the group, which holds the node."""
+def make_recorder(grads, i):
+    """Make a pre-hook that records the arriving gradients in the list `grads`.
+
+    It does not refer to the group: the group refers to the node, and the node to the hook.
+    """
     def record(arrived):
         grads[i] = arrived
     return record
 
 
-def clamp(recorded):
-    """A pre-hook that has a node run with what it ran with in I, whatever arrives now."""
+def make_clamp(recorded):
+    """Make a pre-hook that replaces the arriving gradients by the recorded ones."""
     return lambda arrived: recorded
 
 
 def run_group(group, retain_graph):
-    """One run of the engine for all parameters of a group; then the group lets go of the graph."""
+    """Run the engine once for all parameters of a group. Then drop the group's references to the graph."""
     roots = list(group.get("outputs", ()))
     hooks = []
     try:
         for node, recorded in zip(group["intermediates"], group["grads"]):
             roots += [(GradientEdge(node, i), g) for i, g in enumerate(recorded) if g is not None]
-            hooks.append(node.register_prehook(clamp(recorded)))
+            hooks.append(node.register_prehook(make_clamp(recorded)))
         if roots:
             backward([edge for edge, _ in roots], [g for _, g in roots], retain_graph=retain_graph,
                      inputs=[GradientEdge(node, 0) for node in group["params"]])
@@ -265,42 +267,43 @@ def run_group(group, retain_graph):
         group.pop(key, None)
 
 
-def pairs(output, gradient):
-    """The tensors in `output` that have a graph, each with its gradient.
+def match_gradients(output, gradient):
+    """Yield each tensor of `output` that requires a gradient, with its gradient.
 
-    A generator of the module, not a function within `stage_backward`: that would be in a cycle with itself, and hold all
-    tensors until the garbage collector comes by.
+    This is no function inside `stage_backward`: it calls itself, so it would be in a reference cycle, which keeps all tensors until
+    the garbage collector runs.
     """
     if isinstance(output, Tensor):
         if output.requires_grad:
             if not isinstance(gradient, Tensor | None):
-                raise mismatch(f"Expected Tensor or None gradient but got {type(gradient).__name__}")
+                raise nesting_error(f"Expected Tensor or None gradient but got {type(gradient).__name__}")
             yield output, gradient
     elif gradient is None:
         return
     elif isinstance(output, (tuple, list)):
         if not isinstance(gradient, (tuple, list)):
-            raise mismatch(f"grad_value expected to have type {type(output).__name__} but got {type(gradient).__name__}")
+            raise nesting_error(f"grad_value expected to have type {type(output).__name__} but got {type(gradient).__name__}")
         if len(output) != len(gradient):
-            raise mismatch(f"Expected len(output_val) == len(grad_val), got {len(output)} != {len(gradient)}")
+            raise nesting_error(f"Expected len(output_val) == len(grad_val), got {len(output)} != {len(gradient)}")
         for y, g in zip(output, gradient):
-            yield from pairs(y, g)
+            yield from match_gradients(y, g)
     elif isinstance(output, dict):
         if not isinstance(gradient, dict):
-            raise mismatch(f"grad_value expected to have type dict but got {type(gradient).__name__}: Expected dict")
+            raise nesting_error(f"grad_value expected to have type dict but got {type(gradient).__name__}: Expected dict")
         if set(output) != set(gradient):
-            raise mismatch(f"Expected keys {sorted(output, key=str)}, got {sorted(gradient, key=str)}")
+            raise nesting_error(f"Expected keys {sorted(output, key=str)}, got {sorted(gradient, key=str)}")
         for key, y in output.items():
-            yield from pairs(y, gradient[key])
+            yield from match_gradients(y, gradient[key])
 
 
-def mismatch(what):
+def nesting_error(what):
+    """Return the error for gradients that are not nested like the outputs."""
     return AutogradAssertionError("MG-E230", what, fix="nest the gradients as the outputs are nested, with None "
                                   "for what has none")
 
 
 def _get_grad_fn_or_grad_acc(t):
-    """The node that the gradient of a tensor goes to; None if the tensor requires none.
+    """Return the node that receives the gradient of a tensor, or None if the tensor requires none.
 
     Raises:
         RuntimeError: for a leaf while gradients are disabled. Mirrors the function of this name in
@@ -315,7 +318,7 @@ def _get_grad_fn_or_grad_acc(t):
 
 
 def _null_coalesce_accumulate(lhs, rhs):
-    """``lhs + rhs``, where None is nothing. Mirrors the function of this name in torch's file."""
+    """Return ``lhs + rhs``; if one is None, the other. Mirrors the function of this name in torch's file."""
     if lhs is None or rhs is None:
         return rhs if lhs is None else lhs
     return lhs + rhs

@@ -1,4 +1,4 @@
-"""How an error tells which stage of a pipeline it comes from: by the shapes of what the stage was given.
+"""The error of a failed stage. It shows the shapes of the stage's arguments, which tell the stages of a pipeline apart.
 
 Mirrors ``torch/distributed/pipelining/_debug.py``.
 """
@@ -9,18 +9,19 @@ from minigrad.errors import AutogradError
 from minigrad.tensor import Tensor
 
 
-def failed(what, outputs, gradients, inputs):
-    """The error in which others arrive: which stage it was can be seen from its shapes."""
-    return AutogradError("MG-E230", f"Failed to run {what}:\n  Stage output: {described(outputs)}\n  Output gradient: "
-                         f"{described(gradients)}\n  Input: {described(inputs)}", fix="see the error that caused this one, above")
+def stage_error(what, outputs, gradients, inputs):
+    """Return the error to raise instead of the error of a stage. It names the shapes of the stage's arguments."""
+    shapes = [f"\n  {name}: {describe_value(value)}"
+              for name, value in (("Stage output", outputs), ("Output gradient", gradients), ("Input", inputs))]
+    return AutogradError("MG-E230", f"Failed to run {what}:{''.join(shapes)}", fix="see the error that caused this one, above")
 
 
-def described(value):
-    """`value` with tensors as shape, whether they require a gradient, and dtype: no data."""
+def describe_value(value):
+    """Return `value` as text. Of a tensor, the text has the shape, requires_grad and the dtype, but no numbers."""
     if isinstance(value, Tensor):
         return f"Tensor({list(value.shape)}, grad={value.requires_grad}, dtype={value.dtype.name})"
     if isinstance(value, dict):
-        return "{" + ", ".join([f"{key!r}: {described(v)}" for key, v in value.items()]) + "}"
+        return "{" + ", ".join([f"{key!r}: {describe_value(v)}" for key, v in value.items()]) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join([described(v) for v in value]) + "]"
+        return "[" + ", ".join([describe_value(v) for v in value]) + "]"
     return reprlib.repr(value)

@@ -1,4 +1,4 @@
-"""Where the parameters of a stage join the way from its inputs to its outputs.
+"""Find the nodes where the parameters of a stage join the path from its inputs to its outputs.
 
     y = tanh(x @ w + b) + exp(u * u)
 
@@ -6,8 +6,8 @@
          |     |         |         |
         acc   acc       acc       acc
          o     .         .         .
-         +-mm--+         |        mul           o  on the way from x to y: the closure of x
-           o             |         .            .  beside it
+         +-mm--+         |        mul           o  on the path from x to y: the closure of x
+           o             |         .            .  not on it
            +---- add ----+        exp
                   o                .
                 tanh               |
@@ -16,14 +16,17 @@
                            o
                            y
 
-The *closure* of the inputs is all that leads to one of them. Against the direction of the edges (the picture has the forward's),
-from the accumulator of a parameter on, the first nodes of the closure that we meet are its *intermediates*: mm for w, one add
-for b, the other for u. Given what arrives at them, the gradient of a parameter needs nothing else of the closure.
-Parameters that share an intermediate share a *group*, as the weight and the bias of a linear layer do, which join at addmm.
+The picture shows the forward. The edges of the graph point the other way, from y to the leaves.
 
-Nodes point down only (``next_functions``), so `construct_reverse_graph` notes the way up first.
+The *closure* of the inputs is the set of nodes from which an edge or a chain of edges leads to an input. Start at the accumulator
+of a parameter and walk towards y: the first nodes of the closure are the *intermediates* of the parameter. They are mm for w, one
+add for b, and the other add for u. The gradients that arrive at the intermediates determine the gradient of the parameter.
+Parameters with a common intermediate form a *group*. The weight and the bias of a linear layer do, since both join at addmm.
 
-Invariant: two groups have no parameter and no intermediate in common. Those of `independent` need not even run the same node.
+A node knows only the nodes below it (``next_functions``). So `construct_reverse_graph` first lists the nodes above each node.
+
+Invariant: two groups have no common parameter and no common intermediate. After `unite_dependent_groups`, the runs of two groups
+also have no common node.
 
 Mirrors the first half of ``torch/distributed/pipelining/_backward.py``. Read next: ``_backward.py``.
 """
@@ -32,14 +35,14 @@ from collections import defaultdict
 
 
 def construct_reverse_graph(roots):
-    """The edges of a graph the other way round: for each node the list of those that point to it.
+    """Return, for each node of a graph, the list of the nodes that point to it.
 
     Args:
-        roots (list of Node): where to begin; None is passed over.
+        roots (list of Node): the nodes where the graph begins. None is skipped.
 
     Returns:
-        defaultdict: a node that another points to by two edges (``a * a``) has it in its list twice. What nothing points to
-        has no entry.
+        defaultdict: node -> list of nodes. If a node points to another by two edges (``a * a``), the list has it twice. A node to
+        which nothing points has no entry.
 
     Mirrors ``construct_reverse_graph`` of ``torch/distributed/pipelining/_backward.py``.
 
@@ -54,7 +57,7 @@ def construct_reverse_graph(roots):
     reverse_edges = defaultdict(list)
     nodes = list(dict.fromkeys([root for root in roots if root is not None]))
     seen = set(nodes)
-    for node in nodes:                  # grows while we walk over it: breadth first
+    for node in nodes:                  # it grows during the loop: breadth first
         for below, _ in node.next_functions:
             if below is not None:
                 reverse_edges[below].append(node)
@@ -65,15 +68,15 @@ def construct_reverse_graph(roots):
 
 
 def reverse_closure(roots, target_nodes, reverse_edges_dict):
-    """All that can be reached upward from `roots` without passing through `target_nodes`.
+    """Return the nodes that a walk upward from `roots` reaches. The walk stops at `target_nodes`.
 
     Args:
-        roots (list of Node): where to begin; None is passed over.
-        target_nodes (set of Node): where to stop.
+        roots (list of Node): the nodes where the walk begins. None is skipped.
+        target_nodes (set of Node): the nodes where it stops.
         reverse_edges_dict: from `construct_reverse_graph`.
 
     Returns:
-        tuple: the set of nodes reached, roots included, even those that are targets; and the set of other targets met.
+        tuple: the set of the nodes that the walk reached, with all roots; and the set of the targets that it met.
 
     Mirrors ``reverse_closure`` of ``torch/distributed/pipelining/_backward.py``.
 
@@ -102,17 +105,17 @@ def reverse_closure(roots, target_nodes, reverse_edges_dict):
 
 
 def get_param_groups(input_nodes, param_nodes, reverse_edges_dict):
-    """Which parameters join the way from inputs to outputs at the same nodes. See the head of this file.
+    """Group the parameters that join the path from inputs to outputs at the same nodes. See the head of this file.
 
     Args:
         input_nodes, param_nodes (list of Node): accumulators of the inputs and of the parameters.
         reverse_edges_dict: from `construct_reverse_graph`.
 
     Returns:
-        list of dict: groups with the sets ``"params"`` and ``"intermediates"``, in the order in which their first parameter is
-        listed. A parameter that does not join the way is in none.
+        list of dict: the groups, each with the sets ``"params"`` and ``"intermediates"``. They have the order of their first
+        parameters. A parameter that does not join the path is in no group.
 
-    PyTorch's groups can overlap where a parameter links two that were apart so far; these never do. Mirrors
+    If a parameter connects two earlier groups, PyTorch's groups can overlap. These never do. Mirrors
     ``get_param_groups`` of ``torch/distributed/pipelining/_backward.py``.
 
     >>> from minigrad.distributed.pipelining._backward import construct_reverse_graph, get_param_groups
@@ -126,11 +129,11 @@ def get_param_groups(input_nodes, param_nodes, reverse_edges_dict):
     1 ['MulBackward0']
     """
     closure, _ = reverse_closure(input_nodes, (), reverse_edges_dict)
-    return joined(param_nodes, closure, frozenset(), reverse_edges_dict)
+    return join_params(param_nodes, closure, frozenset(), reverse_edges_dict)
 
 
-def joined(param_nodes, closure, ends, reverse_edges_dict):
-    """`get_param_groups`, for a closure that is known. `ends`, outputs beside the closure, count as intermediates too."""
+def join_params(param_nodes, closure, ends, reverse_edges_dict):
+    """Do the work of `get_param_groups`, given the closure. `ends` are outputs outside the closure; they are intermediates too."""
     groups = {}         # number -> group
     home = {}           # intermediate -> number of its group
     for number, param in enumerate(param_nodes):
@@ -147,34 +150,34 @@ def joined(param_nodes, closure, ends, reverse_edges_dict):
 
 
 def absorb(group, others):
-    """Put what is in `others` into `group`."""
+    """Add the parameters and intermediates of the groups `others` to `group`."""
     for other in others:
         group["params"] |= other["params"]
         group["intermediates"] |= other["intermediates"]
 
 
-def independent(groups, closure, roots, reverse_edges_dict):
-    """Unite groups until none runs a node that another one needs.
+def unite_dependent_groups(groups, closure, roots, reverse_edges_dict):
+    """Unite groups until no group runs a node that another group needs.
 
-    To compute the gradients of a group is to run all that lies between its intermediates and its parameters. If a
-    parameter is used at several depths, that includes the closure between them, and intermediates of others within:
+    The run of a group covers all nodes between its intermediates and its parameters. If a stage uses a parameter at several depths,
+    the run covers the closure between these depths too, and the intermediates of other groups in it:
 
         x -- * w -- + b -- tanh -- * w -- y         w joins at both products, and b between them
 
-    Running w's group would free the node at which b joins. So groups whose stretches of the closure overlap become
-    one, which is run once. Stretches are compared in a topological order of all nodes: two of them that
-    have a node in common overlap there, whatever the order.
+    The run of w's group would free the node where b joins. So we unite the groups whose parts of the closure overlap, and run the
+    united group once. A topological order of all nodes gives each group an interval, from its first intermediate to its last. If
+    the runs of two groups have a common node, their intervals overlap in every such order.
     """
     if all([len(group["intermediates"]) < 2 for group in groups]):
         return groups
-    position = positions(roots, reverse_edges_dict)
-    stretches = []
+    position = order_nodes(roots, reverse_edges_dict)
+    intervals = []
     for number, group in enumerate(groups):
         places = [position[node] for node in group["intermediates"] if node in closure]
         if places:
-            stretches.append((min(places), max(places), number))
+            intervals.append((min(places), max(places), number))
     last, kept, united = -1, -1, {}
-    for begin, end, number in sorted(stretches):
+    for begin, end, number in sorted(intervals):
         if begin <= last:
             united[number] = kept
         else:
@@ -185,10 +188,10 @@ def independent(groups, closure, roots, reverse_edges_dict):
     return [group for number, group in enumerate(groups) if number not in united]
 
 
-def positions(roots, reverse_edges_dict):
-    """Node -> its place in an order in which each stands behind all that point to it.
+def order_nodes(roots, reverse_edges_dict):
+    """Return node -> position in a topological order, where each node comes after all nodes that point to it.
 
-    Of the nodes that may come next we take the one found last, so that parallel branches follow one another.
+    Of the nodes that may come next, the one found last comes first. So parallel branches follow one another.
     """
     waiting = {node: len(above) for node, above in reverse_edges_dict.items()}
     ready = [root for root in dict.fromkeys(roots) if not waiting.get(root)]

@@ -1,11 +1,18 @@
-"""The functions of neural networks. Most are ops, from ``ops/``.
+"""The functions of neural networks: layers without parameters of their own, and losses.
+
+    this folder         activations, losses, attention, dropout ...: they check arguments, then call or compose ops
+    ``ops/nn/``         the rules: convolution, pooling, normalization, cross entropy ...
 
 Mirrors ``torch/nn/functional.py``.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from minigrad import ops as _ops
 from minigrad.nn.functional import (
-    _activations, _attention, _class_losses, _dropout, _embedding, _losses, _multi_head, _normalization, _padding)
+    _activations, _attention, _class_losses, _dropout, _embedding, _losses, _multi_head, _normalization, _padding, _pair_losses)
 from minigrad.nn.functional._activations import *
 from minigrad.nn.functional._activations import implicit_dim
 from minigrad.nn.functional._attention import *
@@ -16,6 +23,7 @@ from minigrad.nn.functional._losses import *
 from minigrad.nn.functional._multi_head import *
 from minigrad.nn.functional._normalization import *
 from minigrad.nn.functional._padding import *
+from minigrad.nn.functional._pair_losses import *
 from minigrad.ops.base import rule as _base
 from minigrad.ops.linalg.matrix import linear
 from minigrad.ops.linalg.pairwise import bilinear, pdist
@@ -32,15 +40,22 @@ from minigrad.ops.nn.pooling import *
 from minigrad.ops.nn.unfolding import *
 from minigrad.ops.sort.searching import one_hot
 
+if TYPE_CHECKING:
+    from minigrad.types import DType, Tensor
+
 __all__ = ["bilinear", "cross_entropy", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "pdist", "relu",
            "sigmoid", "softmax", "tanh"]
 for _part in (_activations, _attention, _class_losses, _dropout, _embedding, _losses, _multi_head, _normalization, _padding,
-              _averaging, _convolution, _interpolation, _pooling, _unfolding):
+              _pair_losses, _averaging, _convolution, _interpolation, _pooling, _unfolding):
     __all__ += _part.__all__    # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def relu(input, inplace=False):
-    """max(input, 0). Mirrors ``torch.nn.functional.relu``.
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(x, 0) for each element x of `input`. Mirrors ``torch.nn.functional.relu``.
+
+    Args:
+        input (Tensor): of any shape and real dtype.
+        inplace (bool): write the result over `input`.
 
     >>> F.relu(mg.tensor([-1., 2.]))
     tensor([0., 2.])
@@ -49,8 +64,8 @@ def relu(input, inplace=False):
     return input.relu_() if _base.truth(inplace, "inplace", "relu") else _ops.relu(input)
 
 
-def sigmoid(input):
-    """1 / (1 + e^-x). Mirrors ``torch.nn.functional.sigmoid``.
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + e^-x) for each element x of `input`. Mirrors ``torch.nn.functional.sigmoid``.
 
     >>> F.sigmoid(mg.tensor([0., 2.]))
     tensor([0.5000, 0.8808])
@@ -58,8 +73,8 @@ def sigmoid(input):
     return _ops.sigmoid(input)
 
 
-def tanh(input):
-    """The hyperbolic tangent. Mirrors ``torch.nn.functional.tanh``.
+def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent of each element. Mirrors ``torch.nn.functional.tanh``.
 
     >>> F.tanh(mg.tensor([0., 1.]))
     tensor([0.0000, 0.7616])
@@ -67,8 +82,15 @@ def tanh(input):
     return _ops.tanh(input)
 
 
-def softmax(input, dim=None, _stacklevel=3, dtype=None):
-    """e^x / Σ e^x along `dim`. Mirrors ``torch.nn.functional.softmax``.
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+    """e^x / Σ e^x along `dim`.
+
+    Args:
+        input (Tensor): of any shape.
+        dim (int): the dimension along which the results sum to 1. If it is None, a warning says that this is deprecated.
+        dtype (dtype, optional): convert the input to it first.
+
+    `_stacklevel` has no effect. Mirrors ``torch.nn.functional.softmax``.
 
     >>> F.softmax(mg.tensor([0., 0.]), dim=0)
     tensor([0.5000, 0.5000])
@@ -76,8 +98,10 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     return _ops.softmax(input, implicit_dim("softmax", dim, _base.tensor_argument("softmax", input).ndim), dtype=dtype)
 
 
-def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
-    """The logarithm of softmax along `dim`. Mirrors ``torch.nn.functional.log_softmax``.
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+    """The logarithm of softmax along `dim`: x - log Σ e^x. The arguments are as in `softmax`.
+
+    Mirrors ``torch.nn.functional.log_softmax``.
 
     >>> F.log_softmax(mg.tensor([0., 0.]), dim=0)
     tensor([-0.6931, -0.6931])

@@ -1,14 +1,17 @@
-"""Attention: a mean of values, weighted by how well keys match a query.
+"""Scaled dot-product attention: a mean of values, weighted by how well each key matches the query.
 
-    scores  (.., L, S) = query (.., L, E) @ keyᵀ (.., E, S) · scale          softmax over S, then @ value (.., S, Ev)
+    scores  (..., L, S) = query (..., L, E) @ keyᵀ (..., E, S) · scale
+    output  (..., L, Ev) = softmax(scores over S) @ value (..., S, Ev)
 
 Mirrors ``torch.nn.functional.scaled_dot_product_attention`` and ``aten/src/ATen/native/transformers/attention.cpp``.
 """
 
+from __future__ import annotations
+
 # pyright: reportOperatorIssue=false, reportIndexIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
-
 import math
+from typing import TYPE_CHECKING
 
 from minigrad._core.record.apply import call
 from minigrad.creation import ones
@@ -19,22 +22,29 @@ from minigrad.ops import matmul, reshape, softmax, transpose, tril, where
 from minigrad.ops.base.rule import real, tensor_argument, truth
 from minigrad.ops.nn.attention import Attention
 
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
+
 __all__ = ["scaled_dot_product_attention"]
 
 
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+                                 is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Tensor:
     """softmax(Q Kᵀ / √E + mask) V (Vaswani et al., "Attention is all you need", 2017).
 
     Args:
         query (Tensor): (..., L, E).
         key (Tensor): (..., S, E).
         value (Tensor): (..., S, Ev).
-        attn_mask (Tensor, optional): broadcasts to (..., L, S): True where attention is allowed, or numbers that are added. A query
-            that may attend to nothing gets 0.
-        dropout_p (float): how much of the weights is dropped; also out of training: give 0 then.
-        is_causal (bool): query i attends to the keys up to i.
-        scale (float, optional): in place of 1 / √E.
-        enable_gqa (bool): the heads of key and value, dimension -3, serve several heads of the query each.
+        attn_mask (Tensor, optional): broadcasts to (..., L, S). A bool mask is True where attention is allowed; other numbers are
+            added to the scores. A query that may attend to no key gets the output 0.
+        dropout_p (float): the probability of dropping a weight. It applies outside training too, so pass 0 there.
+        is_causal (bool): query i attends to the keys 0 to i only.
+        scale (float, optional): the factor of the scores; 1 / √E by default.
+        enable_gqa (bool): grouped-query attention: each head of key and value (dimension -3) serves several heads of the query.
+
+    Returns:
+        Tensor: (..., L, Ev).
 
     Mirrors ``torch.nn.functional.scaled_dot_product_attention``.
 
@@ -58,9 +68,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     if attn_mask is not None and is_causal:
         raise ShapeError("MG-E332", "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa:
-        key, value = [shared(x, query.shape[-3] if query.ndim > 2 else 1) for x in (key, value)]
+        key, value = [repeat_heads(x, query.shape[-3] if query.ndim > 2 else 1) for x in (key, value)]
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else real(scale, "scale", "scaled_dot_product_attention")
-    if attn_mask is None and dropout_p == 0 and query.dtype.is_floating_point and fits(query, key, value):
+    if attn_mask is None and dropout_p == 0 and query.dtype.is_floating_point and has_rule(query, key, value):
         return call(Attention.op, (query, key, value, factor, bool(is_causal)))[0]
     scores = matmul(query * factor, transpose(key, -2, -1))
     if is_causal:
@@ -71,20 +81,20 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         scores = scores + attn_mask
     if attn_mask is None:
         weights = softmax(scores, -1)
-    else:       # where all is forbidden softmax would be 0 / 0
+    else:       # softmax of a row of -inf would be 0 / 0
         nothing = (scores == -math.inf).all(-1, True)
         weights = where(nothing, 0.0, softmax(where(nothing, 0.0, scores), -1))
     return matmul(dropout(weights, dropout_p) if dropout_p > 0 else weights, value)
 
 
-def fits(query, key, value):
-    """Whether no dimension has to be broadcast."""
+def has_rule(query, key, value):
+    """Whether the rule `Attention` can compute it: nothing must be broadcast, and all dtypes are equal."""
     return (query.shape[:-2] == key.shape[:-2] == value.shape[:-2] and query.shape[-1] == key.shape[-1]
             and key.shape[-2] == value.shape[-2] and query.dtype is key.dtype is value.dtype)
 
 
-def shared(x, heads):
-    """(..., H, S, E) with each head repeated, so that there are `heads`."""
+def repeat_heads(x, heads):
+    """(..., H, S, E) -> (..., heads, S, E): each head is repeated heads / H times."""
     if x.ndim < 3 or heads % x.shape[-3]:
         raise ShapeError("MG-E204", "scaled_dot_product_attention: number of heads in key and value must divide the number of "
                          "heads in query", expected=f"a divisor of {heads}", found=f"shape {list(x.shape)}")

@@ -1,25 +1,39 @@
-"""Losses of classifiers that are no cross entropy over classes: one yes or no per class, and margins. Written with ops.
+"""Losses of classifiers other than cross entropy: a yes or no per class, and margins. They are composed of ops.
 
-Mirrors the losses of ``torch/nn/functional.py`` and ``aten/src/ATen/native/LossMultiMargin.cpp``.
+Mirrors the losses of ``torch/nn/functional.py`` and ``aten/src/ATen/native/{Loss,LossMultiMargin}.cpp``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
-
 from minigrad.errors import OutOfRangeError, ShapeError, TensorValueError
 from minigrad.nn.functional._activations import logsigmoid
-from minigrad.nn.functional._losses import two_tensors
+from minigrad.nn.functional._losses import broadcasts_to, cast_loss, check_tensors
 from minigrad.ops import relu, sum
+from minigrad.ops.base.precision import in_float32
 from minigrad.ops.base.rule import number, real, tensor_argument
 from minigrad.ops.nn.losses import reduce_loss, reduction_of
 
-__all__ = ["multi_margin_loss", "multilabel_soft_margin_loss"]
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
+
+__all__ = ["multi_margin_loss", "multilabel_soft_margin_loss", "soft_margin_loss"]
 
 
-def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """The binary cross entropy of sigmoid(x), averaged over the classes, the last dimension.
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+                                reduce: bool | None = None, reduction: str = "mean") -> Tensor:
+    """The binary cross entropy of sigmoid(x), averaged over the classes, which are the last dimension.
 
-    Mirrors ``torch.nn.functional.multilabel_soft_margin_loss``.
+    Args:
+        input (Tensor): scores x, (..., C).
+        target (Tensor): 0 or 1 for each class, of the same shape.
+        weight (Tensor, optional): (C), a factor for each class.
+        reduction (str): ``"none"``, ``"mean"`` or ``"sum"``.
+
+    `size_average` and `reduce` are the old form of `reduction`. Mirrors ``torch.nn.functional.multilabel_soft_margin_loss``.
 
     Raises:
         IndexError: `input` is 0-d.
@@ -27,7 +41,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     >>> F.multilabel_soft_margin_loss(mg.tensor([[0., 0.]]), mg.tensor([[1., 0.]]))
     tensor(0.6931)
     """
-    two_tensors("multilabel_soft_margin_loss", input, target)
+    check_tensors("multilabel_soft_margin_loss", input, target)
     reduction = reduction_of(reduction, size_average, reduce)
     if weight is not None:
         tensor_argument("multilabel_soft_margin_loss", weight, "weight")
@@ -38,25 +52,28 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     return reduce_loss(sum(loss if weight is None else loss * weight, classes) / input.shape[classes], reduction)
 
 
-def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """Σ max(0, margin - x[y] + x[i])ᵖ / C over the classes i other than the right one, y.
+def multi_margin_loss(input: Tensor, target: Tensor, p: float = 1, margin: float = 1.0, weight: Tensor | None = None,
+                      size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> Tensor:
+    """Σ max(0, margin - x[y] + x[i])ᵖ / C over all classes i except the right one, y.
 
     Args:
-        input (Tensor): scores, (N, C) or (C).
-        target (Tensor): classes, int64, (N) or 0-d.
+        input (Tensor): scores x, (N, C) or (C).
+        target (Tensor): classes y, int64, (N) or 0-d.
         p (int): 1 or 2.
-        weight (Tensor, optional): (C), a factor for examples of each class.
+        margin (float): how much larger the score of the right class should be.
+        weight (Tensor, optional): (C), a factor for the examples of each class.
+        reduction (str): ``"none"``, ``"mean"`` or ``"sum"``.
 
-    Mirrors ``torch.nn.functional.multi_margin_loss``.
+    `size_average` and `reduce` are the old form of `reduction`. Mirrors ``torch.nn.functional.multi_margin_loss``.
 
     Raises:
-        ValueError: `p` is neither 1 nor 2.
-        RuntimeError: the shapes do not fit, or a target is no class.
+        ValueError: `p` is neither 1 nor 2, or `weight` does not have one dimension.
+        RuntimeError: the shapes do not fit, or a target is not a class.
 
     >>> F.multi_margin_loss(mg.tensor([[0.5, 0.25]]), mg.tensor([0]))
     tensor(0.3750)
     """
-    two_tensors("multi_margin_loss", input, target)
+    check_tensors("multi_margin_loss", input, target)
     reduction = reduction_of(reduction, size_average, reduce)
     p, margin = number(p, "p", "multi_margin_loss"), real(margin, "margin", "multi_margin_loss")
     if p not in (1, 2):
@@ -69,10 +86,36 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     x = input if input.ndim == 2 else input.unsqueeze(0)
     at = target.reshape((-1, 1))
     right = x.gather(1, at)
-    z = relu(margin - right + x)        # of no slope at 0
+    z = relu(margin - right + x)        # its slope at 0 is 0
     if p == 2:
         z = z * z
     if weight is not None:
         z = z * weight[at]
     loss = sum(z.scatter(1, at, 0.0), 1) / x.shape[1]
     return reduce_loss(loss if input.ndim == 2 else loss.reshape(target.shape), reduction)
+
+
+@in_float32
+def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+                     reduction: str = "mean") -> Tensor:
+    """log(1 + e^(-y x)): the logistic loss of two classes, y = 1 and y = -1.
+
+    Args:
+        input (Tensor): scores x, of any shape and a floating point dtype.
+        target (Tensor): y; its shape broadcasts to that of `input`.
+        reduction (str): ``"none"``, ``"mean"`` or ``"sum"``.
+
+    `size_average` and `reduce` are the old form of `reduction`. Mirrors ``torch.nn.functional.soft_margin_loss``.
+
+    Raises:
+        RuntimeError: the target does not broadcast to the input, or the input has an integer dtype.
+
+    >>> F.soft_margin_loss(mg.tensor([0.]), mg.tensor([1.]))
+    tensor(0.6931)
+    """
+    check_tensors("soft_margin_loss", input, target)
+    if not broadcasts_to(target.shape, input.shape):
+        raise ShapeError("MG-E204", f"output with shape {list(input.shape)} doesn't match the broadcast shape of the target, "
+                         f"{list(target.shape)}")
+    loss = -logsigmoid(target * input) if input.dtype.differentiable else input
+    return reduce_loss(cast_loss("soft_margin_loss", loss, input), reduction_of(reduction, size_average, reduce))

@@ -1,36 +1,38 @@
-"""Dropout: of single numbers, of whole channels, and the one that goes with selu.
+"""Dropout of single elements and of whole channels, and alpha dropout, which goes with selu.
 
 Mirrors ``aten/src/ATen/native/Dropout.cpp``.
 """
 
+from __future__ import annotations
+
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
-
 from minigrad._core.record.apply import call
 from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.ops.base.rule import real, tensor_argument, truth
 from minigrad.ops.index.masking import NativeDropout
-from minigrad.random import stream
+from minigrad.random._generator import stream
 from minigrad.tensor import Tensor
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
-ALPHA = 1.7580993408473766          # selu goes towards -ALPHA
+ALPHA = 1.7580993408473766          # selu(x) tends to -ALPHA for x -> -inf
 
 
-def dropout(input, p=0.5, training=True, inplace=False):
-    """Set each number to 0 with probability `p` and divide the others by 1 - p; out of training, nothing.
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Set each element to 0 with probability `p`, and divide the others by 1 - p.
 
     Args:
-        p (float): in [0, 1].
-        training (bool): whether to do it.
-        inplace (bool): overwrite the input.
+        input (Tensor): of any shape and floating point dtype.
+        p (float): the probability, in [0, 1].
+        training (bool): if False, return `input` unchanged.
+        inplace (bool): write the result over `input`.
 
-    One node on a GPU, which makes the numbers and the product at once. Mirrors ``torch.nn.functional.dropout``.
+    On a GPU, a single node draws the random numbers and multiplies. Mirrors ``torch.nn.functional.dropout``.
 
     Raises:
-        ValueError: `p` lies outside [0, 1].
+        ValueError: `p` is outside [0, 1].
 
     >>> F.dropout(mg.ones(2), training=False)
     tensor([1., 1.])
@@ -54,8 +56,8 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return input.mul_(noise) if inplace else input * noise
 
 
-def kept(name, input, p, shape):
-    """A tensor of ones, and with probability `p` zeros."""
+def draw_mask(name, input, p, shape):
+    """Draw a tensor of `shape` and input's dtype: each element is 0 with probability `p`, else 1."""
     tensor_argument(name, input)
     p = real(p, "p", name)
     if not 0 <= p <= 1:
@@ -67,29 +69,37 @@ def kept(name, input, p, shape):
     return new_tensor(Tensor, drawn, False, input.device)
 
 
-def channels(input, unbatched):
-    """The shape of one number per channel; an input of `unbatched` dimensions has no batch."""
+def channel_shape(input, unbatched):
+    """The shape of a mask with one element per channel. An input with `unbatched` dimensions has no batch dimension."""
     lead = 1 if input.ndim == unbatched else 2
     return [*input.shape[:lead], *[1] * (input.ndim - lead)]
 
 
-def dropped(name, input, p, training, inplace, unbatched):
-    """Some channels 0, the others divided by 1 - p."""
+def drop_channels(name, input, p, training, inplace, unbatched):
+    """Set each channel to 0 with probability `p`, and divide the others by 1 - p."""
     tensor_argument(name, input)
     training, inplace = truth(training, "training", name), truth(inplace, "inplace", name)
-    noise = kept(name, input, p, channels(input, unbatched))
+    noise = draw_mask(name, input, p, channel_shape(input, unbatched))
     if not training or p == 0 or input.numel() == 0:
         return input
     noise = noise if p == 1 else noise / (1 - p)
     return input.mul_(noise) if inplace else input * noise
 
 
-def dropout1d(input, p=0.5, training=True, inplace=False):
-    """Set whole channels of (N, C, L) or (C, L) to 0 with probability `p`. Mirrors ``torch.nn.functional.dropout1d``.
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Set whole channels to 0 with probability `p`, and divide the others by 1 - p.
+
+    Args:
+        input (Tensor): (N, C, L) or (C, L).
+        p (float): the probability, in [0, 1].
+        training (bool): if False, return `input` unchanged.
+        inplace (bool): write the result over `input`.
+
+    Mirrors ``torch.nn.functional.dropout1d``.
 
     Raises:
-        ValueError: `p` lies outside [0, 1].
-        RuntimeError: the input has not 2 or 3 dimensions.
+        ValueError: `p` is outside [0, 1].
+        RuntimeError: the input does not have 2 or 3 dimensions.
 
     >>> F.dropout1d(mg.ones(2, 2), training=False).shape
     minigrad.Size([2, 2])
@@ -98,41 +108,53 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
         raise ShapeError("MG-E205", f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d "
                          "exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
                          "optional batch dimension (i.e. 2D or 3D inputs).")
-    return dropped("dropout1d", input, p, training, inplace, 2)
+    return drop_channels("dropout1d", input, p, training, inplace, 2)
 
 
-def dropout2d(input, p=0.5, training=True, inplace=False):
-    """Set whole channels of (N, C, H, W) to 0 with probability `p`. Mirrors ``torch.nn.functional.dropout2d``.
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Set whole channels to 0 with probability `p`, and divide the others by 1 - p.
 
-    A tensor of three dimensions is taken as (N, C, L), as in PyTorch.
+    Args:
+        input (Tensor): (N, C, H, W). As in PyTorch, three dimensions mean (N, C, L).
+        p (float): the probability, in [0, 1].
+        training (bool): if False, return `input` unchanged.
+        inplace (bool): write the result over `input`.
+
+    Mirrors ``torch.nn.functional.dropout2d``.
 
     Raises:
-        ValueError: `p` lies outside [0, 1].
+        ValueError: `p` is outside [0, 1].
 
     >>> F.dropout2d(mg.ones(1, 2, 2, 2), training=False).shape
     minigrad.Size([1, 2, 2, 2])
     """
-    return dropped("dropout2d", input, p, training, inplace, 1)
+    return drop_channels("dropout2d", input, p, training, inplace, 1)
 
 
-def dropout3d(input, p=0.5, training=True, inplace=False):
-    """Set whole channels of (N, C, D, H, W) or (C, D, H, W) to 0 with probability `p`.
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Set whole channels to 0 with probability `p`, and divide the others by 1 - p.
+
+    Args:
+        input (Tensor): (N, C, D, H, W) or (C, D, H, W).
+        p (float): the probability, in [0, 1].
+        training (bool): if False, return `input` unchanged.
+        inplace (bool): write the result over `input`.
 
     Mirrors ``torch.nn.functional.dropout3d``.
 
     Raises:
-        ValueError: `p` lies outside [0, 1].
+        ValueError: `p` is outside [0, 1].
 
     >>> F.dropout3d(mg.ones(1, 2, 2, 2, 2), training=False).shape
     minigrad.Size([1, 2, 2, 2, 2])
     """
-    return dropped("dropout3d", input, p, training, inplace, 4)
+    return drop_channels("dropout3d", input, p, training, inplace, 4)
 
 
-def alpha(name, input, p, training, inplace, shape):
-    """Some numbers -ALPHA, then scaled so that mean and variance are as before."""
+def drop_to_alpha(name, input, p, training, inplace, shape):
+    """Set some elements to -ALPHA, then scale and shift so that mean and variance stay the same."""
     training, inplace = truth(training, "training", name), truth(inplace, "inplace", name)
-    noise = kept(name, input, p, shape)
+    noise = draw_mask(name, input, p, shape)
     if not training or p == 0 or input.numel() == 0:
         return input
     if p == 1:
@@ -142,29 +164,37 @@ def alpha(name, input, p, training, inplace, shape):
     return input.mul_(noise * a).add_(shift) if inplace else input * (noise * a) + shift
 
 
-def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    """Dropout to what selu goes to at -∞, which keeps mean and variance (Klambauer et al., 2017).
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps mean and variance: it sets elements to the limit of selu at -∞ (Klambauer et al., 2017).
+
+    Args:
+        input (Tensor): of any shape and floating point dtype.
+        p (float): the probability, in [0, 1].
+        training (bool): if False, return `input` unchanged.
+        inplace (bool): write the result over `input`.
 
     Mirrors ``torch.nn.functional.alpha_dropout``.
 
     Raises:
-        ValueError: `p` lies outside [0, 1].
+        ValueError: `p` is outside [0, 1].
 
     >>> F.alpha_dropout(mg.ones(2))
     tensor([1., 1.])
     """
     tensor_argument("alpha_dropout", input)
-    return alpha("alpha_dropout", input, p, training, inplace, input.shape)
+    return drop_to_alpha("alpha_dropout", input, p, training, inplace, input.shape)
 
 
-def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
-    """`alpha_dropout` of whole channels. Mirrors ``torch.nn.functional.feature_alpha_dropout``.
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """`alpha_dropout` of whole channels of (N, C, ...). The other arguments are as in `alpha_dropout`.
+
+    Mirrors ``torch.nn.functional.feature_alpha_dropout``.
 
     Raises:
-        ValueError: `p` lies outside [0, 1].
+        ValueError: `p` is outside [0, 1].
 
     >>> F.feature_alpha_dropout(mg.ones(1, 2, 2)).shape
     minigrad.Size([1, 2, 2])
     """
     tensor_argument("feature_alpha_dropout", input)
-    return alpha("feature_alpha_dropout", input, p, training, inplace, channels(input, 1))
+    return drop_to_alpha("feature_alpha_dropout", input, p, training, inplace, channel_shape(input, 1))

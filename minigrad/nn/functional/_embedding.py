@@ -1,8 +1,14 @@
-"""Rows of a table, looked up by number. Mirrors ``torch.nn.functional.embedding`` and ``aten/src/ATen/native/Embedding.cpp``."""
+"""Embedding: look up rows of a table by their index.
+
+Mirrors ``torch.nn.functional.embedding`` and ``aten/src/ATen/native/Embedding.cpp``. Read next: ``ops/nn/embedding.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
-
 from minigrad._core.record.apply import call
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.errors import AutogradAssertionError, AutogradNotImplementedError, OutOfRangeError, ShapeError
@@ -11,27 +17,35 @@ from minigrad.ops.base.rule import integer, outside, real, tensor_argument, trut
 from minigrad.ops.linalg.norms import vector_norm
 from minigrad.ops.nn.embedding import Embedding
 
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
+
 __all__ = ["embedding"]
 
 
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
-    """weight[input]: a row of the table for each number.
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
+              scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
+    """weight[input]: the row of the table for each index.
 
     Args:
-        input (Tensor): row numbers, int64, of any shape.
-        weight (Tensor): (V, D).
+        input (Tensor): indices of rows, int64 or int32, of any shape.
+        weight (Tensor): the table, (V, D).
         padding_idx (int, optional): a row that gets no gradient.
-        max_norm (float, optional): rows with a larger norm are first scaled down to it, in `weight` itself.
-        norm_type (float): which norm that is.
-        scale_grad_by_freq (bool): divide gradients by how often the row occurs in `input`.
-        sparse: only False.
+        max_norm (float, optional): first scale the rows with a larger norm down to this norm, in `weight` itself.
+        norm_type (float): the exponent of that norm.
+        scale_grad_by_freq (bool): divide the gradient of a row by the number of its occurrences in `input`.
+        sparse (bool): must be False.
+
+    Returns:
+        Tensor: ``(*input.shape, D)``.
 
     Mirrors ``torch.nn.functional.embedding``.
 
     Raises:
-        IndexError: a number is no row.
-        AssertionError: `padding_idx` is none.
-        RuntimeError: the dtype or dimensions do not fit.
+        IndexError: an index is not in [0, V).
+        AssertionError: `padding_idx` is not in [-V, V).
+        RuntimeError: the dtype or the dimensions do not fit.
+        NotImplementedError: `sparse` is True.
 
     >>> F.embedding(mg.tensor([1, 1, 0]), mg.tensor([[1., 2.], [3., 4.]]))
     tensor([[3., 4.],
@@ -58,7 +72,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     if bad is not None:
         raise OutOfRangeError("MG-E301", "index out of range in self", expected=f"rows from 0 to {rows - 1}", found=str(bad))
     if max_norm is not None:
-        bound(weight, numbers, real(max_norm, "max_norm", "embedding"), real(norm_type, "norm_type", "embedding"))
+        bound_norms(weight, numbers, real(max_norm, "max_norm", "embedding"), real(norm_type, "norm_type", "embedding"))
     factor = None
     if padding_idx is not None:
         factor = unsqueeze(numbers != padding_idx, -1).to(weight.dtype)
@@ -69,8 +83,8 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return call(Embedding.op, (weight, numbers, factor))
 
 
-def bound(weight, numbers, max_norm, norm_type):
-    """Scale the rows with these numbers down to the norm."""
+def bound_norms(weight, numbers, max_norm, norm_type):
+    """Scale the rows `numbers` of `weight` down to `max_norm`, in place."""
     with no_grad():
         numbers = unique(numbers)
         rows = index_select(weight, 0, numbers)

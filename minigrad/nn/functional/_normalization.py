@@ -1,21 +1,26 @@
-"""Normalisation: numbers with mean 0 and variance 1 over some dimensions, then a weight and a bias.
+"""Normalization: shift and scale to mean 0 and variance 1 over some dimensions, then apply a weight and a bias.
 
-                        over which numbers of (N, C, L)         weight and bias
-    batch_norm          N, L: one mean per channel              per channel
-    instance_norm       L: one per channel and sample           per channel
-    group_norm          L, and the channels of a group          per channel
-    layer_norm          the last dimensions                     per number
-    rms_norm            the same, without taking the mean away
+                        mean and variance over, for (N, C, L)       weight and bias
+    batch_norm          N, L: one mean per channel                  per channel
+    instance_norm       L: one mean per channel and sample          per channel
+    group_norm          L and the channels of a group               per channel
+    layer_norm          the last dimensions                         per element
+    rms_norm            the same, but nothing is subtracted         per element, no bias
 
-What of them are rules is in ``ops/nn/normalization.py``.
+The rules are in ``ops/nn/normalization.py``.
 
 Mirrors ``aten/src/ATen/native/{Normalization,layer_norm,group_norm}.cpp`` and ``torch/nn/functional.py``.
 """
 
+# pyright: reportOptionalMemberAccess=false, reportOptionalOperand=false
+# (None is excluded by a flag)
+
+from __future__ import annotations
+
 # pyright: reportOperatorIssue=false, reportIndexIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
-
 import math
+from typing import TYPE_CHECKING
 
 from minigrad._core.record.apply import call
 from minigrad._core.record.forward_ad import tangent_of
@@ -32,29 +37,34 @@ from minigrad.ops.nn.averaging import avg_pool2d
 from minigrad.ops.nn.normalization import FusedRmsNorm, NativeBatchNorm, NativeGroupNorm, NativeLayerNorm
 from minigrad.ops.shape.clone_cast import cast, clone
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Number, Tensor
+
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize", "rms_norm"]
 
 
 def moments(x, dims):
-    """`x` minus its mean, the mean, and the mean square of that difference."""
+    """Return (x - mean, mean, variance) over `dims`."""
     m = mean(x, dims, True)
     d = x - m
     return d, m, mean(d * d, dims, True)
 
 
-def narrow(z, input):
-    """The result in float16, if that is the dtype of the input: float32 is what it was computed in."""
+def cast_back(z, input):
+    """Cast the result to float16 if the input has that dtype: it was computed in float32."""
     return cast(z, float16) if input.dtype is float16 else z
 
 
-def affine(x, weight, bias):
-    """x weight + bias, where they are there."""
+def scale_and_shift(x, weight, bias):
+    """x · weight + bias. A None counts as 1 or 0."""
     x = x if weight is None else x * weight
     return x if bias is None else x + bias
 
 
-def normalized(name, input, normalized_shape, weight, bias=None):
-    """The last dimensions, after checks."""
+def check_normalized_shape(name, input, normalized_shape, weight, bias=None):
+    """Return the dimensions of `normalized_shape`, counted from the end; raise if a shape does not fit it."""
     tensor_argument(name, input)
     shape = list(integers(normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,),
                           "normalized_shape", name))
@@ -71,24 +81,26 @@ def normalized(name, input, normalized_shape, weight, bias=None):
     return tuple(range(-len(shape), 0))
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+def layer_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-5) -> Tensor:
     """(x - mean) / √(variance + ε) over the last dimensions (Ba et al., "Layer normalization", 2016).
 
     Args:
-        input (Tensor)
-        normalized_shape (sequence of int): the last dimensions.
-        weight, bias (Tensor, optional): of that shape.
+        input (Tensor): ``(..., *normalized_shape)``, of a floating point dtype.
+        normalized_shape (int or sequence of int): the sizes of the last dimensions.
+        weight, bias (Tensor, optional): of shape `normalized_shape` and input's dtype.
         eps (float): ε.
 
     Mirrors ``torch.nn.functional.layer_norm``.
 
     Raises:
-        RuntimeError: the shapes do not fit, or the dtypes differ or are no floating point ones.
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+        NotImplementedError: the dtype is not a floating point one.
 
     >>> F.layer_norm(mg.tensor([[1., 3.]]), (2,))
     tensor([[-1.0000, 1.0000]])
     """
-    dims = normalized("layer_norm", input, normalized_shape, weight, bias)
+    dims = check_normalized_shape("layer_norm", input, normalized_shape, weight, bias)
     if type(eps) is not float:
         eps = real(eps, "eps", "layer_norm")
     if not input.dtype.is_floating_point:
@@ -97,14 +109,21 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
         raise ShapeError("MG-E203", "layer_norm(): mixed dtype: all inputs must share same datatype.",
                          found=", ".join(value.dtype.name for value in (input, weight, bias) if value is not None))
     if input.numel() == 0:
-        return affine(input * 1, weight, bias)
+        return scale_and_shift(input * 1, weight, bias)
     return call(NativeLayerNorm.op, (input, weight, bias, len(dims), eps))[0]
 
 
-def rms_norm(input, normalized_shape, weight=None, eps=None):
-    """x / √(mean of x² + ε) over the last dimensions (Zhang & Sennrich, 2019). ε is that of the dtype, if not given.
+def rms_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None,
+             eps: float | None = None) -> Tensor:
+    """x / √(mean of x² + ε) over the last dimensions (Zhang & Sennrich, 2019).
 
-    One node on a GPU, several ops on the CPU, as in PyTorch. Mirrors ``torch.nn.functional.rms_norm``.
+    Args:
+        input (Tensor): ``(..., *normalized_shape)``.
+        normalized_shape (int or sequence of int): the sizes of the last dimensions.
+        weight (Tensor, optional): of shape `normalized_shape`.
+        eps (float, optional): ε; the machine epsilon of the dtype by default.
+
+    As in PyTorch, it records a single node on a GPU and several on the CPU. Mirrors ``torch.nn.functional.rms_norm``.
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -112,22 +131,23 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     >>> F.rms_norm(mg.tensor([[3., -3.]]), (2,))
     tensor([[ 1., -1.]])
     """
-    dims = normalized("rms_norm", input, normalized_shape, weight)
+    dims = check_normalized_shape("rms_norm", input, normalized_shape, weight)
     if input.numel() == 0:
-        return affine(input * 1, weight, None)
+        return scale_and_shift(input * 1, weight, None)
     eps = finfo(float32 if input.dtype is float16 else input.dtype).eps if eps is None else real(eps, "eps", "rms_norm")
     if input.device.type != "cpu" and input.dtype.is_floating_point and (weight is None or weight.dtype is input.dtype):
         return call(FusedRmsNorm.op, (input, weight, len(dims), eps))[0]
     x = wide(input)
-    return narrow(affine(x * rsqrt(mean(x * x, dims, True) + eps), weight, None), input)
+    return cast_back(scale_and_shift(x * rsqrt(mean(x * x, dims, True) + eps), weight, None), input)
 
 
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-5) -> Tensor:
     """(x - mean) / √(variance + ε) over groups of channels (Wu & He, "Group normalization", 2018).
 
     Args:
         input (Tensor): (N, C, ...).
-        num_groups (int): by which C can be divided.
+        num_groups (int): a divisor of C.
         weight, bias (Tensor, optional): (C).
         eps (float): ε.
 
@@ -135,7 +155,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
 
     Raises:
         RuntimeError: the shapes do not fit.
-        ValueError: a group has one number only.
+        ValueError: the whole batch has a single element per group.
 
     >>> F.group_norm(mg.tensor([[1., 3., 5., 9.]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
@@ -159,39 +179,43 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
                              f"{what} of shape {list(value.shape)} and input of shape {list(input.shape)}")
     if input.numel() == 0:
         return input * 1
-    if takes_rule(input, weight, bias):
+    if has_rule(input, weight, bias):
         sizes = batch, channels, math.prod(input.shape[2:]), num_groups
         return call(NativeGroupNorm.op, (input, weight, bias, *sizes, eps))[0]
     d, _, variance = moments(reshape(wide(input), (batch, num_groups, -1)), (2,))
     z = reshape(d * rsqrt(variance + eps), input.shape)
-    return narrow(affine(z, per_channel(weight, input), per_channel(bias, input)), input)
+    return cast_back(scale_and_shift(z, per_channel(weight, input), per_channel(bias, input)), input)
 
 
-def takes_rule(input, weight, bias):
-    """Whether group_norm and batch_norm are one op: of numbers of one dtype; beside float16 also float32."""
+def has_rule(input, weight, bias):
+    """Whether group_norm and batch_norm can call the rule: all dtypes are equal, or float16 input with float32 parameters."""
     dtype = input.dtype
     return dtype.is_floating_point and all([
         value is None or value.dtype is dtype or (dtype is float16 and value.dtype is float32) for value in (weight, bias)])
 
 
 def per_channel(value, input):
-    """A vector of C numbers, so that it broadcasts over (N, C, ...)."""
+    """Reshape a vector of size C so that it broadcasts over (N, C, ...)."""
     return None if value is None else reshape(value, [1, value.shape[0]] + [1] * (input.ndim - 2))
 
 
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    """(x - mean) / √(variance + ε) per channel: in training those of the batch, else the running ones (Ioffe & Szegedy, 2015).
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+               bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
+    """(x - mean) / √(variance + ε) per channel (Ioffe & Szegedy, "Batch normalization", 2015).
 
     Args:
-        input (Tensor): (N, C, ...); or (0).
-        running_mean, running_var (Tensor or None): (C). In training they are moved towards those of the batch by `momentum`.
+        input (Tensor): (N, C, ...), or (0).
+        running_mean, running_var (Tensor or None): (C), the running statistics.
         weight, bias (Tensor, optional): (C).
+        training (bool): use the statistics of the batch, and update the running ones. Otherwise use the running ones.
+        momentum (float): the update is running ← (1 - momentum) · running + momentum · batch.
+        eps (float): ε.
 
     Mirrors ``torch.nn.functional.batch_norm``.
 
     Raises:
-        ValueError: in training a channel has one number only.
-        RuntimeError: the shapes do not fit, or there are no running ones out of training.
+        ValueError: in training, each channel has a single element.
+        RuntimeError: the shapes do not fit, or running statistics are None outside training.
 
     >>> F.batch_norm(mg.tensor([[1.], [3.]]), None, None, training=True)
     tensor([[-1.0000],
@@ -203,7 +227,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     if input.ndim == 1 and not input.numel():
         of_channel = [None if value is None else tensor_argument("batch_norm", value, name)[0]
                       for name, value in (("weight", weight), ("bias", bias))]
-        return affine(clone(input), *of_channel)
+        return scale_and_shift(clone(input), *of_channel)
     if input.ndim < 2:
         raise ShapeError("MG-E204", f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     channels = input.shape[1]
@@ -217,18 +241,18 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
             raise ShapeError("MG-E332", f"{name} must be defined in evaluation mode")
         if value is not None and value.numel() != channels:
             raise ShapeError("MG-E204", f"{name} should contain {channels} elements not {value.numel()}")
-    if count and takes_rule(input, weight, bias):
+    if count and has_rule(input, weight, bias):
         if training:
             z, m, _, variance = call(NativeBatchNorm.op, (input, weight, bias, None, None, True, eps))   # pyright: ignore
             with no_grad():
                 if running_mean is not None:
-                    move(running_mean, m.detach(), momentum)
+                    update_running(running_mean, m.detach(), momentum)
                 if running_var is not None:
-                    move(running_var, variance.detach() * (count / (count - 1)), momentum)
+                    update_running(running_var, variance.detach() * (count / (count - 1)), momentum)
             return z
         if not any([value.requires_grad or tangent_of(value) is not None for value in (running_mean, running_var)]):
             dtype = float32 if input.dtype is float16 else input.dtype
-            copy = is_grad_enabled()        # training may move them before the backward
+            copy = is_grad_enabled()        # training may update them in place before the backward
             now = [value.detach().to(dtype, copy=copy) for value in (running_mean, running_var)]
             return call(NativeBatchNorm.op, (input, weight, bias, *now, False, eps))[0]
     x = wide(input)
@@ -242,23 +266,32 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
                 running_var.mul_(1 - momentum).add_(unbiased.to(running_var.dtype), alpha=momentum)
     else:
         d, variance = x - per_channel(running_mean, input), per_channel(running_var, input)
-    return narrow(affine(d * rsqrt(variance + eps), per_channel(weight, input), per_channel(bias, input)), input)
+    return cast_back(scale_and_shift(d * rsqrt(variance + eps), per_channel(weight, input), per_channel(bias, input)), input)
 
 
-def move(running, now, momentum):
-    """Move the running statistics towards those of the batch."""
+def update_running(running, now, momentum):
+    """running ← (1 - momentum) · running + momentum · now"""
     running.mul_(1 - momentum).add_(reshape(now, running.shape).to(running.dtype), alpha=momentum)
 
 
-def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1,
-                  eps=1e-5):
-    """`batch_norm` with every sample a batch of its own (Ulyanov et al., 2016). Mirrors ``torch.nn.functional.instance_norm``.
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
+                  weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1,
+                  eps: float = 1e-5) -> Tensor:
+    """`batch_norm` with every sample as a batch of its own (Ulyanov et al., 2016).
 
-    The running ones are moved towards the mean over all samples.
+    Args:
+        input (Tensor): (N, C, ...).
+        running_mean, running_var (Tensor, optional): (C), the running statistics. They are updated with the mean over all samples.
+        weight, bias (Tensor, optional): (C).
+        use_input_stats (bool): use the statistics of each sample. Otherwise use the running ones.
+        momentum (float): the update is running ← (1 - momentum) · running + momentum · batch.
+        eps (float): ε.
+
+    Mirrors ``torch.nn.functional.instance_norm``.
 
     Raises:
-        ValueError: there is one number only to take the mean of.
-        RuntimeError: the shapes do not fit, or there are no running ones with `use_input_stats` False.
+        ValueError: each mean would be over a single element.
+        RuntimeError: the shapes do not fit, or running statistics are None with `use_input_stats` False.
 
     >>> F.instance_norm(mg.tensor([[[1., 3.], [5., 9.]]]))
     tensor([[[-1.0000,  1.0000],
@@ -281,12 +314,21 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
         for running, now in ((running_mean, m), (running_var, variance * (count / (count - 1)))):
             if running is not None:
                 running.mul_(1 - momentum).add_(reshape(mean(now.detach(), (0,)), (-1,)).to(running.dtype), alpha=momentum)
-    return narrow(affine(d * rsqrt(variance + eps), per_channel(weight, input), per_channel(bias, input)), input)
+    return cast_back(scale_and_shift(d * rsqrt(variance + eps), per_channel(weight, input), per_channel(bias, input)), input)
 
 
 @in_float32
-def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
-    """x / max(|x|ₚ, ε) along `dim`. Mirrors ``torch.nn.functional.normalize``.
+def normalize(input: Tensor, p: float = 2.0, dim: int | None = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """x / max(|x|ₚ, ε) along `dim`.
+
+    Args:
+        input (Tensor): of any shape.
+        p (float): the exponent of the norm.
+        dim (int): the dimension of the vectors.
+        eps (float): ε, which avoids a division by zero.
+        out (Tensor, optional): receives the result.
+
+    Mirrors ``torch.nn.functional.normalize``.
 
     >>> F.normalize(mg.tensor([[3., 4.]]))
     tensor([[0.6000, 0.8000]])
@@ -298,17 +340,20 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
 
 
 @in_float32
-def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
-    """x / (k + α mean of x² over `size` neighbouring channels)^β, the mean taken with zeros beyond the first and last channel.
-
-    Krizhevsky et al., 2012. Mirrors ``torch.nn.functional.local_response_norm``.
+def local_response_norm(input: Tensor, size: int | Sequence[int], alpha: Number = 1e-4, beta: Number = 0.75,
+                        k: Number = 1.0) -> Tensor:
+    """x / (k + α m)^β, where m is the mean of x² over `size` neighbouring channels (Krizhevsky et al., 2012).
 
     Args:
-        input (Tensor): (N, C, ...), of 3 dimensions or more.
-        size (int): how many channels.
+        input (Tensor): (N, C, ...), with at least 3 dimensions.
+        size (int): the number of channels. Channels before the first and after the last count as zeros.
+        alpha, beta, k (float): the numbers of the formula.
+
+    Mirrors ``torch.nn.functional.local_response_norm``.
 
     Raises:
-        ValueError: there are less than 3 dimensions.
+        ValueError: `input` has fewer than 3 dimensions.
+        RuntimeError: `size` is not positive.
 
     >>> F.local_response_norm(mg.ones(1, 2, 1), 2, alpha=2.)
     tensor([[[0.5946],

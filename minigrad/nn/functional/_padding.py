@@ -1,14 +1,17 @@
-"""Padding: what stands around a tensor. The circular one is written with ops, the others are rules (``ops/nn/padding.py``).
+"""Padding: new elements before and after those of a tensor. Circular padding is composed of ops; the other modes are rules.
 
     constant    0 0 | a b c | 0 0           reflect     c b | a b c | b a
     replicate   a a | a b c | c c           circular    b c | a b c | a b
 
-Mirrors ``aten/src/ATen/native/PadNd.cpp``.
+Mirrors ``aten/src/ATen/native/PadNd.cpp``. Read next: ``ops/nn/padding.py``, which has the rules.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
-
 from minigrad._core.record.apply import call
 from minigrad.creation import arange
 from minigrad.dtypes import int64
@@ -17,26 +20,32 @@ from minigrad.ops import index_select
 from minigrad.ops.base.rule import integer, number, tensor_argument, wrong_type
 from minigrad.ops.nn.padding import PADS, ConstantPadNd
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Number, Tensor
+
 __all__ = ["pad"]
 
 MODES = ("reflect", "replicate", "circular")
 
 
-def pad(input, pad, mode="constant", value=None):
-    """Make dimensions longer at both ends, or shorter where the number is negative.
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Tensor | Number | None = None) -> Tensor:
+    """Pad dimensions at both ends. A negative number removes elements.
 
     Args:
-        input (Tensor)
-        pad (sequence of int): (before, after) of the last dimension, then of the one before it, and so on.
-        mode (str): ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``. The others than constant are for the last
-            1, 2 or 3 dimensions of a tensor that has one or two more.
-        value (float, optional): what is filled in by ``"constant"``; 0.
+        input (Tensor): of any shape.
+        pad (sequence of int): (before, after) for the last dimension, then for the second last, and so on.
+        mode (str): ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``. All except ``"constant"`` pad the last 1, 2
+            or 3 dimensions, of a tensor that has one or two dimensions more.
+        value (float, optional): the value of new elements, for ``"constant"``; 0 by default.
 
     Mirrors ``torch.nn.functional.pad``.
 
     Raises:
-        RuntimeError: the lengths do not fit the tensor.
-        NotImplementedError: the mode is unknown, or not for so many dimensions.
+        RuntimeError: the numbers in `pad` do not fit the shape.
+        NotImplementedError: the mode is unknown, or does not support this number of dimensions.
+        TypeError: `pad` is not a sequence.
 
     >>> F.pad(mg.tensor([[1., 2., 3.]]), (2, 1), mode="reflect")
     tensor([[3., 2., 1., 2., 3., 2.]])
@@ -54,13 +63,13 @@ def pad(input, pad, mode="constant", value=None):
         raise wrong_type("pad", "mode", "str", mode)
     value = None if value is None else number(value, "value", "pad")
     if mode != "constant":
-        check(input, pad, mode, value)
+        check_mode(input, pad, mode, value)
     for i in range(len(pad) // 2):
         dim = input.ndim - 1 - i
         before, after = pad[2 * i:2 * i + 2]
         size = input.shape[dim]
         if size + before + after < 0 or min(before, 0) + min(after, 0) < -size:
-            raise ShapeError("MG-E204", "narrow(): length must be non-negative.", expected=f"at most {size} numbers taken away",
+            raise ShapeError("MG-E204", "narrow(): length must be non-negative.", expected=f"at most {size} elements removed",
                              found=f"padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}")
     if mode == "constant":
         return call(ConstantPadNd.op, (input, tuple(pad), 0 if value is None else input.new_full((), value).item()))
@@ -70,7 +79,7 @@ def pad(input, pad, mode="constant", value=None):
 
 
 def circular(x, pad):
-    """`x` as if it went on from the start after its end."""
+    """Pad as if `x` were periodic."""
     for i in range(len(pad) // 2):
         dim = x.ndim - 1 - i
         size = x.shape[dim]
@@ -79,8 +88,8 @@ def circular(x, pad):
     return x
 
 
-def check(input, pad, mode, value):
-    """Raise unless the mode is there and fits."""
+def check_mode(input, pad, mode, value):
+    """Raise unless `mode` exists and supports the shape, `pad` and `value`."""
     if mode not in MODES:
         raise AutogradNotImplementedError("MG-E332", f"Unrecognised padding mode {mode}",
                                           expected="'constant', 'reflect', 'replicate' or 'circular'")
@@ -88,7 +97,7 @@ def check(input, pad, mode, value):
         raise ShapeError("MG-E332", f'Padding mode "{mode}" doesn\'t take in value argument')
     if len(pad) not in (2, 4, 6) or input.ndim - len(pad) // 2 not in (1, 2):
         raise AutogradNotImplementedError("MG-E332", f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.",
-                                          expected="the last 1, 2 or 3 dimensions of a tensor that has one or two more")
+                                          expected="padding of the last 1, 2 or 3 dimensions of a tensor with one or two more")
     for i in range(len(pad) // 2):
         size, both = input.shape[input.ndim - 1 - i], pad[2 * i:2 * i + 2]
         if mode == "reflect" and max(both) >= size:

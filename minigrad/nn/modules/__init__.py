@@ -1,4 +1,4 @@
-"""Layers, one file per kind as in ``torch/nn/modules``."""
+"""Layers, one file per kind, as in ``torch/nn/modules``."""
 
 from minigrad.nn.modules import (
     attention,

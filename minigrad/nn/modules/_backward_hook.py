@@ -1,16 +1,15 @@
 """How a module's backward hooks see the gradients of its inputs and outputs.
 
-A module is no node: it is a stretch of the graph between its inputs and its outputs. To look at what passes through both ends,
-each end gets a node of its own, a custom Function that changes nothing:
+A module is not a node: it is the part of the graph between its inputs and its outputs. To see the gradients at both ends, we put a
+node at each end, a custom Function that changes nothing:
 
     inputs --> identity --> forward --> identity --> outputs
                   |                        |
-                  |                        post-hook: keeps grad_output, calls the pre-hooks
-                  post-hook: calls the hooks with grad_input and the grad_output that was kept
+                  |                        post-hook: calls the pre-hooks, stores grad_output
+                  post-hook: calls the hooks with grad_input and the stored grad_output
 
-The hooks are post-hooks of these nodes, so what they return goes on instead of the gradients. Inputs and outputs that are no
-tensors pass by, and have None as their gradient; and if no input requires a gradient, so that there is no node in front, the
-hooks are called at the outputs.
+The hooks run in post-hooks of these nodes, so their results replace the gradients. Inputs and outputs that are not tensors bypass
+the nodes, and their gradient is None. If no input requires a gradient, no node is at the inputs: the hooks run at the outputs.
 
 Mirrors BackwardHook of ``torch/utils/hooks.py``.
 """
@@ -26,7 +25,7 @@ __all__ = ["BackwardHook"]
 
 
 class BackwardHookFunction(Function):
-    """Its arguments, unchanged: a node for what passes here. Mirrors ``torch.nn.modules._functions.BackwardHookFunction``."""
+    """The identity, as a node of the graph. Mirrors ``torch.nn.modules._functions.BackwardHookFunction``."""
 
     @staticmethod
     def forward(ctx, *args):
@@ -42,7 +41,7 @@ class BackwardHook:
     """The backward hooks of one call of a module. Mirrors ``torch.utils.hooks.BackwardHook``.
 
     Args:
-        module (Module): what hooks are called with.
+        module (Module): the first argument of the hooks.
         user_hooks (list): called as ``hook(module, grad_input, grad_output)``.
         user_pre_hooks (list): called as ``hook(module, grad_output)``.
 
@@ -58,35 +57,35 @@ class BackwardHook:
         self.module = module
         self.user_hooks = user_hooks
         self.user_pre_hooks = user_pre_hooks
-        self.grad_outputs = None            # between the two ends
+        self.grad_outputs = None            # set at the outputs, used and reset at the inputs
         self.n_inputs = self.n_outputs = -1
-        self.input_tensors_index = None     # which inputs are tensors; None: none of them requires a gradient
+        self.input_tensors_index = None     # positions of the tensors; None if no input requires a gradient
         self.output_tensors_index = None
 
     def setup_input_hook(self, args):
-        """The arguments of the module, a tuple, with the tensors among them led through a node."""
+        """Return `args`, the tuple of the module's arguments, with its tensors passed through a node."""
         self.n_inputs = len(args)
-        args, node, self.input_tensors_index = through_a_node(args)
+        args, node, self.input_tensors_index = apply_identity(args)
         if node is not None:
-            node.register_hook(self.at_the_inputs)
+            node.register_hook(self.call_hooks_at_inputs)
         return args
 
     def setup_output_hook(self, result):
-        """What the module returned, led through a node: a tensor, a tuple, or anything else, which stays as it is."""
+        """Return `result`, a tensor or a tuple, with its tensors passed through a node. Another `result` stays as it is."""
         single = not isinstance(result, tuple)
         values = (result,) if single else result
         self.n_outputs = len(values)
-        values, node, self.output_tensors_index = through_a_node(values)
+        values, node, self.output_tensors_index = apply_identity(values)
         if node is not None:
-            node.register_hook(self.at_the_outputs)
+            node.register_hook(self.call_hooks_at_outputs)
         return values[0] if single else values
 
-    def at_the_outputs(self, _, grad_outputs):
-        """Keep the gradients of the outputs, after the pre-hooks: what reached the node, so that None stays None."""
+    def call_hooks_at_outputs(self, _, grad_outputs):
+        """Call the pre-hooks, and store the gradients of the outputs for the hooks. An undefined gradient stays None."""
         index = self.output_tensors_index or ()
-        grads = spread(index, grad_outputs, self.n_outputs)
+        grads = scatter(index, grad_outputs, self.n_outputs)
         for hook in self.user_pre_hooks:
-            grads = replaced(grads, hook(self.module, grads), "pre hook", "grad_output")
+            grads = replace_gradients(grads, hook(self.module, grads), "pre hook", "grad_output")
         if self.input_tensors_index is not None:
             self.grad_outputs = grads
         else:
@@ -99,44 +98,44 @@ class BackwardHook:
                                         "should always return None or None for all gradients.")
         return tuple([grads[i] for i in index])
 
-    def at_the_inputs(self, grad_inputs, _):
-        """Call the hooks."""
-        if self.grad_outputs is None:       # the gradient came here by another way, as a second derivative does
+    def call_hooks_at_inputs(self, grad_inputs, _):
+        """Call the hooks with the gradients of the inputs and the stored gradients of the outputs."""
+        if self.grad_outputs is None:       # the gradient did not pass the outputs, as in a second derivative
             return None
         index = self.input_tensors_index or ()
-        grads = spread(index, grad_inputs, self.n_inputs)
+        grads = scatter(index, grad_inputs, self.n_inputs)
         for hook in self.user_hooks:
-            grads = replaced(grads, hook(self.module, grads, self.grad_outputs), "hook", "grad_input")
+            grads = replace_gradients(grads, hook(self.module, grads, self.grad_outputs), "hook", "grad_input")
         self.grad_outputs = None
         return tuple([grads[i] for i in index])
 
 
-def through_a_node(values):
-    """`values` with the tensors led through a `BackwardHookFunction`; its node; and where tensors are.
+def apply_identity(values):
+    """Pass the tensors among `values` through a `BackwardHookFunction`. Return (new values, its node, positions of the tensors).
 
-    The node and the places are None, and the values as they were, if no tensor requires a gradient or none are recorded.
+    If no tensor requires a gradient, or gradients are disabled, return (`values`, None, None).
     """
     index = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     if not (is_grad_enabled() and any(values[i].requires_grad for i in index)):
         return values, None, None
-    led = BackwardHookFunction.apply(*[values[i] for i in index])
-    node = next(value.grad_fn for value in led if value.grad_fn is not None)
+    tensors = BackwardHookFunction.apply(*[values[i] for i in index])
+    node = next(tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None)
     changed = list(values)
-    for i, value in zip(index, led):
-        changed[i] = value
+    for i, tensor in zip(index, tensors):
+        changed[i] = tensor
     return tuple(changed) if type(values) is tuple else type(values)(*changed), node, index
 
 
-def spread(index, grads, size):
-    """The gradients of tensors in their places among `size` values; None for the others."""
-    places = [None] * size
+def scatter(index, grads, size):
+    """Return a tuple of length `size` with `grads` at the positions `index`, and None at the others."""
+    scattered = [None] * size
     for i, grad in zip(index, grads):
-        places[i] = grad
-    return tuple(places)
+        scattered[i] = grad
+    return tuple(scattered)
 
 
-def replaced(grads, result, kind, what):
-    """`result` in the place of `grads`, if it is not None and there are as many."""
+def replace_gradients(grads, result, kind, what):
+    """Return `result`, what a hook returned, or `grads` if it is None; raise unless both have the same length."""
     if result is None:
         return grads
     found = len(result) if isinstance(result, (tuple, list)) else f"a {type(result).__name__}"
@@ -148,4 +147,5 @@ def replaced(grads, result, kind, what):
 
 
 def name_of(hook):
+    """The name of a hook, for messages."""
     return getattr(hook, "__name__", type(hook).__name__)

@@ -1,28 +1,37 @@
-"""Loading a state dict: all of it fits, or nothing is loaded.
+"""Loading a state dict: either all of it fits, or nothing is loaded.
 
     1. pre-hooks of all modules may change a copy of the state dict
-    2. every entry is looked at; what is wrong is gathered, nothing has been written
-    3. the values are taken over
+    2. every entry is compared with the module; problems are collected, and nothing is written
+    3. the values are copied or assigned
     4. post-hooks of all modules, innermost first, may change the lists of missing and unexpected keys
 
-PyTorch does all four for one module after the other, so that after an error a part has been loaded. Here the error comes before
-step 3; but if there are post-hooks, which may yet find the keys in order, missing and unexpected keys are judged behind them.
+PyTorch does all four steps for one module after the other, so after an error it has loaded a part. Here the error comes before
+step 3. There is one exception: post-hooks may clear the lists, so with post-hooks we check missing and unexpected keys after
+step 4.
 
 Mirrors ``load_state_dict`` of ``torch/nn/modules/module.py``.
 """
 
+from __future__ import annotations
+
 from collections import OrderedDict, namedtuple
+from typing import TYPE_CHECKING
 
 from minigrad.autograd.grad_mode import no_grad
-from minigrad.errors import AutogradAssertionError, MinigradError
+from minigrad.errors import AutogradAssertionError
+from minigrad.nn.modules._state import EXTRA, StateDictError, local_metadata, set_extra_state
 from minigrad.nn.parameter import Parameter
 from minigrad.tensor import Tensor
 
-EXTRA = "_extra_state"      # the key of what get_extra_state returned
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from minigrad.nn.modules.module import Module
 
 
 class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
-    """What `Module.load_state_dict` returns: two lists."""
+    """The result of `Module.load_state_dict`: two lists."""
 
     __slots__ = ()
 
@@ -32,69 +41,90 @@ class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ("missing_keys", "unexpe
     __str__ = __repr__
 
 
-class StateDictError(MinigradError, RuntimeError):
-    """A state dict does not fit the module that loads it."""
+def load_state_dict(module: Module, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+    """Copy parameters and buffers from a state dict into this module and all modules below.
 
+    Args:
+        state_dict (dict): from name to tensor, as `state_dict` returns it.
+        strict (bool): raise if a key is missing or unexpected.
+        assign (bool): make the tensors of the dict the module's own instead of copying their values.
 
-def load(module, state_dict, strict, assign):
-    """`Module.load_state_dict`"""
+    Returns:
+        A named tuple of the lists ``missing_keys`` and ``unexpected_keys``.
+
+    Raises:
+        RuntimeError: a shape differs; or, with `strict`, a key is missing or unexpected. The error lists all problems. Nothing has
+            been loaded, unless a module has a load post-hook.
+        TypeError: `state_dict` is not a mapping.
+
+    >>> a, b = nn.Linear(2, 1), nn.Linear(2, 1)
+    >>> a.load_state_dict(b.state_dict())
+    <All keys matched successfully>
+    >>> a.weight.tolist() == b.weight.tolist()
+    True
+    """
     if not hasattr(state_dict, "keys"):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
     keys, problems = _IncompatibleKeys([], []), []
-    state, modules = OrderedDict(state_dict), list(places(module))
+    state, modules = OrderedDict(state_dict), list(modules_with_prefix(module))
     for prefix, each in modules:
         for hook in each._load_state_dict_pre_hooks.values():
-            hook(each, state, prefix, each._local_metadata(), strict, *keys, problems)
-    own = {key: place for prefix, each in modules for key, place in entries(each, prefix)}
+            hook(each, state, prefix, local_metadata(each), strict, *keys, problems)
+    own = {key: place for prefix, each in modules for key, place in own_entries(each, prefix)}
     keys.missing_keys.extend([key for key in own if key not in state])
     keys.unexpected_keys.extend([key for key in state if key not in own])
-    problems += differences(own, state)
+    problems += find_mismatches(own, state)
     hooks = [(each, hook) for _, each in reversed(modules) for hook in each._load_state_dict_post_hooks.values()]
     if problems or not hooks:
-        judge(module, problems, keys, strict)
+        raise_problems(module, problems, keys, strict)
     for key, place in own.items():
         if key in state:
-            take_over(*place, state[key], assign)
+            load_entry(*place, state[key], assign)
     for each, hook in hooks:
         if hook(each, keys) is not None:
             raise AutogradAssertionError("MG-E365", "Hooks registered with ``register_load_state_dict_post_hook`` are not expected "
                                          "to return new values, if incompatible_keys need to be modified, it should be done "
                                          "inplace.")
-    judge(module, problems, keys, strict)
+    raise_problems(module, problems, keys, strict, loaded=True)
     return keys
 
 
-def places(module, prefix=""):
-    """Pairs (prefix of the keys, module) of this module and all below it; one that is there twice is there twice."""
+def modules_with_prefix(module, prefix=""):
+    """Pairs (prefix of its keys, module) of `module` and all modules below. A module with two places in the tree comes twice."""
     yield prefix, module
     for name, child in module._modules.items():
         if child is not None:
-            yield from places(child, f"{prefix}{name}.")
+            yield from modules_with_prefix(child, f"{prefix}{name}.")
 
 
-def entries(module, prefix):
-    """Pairs (key, (module, name, value)) of what a state dict has of this module alone."""
+def own_entries(module, prefix):
+    """Pairs (key, (module, name, value)): the entries of a state dict that belong to this module alone."""
     for name, value in (*module._parameters.items(), *module._buffers.items()):
         if value is not None and name not in module._non_persistent_buffers_set:
             yield prefix + name, (module, name, value)
-    if module._has("set_extra_state"):
+    if type(module).set_extra_state is not set_extra_state:
         yield prefix + EXTRA, (module, EXTRA, None)
 
 
-def judge(module, problems, keys, strict):
-    """Raise an error that lists all that is wrong, if anything is."""
-    said = list(problems)
-    for listed, kind in ((keys.unexpected_keys, "Unexpected"), (keys.missing_keys, "Missing")):
-        if strict and listed:
-            said.insert(0, f"{kind} key(s) in state_dict: " + ", ".join(f'"{key}"' for key in listed) + ". ")
-    if said:
-        raise StateDictError("MG-E401", f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(said),
-                             fix="nothing has been loaded, unless a post-hook wanted to see it. strict=False skips missing and "
-                             "unexpected keys")
+def raise_problems(module, problems, keys, strict, loaded=False):
+    """Raise an error that lists all problems, if there are any. With `strict`, missing and unexpected keys are problems too.
+
+    `loaded`: the entries with matching keys have been loaded before.
+    """
+    messages = list(problems)
+    for names, kind in ((keys.unexpected_keys, "Unexpected"), (keys.missing_keys, "Missing")):
+        if strict and names:
+            messages.insert(0, f"{kind} key(s) in state_dict: " + ", ".join(f'"{key}"' for key in names) + ". ")
+    if messages:
+        effect = ("The entries with matching keys have been loaded, because a module has a load post-hook" if loaded else
+                  "No value of the module has changed")
+        raise StateDictError("MG-E401", f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(messages),
+                             fix="compare the keys and shapes with module.state_dict(). strict=False ignores missing and "
+                                 f"unexpected keys. {effect}")
 
 
-def differences(own, state_dict):
-    """What is wrong with the entries that the module has too."""
+def find_mismatches(own, state_dict):
+    """Messages about entries that are not tensors or have a different shape than the module's."""
     problems = []
     for key, value in state_dict.items():
         if key not in own or own[key][1] == EXTRA:
@@ -107,8 +137,8 @@ def differences(own, state_dict):
     return problems
 
 
-def take_over(module, name, own, value, assign):
-    """Take over one entry of a state dict."""
+def load_entry(module, name, own, value, assign):
+    """Load `value` into the entry `name` of a module: copy it into the tensor `own`, or assign it."""
     if name == EXTRA:
         module.set_extra_state(value)
     elif not assign:

@@ -1,53 +1,42 @@
-"""What every step does with a module, in C: look up its attributes, and call it.
+"""Two functions in C that every training step calls for a module: look up an attribute, and call the module.
 
-    layer.weight        a parameter, buffer or module       by _tree.py: Python's own look-up, then Tree.__getattr__
-    layer(x)            a module without hooks              by _hooks.py: Hooked.__call__
+    layer.weight        a parameter, buffer or module       instead of Python's own look-up, then Module.__getattr__
+    layer(x)            a module without hooks              instead of Module.__call__
 
-Those two say what happens; this is the same, quicker, for what nearly always holds, and leaves all else to them. Without it, as
-when minigrad runs interpreted, a `Module` does nothing else.
+The methods of `Module` in ``module.py`` define the behaviour. The functions here do the same faster for the ordinary case, and leave
+every other case to the methods. An interpreted minigrad has only the methods.
 
 Note [Looking up a parameter]
-    A parameter lies nowhere that Python looks by itself. So Python fails, and up to 3.11 has made an AttributeError with its text,
-    before it asks __getattr__: together 5,800 instructions. A training step of a perceptron (64-64-10, one sample) did that five
-    times, in 330,000. We look into the tables instead of failing: 400. What Python finds comes first as ever: an attribute of the
-    class, be it a property or a plain value, then the module's own ``__dict__``.
+    A parameter is in a table where Python does not look. So Python's look-up fails, and only then calls __getattr__. Up to 3.11 it
+    first builds an AttributeError with its text; together this takes 5,800 instructions. A training step of a perceptron (64-64-10,
+    one sample) did that five times, in 330,000 instructions. We search the tables before Python fails: 400 instructions. The order
+    stays: first an attribute of the class, such as a property or a plain value, then the module's ``__dict__``, then the tables.
 
-    Later versions of Python fail at a lower price. In 3.13 a parameter takes 0.2 microseconds in place of 0.7, and a call 0.7 in
-    place of 2.2; but an attribute that needs no __getattr__ takes 0.17 in place of 0.10, which Python remembers places for.
+    Later versions of Python fail faster. In 3.13 a parameter takes 0.2 microseconds instead of 0.7, and a call 0.7 instead of 2.2.
+    The price: an attribute that needs no __getattr__ takes 0.17 instead of 0.10, for Python caches the place of such an attribute.
 
 Note [Slots of modules]
-    Python keeps two functions in a class that say how its instances are asked for attributes and how they are called (tp_getattro
-    and tp_call). Where a class has __getattr__ or __call__ written in Python they are Python's own, which look for these and call
-    them. `quicken` puts ours in their place in a class that has inherited these from us. A subclass with methods of its own is left
-    alone; and when somebody puts one into a class later, Python puts its own functions back, in all its subclasses too.
+    Each class has two slots, tp_getattro and tp_call: C functions that look up an attribute of an instance and call an instance. If
+    the class has __getattr__ or __call__ written in Python, Python fills the slot with a function that finds and calls the method.
+    `quicken` replaces both functions in a class that inherits the methods from `Module`. It leaves a subclass with methods of its
+    own alone. If a class gets such a method later, Python restores its own functions, in all subclasses too.
 
-PyTorch has nothing like it: there a `Module` is Python alone.
+PyTorch has no such code: its `Module` is written in Python alone.
 """
 
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.object cimport PyObject
 
-from minigrad.nn.modules._hooks import Hooked, _backward_hooks, _backward_pre_hooks, _forward_hooks, _forward_pre_hooks
-from minigrad.nn.modules._tree import Tree
+from minigrad.nn.modules._hooks import _backward_hooks, _backward_pre_hooks, _forward_hooks, _forward_pre_hooks
 
-cdef extern from *:
-    """
-    #define MG_FOUND_IN_CLASS(x, name) (_PyType_Lookup(Py_TYPE(x), name) != NULL)
-
-    static void mg_set_getattr(PyObject *cls, getattrofunc function) {
-        ((PyTypeObject *)cls)->tp_getattro = function;
-        PyType_Modified((PyTypeObject *)cls);
-    }
-    static void mg_set_call(PyObject *cls, ternaryfunc function) {
-        ((PyTypeObject *)cls)->tp_call = function;
-        PyType_Modified((PyTypeObject *)cls);
-    }
-    """
+cdef extern from "internals.h":
     ctypedef object (*getattrofunc)(object, object)
     ctypedef object (*ternaryfunc)(object, object, PyObject *)
     void set_getattr "mg_set_getattr"(object cls, getattrofunc function)
     void set_call "mg_set_call"(object cls, ternaryfunc function)
-    bint found_in_class "MG_FOUND_IN_CLASS"(object x, object name)
+    bint found_in_class "mg_found_in_class"(object x, object name)
+
+cdef extern from "Python.h":
     dict dict_of "PyObject_GenericGetDict"(object x, void *unused)
     object ordinary_look_up "PyObject_GenericGetAttr"(object x, object name)
     object call_with "PyObject_Call"(object function, object args, PyObject *kwargs)
@@ -57,14 +46,14 @@ cdef tuple HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "
 cdef tuple HOOKS_OF_ALL = (_forward_hooks, _forward_pre_hooks, _backward_hooks, _backward_pre_hooks)
 
 
-def quicken(cls):
-    """Let `cls`, a subclass of `Module`, look up attributes and be called by the functions below. See Note [Slots of modules]."""
-    if not isinstance(cls, type):
-        raise TypeError(f"{cls!r} is no class")
+def quicken(cls, Module):
+    """Put the functions below into the slots of `cls`, a subclass of the class `Module`. See Note [Slots of modules]."""
+    if not isinstance(cls, type) or not isinstance(Module, type):
+        raise TypeError(f"{cls!r} or {Module!r} is not a class")
     if cls.__getattribute__ is object.__getattribute__:
-        if cls.__getattr__ is Tree.__getattr__:
+        if cls.__getattr__ is Module.__getattr__:
             set_getattr(cls, look_up)
-        if cls.__call__ is Hooked.__call__:
+        if cls.__call__ is Module.__call__:
             set_call(cls, call)
 
 
@@ -80,7 +69,7 @@ cdef object look_up(object module, object name):
             return <object>found
         for key in TABLES:
             table = PyDict_GetItemWithError(own, key)
-            if table == NULL or type(<object>table) is not dict:    # __init__ has not run, or somebody wants to know who looks
+            if table == NULL or type(<object>table) is not dict:    # __init__ has not run, or a user's own kind of dict is there
                 break
             found = PyDict_GetItemWithError(<object>table, name)
             if found != NULL:
@@ -89,11 +78,11 @@ cdef object look_up(object module, object name):
         return ordinary_look_up(module, name)
     except AttributeError:
         pass
-    return Tree.__getattr__(module, name)       # says what is missing
+    return type(module).__getattr__(module, name)       # that of Module: raises an error that names the class
 
 
 cdef object call(object module, object args, PyObject *kwargs):
-    """A table of hooks that is not there means that __init__ has not run, which the long way finds too."""
+    """Call ``forward`` if there are no hooks. Without a table of hooks, __init__ has not run: `_call_with_hooks` raises for that."""
     cdef dict own = dict_of(module, NULL)
     cdef PyObject *table
     cdef Py_ssize_t i

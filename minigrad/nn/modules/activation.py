@@ -1,26 +1,36 @@
-"""Nonlinearities as modules. Mirrors ``torch/nn/modules/activation.py``."""
+"""The most common activation functions as modules; ``nonlinearity.py`` has the others.
+
+Mirrors ``torch/nn/modules/activation.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
+
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
 
 __all__ = ["LogSoftmax", "ReLU", "Sigmoid", "Softmax", "Tanh"]
 
 
 class ReLU(Module):
-    """max(x, 0). With `inplace` it overwrites its input. Mirrors ``torch.nn.ReLU``.
+    """max(x, 0). With `inplace`, it writes the result over its input. Mirrors ``torch.nn.ReLU``.
 
     >>> nn.ReLU()(mg.tensor([-1., 2.]))
     tensor([0., 2.])
     """
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
 
 
@@ -31,7 +41,7 @@ class Tanh(Module):
     tensor([0.])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.tanh(input)
 
 
@@ -42,7 +52,7 @@ class Sigmoid(Module):
     tensor([0.5000])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.sigmoid(input)
 
 
@@ -53,14 +63,14 @@ class Softmax(Module):
     tensor([0.5000, 0.5000])
     """
 
-    def __init__(self, dim=None):
+    def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, self.dim)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"dim={self.dim}"
 
 
@@ -71,12 +81,12 @@ class LogSoftmax(Module):
     tensor([-0.6931, -0.6931])
     """
 
-    def __init__(self, dim=None):
+    def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"dim={self.dim}"

@@ -1,11 +1,16 @@
-"""Attention with several heads and its parameters.
+"""Multi-head attention with its parameters.
 
-    in_proj_weight (3 E, E)             Wq, Wk, Wv, where all three inputs have E features
-    q_ k_ v_proj_weight                 the same apart, where key or value have another number
-    in_proj_bias (3 E)                  out_proj: Linear(E, E)
+    in_proj_weight (3 E, E)             Wq, Wk and Wv, if all three inputs have E features
+    q_ k_ v_proj_weight                 Wq, Wk and Wv as three parameters, if key or value has another number of features
+    in_proj_bias (3 E)                  the biases of the three
+    out_proj                            Linear(E, E)
 
 Mirrors MultiheadAttention of ``torch/nn/modules/activation.py``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from minigrad.errors import AutogradAssertionError, TensorValueError
 from minigrad.nn import functional as F
@@ -14,24 +19,28 @@ from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn.modules.linear import NonDynamicallyQuantizableLinear
 from minigrad.nn.modules.module import Module
 
+if TYPE_CHECKING:
+    from minigrad.types import DeviceLike, DType, Tensor
+
 __all__ = ["MultiheadAttention"]
 
 
 class MultiheadAttention(Module):
-    """Attention in several heads, each on its part of the features (Vaswani et al., "Attention is all you need", 2017).
+    """Multi-head attention (Vaswani et al., "Attention is all you need", 2017).
 
     Args:
-        embed_dim (int): E, the features of the query and of the output.
-        num_heads (int): H, which divides E; a head has E / H features.
-        dropout (float): how much of the weights is dropped in training.
+        embed_dim (int): E, the number of features of the query and of the output.
+        num_heads (int): H, a divisor of E; a head has E / H features.
+        dropout (float): the probability of dropping a weight in training.
         bias (bool): whether the projections have biases.
-        add_bias_kv (bool): one more key and value, which are learnt.
-        add_zero_attn (bool): one more key and value, of zeros.
-        kdim, vdim (int, optional): the features of key and value; E.
-        batch_first (bool): inputs and output are (N, L, E) in place of (L, N, E).
-        device, dtype (optional): of the parameters.
+        add_bias_kv (bool): add a learnable key and value.
+        add_zero_attn (bool): add a key and value of zeros.
+        kdim, vdim (int, optional): the number of features of key and value; E by default.
+        batch_first (bool): inputs and output are (N, L, E) instead of (L, N, E).
+        device, dtype (optional): the device and dtype of the parameters.
 
-    The weights of the projections begin uniform as Glorot & Bengio have it, biases as 0. Mirrors ``torch.nn.MultiheadAttention``.
+    The weights of the projections are initialized by `minigrad.nn.init.xavier_uniform_`, and the biases to 0.
+    Mirrors ``torch.nn.MultiheadAttention``.
 
     Raises:
         ValueError: a size is not positive.
@@ -44,8 +53,9 @@ class MultiheadAttention(Module):
     (minigrad.Size([5, 3, 8]), minigrad.Size([5, 3, 3]))
     """
 
-    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None,
-                 batch_first=False, device=None, dtype=None):
+    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
+                 add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
+                 device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise TensorValueError("MG-E360", f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
                                    f"num_heads={num_heads} instead")
@@ -80,7 +90,7 @@ class MultiheadAttention(Module):
         self._reset_parameters()
 
     def _reset_parameters(self):
-        """Draw new parameters; but the weight of `out_proj` is drawn when that is made."""
+        """Initialize the parameters, except the weight of `out_proj`: that module has initialized it."""
         for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
             if weight is not None:
                 init.xavier_uniform_(weight)
@@ -91,14 +101,15 @@ class MultiheadAttention(Module):
             if bias is not None:
                 init.xavier_normal_(bias)
 
-    def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True,
-                is_causal=False):
-        """(output, weights): see `minigrad.nn.functional.multi_head_attention_forward`.
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None, need_weights: bool = True,
+                attn_mask: Tensor | None = None, average_attn_weights: bool = True,
+                is_causal: bool = False) -> tuple[Tensor, Tensor | None]:
+        """Return (output, weights): see `minigrad.nn.functional.multi_head_attention_forward`.
 
-        ``need_weights=False`` is faster: the weights are None then.
+        With ``need_weights=False`` the weights are None, and the computation is faster.
         """
         swapped = self.batch_first and query.ndim == key.ndim == value.ndim == 3
-        if swapped:         # one tensor stays one, for that is one product
+        if swapped:         # inputs that are the same tensor stay the same tensor: they share a matrix product
             inputs = {id(x): x.transpose(0, 1) for x in (query, key, value)}
             query, key, value = [inputs[id(x)] for x in (query, key, value)]
         output, weights = F.multi_head_attention_forward(

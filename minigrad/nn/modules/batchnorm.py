@@ -1,9 +1,12 @@
-"""Layers that normalise each channel, over the batch or within a sample.
+"""Batch and instance normalization: each channel gets mean 0 and variance 1, over the batch or within each sample.
 
 Mirrors ``torch/nn/modules/batchnorm.py`` and ``torch/nn/modules/instancenorm.py``.
 """
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
 
 from minigrad.creation import ones, tensor, zeros
 from minigrad.dtypes import int64
@@ -13,11 +16,14 @@ from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn.modules.module import Module
 from minigrad.nn.modules.normalization import reset
 
+if TYPE_CHECKING:
+    from minigrad.types import DeviceLike, DType, Tensor
+
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
 
 
 class _Norm(Module):
-    """Per channel a weight and a bias, and running mean and variance with the number of batches they come from."""
+    """Weight and bias per channel, and running mean and variance with the number of batches so far."""
 
     def __init__(self, num_features, eps, momentum, affine, track_running_stats, device, dtype, bias):
         super().__init__()
@@ -34,37 +40,40 @@ class _Norm(Module):
         self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device) if track else None)
         self.reset_parameters()
 
-    def reset_running_stats(self):
-        """Forget the batches seen."""
+    def reset_running_stats(self) -> None:
+        """Reset the running statistics: mean 0, variance 1, no batches."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
-    def reset_parameters(self):
-        """Weight 1 and bias 0, and no batches seen."""
+    def reset_parameters(self) -> None:
+        """Set weight to 1 and bias to 0, and reset the running statistics."""
         self.reset_running_stats()
         reset(self)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
                 f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
 
 
 class _BatchNorm(_Norm):
+    """Normalize over the batch. `dims` are the supported numbers of dimensions of the input."""
+
     dims: tuple[int, ...] = ()
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *,
-                 bias=True):
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, device: DeviceLike | None = None, dtype: DType | None = None, *,
+                 bias: bool = True) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         if input.ndim not in self.dims:
             raise TensorValueError("MG-E205", f"expected {' or '.join(f'{n}D' for n in self.dims)} input (got {input.ndim}D input)")
         momentum = self.momentum or 0.0
         if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
-            if self.momentum is None:       # the mean over all batches
+            if self.momentum is None:       # the running statistics are means over all batches
                 momentum = 1.0 / self.num_batches_tracked.item()
         own = self.training or (self.running_mean is None and self.running_var is None)
         keep = not self.training or self.track_running_stats
@@ -73,13 +82,16 @@ class _BatchNorm(_Norm):
 
 
 class _InstanceNorm(_Norm):
+    """Normalize within each sample. `dims` are the numbers of dimensions of an input without and with a batch."""
+
     dims: tuple[int, ...] = ()
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None, *,
-                 bias=True):
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
+                 track_running_stats: bool = False, device: DeviceLike | None = None, dtype: DType | None = None, *,
+                 bias: bool = True) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         if input.ndim not in self.dims:
             raise TensorValueError("MG-E205", f"expected {' or '.join(f'{n}D' for n in self.dims)} input (got {input.ndim}D input)")
         at = input.ndim - self.dims[0]
@@ -96,7 +108,16 @@ class _InstanceNorm(_Norm):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Each channel of (N, C) or (N, C, L) with mean 0 and variance 1, over the batch. See `minigrad.nn.functional.batch_norm`.
+    """Normalize each channel of (N, C) or (N, C, L) over the batch. See `minigrad.nn.functional.batch_norm`.
+
+    Args:
+        num_features (int): C.
+        eps (float): ε, which is added to the variance.
+        momentum (float, optional): the weight of a new batch in the running statistics. None gives all batches the same weight.
+        affine (bool): whether there are a weight, initially 1, and a bias, initially 0.
+        track_running_stats (bool): keep running statistics, for evaluation.
+        device, dtype (optional): the device and dtype of the parameters.
+        bias (bool): whether there is a bias.
 
     Mirrors ``torch.nn.BatchNorm1d``.
 
@@ -108,9 +129,9 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Each channel of (N, C, H, W) with mean 0 and variance 1, over the batch. See `minigrad.nn.functional.batch_norm`.
+    """Normalize each channel of (N, C, H, W) over the batch. See `minigrad.nn.functional.batch_norm`.
 
-    Mirrors ``torch.nn.BatchNorm2d``.
+    The arguments are as in `BatchNorm1d`. Mirrors ``torch.nn.BatchNorm2d``.
 
     >>> nn.BatchNorm2d(2)(mg.ones(2, 2, 3, 3)).shape
     minigrad.Size([2, 2, 3, 3])
@@ -120,9 +141,9 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Each channel of (N, C, D, H, W) with mean 0 and variance 1, over the batch. See `minigrad.nn.functional.batch_norm`.
+    """Normalize each channel of (N, C, D, H, W) over the batch. See `minigrad.nn.functional.batch_norm`.
 
-    Mirrors ``torch.nn.BatchNorm3d``.
+    The arguments are as in `BatchNorm1d`. Mirrors ``torch.nn.BatchNorm3d``.
 
     >>> nn.BatchNorm3d(2)(mg.ones(1, 2, 3, 3, 3)).shape
     minigrad.Size([1, 2, 3, 3, 3])
@@ -132,9 +153,9 @@ class BatchNorm3d(_BatchNorm):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Each channel of (C, L) or (N, C, L) with mean 0 and variance 1, within each sample.
+    """Normalize each channel of (C, L) or (N, C, L) within each sample. See `minigrad.nn.functional.instance_norm`.
 
-    See `minigrad.nn.functional.instance_norm`.
+    The arguments are as in `BatchNorm1d`, but `affine` and `track_running_stats` are False by default.
 
     Mirrors ``torch.nn.InstanceNorm1d``.
 
@@ -146,11 +167,9 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Each channel of (C, H, W) or (N, C, H, W) with mean 0 and variance 1, within each sample.
+    """Normalize each channel of (C, H, W) or (N, C, H, W) within each sample. See `minigrad.nn.functional.instance_norm`.
 
-    See `minigrad.nn.functional.instance_norm`.
-
-    Mirrors ``torch.nn.InstanceNorm2d``.
+    The arguments are as in `InstanceNorm1d`. Mirrors ``torch.nn.InstanceNorm2d``.
 
     >>> nn.InstanceNorm2d(2)(mg.ones(2, 2, 3, 3)).shape
     minigrad.Size([2, 2, 3, 3])
@@ -160,11 +179,9 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Each channel of (C, D, H, W) or (N, C, D, H, W) with mean 0 and variance 1, within each sample.
+    """Normalize each channel of (C, D, H, W) or (N, C, D, H, W) within each sample. See `minigrad.nn.functional.instance_norm`.
 
-    See `minigrad.nn.functional.instance_norm`.
-
-    Mirrors ``torch.nn.InstanceNorm3d``.
+    The arguments are as in `InstanceNorm1d`. Mirrors ``torch.nn.InstanceNorm3d``.
 
     >>> nn.InstanceNorm3d(2)(mg.ones(1, 2, 3, 3, 3)).shape
     minigrad.Size([1, 2, 3, 3, 3])

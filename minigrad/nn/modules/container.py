@@ -1,18 +1,30 @@
-"""Modules made of modules. Mirrors ``torch/nn/modules/container.py``."""
+"""`Sequential`, a chain of modules; ``lists.py`` has the other containers. Mirrors ``torch/nn/modules/container.py``."""
+
+# pyright: reportReturnType=false, reportArgumentType=false
+# (a mapping as the only argument)
+
+from __future__ import annotations
 
 import operator
 from collections import OrderedDict
+from typing import TYPE_CHECKING
 
 from minigrad.nn.modules.module import Module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Self
+
+    from minigrad.types import Number, Tensor
 
 __all__ = ["Sequential"]
 
 
 class Sequential(Module):
-    """Runs modules one after the other, each on the result of the one before.
+    """Run modules in a chain: each takes the output of the one before.
 
     Args:
-        args: modules, or one `OrderedDict` from name to module.
+        args: modules, or a single `OrderedDict` from name to module.
 
     Mirrors ``torch.nn.Sequential``.
 
@@ -23,7 +35,7 @@ class Sequential(Module):
     )
     """
 
-    def __init__(self, *args):
+    def __init__(self, *args: Module | Mapping[str, Module]) -> None:
         super().__init__()
         if len(args) == 1 and isinstance(args[0], OrderedDict):
             named = args[0].items()
@@ -32,7 +44,7 @@ class Sequential(Module):
         for name, module in named:
             self.add_module(name, module)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         for module in self._modules.values():
             input = module(input)
         return input
@@ -49,25 +61,25 @@ class Sequential(Module):
             return type(self)(OrderedDict(list(self._modules.items())[index]))
         return self._modules[self._name(index)]
 
-    def __setitem__(self, index, module):
+    def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, self._name(index), module)
 
-    def __delitem__(self, index):
+    def __delitem__(self, index: int | slice) -> None:
         names = list(self._modules)[index] if isinstance(index, slice) else [self._name(index)]
         for name in names:
             delattr(self, name)
-        self._number_anew(list(self))
+        self._renumber(list(self))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
-    def __add__(self, other):
+    def __add__(self, other: Tensor | Number) -> Self:
         return type(self)(*self, *other) if isinstance(other, Sequential) else NotImplemented
 
-    def __mul__(self, times):
+    def __mul__(self, times: int) -> Self:
         if not isinstance(times, int):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
         if times <= 0:
@@ -76,12 +88,12 @@ class Sequential(Module):
 
     __rmul__ = __mul__
 
-    def _number_anew(self, modules):
+    def _renumber(self, modules):
         self._modules.clear()
         self._modules.update((str(i), module) for i, module in enumerate(modules))
 
-    def append(self, module):
-        """Add a module at the end. Returns this container.
+    def append(self, module: Module) -> Self:
+        """Add a module at the end. Return this container.
 
         >>> len(nn.Sequential(nn.ReLU()).append(nn.Tanh()))
         2
@@ -89,8 +101,8 @@ class Sequential(Module):
         self.add_module(str(len(self)), module)
         return self
 
-    def extend(self, modules):
-        """Add modules at the end. Returns this container.
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Add modules at the end. Return this container.
 
         >>> len(nn.Sequential(nn.ReLU()).extend([nn.Tanh(), nn.ReLU()]))
         3
@@ -99,11 +111,11 @@ class Sequential(Module):
             self.append(module)
         return self
 
-    def insert(self, index, module):
-        """Add a module before the one at `index`. Returns this container.
+    def insert(self, index: int, module: Module) -> Self:
+        """Insert a module before the one at `index`. Return this container.
 
         Raises:
-            TypeError: `module` is no `Module`.
+            TypeError: `module` is not a `Module`.
             IndexError: `index` is out of range.
 
         >>> nn.Sequential(nn.ReLU()).insert(0, nn.Tanh())[0]
@@ -115,11 +127,11 @@ class Sequential(Module):
             raise IndexError(f"Index out of range: {index}")
         modules = list(self)
         modules.insert(index, module)
-        self._number_anew(modules)
+        self._renumber(modules)
         return self
 
-    def pop(self, key):
-        """Remove the module at index `key`, and return it.
+    def pop(self, key: int | slice) -> Module:
+        """Remove the module at index `key`. Return it.
 
         >>> nn.Sequential(nn.ReLU(), nn.Tanh()).pop(0)
         ReLU()

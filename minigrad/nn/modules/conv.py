@@ -1,9 +1,11 @@
 """Convolutions and transposed convolutions over 1, 2 or 3 dimensions. Mirrors ``torch/nn/modules/conv.py``."""
 
+from __future__ import annotations
+
 # pyright: reportArgumentType=false
 # (the padding of a transposed convolution is never a string)
-
 import math
+from typing import TYPE_CHECKING
 
 from minigrad.creation import empty
 from minigrad.errors import ShapeError, TensorValueError
@@ -14,13 +16,18 @@ from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
 from minigrad.ops.base.rule import integer
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import DeviceLike, DType, Tensor
+
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 
 MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """What all of them have: sizes, a weight of (channels out, channels in / groups, ...) or the reverse, a bias."""
+    """The base of all convolutions: sizes, bias, and a weight (out, in / groups, ...), or (in, out / groups, ...) if transposed."""
 
     dims = 1
     transposed = False
@@ -58,7 +65,7 @@ class _ConvNd(Module):
         self.reset_parameters()
 
     def _tuple(self, value, name):
-        """A size given as one number or as several, as a tuple."""
+        """Return a size as a tuple. A single number holds for every dimension."""
         if not isinstance(value, (tuple, list)):
             return (value,) * self.dims
         if len(value) == 1:
@@ -67,28 +74,28 @@ class _ConvNd(Module):
             raise ShapeError("MG-E210", f"{name} must be an int or {self.dims} ints, got {value!r}, for {type(self).__name__}")
         return tuple(value)
 
-    def reset_parameters(self):
-        """Draw new parameters, uniform in ±1/√(numbers in a window)."""
+    def reset_parameters(self) -> None:
+        """Draw new parameters, uniform in ±1/√n, where n is the number of inputs that an output depends on."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in = self.weight.shape[1] * math.prod(self.kernel_size)
             bound = 1 / math.sqrt(fan_in) if fan_in else 0
             init.uniform_(self.bias, -bound, bound)
 
-    def _padded(self, input):
-        """`input` with something else than zeros around it, and the padding that is still to be done."""
+    def _pad_input(self, input):
+        """Pad the input unless the padding is zeros. Return (input, the padding that remains for the convolution)."""
         if self.padding_mode == "zeros":
             return input, self.padding
         around = []
         for i in reversed(range(self.dims)):
-            if self.padding == "same":      # an odd one goes to the far side
+            if self.padding == "same":      # if the total is odd, the far side gets one more
                 total = self.dilation[i] * (self.kernel_size[i] - 1)
                 around += [total // 2, total - total // 2]
             else:
                 around += [0, 0] if self.padding == "valid" else [self.padding[i], self.padding[i]]
         return F.pad(input, around, self.padding_mode), 0
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         zeros, ones = (0,) * self.dims, (1,) * self.dims
         for name, usual in (("padding", zeros), ("dilation", ones), ("output_padding", zeros), ("groups", 1)):
@@ -110,13 +117,14 @@ class Conv1d(_ConvNd):
     minigrad.Size([2, 4, 8])
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
-                 padding_mode="zeros", device=None, dtype=None):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
+                 padding: int | Sequence[int] | str = 0, dilation: int | Sequence[int] = 1, groups: int = 1, bias: bool = True,
+                 padding_mode: str = "zeros", device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device,
                          dtype)
 
-    def forward(self, input):
-        input, padding = self._padded(input)
+    def forward(self, input: Tensor) -> Tensor:
+        input, padding = self._pad_input(input)
         return F.conv1d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
@@ -124,14 +132,16 @@ class Conv2d(_ConvNd):
     """A 2-d convolution (cross-correlation) over (N, C, H, W).
 
     Args:
-        in_channels, out_channels (int)
-        kernel_size, stride, dilation (int or pair)
-        padding (int, pair, ``"valid"`` or ``"same"``): how much is put on each side
-        groups (int): input and output channels are divided into as many independent groups
-        bias (bool): whether a number is added per output channel
-        padding_mode (str): what the padding is: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``, see
-            `minigrad.nn.functional.pad`
-        device, dtype (optional): of the parameters.
+        in_channels, out_channels (int): the number of channels of input and output.
+        kernel_size (int or pair): the size of the window.
+        stride (int or pair): the step from window to window.
+        padding (int, pair, ``"valid"`` or ``"same"``): the number of elements added on each side. ``"valid"`` adds none. ``"same"``
+            keeps the size of the input.
+        dilation (int or pair): the step between the elements of a window.
+        groups (int): the number of independent groups of input and output channels.
+        bias (bool): whether there is a bias per output channel.
+        padding_mode (str): ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``: see `minigrad.nn.functional.pad`.
+        device, dtype (optional): the device and dtype of the parameters.
 
     Mirrors ``torch.nn.Conv2d``.
 
@@ -144,13 +154,14 @@ class Conv2d(_ConvNd):
 
     dims = 2
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
-                 padding_mode="zeros", device=None, dtype=None):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
+                 padding: int | Sequence[int] | str = 0, dilation: int | Sequence[int] = 1, groups: int = 1, bias: bool = True,
+                 padding_mode: str = "zeros", device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device,
                          dtype)
 
-    def forward(self, input):
-        input, padding = self._padded(input)
+    def forward(self, input: Tensor) -> Tensor:
+        input, padding = self._pad_input(input)
         return F.conv2d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
@@ -168,30 +179,33 @@ class Conv3d(_ConvNd):
 
     dims = 3
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
-                 padding_mode="zeros", device=None, dtype=None):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
+                 padding: int | Sequence[int] | str = 0, dilation: int | Sequence[int] = 1, groups: int = 1, bias: bool = True,
+                 padding_mode: str = "zeros", device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device,
                          dtype)
 
-    def forward(self, input):
-        input, padding = self._padded(input)
+    def forward(self, input: Tensor) -> Tensor:
+        input, padding = self._pad_input(input)
         return F.conv3d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class _ConvTransposeNd(_ConvNd):
-    """What the transposed ones have besides: an output of several possible sizes."""
+    """The base of transposed convolutions: for a given input, several sizes of the output are possible."""
 
     transposed = True
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True,
-                 dilation=1, padding_mode="zeros", device=None, dtype=None):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
+                 padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, bias: bool = True,
+                 dilation: int | Sequence[int] = 1, padding_mode: str = "zeros", device: DeviceLike | None = None,
+                 dtype: DType | None = None) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias,
                          padding_mode, device, dtype)
 
-    def _more(self, input, output_size):
-        """The output padding with which the result has `output_size`."""
+    def _padding_for(self, input, output_size):
+        """Return the output padding for a result of `output_size`; raise if that size is not possible."""
         if output_size is None:
             return self.output_padding
         n = self.dims
@@ -222,8 +236,8 @@ class ConvTranspose1d(_ConvTransposeNd):
     minigrad.Size([2, 4, 16])
     """
 
-    def forward(self, input, output_size=None):
-        return F.conv_transpose1d(input, self.weight, self.bias, self.stride, self.padding, self._more(input, output_size),
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        return F.conv_transpose1d(input, self.weight, self.bias, self.stride, self.padding, self._padding_for(input, output_size),
                                   self.groups, self.dilation)
 
 
@@ -231,15 +245,15 @@ class ConvTranspose2d(_ConvTransposeNd):
     """A 2-d transposed convolution over (N, C, H, W). See `minigrad.nn.functional.conv_transpose2d`.
 
     Args:
-        in_channels, out_channels (int)
-        kernel_size, stride, dilation (int or pair)
-        padding (int or pair): how much of the result is cut off on each side
-        output_padding (int or pair): how much is added on the far sides. Several sizes become the same one by a
-            convolution with a stride: to get one of them back, call the layer with ``output_size=``.
-        groups (int): input and output channels are divided into as many independent groups
-        bias (bool): whether a number is added per output channel
-        padding_mode (str): only ``"zeros"``
-        device, dtype (optional): of the parameters.
+        in_channels, out_channels (int): the number of channels of input and output.
+        kernel_size, stride, dilation (int or pair): those of the convolution that this layer transposes.
+        padding (int or pair): the number of elements removed from the result on each side.
+        output_padding (int or pair): the number of elements added to the result on the far sides. A convolution with a stride maps
+            several sizes to the same one. To choose one of them, call the layer with ``output_size=``.
+        groups (int): the number of independent groups of input and output channels.
+        bias (bool): whether there is a bias per output channel.
+        padding_mode (str): must be ``"zeros"``.
+        device, dtype (optional): the device and dtype of the parameters.
 
     Mirrors ``torch.nn.ConvTranspose2d``.
 
@@ -252,8 +266,8 @@ class ConvTranspose2d(_ConvTransposeNd):
 
     dims = 2
 
-    def forward(self, input, output_size=None):
-        return F.conv_transpose2d(input, self.weight, self.bias, self.stride, self.padding, self._more(input, output_size),
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        return F.conv_transpose2d(input, self.weight, self.bias, self.stride, self.padding, self._padding_for(input, output_size),
                                   self.groups, self.dilation)
 
 
@@ -271,6 +285,6 @@ class ConvTranspose3d(_ConvTransposeNd):
 
     dims = 3
 
-    def forward(self, input, output_size=None):
-        return F.conv_transpose3d(input, self.weight, self.bias, self.stride, self.padding, self._more(input, output_size),
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        return F.conv_transpose3d(input, self.weight, self.bias, self.stride, self.padding, self._padding_for(input, output_size),
                                   self.groups, self.dilation)

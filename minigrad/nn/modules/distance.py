@@ -1,7 +1,14 @@
-"""Distances of vectors as layers. Mirrors ``torch/nn/modules/distance.py``."""
+"""Similarity and distance of vectors as modules. Mirrors ``torch/nn/modules/distance.py``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
+
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
 
 __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
@@ -15,17 +22,17 @@ class CosineSimilarity(Module):
     tensor(0.9600)
     """
 
-    def __init__(self, dim=1, eps=1e-8):
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()
         self.dim = dim
         self.eps = eps
 
-    def forward(self, x1, x2):
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
 
 class PairwiseDistance(Module):
-    """The p-norm of the difference along the last dimension. See `minigrad.nn.functional.pairwise_distance`.
+    """The p-norm of x₁ - x₂ along the last dimension. See `minigrad.nn.functional.pairwise_distance`.
 
     Mirrors ``torch.nn.PairwiseDistance``.
 
@@ -33,11 +40,11 @@ class PairwiseDistance(Module):
     tensor([5.0000])
     """
 
-    def __init__(self, p=2.0, eps=1e-6, keepdim=False):
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
         self.norm = p
         self.eps = eps
         self.keepdim = keepdim
 
-    def forward(self, x1, x2):
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)

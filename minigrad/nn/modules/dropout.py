@@ -1,39 +1,46 @@
-"""Dropout. Mirrors ``torch/nn/modules/dropout.py``."""
+"""Dropout as modules: it acts in training mode only. Mirrors ``torch/nn/modules/dropout.py``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
+
+if TYPE_CHECKING:
+    from minigrad.types import Tensor
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
 class Dropout(Module):
-    """In training, sets each number to 0 with probability `p` and divides the others by 1 - p.
+    """In training, set each element to 0 with probability `p`, and divide the others by 1 - p.
 
     Args:
-        p (float): in [0, 1].
-        inplace (bool): overwrite the input.
+        p (float): the probability, in [0, 1].
+        inplace (bool): write the result over the input.
 
     Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", 2014.
     Mirrors ``torch.nn.Dropout``.
 
     Raises:
-        ValueError: `p` lies outside [0, 1].
+        ValueError: `p` is outside [0, 1].
 
     >>> nn.Dropout(0.5).eval()(mg.ones(2))
     tensor([1., 1.])
     """
 
-    def __init__(self, p=0.5, inplace=False):
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if not 0 <= p <= 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         self.p = p
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
 
 
@@ -44,7 +51,7 @@ class Dropout1d(Dropout):
     minigrad.Size([2, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
@@ -55,7 +62,7 @@ class Dropout2d(Dropout):
     minigrad.Size([1, 2, 2, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
@@ -68,7 +75,7 @@ class Dropout3d(Dropout):
     minigrad.Size([1, 2, 2, 2, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
@@ -81,7 +88,7 @@ class AlphaDropout(Dropout):
     minigrad.Size([2, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)
 
 
@@ -94,5 +101,5 @@ class FeatureAlphaDropout(Dropout):
     minigrad.Size([1, 2, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.feature_alpha_dropout(input, self.p, self.training)

@@ -1,8 +1,18 @@
-"""The losses of ``nn/functional/_losses.py`` as modules. Mirrors ``torch/nn/modules/loss.py``."""
+"""The losses of ``nn/functional/_losses.py``, ``_pair_losses.py`` and ``_class_losses.py`` as modules.
+
+The arguments of a constructor are the options of the function. Mirrors ``torch/nn/modules/loss.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from minigrad.errors import TensorValueError
 from minigrad.nn import functional as F
 from minigrad.nn.modules.loss import _Loss  # pyright: ignore[reportAttributeAccessIssue]
+
+if TYPE_CHECKING:
+    from minigrad.types import Number, Tensor
 
 __all__ = ["BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss",
            "KLDivLoss", "L1Loss", "MarginRankingLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "PoissonNLLLoss",
@@ -10,7 +20,7 @@ __all__ = ["BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "GaussianNLLLo
 
 
 class L1Loss(_Loss):
-    """|x - y|. See `minigrad.nn.functional.l1_loss`.
+    """The absolute error |x - y|. See `minigrad.nn.functional.l1_loss`.
 
     Mirrors ``torch.nn.L1Loss``.
 
@@ -18,12 +28,12 @@ class L1Loss(_Loss):
     tensor(1.5000)
     """
 
-    def forward(self, input, target):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class SmoothL1Loss(_Loss):
-    """The square of the error where it is small, the error itself where it is large. See `minigrad.nn.functional.smooth_l1_loss`.
+    """Quadratic for errors below `beta`, linear above. See `minigrad.nn.functional.smooth_l1_loss`.
 
     Mirrors ``torch.nn.SmoothL1Loss``.
 
@@ -31,16 +41,17 @@ class SmoothL1Loss(_Loss):
     tensor(1.)
     """
 
-    def __init__(self, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+                 beta: Number = 1.0) -> None:
         super().__init__(size_average, reduce, reduction)
         self.beta = beta
 
-    def forward(self, input, target):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.smooth_l1_loss(input, target, beta=self.beta, reduction=self.reduction)
 
 
 class HuberLoss(_Loss):
-    """Huber's loss: quadratic below `delta`, linear above. See `minigrad.nn.functional.huber_loss`.
+    """The Huber loss: quadratic for errors below `delta`, linear above. See `minigrad.nn.functional.huber_loss`.
 
     Mirrors ``torch.nn.HuberLoss``.
 
@@ -48,11 +59,11 @@ class HuberLoss(_Loss):
     tensor(0.6250)
     """
 
-    def __init__(self, reduction="mean", delta=1.0):
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
         self.delta = delta
 
-    def forward(self, input, target):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.huber_loss(input, target, delta=self.delta, reduction=self.reduction)
 
 
@@ -65,11 +76,12 @@ class BCELoss(_Loss):
     tensor(0.6931)
     """
 
-    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
 
-    def forward(self, input, target):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
@@ -82,17 +94,18 @@ class BCEWithLogitsLoss(_Loss):
     tensor(0.6931)
     """
 
-    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean", pos_weight: Tensor | None = None) -> None:
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
         self.register_buffer("pos_weight", pos_weight)
 
-    def forward(self, input, target):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy_with_logits(input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction)
 
 
 class KLDivLoss(_Loss):
-    """The Kullback-Leibler divergence of log-probabilities from probabilities. See `minigrad.nn.functional.kl_div`.
+    """The Kullback-Leibler divergence of target probabilities and log-probabilities. See `minigrad.nn.functional.kl_div`.
 
     Mirrors ``torch.nn.KLDivLoss``.
 
@@ -100,16 +113,17 @@ class KLDivLoss(_Loss):
     tensor(0.6931)
     """
 
-    def __init__(self, size_average=None, reduce=None, reduction="mean", log_target=False):
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+                 log_target: bool = False) -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
 
-    def forward(self, input, target):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.kl_div(input, target, log_target=self.log_target, reduction=self.reduction)
 
 
 class GaussianNLLLoss(_Loss):
-    """The negative log likelihood of normal distributions. See `minigrad.nn.functional.gaussian_nll_loss`.
+    """The negative log-likelihood of normal distributions. See `minigrad.nn.functional.gaussian_nll_loss`.
 
     Mirrors ``torch.nn.GaussianNLLLoss``.
 
@@ -117,17 +131,17 @@ class GaussianNLLLoss(_Loss):
     tensor(1.1931)
     """
 
-    def __init__(self, *, full=False, eps=1e-6, reduction="mean"):
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
         self.full = full
         self.eps = eps
 
-    def forward(self, input, target, var):
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
         return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
 
 class PoissonNLLLoss(_Loss):
-    """The negative log likelihood of Poisson distributions. See `minigrad.nn.functional.poisson_nll_loss`.
+    """The negative log-likelihood of Poisson distributions. See `minigrad.nn.functional.poisson_nll_loss`.
 
     Mirrors ``torch.nn.PoissonNLLLoss``.
 
@@ -135,19 +149,20 @@ class PoissonNLLLoss(_Loss):
     tensor(1.)
     """
 
-    def __init__(self, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
+    def __init__(self, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-8,
+                 reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_input = log_input
         self.full = full
         self.eps = eps
 
-    def forward(self, log_input, target):
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         return F.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps,
                                   reduction=self.reduction)
 
 
 class CosineEmbeddingLoss(_Loss):
-    """Pairs whose angle is to be small, or large. See `minigrad.nn.functional.cosine_embedding_loss`.
+    """For pairs of vectors: the angle should be small, or large. See `minigrad.nn.functional.cosine_embedding_loss`.
 
     Mirrors ``torch.nn.CosineEmbeddingLoss``.
 
@@ -155,24 +170,26 @@ class CosineEmbeddingLoss(_Loss):
     tensor(0.0400)
     """
 
-    def __init__(self, margin=0.0, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
-    def forward(self, input1, input2, target):
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
 class TripletMarginLoss(_Loss):
-    """Anchors that are to be nearer to one tensor than to another. See `minigrad.nn.functional.triplet_margin_loss`.
+    """For triplets of vectors: the anchor should be nearer to the positive than to the negative.
 
-    Mirrors ``torch.nn.TripletMarginLoss``.
+    See `minigrad.nn.functional.triplet_margin_loss`. Mirrors ``torch.nn.TripletMarginLoss``.
 
     >>> nn.TripletMarginLoss(4.)(mg.tensor([0.]), mg.tensor([1.]), mg.tensor([3.]))
     tensor(2.)
     """
 
-    def __init__(self, margin=1.0, p=2.0, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, size_average: bool | None = None,
+                 reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         if margin <= 0:
             raise TensorValueError("MG-E332", f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
@@ -181,12 +198,12 @@ class TripletMarginLoss(_Loss):
         self.eps = eps
         self.swap = swap
 
-    def forward(self, anchor, positive, negative):
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return F.triplet_margin_loss(anchor, positive, negative, self.margin, self.p, self.eps, self.swap, reduction=self.reduction)
 
 
 class MarginRankingLoss(_Loss):
-    """Pairs of numbers, one of which is to be larger. See `minigrad.nn.functional.margin_ranking_loss`.
+    """For pairs of numbers: one should be larger. See `minigrad.nn.functional.margin_ranking_loss`.
 
     Mirrors ``torch.nn.MarginRankingLoss``.
 
@@ -194,16 +211,17 @@ class MarginRankingLoss(_Loss):
     tensor(2.)
     """
 
-    def __init__(self, margin=0.0, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
-    def forward(self, input1, input2, target):
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
 class HingeEmbeddingLoss(_Loss):
-    """Distances that are to be small, or large. See `minigrad.nn.functional.hinge_embedding_loss`.
+    """For distances: they should be small, or large. See `minigrad.nn.functional.hinge_embedding_loss`.
 
     Mirrors ``torch.nn.HingeEmbeddingLoss``.
 
@@ -211,16 +229,17 @@ class HingeEmbeddingLoss(_Loss):
     tensor(0.5000)
     """
 
-    def __init__(self, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
-    def forward(self, input, target):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + e^(-y x)). See `minigrad.nn.functional.soft_margin_loss`.
+    """The logistic loss log(1 + e^(-y x)). See `minigrad.nn.functional.soft_margin_loss`.
 
     Mirrors ``torch.nn.SoftMarginLoss``.
 
@@ -228,12 +247,12 @@ class SoftMarginLoss(_Loss):
     tensor(0.6931)
     """
 
-    def forward(self, input, target):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_Loss):
-    """One binary cross entropy per class. See `minigrad.nn.functional.multilabel_soft_margin_loss`.
+    """A binary cross entropy per class. See `minigrad.nn.functional.multilabel_soft_margin_loss`.
 
     Mirrors ``torch.nn.MultiLabelSoftMarginLoss``.
 
@@ -241,16 +260,17 @@ class MultiLabelSoftMarginLoss(_Loss):
     tensor(0.6931)
     """
 
-    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
 
-    def forward(self, input, target):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class MultiMarginLoss(_Loss):
-    """The right class is to win by a margin. See `minigrad.nn.functional.multi_margin_loss`.
+    """The score of the right class should be larger than all others by a margin. See `minigrad.nn.functional.multi_margin_loss`.
 
     Mirrors ``torch.nn.MultiMarginLoss``.
 
@@ -261,12 +281,13 @@ class MultiMarginLoss(_Loss):
     tensor(0.3750)
     """
 
-    def __init__(self, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, p: float = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
+                 reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         if p not in (1, 2):
             raise TensorValueError("MG-E302", "only p == 1 and p == 2 supported", found=f"{p}")
         self.register_buffer("weight", weight)
         self.p, self.margin = p, margin
 
-    def forward(self, input, target):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction)

@@ -1,10 +1,12 @@
-"""Further nonlinearities as modules: bounded, shrinking, exponential, gated. The formulas: ``nn/functional/_activations.py``.
+"""More activation functions as modules. ``nn/functional/_activations.py`` has the functions.
 
-Mirrors ``torch/nn/modules/activation.py``.
+The arguments of a constructor are the options of the function. Mirrors ``torch/nn/modules/activation.py``.
 """
 
+from __future__ import annotations
+
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minigrad.creation import empty
 from minigrad.errors import AutogradAssertionError
@@ -12,6 +14,11 @@ from minigrad.nn import functional as F
 from minigrad.nn import init as initial
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from minigrad.types import DeviceLike, DType, Tensor
 
 __all__ = [
     "CELU",
@@ -45,15 +52,15 @@ class LeakyReLU(Module):
     tensor([-0.1000, 2.0000])
     """
 
-    def __init__(self, negative_slope=1e-2, inplace=False):
+    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
         self.negative_slope = negative_slope
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"negative_slope={self.negative_slope}{', inplace=True' if self.inplace else ''}"
 
 
@@ -64,15 +71,15 @@ class ELU(Module):
     tensor([-0.6321, 2.0000])
     """
 
-    def __init__(self, alpha=1.0, inplace=False):
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha = alpha
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.elu(input, self.alpha, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"alpha={self.alpha}{', inplace=True' if self.inplace else ''}"
 
 
@@ -83,14 +90,14 @@ class SELU(Module):
     tensor([-1.1113, 2.1014])
     """
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
 
 
@@ -101,15 +108,15 @@ class CELU(Module):
     tensor([-0.7869, 2.0000])
     """
 
-    def __init__(self, alpha=1.0, inplace=False):
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha = alpha
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.celu(input, self.alpha, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"alpha={self.alpha}{', inplace=True' if self.inplace else ''}"
 
 
@@ -120,14 +127,14 @@ class SiLU(Module):
     tensor([-0.2689, 1.7616])
     """
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
 
 
@@ -138,14 +145,14 @@ class Mish(Module):
     tensor([-0.3034, 1.9440])
     """
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
 
 
@@ -156,15 +163,15 @@ class Softplus(Module):
     tensor([0.3133, 2.1269])
     """
 
-    def __init__(self, beta=1.0, threshold=20.0):
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
         self.beta = beta
         self.threshold = threshold
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.softplus(input, self.beta, self.threshold)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"beta={self.beta}, threshold={self.threshold}"
 
 
@@ -175,7 +182,7 @@ class LogSigmoid(Module):
     tensor([-1.3133, -0.1269])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
@@ -186,11 +193,11 @@ class Hardsigmoid(Module):
     tensor([0.0000, 0.5000])
     """
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
 
 
@@ -201,11 +208,11 @@ class Hardswish(Module):
     tensor([0.6667, 4.0000])
     """
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
 
 
@@ -216,7 +223,7 @@ class Tanhshrink(Module):
     tensor([-0.2384, 1.0360])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
@@ -227,63 +234,63 @@ class Softsign(Module):
     tensor([-0.5000, 0.7500])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class Softshrink(Module):
-    """x moved towards 0 by λ, and not beyond. See `minigrad.nn.functional.softshrink`. Mirrors ``torch.nn.Softshrink``.
+    """x - λ where x > λ, x + λ where x < -λ, else 0. See `minigrad.nn.functional.softshrink`. Mirrors ``torch.nn.Softshrink``.
 
     >>> nn.Softshrink()(mg.tensor([-1., 2.]))
     tensor([-0.5000, 1.5000])
     """
 
-    def __init__(self, lambd=0.5):
+    def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return str(self.lambd)
 
 
 class Hardshrink(Module):
-    """x where it is beyond ±λ, else 0. See `minigrad.nn.functional.hardshrink`. Mirrors ``torch.nn.Hardshrink``.
+    """x where |x| > λ, else 0. See `minigrad.nn.functional.hardshrink`. Mirrors ``torch.nn.Hardshrink``.
 
     >>> nn.Hardshrink()(mg.tensor([-1., 0.25]))
     tensor([-1., 0.])
     """
 
-    def __init__(self, lambd=0.5):
+    def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.hardshrink(input, self.lambd)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return str(self.lambd)
 
 
 class Threshold(Module):
-    """x where it is above `threshold`, else `value`. See `minigrad.nn.functional.threshold`. Mirrors ``torch.nn.Threshold``.
+    """x where x > threshold, else `value`. See `minigrad.nn.functional.threshold`. Mirrors ``torch.nn.Threshold``.
 
     >>> nn.Threshold(0.5, 9.)(mg.tensor([-1., 2.]))
     tensor([9., 2.])
     """
 
-    def __init__(self, threshold, value, inplace=False):
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
         self.threshold = threshold
         self.value = value
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"threshold={self.threshold}, value={self.value}{', inplace=True' if self.inplace else ''}"
 
 
@@ -294,37 +301,37 @@ class Softmin(Module):
     tensor([0.5000, 0.5000])
     """
 
-    def __init__(self, dim=None):
+    def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"dim={self.dim}"
 
 
 class GLU(Module):
-    """a sigmoid(b), with a and b the halves of the input along `dim`. See `minigrad.nn.functional.glu`. Mirrors ``torch.nn.GLU``.
+    """a sigmoid(b), where a and b are the halves of the input. See `minigrad.nn.functional.glu`. Mirrors ``torch.nn.GLU``.
 
     >>> nn.GLU()(mg.tensor([1., 0.]))
     tensor([0.5000])
     """
 
-    def __init__(self, dim=-1):
+    def __init__(self, dim: int = -1) -> None:
         super().__init__()
         self.dim = dim
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.glu(input, self.dim)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"dim={self.dim}"
 
 
 class GELU(Module):
-    """x Φ(x), with the distribution function of the normal distribution. See `minigrad.nn.functional.gelu`.
+    """x Φ(x), where Φ is the distribution function of the standard normal distribution. See `minigrad.nn.functional.gelu`.
 
     Mirrors ``torch.nn.GELU``.
 
@@ -332,30 +339,31 @@ class GELU(Module):
     tensor([-0.1588, 1.9546])
     """
 
-    def __init__(self, approximate="none"):
+    def __init__(self, approximate: Literal['none', 'tanh'] = "none") -> None:
         super().__init__()
         self.approximate: Any = approximate
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.gelu(input, approximate=self.approximate)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
 
 
 class Hardtanh(Module):
-    """x, between `min_val` and `max_val`. See `minigrad.nn.functional.hardtanh`.
+    """min(max(x, min_val), max_val). See `minigrad.nn.functional.hardtanh`.
 
     `min_value` and `max_value` are the old names of the bounds. Mirrors ``torch.nn.Hardtanh``.
 
     Raises:
-        AssertionError: `min_val` is not below `max_val`.
+        AssertionError: `min_val` is not smaller than `max_val`.
 
     >>> nn.Hardtanh()(mg.tensor([-3., 0.5]))
     tensor([-1.0000, 0.5000])
     """
 
-    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None):
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None,
+                 max_value: float | None = None) -> None:
         super().__init__()
         for name, value in (("min", min_value), ("max", max_value)):
             if value is not None:
@@ -367,10 +375,10 @@ class Hardtanh(Module):
         if not self.max_val > self.min_val:
             raise AutogradAssertionError("MG-E332", f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"min_val={self.min_val}, max_val={self.max_val}{', inplace=True' if self.inplace else ''}"
 
 
@@ -381,20 +389,20 @@ class ReLU6(Hardtanh):
     tensor([0., 6.])
     """
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
 
 
 class PReLU(Module):
-    """x, below 0 weight · x, with a weight that is learned. See `minigrad.nn.functional.prelu`.
+    """x, below 0 weight · x, with a learnable weight. See `minigrad.nn.functional.prelu`.
 
     Args:
-        num_parameters (int): 1, or as many as there are channels.
-        init (float): what the weights begin with.
-        device, dtype (optional): of the parameter.
+        num_parameters (int): 1, or the number of channels.
+        init (float): the initial value of the weights.
+        device, dtype (optional): the device and dtype of the parameter.
 
     Mirrors ``torch.nn.PReLU``.
 
@@ -402,19 +410,20 @@ class PReLU(Module):
     [-0.25, 2.0]
     """
 
-    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: DeviceLike | None = None,
+                 dtype: DType | None = None) -> None:
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init
         self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype))
         self.reset_parameters()
 
-    def reset_parameters(self):
-        """Back to `init`."""
+    def reset_parameters(self) -> None:
+        """Set the weights to `init`."""
         initial.constant_(self.weight, self.init)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.prelu(input, self.weight)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"

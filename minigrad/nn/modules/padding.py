@@ -1,8 +1,22 @@
-"""Padding as layers: `minigrad.nn.functional.pad` of the last 1, 2 or 3 dimensions. Mirrors ``torch/nn/modules/padding.py``."""
+"""Padding as modules: `minigrad.nn.functional.pad` for the last 1, 2 or 3 dimensions.
+
+`padding` is (before, after) for the last dimension, then for the second last, and so on. A single number holds for all ends.
+
+Mirrors ``torch/nn/modules/padding.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from minigrad._arguments import repeated
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Number, Tensor
 
 __all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d",
            "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d",
@@ -10,44 +24,44 @@ __all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "
 
 
 class _Pad(Module):
-    """The same at all ends, or a number for each, from the last dimension on."""
+    """The base of the padding modules: it pads the last `dims` dimensions in one `mode`."""
 
     dims = 1
     mode = "constant"
 
-    def __init__(self, padding):
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         self.padding = repeated(padding, 2 * self.dims, "padding", type(self).__name__)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, self.mode)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.padding}"
 
 
 class _ConstantPad(_Pad):
-    def __init__(self, padding, value):
+    def __init__(self, padding: int | Sequence[int], value: Tensor | Number) -> None:
         super().__init__(padding)
         self.value = value
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "constant", self.value)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"padding={self.padding}, value={self.value}"
 
 
 class _ZeroPad(_ConstantPad):
-    def __init__(self, padding):
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.padding}"
 
 
 class ConstantPad1d(_ConstantPad):
-    """`value` around the last dimension. Mirrors ``torch.nn.ConstantPad1d``.
+    """Pad the last dimension with `value`. Mirrors ``torch.nn.ConstantPad1d``.
 
     >>> nn.ConstantPad1d(1, 7.)(mg.ones(1, 2)).shape
     minigrad.Size([1, 4])
@@ -57,7 +71,7 @@ class ConstantPad1d(_ConstantPad):
 
 
 class ConstantPad2d(_ConstantPad):
-    """`value` around the last 2 dimensions. Mirrors ``torch.nn.ConstantPad2d``.
+    """Pad the last 2 dimensions with `value`. Mirrors ``torch.nn.ConstantPad2d``.
 
     >>> nn.ConstantPad2d(1, 7.)(mg.ones(1, 2, 2)).shape
     minigrad.Size([1, 4, 4])
@@ -67,7 +81,7 @@ class ConstantPad2d(_ConstantPad):
 
 
 class ConstantPad3d(_ConstantPad):
-    """`value` around the last 3 dimensions. Mirrors ``torch.nn.ConstantPad3d``.
+    """Pad the last 3 dimensions with `value`. Mirrors ``torch.nn.ConstantPad3d``.
 
     >>> nn.ConstantPad3d(1, 7.)(mg.ones(1, 2, 2, 2)).shape
     minigrad.Size([1, 4, 4, 4])
@@ -77,7 +91,7 @@ class ConstantPad3d(_ConstantPad):
 
 
 class ZeroPad1d(_ZeroPad):
-    """Zeros around the last dimension. Mirrors ``torch.nn.ZeroPad1d``.
+    """Pad the last dimension with zeros. Mirrors ``torch.nn.ZeroPad1d``.
 
     >>> nn.ZeroPad1d(1)(mg.ones(1, 2)).shape
     minigrad.Size([1, 4])
@@ -87,7 +101,7 @@ class ZeroPad1d(_ZeroPad):
 
 
 class ZeroPad2d(_ZeroPad):
-    """Zeros around the last 2 dimensions. Mirrors ``torch.nn.ZeroPad2d``.
+    """Pad the last 2 dimensions with zeros. Mirrors ``torch.nn.ZeroPad2d``.
 
     >>> nn.ZeroPad2d(1)(mg.ones(1, 2, 2)).shape
     minigrad.Size([1, 4, 4])
@@ -97,7 +111,7 @@ class ZeroPad2d(_ZeroPad):
 
 
 class ZeroPad3d(_ZeroPad):
-    """Zeros around the last 3 dimensions. Mirrors ``torch.nn.ZeroPad3d``.
+    """Pad the last 3 dimensions with zeros. Mirrors ``torch.nn.ZeroPad3d``.
 
     >>> nn.ZeroPad3d(1)(mg.ones(1, 2, 2, 2)).shape
     minigrad.Size([1, 4, 4, 4])
@@ -107,7 +121,7 @@ class ZeroPad3d(_ZeroPad):
 
 
 class ReflectionPad1d(_Pad):
-    """A mirror image around the last dimension. Mirrors ``torch.nn.ReflectionPad1d``.
+    """Pad the last dimension with a mirror image of the tensor. Mirrors ``torch.nn.ReflectionPad1d``.
 
     >>> nn.ReflectionPad1d(1)(mg.ones(1, 2)).shape
     minigrad.Size([1, 4])
@@ -118,7 +132,7 @@ class ReflectionPad1d(_Pad):
 
 
 class ReflectionPad2d(_Pad):
-    """A mirror image around the last 2 dimensions. Mirrors ``torch.nn.ReflectionPad2d``.
+    """Pad the last 2 dimensions with a mirror image of the tensor. Mirrors ``torch.nn.ReflectionPad2d``.
 
     >>> nn.ReflectionPad2d(1)(mg.ones(1, 2, 2)).shape
     minigrad.Size([1, 4, 4])
@@ -129,7 +143,7 @@ class ReflectionPad2d(_Pad):
 
 
 class ReflectionPad3d(_Pad):
-    """A mirror image around the last 3 dimensions. Mirrors ``torch.nn.ReflectionPad3d``.
+    """Pad the last 3 dimensions with a mirror image of the tensor. Mirrors ``torch.nn.ReflectionPad3d``.
 
     >>> nn.ReflectionPad3d(1)(mg.ones(1, 2, 2, 2)).shape
     minigrad.Size([1, 4, 4, 4])
@@ -140,7 +154,7 @@ class ReflectionPad3d(_Pad):
 
 
 class ReplicationPad1d(_Pad):
-    """The outermost numbers around the last dimension. Mirrors ``torch.nn.ReplicationPad1d``.
+    """Pad the last dimension with copies of the outermost elements. Mirrors ``torch.nn.ReplicationPad1d``.
 
     >>> nn.ReplicationPad1d(1)(mg.ones(1, 2)).shape
     minigrad.Size([1, 4])
@@ -151,7 +165,7 @@ class ReplicationPad1d(_Pad):
 
 
 class ReplicationPad2d(_Pad):
-    """The outermost numbers around the last 2 dimensions. Mirrors ``torch.nn.ReplicationPad2d``.
+    """Pad the last 2 dimensions with copies of the outermost elements. Mirrors ``torch.nn.ReplicationPad2d``.
 
     >>> nn.ReplicationPad2d(1)(mg.ones(1, 2, 2)).shape
     minigrad.Size([1, 4, 4])
@@ -162,7 +176,7 @@ class ReplicationPad2d(_Pad):
 
 
 class ReplicationPad3d(_Pad):
-    """The outermost numbers around the last 3 dimensions. Mirrors ``torch.nn.ReplicationPad3d``.
+    """Pad the last 3 dimensions with copies of the outermost elements. Mirrors ``torch.nn.ReplicationPad3d``.
 
     >>> nn.ReplicationPad3d(1)(mg.ones(1, 2, 2, 2)).shape
     minigrad.Size([1, 4, 4, 4])
@@ -173,7 +187,7 @@ class ReplicationPad3d(_Pad):
 
 
 class CircularPad1d(_Pad):
-    """The numbers of the other end around the last dimension. Mirrors ``torch.nn.CircularPad1d``.
+    """Pad the last dimension with elements of the other end. Mirrors ``torch.nn.CircularPad1d``.
 
     >>> nn.CircularPad1d(1)(mg.ones(1, 2)).shape
     minigrad.Size([1, 4])
@@ -184,7 +198,7 @@ class CircularPad1d(_Pad):
 
 
 class CircularPad2d(_Pad):
-    """The numbers of the other end around the last 2 dimensions. Mirrors ``torch.nn.CircularPad2d``.
+    """Pad the last 2 dimensions with elements of the other end. Mirrors ``torch.nn.CircularPad2d``.
 
     >>> nn.CircularPad2d(1)(mg.ones(1, 2, 2)).shape
     minigrad.Size([1, 4, 4])
@@ -195,7 +209,7 @@ class CircularPad2d(_Pad):
 
 
 class CircularPad3d(_Pad):
-    """The numbers of the other end around the last 3 dimensions. Mirrors ``torch.nn.CircularPad3d``.
+    """Pad the last 3 dimensions with elements of the other end. Mirrors ``torch.nn.CircularPad3d``.
 
     >>> nn.CircularPad3d(1)(mg.ones(1, 2, 2, 2)).shape
     minigrad.Size([1, 4, 4, 4])

@@ -1,7 +1,22 @@
-"""Pooling over 1, 2 or 3 dimensions. Mirrors ``torch/nn/modules/pooling.py``."""
+"""Pooling over 1, 2 or 3 dimensions.
+
+The arguments of a constructor are the options of the function. Mirrors ``torch/nn/modules/pooling.py``.
+"""
+
+# pyright: reportArgumentType=false
+# (sizes are tuples after the constructor)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Tensor
 
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
            "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d",
@@ -9,12 +24,14 @@ __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "Adapt
 
 
 def as_tuple(value, n):
-    """A size given as one number or as several, as a tuple."""
+    """Return a size as a tuple of `n` numbers. A single number holds for every dimension."""
     return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
 
 
 class _MaxPoolNd(Module):
-    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
+    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+                 padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, return_indices: bool = False,
+                 ceil_mode: bool = False) -> None:
         super().__init__()
         self.kernel_size = kernel_size
         self.stride = kernel_size if stride is None else stride
@@ -26,13 +43,15 @@ class _MaxPoolNd(Module):
     def _arguments(self):
         return self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
                 f"ceil_mode={self.ceil_mode}")
 
 
 class _AvgPoolNd(Module):
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+                 padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+                 divisor_override: int | None = None) -> None:
         super().__init__()
         self.kernel_size = kernel_size
         self.stride = kernel_size if stride is None else stride
@@ -44,44 +63,46 @@ class _AvgPoolNd(Module):
     def _arguments(self):
         return self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class _AdaptiveAvgPoolNd(Module):
-    def __init__(self, output_size):
+    def __init__(self, output_size: int | Sequence[int | None]) -> None:
         super().__init__()
         self.output_size = output_size
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
 
 
 class _AdaptiveMaxPoolNd(Module):
-    def __init__(self, output_size, return_indices=False):
+    def __init__(self, output_size: int | Sequence[int | None], return_indices: bool = False) -> None:
         super().__init__()
         self.output_size = output_size
         self.return_indices = return_indices
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
 
 
 class _MaxUnpoolNd(Module):
     dims = 1
 
-    def __init__(self, kernel_size, stride=None, padding=0):
+    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+                 padding: int | Sequence[int] = 0) -> None:
         super().__init__()
         self.kernel_size = as_tuple(kernel_size, self.dims)
         self.stride = as_tuple(kernel_size if stride is None else stride, self.dims)
         self.padding = as_tuple(padding, self.dims)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class _LPPoolNd(Module):
-    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+    def __init__(self, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+                 ceil_mode: bool = False) -> None:
         super().__init__()
         self.norm_type = norm_type
         self.kernel_size = kernel_size
@@ -91,7 +112,7 @@ class _LPPoolNd(Module):
     def _arguments(self):
         return float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
 
 
@@ -104,7 +125,7 @@ class MaxPool1d(_MaxPoolNd):
     minigrad.Size([1, 1, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.max_pool1d(input, *self._arguments())
 
 
@@ -117,7 +138,7 @@ class MaxPool2d(_MaxPoolNd):
     minigrad.Size([1, 1, 2, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.max_pool2d(input, *self._arguments())
 
 
@@ -130,7 +151,7 @@ class MaxPool3d(_MaxPoolNd):
     minigrad.Size([1, 1, 2, 2, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.max_pool3d(input, *self._arguments())
 
 
@@ -143,12 +164,13 @@ class AvgPool1d(_AvgPoolNd):
     minigrad.Size([1, 1, 2])
     """
 
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+                 padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> None:
         super().__init__(as_tuple(kernel_size, 1), as_tuple(kernel_size if stride is None else stride, 1),
-                         as_tuple(padding, 1), ceil_mode, count_include_pad)     # pyright: ignore[reportArgumentType]
+                         as_tuple(padding, 1), ceil_mode, count_include_pad)
         del self.divisor_override
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
@@ -161,7 +183,7 @@ class AvgPool2d(_AvgPoolNd):
     minigrad.Size([1, 1, 2, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool2d(input, *self._arguments())
 
 
@@ -174,12 +196,12 @@ class AvgPool3d(_AvgPoolNd):
     minigrad.Size([1, 1, 2, 2, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(input, *self._arguments())
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """The means of so many windows over (N, C, L). See `minigrad.nn.functional.adaptive_avg_pool1d`.
+    """The means of `output_size` windows over (N, C, L). See `minigrad.nn.functional.adaptive_avg_pool1d`.
 
     Mirrors ``torch.nn.AdaptiveAvgPool1d``.
 
@@ -187,12 +209,12 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     minigrad.Size([1, 1, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """The means of so many windows over (N, C, H, W). See `minigrad.nn.functional.adaptive_avg_pool2d`.
+    """The means of `output_size` windows over (N, C, H, W). See `minigrad.nn.functional.adaptive_avg_pool2d`.
 
     Mirrors ``torch.nn.AdaptiveAvgPool2d``.
 
@@ -200,12 +222,12 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     minigrad.Size([1, 1, 2, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """The means of so many windows over (N, C, D, H, W). See `minigrad.nn.functional.adaptive_avg_pool3d`.
+    """The means of `output_size` windows over (N, C, D, H, W). See `minigrad.nn.functional.adaptive_avg_pool3d`.
 
     Mirrors ``torch.nn.AdaptiveAvgPool3d``.
 
@@ -213,12 +235,12 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     minigrad.Size([1, 1, 2, 2, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The largest values of so many windows over (N, C, L). See `minigrad.nn.functional.adaptive_max_pool1d`.
+    """The largest values of `output_size` windows over (N, C, L). See `minigrad.nn.functional.adaptive_max_pool1d`.
 
     Mirrors ``torch.nn.AdaptiveMaxPool1d``.
 
@@ -226,12 +248,12 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     minigrad.Size([1, 1, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The largest values of so many windows over (N, C, H, W). See `minigrad.nn.functional.adaptive_max_pool2d`.
+    """The largest values of `output_size` windows over (N, C, H, W). See `minigrad.nn.functional.adaptive_max_pool2d`.
 
     Mirrors ``torch.nn.AdaptiveMaxPool2d``.
 
@@ -239,12 +261,12 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     minigrad.Size([1, 1, 2, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The largest values of so many windows over (N, C, D, H, W). See `minigrad.nn.functional.adaptive_max_pool3d`.
+    """The largest values of `output_size` windows over (N, C, D, H, W). See `minigrad.nn.functional.adaptive_max_pool3d`.
 
     Mirrors ``torch.nn.AdaptiveMaxPool3d``.
 
@@ -252,12 +274,12 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     minigrad.Size([1, 1, 2, 2, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """The maxima of `MaxPool1d` where they were, over (N, C, L). See `minigrad.nn.functional.max_unpool1d`.
+    """Put the maxima of `MaxPool1d` back in their places, over (N, C, L). See `minigrad.nn.functional.max_unpool1d`.
 
     Mirrors ``torch.nn.MaxUnpool1d``.
 
@@ -266,12 +288,12 @@ class MaxUnpool1d(_MaxUnpoolNd):
     minigrad.Size([1, 1, 4])
     """
 
-    def forward(self, input, indices, output_size=None):
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """The maxima of `MaxPool2d` where they were, over (N, C, H, W). See `minigrad.nn.functional.max_unpool2d`.
+    """Put the maxima of `MaxPool2d` back in their places, over (N, C, H, W). See `minigrad.nn.functional.max_unpool2d`.
 
     Mirrors ``torch.nn.MaxUnpool2d``.
 
@@ -282,12 +304,12 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
     dims = 2
 
-    def forward(self, input, indices, output_size=None):
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """The maxima of `MaxPool3d` where they were, over (N, C, D, H, W). See `minigrad.nn.functional.max_unpool3d`.
+    """Put the maxima of `MaxPool3d` back in their places, over (N, C, D, H, W). See `minigrad.nn.functional.max_unpool3d`.
 
     Mirrors ``torch.nn.MaxUnpool3d``.
 
@@ -298,7 +320,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
     dims = 3
 
-    def forward(self, input, indices, output_size=None):
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -311,7 +333,7 @@ class LPPool1d(_LPPoolNd):
     minigrad.Size([1, 1, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool1d(input, *self._arguments())
 
 
@@ -324,7 +346,7 @@ class LPPool2d(_LPPoolNd):
     minigrad.Size([1, 1, 2, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool2d(input, *self._arguments())
 
 
@@ -337,5 +359,5 @@ class LPPool3d(_LPPoolNd):
     minigrad.Size([1, 1, 2, 2, 2])
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool3d(input, *self._arguments())

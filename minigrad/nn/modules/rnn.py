@@ -1,22 +1,24 @@
-"""Recurrent layers and cells.
+"""Recurrent layers: `RNN`, `LSTM` and `GRU`.
 
-    layer   (T, N, I) -> (T, N, H) and the last state      all steps, several layers, both directions
-    cell    (N, I) and a state -> the state                one step
+    layer   (T, N, I) -> (T, N, H) and the last state      all steps, several layers, both directions      this file
+    cell    (N, I) and a state -> the next state           a single step                                   rnn_cells.py
 
-The steps stand in ``nn/_recurrent.py``; here are parameters, states and checks. A parameter of layer 0 is called
-``weight_ih_l0`` (W), ``weight_hh_l0`` (U), ``bias_ih_l0``, ``bias_hh_l0``, ``weight_hr_l0`` (the projection of an LSTM), and with
-``_reverse`` behind that in the other direction.
+This file has parameters, states and checks. The parameters of layer 0 are ``weight_ih_l0`` (W), ``weight_hh_l0`` (U), their biases
+``bias_ih_l0`` and ``bias_hh_l0``, and ``weight_hr_l0`` (the projection of an LSTM). The names of the other direction end in
+``_reverse``.
 
-Mirrors ``torch/nn/modules/rnn.py``.
+Mirrors ``torch/nn/modules/rnn.py``. Read next: ``nn/_recurrent.py``, which computes the steps.
 """
+
+from __future__ import annotations
 
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # pyright: reportGeneralTypeIssues=false, reportIndexIssue=false
 # (the results of ops have no types inside the package)
-
 import math
 import numbers
 import warnings
+from typing import TYPE_CHECKING
 
 from minigrad._arguments import instance
 from minigrad.creation import empty, zeros
@@ -30,36 +32,42 @@ from minigrad.nn.parameter import Parameter
 from minigrad.ops import cat, stack, unbind
 from minigrad.ops.base.rule import real
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from minigrad.types import DeviceLike, DType, Tensor
+
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
 
 class RNNBase(Module):
-    """What `RNN`, `LSTM` and `GRU` share.
+    """The base of `RNN`, `LSTM` and `GRU`.
 
     Args:
         mode (str): ``"RNN_TANH"``, ``"RNN_RELU"``, ``"LSTM"`` or ``"GRU"``.
-        input_size (int): I, the features of the input.
-        hidden_size (int): H, those of the state.
-        num_layers (int): layers, each on the outputs of the one before.
+        input_size (int): I, the number of features of the input.
+        hidden_size (int): H, the number of features of the state.
+        num_layers (int): the number of layers. Each takes the outputs of the one before as its inputs.
         bias (bool): whether there are biases.
-        batch_first (bool): input and output are (N, T, ..) in place of (T, N, ..); states never are.
-        dropout (float): how much of the outputs is dropped between two layers, in training.
-        bidirectional (bool): a second direction, from the last input to the first; its outputs stand behind the others.
-        proj_size (int): P, to which the h of an LSTM is projected; 0 for none.
-        device, dtype (optional): of the parameters, which begin uniform in ±1/√H.
+        batch_first (bool): input and output are (N, T, ...) instead of (T, N, ...). The states stay as they are.
+        dropout (float): the probability of dropping an output between two layers, in training.
+        bidirectional (bool): add a second direction, from the last input to the first. Its outputs follow the others.
+        proj_size (int): P, the size of the projection of h in an LSTM; 0 for no projection.
+        device, dtype (optional): the device and dtype of the parameters.
 
-    Mirrors ``torch.nn.RNNBase``.
+    The initial values of the parameters are uniform in ±1/√H. Mirrors ``torch.nn.RNNBase``.
 
     Raises:
-        ValueError: a size makes no sense.
-        TypeError: `hidden_size` is no integer.
+        ValueError: a size is out of range, or the mode is unknown.
+        TypeError: `hidden_size` is not an integer.
 
     >>> nn.RNNBase("GRU", 2, 3).hidden_size
     3
     """
 
-    def __init__(self, mode, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
-                 bidirectional=False, proj_size=0, device=None, dtype=None):
+    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
+                 device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         super().__init__()
         self.mode = instance(mode, str, "mode", type(self).__name__)
         self.input_size = input_size
@@ -76,7 +84,7 @@ class RNNBase(Module):
                           f"greater than 1, but got dropout={dropout} and num_layers={num_layers}", UserWarning, stacklevel=3)
         directions = 2 if self.bidirectional else 1
         own, rows = proj_size or hidden_size, GATES[mode] * hidden_size
-        self._names = []            # of the parameters, for each layer and direction
+        self._names = []            # one list of parameter names per layer and direction
         for number in range(num_layers):
             shapes = {"weight_ih": (rows, own * directions if number else input_size), "weight_hh": (rows, own)}
             if self.bias:
@@ -91,31 +99,36 @@ class RNNBase(Module):
 
     @property
     def all_weights(self):
-        """The parameters, in one list for each layer and direction."""
+        """The parameters, in a list per layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._names]
 
-    def flatten_parameters(self):
-        """Does nothing: parameters need not lie side by side here.
+    def flatten_parameters(self) -> None:
+        """Do nothing: here parameters need not be adjacent in memory.
 
         >>> nn.GRU(2, 3).flatten_parameters()
         """
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new parameters."""
         bound = 1 / math.sqrt(self.hidden_size)
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def forward(self, input, hx=None):
-        """The outputs of the last layer at all steps, and the states of all layers and directions after the last step.
+    def forward(self, input: Tensor, hx: Tensor | tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Any]:
+        """Run all steps of all layers.
 
         Args:
             input (Tensor): (T, N, I), or (N, T, I) with `batch_first`, or (T, I) without a batch.
-            hx (Tensor): (layers · directions, N, H), without N if `input` has none; zeros. Of an LSTM a pair (h, c).
+            hx (Tensor, optional): the initial states, (layers · directions, N, H), without N if `input` has no batch. For an LSTM a
+                pair (h, c). Zeros by default.
+
+        Returns:
+            (output, state): the outputs of the last layer at all steps, (T, N, directions · H), and the states of all layers and
+            directions after the last step, of the shape of `hx`.
 
         Raises:
             ValueError: the dimensions or the dtype of `input` do not fit.
-            RuntimeError: a size does not fit, or there are no steps.
+            RuntimeError: a size does not fit, or there is no step.
         """
         if input.ndim not in (2, 3):
             raise TensorValueError("MG-E361", f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D instead")
@@ -145,7 +158,7 @@ class RNNBase(Module):
         return x, tuple(ends) if self.mode == "LSTM" else ends[0]
 
     def _states(self, hx, batched, x):
-        """hx as a tuple of tensors with three dimensions, checked."""
+        """Return `hx` as a tuple of tensors with three dimensions; raise unless it fits the input `x`."""
         pair = self.mode == "LSTM"
         parts = tuple(hx[:2]) if pair else (hx,)
         if len(parts) < 2 and pair:
@@ -169,14 +182,14 @@ class RNNBase(Module):
         sizes = (self.proj_size or self.hidden_size, *[self.hidden_size] * (self.mode == "LSTM"))
         return [(count, x.shape[1], size) for size in sizes]
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         said = [f"{self.input_size}, {self.hidden_size}"]
         usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
         return ", ".join(said + [f"{name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value])
 
 
 def check_options(module):
-    """Raise unless the sizes of a layer make sense."""
+    """Raise unless the mode is known and the sizes and the dropout of a layer are in range."""
     def expect(condition, what):
         if not condition:
             raise TensorValueError("MG-E361", what)
@@ -205,25 +218,25 @@ def check_input(module, x):
 
 
 class RNN(RNNBase):
-    """h <- tanh(W x + b + U h + b') at each step, or relu (Elman, "Finding structure in time", 1990).
-
-    Arguments as for `RNNBase`, without the mode; and
+    """h <- tanh(W x + b + U h + b') at each step, or relu instead of tanh (Elman, "Finding structure in time", 1990).
 
     Args:
         nonlinearity (str): ``"tanh"`` or ``"relu"``.
+        input_size, hidden_size, ...: as in `RNNBase`, without the mode.
 
     Mirrors ``torch.nn.RNN``.
 
     Raises:
-        ValueError: a size makes no sense, or the nonlinearity is unknown.
+        ValueError: a size is out of range, or the nonlinearity is unknown.
 
     >>> output, h = nn.RNN(2, 4, num_layers=3)(mg.ones(5, 1, 2))
     >>> output.shape, h.shape
     (minigrad.Size([5, 1, 4]), minigrad.Size([3, 1, 4]))
     """
 
-    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False, dropout=0.0,
-                 bidirectional=False, proj_size=0, device=None, dtype=None):
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True,
+                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
+                 device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise TensorValueError("MG-E361", f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
         super().__init__("RNN_" + nonlinearity.upper(), input_size, hidden_size, num_layers, bias, batch_first, dropout,
@@ -232,42 +245,46 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """A state h, and beside it a memory c that gates write to, keep and read (Hochreiter & Schmidhuber, 1997).
+    """A state h and a memory c. Gates control what is kept in c, written to it and read from it (Hochreiter & Schmidhuber, 1997).
 
         i, f, o = σ(W x + b + U h + b')      g = tanh(..)      c <- f c + i g      h <- o tanh(c)
 
-    Arguments as for `RNNBase`, without the mode. In the weights i, f, g and o stand below each other. Mirrors ``torch.nn.LSTM``.
+    The arguments are as in `RNNBase`, without the mode. The rows of the weights are in the order i, f, g, o.
+    Mirrors ``torch.nn.LSTM``.
 
     Raises:
-        ValueError: a size makes no sense.
+        ValueError: a size is out of range.
 
     >>> output, (h, c) = nn.LSTM(2, 4, batch_first=True, bidirectional=True)(mg.ones(1, 5, 2))
     >>> output.shape, h.shape, c.shape
     (minigrad.Size([1, 5, 8]), minigrad.Size([2, 1, 4]), minigrad.Size([2, 1, 4]))
     """
 
-    def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
-                 proj_size=0, device=None, dtype=None):
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
+                 dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: DeviceLike | None = None,
+                 dtype: DType | None = None) -> None:
         super().__init__("LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size, device,
                          dtype)
 
 
 class GRU(RNNBase):
-    """A state h that one gate mixes with a new one, for which another gate forgets (Cho et al., 2014).
+    """A state h. The gate z mixes it with a new state n; the gate r controls how n depends on h (Cho et al., 2014).
 
         r, z = σ(W x + b + U h + b')      n = tanh(W x + b + r (U h + b'))      h <- (1 - z) n + z h
 
-    Arguments as for `RNNBase`, without the mode. In the weights r, z and n stand below each other. Mirrors ``torch.nn.GRU``.
+    The arguments are as in `RNNBase`, without the mode. The rows of the weights are in the order r, z, n.
+    Mirrors ``torch.nn.GRU``.
 
     Raises:
-        ValueError: a size makes no sense.
+        ValueError: a size is out of range.
 
     >>> output, h = nn.GRU(2, 4)(mg.ones(5, 2))
     >>> output.shape, h.shape
     (minigrad.Size([5, 4]), minigrad.Size([1, 4]))
     """
 
-    def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
-                 proj_size=0, device=None, dtype=None):
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
+                 dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: DeviceLike | None = None,
+                 dtype: DType | None = None) -> None:
         super().__init__("GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size, device,
                          dtype)

@@ -1,19 +1,21 @@
-"""The transformer: layers of attention and small networks, each with a way around it and a norm.
+"""The transformer: layers of attention and small networks, each with a residual connection and a norm.
 
     encoder layer    x <- norm1(x + attention(x, x, x))             decoder layer    x <- norm1(x + attention(x, x, x))
                      x <- norm2(x + network(x))                                      x <- norm2(x + attention(x, memory, memory))
                                                                                      x <- norm3(x + network(x))
 
-With `norm_first` it is x + attention(norm1(x)), and so on. ``network`` is Linear, activation, Linear.
+With `norm_first`, a step is x <- x + attention(norm1(x), ...) instead. ``network`` is Linear, activation, Linear.
 
 Vaswani et al., "Attention is all you need", 2017. Mirrors ``torch/nn/modules/transformer.py``.
 """
 
+from __future__ import annotations
+
 # pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false, reportAttributeAccessIssue=false
 # (modules have no types inside the package)
-
 import copy
 import math
+from typing import TYPE_CHECKING
 
 from minigrad.creation import full
 from minigrad.dtypes import bool_
@@ -29,11 +31,16 @@ from minigrad.nn.modules.normalization import LayerNorm
 from minigrad.ops import triu
 from minigrad.ops.base.rule import integer
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from minigrad.types import DeviceLike, DType, Tensor
+
 __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
 
 
-def activation_of(activation):
-    """The function of a name; any other function is what it is."""
+def find_activation(activation):
+    """Return the activation function with a name. Return a function as it is."""
     if not isinstance(activation, str):
         return activation
     if activation not in ("relu", "gelu"):
@@ -42,19 +49,19 @@ def activation_of(activation):
 
 
 class TransformerEncoderLayer(Module):
-    """Attention of a sequence to itself, then a network at each place.
+    """Self-attention, then a network at each position.
 
     Args:
-        d_model (int): E, the features of input and output.
-        nhead (int): heads of the attention.
-        dim_feedforward (int): features inside the network.
-        dropout (float)
+        d_model (int): E, the number of features of input and output.
+        nhead (int): the number of heads of the attention.
+        dim_feedforward (int): the number of features inside the network.
+        dropout (float): the probability of dropping an element, in training.
         activation (str or callable): ``"relu"``, ``"gelu"``, or any function of a tensor.
         layer_norm_eps (float): ε of the norms.
-        batch_first (bool): input and output are (N, S, E) in place of (S, N, E).
-        norm_first (bool): norms stand in front of attention and network, in place of behind the sums.
+        batch_first (bool): input and output are (N, S, E) instead of (S, N, E).
+        norm_first (bool): apply the norms before attention and network, instead of after the sums.
         bias (bool): whether linear layers and norms have biases.
-        device, dtype (optional): of the parameters.
+        device, dtype (optional): the device and dtype of the parameters.
 
     Mirrors ``torch.nn.TransformerEncoderLayer``.
 
@@ -65,23 +72,25 @@ class TransformerEncoderLayer(Module):
     minigrad.Size([5, 3, 8])
     """
 
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu, layer_norm_eps=1e-5,
-                 batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: str | Callable[[Tensor], Tensor] = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+                 norm_first: bool = False, bias: bool = True, device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         super().__init__()
-        made = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **made)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **made)
+        factory = {"device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **factory)
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **factory)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **made)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **factory)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **made)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **made)
+        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
+        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
-        self.activation = activation_of(activation)
+        self.activation = find_activation(activation)
 
-    def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
-        """The sequence `src`, one layer on. Masks as in `MultiheadAttention`."""
+    def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                is_causal: bool = False) -> Tensor:
+        """Return the output for the sequence `src`. The masks are as in `MultiheadAttention`."""
         if self.norm_first:
             x = src + self._sa_block(self.norm1(src), src_mask, src_key_padding_mask, is_causal)
             return x + self._ff_block(self.norm2(x))
@@ -97,9 +106,9 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerDecoderLayer(Module):
-    """Attention of a sequence to itself, then to another one (the memory), then a network at each place.
+    """Self-attention, then attention to another sequence (the memory), then a network at each position.
 
-    Arguments as for `TransformerEncoderLayer`. Mirrors ``torch.nn.TransformerDecoderLayer``.
+    The arguments are as in `TransformerEncoderLayer`. Mirrors ``torch.nn.TransformerDecoderLayer``.
 
     Raises:
         RuntimeError: the activation is unknown.
@@ -109,27 +118,29 @@ class TransformerDecoderLayer(Module):
     minigrad.Size([5, 3, 8])
     """
 
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu, layer_norm_eps=1e-5,
-                 batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: str | Callable[[Tensor], Tensor] = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+                 norm_first: bool = False, bias: bool = True, device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         super().__init__()
-        made = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, bias=bias, **made)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, bias=bias, **made)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **made)
+        factory = {"device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, bias=bias, **factory)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, bias=bias, **factory)
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **factory)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **made)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **factory)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **made)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **made)
-        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **made)
+        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
+        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
+        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.dropout3 = Dropout(dropout)
-        self.activation = activation_of(activation)
+        self.activation = find_activation(activation)
 
-    def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None,
-                tgt_is_causal=False, memory_is_causal=False):
-        """The sequence `tgt`, one layer on. Masks as in `MultiheadAttention`."""
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:
+        """Return the output for the sequence `tgt`. The masks are as in `MultiheadAttention`."""
         to_itself = tgt_mask, tgt_key_padding_mask, tgt_is_causal
         to_memory = memory_mask, memory_key_padding_mask, memory_is_causal
         if self.norm_first:
@@ -153,14 +164,14 @@ class TransformerDecoderLayer(Module):
 
 
 class TransformerEncoder(Module):
-    """`num_layers` copies of a layer, one after the other.
+    """`num_layers` copies of a layer in a chain.
 
     Args:
-        encoder_layer (TransformerEncoderLayer): all begin with its parameters, and have their own then.
-        num_layers (int)
+        encoder_layer (TransformerEncoderLayer): the layer to copy. The copies start with its values and share no parameters.
+        num_layers (int): the number of copies.
         norm (Module, optional): applied to the result.
-        enable_nested_tensor, mask_check: accepted as in PyTorch; there are no nested tensors. So what stands at places that
-            `src_key_padding_mask` ignores is never set to 0, in evaluation either.
+        enable_nested_tensor, mask_check: without effect, as there are no nested tensors. So the outputs at positions that
+            `src_key_padding_mask` ignores are never set to 0, not even in evaluation.
 
     Mirrors ``torch.nn.TransformerEncoder``.
 
@@ -169,18 +180,20 @@ class TransformerEncoder(Module):
     minigrad.Size([5, 3, 8])
     """
 
-    def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
+    def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None, enable_nested_tensor: bool = True,
+                 mask_check: bool = True) -> None:
         super().__init__()
-        self.layers = clones(encoder_layer, num_layers, "TransformerEncoder")
+        self.layers = clone_layers(encoder_layer, num_layers, "TransformerEncoder")
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
         self.mask_check = mask_check
 
-    def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
-        """The sequence `src`, all layers on.
+    def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                is_causal: bool | None = None) -> Tensor:
+        """Return the output of the last layer for the sequence `src`.
 
-        Masks as in `MultiheadAttention`; `is_causal` says that `mask` is the causal one, which is found out if it is None.
+        The masks are as in `MultiheadAttention`. `is_causal` says whether `mask` is causal; if it is None, we check that.
         """
         is_causal = causal_hint(mask, is_causal)
         for layer in self.layers:
@@ -189,11 +202,11 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """`num_layers` copies of a layer, one after the other, all with one memory.
+    """`num_layers` copies of a layer in a chain, all with the same memory.
 
     Args:
-        decoder_layer (TransformerDecoderLayer): all begin with its parameters, and have their own then.
-        num_layers (int)
+        decoder_layer (TransformerDecoderLayer): the layer to copy. The copies start with its values and share no parameters.
+        num_layers (int): the number of copies.
         norm (Module, optional): applied to the result.
 
     Mirrors ``torch.nn.TransformerDecoder``.
@@ -203,17 +216,18 @@ class TransformerDecoder(Module):
     minigrad.Size([5, 3, 8])
     """
 
-    def __init__(self, decoder_layer, num_layers, norm=None):
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = clones(decoder_layer, num_layers, "TransformerDecoder")
+        self.layers = clone_layers(decoder_layer, num_layers, "TransformerDecoder")
         self.num_layers = num_layers
         self.norm = norm
 
-    def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None,
-                tgt_is_causal=None, memory_is_causal=False):
-        """The sequence `tgt`, all layers on.
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:
+        """Return the output of the last layer for the sequence `tgt`.
 
-        Masks as in `MultiheadAttention`; `tgt_is_causal` says that `tgt_mask` is the causal one, which is found out if it is None.
+        The masks are as in `MultiheadAttention`. `tgt_is_causal` says whether `tgt_mask` is causal; if it is None, we check that.
         """
         tgt_is_causal = causal_hint(tgt_mask, tgt_is_causal)
         for layer in self.layers:
@@ -224,24 +238,26 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder, and a decoder that looks at what it returns.
+    """An encoder, and a decoder that attends to the encoder's output.
 
     Args:
-        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype: of all
-            layers, see `TransformerEncoderLayer`.
-        num_encoder_layers, num_decoder_layers (int)
-        custom_encoder, custom_decoder (Module, optional): instead of the usual ones.
+        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype: for all
+            layers, as in `TransformerEncoderLayer`.
+        num_encoder_layers, num_decoder_layers (int): the number of layers.
+        custom_encoder, custom_decoder (Module, optional): replace the usual encoder and decoder.
 
-    All parameters with two or more dimensions begin uniform as Glorot & Bengio have it. Mirrors ``torch.nn.Transformer``.
+    `minigrad.nn.init.xavier_uniform_` initializes all parameters with two or more dimensions. Mirrors ``torch.nn.Transformer``.
 
     >>> model = nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1, batch_first=True)
     >>> model(mg.ones(5, 4, 8), mg.ones(5, 3, 8)).shape
     minigrad.Size([5, 3, 8])
     """
 
-    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1,
-                 activation=F.relu, custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False,
-                 norm_first=False, bias=True, device=None, dtype=None):
+    def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
+                 dim_feedforward: int = 2048, dropout: float = 0.1, activation: str | Callable[[Tensor], Tensor] = F.relu,
+                 custom_encoder: Module | None = None, custom_decoder: Module | None = None, layer_norm_eps: float = 1e-5,
+                 batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: DeviceLike | None = None,
+                 dtype: DType | None = None) -> None:
         super().__init__()
         options = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device,
                    dtype)
@@ -266,10 +282,16 @@ class Transformer(Module):
             if parameter.ndim > 1:
                 init.xavier_uniform_(parameter)
 
-    def forward(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None,
-                tgt_key_padding_mask=None, memory_key_padding_mask=None, src_is_causal=None, tgt_is_causal=None,
-                memory_is_causal=False):
-        """The decoder's result for `tgt`, (T, N, E), with what the encoder makes of `src`, (S, N, E), as its memory.
+    def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None,
+                memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:
+        """Return the decoder's output for `tgt`, with the encoder's output for `src` as its memory.
+
+        Args:
+            src (Tensor): (S, N, E), or (N, S, E) with `batch_first`, or (S, E).
+            tgt (Tensor): (T, N, E), or (N, T, E) with `batch_first`, or (T, E).
+            src_mask, tgt_mask, ...: as in `MultiheadAttention`.
 
         Raises:
             RuntimeError: the sizes of batches or features differ.
@@ -287,8 +309,8 @@ class Transformer(Module):
                             memory_is_causal=memory_is_causal)
 
     @staticmethod
-    def generate_square_subsequent_mask(sz, device=None, dtype=None):
-        """The causal mask: -inf above the diagonal, where a later key stands, and 0 elsewhere.
+    def generate_square_subsequent_mask(sz: int, device: DeviceLike | None = None, dtype: DType | None = None) -> Tensor:
+        """Return the causal mask (sz, sz): -inf above the diagonal, where the key comes after the query, and 0 elsewhere.
 
         >>> nn.Transformer.generate_square_subsequent_mask(2)
         tensor([[0., -inf],
@@ -298,7 +320,7 @@ class Transformer(Module):
 
 
 def causal_hint(mask, hint):
-    """Whether `mask` is the causal one: then attention needs not add it. A mask that is learnt is none, for it has a gradient."""
+    """Return whether `mask` is the causal mask, which attention need not add. A learnable mask is not: it needs a gradient."""
     if hint is not None or mask is None:
         return bool(hint)
     if mask.ndim != 2 or mask.shape[0] != mask.shape[1] or mask.requires_grad:
@@ -307,6 +329,6 @@ def causal_hint(mask, hint):
     return mask.equal(triu(causal, 1))
 
 
-def clones(layer, count, function):
-    """As many copies of a layer, each with parameters of its own."""
+def clone_layers(layer, count, function):
+    """Return a list of `count` copies of a layer, each with its own parameters."""
     return ModuleList([copy.deepcopy(layer) for _ in range(integer(count, "num_layers", function))])

@@ -1,22 +1,32 @@
-"""Interpolation, and the reordering of channels, as layers.
+"""Interpolation, and the rearrangement of channels and pixels, as modules.
 
 Mirrors ``torch/nn/modules/{upsampling,pixelshuffle,channelshuffle}.py``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
 from minigrad.ops.base.rule import real
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minigrad.types import Tensor
+
 __all__ = ["ChannelShuffle", "PixelShuffle", "PixelUnshuffle", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
-    """A signal, image or volume in another size. See `minigrad.nn.functional.interpolate`.
+    """Resize a signal, image or volume. See `minigrad.nn.functional.interpolate`.
 
     Args:
-        size (int or sequence), scale_factor (float or sequence): one of them.
+        size (int or sequence, optional): the new size.
+        scale_factor (float or sequence, optional): the factor of the sizes. Pass either this or `size`.
         mode (str): ``"nearest"``, ``"linear"``, ``"bilinear"``, ``"bicubic"``, ``"trilinear"``, ...
-        align_corners, recompute_scale_factor (bool, optional)
+        align_corners, recompute_scale_factor (bool, optional): as in the function.
 
     Mirrors ``torch.nn.Upsample``.
 
@@ -24,7 +34,8 @@ class Upsample(Module):
     minigrad.Size([1, 3, 8, 10])
     """
 
-    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+    def __init__(self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None,
+                 mode: str = "nearest", align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> None:
         super().__init__()
         self.name = type(self).__name__
         self.size = size
@@ -36,84 +47,84 @@ class Upsample(Module):
         self.align_corners = align_corners
         self.recompute_scale_factor = recompute_scale_factor
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}") + f", mode={self.mode!r}"
 
 
 class UpsamplingNearest2d(Upsample):
-    """`Upsample` of images with mode nearest. Mirrors ``torch.nn.UpsamplingNearest2d``.
+    """`Upsample` with mode ``"nearest"``, for images. Mirrors ``torch.nn.UpsamplingNearest2d``.
 
     >>> nn.UpsamplingNearest2d(scale_factor=2)(mg.ones(1, 3, 4, 5)).shape
     minigrad.Size([1, 3, 8, 10])
     """
 
-    def __init__(self, size=None, scale_factor=None):
+    def __init__(self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """`Upsample` of images with mode bilinear and aligned corners. Mirrors ``torch.nn.UpsamplingBilinear2d``.
+    """`Upsample` with mode ``"bilinear"`` and ``align_corners=True``, for images. Mirrors ``torch.nn.UpsamplingBilinear2d``.
 
     >>> nn.UpsamplingBilinear2d(size=(2, 3))(mg.ones(1, 3, 4, 5)).shape
     minigrad.Size([1, 3, 2, 3])
     """
 
-    def __init__(self, size=None, scale_factor=None):
+    def __init__(self, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
 
 class PixelShuffle(Module):
-    """Channels become pixels. See `minigrad.nn.functional.pixel_shuffle`. Mirrors ``torch.nn.PixelShuffle``.
+    """Turn channels into pixels. See `minigrad.nn.functional.pixel_shuffle`. Mirrors ``torch.nn.PixelShuffle``.
 
     >>> nn.PixelShuffle(2)(mg.ones(1, 8, 3, 3)).shape
     minigrad.Size([1, 2, 6, 6])
     """
 
-    def __init__(self, upscale_factor):
+    def __init__(self, upscale_factor: int) -> None:
         super().__init__()
         self.upscale_factor = upscale_factor
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pixel_shuffle(input, self.upscale_factor)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"upscale_factor={self.upscale_factor}"
 
 
 class PixelUnshuffle(Module):
-    """Pixels become channels. See `minigrad.nn.functional.pixel_unshuffle`. Mirrors ``torch.nn.PixelUnshuffle``.
+    """Turn pixels into channels. See `minigrad.nn.functional.pixel_unshuffle`. Mirrors ``torch.nn.PixelUnshuffle``.
 
     >>> nn.PixelUnshuffle(2)(mg.ones(1, 2, 6, 6)).shape
     minigrad.Size([1, 8, 3, 3])
     """
 
-    def __init__(self, downscale_factor):
+    def __init__(self, downscale_factor: int) -> None:
         super().__init__()
         self.downscale_factor = downscale_factor
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pixel_unshuffle(input, self.downscale_factor)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"downscale_factor={self.downscale_factor}"
 
 
 class ChannelShuffle(Module):
-    """The channels of all groups in turn. See `minigrad.nn.functional.channel_shuffle`. Mirrors ``torch.nn.ChannelShuffle``.
+    """Interleave the channels of the groups. See `minigrad.nn.functional.channel_shuffle`. Mirrors ``torch.nn.ChannelShuffle``.
 
     >>> nn.ChannelShuffle(2)(mg.ones(1, 4, 3, 3)).shape
     minigrad.Size([1, 4, 3, 3])
     """
 
-    def __init__(self, groups):
+    def __init__(self, groups: int) -> None:
         super().__init__()
         self.groups = groups
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.channel_shuffle(input, self.groups)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"groups={self.groups}"

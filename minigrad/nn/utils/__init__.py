@@ -1,4 +1,4 @@
-"""What helps around training. Mirrors ``torch.nn.utils``."""
+"""Helpers for training: gradient clipping, parameters as a vector, padded sequences. Mirrors ``torch.nn.utils``."""
 
 from minigrad.nn.utils import rnn as rnn
 from minigrad.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm

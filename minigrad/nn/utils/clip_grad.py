@@ -1,4 +1,4 @@
-"""Gradients that are too large, made smaller: all by one factor, or each number by itself.
+"""Gradient clipping: scale all gradients by a common factor, or bound each element.
 
 Pascanu et al., "On the difficulty of training recurrent neural networks", 2013. Mirrors ``torch/nn/utils/clip_grad.py``.
 """
@@ -20,17 +20,17 @@ __all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_
 
 
 class NonFiniteNorm(MinigradError, RuntimeError):
-    """A norm is infinite or no number, where that is an error."""
+    """A norm is infinite or nan, and the caller asked for an error."""
 
 
-def gradients(parameters):
-    """The gradients of one parameter or of many, of those that have one."""
-    parameters = listed("clip_grad", "parameters", parameters)
+def gradients_of(parameters):
+    """The gradients of a parameter, or of an iterable of them. Parameters with a gradient of None are left out."""
+    parameters = as_list("clip_grad", "parameters", parameters)
     return [p.grad for p in parameters if p.grad is not None]
 
 
-def listed(function, name, tensors):
-    """One tensor, or all of an iterable of them, as a list."""
+def as_list(function, name, tensors):
+    """Return a tensor, or an iterable of tensors, as a list."""
     if isinstance(tensors, Tensor):
         return [tensors]
     tensors = _arguments.listed(tensors, name, function, "Tensor or an iterable of Tensors")
@@ -38,7 +38,7 @@ def listed(function, name, tensors):
 
 
 def vector_norm(x, order):
-    """(Σ |x|ᵖ)^(1/p): of all numbers of a tensor."""
+    """(Σ |x|ᵖ)^(1/p) over all elements of a tensor, where p is `order`."""
     if order == math.inf:
         return amax(abs(x))
     if order == 0:
@@ -47,13 +47,13 @@ def vector_norm(x, order):
 
 
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """The norm of all numbers of the tensors together, as of one long vector.
+    """Return the norm of all tensors together, as if they were a single vector.
 
     Args:
-        tensors (Tensor or iterable of Tensor)
-        norm_type (float): p; ``inf`` for the largest.
-        error_if_nonfinite (bool): raise if it is infinite or nan.
-        foreach: accepted as in PyTorch.
+        tensors (Tensor or iterable of Tensor): of any shapes.
+        norm_type (float): p; ``inf`` for the largest absolute value.
+        error_if_nonfinite (bool): raise if the norm is infinite or nan.
+        foreach: without effect.
 
     Mirrors ``torch.nn.utils.get_total_norm``.
 
@@ -63,7 +63,7 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     >>> nn.utils.get_total_norm([mg.tensor([3.]), mg.tensor([4.])])
     tensor(5.)
     """
-    tensors = listed("get_total_norm", "tensors", tensors)
+    tensors = as_list("get_total_norm", "tensors", tensors)
     order = math.inf if isinstance(norm_type, str) and norm_type == "inf" else float(real(norm_type, "norm_type", "get_total_norm"))
     if not tensors:
         return tensor(0.0)
@@ -76,7 +76,13 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
 
 
 def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
-    """Multiply the gradients by max_norm / total_norm, if that is below 1.
+    """Multiply the gradients by max_norm / total_norm, unless this factor is larger than 1.
+
+    Args:
+        parameters (Tensor or iterable of Tensor): their gradients are overwritten.
+        max_norm (float): the largest norm allowed.
+        total_norm (Tensor): the norm of the gradients, as `get_total_norm` returns it.
+        foreach: without effect.
 
     Mirrors ``torch.nn.utils.clip_grads_with_norm_``.
 
@@ -88,22 +94,22 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     tensor_argument("clip_grads_with_norm_", total_norm, "total_norm")
     with no_grad():
         factor = clamp(float(real(max_norm, "max_norm", "clip_grads_with_norm_")) / (total_norm + 1e-6), max=1.0)
-        for grad in gradients(parameters):
+        for grad in gradients_of(parameters):
             grad.mul_(factor.to(grad.dtype))
 
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """Make all gradients smaller by one factor, so that their norm together is at most `max_norm`.
+    """Scale all gradients by a common factor, so that their total norm is at most `max_norm`.
 
     Args:
-        parameters (Tensor or iterable of Tensor): whose gradients are overwritten.
-        max_norm (float)
-        norm_type (float): p; ``inf`` for the largest.
-        error_if_nonfinite (bool): raise if the norm is infinite or nan. Nothing has been changed then.
-        foreach: accepted as in PyTorch.
+        parameters (Tensor or iterable of Tensor): their gradients are overwritten.
+        max_norm (float): the largest norm allowed.
+        norm_type (float): p; ``inf`` for the largest absolute value.
+        error_if_nonfinite (bool): raise if the norm is infinite or nan, and change nothing.
+        foreach: without effect.
 
     Returns:
-        The norm before, a tensor.
+        Tensor: the total norm before the scaling.
 
     Mirrors ``torch.nn.utils.clip_grad_norm_``.
 
@@ -115,15 +121,20 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     >>> nn.utils.clip_grad_norm_([w], 1.0), w.grad
     (tensor(5.), tensor([0.6000, 0.8000]))
     """
-    parameters = listed("clip_grad_norm_", "parameters", parameters)
+    parameters = as_list("clip_grad_norm_", "parameters", parameters)
     with no_grad():
-        total = get_total_norm(gradients(parameters), norm_type, error_if_nonfinite, foreach)
+        total = get_total_norm(gradients_of(parameters), norm_type, error_if_nonfinite, foreach)
         clip_grads_with_norm_(parameters, max_norm, total, foreach)
     return total
 
 
 def clip_grad_value_(parameters, clip_value, foreach=None):
-    """Bring every number of the gradients into [-clip_value, clip_value].
+    """Clamp every element of the gradients to [-clip_value, clip_value].
+
+    Args:
+        parameters (Tensor or iterable of Tensor): their gradients are overwritten.
+        clip_value (float): the bound.
+        foreach: without effect.
 
     Mirrors ``torch.nn.utils.clip_grad_value_``.
 
@@ -134,5 +145,5 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
     """
     limit = float(real(clip_value, "clip_value", "clip_grad_value_"))
     with no_grad():
-        for grad in gradients(parameters):
+        for grad in gradients_of(parameters):
             grad.clamp_(-limit, limit)

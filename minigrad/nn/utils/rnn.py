@@ -1,4 +1,4 @@
-"""Sequences of different lengths in one tensor, and back. Mirrors ``torch/nn/utils/rnn.py``."""
+"""Sequences of different lengths in a single padded tensor, and back. Mirrors ``torch/nn/utils/rnn.py``."""
 
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
@@ -11,18 +11,18 @@ __all__ = ["pad_sequence", "unpad_sequence"]
 
 
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
-    """One tensor of sequences, the shorter ones filled up.
+    """Stack sequences into a tensor. Shorter sequences are padded.
 
     Args:
-        sequences (list of Tensor): (Tᵢ, ..), alike but in their lengths.
-        batch_first (bool): the result is (N, T, ..) in place of (T, N, ..), T being the largest Tᵢ.
-        padding_value (float)
-        padding_side (str): ``"right"``, behind each sequence, or ``"left"``.
+        sequences (iterable of Tensor): (Tᵢ, ...), which differ in the length Tᵢ only.
+        batch_first (bool): the result is (N, T, ...) instead of (T, N, ...), where T is the largest Tᵢ.
+        padding_value (float): the value of the padding.
+        padding_side (str): ``"right"``, after each sequence, or ``"left"``.
 
     Mirrors ``torch.nn.utils.rnn.pad_sequence``.
 
     Raises:
-        RuntimeError: there are no sequences, they are not alike, or there is no such side.
+        RuntimeError: there are no sequences, their shapes do not fit, or `padding_side` is unknown.
 
     >>> nn.utils.rnn.pad_sequence([mg.tensor([1., 2.]), mg.tensor([3.])], batch_first=True)
     tensor([[1., 2.],
@@ -53,11 +53,12 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
 
 
 def unpad_sequence(padded_sequences, lengths, batch_first=False):
-    """The sequences that `pad_sequence` has put behind each other, without what was filled in.
+    """Return the sequences that `pad_sequence` has stacked, without the padding.
 
     Args:
-        padded_sequences (Tensor): (T, N, ..), or (N, T, ..) with `batch_first`, filled on the right.
-        lengths (Tensor): (N).
+        padded_sequences (Tensor): (T, N, ...), or (N, T, ...) with `batch_first`, padded on the right.
+        lengths (Tensor): (N), the lengths of the sequences.
+        batch_first (bool): as in `pad_sequence`.
 
     Returns:
         A list of tensors, views of `padded_sequences`.

@@ -1,1 +1,1 @@
-"""The work of activation checkpointing. Begin with ``frames.py``; the public functions are in ``../checkpoint.py``."""
+"""The code of activation checkpointing. Begin with ``frames.py``; the public functions are in ``../checkpoint.py``."""

@@ -1,4 +1,4 @@
-"""``checkpoint(debug=True)``: which ops ran in the forward, which in the recomputation, and where they part.
+"""``checkpoint(debug=True)``: the lists of the ops of the forward and of the recomputation, and where they differ.
 
 Mirrors ``_get_debug_context_and_cb`` of ``torch/utils/checkpoint.py``.
 """
@@ -13,10 +13,10 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 
 
 class OperatorLog(TorchDispatchMode):
-    """Notes each op that runs inside, and the line of the program that called for it."""
+    """Records each op that runs inside, and the line of the program that called it."""
 
     def __init__(self):
-        self.lines = []     # of the last run: pairs (operation, place)
+        self.lines = []     # pairs (operation, place) of the last run
 
     def __enter__(self):
         self.lines = []
@@ -24,7 +24,7 @@ class OperatorLog(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args)
-        self.lines.append((f"{func}({', '.join(map(described, args))}) -> {described(out)}", place()))
+        self.lines.append((f"{func}({', '.join(map(describe, args))}) -> {describe(out)}", find_caller()))
         return out
 
     def __str__(self):
@@ -32,45 +32,45 @@ class OperatorLog(TorchDispatchMode):
 
 
 class Debug:
-    """The logs of one checkpointed call, and the error that shows them."""
+    """The logs of one checkpointed call. `explain` adds them to an error."""
 
     def __init__(self):
         self.forward = OperatorLog()
         self.again = OperatorLog()
 
-    def contexts(self):
-        """For ``context_fn``."""
+    def make_contexts(self):
+        """Return the two logs, as ``context_fn``."""
         return self.forward, self.again
 
     def explain(self, error):
-        """The error `error`, with the logs."""
+        """Return the error with the logs in its message."""
         return type(error)(
             error.code, "An error happened while unpacking tensors; here are the operations of both runs. You are seeing this "
             "error because you passed `debug=True` to checkpoint().\n"
             f"Operations of the original forward:\n{self.forward}\n"
-            f"Operations of the recomputation (which ends early once all is there that the forward saved):\n{self.again}\n"
-            f"{self.parting()}\n{error.what}", fix="make the function do the same each time")
+            f"Operations of the recomputation (which stops when it has all tensors that the forward saved):\n{self.again}\n"
+            f"{self.compare()}\n{error.what}", fix="make the function do the same each time")
 
-    def parting(self):
-        """Where the two runs part."""
+    def compare(self):
+        """Return a sentence: the first operation that differs."""
         for i, ((a, _), (b, _)) in enumerate(zip(self.forward.lines, self.again.lines), 1):
             if a != b:
-                return f"They part at operation {i}."
-        return f"Their first {min(len(self.forward.lines), len(self.again.lines))} operations are the same."
+                return f"The runs differ from operation {i} on."
+        return f"The first {min(len(self.forward.lines), len(self.again.lines))} operations of the runs are the same."
 
 
-def described(x):
-    """An argument or result in a few letters."""
+def describe(x):
+    """Describe an argument or result: ``float32[2, 3]``."""
     if isinstance(x, TensorBase):
         return f"{x._meta.dtype.name}{list(x._meta.shape)}"
     if isinstance(x, (tuple, list)):
-        return f"({', '.join(map(described, x))})"
+        return f"({', '.join(map(describe, x))})"
     text = repr(x)
     return text if len(text) <= 40 else type(x).__name__
 
 
-def place():
-    """File, line and function of the innermost caller outside of minigrad."""
+def find_caller():
+    """Return file, line and function of the innermost caller outside of minigrad."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back

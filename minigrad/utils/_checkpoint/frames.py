@@ -1,29 +1,30 @@
-"""Checkpointing by hooks on saved tensors: the graph is made as ever, but remembers nothing.
+"""Checkpointing with hooks on saved tensors: the graph is the ordinary one, but without its saved tensors.
 
     forward     each tensor that an op in the function saves     op's node ── Holder 0 ─┐
                 is replaced by an empty Holder                   op's node ── Holder 1 ─┤
                                                                                         ├─ Frame: function, inputs
-    backward    the first Holder that is asked for its value has the frame              │
-                run the function again; what is saved this time,                   runs ┘
-                in the same order, are the values                     GraphTask ─> Run: {0: value, 1: value}
+    backward    the first Holder that the backward reads makes                          │
+                the frame run the function again; its ops save                     runs ┘
+                the same tensors in the same order                    GraphTask ─> Run: {0: value, 1: value}
 
-A `Frame` is one checkpointed call. Holders keep it alive, and it them only weakly: it dies with the graph. A `Run` is one
-recomputation; it belongs to the backward that needed it and dies with that, and it lets go of each value as it is
-taken.
+A `Frame` is one checkpointed call. The holders keep the frame alive, and the frame refers to them weakly, so it is freed with the
+graph. A `Run` is one recomputation. It belongs to the backward that needs it, and is freed with that backward. It drops each value
+when the backward reads it.
 
 Note [Stopping a recomputation early]
-    Once the last value is there, the rest of the function would compute what nobody asked for. So the hook that has
-    received it raises `Stop`, which passes through the user's function up to `Frame.run_again`. It is no
-    `Exception`, lest the function catch it in an ``except Exception``; if it is caught all the same, nothing is lost.
-    Most values are saved when their op has run. But for the inputs of the last op it need not run, and that may be half
-    of the work: so while the last few are `missing`, ops take the slower path on which inputs are saved first
-    (`save_early` in ``_core/record/apply.py``). An interceptor that does nothing sees to that.
+    When the run has the last value, the rest of the function is not needed. So the hook that receives this value raises `Stop`, and
+    `Frame.run_again` catches it. `Stop` is not an `Exception`, so that an ``except Exception`` of the function does not
+    catch it. If the function catches it with a bare ``except``, the next saved tensor raises it again.
+    Most ops save their tensors after they have run. If the last op saves its inputs, it does not need to run, and it may be half
+    of the work. So while only a few values are `missing`, ops take the slower path, which saves the inputs first
+    (`save_early` in ``_core/record/apply.py``). An interceptor that only runs the op switches to this path.
 
 Note [Nested checkpoints]
-    Only the innermost pair of hooks is called. So what a checkpointed function within a checkpointed function saves goes
-    to the inner frame; but the inner frame keeps its inputs as saved tensors of the outer one. The inner function is run
-    again when its holders are asked; for that its inputs are needed; and that runs the outer function again.
-    A backward inside the function finds a frame that is not `complete`: its run then sees more being saved, and rightly.
+    Only the innermost pair of hooks is called. So the tensors that an inner checkpointed function saves go to the inner frame. The
+    inner frame saves its inputs under the hooks of the outer frame. When the backward reads a holder of the inner frame, the
+    inner function must run again. It needs its inputs, and so the outer function runs again first.
+    A backward inside the function finds a frame that is not `complete`. The recomputation may then save more tensors than the
+    forward has saved so far.
 
 Mirrors ``_CheckpointFrame``, ``_recomputation_hook`` and ``_checkpoint_hook`` of ``torch/utils/checkpoint.py``. Read next:
 ``_checkpoint/selective.py``.
@@ -40,11 +41,11 @@ from minigrad.autograd.grad_mode import enable_grad
 from minigrad.autograd.graph import saved_tensors_hooks
 from minigrad.errors import AutogradError
 from minigrad.tensor import Tensor
-from minigrad.utils._python_dispatch import operator_of
+from minigrad.utils._python_dispatch import get_operator
 
 
 class CheckpointError(AutogradError):
-    """The recomputation of a checkpointed function did not do what its forward did. Mirrors ``torch.utils.checkpoint``.
+    """The recomputation of a checkpointed function differs from its forward. Mirrors ``torch.utils.checkpoint.CheckpointError``.
 
     >>> runs = []
     >>> def moody(x):
@@ -63,14 +64,14 @@ class CheckpointError(AutogradError):
 
 
 class Stop(BaseException):
-    """See Note [Stopping a recomputation early]."""
+    """Stops the recomputation `run`. See Note [Stopping a recomputation early]."""
 
     def __init__(self, run):
         self.run = run
 
 
 class Holder:
-    """Stands in the graph for the saved tensor number `index` of a frame."""
+    """The object that the graph stores instead of the saved tensor number `index` of a frame."""
 
     __slots__ = ("__weakref__", "frame", "index")
 
@@ -79,52 +80,52 @@ class Holder:
         self.index = index
 
     def value(self):
-        """The tensor, recomputed."""
+        """Return the recomputed tensor."""
         return self.frame.value(self.index)
 
 
 class Frame:
-    """One checkpointed call: what is needed to repeat it, and what it saved the first time."""
+    """One checkpointed call: the data to repeat it, and descriptions of the tensors that it saved in the forward."""
 
     def __init__(self, function, args, kwargs, context, preserve_rng_state, early_stop, describe, explain):
         self.function = function
         self.context = context              # around each recomputation
         self.early_stop = early_stop
-        self.describe = describe            # tensor -> what has to be the same again
+        self.describe = describe            # tensor -> the facts that must be equal in the recomputation
         self.explain = explain              # error -> the error with the logs of debug=True, or None
         self.rng_state = random.get_rng_state() if preserve_rng_state else None
         self.holders = []                   # weak references
-        self.descriptions = []              # of the tensors that they stand for
+        self.descriptions = []              # of the tensors that the holders replace
         self.complete = False               # the forward has returned
         self.runs = weakref.WeakKeyDictionary()     # task or group -> Run
-        # The tensors among the arguments are saved like those of an op, so that a write to one of them is noticed, and
-        # that a checkpoint around this one recomputes them. See Note [Nested checkpoints].
+        # The frame saves its tensor arguments as an op does. So autograd notices a write to them, and an outer checkpoint
+        # recomputes them. See Note [Nested checkpoints].
         arguments = [*args, *kwargs.values()]
         self.names = tuple(kwargs)
         self.saved = SavedTensors([x for x in arguments if isinstance(x, Tensor)], "checkpoint")
         self.others = [None if isinstance(x, Tensor) else (x,) for x in arguments]
 
-    def inputs(self):
-        """The arguments of the call, as (args, kwargs)."""
+    def unpack_arguments(self):
+        """Return the arguments of the call, as (args, kwargs)."""
         tensors = iter(self.saved.unpack())
         arguments = [next(tensors) if other is None else other[0] for other in self.others]
         positional = len(arguments) - len(self.names)
         return arguments[:positional], dict(zip(self.names, arguments[positional:]))
 
     def pack(self, x):
-        """The hook of the forward."""
+        """The pack hook of the forward: return a holder instead of the tensor."""
         holder = Holder(self, len(self.holders))
         self.holders.append(weakref.ref(holder))
         self.descriptions.append(self.describe(x))
         return holder
 
     def hooks(self):
-        """What is saved within is replaced by holders."""
+        """Return a context: holders replace the tensors that ops save inside."""
         return saved_tensors_hooks(self.pack, Holder.value)
 
     def value(self, index):
-        """The tensor that holder `index` stands for, recomputed if this backward has not done so yet. Once only."""
-        backward = _group.get() or current_task()           # outside of both, a run is used for one value
+        """Return the tensor of holder `index`, once. Recompute it if this backward has not done so yet."""
+        backward = _group.get() or current_task()           # if both are None, the run serves for one value only
         run = self.runs.get(backward) if backward is not None else None
         try:
             if run is None:
@@ -138,17 +139,17 @@ class Frame:
             raise self.explain(error) from error
 
     def run_again(self):
-        """Call the function again and return the `Run` that has what it saved."""
+        """Call the function again, and return the `Run` with the tensors that it saves."""
         run = Run(self)
-        args, kwargs = self.inputs()
+        args, kwargs = self.unpack_arguments()
         state = current()
         interceptors = state.interceptors
         with random.fork_rng(enabled=self.rng_state is not None):
             if self.rng_state is not None:
                 random.set_rng_state(self.rng_state)
             try:
-                with enable_grad(), saved_tensors_hooks(run, _itself), self.context:
-                    run.approach()
+                with enable_grad(), saved_tensors_hooks(run, _return_unchanged), self.context:
+                    run.save_inputs_first()
                     self.function(*args, **kwargs)
             except Stop as stop:
                 if stop.run is not run:
@@ -160,34 +161,34 @@ class Frame:
 
 
 class Run:
-    """One recomputation: the tensors that it saved, and that nobody has taken yet."""
+    """One recomputation, with the saved tensors that the backward has not read yet."""
 
     def __init__(self, frame):
-        self.frame = weakref.proxy(frame)       # which keeps the run
+        self.frame = weakref.proxy(frame)       # a weak reference: the frame refers to the run
         self.values = {}            # index -> (tensor, its version)
-        self.descriptions = []      # of all, in order
-        self.watched = False        # see `approach`
-        self.beyond = False         # more was saved than so far in the forward, which is still going on
+        self.descriptions = []      # of all saved tensors, in order
+        self.watched = False        # `save_inputs_first` has added its interceptor
+        self.beyond = False         # it has saved more tensors than the forward, which has not returned yet
 
     @property
     def missing(self):
-        """How many tensors it still waits for; 0 if it goes on to the end anyway."""
+        """The number of tensors that are still missing; 0 if the run does not stop early."""
         return max(len(self.frame.holders) - len(self.descriptions), 0) if self.frame.early_stop else 0
 
-    def approach(self):
-        """Have inputs be saved before their op runs, when the end is near."""
+    def save_inputs_first(self):
+        """Let ops save their inputs before they run, if only a few tensors are missing."""
         if not self.watched and 0 < self.missing <= FEW:
             self.watched = True
             state = current()
-            state.set_interceptors((_nothing_special, *state.interceptors))
+            state.set_interceptors((_run_op, *state.interceptors))
 
     def __call__(self, x):
-        """The pack hook of the recomputation."""
+        """The pack hook of the recomputation: store the tensor."""
         frame = self.frame
         index = len(self.descriptions)
         if index >= len(frame.holders):
             if frame.early_stop:
-                raise Stop(self)    # again: the function has caught the first one
+                raise Stop(self)    # once more: the function has caught the first Stop
             if frame.complete:
                 raise CheckpointError(
                     "MG-E160", "checkpoint: trying to save more tensors during recomputation than during the original forward "
@@ -196,15 +197,15 @@ class Run:
             return x
         x = x.detach() if x.requires_grad else x
         self.descriptions.append(frame.describe(x))
-        if frame.holders[index]() is not None:      # else its node is gone
-            self.values[index] = x, _version(x)
+        if frame.holders[index]() is not None:      # otherwise the node is freed
+            self.values[index] = x, _read_version(x)
         if frame.early_stop and len(self.descriptions) == len(frame.holders):
             raise Stop(self)
-        self.approach()
+        self.save_inputs_first()
         return x
 
     def check(self):
-        """Raise unless the forward saved the same kinds of tensors."""
+        """Raise unless the recomputation saved as many tensors as the forward, with the same descriptions."""
         saved, again = self.frame.descriptions, self.descriptions
         if self.beyond:
             return
@@ -220,7 +221,7 @@ class Run:
                 "forward pass.\n  " + "\n  ".join(different), fix=WHY)
 
     def take(self, index):
-        """The tensor number `index`, which is let go of."""
+        """Return the tensor number `index`, and drop it."""
         try:
             x, version = self.values.pop(index)
         except KeyError:
@@ -228,32 +229,32 @@ class Run:
                 raise CheckpointError(
                     "MG-E162", "Performing two backward calls that overlap (i.e. require the same saved activation in order to "
                     "compute gradients) is not allowed while under the GraphExecGroup context.",
-                    fix="one GraphExecGroup for each of them; or one backward") from None
+                    fix="use one GraphExecGroup for each backward; or one backward for both") from None
             raise CheckpointError(
                 "MG-E162", "Unpack is being triggered for a tensor that was already unpacked once.",
                 fix="in the backward of a Function, read ctx.saved_tensors once and keep it in a variable") from None
-        if _version(x) != version:
+        if _read_version(x) != version:
             raise CheckpointError(
                 "MG-E102", "one of the variables needed for gradient computation has been modified by an inplace operation: the "
-                f"checkpointed function has written to a tensor after saving it: version {version}, now {_version(x)}.",
+                f"checkpointed function has written to a tensor after saving it: version {version}, now {_read_version(x)}.",
                 fix="write x = x * 2 instead of x *= 2 in the function")
         return x
 
 
-FEW = 3     # the most inputs that a costly op saves
+FEW = 3     # a costly op saves at most this many inputs
 
-WHY = ("the function has to do the same each time, whatever has happened since: no change of its closure or of global state, no "
-       "random decisions of Python's or NumPy's. checkpoint(..., debug=True) shows the operations of both runs")
+WHY = ("make the function do the same each time: it must not depend on variables that change, or on random numbers of Python or "
+       "NumPy. checkpoint(..., debug=True) shows the operations of both runs")
 
 
 class GraphExecGroup:
     """Context manager: the backward passes inside share one recomputation of each checkpointed function.
 
-    No two of them may need the same saved tensor. Mirrors ``torch.utils.checkpoint.GraphExecGroup``.
+    Two of these passes must not need the same saved tensor. Mirrors ``torch.utils.checkpoint.GraphExecGroup``.
 
     Raises:
-        RuntimeError: it is entered inside another one.
-        CheckpointError: in the backward, if two need the same saved tensor.
+        RuntimeError: it is entered inside another group.
+        CheckpointError: in the backward, two passes need the same saved tensor.
 
     >>> from minigrad.utils.checkpoint import GraphExecGroup, checkpoint
     >>> def two(x):
@@ -280,24 +281,26 @@ class GraphExecGroup:
 _group: contextvars.ContextVar[GraphExecGroup | None] = contextvars.ContextVar("minigrad_graph_exec_group", default=None)
 
 
-def metadata(x):
-    """What ``determinism_check="default"`` compares."""
+def describe_metadata(x):
+    """The description for ``determinism_check="default"``."""
     return {"shape": x.shape, "dtype": x.dtype, "device": x.device}
 
 
-def nothing(x):
-    """What ``determinism_check="none"`` compares."""
+def describe_nothing(x):
+    """The description for ``determinism_check="none"``: all tensors are equal."""
     return None
 
 
-def _itself(x):
+def _return_unchanged(x):
+    """The unpack hook of the recomputation."""
     return x
 
 
-def _nothing_special(op, args, in_place, **keywords):
-    """An interceptor that runs the op."""
-    return operator_of(op, in_place)(*args, **keywords)
+def _run_op(op, args, in_place, **keywords):
+    """An interceptor that only runs the op."""
+    return get_operator(op, in_place)(*args, **keywords)
 
 
-def _version(x):
+def _read_version(x):
+    """The version of a tensor; None for an inference tensor."""
     return None if x.is_inference() else x._version

@@ -1,16 +1,19 @@
-"""Checkpointing by a custom Function: the whole function is one node, and its backward runs a backward of its own.
+"""Checkpointing with a custom Function: the whole function is one node, and the backward of the node runs a nested backward.
 
     forward     f(x) under no_grad                            x ── CheckpointFunctionBackward ── y
     backward    x' = x detached;  y' = f(x') with gradients
-                backward(y', gradient of y)                   a backward within the backward
-                gradient of x = x'.grad                       parameters that f uses have got theirs on the way
+                backward(y', gradient of y)                   a nested backward: it also accumulates into the parameters of f
+                gradient of x = x'.grad
 
-Because of that last line only plain `backward` is right: the outer run cannot know of the leaves that the inner one reaches.
+The outer backward does not know the leaves that the nested backward reaches. So only plain `backward` works, without `inputs`.
 
 Mirrors ``CheckpointFunction`` of ``torch/utils/checkpoint.py``.
 """
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
 
 from minigrad import autograd, random
 from minigrad._arguments import listed
@@ -20,12 +23,22 @@ from minigrad.autograd.grad_mode import enable_grad, no_grad
 from minigrad.errors import AutogradError
 from minigrad.tensor import Tensor
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
 
-def detach_variable(inputs):
-    """The tensors of the tuple `inputs` cut from their history, requiring a gradient as before; all else as it is.
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Detach the tensors of a tuple. A tensor that required a gradient requires one again.
+
+    Args:
+        inputs (tuple): tensors and other objects.
+
+    Returns:
+        tuple: the detached tensors, and the other objects unchanged.
 
     Raises:
-        RuntimeError: `inputs` is no tuple.
+        RuntimeError: `inputs` is not a tuple.
 
     Mirrors ``torch.utils.checkpoint.detach_variable``.
 
@@ -39,8 +52,16 @@ def detach_variable(inputs):
     return tuple([x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs])
 
 
-def check_backward_validity(inputs):
-    """Warn if no tensor among `inputs` requires a gradient. Mirrors ``torch.utils.checkpoint.check_backward_validity``.
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warn if no tensor among `inputs` requires a gradient.
+
+    Args:
+        inputs (iterable): tensors and other objects.
+
+    Raises:
+        TypeError: `inputs` is not iterable.
+
+    Mirrors ``torch.utils.checkpoint.check_backward_validity``.
 
     >>> mg.utils.checkpoint.check_backward_validity([mg.ones(2, requires_grad=True), 3])
     """
@@ -49,7 +70,7 @@ def check_backward_validity(inputs):
 
 
 class CheckpointFunction(Function):
-    """What ``checkpoint(use_reentrant=True)`` applies. Mirrors ``torch.utils.checkpoint.CheckpointFunction``.
+    """The Function of ``checkpoint(use_reentrant=True)``. Mirrors ``torch.utils.checkpoint.CheckpointFunction``.
 
     >>> x = mg.tensor([0.], requires_grad=True)
     >>> y = mg.utils.checkpoint.CheckpointFunction.apply(lambda x: x.sin().exp(), True, x)

@@ -1,8 +1,8 @@
-"""Data sets, and loading them batch by batch. Mirrors ``torch.utils.data``.
+"""Data sets, and loaders that return them in batches. Mirrors ``torch.utils.data``.
 
-    Dataset             dataset[i]                              IterableDataset     iter(dataset)
-    Sampler             in which order                          BatchSampler        in which batches
-    default_collate     a list of samples as one batch          DataLoader          all of it, also ahead of time
+    Dataset             sample i is dataset[i]                  IterableDataset     iter(dataset) gives the samples
+    Sampler             the order of the samples                BatchSampler        the samples of each batch
+    default_collate     makes a batch from a list of samples    DataLoader          iterates over the batches; may prefetch them
 """
 
 from minigrad.utils.data._collate import default_collate

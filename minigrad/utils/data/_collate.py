@@ -1,4 +1,4 @@
-"""A list of samples as one batch. Mirrors ``torch/utils/data/_utils/collate.py``."""
+"""Make one batch from a list of samples. Mirrors ``torch/utils/data/_utils/collate.py``."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,13 +16,22 @@ __all__ = ["default_collate"]
 
 
 def default_collate(batch):
-    """Tensors, arrays and numbers are stacked; in dicts, tuples and lists, each part by itself; strings stay a list.
+    """Make one batch from a list of samples.
 
-    Mirrors ``torch.utils.data.default_collate``.
+    Tensors, arrays and numbers are stacked in a new first dimension. Strings stay a list. For samples that are dicts, tuples or
+    lists, each element is collated separately.
+
+    Args:
+        batch (sequence): one or more samples of the same structure.
+
+    Returns:
+        Tensor, or a container of tensors: it has the structure of a sample.
 
     Raises:
-        TypeError: a sample is of another kind.
+        TypeError: a sample has another type.
         RuntimeError: the samples are sequences of different lengths, or tensors of different shapes.
+
+    Mirrors ``torch.utils.data.default_collate``.
 
     >>> mg.utils.data.default_collate([{"x": 1, "y": "a"}, {"x": 2, "y": "b"}])
     {'x': tensor([1, 2]), 'y': ['a', 'b']}
@@ -34,7 +43,7 @@ def default_collate(batch):
         return stack(list(batch), 0)
     if isinstance(first, np.ndarray):
         if first.dtype.kind not in "biufc":
-            raise unknown(first.dtype)
+            raise make_type_error(first.dtype)
         return stack([as_tensor(b) for b in batch], 0)
     if isinstance(first, np.generic):
         return as_tensor(np.array(batch))
@@ -53,11 +62,11 @@ def default_collate(batch):
             raise ShapeError("MG-E333", "each element in list of batch should be of equal size",
                              found=", ".join(sorted({str(len(b)) for b in batch})) + " elements")
         return [default_collate(part) for part in zip(*batch)]
-    raise unknown(type(first))
+    raise make_type_error(type(first))
 
 
 def default_convert(data):
-    """A sample as it is, but with tensors in the place of arrays, and lists of tuples: what `DataLoader` does without batches."""
+    """Convert the arrays of a sample to tensors, and its tuples to lists. `DataLoader` calls it if there are no batches."""
     if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind in "biufc":
         return as_tensor(data)
     if isinstance(data, Mapping):
@@ -69,7 +78,8 @@ def default_convert(data):
     return data
 
 
-def unknown(kind):
+def make_type_error(kind):
+    """Return the error for samples of a type that `default_collate` does not know."""
     return TensorTypeError("MG-E333", "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
                            f"found {kind}",
-                           fix="give DataLoader a collate_fn of your own")
+                           fix="pass your own collate_fn to DataLoader")

@@ -1,10 +1,10 @@
-"""A data set, batch by batch.
+"""Iterate over a data set in batches.
 
     sampler -> numbers -> batch_sampler -> lists of numbers -> dataset[i] for each -> collate_fn -> batch
 
-With workers, background threads fetch the batches that come next, `prefetch_factor` for each worker, while the caller works on this
-one; they come in the same order. Threads share memory, so nothing is copied; they help where fetching waits (files, the network) or
-runs in C (NumPy), which both let go of Python's lock.
+With workers, background threads fetch the next batches while the program uses the present one: `prefetch_factor` batches for each
+worker. The order of the batches is the same. Threads share memory, so nothing is copied. They save time if fetching waits for
+files or the network, or runs in C (NumPy): both release the lock of Python.
 
 Mirrors ``torch/utils/data/dataloader.py``, whose workers are processes.
 """
@@ -23,29 +23,32 @@ __all__ = ["DataLoader"]
 
 
 def check(condition, what):
-    """Raise `ValueError` unless the arguments make sense together."""
+    """Raise `ValueError` with the message `what` unless `condition` is true."""
     if not condition:
         raise TensorValueError("MG-E333", what)
 
 
 class DataLoader:
-    """The batches of a data set. Mirrors ``torch.utils.data.DataLoader``.
+    """An iterable of the batches of a data set. Mirrors ``torch.utils.data.DataLoader``.
 
     Args:
-        dataset (Dataset or IterableDataset): what has ``[i]`` and ``len``, or can be iterated over.
-        batch_size (int or None): how many samples in a batch; None for single samples.
-        shuffle (bool): a new random order each time.
-        sampler, batch_sampler (iterable, optional): the numbers of the samples, or lists of these, instead of the above.
-        num_workers (int): how many threads fetch ahead; 0 for none.
-        collate_fn (callable, optional): makes a batch of a list of samples; `default_collate`.
-        drop_last (bool): leave out the last batch if it is smaller.
-        generator (Generator, optional): from which the order is drawn.
-        prefetch_factor (int, optional): how many batches each worker fetches ahead; 2.
-        pin_memory, timeout, worker_init_fn, multiprocessing_context, persistent_workers, pin_memory_device, in_order: accepted
-            as in PyTorch. `worker_init_fn` is called with 0, 1, ... in each thread.
+        dataset (Dataset or IterableDataset): an object with ``[i]`` and ``len``, or an iterable data set.
+        batch_size (int or None): the number of samples in a batch; None for single samples.
+        shuffle (bool): use a new random order for each iteration.
+        sampler (iterable, optional): the numbers of the samples, instead of `shuffle`.
+        batch_sampler (iterable, optional): a list of sample numbers for each batch, instead of `batch_size`, `shuffle`, `sampler`
+            and `drop_last`.
+        num_workers (int): the number of threads that fetch batches in advance; 0 for none.
+        collate_fn (Callable, optional): makes a batch from a list of samples. The default is `default_collate`.
+        drop_last (bool): leave out the last batch if it is smaller than the others.
+        timeout (float): the largest number of seconds to wait for a batch from a worker; 0 for no limit.
+        worker_init_fn (Callable, optional): called in each thread, with its number 0, 1, ...
+        generator (Generator, optional): the generator of the random order.
+        prefetch_factor (int, optional): the number of batches that each worker fetches in advance. The default is 2.
+        pin_memory, multiprocessing_context, persistent_workers, pin_memory_device, in_order: accepted as in PyTorch, and ignored.
 
     Raises:
-        ValueError: arguments exclude each other, or have no sense.
+        ValueError: two arguments exclude each other, or a value is not allowed.
 
     >>> data = mg.utils.data.TensorDataset(mg.arange(5))
     >>> [x.tolist() for x, in mg.utils.data.DataLoader(data, batch_size=2)]
@@ -95,7 +98,7 @@ class DataLoader:
     def __len__(self):
         dataset: Any = self.dataset
         if isinstance(self.dataset, IterableDataset):
-            samples = len(dataset)      # TypeError, as that of the data set, if it has none
+            samples = len(dataset)      # raises TypeError if the data set has no length
             if self.batch_size is None:
                 return samples
             return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
@@ -103,28 +106,31 @@ class DataLoader:
 
     def __iter__(self):
         if isinstance(self.dataset, IterableDataset):
-            source, fetch = self._batches_of_iterable(), self.collate_fn
+            source, fetch = self._group_samples(), self.collate_fn
         elif self.batch_sampler is None:
-            source, fetch = iter(self.sampler), self._sample
+            source, fetch = iter(self.sampler), self._fetch_sample
         else:
-            source, fetch = iter(self.batch_sampler), self._batch
-        return self._ahead(source, fetch) if self.num_workers else map(fetch, source)
+            source, fetch = iter(self.batch_sampler), self._fetch_batch
+        return self._prefetch(source, fetch) if self.num_workers else map(fetch, source)
 
-    def _sample(self, number):
+    def _fetch_sample(self, number):
+        """Return one sample, without a batch."""
         return self.collate_fn(self.dataset[number])
 
-    def _batch(self, numbers):
+    def _fetch_batch(self, numbers):
+        """Return the batch of the samples with these numbers."""
         if hasattr(self.dataset, "__getitems__") and self.dataset.__getitems__:
             return self.collate_fn(self.dataset.__getitems__(numbers))
         return self.collate_fn([self.dataset[i] for i in numbers])
 
-    def _batches_of_iterable(self):
+    def _group_samples(self):
+        """Iterate over the samples of an iterable data set, or over lists of them."""
         if self.batch_size is None:
             return iter(self.dataset)
         return iter(BatchSampler(self.dataset, self.batch_size, self.drop_last))
 
-    def _ahead(self, source, fetch):
-        """Batches in order, with some of the next ones being fetched. An error is raised where its batch would have come."""
+    def _prefetch(self, source, fetch):
+        """Yield the batches in order, while threads fetch the next ones. An error is raised when its batch is due."""
         names = iter(range(self.num_workers))
 
         def begin():
@@ -146,11 +152,11 @@ class DataLoader:
 
 
 class _Pool(ThreadPoolExecutor):
-    """Threads that are told to stop, and not waited for, when the caller goes no further."""
+    """A pool of threads. `close` does not wait for their work."""
 
     def __init__(self, workers, begin):
         super().__init__(workers, "DataLoader", begin)
 
     def close(self):
-        """Forget what has not been begun."""
+        """Cancel the work that has not begun, and return immediately."""
         self.shutdown(wait=False, cancel_futures=True)

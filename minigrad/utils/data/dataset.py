@@ -1,4 +1,4 @@
-"""Data sets: samples by number, or one after the other. Mirrors ``torch/utils/data/dataset.py``."""
+"""Data sets: samples with numbers, or an iterable of samples. Mirrors ``torch/utils/data/dataset.py``."""
 
 import math
 import warnings
@@ -14,7 +14,7 @@ __all__ = ["ConcatDataset", "Dataset", "IterableDataset", "Subset", "TensorDatas
 
 
 class Dataset:
-    """Samples by number: a subclass has ``__getitem__``, and mostly ``__len__``. Mirrors ``torch.utils.data.Dataset``.
+    """Base class of data sets: a subclass defines ``__getitem__``, and usually ``__len__``. Mirrors ``torch.utils.data.Dataset``.
 
     >>> class Squares(mg.utils.data.Dataset):
     ...     def __len__(self):
@@ -36,7 +36,7 @@ class Dataset:
 
 
 class IterableDataset(Dataset):
-    """Samples one after the other: a subclass has ``__iter__``. Mirrors ``torch.utils.data.IterableDataset``.
+    """Base class of iterables of samples: a subclass defines ``__iter__``. Mirrors ``torch.utils.data.IterableDataset``.
 
     >>> class Lines(mg.utils.data.IterableDataset):
     ...     def __iter__(self):
@@ -50,10 +50,13 @@ class IterableDataset(Dataset):
 
 
 class TensorDataset(Dataset):
-    """Sample i is the tuple of row i of each tensor. Mirrors ``torch.utils.data.TensorDataset``.
+    """A data set of tensors: sample i is the tuple of row i of each tensor. Mirrors ``torch.utils.data.TensorDataset``.
+
+    Args:
+        *tensors (Tensor): of any dtype, with the same size in dimension 0.
 
     Raises:
-        AssertionError: the tensors are not equally long.
+        AssertionError: the sizes of the tensors differ in dimension 0.
 
     >>> mg.utils.data.TensorDataset(mg.zeros(2, 2), mg.tensor([5, 6]))[1]
     (tensor([0., 0.]), tensor(6))
@@ -73,10 +76,13 @@ class TensorDataset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """One data set after the other. Mirrors ``torch.utils.data.ConcatDataset``.
+    """The samples of several data sets, one data set after the other. Mirrors ``torch.utils.data.ConcatDataset``.
+
+    Args:
+        datasets (iterable of Dataset): the data sets.
 
     Raises:
-        AssertionError: there are none, or one is an `IterableDataset`.
+        AssertionError: `datasets` is empty, or one of them is an `IterableDataset`.
 
     >>> both = mg.utils.data.ConcatDataset([[1, 2], [3]])
     >>> len(both), both[2], both[-3]
@@ -108,7 +114,11 @@ class ConcatDataset(Dataset):
 
 
 class Subset(Dataset):
-    """Some samples of a data set, by their numbers. Mirrors ``torch.utils.data.Subset``.
+    """Some samples of a data set. Mirrors ``torch.utils.data.Subset``.
+
+    Args:
+        dataset (Dataset): the data set.
+        indices (sequence of int): sample i of the subset is sample ``indices[i]`` of the data set.
 
     >>> mg.utils.data.Subset("abc", [2, 0])[0]
     'c'
@@ -128,18 +138,21 @@ class Subset(Dataset):
 
 
 def random_split(dataset, lengths, generator=default_generator):
-    """Subsets of these lengths that have no sample in common, drawn at random.
+    """Split a data set at random into subsets without common samples.
 
     Args:
-        dataset (Dataset)
-        lengths (sequence): whose sum is the length of the data set; or fractions whose sum is 1, where what is left over by
-            rounding down goes to the first ones in turn.
-        generator (Generator): from which the order is drawn.
+        dataset (Dataset): the data set.
+        lengths (sequence): the lengths of the subsets: ints whose sum is the length of the data set, or fractions whose sum is 1.
+            Lengths from fractions are rounded down. The remaining samples go to the first subsets, one to each.
+        generator (Generator): the generator of the random order.
 
-    Mirrors ``torch.utils.data.random_split``.
+    Returns:
+        list of Subset: the parts.
 
     Raises:
-        ValueError: the sum is another, or a fraction lies outside [0, 1].
+        ValueError: the sum of the lengths is wrong, or a fraction is outside of [0, 1].
+
+    Mirrors ``torch.utils.data.random_split``.
 
     >>> [len(part) for part in mg.utils.data.random_split(range(10), [0.75, 0.25])]
     [8, 2]

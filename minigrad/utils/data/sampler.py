@@ -1,4 +1,4 @@
-"""In which order the samples of a data set come: iterables of numbers. Mirrors ``torch/utils/data/sampler.py``."""
+"""Samplers: iterables of sample numbers, which give the order of the samples. Mirrors ``torch/utils/data/sampler.py``."""
 
 from bisect import bisect_right
 from itertools import islice
@@ -12,7 +12,7 @@ __all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "Sub
 
 
 class Sampler:
-    """Base class: a subclass has ``__iter__``, and mostly ``__len__``. Mirrors ``torch.utils.data.Sampler``.
+    """Base class of samplers: a subclass defines ``__iter__``, and usually ``__len__``. Mirrors ``torch.utils.data.Sampler``.
 
     >>> class Backwards(mg.utils.data.Sampler):
     ...     def __iter__(self):
@@ -29,7 +29,10 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """0, 1, 2, ... Mirrors ``torch.utils.data.SequentialSampler``.
+    """The numbers 0, 1, 2, ... in order. Mirrors ``torch.utils.data.SequentialSampler``.
+
+    Args:
+        data_source (Dataset): any object with a length.
 
     >>> list(mg.utils.data.SequentialSampler("abc"))
     [0, 1, 2]
@@ -45,29 +48,30 @@ class SequentialSampler(Sampler):
         return len(self.data_source)
 
 
-def positive(name, value):
+def check_positive(name, value):
     """Raise unless `value` is a positive int."""
     if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
         raise TensorValueError("MG-E333", f"{name} should be a positive integer value, but got {name}={value}")
 
 
-def boolean(name, value):
+def check_bool(name, value):
     """Raise unless `value` is a bool."""
     if not isinstance(value, bool):
         raise TensorValueError("MG-E333", f"{name} should be a boolean value, but got {name}={value}")
 
 
 class RandomSampler(Sampler):
-    """All numbers in random order; with `replacement`, drawn one by one. Mirrors ``torch.utils.data.RandomSampler``.
+    """The numbers of all samples in random order. Mirrors ``torch.utils.data.RandomSampler``.
 
     Args:
-        data_source (Dataset): what has a length.
-        replacement (bool): whether a number may come again.
-        num_samples (int, optional): how many; all, if not given.
-        generator (Generator, optional): from which they are drawn.
+        data_source (Dataset): any object with a length.
+        replacement (bool): draw with replacement: a number may occur several times.
+        num_samples (int, optional): how many numbers to draw. The default is the number of samples.
+        generator (Generator, optional): the generator of the random numbers.
 
     Raises:
-        ValueError: `num_samples` is not positive, or `replacement` no bool.
+        ValueError: `num_samples` is not a positive int.
+        TypeError: `replacement` is not a bool.
 
     >>> sorted(mg.utils.data.RandomSampler("abc"))
     [0, 1, 2]
@@ -81,7 +85,7 @@ class RandomSampler(Sampler):
         if not isinstance(replacement, bool):
             raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
         if num_samples is not None:
-            positive("num_samples", num_samples)
+            check_positive("num_samples", num_samples)
 
     @property
     def num_samples(self):
@@ -99,7 +103,11 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """These numbers in random order. Mirrors ``torch.utils.data.SubsetRandomSampler``.
+    """The numbers in `indices`, in random order. Mirrors ``torch.utils.data.SubsetRandomSampler``.
+
+    Args:
+        indices (sequence of int): the numbers.
+        generator (Generator, optional): the generator of the random order.
 
     >>> sorted(mg.utils.data.SubsetRandomSampler([5, 3]))
     [3, 5]
@@ -117,24 +125,25 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """Numbers drawn with these probabilities, which need not sum to 1. Mirrors ``torch.utils.data.WeightedRandomSampler``.
+    """Random numbers with probabilities proportional to `weights`. Mirrors ``torch.utils.data.WeightedRandomSampler``.
 
     Args:
-        weights (sequence): one for each number.
-        num_samples (int): how many are drawn.
-        replacement (bool): whether a number may come again.
-        generator (Generator, optional): from which they are drawn.
+        weights (sequence of float, or Tensor): the weight of each number. The sum need not be 1.
+        num_samples (int): how many numbers to draw.
+        replacement (bool): draw with replacement: a number may occur several times.
+        generator (Generator, optional): the generator of the random numbers.
 
     Raises:
-        ValueError: `num_samples` is not positive, `replacement` no bool, or the weights are no vector.
+        ValueError: `num_samples` is not a positive int, `replacement` is not a bool, or the weights have another number of
+            dimensions than 1.
 
     >>> list(mg.utils.data.WeightedRandomSampler([0., 1.], 3))
     [1, 1, 1]
     """
 
     def __init__(self, weights, num_samples, replacement=True, generator=None):
-        positive("num_samples", num_samples)
-        boolean("replacement", replacement)
+        check_positive("num_samples", num_samples)
+        check_bool("replacement", replacement)
         self.weights = weights.double() if isinstance(weights, Tensor) else as_tensor([float(w) for w in weights]).double()
         if self.weights.ndim != 1:
             raise TensorValueError("MG-E333", "weights should be a 1d sequence", found=f"shape {list(self.weights.shape)}")
@@ -143,7 +152,7 @@ class WeightedRandomSampler(Sampler):
         self.generator = generator
 
     def __iter__(self):
-        if not self.replacement:        # the largest of u^(1/w) (Efraimidis & Spirakis, 2006)
+        if not self.replacement:        # the numbers with the largest u^(1/w) (Efraimidis & Spirakis, 2006)
             keys = rand(self.weights.numel(), generator=self.generator).double().log() / self.weights
             order = sorted(range(keys.numel()), key=keys.tolist().__getitem__, reverse=True)
             return iter(order[:self.num_samples])
@@ -156,23 +165,23 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """The numbers of another sampler in lists. Mirrors ``torch.utils.data.BatchSampler``.
+    """The numbers of another sampler, in lists: one list for each batch. Mirrors ``torch.utils.data.BatchSampler``.
 
     Args:
-        sampler (iterable): of numbers.
-        batch_size (int): how many in a list.
-        drop_last (bool): leave out the last one if it is shorter.
+        sampler (iterable of int): the numbers.
+        batch_size (int): the length of a list.
+        drop_last (bool): leave out the last list if it is shorter.
 
     Raises:
-        ValueError: `batch_size` is not positive, or `drop_last` no bool.
+        ValueError: `batch_size` is not a positive int, or `drop_last` is not a bool.
 
     >>> list(mg.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
     [[0, 1], [2, 3], [4]]
     """
 
     def __init__(self, sampler, batch_size, drop_last):
-        positive("batch_size", batch_size)
-        boolean("drop_last", drop_last)
+        check_positive("batch_size", batch_size)
+        check_bool("drop_last", drop_last)
         self.sampler = sampler
         self.batch_size = batch_size
         self.drop_last = drop_last
