@@ -1,10 +1,10 @@
-"""What a parameter can be given, by its name: plausible values, and odd ones.
+"""Plausible and odd values for each parameter, by its name.
 
     POOLS["dim"]["-1"](m)   ->  -1          m is minigrad or torch, each of which makes its own tensors
     POOLS["input"]["row"](m)  ->  tensor([1., 2., 3.])
 
-Most of the values of a pool are sensible; the first half of it more so. Used by tests/parity/odd_arguments.py, which
-compares calls with PyTorch, and by tests/hostile, which tries to crash them.
+Most values of a pool are sensible, above all in its first half. tests/parity/odd_arguments.py compares calls with PyTorch;
+tests/hostile tries to crash them.
 """
 
 from tests.ops.test_bad_input import OTHERS, TENSORS, values

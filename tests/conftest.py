@@ -1,4 +1,4 @@
-"""What every test run does: say which mode it runs in, and fail if that is not the one asked for.
+"""Every test run reports its mode, and fails if this is not the expected mode.
 
     pytest tests                        compiled: fails if the extension modules are not the ones loaded
     MINIGRAD_PURE=1 pytest tests        interpreted
@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import _pure
+from minigrad._build import pure as _pure
 
 TORCH = importlib.util.find_spec("torch") is not None
 collect_ignore = [] if TORCH else ["parity", "accuracy"]
@@ -58,7 +58,7 @@ def same_numbers_every_time():
 
 @pytest.fixture
 def no_collection():
-    """Without the garbage collector, what is freed is freed by reference counting."""
+    """Disable the garbage collector, so that only reference counting frees objects."""
     gc.collect()
     gc.disable()
     yield

@@ -1,10 +1,10 @@
-"""A bound on the memory of a process that is sent what would need too much."""
+"""A memory limit for a process that gets requests for too much memory."""
 
 import os
 
 __all__ = ["SANITIZED", "bound_memory"]
 
-SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")      # `make sanitize`, whose own limit is max_allocation_size_mb
+SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")      # `make sanitize` has its own limit, max_allocation_size_mb
 
 
 def bound_memory(size):

@@ -1,12 +1,12 @@
-"""Every public function and method, with one call of each that works: from here start the tests that walk over all signatures.
+"""Every public function and method with one valid call: the start of the tests that go over all signatures.
 
-    subjects()              "sum", "Tensor.sum", "nn.functional.pad", "linalg.svd" ...: what is public and may be called
+    subjects()              "sum", "Tensor.sum", "nn.functional.pad", "linalg.svd" ...: all public functions
     good_call("sum")        Call(path="sum", arguments={"input": ...})
     .run(mg)                runs it on a library, minigrad or torch
     .but("dim", make)       the same call with another argument in one position
 
-What a parameter is given follows from its name (`VALUES`); where that does not do, `EXCEPTIONS` has the function's own. A new
-function whose parameters have no value here fails the tests, which say so.
+The name of a parameter determines its value (`VALUES`); `EXCEPTIONS` has other values for single functions. If a parameter of a new
+function has no value here, a test fails and says so.
 """
 
 import inspect
@@ -38,7 +38,7 @@ def value(x):
     return lambda m: x
 
 
-# name of a parameter -> m -> what it is given
+# name of a parameter -> m -> its value
 VALUES = {
     **dict.fromkeys(["input", "self", "tensor", "tensor1", "tensor2", "mat", "mat1", "mat2", "x1", "x2", "src", "source", "end", "weight", "exponent", "values", "x", "y", "q", "A", "B", "obj", "elements", "test_elements", "target", "input1", "input2", "anchor", "positive", "negative", "other", "condition_", "logits", "query", "key", "var", "sorted_sequence", "real", "imag", "abs", "angle", "the_template", "vectors"], square),
     **dict.fromkeys(["vec", "vec1", "vec2", "boundaries", "bias"], lambda m: m.tensor([0.25, 0.5, 0.75])),
@@ -80,7 +80,7 @@ def integers(m):
 PER_DIMENSION = {1: lines, 2: images, 3: volumes}
 ANY = "*"       # arguments by position that have no name
 
-# path -> what its parameters are given instead; the parameters named here are given even if they have a default
+# path -> other values for its parameters; they are given even if the parameter has a default
 EXCEPTIONS = {
     "addmv": {"input": VALUES["vec"]}, "addr": {}, "addbmm": {}, "baddbmm": {"input": VALUES["batch1"]},
     "bmm": {"input": VALUES["batch1"], "mat2": VALUES["batch1"]}, "dot": {"input": VALUES["vec"], "tensor": VALUES["vec"]},
@@ -192,7 +192,7 @@ EXCEPTIONS = {
         "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector", "vector_to_parameters")},
 }
 
-# What is public and no computation, or takes no argument that could be wrong.
+# Public names that compute nothing, or have no argument that could be wrong.
 SKIPPED = {"load", "save", "explain", "show_config", "set_printoptions", "backward", "Tensor.backward", "cuda", "Tensor.cuda", "Tensor.pin_memory", "seed", "device",
            "Tensor.bump", "Tensor.as_subclass", "Tensor.register_hook", "Tensor.register_post_accumulate_grad_hook", "Tensor.retain_grad", "Tensor.detach_",
            "contiguous_format", "nn.functional.implicit_dim", "set_num_threads", "set_default_dtype", "use_deterministic_algorithms", "set_warn_always"}
@@ -200,7 +200,7 @@ SKIPPED = {"load", "save", "explain", "show_config", "set_printoptions", "backwa
 
 @dataclass
 class Call:
-    """One call: of what is public as `path`, with what makes its arguments by name (`ANY`: those without one)."""
+    """One call of the function `path`: argument name -> the function that makes it (`ANY`: arguments without a name)."""
 
     path: str
     arguments: dict
@@ -210,7 +210,7 @@ class Call:
         return attrgetter(self.path)(m)
 
     def run(self, m):
-        """The result, with what warns and NumPy's own warnings silent."""
+        """The result of the call, without warnings."""
         args, kwargs = self.made(m)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -224,7 +224,7 @@ class Call:
         return args, kwargs
 
     def but(self, name, make):
-        """This call with what `make` makes as the argument `name`; a number is the position of one without a name."""
+        """This call with the result of `make` as the argument `name`; a number is the position of an argument without a name."""
         if isinstance(name, int):
             unnamed = list(self.arguments[ANY])
             unnamed[name] = make
@@ -251,7 +251,7 @@ def subjects():
 
 
 def parameters_of(path):
-    """The parameters of what is public as `path`, that of `self` under the name "input"."""
+    """The parameters of the function `path`; `self` has the name "input"."""
     parameters = list(inspect.signature(attrgetter(path)(mg)).parameters.values())
     if path.startswith("Tensor.") and parameters and parameters[0].name == "self":
         parameters[0] = parameters[0].replace(name="self")

@@ -1,7 +1,7 @@
-"""Wrong arguments, and sizes that no memory holds: to every argument of every public function.
+"""Wrong values, and sizes too large for any memory, for every argument of every public function.
 
-Each call ends in a result or in an error of ours, which names the function; never in one of Python's or NumPy's own, and at once. They
-run in a process of their own, whose memory is bounded, so that what would be too large is refused and not made.
+Each call ends quickly, in a result or in an error of minigrad that names the function, and never in an error of Python or NumPy. The
+calls run in a separate process with a memory limit, so that too large arrays are refused.
 """
 
 import inspect
@@ -60,7 +60,7 @@ WRONG = {
 
 
 def foreign(error):
-    """Whether an error is none of ours; a call with too many arguments, or a wrong name, is refused by Python."""
+    """Whether an error is not minigrad's. Python itself refuses too many arguments, or a wrong name."""
     return not isinstance(error, MinigradError)
 
 
@@ -82,7 +82,7 @@ def all_calls():
 
 
 def main(part):
-    """Run a part of the calls, and print what was wrong."""
+    """Run a part of the calls, and print the wrong outcomes."""
     bound_memory(MEMORY)
     wrong = []
     deep = {label: make() for label, make in WRONG.items() if label in ("deep", "itself", "doubled", "module")}
@@ -90,7 +90,7 @@ def main(part):
         if i % PARTS != part:
             continue
         for label, make in WRONG.items():
-            print(f"{path}({name}={label})", file=sys.stderr, flush=True)        # the last line says what a crash was in
+            print(f"{path}({name}={label})", file=sys.stderr, flush=True)        # after a crash, the last line names the call
             value = deep[label] if label in deep else make()
             try:
                 call.but(name, lambda m, value=value: value).run(mg)
@@ -131,7 +131,7 @@ MADE_WITH = {
 @pytest.mark.parametrize("place", [nn, mg.optim, mg.optim.lr_scheduler], ids=lambda place: place.__name__)
 @pytest.mark.parametrize("wrong", ["None", "object", "str", "dict"])
 def test_wrong_arguments_of_classes(place, wrong):
-    """differences/F-03: layers, optimizers and schedules refuse by name what is no size, number, function or sequence."""
+    """differences/F-03: layers, optimizers and schedules refuse a wrong size, number, function or sequence, and name the argument."""
     bare = []
     for cls in filter(inspect.isclass, [getattr(place, name) for name in place.__all__]):
         parameters = [p for p in inspect.signature(cls).parameters.values() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]

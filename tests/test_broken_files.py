@@ -1,4 +1,4 @@
-"""Files that are broken, hostile or foreign, and folders in which others write: an error that says so, or what the file says."""
+"""Broken, hostile or foreign files, and folders that others write to: load gives a clear error, or the content of the file."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def entry(dtype="F32", shape=(1,), start=0, end=4):
 
 
 def noted(structure):
-    """A file with one tensor, x, whose nesting is `structure`."""
+    """A file with one tensor, x, and the nesting `structure`."""
     text = structure if isinstance(structure, str) else json.dumps(structure)
     return file_of({"__metadata__": {"minigrad": text}, "x": entry()}, bytes(4))
 
@@ -150,7 +150,7 @@ def test_metadata_deeper_down(path):
 
 
 def test_links_are_not_followed(tmp_path):
-    """differences/F-02: nobody can guess where the file is written first, nor what the link at its name leads to is changed."""
+    """differences/F-02: the name of the temporary file cannot be guessed, and save does not change the target of a link at the path."""
     victim = tmp_path / "victim"
     victim.write_text("mine")
     target = tmp_path / "model"

@@ -26,7 +26,7 @@ DATA = [
 @pytest.mark.filterwarnings("ignore:Creating a tensor from a list of numpy")
 @pytest.mark.parametrize("data, dtype, shape", DATA, ids=lambda v: repr(v)[:25])
 def test_tensor(data, dtype, shape):
-    """dtype, shape and numbers; and those of torch."""
+    """dtype, shape and numbers, compared with torch."""
     x = mg.tensor(data)
     assert (x.dtype.name, tuple(x.shape)) == (dtype, shape)
     np.testing.assert_array_equal(x.numpy(),

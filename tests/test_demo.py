@@ -1,4 +1,4 @@
-"""The demo: it learns, writes what it promises, and ends cleanly when interrupted."""
+"""The demo: it learns, writes its files, and ends cleanly when interrupted."""
 
 import importlib.util
 import os
@@ -92,7 +92,7 @@ def interrupt_after(monkeypatch, module, name, calls):
 
 
 def test_interrupted_while_training(run, tmp_path, monkeypatch):
-    """What has been learnt is kept, the pictures are drawn, and the status is that of Ctrl-C."""
+    """The parameters are saved, the pictures are drawn, and the exit status is the one of Ctrl-C."""
     interrupt_after(monkeypatch, train.F, "cross_entropy", 4)
     status, said, files = run("--epochs", "1")
     assert status == 130 and "interrupted after 3 of 23 steps" in said.out and files == FILES
@@ -128,7 +128,7 @@ def test_ctrl_c(tmp_path):
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "1"}
     child = subprocess.Popen([sys.executable, "-m", "minigrad.demo", "--epochs", "100000", "--out", str(tmp_path)], env=environment,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             # what runs in the background of a shell has SIGINT ignored, and so have its children
+                             # processes in the background of a shell ignore SIGINT, and so do their children
                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     try:
         assert "minigrad" in child.stdout.readline() and "handwritten" in child.stdout.readline()
@@ -156,8 +156,8 @@ def test_a_missing_package_is_named(monkeypatch, capsys):
 
 def test_moved():
     x = mg.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
-    assert data.moved(x, 1, 0).tolist() == [[[[0, 0], [1, 2]]]] and data.moved(x, 0, -1).tolist() == [[[[2, 0], [4, 0]]]]
-    assert data.moved(x, 0, 0).tolist() == x.tolist()
+    assert data.shift(x, 1, 0).tolist() == [[[[0, 0], [1, 2]]]] and data.shift(x, 0, -1).tolist() == [[[[2, 0], [4, 0]]]]
+    assert data.shift(x, 0, 0).tolist() == x.tolist()
 
 
 def test_batches_hold_everything_once():

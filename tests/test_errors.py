@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 import minigrad as mg
-from minigrad import _pure, errors
+from minigrad import errors
+from minigrad._build import pure as _pure
 from minigrad.errors import MinigradError, catalogue
 from minigrad.ops.base import rule
 from minigrad.testing._catalogue import run
 
 PACKAGE = Path(mg.__file__).parent
-INTERPRETED = {"MG-E105"}       # needs a broken graph, and compiled nobody can break one
+INTERPRETED = {"MG-E105"}       # needs a broken graph, and no program can break one compiled
 
 
 def used():
@@ -43,7 +44,7 @@ def test_explanation(code):
 @pytest.mark.filterwarnings("ignore:Error detected in")     # anomaly mode says where
 @pytest.mark.parametrize("code", catalogue())
 def test_example(code):
-    """The statement marked `# raises` raises an error of this very code, and the others run. A page shows what is run here."""
+    """The statement marked `# raises` raises an error with this code, and the others run. The site shows the same example."""
     before = dict(rule.REGISTRY)
     steps = [step for part in run(code) if not isinstance(part, str) for step in part]
     assert sum([step.marked for step in steps]) == 1
@@ -67,12 +68,12 @@ def test_unknown_code_and_the_list():
     ("TensorValueError", ValueError), ("OutOfRangeError", IndexError), ("ArgumentError", RuntimeError),
 ])
 def test_classes(name, builtin):
-    """`except` catches what it catches with PyTorch."""
+    """An `except` clause for PyTorch's class of error catches minigrad's error too."""
     assert issubclass(getattr(errors, name), (MinigradError, builtin)) and issubclass(getattr(errors, name), builtin)
 
 
 def test_four_parts():
-    """What happened, to which tensor and node, expected and found, what to do; what is not given is left out."""
+    """A message has four parts: what happened, the tensor and node, expected and found, the fix. Missing parts are left out."""
     error = errors.ShapeError("MG-E204", "it broke", tensor="float32 [2]", node="MulBackward0", expected="1", found="2",
                               fix="mend it")
     assert str(error).splitlines() == [

@@ -70,7 +70,7 @@ def test_alternating():
 
 
 def test_set_grad_enabled_acts_at_construction(outside):
-    """tensor_surface/M-03: at once; as a context it restores what was there at construction."""
+    """tensor_surface/M-03: it takes effect immediately; as a context it restores the mode from construction."""
     mode = mg.set_grad_enabled(not outside)
     assert mg.is_grad_enabled() is not outside
     with mode:
@@ -207,7 +207,7 @@ def test_method_and_staticmethod():
 
 
 def recorder(log):
-    """A generator that notes the mode at each of its steps, and what is sent and thrown."""
+    """A generator that notes the mode at each of its steps, and the values sent and errors thrown to it."""
     try:
         for i in range(4):
             try:
@@ -342,7 +342,7 @@ def test_coroutine_that_raises_and_is_cancelled():
     there="Gradients are still on in its body.",
     here="TypeError: there is no moment at which the mode could be right.")
 def test_async_generator_is_refused():
-    """tensor_surface/M-07: there is no moment at which the mode could be right."""
+    """tensor_surface/M-07: no moment exists at which the mode could be set correctly."""
     with pytest.raises(TypeError, match="async generator"):
         @mg.no_grad()
         async def f():

@@ -1,4 +1,4 @@
-"""``x[...]``: random basic and advanced indices read, assigned and differentiated, against NumPy; and what is refused."""
+"""``x[...]``: random basic and advanced indices read, assigned and differentiated, against NumPy; and errors."""
 
 import numpy as np
 import pytest
@@ -146,7 +146,7 @@ def test_advanced_gradient(case):
 @settings(max_examples=100, deadline=None)
 @given(array_and_index(basic_index))
 def test_gradient_through_a_write(case):
-    """What is overwritten gets no gradient, what is written gets that of its place."""
+    """Overwritten values get a gradient of 0; the new values get the gradient of their place."""
     array, index = case
     shape = array[index].shape
     x, y = mg.tensor(array, requires_grad=True), mg.tensor(np.ones(shape), requires_grad=True)
@@ -191,7 +191,7 @@ INDICES = {
 }
 
 
-# Where torch still follows NumPy before 1.23, or stumbles, we do what NumPy does now; the error, or None for its result.
+# torch follows NumPy before 1.23 here, or fails; minigrad follows current NumPy. The error, or None for a result.
 NUMPYS_RULE = {"float tensor": IndexError, "two ellipses": IndexError, "np bool": None, "uint8": None}
 
 
@@ -262,7 +262,7 @@ VALUES = {"number": 5, "float": 0.5, "bool": True, "row": [1.0, 2.0, 3.0], "colu
 @pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("index", [slice(None), 0, [0, 1], (slice(None), [0, 1, 2])], ids=str)
 def test_assigned_values(name, dtype, index):
-    """What can stand on the right of ``x[i] =``, as in torch."""
+    """The values that may be on the right of ``x[i] =``, as in torch."""
     def assign(m):
         x = m.zeros(2, 3, dtype=getattr(m, dtype))
         value = VALUES[name]

@@ -1,4 +1,4 @@
-"""Memory shared with NumPy, torch and whoever speaks DLPack or the buffer protocol; and which arrays are refused."""
+"""Memory shared with NumPy, torch and other libraries through DLPack or the buffer protocol; and refused arrays."""
 
 import warnings
 
@@ -21,7 +21,7 @@ def some(dtype, shape=(2, 3)):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_numpy_shares_memory(dtype, shape):
-    """Both ways: what one writes the other sees."""
+    """In both directions, each library sees the writes of the other."""
     a = some(dtype, shape)
     x = mg.from_numpy(a)
     b = x.numpy()
@@ -71,7 +71,7 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_layouts(name):
-    """Whatever its strides, an array is taken as it is; ops on it compute what NumPy does; tensor() copies to a row-major one."""
+    """from_numpy keeps any strides of an array, and ops on it give NumPy's results; tensor() copies to row-major order."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         a = ODD[name]()

@@ -1,4 +1,4 @@
-"""The table of ops says what is so: every op has a row, and what the row claims is what the tests check."""
+"""The table of ops is right: every op has a row, and the tests check each claim of the row."""
 
 import importlib.util
 import json
@@ -20,7 +20,7 @@ from tools import op_facts, op_table
 
 OPS = op_facts.our_ops()
 
-# What the core itself calls around an op: promotion, and the write of an op in place.
+# The kernels that the core itself calls around an op: for promotion, and for the write of an in-place op.
 AROUND = {"cast", "copy_", "number"}
 
 
@@ -31,7 +31,7 @@ def found():
 
 @pytest.mark.parametrize("name", OPS)
 def test_every_op_is_reached_by_a_case(found, name):
-    """An op that no case reaches has no dtypes, and nothing that the table says of it has been checked."""
+    """An op that no case reaches has no dtypes, and its row is unchecked."""
     fact = found[name]
     assert fact.depth < op_facts.UNCHECKED + 1, f"no case of tests/ops/cases.py reaches {name}"
     assert fact.dtypes and fact.formula, name
@@ -46,7 +46,7 @@ def test_the_table_is_complete(found):
 
 
 def test_what_is_claimed_is_checked(found):
-    """A vjp is one that gradcheck has looked at: the cases of these names are those of tests/ops/test_gradients.py."""
+    """gradcheck has checked each vjp: the cases of these names are the ones of tests/ops/test_gradients.py."""
     checked = {case.name for case in (*CASES, *COMPLEX, *OURS)}
     twice = {case.name for case in (*CASES, *COMPLEX, *OURS) if case.double}
     for fact in found.values():
@@ -91,7 +91,7 @@ def test_linear_means_that_the_gradient_does_not_depend_on_the_operands(found):
 
 
 def test_kernels_named_are_the_kernels_called(found):
-    """The list for a new device, read from the sources, has all that ran."""
+    """The list of kernels for a new device, read from the sources, has all kernels that ran."""
     for name, fact in found.items():
         assert fact.called <= fact.kernels | AROUND, name
         assert fact.kernels <= set(CONTRACT)
@@ -100,14 +100,14 @@ def test_kernels_named_are_the_kernels_called(found):
 
 
 def test_the_kernels_in_c():
-    """The sources say what compiled modules have; without these all is NumPy."""
+    """The C kernels in the sources are the compiled ones; interpreted, all kernels are NumPy."""
     compiled = {name for name in CONTRACT if ".cpu." in CPU.origin[name]}
     assert compiled in (op_facts.in_c(), set())
     assert {"mul", "sum", "matmul", "softmax"} <= op_facts.in_c()
 
 
 def test_what_a_gpu_has(found):
-    """The column CUDA; tests/cuda/test_ops.py holds `on_cuda` against the kernels that are there."""
+    """The column CUDA; tests/cuda/test_ops.py compares `on_cuda` with the kernels on the GPU."""
     table = {row["op"]: row["CUDA"] for row in op_table.rows(found)}
     assert table["mul"] == table["convolution"] == "yes"
     assert table["linalg_svd"] == "no: svd, svdvals"
@@ -122,7 +122,7 @@ def test_coverage_of_a_device():
 
 
 def test_every_method_in_place_is_in_the_table(found):
-    """But for those that are no op: the ones that change no number, and those that are made of other ops."""
+    """Every in-place method is in the table, except those that are not ops or that are composed of other ops."""
     written = set().union(*[fact.in_place for fact in found.values()])
     methods = {vars(mg.Tensor)[n].__name__ for n in vars(mg.Tensor) if n.endswith("_") and not n.startswith("_")}
     assert methods - written == {"requires_grad_", "resize_", "resize_as_", "set_", "swapaxes_"}
@@ -155,7 +155,7 @@ def test_the_program(form, capsys, monkeypatch, found):
 
 
 def test_nothing_stays_behind():
-    """The survey replaces methods and kernels while it runs, and puts them back, whatever happens."""
+    """The survey replaces methods and kernels while it runs, and restores them, even after an error."""
     before = dict(vars(mg.Tensor)), mg.device("cpu").backend.kernels
     with pytest.raises(ZeroDivisionError):
         op_facts.facts([SimpleNamespace(name="bad", arrays=list, run=lambda m: 1 / 0, dtype="float64", derivative=False)])

@@ -1,4 +1,4 @@
-"""What an installation holds and what importing it costs. What takes minutes (wheels, builds without a compiler) is in .ci/run."""
+"""The files of an installation, and the cost of an import. Checks that take minutes (wheels, builds without a compiler) are in .ci/run."""
 
 import json
 import os
@@ -19,7 +19,7 @@ SOURCE_TREE = (ROOT / "setup.py").exists()
 
 
 def python(code, **variables):
-    """What `code` prints as JSON, run by a fresh interpreter."""
+    """The JSON that `code` prints in a new interpreter."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MINIGRAD_")} | {"PYTHONPATH": str(ROOT)} | variables
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
@@ -41,7 +41,7 @@ def test_version():
 
 
 def test_import_brings_only_numpy():
-    """`import minigrad` imports NumPy and Cython's little module of decorators, and nothing else that is not Python's own."""
+    """`import minigrad` imports NumPy, and nothing else outside the standard library."""
     code = """
 import json, sys
 import numpy
@@ -50,7 +50,18 @@ import minigrad
 new = {name.partition(".")[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)
 print(json.dumps(sorted(n for n in new if not n.startswith(("_cython", "cython_runtime")))))
 """
-    assert set(python(code)) <= {"minigrad", "cython", "Cython", "numpy"}
+    assert set(python(code)) <= {"minigrad", "cython", "numpy"}
+
+
+@pytest.mark.parametrize("before", ["", "import cython; "], ids=["without Cython", "after the installed Cython"])
+def test_interpreted_runs_bring_their_own_decorators(before):
+    """No version of Cython is needed at run time, and an installed one that is imported first is used as it is."""
+    if before:
+        pytest.importorskip("Cython")
+    found = python(f"{before}import json, minigrad as mg, cython; x = mg.ones(2, requires_grad=True); (x * x).sum().backward(); "
+                   "print(json.dumps([x.grad.tolist(), cython.compiled]))",
+                   MINIGRAD_PURE="1")
+    assert found == [[2.0, 2.0], False]
 
 
 def test_import_leaves_out_what_few_need():
@@ -64,8 +75,8 @@ print(json.dumps([name for name in sys.modules if name.startswith(("minigrad.dis
 @pytest.mark.parametrize("variables, expected", [
     ({"MINIGRAD_PURE": "1"}, "interpreted"), ({"MINIGRAD_PURE": "0"}, None), ({}, None)])
 def test_mode_follows_the_environment(variables, expected):
-    """MINIGRAD_PURE=1 runs the sources, whatever lies beside them; 0 is as good as nothing."""
-    found = python("import json, minigrad as mg; from minigrad import _pure; print(json.dumps(_pure.mode()))", **variables)
+    """MINIGRAD_PURE=1 runs the sources, even beside binaries; 0 has no effect."""
+    found = python("import json, minigrad as mg; from minigrad._build import pure as _pure; print(json.dumps(_pure.mode()))", **variables)
     built = any((PACKAGE / f"_core/engine/execute{suffix}").exists() for suffix in EXTENSION_SUFFIXES)
     assert found == (expected or ("compiled" if built else "interpreted"))
 

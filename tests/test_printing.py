@@ -105,7 +105,7 @@ def test_history():
 
 
 def test_invalid_history():
-    """tensor_surface/F-05: one of several views whose base was written to has a history that cannot be made anew."""
+    """tensor_surface/F-05: after a write to the base, the grad_fn of one of several views cannot be regenerated."""
     base = mg.ones(2, 2, requires_grad=True) * 1
     first, _ = base.unbind()
     assert repr(first) == "tensor([1., 1.], grad_fn=<UnbindBackward0>)"

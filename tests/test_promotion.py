@@ -79,7 +79,7 @@ def test_numbers_of_numpy_are_numbers(dtype, symbol):
 
 
 def test_default_dtype():
-    """Only the default decides what Python floats are; set_default_dtype takes floating point dtypes alone."""
+    """Only the default dtype determines the dtype of Python floats; set_default_dtype accepts only floating point dtypes."""
     assert mg.get_default_dtype() is mg.float32 and default_dtype() is mg.float32
     mg.set_default_dtype(mg.float64)
     assert mg.tensor(1.0).dtype is mg.float64
@@ -98,7 +98,7 @@ def test_default_dtype():
     (np.dtype("int8"), "int8"),
     (mg.float16, "float16")])
 def test_dtype_arguments(argument, expected):
-    """Python's types mean what they mean in torch; NumPy's dtypes are welcome."""
+    """Python types mean the same dtypes as in torch; NumPy dtypes are accepted too."""
     assert mg.zeros(1, dtype=argument).dtype.name == expected
 
 

@@ -1,32 +1,33 @@
-"""No drift between a .py and the .pxd beside it, which Cython compiles together without complaint.
+"""A .py and the .pxd beside it agree. Cython compiles the two together and does not complain where they differ.
 
-What the .pxd declares has to exist in the .py, with the same argument names; every field that a compiled class sets
-on itself has to be declared, or it would be an AttributeError only when compiled.
+- The .py has every function, class and method that the .pxd declares, with the same argument names.
+- The .pxd declares every field that a compiled class sets on itself: otherwise the compiled class raises an AttributeError.
+- Some source uses every field that a .pxd declares.
+
+Each test collects all differences and reports every one with its file.
 """
 
 import ast
 import re
 from pathlib import Path
 
-import pytest
-
 import minigrad
 
 ROOT = Path(minigrad.__file__).parent
 PAIRS = sorted(p for p in ROOT.rglob("*.pxd") if p.with_suffix(".py").exists() and p.read_text().strip()
-               and p.name != "capi.pxd")       # capi.pxd declares C code; its twins have a test of their own below
+               and p.name != "capi.pxd")       # capi.pxd declares C code: see test_c_twins
 FUNCTION = re.compile(r"(?:cdef|cpdef)\s+(?:inline\s+)?(?:(?P<type>[\w ]+?[\s*]+))?(?P<name>\w+)\((?P<args>[^)]*)\)")
 FIELD = re.compile(r"cdef\s+(?:public\s+|readonly\s+)?(?P<type>[\w ]+?(?:\[\d+\])?)\s+(?P<names>\w+(?:\s*,\s*\w+)*)$")
 
 
 def declared(path):
-    """(functions, classes) of a .pxd: name -> argument names; class -> (fields, methods, base)."""
+    """(functions, classes) of a .pxd: function -> argument names; class -> (field -> type, method -> argument names, base)."""
     functions, classes, inside, foreign = {}, {}, None, False
     for line in path.read_text().splitlines():
         line = line.split("#")[0].rstrip()
         text = line.strip()
         foreign = text.startswith("cdef extern") or (foreign and (line.startswith("    ") or not text))
-        if foreign:     # what C declares
+        if foreign:     # a declaration of C code
             inside = None
             continue
         opened = re.match(r"cdef class (\w+)(?:\((\w+)\))?:", text)
@@ -43,7 +44,7 @@ def declared(path):
                 assert text in ("pass", ""), f"{path.name}: this test cannot read {text!r}"
         elif text.startswith(("cdef", "cpdef")):
             inside = None
-            if re.fullmatch(r"cdef class \w+", text):      # a promise of one that follows
+            if re.fullmatch(r"cdef class \w+", text):      # a forward declaration
                 continue
             f = FUNCTION.match(text)
             assert f, f"{path.name}: this test cannot read {text!r}"
@@ -52,11 +53,12 @@ def declared(path):
 
 
 def arguments(text):
+    """The names of the arguments in a declaration, without types and defaults."""
     return [a.split("=")[0].split()[-1].lstrip("*") for a in text.split(",") if a.strip()]
 
 
 def defined(path):
-    """The same of a .py: functions, and class -> (methods, fields assigned to self, base names, decorators)."""
+    """The same for a .py: functions, and class -> (methods, fields assigned to self, base names, decorators)."""
     functions, classes = {}, {}
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.FunctionDef):
@@ -78,7 +80,7 @@ ALL_DECLARED = {name: entry for path in PAIRS for name, entry in declared(path)[
 
 
 def fields_of(name):
-    """The fields of a class and of its bases, by the .pxd files."""
+    """The fields of a class and of its bases, as the .pxd files declare them."""
     found = {}
     while name in ALL_DECLARED:
         fields, _, base = ALL_DECLARED[name]
@@ -91,49 +93,88 @@ def test_pairs_were_found():
     assert {"node", "tensor", "execute", "apply", "saved_tensor", "accumulate_grad"} <= {p.stem for p in PAIRS}
 
 
-@pytest.mark.parametrize("path", PAIRS, ids=lambda p: p.stem)
-def test_functions(path):
-    functions, _ = declared(path)
+def report(offenders):
+    """The text of a failure: each difference on a line."""
+    return "\n" + "\n".join(offenders)
+
+
+def differences_of_functions(path):
+    """The functions that a .pxd declares and its .py does not have."""
     real, _ = defined(path.with_suffix(".py"))
-    for name, args in functions.items():
-        assert name in real, f"{path.name} declares {name}(), which {path.stem}.py does not have"
-        assert real[name] == args, f"{path.name} declares {name}({', '.join(args)}), {path.stem}.py has ({', '.join(real[name])})"
+    for name, args in declared(path)[0].items():
+        if name not in real:
+            yield f"{path}: declares {name}(), which {path.stem}.py does not have"
+        elif real[name] != args:
+            yield f"{path}: declares {name}({', '.join(args)}); {path.stem}.py has {name}({', '.join(real[name])})"
 
 
-@pytest.mark.parametrize("path", PAIRS, ids=lambda p: p.stem)
-def test_classes(path):
-    _, classes = declared(path)
+def differences_of_classes(path):
+    """The classes and methods that a .pxd declares and its .py does not have."""
     _, real = defined(path.with_suffix(".py"))
-    for name, (_, methods, base) in classes.items():
-        assert name in real, f"{path.name} declares the class {name}, which {path.stem}.py does not have"
+    for name, (_, methods, base) in declared(path)[1].items():
+        if name not in real:
+            yield f"{path}: declares the class {name}, which {path.stem}.py does not have"
+            continue
         own, _, bases, decorators = real[name]
-        assert (base is None and not bases) or base in bases, f"{name}: base {base} in the .pxd, {bases} in the .py"
-        assert "cython.cclass" in decorators, f"{name} has no @cython.cclass"
+        if (base or bases) and base not in bases:
+            yield f"{path}: the base of {name} is {base}; in {path.stem}.py it is {', '.join(bases) or None}"
+        if "cython.cclass" not in decorators:
+            yield f"{path}: declares the class {name}, which has no @cython.cclass in {path.stem}.py"
         for method, args in methods.items():
-            assert method in own, f"{path.name} declares {name}.{method}(), which the .py does not have"
-            assert own[method] == args, f"{name}.{method}: ({', '.join(args)}) in the .pxd, ({', '.join(own[method])}) in the .py"
+            if method not in own:
+                yield f"{path}: declares {name}.{method}(), which {path.stem}.py does not have"
+            elif own[method] != args:
+                yield f"{path}: declares {name}.{method}({', '.join(args)}); {path.stem}.py has ({', '.join(own[method])})"
 
 
-@pytest.mark.parametrize("path", sorted([*(ROOT / "_core").rglob("*.py"), *(ROOT / "ops").rglob("*.py")]), ids=lambda p: p.stem)
-def test_every_field_is_declared(path):
-    for name, (_, fields, _, decorators) in defined(path)[1].items():
-        if "cython.cclass" in decorators:
-            missing = fields - set(fields_of(name))
-            assert not missing or name not in ALL_DECLARED, f"{name} sets {sorted(missing)}, not declared in {path.stem}.pxd"
-            assert name in ALL_DECLARED or not fields, f"{name} sets {sorted(fields)}, but no .pxd declares it"
+def test_functions():
+    """Every function that a .pxd declares is in the .py, with the same arguments."""
+    offenders = [text for path in PAIRS for text in differences_of_functions(path)]
+    assert not offenders, report(offenders)
 
 
-@pytest.mark.parametrize("path", PAIRS, ids=lambda p: p.stem)
-def test_every_declared_field_is_used(path):
-    """A field that no source mentions is a leftover that makes every instance larger."""
+def test_classes():
+    """Every class and method that a .pxd declares is in the .py, with the same base and the same arguments."""
+    offenders = [text for path in PAIRS for text in differences_of_classes(path)]
+    assert not offenders, report(offenders)
+
+
+def test_differences_are_reported(tmp_path):
+    pxd = tmp_path / "x.pxd"
+    pxd.write_text("cdef int f(int a, b=*)\ncdef lost()\ncdef class C(B):\n    cdef int n\n    cdef m(self, a)\n    cdef l(self)\n"
+                   "cdef class D:\n    pass\n", "utf-8")
+    pxd.with_suffix(".py").write_text("def f(a): ...\nclass C(A):\n    def m(self, b): ...\n", "utf-8")
+    assert list(differences_of_functions(pxd)) == [f"{pxd}: declares f(a, b); x.py has f(a)",
+                                                   f"{pxd}: declares lost(), which x.py does not have"]
+    assert list(differences_of_classes(pxd)) == [
+        f"{pxd}: the base of C is B; in x.py it is A", f"{pxd}: declares the class C, which has no @cython.cclass in x.py",
+        f"{pxd}: declares C.m(self, a); x.py has (self, b)", f"{pxd}: declares C.l(), which x.py does not have",
+        f"{pxd}: declares the class D, which x.py does not have"]
+
+
+def test_every_field_is_declared():
+    """A compiled class sets only fields that a .pxd declares."""
+    offenders = []
+    for path in sorted([*(ROOT / "_core").rglob("*.py"), *(ROOT / "ops").rglob("*.py")]):
+        for name, (_, fields, _, decorators) in defined(path)[1].items():
+            missing = sorted(fields - set(fields_of(name)))
+            if "cython.cclass" in decorators and missing:
+                offenders.append(f"{path}: {name} sets {', '.join(missing)}, which no .pxd declares")
+    assert not offenders, report(offenders)
+
+
+def test_every_declared_field_is_used():
+    """A field that no source mentions is left over, and makes every instance larger."""
     text = "\n".join(p.read_text() for folder in ("_core", "ops", "kernels/cuda") for p in (ROOT / folder).rglob("*.py"))
-    for name, (fields, _, _) in declared(path)[1].items():
-        unused = [f for f in fields if not f.startswith("__") and not re.search(rf"\.{f}\b", text)]
-        assert not unused, f"{name} has the fields {unused}, which nothing reads or writes"
+    used = set(re.findall(r"\.(\w+)\b", text))
+    offenders = [f"{path}: {name} has the field {field}, which no source reads or writes" for path in PAIRS
+                 for name, (fields, _, _) in declared(path)[1].items() for field in fields
+                 if not field.startswith("__") and field not in used]
+    assert not offenders, report(offenders)
 
 
 def test_interpreted_nodes_and_tensors_start_with_every_field():
-    """Compiled, a field that nobody has set is None or 0; interpreted it would be an AttributeError (`clear_node`, `clear`)."""
+    """`clear_node` and `clear` set every field. Compiled, an unset field is None or 0; interpreted, it raises."""
     for module, owner, function in (("node", "Node", "clear_node"), ("tensor", "TensorBase", "clear")):
         tree = ast.parse((ROOT / "_core/graph" / f"{module}.py").read_text())
         body = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function)
@@ -142,7 +183,7 @@ def test_interpreted_nodes_and_tensors_start_with_every_field():
 
 
 def test_c_twins():
-    """capi.py has an interpreted twin for all that capi.pxd takes from C."""
+    """capi.py has an interpreted twin of every function that capi.pxd takes from C."""
     names = re.findall(r"^\s+(?:[\w ]+?) (\w+)(?: \"\w+\")?\([^)]*\)(?: except -1)?$", (ROOT / "_core/graph/capi.pxd").read_text(), re.M)
     listed = re.search(r"__all__ = \[(.*?)\]", (ROOT / "_core/graph/capi.py").read_text(), re.S)
     real = re.findall(r'"(\w+)"', listed[1] if listed else "")

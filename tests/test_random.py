@@ -1,4 +1,4 @@
-"""Random numbers: streams, seeds and states; ranges and moments of what is drawn; bad arguments."""
+"""Random numbers: streams, seeds and states; ranges and moments of the draws; bad arguments."""
 
 import math
 
@@ -23,7 +23,7 @@ draws = pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 
 @draws
 def test_deterministic(draw):
-    """The same seed gives the same numbers, from a generator of one's own and from the default one; another seed others."""
+    """The same seed gives the same numbers, from a new generator and from the default one; another seed gives others."""
     a = draw(mg.Generator().manual_seed(7)).tolist()
     assert draw(mg.Generator().manual_seed(7)).tolist() == a
     assert draw(mg.Generator().manual_seed(8)).tolist() != a
@@ -123,7 +123,7 @@ def test_small_shapes(make):
 
 
 def test_dtype_and_history():
-    """Of the default dtype unless told; `*_like` of that of the tensor; leaves that require a gradient only if asked."""
+    """Draws have the default dtype, `*_like` the dtype of the tensor; they are leaves, and require a gradient only on request."""
     assert mg.rand(1).dtype is mg.float32 and mg.rand_like(mg.zeros(1, dtype=mg.float64)).dtype is mg.float64
     assert mg.randn(2, requires_grad=True).requires_grad and not mg.rand(2).requires_grad
     assert not mg.rand_like(mg.zeros(2, requires_grad=True)).requires_grad
@@ -176,7 +176,7 @@ def test_bad_arguments_in_torch(call, error):
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_complex_numbers(dtype):
-    """Two real ones each; the standard deviation is that of the whole, as in PyTorch."""
+    """A complex draw has two real parts; the standard deviation is of the complex number, as in PyTorch."""
     dtype = getattr(mg, dtype)
     x = mg.empty(20000, dtype=dtype).normal_(3 - 1j, 2)
     assert abs(complex(x.mean()) - (3 - 1j)) < 0.1 and abs(float(x.std()) - 2) < 0.05 and abs(float(x.imag.std()) - 2 ** 0.5) < 0.05

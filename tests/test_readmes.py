@@ -1,4 +1,4 @@
-"""The READMEs are true: their examples print what they show, and what they name exists.
+"""The READMEs are true: their examples print the text shown, and the files and names in them exist.
 
 `minigrad/_core/README.md` looks at fields that only the interpreted mode shows to Python, and runs there.
 """
@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import minigrad as mg
-from minigrad import _pure
-from minigrad.ops.base.rule import REGISTRY
+from minigrad._build import pure as _pure
+from minigrad.ops.base.registry import REGISTRY
 
 PACKAGE = Path(mg.__file__).parent
 ROOT = PACKAGE.parent
@@ -83,7 +83,7 @@ def lines_of(path, name):
 
 
 def test_the_first_half_hour_is_half_an_hour():
-    """What the README of the core tells a newcomer to read is there, and is not more than it says."""
+    """The files on the reading list of the core's README exist, and have no more lines than it says."""
     text = (PACKAGE / "_core/README.md").read_text("utf-8").partition("## The first half hour")[2]
     rows = re.findall(r"^\| (\d+) \| (\d+) \| (.*?) \|", text, re.M)
     told = [(file, name.strip("`")) for _, _, cell in rows for file, names in re.findall(r"`([\w/]+\.py)`: ([^;]+)", cell)

@@ -1,4 +1,4 @@
-"""save and load: what goes in comes out, the file is complete or not there, and errors say what to do."""
+"""save and load: load returns what save wrote, a file is complete or absent, and errors say what to do."""
 
 import builtins
 import json
@@ -115,7 +115,7 @@ def test_torch_reads_it(path):
     assert load_file(path)["w"].tolist() == [1, 2]
 
 
-# ---- what goes wrong ---------------------------------------------------------------------------------------------
+# ---- errors -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("obj, words", [
@@ -140,14 +140,14 @@ def test_missing_file(path):
                                      struct.pack("<Q", 8) + json.dumps({"x": 1}).encode()])
 def test_files_that_are_none(path, content):
     path.write_bytes(content)
-    with pytest.raises(TypeError, match="is no safetensors file"):
+    with pytest.raises(TypeError, match="is not a safetensors file"):
         mg.load(path)
 
 
 def test_a_file_cut_short(path):
     mg.save({"w": mg.ones(100)}, path)
     path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(TypeError, match="is no safetensors file"):
+    with pytest.raises(TypeError, match="is not a safetensors file"):
         mg.load(path)
 
 

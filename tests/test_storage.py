@@ -1,4 +1,4 @@
-"""How much memory a tensor lies in, and where: `as_strided` beyond a slice, tangents that lie as their tensors do."""
+"""The storage of a tensor and its place there: `as_strided` beyond a slice, and tangents with the layout of their tensors."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_memory_of_numpy():
 
 
 def test_a_history_keeps_to_the_tensor():
-    """differences/S-05: what lies beyond has no place for a gradient."""
+    """differences/S-05: elements beyond the slice get no gradient."""
     p = mg.arange(10.0)[2:5].detach().requires_grad_()
     with pytest.raises(RuntimeError, match="requires grad"):
         p.as_strided((2,), (1,), 8)
@@ -82,7 +82,7 @@ TANGENTS = {
 
 @pytest.mark.parametrize("name", TANGENTS)
 def test_tangents_are_kept_or_copied(name):
-    """differences/S-05: a tangent whose storage has another size, or that begins elsewhere in it, is copied."""
+    """differences/S-05: a tangent with another size of storage, or another offset in it, is copied."""
     primal, tangent, kept = (f() if callable(f) else f for f in TANGENTS[name])
     with forward_ad.dual_level():
         found = forward_ad.unpack_dual(forward_ad.make_dual(primal, tangent)).tangent

@@ -1,4 +1,4 @@
-"""What of a tensor is no op: requires_grad, grad, grad_fn, hooks, detach, conversions, and what Python asks."""
+"""The parts of a tensor that are not ops: requires_grad, grad, grad_fn, hooks, detach, conversions, and Python's protocols."""
 
 import gc
 import warnings
@@ -63,7 +63,7 @@ def test_requires_grad_wants_a_bool(value):
 
 
 def test_requires_grad_of_a_view():
-    """tensor_surface/R-08: its own, or that of its base, also if that came later or under no_grad."""
+    """tensor_surface/R-08: a view requires a gradient by itself or by its base, also if the base does so later or under no_grad."""
     x = mg.zeros(2, 2)
     view = x[0]
     assert not view.requires_grad
@@ -156,7 +156,7 @@ def test_assigned_grad_fits():
 
 
 def test_assigned_grad_is_kept_by_identity():
-    """tensor_surface/G-04: also on a tensor that requires none; del resets."""
+    """tensor_surface/G-04: `.grad` can also be set on a tensor that requires no gradient; del resets it."""
     for x in (leaf(), mg.zeros(2)):
         g = mg.ones(2)
         x.grad = g
@@ -170,7 +170,7 @@ def test_assigned_grad_is_kept_by_identity():
 
 
 def test_grad_is_an_ordinary_tensor():
-    """tensor_surface/G-05: writing to it, and setting it to None from a hook."""
+    """tensor_surface/G-05: a hook may write to `.grad`, and set it to None."""
     x = leaf()
     (x * 3).sum().backward()
     x.grad.zero_()
@@ -214,7 +214,7 @@ def test_version():
 
 
 def test_base():
-    """tensor_surface/F-03: the root of all views; a copy has none."""
+    """tensor_surface/F-03: `_base` is the root of all views; a copy has no base."""
     x = mg.zeros(2, 2)
     view = x[0][1:]
     assert view._base is x and view._is_view()
@@ -290,7 +290,7 @@ def test_retain_grad_and_autograd_grad():
 
 
 def test_retain_grad_and_writes():
-    """tensor_surface/T-05: after a write .grad is that of the latest value; on a view it survives a write to the base."""
+    """tensor_surface/T-05: after a write, .grad is the gradient of the latest value; on a view, retain_grad survives a write to the base."""
     x = leaf()
     y = x * 2
     y.retain_grad()
@@ -409,7 +409,7 @@ def test_backward_arguments():
         (x * x).backward()
 
 
-# ---- what Python asks ---------------------------------------------------------------------------------
+# ---- Python's protocols ---------------------------------------------------------------------------------
 
 
 def test_len_iter_contains():
@@ -501,7 +501,7 @@ def test_to():
 
 
 def test_new():
-    """new_*: dtype of the tensor unless told otherwise, never its history."""
+    """new_* gives the dtype of the tensor by default, and never its history."""
     x = mg.ones(2, dtype=mg.float64, requires_grad=True)
     made = {"new_tensor": x.new_tensor([1, 2]), "new_zeros": x.new_zeros(2, 3), "new_ones": x.new_ones((2, 3)),
             "new_full": x.new_full((2,), 7),

@@ -1,6 +1,6 @@
-"""What a type checker sees of the public API: the stubs are those of the running code, and pyright understands them.
+"""The public API for a type checker: the stubs agree with the running code, and pyright understands them.
 
-The stubs are written at build time (tools/stubs.py); where pyright is not installed, their text is still checked.
+The stubs are written at build time (tools/stubs.py); without pyright, their text is still checked.
 """
 
 import ast
@@ -102,7 +102,7 @@ def test_pyright_on_a_users_program(tmp_path):
 
 @pytest.mark.skipif(not (ROOT / "tools").is_dir(), reason="an installed minigrad, without the tool that writes the stubs")
 def test_stubs_are_up_to_date():
-    """What tools/stubs.py would write now is there, and every parameter has a type."""
+    """The stubs are up to date with tools/stubs.py, and every parameter has a type."""
     done = subprocess.run([sys.executable, "-m", "tools.stubs", "--check"], cwd=ROOT, env={**os.environ, "MINIGRAD_PURE": "1"},
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -147,7 +147,7 @@ def test_signatures_are_the_running_ones(module, owner, prefix):
         names, optional = parameters(node)
         found = [("*" if p.kind is p.VAR_POSITIONAL else "") + p.name for p in running if p.kind is not p.VAR_KEYWORD]
         if found[:1] != names[:1] and names[:1] in (["self"], ["cls"]):
-            found.insert(0, names[0])       # methods made of functions call their first argument `input`
+            found.insert(0, names[0])       # a method made from a function has a first argument `input`
             if not isinstance(inspect.getattr_static(owner, name), classmethod):
                 found.pop(1)
         assert found == names, name

@@ -1,11 +1,11 @@
-"""How accurate every op is: ``python -m tests.accuracy [names ...]``.
+"""The accuracy of every op: ``python -m tests.accuracy [names ...]``.
 
-    python -m tests.accuracy                    all cases, all their sizes, both dtypes: what is wrong, and the worst errors
-    python -m tests.accuracy cumsum logsumexp   those whose names begin so
+    python -m tests.accuracy                    all cases, all their sizes, both dtypes: complaints and the worst errors
+    python -m tests.accuracy cumsum logsumexp   the cases with names that begin so
     python -m tests.accuracy --once             one size of each, as the tests do
     python -m tests.accuracy --table            all, and writes the worst errors to table.json, which `make ops` shows
 
-Needs PyTorch to compare with; without it, our float64 is the truth.
+PyTorch is the reference; without it, minigrad's float64 is.
 """
 
 import argparse

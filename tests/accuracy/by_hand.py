@@ -1,13 +1,13 @@
-"""What the long forms cannot find out by themselves: forms of cases with sizes or indices in their text, and which numbers fit.
+"""Long forms written by hand: for cases with sizes or indices in their text, and the numbers that fit a case.
 
-    FORMS       case -> its forms, instead of those that are found; or another name, for a form that no case has
-    OPTIONS     (beginnings of names, what is other about their forms)
-    SMALL       cases whose point it is to be small, or that are made of others
+    FORMS       case -> its forms, instead of those found automatically; or another name, for a form without a case
+    OPTIONS     (beginnings of names, other options of their forms)
+    SMALL       cases that are small on purpose, or composed of others
 """
 
 from dataclasses import replace
 
-from tests.accuracy.forms import LONG, Form
+from tests.accuracy.form import LONG, Form
 
 N = LONG
 HALF = N // 2
@@ -123,7 +123,7 @@ def fused(m, x, w):
     return F(m).rms_norm(x, (x.shape[-1],), w, 1e-5)
 
 
-# Where the last element in memory is read in another way, the numbers of a matrix that lies by columns are others.
+# If the last element in memory is read in another way, a column-major matrix gives other numbers.
 BY_ROWS = ("as_strided", "view", "unflatten", "view_as_complex")
 # Decompositions are right in proportion to the largest number of a matrix, not to each.
 NORMWISE = ("qr", "svd", "eig", "linalg.svd", "pinv", "pinverse", "lstsq", "solve", "linalg.solve", "inv", "inverse", "det", "linalg.det",
@@ -139,13 +139,13 @@ OPTIONS = [
 
 SMALL = {
     "F.softmax dtype", "F.log_softmax dtype",       # compute in float32 whatever they are given
-    "Sequential",                                   # made of other layers
+    "Sequential",                                   # composed of other layers
     "BCELoss at the ends",                          # at four places
 }
 
 
 def options_of(name):
-    """What is other about the forms of a case."""
+    """The options of a form, by its name."""
     found = {}
     for names, options in OPTIONS:
         if name.startswith(names):

@@ -1,8 +1,8 @@
-"""Where PyTorch is no oracle, and why.
+"""The quantities for which PyTorch is not the reference, with reasons.
 
-    ours        its float64 is not the truth: ours is, which is held against finite differences in tests/ops
-    finite      it has nan, of 0 times infinity, where we have a number
-    skipped     not to be compared at all
+    ours        minigrad's float64 is the reference, which tests/ops compares with finite differences
+    finite      PyTorch has nan, from 0 times infinity, where minigrad has a number
+    skipped     not compared at all
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ __all__ = ["EXCEPTIONS", "treatment"]
 
 @dataclass(frozen=True)
 class Exempt:
-    """Forms whose names begin so, their quantities that begin so, what to do with them, and the reason."""
+    """The treatment of some forms and quantities, by the beginnings of their names, and its reason."""
 
     names: tuple
     quantities: tuple
@@ -56,7 +56,7 @@ EXCEPTIONS = [
 
 
 def treatment(name, quantity):
-    """What to do with a quantity of a form: "ours", "finite", "skipped" or "compared"."""
+    """The treatment of a quantity of a form: "ours", "finite", "skipped" or "compared"."""
     for exempt in EXCEPTIONS:
         if name.startswith(exempt.names) and quantity.startswith(exempt.quantities):
             return exempt.how

@@ -1,4 +1,4 @@
-"""Whether one form is as accurate as it can be, and as PyTorch is: findings, with a complaint where it is not."""
+"""Compare the accuracy of one form with the possible accuracy and with PyTorch's: findings, with complaints."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,7 +35,7 @@ AGAIN = 5           # how often PyTorch is asked again, a digit beside, before a
 
 @dataclass
 class Finding:
-    """One quantity of one form: the worst errors in units, and what is wrong with it, if anything is."""
+    """One quantity of one form: the worst errors in units, and a complaint or ""."""
 
     form: str
     dtype: str
@@ -166,7 +166,7 @@ class Examination:
         return excess(self.truth, name, found, self.dtype, self.units[name])
 
     def beside(self, array, rng):
-        """Numbers next to those of `array` that the dtype can hold."""
+        """The neighbours of the numbers of `array` in the dtype."""
         dtype = complex_of(array, self.dtype)
         step = float(np.finfo(dtype).eps) / 1e-9
         with np.errstate(all="ignore"):

@@ -1,9 +1,9 @@
-"""How much memory the values and derivatives of a form take at their peak, at two sizes of its long axis.
+"""The peak memory of the values and derivatives of a form, at two sizes of its long axis.
 
-    python -m tests.accuracy.memory [names ...]        what grows faster than its axis; and the times, which no test looks at
+    python -m tests.accuracy.memory [names ...]        quantities that grow faster than the axis; and the times, which no test checks
 
-An op whose forward is linear in its axis has derivatives that are: four times the numbers take four times the memory. What makes a
-matrix of all pairs takes sixteen times.
+If the forward of an op is linear in its axis, its derivatives should be too: four times the numbers take four times the memory. A
+matrix of all pairs takes sixteen times the memory.
 """
 
 import sys

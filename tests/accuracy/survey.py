@@ -1,4 +1,4 @@
-"""All cases, and what a survey runs of each."""
+"""All cases, and the forms and ways that a survey runs of each."""
 
 import time
 

@@ -1,8 +1,8 @@
-"""The worst errors of each case, as they were measured last: ``python -m tests.accuracy --table`` writes them to `table.json`.
+"""The worst measured errors of each case: ``python -m tests.accuracy --table`` writes them to `table.json`.
 
     case    float32: ours, PyTorch's, of which quantity         float16: the same
 
-Errors are in units of measure.py: half a last digit of the number, and what the last digits of the inputs are worth in it.
+Errors are in the units of measure.py: half a last digit of the number, plus the effect of the last digits of the inputs.
 """
 
 import json
@@ -24,7 +24,7 @@ def worst(findings):
 
 
 def number(x):
-    """Three digits; None for what was not measured."""
+    """A number with three digits; None if it was not measured."""
     return float(f"{x:.3g}") if math.isfinite(x) else None
 
 

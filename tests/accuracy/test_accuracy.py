@@ -8,7 +8,7 @@ import importlib.util
 
 import pytest
 
-from minigrad import _pure
+from minigrad._build import pure as _pure
 from tests.accuracy import table
 from tests.accuracy.forms import forms_of
 from tests.accuracy.judge import WAYS, examine

@@ -322,7 +322,7 @@ def wrong_dtype(m):
 
 @case(wrong=BACKWARD, only=BACKWARD)
 def wrong_dtype_of_a_gradient_of_zeros(m):
-    """Refused by the check of zero gradients, also if nobody asks for dtypes."""
+    """The check of zero gradients refuses it, even without the check of dtypes."""
     return *wrong_dtype(m)[:2], {}
 
 

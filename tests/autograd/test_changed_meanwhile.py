@@ -1,4 +1,4 @@
-"""What changes between two steps of a program, after the op or the optimiser has checked it: shapes, dtypes and indices."""
+"""Shapes, dtypes and indices that change between two steps of a program, after an op or an optimiser has checked them."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_data_of_another_shape(name, shape):
 
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_data_of_another_dtype(name):
-    """differences/K-01: as float64 the parameter takes a step, or none; its state is not read as what it is not."""
+    """differences/K-01: with float64 data the parameter takes a step or none; the step never misreads the memory of its state."""
     p, optimiser = trained(OPTIMISERS[name], (8, 5))
     p.data = mg.ones(8, 5, dtype=mg.float64)
     try:
@@ -111,7 +111,7 @@ def test_places_of_a_pool_that_change():
         back.sum().backward()
 
 
-# ---- what an unpack hook gives back -----------------------------------------------------------------------------
+# ---- results of an unpack hook ---------------------------------------------------------------------------------
 
 OTHERS = {
     "half as long": lambda t: t.reshape(-1)[: t.numel() // 2], "twice as long": lambda t: mg.cat([t.reshape(-1)] * 2), "0-d": lambda t: t.reshape(-1)[0] if t.numel() else t,

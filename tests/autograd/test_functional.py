@@ -1,4 +1,4 @@
-"""autograd.functional: products, Jacobians and Hessians against closed forms, what is constant, and every error.
+"""autograd.functional: products, Jacobians and Hessians against closed forms, constant functions, and every error.
 
 Contract: tensor_surface/U-01 to U-07, Z-03.
 """
@@ -463,7 +463,7 @@ def test_empty(m, strategy):
 
 
 def test_complex(m):
-    """A row is the gradient of a real number; PyTorch does not say so if vectorized, here that is no difference."""
+    """A row is the gradient of a real number. With `vectorize` PyTorch does not check that; minigrad does."""
     with raises(RuntimeError, "grad can be implicitly created only for real scalar outputs"):
         m.autograd.functional.jacobian(lambda x: x * 1j, d(m, X))
     found = m.autograd.functional.jacobian(lambda x: x * 1j, d(m, X), vectorize=True, strategy="forward-mode")

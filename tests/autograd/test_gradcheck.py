@@ -1,6 +1,6 @@
-"""gradcheck and gradgradcheck: which derivatives they refuse, with what words, and what they leave as it was.
+"""gradcheck and gradgradcheck: the derivatives that they refuse, the words of the refusal, and the state that they leave unchanged.
 
-Run on PyTorch too, through tests/parity/test_gradcheck.py, but for what is marked `ours`.
+Run on PyTorch too, through tests/parity/test_gradcheck.py, except for the tests marked `ours`.
 """
 
 import importlib
@@ -37,7 +37,7 @@ def test_verdict(name, mode):
     assert judge(mg, name, mode) is (mode not in CASES[name][1])
 
 
-# ---- what it says -----------------------------------------------------------------------------------------
+# ---- messages ---------------------------------------------------------------------------------------------
 
 WORDS = [
     ("wrong_factor", "backward", "Jacobian mismatch for output 0 with respect to input 0", "K-03"),
@@ -112,7 +112,7 @@ def test_one_undefined_at_a_time(m):
     assert seen[-3:] == [(True, True), (True, False), (False, True)]
 
 
-# ---- what cannot be checked -------------------------------------------------------------------------------
+# ---- calls that cannot be checked -------------------------------------------------------------------------------
 
 
 def test_nothing_requires_a_gradient(m):
@@ -178,7 +178,7 @@ def test_outputs_are_counted_as_func_returns_them(m):
         m.autograd.gradcheck(lambda n, x: (m.arange(3), x, x * x.detach()), (3, vector(m)))
 
 
-# ---- what it leaves as it was -----------------------------------------------------------------------------
+# ---- state that stays unchanged -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("fast", [False, True])
@@ -252,7 +252,7 @@ def test_tolerances(m):
 
 
 def test_step(m):
-    """tensor_surface/K-03: central differences with the step that was asked for."""
+    """tensor_surface/K-03: central differences use the given step."""
     seen = []
     m.autograd.gradcheck(lambda x: (seen.append(x.detach().tolist()), x * x)[1], vector(m, 1.0, 2.0), eps=0.25)
     assert sorted(set(map(tuple, seen))) == [(0.75, 2.0), (1.0, 1.75), (1.0, 2.0), (1.0, 2.25), (1.25, 2.0)]
@@ -294,7 +294,7 @@ def test_masked_is_accepted(m):
 
 
 def test_batched(m):
-    """tensor_surface/K-11: a batch of gradients gives what each gives alone."""
+    """tensor_surface/K-11: a batch of gradients gives the same results as each gradient alone."""
     for name in ("exp", "softmax", "two_outputs", "product_of_two", "complex_square"):
         fn, inputs, _ = CASES[name][0](m)
         if name != "product_of_two":        # torch cannot vmap over a custom Function that does not say how
@@ -371,9 +371,9 @@ def test_constant_function_has_no_second_derivative(m):
 
 @ours
 def test_roles_in_messages(m):
-    """tensor_surface/K-12: what is an input of func, what a gradient."""
+    """tensor_surface/K-12: the message tells the inputs of func from the gradients."""
     fn, inputs, _ = CASES["detached_second_derivative"][0](m)
-    with pytest.raises(failure(m), match="output 0 is the gradient of input 0, and input 0 is that of func"):
+    with pytest.raises(failure(m), match="output 0 is the gradient of input 0, and input 0 is input 0 of func"):
         m.autograd.gradgradcheck(fn, inputs)
 
     fn = op(m, lambda x: x * x, lambda g, x: 2 * g.detach() * x)
@@ -408,7 +408,7 @@ CAUSES = [
     ("a term is missing or too much", formula(lambda m, x: x * x.exp(), lambda m, g, x: g * x * x.exp())),
     ("the transpose of numerical", lambda m: CASES["transposed"][0](m)[:2]),
     ("the complex conjugate", lambda m: CASES["not_conjugated"][0](m)[:2]),
-    ("whatever gradient it is given", lambda m: CASES["ignored_gradient"][0](m)[:2]),
+    ("the same result for every grad_output", lambda m: CASES["ignored_gradient"][0](m)[:2]),
     ("3 entries are missing", lambda m: (lambda x: m.cat([x, x.detach()]), vector(m))),
     ("no gradient arrives at the input at all", lambda m: CASES["nothing_for_one_input"][0](m)[:2]),
     ("the analytical derivative is zero", formula(lambda m, x: x * x, lambda m, g, x: g * 0)),
@@ -445,7 +445,7 @@ def test_no_cause_is_better_than_a_wrong_one(m):
 
 @ours
 def test_looking_for_the_cause_hides_nothing(m):
-    """The guess calls func again; if that fails, the finding is reported all the same."""
+    """The search for the cause calls func again; if that call fails, the mismatch is still reported."""
     calls = [0]
 
     def fails_later(x):
@@ -477,8 +477,9 @@ def test_the_error_travels(m):
 
 @ours
 def test_gradient_of_the_wrong_size(m, monkeypatch):
-    """tensor_surface/K-05: the engine itself lets none pass; so we put one in the place of what it returns."""
-    monkeypatch.setattr(m.autograd, "grad", lambda y, xs, *a, **k: tuple([m.ones(7, dtype=m.float64) for _ in xs]))
+    """tensor_surface/K-05: the engine refuses such a gradient, so the test replaces the `grad` that gradcheck calls."""
+    from minigrad.autograd._gradcheck import analytical
+    monkeypatch.setattr(analytical, "grad", lambda y, xs, *a, **k: tuple([m.ones(7, dtype=m.float64) for _ in xs]))
     with pytest.raises(failure(m), match="Analytical gradient has incorrect size"):
         m.autograd.gradcheck(lambda x: x * 2, vector(m))
 

@@ -1,4 +1,4 @@
-"""The switches of the backward: what holds from when to when, in which thread. On torch too, through tests/parity/test_gradcheck.py."""
+"""The switches of the backward: when each is on, and in which thread. On torch too, through tests/parity/test_gradcheck.py."""
 
 import threading
 
@@ -13,7 +13,7 @@ SWITCHES = {"set_multithreading_enabled": (True, "multithreading", "_is_multithr
 
 @pytest.fixture(params=SWITCHES)
 def switch(request, m):
-    """(the class, a function that says whether it is on, what it is by default)"""
+    """(the class, a function that returns whether it is on, the default)"""
     default, field, getter = SWITCHES[request.param]
     made = getattr(m.autograd.grad_mode, request.param)
     if m.__name__ == "torch":
@@ -22,7 +22,7 @@ def switch(request, m):
 
 
 def test_at_construction(switch):
-    """tensor_surface/M-11: at once, and as a context until it is left; then it is what it was at construction."""
+    """tensor_surface/M-11: it takes effect immediately; as a context it restores the value from construction at the exit."""
     make, on, default = switch
     assert on() is default
     mode = make(not default)
@@ -58,7 +58,7 @@ def test_nested_switches(switch):
     here="Entering the block sets the switch.")
 @ours       # torch's contexts do not set the flag again when they are entered
 def test_late_context(switch):
-    """tensor_surface/M-11: what is restored is what was there at construction, not on entering."""
+    """tensor_surface/M-11: the exit restores the value from construction, not from entering."""
     make, on, default = switch
     mode = make(default)
     other = make(not default)
@@ -71,7 +71,7 @@ def test_late_context(switch):
 
 
 def test_switch_as_decorator(switch):
-    """tensor_surface/M-11 tensor_surface/Z-02: set while the body runs; the name is kept."""
+    """tensor_surface/M-11 tensor_surface/Z-02: as a decorator it is set while the function runs; the function keeps its name."""
     make, on, default = switch
 
     @make(not default)

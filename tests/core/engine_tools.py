@@ -1,4 +1,4 @@
-"""What the tests of the engine share. Everything takes the library `m`: minigrad here, torch in tests/parity."""
+"""Helpers for the tests of the engine. All take the library `m`: minigrad here, torch in tests/parity."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 
 def ours(test):
-    """Mark a test of what minigrad does better than PyTorch, or of its own: it does not run on PyTorch."""
+    """Mark a test of behaviour that is better than PyTorch's, or only minigrad's: it does not run on PyTorch."""
     test.ours = True
     return test
 
@@ -27,7 +27,7 @@ def value(x):
 
 
 def inside(m):
-    """Where the library has what may be asked inside a backward."""
+    """The module with the functions that a program may call inside a backward."""
     return m._C if m.__name__ == "torch" else m.autograd.graph
 
 
@@ -59,5 +59,5 @@ def runs(events, **nodes):
 
 
 def accumulator(x):
-    """The node that accumulates into the leaf `x`, which some graph must hold."""
+    """The accumulator of the leaf `x`. Some graph must keep it alive."""
     return x.view_as(x).grad_fn.next_functions[0][0]

@@ -1,4 +1,4 @@
-"""`allow_mutation_on_saved_tensors`: what is saved may be written to, and `_unsafe_preserve_version_counter`, which looks away."""
+"""`allow_mutation_on_saved_tensors`: it allows writes to saved tensors. And `_unsafe_preserve_version_counter`, which hides writes."""
 
 import gc
 import threading
@@ -43,7 +43,7 @@ WRITES = {"same": lambda b: b.mul_(5), "zero_": lambda b: b.zero_(), "setitem": 
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("grad", [True, False])
 def test_who_writes_to_what(m, save, write, grad):
-    """graph/A-06, graph/A-08, graph/T-05: of what begins at one address."""
+    """graph/A-06, graph/A-08, graph/T-05: every kind of write to every tensor that begins at the same address."""
     x = leaf(m, 1., 2., 3., 4.)
     expected, = m.autograd.grad(SAVES[save](x), x)
     with allowed(m):
@@ -212,7 +212,7 @@ def test_saved_outputs_make_no_cycle(m):
 
 @ours
 def test_memory_used_again(m):
-    """What is recorded under the memory of a tensor that is gone is not taken for another's."""
+    """A record about freed memory is not used for a new tensor at the same address."""
     total = 0
     with allowed(m):
         graphs = []
@@ -262,7 +262,7 @@ def test_other_threads_are_left_alone(m):
 
 
 def test_preserved_version(m):
-    """saved_and_versions/V-10: the writes inside count for nothing, and what they wrote is what the backward sees."""
+    """saved_and_versions/V-10: the writes inside are not counted, and the backward uses the new values."""
     x, w, v = leaf(m, 1., 2.), m.ones(2), m.ones(2)
     y = (x * w).sum()
     with m.autograd._unsafe_preserve_version_counter(w):

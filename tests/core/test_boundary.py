@@ -1,6 +1,6 @@
-"""What compiled code trusts, as minigrad/_core/README.md has it: nothing that Python code can change.
+"""Compiled code trusts nothing that Python code can change: the rules of minigrad/_core/README.md.
 
-The command ``make hostile`` calls everything with whatever is wrong (tests/hostile). Here are the rules themselves.
+The command ``make hostile`` calls every function with bad arguments (tests/hostile). These tests check the rules themselves.
 """
 
 import ast
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import minigrad as mg
-from minigrad import _pure
+from minigrad._build import pure as _pure
 
 ROOT = Path(mg.__file__).parent
 CORE = sorted((ROOT / "_core").rglob("*.py"))
@@ -59,7 +59,7 @@ def test_unbound(call):
 
 
 def test_a_node_made_by_hand():
-    """There is none: nothing in it would be set. Nor a subclass."""
+    """A program cannot make a node or a subclass of a node class: their fields would not be set."""
     cls = type(mg.ones(2, requires_grad=True).exp().grad_fn)
     with pytest.raises(TypeError, match="cannot create 'ExpBackward0' instances"):
         cls()
@@ -83,7 +83,7 @@ def test_no_class_of_tensors(how, cls):
 
 
 def test_a_class_of_results_that_is_none():
-    """differences/K-04: what `_result_class` returns is a class as good as any that a user names."""
+    """differences/K-04: the class that `_result_class` returns is checked like any class that a user gives."""
     class Mine(mg.Tensor):
         @classmethod
         def _result_class(cls, other):
@@ -100,7 +100,7 @@ def test_new_that_skips_ours(base):
             return base.__new__(cls)
     try:
         x = Mine(3)
-    except TypeError as error:      # Python knows of a class between, whose __new__ is the one to call
+    except TypeError as error:      # a class between has a __new__, and Python demands that one
         assert "is not safe" in str(error)
         return
     assert isinstance(x, Mine) and x.shape == (0,) and x.dtype is mg.float32 and x.sum().item() == 0
@@ -123,7 +123,7 @@ def test_dimensions():
 
 
 def test_unchecked_functions_are_private():
-    """`@cython.nonecheck(False)` stands on what only C calls: such a function is in a .pxd as cdef, or a cfunc."""
+    """Only functions that C alone can call have `@cython.nonecheck(False)`: a cfunc, or a cdef function of a .pxd."""
     found = []
     for path in CORE:
         declared = path.with_suffix(".pxd").read_text("utf-8") if path.with_suffix(".pxd").exists() else ""
@@ -137,7 +137,7 @@ def test_unchecked_functions_are_private():
 
 @pytest.mark.skipif(not COMPILED, reason="interpreted code has no directives")
 def test_all_else_is_checked():
-    """Every module is compiled with the directive: a function of typed parameters, called with None, raises."""
+    """Every module is compiled with nonecheck: a function with typed parameters raises if it is called with None."""
     code = ("import minigrad as mg\nfrom minigrad._core.mutation import inplace, views\n"
             "from minigrad._core.record import apply, forward_ad, history\n"
             "for f, n in ((apply.call, 2), (apply.binary, 3), (apply.unary, 2), (views.locate_view, 1), (inplace.check_inplace, 1), "

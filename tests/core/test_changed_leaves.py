@@ -39,7 +39,7 @@ def test_the_old_graph_does_not_lead_to_the_leaf():
 
 
 def test_hooks_of_the_old_node_and_of_the_leaf():
-    """differences/S-03: those of the node fire for its own graph, those of the leaf for both."""
+    """differences/S-03: hooks of the old node fire for its own graph, hooks of the leaf for both graphs."""
     x = mg.ones(2, requires_grad=True)
     seen = []
     x.register_hook(lambda g: seen.append(g.tolist()))

@@ -20,7 +20,7 @@ def line_of(text):
 
 
 def story(error):
-    """The lines of the error that tell what happened."""
+    """The lines of the error after "where:", which describe the save and the writes."""
     lines = str(error.value).splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("  where:"))
     return [line.strip().removeprefix("where:").strip() for line in lines[first:] if not line.startswith(("  fix:", "  help:"))]
@@ -39,7 +39,7 @@ def modified():
 @pytest.mark.filterwarnings("ignore:Anomaly Detection", "ignore:Error detected")
 @pytest.mark.parametrize("mode", [mg.debug, lambda: mg.autograd.set_detect_anomaly(True), mg.autograd.detect_anomaly])
 def test_error_names_files_and_lines(mode):
-    """saved_and_versions/S-31, and what PyTorch does not say: of the save and of each write since."""
+    """saved_and_versions/S-31: the error has the file and line of the save and of each later write, which PyTorch does not show."""
     with mode():
         error = modified()
     told = story(error)
@@ -51,7 +51,7 @@ def test_error_names_files_and_lines(mode):
 
 
 def test_error_without():
-    """It says how one would be told, and nothing else is noted."""
+    """Outside mg.debug() the error says how to get the lines, and nothing is noted."""
     text = str(modified().value)
     assert "where:" not in text and "with minigrad.debug():" in text
     assert mg.debug.versions(mg.ones(2)).writes == []
@@ -80,7 +80,7 @@ def test_error_of_a_stale_view():
 
 
 def test_what_was_not_noted():
-    """The error says of what it does not know."""
+    """The error says which writes were not noted."""
     x, w = leaf(mg, 1., 2.), mg.ones(2)
     y = (x * w).sum()
     w.add_(1)
@@ -165,11 +165,11 @@ def test_preserved_version_is_not_noted():
     assert [w.op for w in mg.debug.versions(x).writes] == ["add_"]
 
 
-# ---- what is saved ------------------------------------------------------------------------------------------------
+# ---- saved values ------------------------------------------------------------------------------------------------
 
 
 def test_saved():
-    """Each value with its name, what it is for, its versions and its size; in the order of the backward."""
+    """Each saved value with its name, its node, its versions and its size, in the order of the backward."""
     x, w = leaf(mg, 1., 2., 3.), mg.ones(3)
     with mg.debug():
         y = x.exp()                 # exp
@@ -183,11 +183,11 @@ def test_saved():
     assert list(mg.debug.saved(z.grad_fn)) == [first, second] and list(mg.debug.saved(z, graph=False)) == [first]
     lines = repr(mg.debug.saved(z)).splitlines()
     assert lines[0].split() == ["node", "saved", "what", "version", "bytes", "for", "where"] and "0, now 1" in lines[1]
-    assert lines[-1] == "2 tensors in 2 storages: 24 bytes, 0 of them of leaves"
+    assert lines[-1] == "2 tensors in 2 storages: 24 bytes, of which 0 belong to leaves"
 
 
 def test_memory_counts_once():
-    """However often it is saved; a view keeps the whole; leaves are told apart."""
+    """A storage counts once, however often it is saved; a view keeps all of it; the memory of leaves is also counted apart."""
     x = mg.ones(1000, requires_grad=True)
     y = x * x * x
     assert len(mg.debug.saved(y)) == 4 and mg.debug.saved(y).nbytes == 8000 and mg.debug.saved(y).leaf_nbytes == 4000
@@ -207,7 +207,7 @@ def test_nothing_saved():
 
 
 def test_saved_of_odd_kinds():
-    """Indices, a fourth value, what hooks have packed, what a write through a view has saved: nothing is unpacked."""
+    """Indices, a fourth value, packed values, values of a write through a view: the report unpacks none of them."""
     x = leaf(mg, 1., 2., 3.)
     index, = mg.debug.saved(x[mg.tensor([0, 2])])
     assert index.name == "indices" and index.value.tolist() == [0, 2]
@@ -227,7 +227,7 @@ def test_saved_of_odd_kinds():
 
 
 def test_looking_changes_nothing():
-    """Not even the history of a stale view is made anew."""
+    """The report does not even regenerate the grad_fn of a stale view."""
     base = leaf(mg, 1., 2.) * 1
     first, second = base.unbind()
     y = first * second
@@ -308,7 +308,7 @@ def test_nothing_is_noted_on_nodes_when_off():
     assert mg.debug.saved(y)[0].where is not None and y.grad_fn.metadata == {}
 
 
-# ---- custom functions, and who keeps a graph alive -------------------------------------------------------------
+# ---- custom functions, and holders of a graph ------------------------------------------------------------------
 
 
 class Keeps(mg.autograd.Function):
@@ -325,7 +325,7 @@ class Keeps(mg.autograd.Function):
 
 
 def test_saved_of_a_function():
-    """What `save_for_backward` was given, but for the Nones; nothing after the backward."""
+    """The arguments of `save_for_backward` except None; nothing after the backward."""
     x = leaf(mg, 1., 2.)
     with mg.debug():
         y = Keeps.apply(x, 3)       # kept here
@@ -348,7 +348,7 @@ def test_saved_of_a_function():
 
 
 def test_holders():
-    """Variables, what is inside them, and only as much of the graph as they hold."""
+    """The variables that keep a graph alive, containers included, and only the part of the graph that each keeps."""
     x = leaf(mg, 1., 2.)
     losses, seen = [], {}
     y = x.exp() * 2
@@ -361,7 +361,7 @@ def test_holders():
     del y, seen["y", 1]
     found, = mg.debug.holders(losses[0].grad_fn)
     assert (found.path, found.nodes) == ("losses[0]", 3)
-    assert mg.debug.holders(x) == [] and repr(mg.debug.holders(x)) == "nobody holds it"
+    assert mg.debug.holders(x) == [] and repr(mg.debug.holders(x)) == "nothing holds it"
 
 
 def test_holders_of_a_part():
@@ -401,7 +401,7 @@ def test_holders_of_what_no_variable_holds():
 
 
 def test_holders_hold_nothing():
-    """Neither the report nor the looking; and what is saved by later nodes is no holder."""
+    """Neither the report nor the search keeps the graph alive, and values saved by later nodes are no holders."""
     x = leaf(mg, 1.)
     y = x.exp()
     z = (y * y).sin() * y
@@ -431,4 +431,4 @@ def test_an_expanded_tensor_is_counted_once():
     x = mg.ones(1, requires_grad=True)
     y = x.expand(1000).exp() * x.expand(1000)
     found = mg.debug.saved(y)
-    assert found.nbytes == 4000 + 4       # what exp gave, and the one number
+    assert found.nbytes == 4000 + 4       # the result of exp, and one number

@@ -1,4 +1,4 @@
-"""Methods that fill a tensor with random numbers: their distributions, what they do to a graph and to versions, what they refuse."""
+"""Methods that fill a tensor with random numbers: distributions, nodes, versions, and refused arguments."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_distribution(m, name):
     ("exponential_", "ExponentialBackward0"), ("geometric_", "GeometricBackward0"), ("log_normal_", "LogNormalBackward0"),
     ("cauchy_", "CauchyBackward0"), ("random_", "RandomBackward2"), ("random_ to", "RandomBackward1"), ("random_ range", "RandomBackward0")])
 def test_history(m, name, node):
-    """saved_and_versions/T-02, saved_and_versions/V-02: what was there has no gradient any more."""
+    """saved_and_versions/T-02, saved_and_versions/V-02: the overwritten values get a gradient of 0."""
     x = leaf(m, 1., 2., 3.)
     z = x * 2
     assert drawn(z, name) is z and z._version == 1 and z.grad_fn.name() == node
@@ -54,7 +54,7 @@ def test_refused(m, write, key):
 
 
 def test_random_integers(m):
-    """All that the dtype can hold."""
+    """random_() draws from the whole range of the dtype."""
     for name, largest in (("uint8", 255), ("int8", 127), ("bool", 1), ("float16", 2 ** 11), ("float32", 2 ** 24)):
         x = m.empty(1000, dtype=getattr(m, name)).random_().long()
         assert int(x.min()) >= 0 and largest * 0.9 <= int(x.max()) <= largest

@@ -1,10 +1,11 @@
-"""Sums of gradients, and what becomes of them in a leaf: engine.md 8, 9 and the aliasing audit M-03."""
+"""Sums of gradients, and their accumulation in a leaf: engine.md 8, 9 and the aliasing audit M-03."""
 
 import itertools
 
 import pytest
 
 from tests.core.engine_tools import leaf, ours, raises, value
+from tests.internals import needs
 
 
 def pointer(t):
@@ -24,8 +25,9 @@ def test_the_first_gradient_is_not_copied(m):
     assert pointer(seen[0]) == pointer(g)
 
 
+@needs("counts")
 def test_a_gradient_that_nobody_holds_is_added_to_in_place(m):
-    """engine/B-02: the sum lies where the first gradient lay."""
+    """engine/B-02: the sum is in the memory of the first gradient."""
     y = leaf(m, 1., 2.) * 2
     a = y.exp()
     b = y.sin()
@@ -67,7 +69,7 @@ def test_a_gradient_that_somebody_holds_is_not_changed(m, held, create):
 
 
 def test_broadcast_gradients_are_not_added_in_place(m):
-    """engine/B-04: those of sum() have stride 0."""
+    """engine/B-04: the gradients of sum() have stride 0, so the engine adds them out of place."""
     x = m.zeros(3, 4, requires_grad=True)
     y = x * 1
     (y.sum() + y.sum() + (y * y).sum() + y.sum()).backward()
@@ -106,9 +108,10 @@ def test_a_leaf_that_got_a_history(m):
         y.backward()
 
 
+@needs("counts")
 @pytest.mark.parametrize("inputs", [False, True])
 def test_stolen(m, inputs):
-    """engine/G-04: a gradient that nobody else holds becomes .grad itself."""
+    """engine/G-04: a gradient without another reference becomes .grad itself."""
     x = leaf(m, 1., 2., 3.)
     where = []
     y = x.exp()
@@ -142,7 +145,7 @@ def test_copied(m, case):
 
 @pytest.mark.parametrize("history", [True, False])
 def test_first_gradient_with_create_graph(m, history):
-    """engine/G-05, engine/C-02: what has no history gives a .grad without."""
+    """engine/G-05, engine/C-02: a gradient without a history gives a .grad without one."""
     x = leaf(m, 3.)
     (x * x if history else x * 2).backward(m.tensor(1.), create_graph=True)
     assert x.grad.requires_grad is history
@@ -151,7 +154,7 @@ def test_first_gradient_with_create_graph(m, history):
 
 
 def test_later_gradients(m):
-    """engine/G-06: in place, so that who holds .grad sees it; out of place under create_graph."""
+    """engine/G-06: in place, so that other references to .grad see the sum; out of place under create_graph."""
     x = leaf(m, 3.)
     (x * 2).backward()
     held, version = x.grad, x.grad._version
@@ -173,7 +176,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("create", [False, True])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layout(m, layout, create):
-    """engine/G-07: that of a dense leaf, else row-major; whatever the gradient's own."""
+    """engine/G-07: .grad has the layout of a dense leaf, else row-major, whatever the layout of the gradient."""
     make, strides = LAYOUTS[layout]
     for other in (False, True):
         x = make(m).requires_grad_()
@@ -193,6 +196,7 @@ def test_layout_is_kept_by_later_sums(m):
     assert x.grad.stride() == (1, 2) and value(x.grad) == [[2] * 3] * 2
 
 
+@needs("counts")
 @pytest.mark.parametrize("enforce", [True, False])
 def test_layout_policy(m, enforce):
     """engine/G-08: without it, a gradient that may be stolen is, in whatever layout."""
@@ -210,8 +214,9 @@ def test_layout_policy(m, enforce):
     assert where[0][1] == (3, 1)
 
 
+@needs("counts")
 def test_layout_policy_is_a_switch(m):
-    """engine/G-08: at once, as a context and as a decorator."""
+    """engine/G-08: the switch works as a function, as a context and as a decorator."""
     policy = m.autograd.enforce_grad_layout_policy
     x = m.zeros(3, 2).t().requires_grad_()
 
@@ -239,7 +244,7 @@ def test_gradient_of_another_shape_present(m):
 
 
 def test_accumulator_of_replaced_data(m):
-    """engine/G-11: it is held weakly, made again on demand, and dropped with data of another kind."""
+    """engine/G-11: the leaf holds its accumulator weakly; a new one is made on demand, and after `data` of another kind."""
     x = leaf(m, 1., 2.)
 
     def node():
@@ -271,7 +276,7 @@ GRAPHS = {
 @pytest.mark.parametrize("create", [False, True])
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_nothing_is_shared(m, graph, create):
-    """engine/M-03: gradients of leaves, those that the user gave, and those that hooks have kept."""
+    """engine/M-03: no two share memory: gradients of leaves, gradients that the caller gave, and gradients that hooks kept."""
     a, b = m.ones(2, 3, requires_grad=True), m.ones(2, 3, requires_grad=True)
     y = GRAPHS[graph](a, b)
     y.retain_grad()
@@ -288,7 +293,7 @@ def test_nothing_is_shared(m, graph, create):
 
 @ours
 def test_gradient_kept_by_a_view_of_it(m):
-    """engine/B-03: a view that somebody keeps holds the array, if not the tensor."""
+    """engine/B-03: a view that a program keeps holds the array, though not the tensor."""
     y = leaf(m, 1., 2.) * 1
     a, b = y * 3, y * 5
     kept = []
@@ -319,7 +324,7 @@ def test_grad_dtype(m, chosen, gradient, expected, when):
 
 
 def test_grad_dtype_of_an_op(m):
-    """tensor_surface/D-02: also what comes from an op is cast, and what grad returns; a live accumulator knows."""
+    """tensor_surface/D-02: gradients from an op are cast too, and the results of grad; a live accumulator takes the new dtype."""
     x = leaf(m, 1., 2.)
     y = x * 2
     x.grad_dtype = m.float64

@@ -61,7 +61,7 @@ def test_detect_anomaly(m):
 
 
 def test_set_detect_anomaly(m):
-    """engine/Y-01, engine/Y-02: at once; what is left restores both flags."""
+    """engine/Y-01, engine/Y-02: it takes effect immediately; the exit restores both flags."""
     with m.autograd.set_detect_anomaly(True, check_nan=False):
         assert state(m) == (True, False)
         with m.autograd.set_detect_anomaly(False):
@@ -182,7 +182,7 @@ def test_one_report_per_task(m):
 
 
 def test_no_report_of_a_callback(m):
-    """engine/Y-05: it is no node."""
+    """engine/Y-05: a callback is no node, so anomaly mode reports nothing about it."""
     x = leaf(m, 1.)
 
     def fail():
@@ -217,7 +217,7 @@ def test_nan_of_the_second_output(m):
 
 @pytest.mark.parametrize("case", ["inf", "root", "no check", "only at forward"])
 def test_no_nan(m, case):
-    """engine/Y-06, engine/Y-07: not for Inf, not the user's own gradient, not if it is not asked for."""
+    """engine/Y-06, engine/Y-07: no error for Inf, for a nan in the root gradient, or without check_nan."""
     x = leaf(m, 0.)
     with warned(), m.autograd.set_detect_anomaly(True, check_nan=case != "no check"):
         if case == "root":

@@ -1,4 +1,4 @@
-"""What backward and grad accept, and what they refuse: engine.md 1 and the conversion of root gradients."""
+"""The arguments that backward and grad accept and refuse: engine.md 1 and the conversion of root gradients."""
 
 import collections
 import re
@@ -9,6 +9,7 @@ import warnings
 import pytest
 
 from tests.core.engine_tools import leaf, ours, raises, value
+from tests.internals import needs
 
 
 def edge(m, t):
@@ -171,7 +172,7 @@ def test_gradients_are_not_written_to(m):
 
 @pytest.mark.parametrize("how", ["tensor", "edge", "list", "dict"])
 def test_inputs(m, how):
-    """engine/I-01, engine/I-12: only what is listed gets a gradient; backward returns None."""
+    """engine/I-01, engine/I-12: only the listed tensors get a gradient; backward returns None."""
     x, w = leaf(m, 3.), leaf(m, 4.)
     y = x * w
     listed = {"tensor": x, "edge": edge(m, x), "list": [x], "dict": {"x": x}}[how]
@@ -337,10 +338,11 @@ with warnings.catch_warnings(record=True) as found:
     assert found.stdout.split("\n")[:2] == ["0", "['UserWarning'] True"]
 
 
+@needs("counts")
 @pytest.mark.parametrize("mode", ["no_grad", "enable_grad", "inference_mode"])
 @pytest.mark.parametrize("create", [False, True])
 def test_ambient_mode_does_not_matter(m, mode, create):
-    """engine/F-03: but what is computed in inference mode is an inference tensor, without history."""
+    """engine/F-03: but results in inference mode are inference tensors, without history."""
     x = leaf(m, 3.)
     y = x * x
     with warnings.catch_warnings():

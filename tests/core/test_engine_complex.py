@@ -6,7 +6,7 @@ REAL, COMPLEX = [1., -2., 3.], [1 + 2j, -1j, 3 - 1j]
 
 
 def into(m, z, place, x, write):
-    """A complex tensor of which a part was written to through a view."""
+    """A complex tensor with a part that was written to through a view."""
     y = z * 1
     getattr(y[place], write)(x)
     return y

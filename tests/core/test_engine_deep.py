@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-from minigrad import _pure
+from minigrad._build import pure as _pure
 from tests.core.engine_tools import leaf, note, value
 
 DEEP = 100_000
-# Only the compiled engine is asked for more: interpreted, as in torch, that would take minutes.
+# Only the compiled engine gets larger graphs: interpreted, as in torch, they would take minutes.
 DEEPEST = 2_000_000 if _pure.mode() == "compiled" else DEEP
 
 

@@ -1,4 +1,4 @@
-"""Gradient edges: what `get_gradient_edge` gives, and edges in the place of tensors, as roots and as inputs."""
+"""Gradient edges: the results of `get_gradient_edge`, and edges instead of tensors as roots and as inputs."""
 
 import gc
 
@@ -52,7 +52,7 @@ def test_no_edge_without_a_gradient(m):
 
 
 def test_ownership_token(m):
-    """graph/E-05: None for the nodes of the library."""
+    """graph/E-05: the token is None for the nodes of the library."""
     x = leaf(m, 1.)
     assert edge_to(m, x * 2).ownership_token is None and edge_to(m, x).ownership_token is None
     assert len(edge_to(m, scaled(m).apply(x))) == 3
@@ -108,14 +108,14 @@ def test_implicit_gradient_of_an_edge(m, shape):
 
 
 def test_gradient_of_an_edge_that_does_not_fit(m):
-    """graph/E-08: it is checked against what the node remembers."""
+    """graph/E-08: the gradient is checked against the metadata of the node."""
     y = leaf(m, 1., 2.) * 2
     with raises(RuntimeError, "Mismatch in shape"):
         m.autograd.backward(edge_to(m, y), m.ones(3))
 
 
 def test_backward_into_edges(m):
-    """graph/E-10: a leaf's accumulates; an inner tensor's node runs, and nothing is kept."""
+    """graph/E-10: the edge of a leaf accumulates; the node of an inner tensor runs, and no gradient is stored."""
     x = leaf(m, 3.)
     y = x * 2
     z = y * 5

@@ -1,4 +1,4 @@
-"""What an error leaves behind, and what a node may return: engine.md 18 and 7."""
+"""The state after an error, and the results that a node may return: engine.md 18 and 7."""
 
 import gc
 import traceback
@@ -7,7 +7,7 @@ import weakref
 import numpy as np
 import pytest
 
-from minigrad import _pure
+from minigrad._build import pure as _pure
 from tests.core.engine_tools import leaf, note, ours, raises, running_node, task_id, value
 
 
@@ -18,7 +18,7 @@ class Interrupt(BaseException):
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, Interrupt, StopIteration])
 @pytest.mark.parametrize("run", ["backward", "grad"])
 def test_the_first_error_wins(m, error, run):
-    """engine/X-20: the object itself arrives, with the user's frame last, and nothing runs any more."""
+    """engine/X-20: the caller gets the exception object itself, with the frame of the hook last, and no further node runs."""
     x = leaf(m, 1.)
     a, b = x.exp(), x.sin()
     raised = error("first")
@@ -54,7 +54,7 @@ def test_what_was_done_stays(m):
 
 @pytest.mark.parametrize("k", range(5))
 def test_error_in_node_k(m, k):
-    """engine/M-04: leaves finished before it have their gradients, the others have none; the next backward is right."""
+    """engine/M-04: leaves that were finished before the error have gradients, the others have none; the next backward is right."""
     xs = [leaf(m, float(i)) for i in range(5)]
 
     def build():
@@ -81,7 +81,7 @@ def test_error_in_node_k(m, k):
 
 @pytest.mark.parametrize("again", ["same graph", "other graph"])
 def test_half_filled_buffers_are_forgotten(m, again):
-    """engine/X-22: what had reached a node before the error does not count in the next run."""
+    """engine/X-22: gradients that had reached a node before the error do not count in the next run."""
     x = leaf(m, 1.)
     y = x * 1
     a, b = y * 3, y * 5
@@ -143,7 +143,7 @@ def test_no_task_outlives_its_call(m, fails):
 
 
 def test_half_filled_buffers_are_freed(m):
-    """engine/X-22: at once, not with the graph; also those that a nested run keeps apart."""
+    """engine/X-22: input buffers are freed immediately and not with the graph, also those of a nested run."""
     x = leaf(m, 1., 2.)
     y = x * 1
     a, b = y * 3, y * 5
@@ -167,14 +167,15 @@ def test_half_filled_buffers_are_freed(m):
     assert [ref() for ref in alive] == [None, None]
 
 
-# ---- what a node may return ---------------------------------------------------------------------------------
+# ---- results of a node -------------------------------------------------------------------------------------
 
 
 def bad_op(result, shape=(2,), dtype="float32"):
     """An op of one input (its result has the input's shape) whose formula returns ``result(mg)``."""
     import minigrad as mg
     from minigrad._core.record.apply import call
-    from minigrad.ops.base.rule import REGISTRY, Op, op
+    from minigrad.ops.base.registry import REGISTRY
+    from minigrad.ops.base.rule import Op, op
 
     class Bad(Op):
         def forward(k, x):
@@ -199,7 +200,7 @@ def bad_op(result, shape=(2,), dtype="float32"):
     ((2,), lambda m: None, None),                                          # engine/V-03
 ])
 def test_results_that_are_made_to_fit(m, shape, result, expected, hooked):
-    """engine/V-01: by the metadata of the tensor whose gradient it is; before the post-hooks of the node."""
+    """engine/V-01: a gradient is fitted to the metadata of its tensor, before the post-hooks of the node run."""
     x, y = bad_op(result, shape)
     seen = []
     if hooked:

@@ -1,6 +1,6 @@
 """Tangents leave nothing behind: they die with their tensors by reference counting alone, or with their level.
 
-So do the ctx of a Function with a jvp, and what it saved for it. Only a cycle that the user has closed needs the garbage collector.
+So do the ctx of a Function with a jvp, and the tensors that it saved. Only a cycle that a program has closed needs the collector.
 """
 
 import gc
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("no_collection")
 
 @pytest.fixture(scope="module", autouse=True)
 def little_to_look_at():
-    """Collections pass over what was there before: with torch loaded each would take a tenth of a second."""
+    """Collections skip all objects that exist now: with torch loaded each would take a tenth of a second."""
     gc.collect()
     gc.freeze()
     yield
@@ -71,11 +71,11 @@ def watched(m, *tensors):
 
 
 class Mark:
-    """What can be referred to weakly, unlike a node of PyTorch."""
+    """An object that supports weak references, unlike a node of PyTorch."""
 
 
 def node_of(x):
-    """A weak reference to what dies with the node of `x`."""
+    """A weak reference to an object that dies with the grad_fn of `x`."""
     mark = x.grad_fn.metadata["mark"] = Mark()
     return weakref.ref(mark)
 
@@ -102,7 +102,7 @@ def test_tangent_dies_with_its_tensor(m, name, requires_grad):
 @pytest.mark.parametrize("requires_grad", [False, True], ids=["plain", "recorded"])
 @pytest.mark.parametrize("name", COMPUTED)
 def test_tangent_dies_with_its_level(m, name, requires_grad):
-    """tensor_surface/W-05: also that of a tensor that the user keeps."""
+    """tensor_surface/W-05: the tangent of a tensor that the program keeps dies too."""
     with m.autograd.forward_ad.dual_level():
         x = dual(m, requires_grad)
         y = COMPUTED[name](m, x)
@@ -209,7 +209,7 @@ def test_nothing_is_left_of_many_duals(m, levels):
 @ours
 @pytest.mark.parametrize("closed", ["tangent on ctx", "output on ctx", "dual on ctx"])
 def test_cycles_of_duals_are_collected(m, closed):
-    """function/G-02, function/G-03: a cycle through ctx, that of duals."""
+    """function/G-02, function/G-03: the collector frees a cycle of duals through ctx."""
     def forward(ctx, x):
         ctx.save_for_forward(x)
         if closed == "dual on ctx":

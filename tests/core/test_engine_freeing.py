@@ -1,4 +1,4 @@
-"""What a backward lets go of, and what it records under create_graph: engine.md 10 and 11."""
+"""The values that a backward releases, and the nodes that it records under create_graph: engine.md 10 and 11."""
 
 import gc
 import weakref
@@ -13,7 +13,7 @@ AGAIN = "through the graph a second time"
 
 @pytest.mark.parametrize("run", ["backward", "grad"])
 def test_second_run(m, run):
-    """engine/R-01, engine/R-02: with what to do about it."""
+    """engine/R-01, engine/R-02: the error of a second backward says what to do."""
     x = leaf(m, 2.)
     y = x.exp()
 
@@ -144,7 +144,7 @@ def test_originals_are_saved(m):
     (lambda m, x: m.cat([x, x]), True), (lambda m, x: x * 2, False), (lambda m, x: x.index_select(0, m.tensor([0])), False),
     (lambda m, x: x[m.tensor([0, 1])], False), (lambda m, x: m.where(x.detach() > 0, x, x), False), (lambda m, x: x ** 2, False)])
 def test_what_can_run_again(m, f, again):
-    """engine/R-03, engine/R-02: shapes and options are kept; numbers that stand for a tensor, and indices, are not."""
+    """engine/R-03, engine/R-02: a release keeps shapes and options, and frees indices and numbers instead of tensors."""
     x = m.ones(2, 2, requires_grad=True)
     y = f(m, x).sum()
     y.backward()
@@ -156,7 +156,7 @@ def test_what_can_run_again(m, f, again):
 
 
 class Box:
-    """Something of Python that a graph can hold, and that can hold the graph."""
+    """A Python object that a graph can hold, and that can hold the graph."""
 
 
 class Boxed(mg.autograd.Function):
@@ -207,7 +207,7 @@ CYCLES = {
 
 @pytest.mark.parametrize("way", CYCLES)
 def test_cycles_through_nodes_are_collected(way):
-    """Whatever leads from a node back to it is shown to Python's collector. See Note [What the collector is shown] in node.py."""
+    """The collector sees every reference that leads from a node back to it. See Note [What the collector is shown] in node.py."""
     box = Box()
     watcher = weakref.ref(box)
     gc.collect()

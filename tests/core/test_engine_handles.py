@@ -104,7 +104,7 @@ def test_copied_handles(m, how):
 
 
 def test_restored_handles(m):
-    """graph/R-06: without a table, it is a dead one; states of two elements; the next number lies above."""
+    """graph/R-06: a handle restored without its table is dead; old states have two elements; the next id is larger."""
     handle = m.utils.hooks.RemovableHandle
     dead = collections.OrderedDict()
     gone = handle(dead)

@@ -1,4 +1,4 @@
-"""The order of hooks, what each sees, and undefined gradients: engine.md 12 and 13."""
+"""The order of hooks, the gradients that each sees, and undefined gradients: engine.md 12 and 13."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.core.engine_tools import accumulator, leaf, note, ours, raises, value
 
 
 def test_order_at_a_nonleaf(m):
-    """engine/H-01, engine/H-03: each sees what the one before has left; retain_grad is last among the tensor's."""
+    """engine/H-01, engine/H-03: each hook sees the result of the previous one; retain_grad is the last of the tensor hooks."""
     x = leaf(m, 1.)
     y = x * 2
     seen = []
@@ -92,7 +92,7 @@ def test_post_accumulate_hook_may_return_the_leaf(m):
 
 
 def test_posthook_sees_what_nobody_needs(m):
-    """graph/N-38: what an op need not compute is None; what a Function has returned for a constant is there, and goes nowhere."""
+    """graph/N-38: a gradient that an op need not compute is None; hooks see the gradient that a Function returns for a constant."""
     class Product(m.autograd.Function):
         @staticmethod
         def forward(ctx, x, w):
@@ -133,7 +133,7 @@ def test_hook_sees_the_sum(m):
 
 
 def test_where_the_hooks_of_a_leaf_live(m):
-    """engine/H-20: tensor and post-accumulate hooks with the leaf, those of the node with the graphs."""
+    """engine/H-20: tensor and post-accumulate hooks live as long as the leaf, hooks of its node as long as the graphs."""
     x = leaf(m, 1.)
     events = []
     x.register_hook(note(events, "tensor"))
@@ -248,7 +248,7 @@ def test_results_that_are_no_tuple(m, kind, result, error, key):
 
 
 def test_no_gradient_out_of_nothing(m):
-    """engine/H-30, graph/N-35: None may not be replaced."""
+    """engine/H-30, graph/N-35: a hook may not replace None by a gradient."""
     x = leaf(m, 1.)
     y = x * 2
     z = y * 3

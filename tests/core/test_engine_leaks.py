@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("no_collection")
 
 @pytest.fixture(scope="module", autouse=True)
 def little_to_look_at():
-    """Collections pass over what was there before: with torch loaded each would take a tenth of a second."""
+    """Collections skip all objects that exist now: with torch loaded each would take a tenth of a second."""
     gc.collect()
     gc.freeze()
     yield
@@ -28,7 +28,7 @@ class Failure(ValueError):
 
 
 class Hook:
-    """Something to call that can be watched dying. It may hold something, to close a cycle."""
+    """A callable with weak references, so that its end can be watched. It may hold an object, to close a cycle."""
 
     def __init__(self, holds=None, fails=False):
         self.holds = holds
@@ -130,7 +130,7 @@ RUNS = [not_at_all, once, often, for_a_result, to_a_leaf, with_graph, in_a_threa
 
 
 class Token:
-    """What dies with the node on which it is noted: torch's nodes cannot be referred to weakly."""
+    """An object in the metadata of a node, which dies with it: torch's nodes do not support weak references."""
 
 
 def watched(*things):
@@ -147,7 +147,7 @@ def dead(refs):
 
 
 def built(m, register, hook):
-    """A leaf, what is computed of it, and the handle of a hook there."""
+    """A leaf, two results, and the handle of a hook on them."""
     x = leaf(m, 1., 2.)
     y = x.exp()
     z = y * x
@@ -171,7 +171,7 @@ def test_freed_by_reference_counts(m, register, run):
 @pytest.mark.parametrize("register", KINDS[:-1])
 @pytest.mark.parametrize("run", [not_at_all, once])
 def test_freed_when_removed(m, register, run):
-    """graph/R-03: while what it was on lives on."""
+    """graph/R-03: a removed hook is freed although its tensor or node stays alive."""
     hook = Hook()
     x, _y, z, handle = built(m, register, hook)
     run(m, x, z)
@@ -200,7 +200,7 @@ def test_freed_after_an_error(m, register):
 
 @pytest.mark.parametrize("register", KINDS[:4])
 def test_gradients_that_hooks_see(m, register):
-    """engine/B-03: they are nobody's once the run is over, but for what the hook has kept."""
+    """engine/B-03: after the run no reference to them is left, except those that the hook kept."""
     seen, kept = [], []
 
     def hook(*args):
@@ -272,7 +272,7 @@ def test_function_with_hooks(m, run):
 
 @pytest.mark.parametrize("run", RUNS)
 def test_saved_tensor_hooks_are_freed(m, run):
-    """graph/S-38: the pair lives as long as what it has packed."""
+    """graph/S-38: the pair of hooks lives as long as the tensors that it packed."""
     class Pair(Hook):
         def __call__(self, *args):
             super().__call__()
@@ -308,7 +308,7 @@ def test_callbacks_are_let_go_of(m, fails):
 
 
 def test_last_node_is_let_go_of(m):
-    """engine/E-02: nothing remembers what ran last, in this thread or in one that has ended."""
+    """engine/E-02: no reference to the last node is left, in this thread or in one that has ended."""
     def run():
         y = leaf(m, 1.) * 2
         y.register_hook(Hook())
@@ -351,7 +351,7 @@ def test_module_hooks_are_freed(m, run, first):
         handle.remove()
 
 
-# ---- cycles of the user's -----------------------------------------------------------------------------------------
+# ---- cycles of a program ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.differs(
@@ -457,8 +457,8 @@ def test_number_of_objects(m, step):
         for _ in range(n):
             step(m, x, layer)
         return len(gc.get_objects())
-    steps(100)      # until all that is kept for use again is full
-    gc.collect()    # what pytest.raises leaves in cycles
+    steps(100)      # until all caches are full
+    gc.collect()    # cycles that pytest.raises leaves
     before = steps(1)
     gc.collect()
     after = steps(100)

@@ -37,7 +37,7 @@ def nodes_of(records):
 
 @pytest.mark.parametrize("how", ["backward", "grad", "edge", "leaf"])
 def test_records(m, how):
-    """graph/L-01, graph/L-02: in the order in which they run, with dtype and shape of what arrives."""
+    """graph/L-01, graph/L-02: a record for each node in running order, with the dtype and shape of its gradients."""
     x = leaf(m, 1., 2., 3.)
     y = (x * 2).exp()
     z = y.sum()
@@ -59,7 +59,7 @@ def test_records(m, how):
 
 
 def test_record_names_node_and_gradients(m):
-    """graph/L-01: None for undefined; abbreviated dtypes."""
+    """graph/L-01: None for an undefined gradient; abbreviated dtypes."""
     x = leaf(m, 1., 2., dtype="float64")
     a, _ = x.split(1)
     y = (a * (1 + 2j)).sum()
@@ -114,7 +114,7 @@ def test_logging_by_hand(m):
     z = y + y.exp() + y.sin()
     logger = logging.getLogger(m.autograd.graph.__name__)
     remove = m.autograd.graph._register_logging_hooks_on_whole_graph([z, y])
-    # the level is lowered when the backward has begun, so that it puts no hooks of its own there
+    # the level is lowered after the backward has begun, so the inner one adds no hooks
     z.register_hook(lambda g: logger.setLevel(logging.DEBUG))
     with listening(m, logging.INFO) as records:
         z.backward(retain_graph=True)
@@ -138,8 +138,8 @@ def test_nearest_nodes_first(m):
 
 @ours
 def test_each_task_is_told_once(m):
-    """graph/L-02: of nested backwards over one graph each has put its hooks on the nodes, as in torch; a node that
-    runs once is still told once."""
+    """graph/L-02: each of several nested backwards puts its hooks on the nodes, as in torch; a node that runs once is
+    still logged once."""
     x = leaf(m, 1.)
     y = x * 2
     z = y.exp()
@@ -163,7 +163,7 @@ def test_each_task_is_told_once(m):
     here="Each backward logs its own nodes.")
 @ours
 def test_log_of_threads(m):
-    """graph/L-02: each backward in its thread. In torch each also logs what others do on nodes that they share."""
+    """graph/L-02: each backward logs in its own thread. In torch it also logs the runs of others on shared nodes."""
     x = leaf(m, 1.)
     with listening(m) as records:
         assert in_threads(3, lambda i: (x * i).exp().backward()) == [None] * 3
@@ -173,7 +173,7 @@ def test_log_of_threads(m):
 
 
 def test_log_and_other_hooks(m):
-    """graph/L-01: what is logged is a pre-hook: it sees what tensor hooks have left, and earlier pre-hooks."""
+    """graph/L-01: the logger is a pre-hook: it sees the results of tensor hooks and of earlier pre-hooks."""
     y = leaf(m, 1.) * 2
     events = []
     y.register_hook(note(events, "tensor"))

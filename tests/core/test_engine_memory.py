@@ -1,8 +1,8 @@
-"""Memory: what somebody can see is never handed out again or written to, and what nobody can see is freed.
+"""Memory that a program can see is never reused or overwritten, and memory that it cannot see is freed.
 
-The engine makes a gradient .grad itself, adds gradients in place and uses arrays again, all on the strength of counted
-references (Notes [Stealing a gradient] and [Adding in place], kernels/cpu/pool.pyx). Here we hold on to numbers in every
-way there is, and look whether they stay.
+The engine turns a gradient into .grad, adds gradients in place and reuses arrays. For all of this it relies on reference counts
+(Notes [Stealing a gradient] and [Adding in place], kernels/cpu/pool.pyx). These tests keep references to numbers in every possible
+way, and check that the numbers stay.
 """
 
 import gc
@@ -20,13 +20,15 @@ import pytest
 from minigrad._core.engine.dependencies import claiming
 from minigrad._core.graph.accumulate_grad import _making
 from tests.core.engine_tools import leaf, ours, value
+from tests.internals import needs
 
 
 def product(m, w):
-    """A tensor whose gradient reaches `w` as the transpose of a transposed product."""
+    """A product: its gradient reaches `w` as the transpose of a transposed product."""
     return m.ones(3, 4, requires_grad=True) @ w.t()
 
 
+@needs("counts")
 @ours
 @pytest.mark.parametrize("shape", [(2, 4), (4, 4)])
 def test_view_of_the_whole_is_stolen(m, shape):
@@ -80,7 +82,7 @@ def test_other_views_are_right(m, make):
 
 
 class Witness:
-    """Keeps things that show numbers, with what they showed."""
+    """Keeps objects that show numbers, together with the numbers."""
 
     def __init__(self, dice):
         self.dice = dice
@@ -265,7 +267,7 @@ def test_no_leak(m, step):
     gc.disable()
     tracemalloc.start()
     try:
-        for _ in range(300):        # until all that is kept for use again is full
+        for _ in range(300):        # until all caches are full
             step(m, w)
         before, _ = tracemalloc.get_traced_memory()
         for _ in range(300):
@@ -298,7 +300,7 @@ def test_backward_in_a_finalizer(m):
             (w * 1).sum().backward()
     before = gc.get_threshold()
     gc.collect()
-    gc.freeze()         # what else lives in this process is no business of the many collections
+    gc.freeze()         # the many collections skip the other objects of this process
     try:
         for k in range(60):
             w.grad = None
@@ -332,7 +334,7 @@ def test_interrupted(m):
         signal.raise_signal(signal.SIGINT)
         time.sleep(0)
     y.register_hook(interrupt)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)      # which a shell ignores for what runs in its background
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)      # a shell ignores it for processes in its background
     try:
         with pytest.raises(KeyboardInterrupt):
             y.backward(retain_graph=True)
@@ -357,7 +359,7 @@ def in_a_child(queue):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("holds", [False, True])
 def test_fork_after_backward(m, holds):
-    """Also while another thread holds the locks of the engine: in the child there is no such thread."""
+    """Also while another thread holds the locks of the engine: that thread does not exist in the child."""
     context = multiprocessing.get_context("fork")
     w = m.ones(2, 4, requires_grad=True)
     step_of_training(m, w)

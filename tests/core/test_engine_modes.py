@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import minigrad
-from minigrad import _pure
+from minigrad._build import pure as _pure
 from minigrad._core.graph.thread_state import current
 from tests.core.engine_tools import leaf, ours, task_id, value
 
-SEEN = []       # what the pack hook of this thread has seen
+SEEN = []       # the tensors that the pack hook of this thread has seen
 
 
 def saved_hooks_are_on(m):
@@ -60,7 +60,7 @@ modes = pytest.mark.parametrize("name", MODES)
 
 
 def in_a_thread(function):
-    """What `function` returns or raises, in a thread whose modes nobody else has."""
+    """The result or the error of `function` in a new thread, with modes of its own."""
     found = []
 
     def work():
@@ -133,7 +133,7 @@ def test_left_by_a_hook(m, name):
         return outside, before, inside[0], after
     outside, before, inside, after = in_a_thread(program)
     if name == "allow_mutation_on_saved_tensors" and m.__name__ == "torch":
-        return          # of which torch has half on again, and cannot run a backward
+        return          # torch turns half of it on again, and cannot run a backward
     assert before == after != outside
     if name not in ("no_grad", "set_grad_enabled", "inference_mode"):       # in a backward gradients are off anyway
         assert inside == outside
@@ -169,7 +169,7 @@ def test_every_mode_is_copied(m):
 
 
 class Bad(Exception):
-    """What a backward raises."""
+    """The error that a backward raises."""
 
 
 def failing(m, how):
@@ -262,7 +262,7 @@ def test_interrupted_deep_down(m):
     here="The two take turns: `p.grad` is None or a gradient.")
 @ours
 def test_grad_is_set_to_none_meanwhile(m):
-    """differences/H-05: one of the two wins, and neither meets the other's None."""
+    """differences/H-05: one of the two threads wins, and neither fails on the other's None."""
     p = m.ones(5000, requires_grad=True)
     errors, stop = [], threading.Event()
 

@@ -17,7 +17,7 @@ def register(m, tensors, fn, **mode):
 
 
 def gather(m, tensors, **mode):
-    """A hook on `tensors` that puts down what it gets."""
+    """Register a hook on `tensors` that notes its gradients."""
     seen = []
     handle = register(m, tensors, lambda grads: seen.append(value(grads)), **mode)
     return seen, handle
@@ -71,7 +71,7 @@ def test_multi_hook_that_cannot_be_called(m, mode):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_multi_hooks_are_tensor_hooks(m, mode):
-    """graph/M-03: in the order of registration among them; what fn returns is ignored."""
+    """graph/M-03: multi-grad hooks run in the order of registration among tensor hooks; the result of fn is ignored."""
     x = leaf(m, 1.)
     y = x * 2
     events = []
@@ -119,7 +119,7 @@ def test_each_backward_begins_anew(m, mode):
 
 
 def test_half_gathered_when_it_failed(m):
-    """graph/M-04: what a failed backward has gathered is not completed by the next, which reaches fewer."""
+    """graph/M-04: gradients from a failed backward are not completed by the next backward, which reaches fewer tensors."""
     a, b = leaf(m, 2.), leaf(m, 3.)
     x, y = a * 1, b * 1
 
@@ -172,7 +172,7 @@ def test_refused_registration_leaves_no_hook(m):
 @pytest.mark.parametrize("inputs, expected", [(None, [True, True, True, False]), ((0,), [True, False, True, False]),
                                               ((1,), [False, True, True, False]), ((2,), [False, False, True, False])])
 def test_what_is_waited_for(m, inputs, expected):
-    """graph/M-11, graph/M-12: the tensors whose nodes will run, in the order of the list; once, when the last has come."""
+    """graph/M-11, graph/M-12: fn is called once, after the last gradient of the tensors with nodes that run, in the order of the list."""
     tensors = a, b, c, _ = [leaf(m, 1., 2.) for _ in range(4)]
     s = a.exp() * b
     t = s * c
@@ -185,12 +185,12 @@ def test_what_is_waited_for(m, inputs, expected):
     for _ in range(2):
         y.backward(inputs=None if inputs is None else [tensors[i] for i in inputs] + [c], retain_graph=True)
         assert [g is not None for g in seen[-1]] == expected and type(seen[-1]) is list
-        assert events.count("fn") == 1 and events.index("fn") == len(events) - 2        # before the last one's own next hook
+        assert events.count("fn") == 1 and events.index("fn") == len(events) - 2        # before the next hook of the last tensor
         events.clear()
 
 
 def test_undefined_gradients_count(m):
-    """graph/M-13: of two outputs only one has a part in the result, the other's gradient arrives as None."""
+    """graph/M-13: only one of two outputs is used, so the gradient of the other arrives as None."""
     x = leaf(m, 1., 2.)
     a, b = x.split(1)
     seen, _ = gather(m, [a, b])
@@ -408,7 +408,7 @@ def test_nothing_is_left_behind(m, mode, fails, no_collection):
 
 @ours
 def test_gradients_of_a_call_are_free_after_it(m, no_collection):
-    """graph/M-12: once fn has been called nobody holds the gradients, while the backward goes on."""
+    """graph/M-12: after the call of fn nothing holds the gradients, while the backward goes on."""
     a, b = leaf(m, 2., 3.), leaf(m, 3., 4.)
     x, y = a * 2, b * 2
     refs = []

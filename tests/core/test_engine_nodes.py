@@ -1,4 +1,4 @@
-"""Nodes as the user sees them: what they are, how long they live, what they tell, and what hooks on them get."""
+"""Nodes as a program sees them: their classes, their lifetime, their attributes, and the arguments of their hooks."""
 
 import gc
 import random
@@ -135,7 +135,7 @@ def test_edges_of_a_builtin(m):
                         (x * 2, ((acc, 0), (None, 0))), (x.exp(), ((acc, 0),))]:
         found = y.grad_fn.next_functions
         assert type(found) is tuple and len(found) == len(expected)
-        # the leaf's accumulator is the one that some graph has held all the time
+        # some graph has held the accumulator of the leaf all the time
         assert [(n and n.variable, i) for n, i in found] == [(n and n.variable, i) for n, i in expected]
     del held
 
@@ -212,7 +212,7 @@ def test_sequence_numbers(m):
 
 
 def test_saved_values_by_name(m):
-    """graph/N-20: of the arguments; with a handle for each; None for one that is not needed this time."""
+    """graph/N-20: saved values have the names of arguments, and a handle each; a value that is not needed is None."""
     x, c = leaf(m, 2.), m.tensor(3.)
     product, e = (x * c).grad_fn, x.exp().grad_fn
     assert value(product._saved_other) == 3 and product._saved_self is None and value(e._saved_result) == pytest.approx(7.389056)
@@ -241,7 +241,7 @@ def test_reached_exactly_where_a_path_leads(m, seed):
 
 
 def test_post_hooks(m):
-    """graph/N-30, graph/N-32, graph/N-38: tuples; None where no gradient is needed; each sees what the last has returned."""
+    """graph/N-30, graph/N-32, graph/N-38: hooks get tuples, with None for unneeded gradients; each sees the result of the last."""
     x, c = leaf(m, 1.), m.tensor(3.)
     y = x * c
     seen = []
@@ -352,7 +352,7 @@ def test_function_gets_zeros_after_the_pre_hook(m):
 
 @ours
 def test_public_names_of_graph(m):
-    """Those of torch, less what is about CUDA graphs and the compiler."""
+    """The names of torch, without those about CUDA graphs and the compiler."""
     torch = pytest.importorskip("torch")
     theirs, mine = set(torch.autograd.graph.__all__), set(m.autograd.graph.__all__)
     assert theirs - mine == {"set_override_stale_capture_stream", "region_activation_memory_budget"} and mine <= theirs

@@ -1,4 +1,4 @@
-"""In what order nodes run, and how often: engine.md 2 (the task), 3 (dependencies), 4 (the ready queue)."""
+"""The order in which nodes run, and how often: engine.md 2 (the task), 3 (dependencies), 4 (the ready queue)."""
 
 import threading
 import warnings
@@ -48,7 +48,7 @@ def test_running_node(m):
 @ours
 @pytest.mark.parametrize("keep, create, selective", [(False, False, False), (True, False, True), (True, True, False)])
 def test_what_a_task_holds(m, keep, create, selective):
-    """engine/T-01: its flags, its number, the task that it is nested in, and what is to be called at its end."""
+    """engine/T-01: its flags, its number, the task that it is nested in, and its final callbacks."""
     from minigrad._core.engine.execute import current_task
     x, w = leaf(m, 2.), leaf(m, 2.)
     seen = []
@@ -92,7 +92,7 @@ def test_will_execute(m):
 
 @pytest.mark.parametrize("run", ["backward", "grad", "inputs"])
 def test_execution_order(m, run):
-    """graph/Q-04: foretold by a hook on the root; what really runs agrees."""
+    """graph/Q-04: a hook on the root reads the planned order, and the nodes run in this order."""
     x, w = leaf(m, 1.), leaf(m, 1.)
     y = x * 2
     a, b, c = y.exp(), w.sin(), y.cos()
@@ -137,7 +137,7 @@ def test_execution_order_at_any_time(m):
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_artificial_root(m, n):
-    """engine/T-03: the gradient of one root is its buffer; several roots are fed by a node of their own, which nobody sees."""
+    """engine/T-03: a single root gets its gradient as input buffer; several roots get theirs from a hidden node."""
     x = leaf(m, 1.)
     ys = [x * (i + 1) for i in range(n)]
     g = m.tensor(1.)
@@ -214,7 +214,7 @@ def test_undefined_gradients_count_down(m):
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_nothing_beyond_the_inputs_runs(m, wanted):
-    """engine/D-02: of what lies behind the requested node nothing runs."""
+    """engine/D-02: no node behind the requested one runs."""
     x = leaf(m, 1.)
     a = x.exp()
     b = a.sin()
@@ -243,7 +243,7 @@ def test_latest_first(m, order):
 
 
 def test_latest_first_in_a_graph(m):
-    """engine/Q-02: breadth is not what decides."""
+    """engine/Q-02: the latest ready node runs first, not the next in breadth."""
     x, w = leaf(m, 1.), leaf(m, 1.)
     a = x.exp()
     b = a.sin()
@@ -297,7 +297,7 @@ def test_set_sequence_nr(m):
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8])
 def test_ties(m, n):
-    """engine/Q-06: any order will do, but each runs; ours is that of libstdc++'s heap, as is torch's."""
+    """engine/Q-06: nodes with equal numbers may run in any order, but each runs; ours is the order of libstdc++'s heap, like torch's."""
     xs = [leaf(m, float(i)) for i in range(n)]
     events = []
     for i, x in enumerate(xs):

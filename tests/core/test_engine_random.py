@@ -1,8 +1,8 @@
 """Random graphs against a reference: engine.md M-02.
 
-The reference is a sweep over the ops in reverse order of creation, on plain numbers: fifteen lines that know
-nothing of queues or dependencies. What the engine must agree with is not only the gradients but which nodes run,
-how often, in which order, and with which gradient.
+The reference goes over the ops in reverse order of creation, on plain numbers: fifteen lines without queues or
+dependencies. The engine must agree with its gradients, and also with the nodes that run, how often, in which order,
+and with which gradient.
 """
 
 import hypothesis.strategies as st
@@ -34,9 +34,9 @@ def operands(program):
 
 
 def reference(program, values, roots, wanted=None):
-    """Gradient of every value (None: undefined), and the steps that run, in order.
+    """The gradient of every value (None: undefined), and the steps that run, in order.
 
-    With `wanted`, values are needed if one of those lies behind them, or they are one.
+    With `wanted`, a value is needed if it is in `wanted`, or depends on a value that is.
     """
     steps = operands(program)
     grads = [None] * len(values)
@@ -89,7 +89,7 @@ def test_backward(m, program, starts, roots, create):
 @given(programs, starting, st.lists(st.integers(0, 99), min_size=1, max_size=3))
 @fast
 def test_grad_of_any_value(m, program, starts, inputs):
-    """engine/M-02: with inputs=, what does not lead to one does not run; neither does what only is one."""
+    """engine/M-02: with inputs=, a node runs only if it leads to an input; a node that is only an input itself does not run."""
     tensors = run_forward(m, program, starts)
     inputs = [i % len(tensors) for i in inputs]
     root = len(tensors) - 1

@@ -28,7 +28,7 @@ def nested(m, depth, at_the_bottom=lambda: None):
 
 
 def test_inner_run_is_complete(m):
-    """engine/E-01: and what is ready outside does not run meanwhile, however late it was made."""
+    """engine/E-01: and nodes that are ready outside do not run meanwhile, even if they were made later."""
     x, w = leaf(m, 1.), leaf(m, 1.)
     inner = w.exp()
     inner2 = inner * 2
@@ -75,7 +75,7 @@ def test_depth(m, depth):
 
 @ours
 def test_depth_beyond_one_stack_goes_to_another(m):
-    """engine/E-03: and what belongs to the thread goes with it, down and up again: modes, task, context variables."""
+    """engine/E-03: the state of the thread goes along to the other thread and back: modes, task, context variables."""
     variable = contextvars.ContextVar("v")
     variable.set("mine")
     seen = []
@@ -93,7 +93,7 @@ def test_depth_beyond_one_stack_goes_to_another(m):
 
 @ours
 def test_sequence_numbers_go_on_in_the_other_thread(m):
-    """engine/E-03: what is made down there is later than what was made up here."""
+    """engine/E-03: nodes made in the other thread get later numbers than earlier nodes."""
     made = []
     x = leaf(m, 1.)
 
@@ -122,7 +122,7 @@ def test_errors_from_below(m, depth):
 @ours
 @pytest.mark.parametrize("depth", [1, 61, 121])
 def test_interrupts_from_below(m, depth):
-    """engine/E-03: torch loses what is no Exception when it changes threads. And the error dies with its handler."""
+    """engine/E-03: torch loses a BaseException when it changes threads; minigrad raises it. The error dies with its handler."""
     class Interrupt(BaseException):
         def __init__(self):
             seen.append(weakref.ref(self))
@@ -240,7 +240,7 @@ def test_callback_of_an_inner_run(m):
 
 @pytest.mark.parametrize("where", ["node", "callback"])
 def test_callbacks_and_errors(m, where):
-    """engine/K-04: skipped if the task failed; what has been accumulated stays if a callback fails."""
+    """engine/K-04: callbacks are skipped if the task failed; accumulated gradients stay if a callback fails."""
     x = leaf(m, 1.)
     y = x * 2
     z = y * 3

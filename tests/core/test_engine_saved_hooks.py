@@ -1,4 +1,4 @@
-"""Hooks on saved tensors: when they run, on what, and what becomes of the tensor's place in the graph."""
+"""Hooks on saved tensors: when they run, on which tensors, and the place of the unpacked tensor in the graph."""
 
 import gc
 import importlib
@@ -19,7 +19,7 @@ class Box:
 
 
 class Log:
-    """A pair of hooks that keep a detached alias, and note what they were called with."""
+    """A pair of hooks that keep a detached alias, and note their arguments."""
 
     def __init__(self):
         self.packed, self.unpacked = [], []
@@ -138,7 +138,7 @@ def test_pack_runs_without_gradients(m):
 
 
 def test_version_is_not_checked(m):
-    """graph/S-17: the original is not kept, and what the packed object holds is what the backward sees."""
+    """graph/S-17: the original is not kept, and the backward uses the tensor in the packed object."""
     x, y = leaf(m, 2.), m.tensor(3.)
     with Log().on(m):
         z = x * y
@@ -183,8 +183,8 @@ def test_error_in_pack(m):
     here="The garbage collector frees both.")
 @ours
 def test_pack_that_returns_an_output(m):
-    """graph/S-20: the node holds the tensor that holds the node, and torch never frees them. The collector frees ours;
-    what is meant is ``x.detach()``, which makes no circle."""
+    """graph/S-20: the node holds the tensor that holds the node, and torch never frees them. The collector frees ours.
+    A pack hook should return ``x.detach()``, which makes no cycle."""
     x = leaf(m, 2.)
     with hooks(m)(lambda t: t, lambda t: t):
         y = x.exp()
@@ -369,7 +369,7 @@ def test_unpack_after_freeing(m):
 
 
 def test_hooks_on_nothing(m):
-    """graph/S-43: a value that this formula does not need, or that a Function has saved as None."""
+    """graph/S-43: no hook runs for a value that the formula does not need, or that a Function saved as None."""
     class Saves(m.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -431,7 +431,7 @@ def test_checkpoint_has_hooks_of_its_own(m, reentrant):
         return e.cos()
     with outer.on(m):
         y = checkpoint(work, x, use_reentrant=reentrant)
-    # what the outer pair gets is the argument at most
+    # the outer pair gets at most the argument
     assert [v for v, *_ in outer.packed] in ([], [2.]) and len(inner.packed) == (0 if reentrant else 1)
     y.backward()
     assert [v for v, *_ in outer.packed] in ([], [2.]) and len(inner.packed) >= 1
@@ -461,7 +461,7 @@ def test_backward_within_a_backward_has_its_own_hooks(m, when):
 
 
 def test_saved_output_makes_no_circle(m, no_collection):
-    """graph/T-02: what is unpacked has the node as its grad_fn, and the node goes with the last reference."""
+    """graph/T-02: an unpacked output has the node as its grad_fn, and the node is freed with the last reference."""
     x = leaf(m, 2.)
     with Log().on(m):
         y = x.exp()
@@ -482,7 +482,7 @@ def test_in_place_ops_are_packed(m):
     y = x * 1
     with log.on(m):
         y.exp_()
-    y.add_(1)           # unnoticed: S-17; the alias shows what is there now
+    y.add_(1)           # unnoticed: S-17; the alias shows the current values
     y.sum().backward()
     assert len(log.packed) == 1 and value(x.grad) == value(y)
 

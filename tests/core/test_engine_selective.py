@@ -1,4 +1,4 @@
-"""Runs that stop at what was asked for, and what fires in them: engine.md 5, 6, 12.3 and the matrix M-01."""
+"""Runs that stop at the given inputs, and the hooks that fire in them: engine.md 5, 6, 12.3 and the matrix M-01."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_only_what_is_needed_runs(m):
 
 @pytest.mark.parametrize("part", [lambda m, x: x.unbind()[1], lambda m, x: x.chunk(2)[1], lambda m, x: x.sin(), lambda m, x: m.cat([x, x])])
 def test_last_node_computes_nothing(m, part):
-    """engine/X-09, engine/X-04: the node of the tensor that is asked for runs, but nobody wants what it would compute."""
+    """engine/X-09, engine/X-04: the node of the requested tensor runs, but no gradient of its inputs is needed."""
     y = part(m, leaf(m, 1., 2.))
     seen = []
     y.grad_fn.register_hook(lambda grads, _: seen.extend(grads))
@@ -41,7 +41,7 @@ def test_last_node_computes_nothing(m, part):
 
 
 def test_edges_of_nothing_joined(m):
-    """graph/N-10: an edge per tensor, also where none of them has an element."""
+    """graph/N-10: an edge per tensor, even if no tensor has an element."""
     x = m.zeros(0, requires_grad=True)
     y = m.cat([x, x * 1])
     assert [node.name().split("::")[-1] for node, _ in y.grad_fn.next_functions] == ["AccumulateGrad", "MulBackward0"]
@@ -50,7 +50,7 @@ def test_edges_of_nothing_joined(m):
 
 
 def test_formulas_compute_what_is_needed(m):
-    """engine/X-09: a product whose second factor is not asked for gives no gradient of it."""
+    """engine/X-09: a product computes no gradient of its second factor if the caller does not request it."""
     x, w = leaf(m, 2.), leaf(m, 3.)
     y = x * w
     seen = []
@@ -62,7 +62,7 @@ def test_formulas_compute_what_is_needed(m):
 
 
 def test_captured_between(m):
-    """engine/X-03: a requested node runs only if another lies behind it; several outputs of one node."""
+    """engine/X-03: a requested node runs only if another one is behind it; also with several outputs of one node."""
     x = leaf(m, 1., 2.)
     a, b = (x * 3).split(1)
     ran = []
@@ -141,8 +141,8 @@ FIRED = {
 
 @pytest.mark.parametrize("how", RUNS)
 def test_what_fires(m, how):
-    """engine/M-01, engine/H-10, engine/H-11, engine/H-02: tensor hooks whenever the gradient is computed, the others
-    only when the node runs; every hook multiplies, so the values tell what has seen what."""
+    """engine/M-01, engine/H-10, engine/H-11, engine/H-02: tensor hooks fire whenever the gradient is computed, the others
+    only when the node runs. Every hook multiplies, so the values show which hooks saw which gradient."""
     x = leaf(m, 1.)
     y = x * 2
     z = y * 3
@@ -172,7 +172,7 @@ def test_what_fires(m, how):
 
 @pytest.mark.parametrize("also", [True, False])
 def test_captured_before_or_after_the_hooks(m, also):
-    """engine.md 6.2: if the node runs as well, its result is what the tensor hooks were given."""
+    """engine.md 6.2: if the node runs too, the captured gradient is the one from before the tensor hooks."""
     w = leaf(m, 1.)
     y = w * 2
     y.register_hook(lambda g: g * 10)

@@ -29,7 +29,7 @@ def frequent_switches():
 
 
 def in_threads(work, n=THREADS):
-    """Run ``work(i)`` in n threads that start together. Raises what one of them raised."""
+    """Run ``work(i)`` in n threads that start together. Raise the error of one of them."""
     results, errors, barrier = [None] * n, [], threading.Barrier(n)
 
     def run(i):
@@ -76,7 +76,7 @@ def hooked_leaf(m, counts, name):
 
 
 def test_graphs_of_their_own_on_shared_leaves(m):
-    """engine/G-10, engine/W-03: 10,000 runs in 8 threads, of which each builds its own graphs on two common leaves."""
+    """engine/G-10, engine/W-03: 10,000 runs in 8 threads; each thread builds its own graphs on two common leaves."""
     counts = Counts()
     (w, keep_w), (v, keep_v) = hooked_leaf(m, counts, "w"), hooked_leaf(m, counts, "v")
 
@@ -282,7 +282,7 @@ def test_callbacks_in_threads(m):
 
 
 def test_events_stay_in_their_thread(m):
-    """engine/W-01: what one thread's hooks write down is in the order of that thread's run."""
+    """engine/W-01: the notes of a thread's hooks are in the order of its run."""
     x = leaf(m, 1., dtype="float64")
 
     def work(i):

@@ -19,7 +19,7 @@ def frequent_switches():
 
 
 def in_threads(n, work):
-    """Run ``work(i)`` in n threads at once. Returns what each returned or raised."""
+    """Run ``work(i)`` in n threads in parallel; return the result or the error of each."""
     results = [None] * n
     barrier = threading.Barrier(n)
 
@@ -124,7 +124,7 @@ def test_accumulation_from_many_graphs(m, size, rounds, runs):
 
 
 def test_grad_mode_while_the_state_of_another_thread_dies(m):
-    """engine/W-02: what a thread leaves behind may let others run when it is dropped, in the middle of an op's first step."""
+    """engine/W-02: the state of a dead thread may run other threads when it is freed, in the middle of the first step of an op."""
     dying, entered, over = threading.Event(), threading.Event(), threading.Event()
 
     class Slow:
@@ -159,7 +159,7 @@ def test_grad_mode_while_the_state_of_another_thread_dies(m):
 
 @ours
 def test_a_leaf_is_locked_while_it_is_added_to(m):
-    """engine/W-04, engine/G-10: a gradient whose addition takes its time, and lets others run, is added to by one at a time."""
+    """engine/W-04, engine/G-10: only one thread at a time adds to a gradient, even if the addition lets other threads run."""
     class Slow(m.Tensor):
         def add_(self, other):
             inside.append(True)
@@ -205,7 +205,7 @@ def test_accumulation_with_history_starts_again(m):
 
 
 def test_one_leaf_has_one_accumulator(m):
-    """engine/G-11, engine/W-04: also when threads ask for it at once; its lock is what makes sums exact."""
+    """engine/G-11, engine/W-04: also when several threads request it at the same time; its lock makes sums exact."""
     for _ in range(30):
         x = leaf(m, 1.)
         nodes = in_threads(4, lambda i, x=x: (x * 1).grad_fn)
@@ -233,7 +233,7 @@ def test_no_lock_is_held_in_hooks(m):
 
 
 def test_random_graphs_in_threads(m):
-    """engine/M-02: the same random graph, run by several threads at once while others build theirs."""
+    """engine/M-02: the same random graph, run by several threads in parallel while others build theirs."""
     def build(seed):
         xs = [leaf(m, float(i + 1)) for i in range(3)]
         nodes = list(xs)

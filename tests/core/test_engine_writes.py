@@ -22,7 +22,7 @@ def test_operand_overlaps_the_target(m, write):
     (lambda x: x.mul_(x), [1, 4, 9, 16]), (lambda x: x.add_(x.detach()), [2, 4, 6, 8]), (lambda x: x[:2].add_(x[2:]), [4, 6, 3, 4]),
     (lambda x: x[::2].add_(x[1::2]), [3, 2, 7, 4])])
 def test_operand_beside_the_target(m, write, expected):
-    """saved_and_versions/I-07: the same numbers, or no number in common; or interleaved, which nobody checks."""
+    """saved_and_versions/I-07: the same numbers, or no number in common; or interleaved numbers, which no check finds."""
     x = m.tensor([1., 2., 3., 4.])
     write(x)
     assert x.tolist() == expected
@@ -30,7 +30,7 @@ def test_operand_beside_the_target(m, write, expected):
 
 @pytest.mark.parametrize("make", [lambda x: x.view(-1), lambda x: x[:1], lambda x: x.chunk(2)[0]])
 def test_view_without_history(m, make):
-    """A view made under no_grad counts as requiring a gradient, but there is no way back from it."""
+    """A view made under no_grad counts as requiring a gradient, but a backward from it is an error."""
     x = leaf(m, 1., 2.)
     with m.no_grad():
         v = make(x)
@@ -54,7 +54,7 @@ def test_view_of_a_view_that_is_a_leaf(m):
 
 
 def test_base_that_is_a_leaf_no_more_requiring(m):
-    """A write through a view with a history would end in the base, a leaf, all the same."""
+    """A write through a view with a history would still reach the base, which is a leaf."""
     x = leaf(m, 1., 2.)
     v = x[:1]
     x.detach_()

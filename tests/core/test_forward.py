@@ -76,7 +76,7 @@ def test_tangents_die_with_the_level(m):
 
 @ours
 def test_many_dual_tensors_in_one_level(m):
-    """Whoever has lost its tensor is not kept until the level ends."""
+    """The tangent of a freed tensor is not kept until the level ends."""
     from minigrad._core.record import forward_ad
     with fwad(m).dual_level():
         x = dual(m, [1.0], [1.0])
@@ -217,7 +217,7 @@ def test_repr_of_a_dual_tensor(m):
     assert repr(x) == "tensor([1.])"
 
 
-# ---- what carries a tangent, and what does not ----------------------------------------------------------------------
+# ---- tensors with and without a tangent --------------------------------------------------------------------------
 
 
 def test_what_drops_tangents(m):
@@ -305,7 +305,7 @@ def test_what_a_write_without_derivative_leaves(m):
 
 
 def test_tangents_are_not_shared(m):
-    """Of x and x + 1, whose tangents are equal."""
+    """x and x + 1 have equal tangents, but do not share one."""
     with fwad(m).dual_level():
         x = dual(m, [1.0], [1.5])
         y = x + 1
@@ -427,7 +427,7 @@ def test_the_tangent_of_the_real_part(m):
 
 
 def test_a_base_with_gaps(m):
-    """What is no view, but has every other number of its memory: `.data` of a view."""
+    """A base that uses every other number of its memory: `.data` of a view."""
     with fwad(m).dual_level():
         base = m.zeros(3, 2)[:, 1].data
         view = base[1:]
@@ -505,7 +505,7 @@ def test_the_gradient_of_a_leaf_is_dual(m):
     here="The tangents add up, as the gradients do.")
 @ours
 def test_tangents_of_gradients_add_up(m):
-    """PyTorch loses that of the first."""
+    """Both gradients add their tangents; PyTorch loses the first one."""
     with fwad(m).dual_level():
         x = leaf(m, 2.0, 3.0)
         for power in (3, 2):
@@ -590,7 +590,7 @@ def test_no_cycle_stays(m):
 
 @ours
 def test_no_cycle_through_a_base(m):
-    """What a write to a view has saved of its result shares the result's tangent, and not its base, which has the write's node."""
+    """A write to a view saves its result with the result's tangent, but without its base, which would hold the node."""
     with fwad(m).dual_level():
         base = fwad(m).make_dual(leaf(m, 1.0, 2.0, 3.0), m.ones(3)) * 1
         view = base[1:]

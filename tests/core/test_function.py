@@ -1,4 +1,4 @@
-"""Function: its classes, and what apply does with arguments."""
+"""Function: its classes, and the arguments of apply."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_instances(m):
 
 
 def test_forward_without_staticmethod(m):
-    """function/C-05: the first parameter is ctx all the same."""
+    """function/C-05: the first parameter is still ctx."""
     class Foo(m.autograd.Function):
         def forward(self, x):
             self.save_for_backward(x)
@@ -84,7 +84,7 @@ STYLES = ["combined", "setup_context"]
 
 
 def many(m, style, seen):
-    """A Function of (a, b, k=2, t=None) in either style that notes what it was given."""
+    """A Function of (a, b, k=2, t=None) in either style that notes its arguments."""
     def combined(ctx, a, b, k=2, t=None):
         seen.update(inputs=(a, b, k, t), needs=ctx.needs_input_grad)
         ctx.count = len(ctx.needs_input_grad)
@@ -108,7 +108,7 @@ def many(m, style, seen):
 @pytest.mark.parametrize("b_requires", [True, False])
 @pytest.mark.parametrize("extra", [(), (3,), (3, "t"), {"k": 3}, {"t": None, "k": 4}])
 def test_arguments(m, style, b_requires, extra):
-    """Which arguments count, who needs a gradient, and where the edges lead.
+    """The arguments that count, those that need a gradient, and the targets of the edges.
 
     function/T-01, function/F-02, function/F-03, function/U-02, function/X-15.
     """
@@ -139,13 +139,13 @@ def test_wrong_arguments(m, style):
 
 
 def test_a_gap(m):
-    """function/F-04: without setup_context nothing may be left out before what is given by name."""
+    """function/F-04: without setup_context, all parameters before one given by name must be given."""
     with raises(TypeError, "missing required argument"):
         many(m, "combined", {}).apply(leaf(m, 1.0), leaf(m, 1.0), t=1)
 
 
 def test_what_forward_sees(m):
-    """The very arguments, with gradients disabled; not what lies in lists.
+    """The forward gets the same tensor objects, with gradients disabled. Tensors in lists do not count.
 
     function/F-01, function/F-05, function/F-07, function/F-10.
     """
@@ -188,7 +188,7 @@ def test_enable_grad_in_forward(m):
 
 @pytest.mark.parametrize("how", ["no_grad", "no gradient required", "no tensor", "inference_mode"])
 def test_not_recorded(m, how):
-    """There is a ctx, and forward runs; nothing is kept of what it saves, or even looked at.
+    """Without recording, forward still gets a ctx; its saved values are neither checked nor kept.
 
     function/F-08, function/F-09.
     """

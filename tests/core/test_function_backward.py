@@ -1,11 +1,11 @@
-"""The backward of a Function: what it is given, what it may return, and differentiating it once more."""
+"""The backward of a Function: its arguments, its results, and its own derivative."""
 
 import pytest
 
 from tests.core.engine_tools import leaf, ours, raises, value
 from tests.core.function_tools import exponential, function, scaled, square
 
-# ---- what it is given ------------------------------------------------------------------------------------------
+# ---- arguments ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("create_graph", [True, False])
@@ -43,7 +43,7 @@ def test_undefined_gradients(m, materialize):
 
 @pytest.mark.parametrize("materialize", [True, False])
 def test_no_gradient_at_all(m, materialize):
-    """It runs all the same, once it is scheduled. function/B-04."""
+    """A scheduled backward runs even without any gradient. function/B-04."""
     seen = []
 
     def forward(ctx, x):
@@ -55,11 +55,11 @@ def test_no_gradient_at_all(m, materialize):
     assert seen == [0.0 if materialize else None] and value(x.grad) == (0.0 if materialize else None)
 
 
-# ---- what it may return -----------------------------------------------------------------------------------------
+# ---- results ---------------------------------------------------------------------------------------------------
 
 
 def returning(m, *results, bare=False):
-    """A Function of (x, n, w) whose backward returns that."""
+    """A Function of (x, n, w) with a backward that returns `results`."""
     found = results[0] if bare else results
     return function(m, lambda ctx, x, n, w: x * w, lambda ctx, g: found)
 
@@ -118,7 +118,7 @@ def test_shapes_and_dtypes(m):
 
 
 def test_results_are_not_written_to(m):
-    """What backward keeps, or returns twice, stays what it is. function/B-12, function/B-13."""
+    """The engine does not write to a gradient that backward keeps or returns twice. function/B-12, function/B-13."""
     kept = m.ones(2) * 5
 
     def backward(ctx, g):
@@ -233,7 +233,7 @@ def test_in_place_twice(m, view):
 
 
 def test_saved_intermediate(m):
-    """function/D-02: what lies between has no history, and the second derivative lacks its term."""
+    """function/D-02: a saved intermediate result has no history, so the second derivative lacks its term."""
     def forward(ctx, x):
         middle = x * x
         ctx.save_for_backward(middle)

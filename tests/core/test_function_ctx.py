@@ -1,4 +1,4 @@
-"""What ctx offers: attributes, saved tensors, options, and all that a node has."""
+"""The ctx: its attributes, saved tensors and options, and the methods of a node."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.core.function_tools import exponential, function, square
 
 
 def test_attributes(m):
-    """function/X-01, function/X-02; names that a node uses for itself are no exception."""
+    """function/X-01, function/X-02; even under names that a node uses itself."""
     names = ["shape", "n", "meta", "grad", "task", "needed", "edges", "more", "extra", "plan", "saved0", "freed", "sequence", "arity",
              "release", "connect", "hooked", "variables"]
 
@@ -51,7 +51,7 @@ def test_node_interface(m):
 
 
 def test_needs_input_grad(m):
-    """It says what was so in forward, and can be set. function/X-15, function/F-22."""
+    """It has the values from forward, and can be set. function/X-15, function/F-22."""
     x, w = leaf(m, 1.0), leaf(m, 2.0)
     seen = []
 
@@ -226,7 +226,7 @@ def test_options(m):
     assert ctx.saved_for_forward is None and ctx.saved_tensors == ()
 
 
-# ---- hooks on what is saved ------------------------------------------------------------------------------------
+# ---- hooks on saved tensors ------------------------------------------------------------------------------------
 
 
 def test_saved_tensors_hooks(m):
@@ -264,7 +264,7 @@ def test_raw_saved_tensors(m):
 
 @pytest.mark.parametrize("where", ["pack", "unpack"])
 def test_failing_hooks(m, where):
-    """function/T-09: an error of the user's passes through as it is, and the state stays right."""
+    """function/T-09: an error in a hook is raised unchanged, and the state stays valid."""
     error = KeyError(where)
 
     def hook(x):

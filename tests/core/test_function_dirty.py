@@ -1,4 +1,4 @@
-"""Functions that write to what they are given, and say so by mark_dirty."""
+"""Functions that write to their inputs and call mark_dirty."""
 
 import pytest
 
@@ -98,7 +98,7 @@ def test_dirty_view(m, saved):
 
 
 def test_dirty_view_and_more(m):
-    """function/F-54, saved_and_versions/W-25: refused, and the histories are what they were."""
+    """function/F-54, saved_and_versions/W-25: refused, and the histories stay unchanged."""
     def forward(ctx, x):
         ctx.mark_dirty(x)
         return x.mul_(2), x * 3
@@ -116,7 +116,7 @@ def test_dirty_view_and_more(m):
 @ours
 @pytest.mark.parametrize("position", [0, 1, 2])
 def test_dirty_view_anywhere(m, position):
-    """PyTorch takes the first argument for what was overwritten, whichever it was."""
+    """PyTorch treats the first argument as the overwritten one, even if it is another."""
     a, leaves = leaf(m, 1.0, 2.0), [leaf(m, 1.0) for _ in range(2)]
     base = a * 1
     args = [*leaves[:position], base[:1], *leaves[position:]]
@@ -130,7 +130,7 @@ def test_dirty_view_anywhere(m, position):
 
 
 def test_dirty_and_more(m):
-    """On what is no view there may be more outputs; each has its own number. function/O-37, saved_and_versions/H-02."""
+    """Beside a tensor that is not a view there may be more outputs, each with its own number. function/O-37, saved_and_versions/H-02."""
     def forward(ctx, x, w):
         ctx.mark_dirty(x, w)
         return x * 7, x.mul_(2), w.mul_(3)

@@ -1,4 +1,4 @@
-"""Forward-mode AD through a Function: when its jvp is called, with what, and what it may return."""
+"""Forward-mode AD through a Function: when its jvp is called, its arguments, and its results."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def test_jvp_called(m):
 
 
 def test_jvp_undefined_tangents(m):
-    """function/J-03: None, if ctx has been told so."""
+    """function/J-03: a tangent is None after ctx.set_materialize_grads(False)."""
     seen = []
 
     def forward(ctx, x, w):
@@ -130,7 +130,7 @@ def test_jvp_in_place(m):
     here="The message says that the tangent itself must be returned.")
 @ours
 def test_jvp_in_place_and_a_copy(m):
-    """function/J-06: PyTorch looks at the version of what is returned, and says that nothing was written."""
+    """function/J-06: PyTorch checks the version of the returned tensor, and reports that nothing was written."""
     def forward(ctx, x):
         ctx.mark_dirty(x)
         return x.mul_(2)
@@ -139,7 +139,7 @@ def test_jvp_in_place_and_a_copy(m):
 
 
 def test_jvp_views(m):
-    """function/J-07: an input returned as it is, and a part of one."""
+    """function/J-07: an input that is returned unchanged, and a part of one."""
     with forward_mode(m):
         y = function(m, lambda ctx, x: x, jvp=lambda ctx, t: t.view_as(t)).apply(dual(m, m.ones(2), m.ones(2)))
         assert value(tangent(m, y)) == [1, 1]
@@ -148,7 +148,7 @@ def test_jvp_views(m):
 
 
 def test_jvp_both_modes(m):
-    """The node is there as well, and saves what it saves."""
+    """The op also has a node, which saves its own tensors."""
     def forward(ctx, x):
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)

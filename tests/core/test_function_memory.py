@@ -1,17 +1,18 @@
-"""Memory of Functions: reference counting alone frees them, and the collector the cycles that users make; depth is no matter."""
+"""Memory of Functions: reference counting alone frees them, at any depth; the collector frees the cycles that programs make."""
 
 import gc
 import weakref
 
 import pytest
 
-from minigrad import _pure
+from minigrad._build import pure as _pure
 from tests.core.engine_tools import leaf, ours, raises, value
 from tests.core.function_tools import exponential, function, scaled, square
+from tests.internals import needs
 
 
 class Big:
-    """Something whose end can be watched."""
+    """An object with weak references, so that its end can be watched."""
 
 
 def noting(m, note):
@@ -129,7 +130,7 @@ def test_cycles_of_the_user(m, no_collection, cycle, run):
 @ours
 @pytest.mark.parametrize("cycle", OUR_CYCLES)
 def test_cycles_that_leak_in_pytorch(m, no_collection, cycle):
-    """function/G-03: where what the node holds holds the tensor."""
+    """function/G-03: cycles through an object that the node holds and that holds the tensor."""
     y = noting(m, SAVING["both"]).apply(leaf(m, 1.0))
     OUR_CYCLES[cycle](m, y)
     watched = weakref.ref(y.grad_fn.big)
@@ -144,7 +145,7 @@ def test_cycles_that_leak_in_pytorch(m, no_collection, cycle):
     here="The garbage collector frees it.")
 @ours
 def test_saved_view_of_the_output(m, no_collection):
-    """The view holds its base, the output, and that the node: only the collector frees it, here, and nobody in PyTorch."""
+    """The view holds its base, the output, which holds the node. Only the collector frees this cycle; PyTorch never does."""
     def forward(ctx, x):
         y = x * 2
         ctx.big = Big()
@@ -178,7 +179,7 @@ def test_taken_apart_by_the_collector(m):
 
 
 def test_arguments_are_let_go(m, no_collection):
-    """Neither ctx nor anything else keeps what apply was given, once it has returned."""
+    """Nothing keeps the arguments of apply after it has returned, not even ctx."""
     big = Big()
     watched = weakref.ref(big)
     y = function(m, lambda ctx, x, big: x * 2, lambda ctx, g: (g, None)).apply(leaf(m, 1.0), big)
@@ -200,9 +201,10 @@ def test_results_of_backward_are_let_go(m, no_collection):
     assert [w() for w in seen] == [None, None]
 
 
+@needs("counts")
 @ours
 def test_a_result_is_stolen(m):
-    """What backward has made and nobody else holds becomes .grad itself."""
+    """A new gradient from backward without other references becomes .grad itself."""
     seen = []
 
     def backward(ctx, g):
@@ -255,7 +257,7 @@ def test_a_chain_through_attributes(m, shallow_stack):
 
 
 def test_second_reading(m):
-    """What was saved can be read as often as one likes while it is there, and no more after."""
+    """Saved tensors can be read any number of times before their release, and not after it."""
     y = square(m).apply(leaf(m, 3.0))
     node = y.grad_fn
     assert node.saved_tensors[0] is node.saved_tensors[0]

@@ -1,4 +1,4 @@
-"""What a Function returns: new tensors, its inputs, views of them, what it has written to, and what is no tensor."""
+"""The outputs of a Function: new tensors, its inputs, views of them, inputs that it has written to, and other objects."""
 
 import warnings
 
@@ -11,7 +11,7 @@ IN_FUNCTION = "created inside a custom Function"
 
 
 def identity(m, factor=5, **attributes):
-    """Returns its input as it is, with a gradient of its own."""
+    """A Function that returns its input unchanged, with its own gradient."""
     return function(m, lambda ctx, x: x, lambda ctx, g: g * factor, **attributes)
 
 
@@ -228,7 +228,7 @@ def test_non_differentiable_view(m):
 
 
 def test_pure_view(m):
-    """function/O-23: a view whose gradient is the usual one may be written to."""
+    """function/O-23: a pure view, which has the usual gradient of a view, may be written to."""
     def forward(ctx, x):
         ctx._is_pure_view = True
         return x[:2]
@@ -257,7 +257,7 @@ KINDS = ["new", "input", "view", "dirty", "int", "constant", "text"]
 @pytest.mark.parametrize("first", KINDS)
 @pytest.mark.parametrize("source", ["leaf", "computed", "plain"])
 def test_matrix(m, source, first, second):
-    """Every pair of kinds on every kind of input: what requires a gradient, who is whose view, and the gradient.
+    """Every pair of kinds on every kind of input: which outputs require a gradient, which are views, and the gradients.
 
     function/T-02
     """

@@ -1,4 +1,4 @@
-"""Inference mode: what is an inference tensor, what it may be used for, and what a backward inside the mode computes.
+"""Inference mode: which tensors are inference tensors, their permitted uses, and a backward inside the mode.
 
 tests/parity/test_inference.py compares the whole matrix of tensors and actions with PyTorch.
 """
@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from tests.core.engine_tools import leaf, ours, raises, value
+from tests.internals import needs
 
 NOT_WRITTEN = "Inplace update to inference tensor outside InferenceMode is not allowed"
 NOT_SAVED = "Inference tensors cannot be saved for backward"
@@ -24,9 +25,10 @@ def square(m):
     return x, (x * x).sum()
 
 
-# ---- what a backward computes inside ------------------------------------------------------------------------------
+# ---- a backward inside the mode -----------------------------------------------------------------------------------
 
 
+@needs("counts")
 @pytest.mark.parametrize("create", [False, True])
 def test_gradients_computed_inside(m, create):
     """saved_and_versions/N-07: they are inference tensors, and have no history, whatever `create_graph` says."""
@@ -48,6 +50,7 @@ def test_retained_gradients_computed_inside(m):
     assert y.grad.is_inference() and value(y.grad) == [4, 8] and value(x.grad) == [8, 16]
 
 
+@needs("counts")
 def test_adding_up_inside_and_outside(m):
     """A normal `.grad` may be added to inside; one computed inside may not be added to outside, but replaced by a clone."""
     x, y = square(m)
@@ -122,7 +125,7 @@ def test_gradient_given(m):
 
 
 def test_switching_gradients_on_inside(m):
-    """saved_and_versions/N-05: nothing does, but for leaving the mode."""
+    """saved_and_versions/N-05: nothing turns gradients on, except leaving the mode."""
     x = leaf(m, 1., 2.)
     with m.inference_mode():
         m.set_grad_enabled(True)
@@ -244,7 +247,7 @@ def test_assigned_data(m, inside, numbers):
 
 
 def test_write_with_an_inference_operand(m):
-    """What is written with does not matter."""
+    """An inference tensor may be an operand of a write to a normal tensor."""
     x, p = m.zeros(2), made_inside(m, 1., 1.)
     x.add_(p)
     x.mul_(p)
@@ -256,7 +259,7 @@ def test_write_with_an_inference_operand(m):
 
 
 def test_view_made_inside_is_not_written_to_outside(m):
-    """saved_and_versions/M-07: nor is its history made anew; a write that is not recorded is all right."""
+    """saved_and_versions/M-07: its grad_fn is not regenerated either; a write that is not recorded is allowed."""
     base = leaf(m, 1., 2.) * 1
     with m.inference_mode():
         view = base[:1]
@@ -274,7 +277,7 @@ def test_view_made_inside_is_not_written_to_outside(m):
 
 
 def test_parameters(m):
-    """Of the kind of the numbers that they are made of, with which they share memory and version."""
+    """A Parameter is an inference tensor if its data is one; the two share memory and version."""
     with m.inference_mode():
         assert not m.nn.Parameter(leaf(m, 1., 2.).detach()).is_inference() or m.ones(1).is_inference()
         weight = m.nn.Linear(2, 2).weight
@@ -306,6 +309,7 @@ def test_steps(m, name):
     assert p.tolist() == [1, 2] or m.__name__ == "torch"
 
 
+@needs("counts")
 def test_zero_grad_of_gradients_computed_inside(m):
     x, y = square(m)
     with m.inference_mode():
@@ -325,7 +329,7 @@ def test_zero_grad_of_gradients_computed_inside(m):
     here="RuntimeError, as for `p` itself: both have one memory.")
 @ours
 def test_detached_inference_tensors_are_not_written_to_either(m):
-    """PyTorch lets `detach` and `data` of an inference tensor be written to outside, so that it changes all the same."""
+    """PyTorch lets `detach` and `data` of an inference tensor be written to outside, so that it changes."""
     p = made_inside(m, 1., 2.)
     for alias in (p.detach(), p.data):
         with raises(RuntimeError, NOT_WRITTEN):

@@ -1,4 +1,4 @@
-"""In-place ops: what may not be written to, what becomes of the history, and gradients against the out-of-place ops."""
+"""In-place ops: the tensors that they refuse, the new history, and gradients against the out-of-place ops."""
 
 from functools import partial
 
@@ -9,7 +9,7 @@ from tests.core.engine_tools import leaf, note, raises, value
 LEAF, VIEW_OF_LEAF = "a leaf Variable that requires grad", "a view of a leaf Variable"
 MODIFIED = "modified by an inplace operation"
 
-# ---- what is refused -------------------------------------------------------------------------------------------
+# ---- refused writes --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("write", [
@@ -62,7 +62,7 @@ def test_view_with_a_flag_of_its_own(m):
 
 @pytest.mark.parametrize("write", [lambda x: x.add_(1), lambda x: x[:1].mul_(2), lambda x: x.detach().add_(1)])
 def test_no_check_under_no_grad(m, write):
-    """saved_and_versions/I-04: the numbers change and are counted; there is no history."""
+    """saved_and_versions/I-04: the numbers change and the version counts; no history is recorded."""
     x = leaf(m, 1., 2.)
     with m.no_grad():
         write(x)
@@ -72,7 +72,7 @@ def test_no_check_under_no_grad(m, write):
 
 
 def test_plain_leaf_and_a_gradient(m):
-    """saved_and_versions/I-05: a leaf that required none becomes a non-leaf."""
+    """saved_and_versions/I-05: a leaf that required no gradient becomes a non-leaf."""
     x, w = m.ones(2), leaf(m, 2., 3.)
     x.mul_(w)
     assert x.requires_grad and not x.is_leaf
@@ -135,7 +135,7 @@ def test_assignment_to_all(m, size, part, through_a_view):
 
 
 def test_index_put_node(m):
-    """saved_and_versions/P-01: of ops whose operands are indices."""
+    """saved_and_versions/P-01: the nodes of in-place ops with indices."""
     x = leaf(m, 1., 2.) * 1
     at = m.tensor([0])
     for write, name in [(lambda: x.index_add_(0, at, m.ones(1)), "IndexAddBackward0"),
@@ -208,7 +208,7 @@ def test_hooks_of_a_tensor_that_was_not_written_to(m):
 
 # ---- gradients -------------------------------------------------------------------------------------------------
 
-# name -> the call with x and y, of x's shape. `f` gives the method: that of the name, or the out-of-place one.
+# name -> the call with x and y, of x's shape. `f` gives the method, in place or out of place.
 OPS = {
     "add_": lambda x, y, f: f("add_")(y, alpha=3), "sub_": lambda x, y, f: f("sub_")(y), "mul_": lambda x, y, f: f("mul_")(y),
     "div_": lambda x, y, f: f("div_")(y), "pow_": lambda x, y, f: f("pow_")(y), "pow_ number": lambda x, y, f: f("pow_")(3),
@@ -221,7 +221,7 @@ OPS = {
     **{name: lambda x, y, f, name=name: f(name)() for name in (
         "neg_", "exp_", "log_", "log1p_", "sqrt_", "rsqrt_", "reciprocal_", "abs_", "sign_", "sin_", "cos_", "tanh_", "sigmoid_", "relu_")},
 }
-# name -> what is written to, of a (3, 2) or (2, 3) base
+# name -> the target of the write, made from a (3, 2) or (2, 3) base
 PLACES = {
     "base": lambda x: x, "view": lambda x: x[1:], "column": lambda x: x[:, :1], "view of view": lambda x: x[1:].view(-1)[:2],
     "transposed": lambda x: x.t(), "transposed part": lambda x: x.t()[:, 1:], "strided": lambda x: x.view(-1)[::2],
@@ -238,7 +238,7 @@ def out_of_place(m, x, place, result):
 
 
 def out_of_place_method(x, name):
-    """The method that does what the in-place one `name` does, to a copy. Of index_put_ there is none."""
+    """The out-of-place method for the in-place one `name`. For index_put_, which has none, the method of a copy."""
     return x.clone().index_put_ if name == "index_put_" else getattr(x, name[:-1])
 
 

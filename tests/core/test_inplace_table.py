@@ -1,4 +1,4 @@
-"""Every method that ends in an underscore: values, gradients, version, node, and what it refuses, against torch and the op itself.
+"""Every method that ends in an underscore: values, gradients, version, node and errors, against torch and the out-of-place op.
 
 One line of CASES is one call. The table is complete: `test_every_method_is_in_the_table` looks through `Tensor`.
 """
@@ -19,7 +19,7 @@ def index(m, *numbers):
     return m.tensor(numbers)
 
 
-# what is called -> the call: of the method `f`, in place or not, with y of x's shape
+# name of the case -> the call of the method `f`, in place or not, with y of x's shape
 CASES = {
     "add_": lambda m, f, y: f(y, alpha=3), "sub_": lambda m, f, y: f(y), "mul_": lambda m, f, y: f(y), "div_": lambda m, f, y: f(y), "true_divide_": lambda m, f, y: f(y),
     "div_ floor": lambda m, f, y: f(y, rounding_mode="floor"), "pow_": lambda m, f, y: f(y), "pow_ number": lambda m, f, y: f(3),
@@ -116,7 +116,7 @@ def test_in_place_equals_torch(name, place):
 
 @ours
 def test_every_method_is_in_the_table(m):
-    """What Tensor can write to itself is checked here or below; an alias goes with what it is an alias of."""
+    """Every in-place method of Tensor is checked here or below; an alias counts with its method."""
     names = {getattr(m.Tensor, n).__name__ for n in dir(m.Tensor) if n.endswith("_") and not n.startswith("_")}
     assert names - {name.split()[0] for name in CASES} == ELSEWHERE
 
@@ -167,7 +167,7 @@ def test_refused_operands(m, write, key):
 @pytest.mark.parametrize("name, expected", [("eq_", [0, 1, 0]), ("ne_", [1, 0, 1]), ("lt_", [1, 0, 0]), ("le_", [1, 1, 0]),
                                             ("gt_", [0, 0, 1]), ("ge_", [0, 1, 1])])
 def test_comparison_is_written_in_the_dtype_of_the_target(m, name, expected):
-    """saved_and_versions/T-02: the gradient of what was there is 0."""
+    """saved_and_versions/T-02: the overwritten values get a gradient of 0."""
     for other, node in ((2.0, "Backward0"), (m.tensor([2.0, 2.0, 2.0]), "Backward1")):
         x = leaf(m, 1., 2., 3.)
         z = x * 1

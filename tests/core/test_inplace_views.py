@@ -20,7 +20,7 @@ def made(m, requires_grad=True):
 
 
 def of_all(m, name, x):
-    """The gradient of the sum of what the view sees, doubled."""
+    """The gradient of twice the sum of the view."""
     kept = name.startswith("AsStrided")
     return [[[2, 2, 0], [2, 2, 0]]] if kept else [[[2] * 3] * 2]
 
@@ -46,7 +46,7 @@ def test_on_a_base(m, name):
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_on_a_view(m, name):
-    """The base's history stays what it was, and its version counts."""
+    """The history of the base stays unchanged, and its version counts."""
     write, shape = VIEWS[name]
     x = made(m)
     z = x * 1
@@ -62,7 +62,7 @@ def test_on_a_view(m, name):
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_and_then_a_write(m, name):
-    """saved_and_versions/W-10, saved_and_versions/W-20: the strides that a later write goes by are the new ones."""
+    """saved_and_versions/W-10, saved_and_versions/W-20: a later write uses the new strides."""
     write, shape = VIEWS[name]
     x = made(m)
     z = x * 1
@@ -179,7 +179,7 @@ def test_inference_of_a_view_in_place(m):
 
 
 def test_resize(m):
-    """saved_and_versions/V-02: what fits stays; the memory behind a view belongs to it too."""
+    """saved_and_versions/V-02: the numbers that fit stay; a view can also grow into the rest of its storage."""
     x = m.arange(6.).reshape(2, 3).clone()
     row = x[1]
     assert x.resize_(2, 2) is x and x.tolist() == [[0, 1], [2, 3]] and x._version == row._version == 1

@@ -57,7 +57,7 @@ def test_gradients_are_refused(m, name):
     call, shape = CALLS[name]
     for x, out in ((numbers(m, True), m.zeros(shape)), (numbers(m), m.zeros(shape).requires_grad_())):
         if name in ("gt", "logical_and", "softmax"):
-            continue        # torch does not ask where there is no derivative, and computes softmax(out=) of other ops
+            continue        # torch does not check ops without a derivative, and composes softmax(out=) from other ops
         with raises(RuntimeError, "don't support automatic differentiation"):
             call(m, x, out=out)
         assert out._version == 0 and not out.any()
@@ -84,7 +84,7 @@ def test_factory_dtype(m):
 
 
 def test_shape(m):
-    """An empty tensor is what to give for a result of unknown shape; another shape is changed, with a warning."""
+    """An empty `out` takes the shape of the result; another shape is changed too, with a warning."""
     x = numbers(m)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

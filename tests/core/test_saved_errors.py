@@ -1,4 +1,4 @@
-"""What a node keeps of a saved tensor besides its values, what it says when they are not to be trusted, and letting go of them."""
+"""The data of a saved tensor besides its values, the errors for changed values, and the release."""
 
 import gc
 import weakref
@@ -35,7 +35,7 @@ def test_message_of_a_saved_output(m, make, write, said):
 
 
 def test_message_of_an_output_written_through_a_view(m):
-    """saved_and_versions/S-09: the view's grad_fn is another by now, the output is still that of the write."""
+    """saved_and_versions/S-09: the view has another grad_fn now, but the message still names the output of the write."""
     base = leaf(m, 1., 2.) * 1
     base[:1].exp_()
     base.mul_(2)
@@ -53,7 +53,7 @@ def test_second_derivative_of_a_write_through_a_view(m):
 
 
 def test_message_of_an_integer_output(m):
-    """What has no derivative has no place in the graph."""
+    """An integer output has no grad_fn, so the message names none."""
     x = m.tensor([[1., 3.], [4., 2.]], requires_grad=True)
     values, places = x.max(1)
     places.add_(1)
@@ -92,7 +92,7 @@ def test_detached_in_place_comes_before_the_version(m):
     lambda m, x, p: x[p > 0] * p, lambda m, x, p: x @ p, lambda m, x, p: x * p.detach(), lambda m, x, p: x * p.data])
 @pytest.mark.parametrize("packing", [False, True])
 def test_inference_tensors_cannot_be_saved(m, act, packing):
-    """saved_and_versions/S-02: whether or not hooks pack what is saved. A clone can."""
+    """saved_and_versions/S-02: with and without pack hooks. A clone can be saved."""
     with m.inference_mode():
         p = m.ones(2)
     x = leaf(m, 1., 2.)
@@ -138,11 +138,11 @@ def test_refused_write_has_written_nothing(m):
     assert x.tolist() == [1, 2] and x._version == 0 and x.grad_fn is node
 
 
-# ---- what is recorded ---------------------------------------------------------------------------------------------
+# ---- recorded data ------------------------------------------------------------------------------------------------
 
 
 def test_nothing(m):
-    """saved_and_versions/S-01: where a formula may be given nothing, nothing is kept and None comes back."""
+    """saved_and_versions/S-01: for an optional argument that is missing, nothing is saved and None comes back."""
     x = m.ones(2, 3, requires_grad=True)
     node = x[:, m.tensor([0, 2])].grad_fn
     assert node._saved_indices[0] is None and node._saved_indices[1].tolist() == [0, 2]
@@ -205,7 +205,7 @@ def test_place_in_the_graph_is_recorded(m, packing):
 
 
 def test_unpacked_is_wrapped_where_it_needs_a_place(m):
-    """saved_and_versions/S-23: a result for a tensor without a gradient comes back as it is."""
+    """saved_and_versions/S-23: the result of an unpack hook for a tensor without a gradient comes back unchanged."""
     x, plain = leaf(m, 1., 2.), m.ones(2)
     made = []
 
@@ -222,7 +222,7 @@ def test_unpacked_is_wrapped_where_it_needs_a_place(m):
 
 @pytest.mark.parametrize("op", ["exp", "tanh", "sqrt", "sigmoid"])
 def test_saved_values_are_left_alone(m, op):
-    """saved_and_versions/S-10: an alias is no view, also where the input was one; and no formula writes to what it unpacks."""
+    """saved_and_versions/S-10: the alias is not a view, even if the input was one, and no formula writes to its saved tensors."""
     x = leaf(m, 1., 2., 3.)
     y = getattr((x * 1)[1:], op)()
     saved = y.grad_fn._saved_result
@@ -237,7 +237,7 @@ def test_saved_values_are_left_alone(m, op):
 
 
 def test_release_drops_everything(m):
-    """saved_and_versions/S-41: the values, the places in the graph, what hooks have packed; the handle can still be had."""
+    """saved_and_versions/S-41: a release frees the values, the places in the graph and the packed objects; the handle still exists."""
     class Packed:
         pass
     gc.disable()
@@ -282,7 +282,7 @@ def test_release_more_than_once(m):
 
 @ours
 def test_release_runs_what_it_likes(m):
-    """saved_and_versions/R-02: an object that reads the node while it goes finds it spent, and stops nobody."""
+    """saved_and_versions/R-02: an object that reads the node in its __del__ finds it released, and disturbs nothing."""
     said = []
 
     class Packed:

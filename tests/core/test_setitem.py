@@ -24,7 +24,7 @@ INDICES = {
     "empty mask": lambda m: m.tensor([False, False]), "True": lambda m: True,
     "empty index": lambda m: m.tensor([], dtype=m.int64),
 }
-# name -> the value, given the shape of what is replaced
+# name -> the value, for the shape of the replaced part
 VALUES = {
     "number": lambda m, shape: 5.0, "0-d": lambda m, shape: m.tensor(5.0, requires_grad=True),
     "whole": lambda m, shape: m.arange(1.0, 1 + m.zeros(shape).numel()).reshape(shape).requires_grad_(),

@@ -1,4 +1,4 @@
-"""What a node saves, and the check on unpack that nobody has written to it since: versions, `detach`, `data`, inference mode."""
+"""Saved tensors, and the check on unpack for later writes: versions, `detach`, `data`, inference mode."""
 
 import gc
 import re
@@ -17,7 +17,7 @@ def with_values(m, *values):
     return m.tensor(list(values))
 
 
-# ---- what is stored --------------------------------------------------------------------------------------------
+# ---- stored data -----------------------------------------------------------------------------------------------
 
 
 def test_input_is_kept_itself(m):
@@ -40,7 +40,7 @@ def test_output_is_kept_as_an_alias(m):
 
 
 def test_saved_output_of_a_write_through_a_view(m):
-    """The node of a write through a view is not the view's grad_fn, but unpacks all the same."""
+    """The node of a write through a view is not the view's grad_fn, but can still unpack its result."""
     x = leaf(m, 1., 2.)
     base = x * 1
     base[:1].exp_()
@@ -94,7 +94,7 @@ ALIASES = {"a": lambda a: a, "a[1:]": lambda a: a[1:], "detach": lambda a: a.det
 @pytest.mark.parametrize("write", ALIASES)
 @pytest.mark.parametrize("save", ALIASES)
 def test_who_notices_a_write(m, save, write):
-    """Base, views and detached aliases count together; `data` by itself.
+    """Base, views and detached aliases share a counter; `data` has its own.
 
     saved_and_versions/T-01, saved_and_versions/V-04, saved_and_versions/D-02, saved_and_versions/S-35.
     """
@@ -119,7 +119,7 @@ SAID = r"modified by an inplace operation: \[[^]]*\[3\]\], which is output 0 of 
     (lambda b: b.mul_(2), "Mul", (1, 0)), (lambda b: b.add_(1).neg_(), "Neg", (2, 0)), (lambda b: b.detach().zero_(), "Clone", (1, 0)),
     (lambda b: b[:1].mul_(2), "CopySlices", (1, 0))])
 def test_message(m, write, op, versions):
-    """saved_and_versions/S-31, saved_and_versions/S-32: what was saved, of which op it is now, and the two versions."""
+    """saved_and_versions/S-31, saved_and_versions/S-32: the error has the saved tensor, the op that made its current values, and the two versions."""
     b = leaf(m, 1., 2., 3.).clone()
     y = b * b
     write(b)
@@ -178,7 +178,7 @@ def test_only_the_counter_matters(m, write):
 @pytest.mark.parametrize("write", [lambda b: b.data.zero_(), lambda b: b.numpy().fill(0),
                                    lambda b: setattr(b, "data", b.clone().zero_())], ids=["data", "numpy", "set data"])
 def test_undetectable(m, write):
-    """Nobody complains, and the gradient is that of the new numbers.
+    """No error is raised, and the gradient is computed from the new numbers.
 
     saved_and_versions/S-35, saved_and_versions/D-04, saved_and_versions/V-06.
     """
@@ -219,7 +219,7 @@ def test_freed(m):
 
 
 def test_release_is_by_execution(m):
-    """saved_and_versions/R-01: a node that the backward does not run keeps what it saved; what it ran is let go."""
+    """saved_and_versions/R-01: a node that the backward does not run keeps its saved tensors; the nodes that ran release theirs."""
     x, w, b = leaf(m, 1., 2.), leaf(m, 1., 2.), m.ones(2)
     left, right = x * b, w * b
     watched = weakref.ref(b)
@@ -289,7 +289,7 @@ def test_not_counted(m, act):
 
 
 def test_set_data_keeps_the_counter(m):
-    """saved_and_versions/V-06: the counter is that of the tensor still, not that of the new numbers or of the old views."""
+    """saved_and_versions/V-06: the tensor keeps its counter, and shares it neither with the new data nor with old views."""
     x, new = m.ones(2), m.zeros(2)
     old = x[:1]
     new.add_(1).add_(1)
@@ -377,7 +377,7 @@ def test_views_under_no_grad(m):
 
 
 def test_inference_tensors(m):
-    """saved_and_versions/N-02, saved_and_versions/V-08: made inside; a view is what its base is; a clone outside is normal."""
+    """saved_and_versions/N-02, saved_and_versions/V-08: tensors made inside are inference tensors; a view is one if its base is; a clone outside is normal."""
     normal = m.ones(2)
     with m.inference_mode():
         made, result, view_of_normal = m.ones(2), normal + 1, normal[:1]
@@ -419,7 +419,7 @@ def test_inference_tensor_that_is_not_saved(m):
 
 
 def test_write_inside_is_noticed_outside(m):
-    """saved_and_versions/N-04: to a normal tensor, also a leaf; what it was saved for complains."""
+    """saved_and_versions/N-04: a write inside to a normal tensor, also a leaf, makes a later backward through it raise."""
     x = leaf(m, 1., 2.)
     y = x * x
     with m.inference_mode():

@@ -62,7 +62,7 @@ READERS = {"grad_fn": lambda v: v.grad_fn, "is_leaf": lambda v: v.is_leaf, "repr
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("write", [lambda b, w: b.mul_(w), lambda b, w: b[1:].mul_(w[1:]), lambda b, w: b.detach().mul_(2)])
 def test_stale(m, read, write):
-    """Whoever reads it first finds the base's present history, in one node.
+    """The first read of grad_fn regenerates it from the current history of the base, in one node.
 
     saved_and_versions/W-10, saved_and_versions/W-13, saved_and_versions/W-28, saved_and_versions/T-07.
     """
@@ -145,7 +145,7 @@ def test_retained_gradient_moves(m):
 
 
 def test_write_through_a_view(m):
-    """saved_and_versions/W-20, saved_and_versions/W-21: the base gets a CopySlices in front of what it had; the view follows."""
+    """saved_and_versions/W-20, saved_and_versions/W-21: the base gets a CopySlices node before its old grad_fn; the view follows."""
     x, w = leaf(m, 1., 2., 3.), leaf(m, 5.)
     base = x * 1
     old, view = base.grad_fn, base[:2]
@@ -208,7 +208,7 @@ def test_double_backward(m, write):
 
 @pytest.mark.parametrize("again", range(2))
 def test_double_backward_twice(m, again):
-    """saved_and_versions/W-29: a graph that is kept can be differentiated any number of times."""
+    """saved_and_versions/W-29: a retained graph can be differentiated any number of times."""
     x = leaf(m, 1., 2.)
     base = x * x
     base[:1].exp_()
@@ -224,7 +224,7 @@ def test_double_backward_twice(m, again):
 
 @pytest.mark.parametrize("ask, expected", [("x", [5, 10, 4]), ("w", [5]), ("base", [1, 2, 4])])
 def test_only_some_gradients(m, ask, expected):
-    """saved_and_versions/W-30: the node of the write is in no graph, and is told what is needed all the same."""
+    """saved_and_versions/W-30: the node of the write is in no graph, and still knows which gradients are needed."""
     x, w = leaf(m, 1., 2., 3.), m.tensor([5.], requires_grad=True)
     base = x * 1
     base[:2].mul_(w)
@@ -243,7 +243,7 @@ def test_undefined_gradient(m):
 
 
 def overwrite(m, view):
-    """A custom Function that writes in place, and whose backward returns None for the overwritten tensor."""
+    """A custom Function that writes in place; its backward returns None for the overwritten tensor."""
     class Overwrite(m.autograd.Function):
         @staticmethod
         def forward(ctx, x, y):
@@ -365,7 +365,7 @@ def front(x):
     return x[:2]
 
 
-# name -> (how it is made of 4 numbers, start of the message if there is a history, key)
+# name -> (a function that makes it from 4 numbers, start of the message if there is a history, key)
 FORBIDDEN = {
     "chunk": (lambda m, x: x.chunk(2)[1], "Output 1 of Split is a view and", MULTIPLE),
     "split": (lambda m, x: x.split(2)[0], "Output 0 of Split is a view and", MULTIPLE),
@@ -477,7 +477,7 @@ BASES = {"leaf": lambda x: x, "non-leaf": lambda x: x * 1, "plain": lambda x: x.
 @pytest.mark.parametrize("made", ["no_grad", "enable_grad"])
 @pytest.mark.parametrize("written", ["no_grad", "enable_grad"])
 def test_no_grad_matrix(m, base, made, written):
-    """saved_and_versions/T-08: where the view is made, where it is written to, and of what it is a view."""
+    """saved_and_versions/T-08: all combinations of the mode at the view, the mode at the write, and the kind of base."""
     x = leaf(m, 1., 2., 3.)
     target = BASES[base](x)
     with getattr(m, made)():
@@ -502,7 +502,7 @@ def test_no_grad_matrix(m, base, made, written):
 
 
 def test_stale_view_is_the_target(m):
-    """saved_and_versions/M-02: a write to a view is refused for being one, before its stale grad_fn is asked for."""
+    """saved_and_versions/M-02: a write to such a view is refused, before its stale grad_fn is regenerated."""
     x = leaf(m, 1., 2., 3.)
     with m.no_grad():
         view = x[:2]
@@ -585,7 +585,7 @@ def test_view_in_other_memory(m):
 @pytest.mark.parametrize("replace", [lambda m, base, view: setattr(view, "data", m.ones(6)),
                                      lambda m, base, view: setattr(base, "data", m.zeros(2))])
 def test_view_that_is_larger_than_its_base(m, replace):
-    """After an assignment to `data`: nobody reads or writes behind the end of the memory."""
+    """After an assignment to `data`, no op reads or writes beyond the end of the memory."""
     x = leaf(m, 1., 2., 3., 4.)
     base = x * 1
     view = base[1:]

@@ -1,4 +1,4 @@
-"""Compiling kernels for a real GPU where there is none: numba's compiler is told of one with compute capability 9.0."""
+"""Compile kernels for a real GPU without one: numba's compiler gets a GPU of compute capability 9.0."""
 
 import importlib.util
 import os
@@ -11,7 +11,7 @@ CAPABILITY = (9, 0)
 
 
 def why_not():
-    """What lacks to compile, or nothing."""
+    """The reason why kernels cannot be compiled; empty if they can."""
     if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
         return "the simulator is in use"
     if importlib.util.find_spec("numba_cuda") is None or importlib.util.find_spec("nvidia") is None:

@@ -1,4 +1,4 @@
-"""Tests on a GPU: ``make test-cuda``, on numba's simulator where there is none. Whatever runs, the report says where.
+"""Tests on a GPU: ``make test-cuda``, on numba's simulator if there is no GPU. The report says which one runs.
 
     NUMBA_ENABLE_CUDASIM=1 pytest tests/cuda
 """
@@ -25,12 +25,12 @@ def pytest_report_header(config):
 
 
 def where():
-    """What the tests run on."""
+    """The device that the tests run on."""
     return "the simulator of numba-cuda" if SIMULATED else mg.cuda.get_device_name() if HERE else "nothing: there is no GPU"
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Count what ran where: an op that says that it has no kernel passes its test, and is not to be taken for one that computed."""
+    """Count the cases: an op that reports a missing kernel passes its test, but must not count as computed."""
     ended = [(how, report) for how in ("passed", "failed", "skipped") for report in terminalreporter.stats.get(how, ())
              if "tests/cuda/" in report.nodeid and (how == "skipped" or report.when == "call")]
     if not ended:

@@ -38,7 +38,7 @@ def test_one(name):
     for dtype in [*FLOATS, *OTHERS]:
         f = expression.of(np.dtype(dtype))
         if f is not None:
-            kernels = elementwise.one(elementwise.compiled(f), elementwise.width(np.dtype(dtype)))
+            kernels = elementwise.one(elementwise.device_function(f), elementwise.width(np.dtype(dtype)))
             for kernel, types in zip(kernels, signatures([dtype], gives(expression, dtype))):
                 compiles(kernel, *types)
 
@@ -50,7 +50,7 @@ def test_two(name):
         f = expression.of(np.dtype(dtype))
         if f is None or (expression.gives == "complex" and dtype != "float32"):
             continue
-        f, wide, z = elementwise.compiled(f), elementwise.width(np.dtype(dtype)), gives(expression, dtype)
+        f, wide, z = elementwise.device_function(f), elementwise.width(np.dtype(dtype)), gives(expression, dtype)
         compiles(elementwise.two(f, wide)[1], *signatures([dtype] * 2, z)[1])
         compiles(elementwise.one_and_number(f, wide)[0], *signatures([dtype], z, dtype)[0])
 
@@ -58,17 +58,17 @@ def test_two(name):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "uint8", "complex64"])
 def test_where_and_fill(dtype):
     from numba import from_dtype
-    for kernel, types in zip(elementwise.three(elementwise.chosen), signatures(["bool", dtype, dtype], dtype)):
+    for kernel, types in zip(elementwise.three(elementwise.choose), signatures(["bool", dtype, dtype], dtype)):
         compiles(kernel, *types)
     number = "float32" if dtype == "float16" else dtype
-    for kernel, types in zip(elementwise.filling, signatures([], dtype)):
+    for kernel, types in zip(elementwise.fill_kernels, signatures([], dtype)):
         compiles(kernel, *types, from_dtype(np.dtype(number)))
 
 
 def test_numbers_are_read_and_written_sixteen_bytes_at_a_time():
     """All reads of a thread come before its first write, and no division is of 64 bits."""
     float32 = np.dtype("float32")
-    f = elementwise.compiled(expressions.TWO["mul"].of(float32))
+    f = elementwise.device_function(expressions.TWO["mul"].of(float32))
     kernels = elementwise.two(f, elementwise.width(float32))
     in_order, strided = [compiles(kernel, *types) for kernel, types in zip(kernels, signatures(["float32"] * 2, "float32"))]
     assert in_order.count("ld.global.v4.f32") == 4 and in_order.count("st.global.v4.f32") == 2
@@ -81,7 +81,7 @@ def test_numbers_are_read_and_written_sixteen_bytes_at_a_time():
 @pytest.mark.parametrize("name", ["sigmoid", "gelu", "gelu_tanh", "silu", "mish", "relu", "reciprocal", "rsqrt", "exp2", "tanh"])
 def test_float32_is_computed_in_float32(name):
     """See Note [Constants have a type] in kernels/cuda/runtime/mathematics.py."""
-    f = elementwise.compiled(expressions.ONE[name].of(np.dtype("float32")))
+    f = elementwise.device_function(expressions.ONE[name].of(np.dtype("float32")))
     ptx = compiles(elementwise.one(f, elementwise.plain)[0], *signatures(["float32"], "float32")[0])
     assert not re.search(r"\.f64\s", ptx)
 
@@ -94,7 +94,7 @@ def test_copies(dtype):
         f = layout.conversion(np.dtype(dtype), np.dtype(target))
         for kernel, types_of in zip(elementwise.one(f, elementwise.plain), signatures([dtype], target)):
             compiles(kernel, *types_of)
-        kernel = layout.transposing(f, from_dtype(np.dtype(dtype)), 64)
+        kernel = layout.transpose_kernel(f, from_dtype(np.dtype(dtype)), 64)
         compiles(kernel, types.int64, types.int64, triple[1], array(target), *triple, types.int64, array(dtype), *triple, types.int64,
                  types.int64)
 

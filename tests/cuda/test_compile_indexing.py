@@ -28,7 +28,7 @@ def test_triangles(dtype):
 def test_reading_and_storing(dtype):
     n, pair, x, index = types_of(dtype)
     for few, width in ((True, 1), (False, 1), (True, 16 // np.dtype(dtype).itemsize)):
-        code = compiles(indexing.reading(few, width), n, pair, x, x, n, pair, index, n, pair, n)
+        code = compiles(indexing.read_kernel(few, width), n, pair, x, x, n, pair, index, n, pair, n)
         assert few != (".s64" in "".join(line for line in code.splitlines() if "div" in line or "rem" in line))
         assert np.dtype(dtype).itemsize * width != 16 or "ld.global.v" in code or "ld.global.nc.v" in code or width == 1
     compiles(scattering.write, n, pair, x, n, pair, index, n, pair, n, x, n, pair)
@@ -43,7 +43,7 @@ def test_the_last_is_found():
 @pytest.mark.parametrize("dtype", sorted({scattering.wide_for_sums(np.dtype(d)).name for d in DTYPES if "complex" not in d}))
 def test_adding(dtype):
     n, pair, x, index = types_of(dtype)
-    ptx = compiles(scattering.write_adding, n, pair, x, n, pair, index, n, pair, n, x, n, pair)
+    ptx = compiles(scattering.add_atomically, n, pair, x, n, pair, index, n, pair, n, x, n, pair)
     assert "atom" in ptx or "red." in ptx
 
 
@@ -53,5 +53,5 @@ def test_reductions(dtype):
     for name in ("mul", "maximum", "minimum"):
         f = expressions.TWO[name].of(np.dtype(dtype))
         if f is not None:
-            kernel = scattering.reducing(elementwise.compiled(f), elementwise.width(np.dtype(dtype)))
+            kernel = scattering.reduce_kernel(elementwise.device_function(f), elementwise.width(np.dtype(dtype)))
             compiles(kernel, n, pair, x, n, pair, n, index, n, pair, n, x, n, pair, n, n)

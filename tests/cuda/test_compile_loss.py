@@ -17,11 +17,11 @@ def test_losses(dtype, weighted):
     dtype = np.dtype(dtype)
     wide, real = wide_of(dtype)
     i, steps = types.int64, types.UniTuple(types.int64, 2)
-    compiles(loss.picking(wide, real, weighted, not weighted), i, i, i, steps, array("int64"), i, steps, array(dtype), i, steps, i,
+    compiles(loss.loss_kernel(wide, real, weighted, not weighted), i, i, i, steps, array("int64"), i, steps, array(dtype), i, steps, i,
              array(dtype), i, i, array(dtype), array(real))
     for reduction in ("none", "mean", "sum"):
-        compiles(loss.totalling(real, reduction), i, array(real), array(dtype), array(dtype))
-    compiles(loss.placing(wide, real, weighted, not weighted), i, i, i, steps, array("int64"), i, steps, array(dtype), i, steps,
+        compiles(loss.total_kernel(real, reduction), i, array(real), array(dtype), array(dtype))
+    compiles(loss.gradient_kernel(wide, real, weighted, not weighted), i, i, i, steps, array("int64"), i, steps, array(dtype), i, steps,
              array(dtype), i, i, array(dtype), i, array(dtype), steps, i)
 
 

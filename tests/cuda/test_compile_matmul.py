@@ -22,7 +22,7 @@ def tiled(dtype, tile, ways=ROW_BY_ROW, biased=False, columns=1, inner=1):
     wide, i = from_dtype(contraction.sum_dtype("matmul", np.dtype(dtype))), types.int64
     x, pair = array(dtype), types.UniTuple(i, 2)
     z = [types.UniTuple(i, n) for n in (*[1] * 4, *[1] * 3, *[columns] * 3, *[inner] * 3)]
-    kernel = tiles.tiled(wide, width(np.dtype(dtype)), tile, *ways, biased)
+    kernel = tiles.tiled_kernel(wide, width(np.dtype(dtype)), tile, *ways, biased)
     return compiles(kernel, types.UniTuple(i, 3), i, i, x, i, i, x, i, x, i, x, i, pair, *z)
 
 
@@ -64,7 +64,7 @@ def test_tensor_cores(side, x_along, y_along, pairs, biased, dtype):
     """A quarter of a tile, for 32 of k: in registers, with as few instructions as the head of tensor_cores.py says."""
     from numba import types
     i, x, one = types.int64, array("float16"), types.UniTuple(types.int64, 1)
-    kernel = tensor_cores.products(side, x_along, y_along, pairs, biased)
+    kernel = tensor_cores.product_kernel(side, x_along, y_along, pairs, biased)
     code = compiles(kernel, types.UniTuple(i, 3), i, i, array(dtype), i, i, i, i, *[x, i, i, i] * 2, x, i, types.UniTuple(i, 2), *[one] * 4)
     assert ".local" not in code
     blocks = side // 2 // 16
@@ -86,8 +86,8 @@ def test_vectors(dtype):
     i, x, number = types.int64, array(dtype), np.dtype(dtype)
     wide = contraction.sum_dtype("dot", number)
     kind, sums = (from_dtype(wide), width(number), wide.type(0)), array(wide)
-    compiles(vectors.products(*kind), i, sums, i, x, i, i, x, i, i)
+    compiles(vectors.dot_kernel(*kind), i, sums, i, x, i, i, x, i, i)
     compiles(vectors.total, i, x, i, sums, i)
     for biased in (False, True):
         two = types.UniTuple(i, 2)
-        compiles(vectors.row_sums(*kind, biased), i, i, i, types.boolean, two, x, i, two, x, i, two, i, x, i, two, i, x, i, two)
+        compiles(vectors.row_kernel(*kind, biased), i, i, i, types.boolean, two, x, i, two, x, i, two, i, x, i, two, i, x, i, two)

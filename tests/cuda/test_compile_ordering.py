@@ -18,8 +18,8 @@ def types_of(dtype):
 
 def test_scans():
     n, flags, counts = types_of("bool")
-    assert "bar.sync" in compiles(nonzero.scanning(nonzero.one_or_none), n, n, flags, counts, counts)
-    compiles(nonzero.scanning(plain), n, n, counts, counts, counts)
+    assert "bar.sync" in compiles(nonzero.scan_kernel(nonzero.as_flag), n, n, flags, counts, counts)
+    compiles(nonzero.scan_kernel(plain), n, n, counts, counts, counts)
     compiles(nonzero.add_tiles_before, n, counts, counts)
 
 
@@ -43,16 +43,16 @@ def test_sorting(dtype):
     from numba import from_dtype
     n, keys, order = types_of(dtype)
     for before in (sorting.ascending, sorting.descending):
-        ptx = compiles(sorting.sorting_tiles(before, from_dtype(np.dtype(dtype))), n, n, n, keys, order)
+        ptx = compiles(sorting.tile_kernel(before, from_dtype(np.dtype(dtype))), n, n, n, keys, order)
         assert "bar.sync" in ptx and ".shared" in ptx
-        compiles(sorting.merging_runs(before), n, n, n, keys, order, keys, order)
+        compiles(sorting.merge_kernel(before), n, n, n, keys, order, keys, order)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "float64"])
 def test_what_is_found(dtype):
     from numba import types
     n, keys, order = types_of(dtype)
-    compiles(ordering.middles, n, n, keys, order, order, types.boolean)
-    compiles(ordering.most_frequent, n, n, keys, order, order)
+    compiles(ordering.find_medians, n, n, keys, order, order, types.boolean)
+    compiles(ordering.find_modes, n, n, keys, order, order)
     for right in (False, True):
-        compiles(ordering.searching(right), n, n, n, keys, keys, order)
+        compiles(ordering.search_kernel(right), n, n, n, keys, keys, order)

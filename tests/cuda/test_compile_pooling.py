@@ -18,7 +18,7 @@ def test_maxima(dtype):
     from numba import types
     i, x, index, three = types.int64, array(dtype), array("int64"), types.UniTuple(types.int64, 3)
     for few, sizes in ((True, (1, 2, 2)), (False, (3, 3, 40))):
-        compiles(pooling.largest(few, sizes), i, three, three, x, i, index, i, x, i, *[index, i] * 3)
+        compiles(pooling.max_pool_kernel(few, sizes), i, three, three, x, i, index, i, x, i, *[index, i] * 3)
     compiles(pooling.pick, i, i, i, x, i, index, i, x, i)
 
 
@@ -33,5 +33,5 @@ def test_backward(dtype):
 def test_taps(dtype):
     from numba import types
     i, x, table = types.int64, array(dtype), array("int64")
-    kernel = pooling.tapped(width(np.dtype(dtype)), sum_dtype("resample", np.dtype(dtype)).type(0))
+    kernel = pooling.resample_kernel(width(np.dtype(dtype)), sum_dtype("resample", np.dtype(dtype)).type(0))
     compiles(kernel, i, i, i, i, x, i, x, i, table, i, table, i, x, i)

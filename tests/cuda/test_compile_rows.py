@@ -24,7 +24,7 @@ def test_exponential_rows(dtype, logarithm):
     i, full = types.int64, 16 // dtype.itemsize
     for width, packs in ((full, register_rows.NUMBERS // max(dtype.itemsize // 4, 1) // full), (1, 1)):
         for whole in (True, False):
-            kernel = rows.exponential_rows(logarithm, kind, register_rows.Seats(32, 256, packs, width, whole))
+            kernel = rows.softmax_rows(logarithm, kind, register_rows.Seats(32, 256, packs, width, whole))
             ptx = compiles(kernel, i, i, i, from_dtype(np.dtype(kind)), *of(dtype), array(dtype))
             if dtype == np.float32:
                 lean(ptx)
@@ -51,7 +51,7 @@ def test_rows_in_memory(dtype, fold_of, value, write):
     from numba import from_dtype, types
     wide, kind = wide_of(dtype)
     for width in (16 // dtype.itemsize, 1):
-        ptx = compiles(rows.walking(fold_of(kind), value, write, wide, width), *[types.int64] * 6, from_dtype(np.dtype(kind)),
+        ptx = compiles(rows.walk_kernel(fold_of(kind), value, write, wide, width), *[types.int64] * 6, from_dtype(np.dtype(kind)),
                        *of(dtype, dtype), array(dtype))
         if dtype == np.float32:
             lean(ptx)

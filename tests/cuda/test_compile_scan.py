@@ -21,12 +21,12 @@ def test_scans(join, dtypes):
     i = types.int64
     for dtype in map(np.dtype, dtypes):
         wide, kind = scan.wide_of(dtype)
-        for make in (scan.along, scan.down):
+        for make in (scan.row_kernel, scan.column_kernel):
             ptx = compiles(make(join, wide, kind), i, i, i, i, array(dtype), i, array(kind))
             if dtype == np.float32:
                 lean(ptx)
-        compiles(scan.propagating(join, kind), i, i, i, i, i, array(kind), array(kind))
-        compiles(scan.ends, i, i, i, i, i, array(kind), array(kind))
+        compiles(scan.propagate_kernel(join, kind), i, i, i, i, i, array(kind), array(kind))
+        compiles(scan.copy_ends, i, i, i, i, i, array(kind), array(kind))
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, "int64", "bool"])
@@ -34,4 +34,4 @@ def test_positions(dtype):
     from numba import types
     i = types.int64
     best = scan.wide_of(np.dtype(dtype))[1]
-    compiles(scan.places_of_best, i, i, i, array(dtype), i, array(best), array("int64"))
+    compiles(scan.find_best, i, i, i, array(dtype), i, array(best), array("int64"))

@@ -25,7 +25,7 @@ def test_nan_to_num(dtype):
     from numba import from_dtype, types
     x, n, pair = array(dtype), types.int64, types.UniTuple(types.int64, 2)
     values = [from_dtype(np.dtype("float32" if dtype == "float16" else dtype))] * 3
-    in_order, strided = special.replacing(width(np.dtype(dtype)))
+    in_order, strided = special.nan_to_num_kernels(width(np.dtype(dtype)))
     for kernel, operands in ((in_order, (n, n, x, n, x, n)), (strided, (n, pair, n, pair, x, n, pair, x, n, pair))):
         ptx = compiles(kernel, *operands, *values)
         assert dtype == "float64" or ".f64" not in ptx

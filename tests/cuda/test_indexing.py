@@ -77,8 +77,8 @@ def test_an_index_smaller_than_the_array():
 def test_rows_by_packs(dtype, monkeypatch):
     """What lies beside each other in the result and in x is read 16 bytes at a time; what does not, or begins between packs, is not."""
     widths = []
-    reading = indexing.reading
-    monkeypatch.setattr(indexing, "reading", lambda few, width: (widths.append(width), reading(few, width))[1])
+    kernel = indexing.read_kernel
+    monkeypatch.setattr(indexing, "read_kernel", lambda few, width: (widths.append(width), kernel(few, width))[1])
     pack = 16 // np.dtype(dtype).itemsize
     x = (RNG.random((3, 6, 2 * pack + 1)) * 2).astype(dtype)
     index = np.array([5, 0, 0, 3])

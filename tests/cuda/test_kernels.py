@@ -1,4 +1,4 @@
-"""Every kernel of a GPU equals its NumPy twin: values, dtype, shape, and for views where they lie."""
+"""Every GPU kernel equals its NumPy twin: values, dtype, shape, and the memory of views."""
 
 import ctypes
 import inspect
@@ -10,7 +10,7 @@ import minigrad as mg
 from minigrad import kernels
 from minigrad.kernels.contract import CONTRACT
 from minigrad.kernels.cuda.array import CudaArray
-from minigrad.kernels.cuda.runtime.memory import Described, from_host
+from minigrad.kernels.cuda.runtime.memory import ArrayInterface, from_host
 from minigrad.kernels.cuda.runtime.missing import Missing
 from tests.kernels.samples import DTYPES, FLOATS, SAMPLES
 from tests.kernels.test_contract import VIEWS, WRITABLE, close, run
@@ -37,7 +37,7 @@ def on_gpu(arg):
     span = np.array((ctypes.c_uint8 * max(high - low, 1)).from_address(low)) if arg.size else np.zeros(1, np.uint8)
     raw = from_host(span, DEVICE)
     start = raw.address + (arg.__array_interface__["data"][0] - low if arg.size else 0)
-    whole = np.asarray(Described(start, arg.shape, arg.dtype, arg.strides))
+    whole = np.asarray(ArrayInterface(start, arg.shape, arg.dtype, arg.strides))
     return CudaArray(raw.block, whole, None if arg.base is None else raw)
 
 
@@ -96,7 +96,7 @@ def test_no_other_name_hides_a_kernel():
     """Modules of kernels import functions of each other, and one of those may be called like a kernel of the contract."""
     for name in PRESENT:
         parameters = [p.kind for p in inspect.signature(getattr(CUDA, name)).parameters.values() if p.default is p.empty]
-        assert inspect.Parameter.VAR_POSITIONAL in parameters or len(parameters) == len(CONTRACT[name][0].split(",")), name
+        assert inspect.Parameter.VAR_POSITIONAL in parameters or len(parameters) == len(CONTRACT[name].arguments.split(",")), name
         assert inspect.isfunction(getattr(CUDA, name)) or inspect.ismethod(getattr(CUDA, name)), name
 
 

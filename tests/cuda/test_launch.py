@@ -1,4 +1,4 @@
-"""How a kernel is started: what it is given, which compiled function that is, and where that is kept. Needs no GPU."""
+"""The launch of a kernel: its arguments, the choice of the compiled function, and its cache. Needs no GPU."""
 
 import os
 import shutil
@@ -10,10 +10,10 @@ import textwrap
 import numpy as np
 import pytest
 
-from minigrad import _pure
+from minigrad._build import pure as _pure
 from minigrad.kernels.cuda.array import Block, CudaArray, Statistics, Typed
 from minigrad.kernels.cuda.runtime import specialise
-from minigrad.kernels.cuda.runtime.launch import packed
+from minigrad.kernels.cuda.runtime.launch import pack_arguments
 from minigrad.kernels.cuda.runtime.streams import SIMULATED
 
 # A driver that writes down what it is asked for. A function of it is the number of words that a kernel takes.
@@ -37,7 +37,7 @@ import numpy as np
 from minigrad.kernels.cuda import quick
 from minigrad.kernels.cuda.runtime import streams
 from minigrad.kernels.cuda.array import Statistics
-from minigrad.kernels.cuda.runtime.launch import packed
+from minigrad.kernels.cuda.runtime.launch import pack_arguments
 
 class Device:
     index, context, statistics = 0, 5, Statistics()
@@ -55,14 +55,14 @@ assert device.statistics.allocated == 128
 references = sys.getrefcount(np.dtype("f4"))
 
 def check(*args):
-    types, words = packed(args)
+    types, words = pack_arguments(args)
     asked = []
     quick.function_for = lambda kernel, key, on: (asked.append(key), len(words))[1]
     quick.launch(object(), 5, 7, device, *args)
     assert asked == [types]
     assert list((ctypes.c_uint64 * 200).in_dll(library, "last")[:len(words)]) == [w & 0xFFFFFFFFFFFFFFFF for w in words]
 
-check(1, -2, True, (3, -4, 5), x, y, x.block.of(np.dtype("f4")), x.seen_as(x.layout[1:, 2]))
+check(1, -2, True, (3, -4, 5), x, y, x.block.of(np.dtype("f4")), x.make_view(x.layout[1:, 2]))
 check(np.float32(1.5), np.float64(2.5), np.int64(-7), np.uint8(3), np.complex64(1 + 2j), np.complex128(3 - 4j), np.float16(1), np.True_)
 for _ in range(100):
     check(x, quick.empty_array((3, 4), np.dtype("f4"), device))
@@ -74,15 +74,15 @@ for wrong, class_ in (("x", TypeError), (None, TypeError), (1 << 70, OverflowErr
         continue
     raise AssertionError(wrong)
 
-# `like` and `alike`: views of one array against each other, with NumPy's word for where they lie
+# `empty_like` and `alike`: views of one array against each other, with NumPy's word for where they lie
 f4 = np.dtype("f4")
 whole = quick.empty_array((4, 4, 2), f4, device)
-views = [whole.seen_as(of(whole.layout)) for of in (
+views = [whole.make_view(of(whole.layout)) for of in (
     lambda a: a, lambda a: a.transpose(2, 0, 1), lambda a: a.T, lambda a: a[::2], lambda a: a[:, :, 0], lambda a: a[0],
     lambda a: a[..., None], lambda a: np.broadcast_to(a[:1], (4, 4, 2)))]
 for v in views:
     if v.flags.c_contiguous or v.size == whole.size and v.base is not None and 0 not in v.strides:
-        z = quick.like(v, np.dtype("f8"))
+        z = quick.empty_like(v, np.dtype("f8"))
         assert z.shape == v.shape and z.dtype == np.float64
         assert all(n == 1 or s == 2 * t for n, s, t in zip(v.shape, z.strides, v.strides))
         assert quick.alike(z, [v]) and quick.alike(v, [z, v])
@@ -117,13 +117,13 @@ def array(dtype):
 
 def test_what_is_written_down():
     x = array("f4")
-    x = x.seen_as(np.asarray(type("A", (), {"__array_interface__": {"data": (4096 + 8, False), "shape": (2,), "typestr": "<f4", "version": 3}})))
-    assert packed([x]) == (b"afi", [0, 0, 16, 4, 4096, 16, 4, 2])
-    assert packed([x.block.of(np.dtype("f8"))]) == (b"ad", [0, 0, 8, 8, 4096, 8, 8])
-    assert packed([7, True, (1, 2)]) == (b"iit\x02", [7, 1, 1, 2])
-    assert packed([np.complex64(1)]) == (b"sF", [0x3F800000, 0])
+    x = x.make_view(np.asarray(type("A", (), {"__array_interface__": {"data": (4096 + 8, False), "shape": (2,), "typestr": "<f4", "version": 3}})))
+    assert pack_arguments([x]) == (b"afi", [0, 0, 16, 4, 4096, 16, 4, 2])
+    assert pack_arguments([x.block.of(np.dtype("f8"))]) == (b"ad", [0, 0, 8, 8, 4096, 8, 8])
+    assert pack_arguments([7, True, (1, 2)]) == (b"iit\x02", [7, 1, 1, 2])
+    assert pack_arguments([np.complex64(1)]) == (b"sF", [0x3F800000, 0])
     with pytest.raises(TypeError, match=r"a kernel cannot be given a float: 1\.5"):
-        packed([1.5])
+        pack_arguments([1.5])
 
 
 # ---- which function it is -------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def test_the_same_in_another_process():
         from minigrad.kernels.cuda.elementwise import elementwise, expressions
         from minigrad.kernels.cuda.runtime import specialise
         import numpy as np
-        kernel = elementwise.two(elementwise.compiled(expressions.TWO["relu_backward"].f), np.float32)[0]
+        kernel = elementwise.two(elementwise.device_function(expressions.TWO["relu_backward"].f), np.float32)[0]
         print(specialise.fingerprint(getattr(kernel, "py_func", None) or kernel.fn))
     """)
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
@@ -161,7 +161,7 @@ def test_the_same_in_another_process():
     assert len(found) == 1 and len(found.pop()) == 65
 
 
-# ---- where it is kept -----------------------------------------------------------------------------------
+# ---- the cache ----------------------------------------------------------------------------------------
 
 
 class Kernel:
@@ -185,7 +185,7 @@ def test_compiled_once(tmp_path, monkeypatch):
     device = type("Device", (), {"index": 0})
     monkeypatch.setenv("MINIGRAD_CACHE", str(tmp_path / "new"))
     monkeypatch.setattr(specialise, "versions", lambda index: "compiler 1 sm_90")
-    monkeypatch.setattr(specialise, "loaded", lambda code, entry: (code, entry))
+    monkeypatch.setattr(specialise, "load_function", lambda code, entry: (code, entry))
     monkeypatch.setattr(Kernel, "compiled", 0)
     assert specialise.function_for(Kernel(), b"afi", device) == 42
     assert specialise.function_for(Kernel(), b"afi", device) == (b"machine code", "entry")
@@ -209,9 +209,9 @@ def test_where_nothing_can_be_kept(folder, monkeypatch):
 def test_the_folder_of_compiled_kernels(tmp_path):
     """differences/F-02: made for its user alone; one that others may write to is not used."""
     made = tmp_path / "cache" / "minigrad"
-    assert specialise.own(made) and stat.S_IMODE(made.stat().st_mode) == 0o700
+    assert specialise.prepare_folder(made) and stat.S_IMODE(made.stat().st_mode) == 0o700
     for mode, trusted in ((0o755, True), (0o775, False), (0o707, False), (0o777, False)):
         made.chmod(mode)
-        assert specialise.own(made) is trusted
+        assert specialise.prepare_folder(made) is trusted
     (tmp_path / "file").touch()
-    assert not specialise.own(tmp_path / "file") and not specialise.own(tmp_path / "file" / "below") and not specialise.own(None)
+    assert not specialise.prepare_folder(tmp_path / "file") and not specialise.prepare_folder(tmp_path / "file" / "below") and not specialise.prepare_folder(None)

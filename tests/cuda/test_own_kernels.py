@@ -1,4 +1,4 @@
-"""Kernels of one's own: numba takes the memory of tensors, and `custom_op` makes ops of them."""
+"""Kernels of a program: numba accepts tensors, and `custom_op` makes ops from kernels."""
 
 import numpy as np
 import pytest

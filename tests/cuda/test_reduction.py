@@ -1,11 +1,11 @@
-"""Reductions on a GPU, beyond what their twins are compared on: empty ones, bools, two launches, and gradients."""
+"""Reductions on a GPU, beyond the comparison with their twins: empty ones, bools, two launches, and gradients."""
 
 import numpy as np
 import pytest
 
 import minigrad as mg
 from minigrad import kernels
-from minigrad.kernels.cuda.reductions import reduce
+from minigrad.kernels.cuda.reductions import lanes, reduce
 from tests.cuda.test_kernels import CUDA, on_cpu, on_gpu
 from tests.kernels.test_contract import close
 
@@ -45,7 +45,7 @@ def test_a_large_one_takes_two_launches_and_is_the_same_each_time(monkeypatch):
     queued = []
     queue = reduce.queue
     monkeypatch.setattr(reduce, "queue", lambda *args: (queued.append(args[2:4]), queue(*args)))
-    n = 2 * reduce.LEAST * reduce.THREADS + 1               # more than one block has to add, and no whole number of packs
+    n = 2 * lanes.LEAST * reduce.THREADS + 1               # more than one block has to add, and no whole number of packs
     x = np.random.default_rng(0).standard_normal(n).astype(np.float32)
     first, second = [on_cpu(CUDA.sum(on_gpu(x), (0,), False)) for _ in range(2)]
     assert queued == [(True, False), (False, True)] * 2
@@ -122,7 +122,7 @@ def test_columns_beside_each_other(name, dtype):
                                ((67, 2 * pack + 1), 0, 1)):
         x = rng.integers(-4, 5, shape).astype(dtype)
         gpu = on_gpu(x)
-        plan = reduce.planned(gpu.shape, gpu.strides, gpu.itemsize, True, (dim,), False)
+        plan = reduce.make_plan(gpu.shape, gpu.strides, gpu.itemsize, True, (dim,), False)
         assert plan.across and plan.beside == beside, "what this test is about does not happen"
         found = on_cpu(getattr(CUDA, name)(gpu, (dim,), *others))
         expected = getattr(kernels.NUMPY, name)(x.astype(exact), (dim,), *others)

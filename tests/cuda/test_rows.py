@@ -1,4 +1,4 @@
-"""Softmax, layer normalisation and losses on a GPU, beyond what their twins are compared on."""
+"""Softmax, layer normalisation and losses on a GPU, beyond the comparison with their twins."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Scans on a GPU, beyond what their twins are compared on: rows cut into parts, columns, ties and nan."""
+"""Scans on a GPU, beyond the comparison with their twins: rows cut into parts, columns, ties and nan."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The kernel for tensor cores, on the simulator: warps.py does there what the instructions do on a GPU."""
+"""The kernel for tensor cores, on the simulator: warps.py replaces the instructions of a GPU."""
 
 import numpy as np
 import pytest
@@ -14,12 +14,12 @@ pytestmark = pytest.mark.skipif(not SIMULATED, reason="what stands in for the in
 
 @pytest.fixture
 def products(monkeypatch):
-    for name in ("commit", "copy_later", "load_blocks", "load_blocks_transposed", "multiply_add", "waiting"):
+    for name in ("commit", "copy_later", "load_blocks", "load_blocks_transposed", "multiply_add", "make_wait"):
         monkeypatch.setattr(tensor_cores, name, getattr(warps, name))
-    for made in (tensor_cores.products, tensor_cores.moving):
+    for made in (tensor_cores.product_kernel, tensor_cores.copy_functions):
         made.cache_clear()
-    yield tensor_cores.products
-    for made in (tensor_cores.products, tensor_cores.moving):
+    yield tensor_cores.product_kernel
+    for made in (tensor_cores.product_kernel, tensor_cores.copy_functions):
         made.cache_clear()
 
 
@@ -56,13 +56,13 @@ def test_products(products, side, sizes, parts, x_along, y_along):
 
 
 def test_operands_of_a_product(products, monkeypatch):
-    """Those that lie well are read where they lie; others are copied."""
+    """Operands with a suitable layout are read in place; others are copied."""
     copied = []
-    real = contraction.as_matrix
+    real = contraction.copy_as_matrix
     monkeypatch.setattr(contraction, "SIMULATED", False)
     monkeypatch.setattr(contraction, "SIDES", (32, 32))
-    monkeypatch.setattr(contraction, "products", products)
-    monkeypatch.setattr(contraction, "as_matrix", lambda x, *args: copied.append(x.shape) or real(x, *args))
+    monkeypatch.setattr(contraction, "product_kernel", products)
+    monkeypatch.setattr(contraction, "copy_as_matrix", lambda x, *args: copied.append(x.shape) or real(x, *args))
     rng = np.random.default_rng(0)
 
     def check(expect_copied, name, *args):

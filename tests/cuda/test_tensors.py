@@ -1,4 +1,4 @@
-"""Tensors on a GPU: where they come from and go to, gradients across devices, in-place writes, views, and what is refused."""
+"""Tensors on a GPU: moves between devices, gradients across devices, in-place writes, views, and errors."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def test_there_and_back():
 
 
 def test_a_leaf_on_the_gpu():
-    """The gradient lies where the leaf does; the first is stolen, the second added in place."""
+    """The gradient is on the device of the leaf; the first is stolen, the second added in place."""
     w = mg.full((3,), 2.0, device="cuda", requires_grad=True)
     g = mg.ones(3, device="cuda")
     (w * 3).backward(g)
@@ -115,7 +115,7 @@ def test_pinned_memory():
 
 @pytest.mark.parametrize("pin_memory", [False, True])
 def test_saved_tensors_on_the_cpu(pin_memory):
-    """save_on_cpu moves what is saved to the memory of the host, and back for the backward."""
+    """save_on_cpu moves saved tensors to the host, and back for the backward."""
     x = mg.full((1000,), 3.0, device="cuda", requires_grad=True)
     with mg.autograd.graph.save_on_cpu(pin_memory=pin_memory):
         y = x.exp()
@@ -125,3 +125,14 @@ def test_saved_tensors_on_the_cpu(pin_memory):
     z.backward(mg.ones(1000, device="cuda"))
     assert x.grad.is_cuda
     np.testing.assert_allclose(x.grad.cpu().numpy(), 2 * np.exp(np.full(1000, 6.0)), rtol=1e-5)
+
+
+def test_storage_shows_the_memory_on_the_gpu():
+    x = mg.tensor([1., 2., 3.], device="cuda")
+    assert x[1:].untyped_storage().nbytes() == 12
+    assert x[1:].untyped_storage() == x.untyped_storage()
+
+
+def test_cholesky_inverse_of_a_singular_factor():
+    with pytest.raises(RuntimeError, match="diagonal element 2 is zero"):
+        mg.cholesky_inverse(mg.tensor([[1., 0.], [0., 0.]], device="cuda"))

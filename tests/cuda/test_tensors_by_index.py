@@ -1,4 +1,4 @@
-"""Tensors on a GPU that are indexed, joined and trained give what they give on the CPU, and their gradients too."""
+"""Indexing, joining and training on a GPU give the same results and gradients as on the CPU."""
 
 import numpy as np
 import pytest

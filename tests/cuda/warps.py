@@ -1,4 +1,4 @@
-"""What the instructions of instructions.py do, on the simulator: the threads of a warp meet, and each takes its part of the result.
+"""The instructions of instructions.py on the simulator: the threads of a warp meet, and each takes its part of the result.
 
 After "Parallel Thread Execution ISA", sections 9.7.14.5.8 (fragments of m16n8k16) and 9.7.14.5.15 (ldmatrix).
 """
@@ -12,7 +12,7 @@ _lock, _warps = threading.Lock(), {}
 
 
 class Meeting:
-    """Where the threads of a warp bring something each, and see what all have brought."""
+    """A meeting point of the threads of a warp: each brings a value, and sees the values of all."""
 
     def __init__(self):
         self.brought = [None] * WARP
@@ -27,7 +27,7 @@ class Meeting:
 
 
 def gather(thing):
-    """(the number of this thread in its warp, what each of its threads has brought)."""
+    """(the number of this thread in its warp, the values of all its threads)."""
     thread = threading.current_thread()
     t = int(thread.threadIdx.x)
     block = thread.blockIdx
@@ -55,7 +55,7 @@ def commit():
     pass
 
 
-def waiting(n):
+def make_wait(n):
     return commit
 
 

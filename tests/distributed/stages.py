@@ -24,7 +24,7 @@ def node(x):
 
 
 def close(found, expected):
-    """Equal but for rounding, as sums may be taken in another order: tensors, numbers, Nones, and sequences of them."""
+    """Whether two results are equal up to rounding, since sums may have another order: tensors, numbers, None, and sequences."""
     found, expected = [x.tolist() if hasattr(x, "tolist") else x for x in (found, expected)]
     if isinstance(found, (list, tuple)):
         return len(found) == len(expected) and all(close(f, e) for f, e in zip(found, expected))
@@ -80,7 +80,7 @@ def tied(m):
 
 
 def tied_at_both_ends(m):
-    """The bias lies between two uses of the weight, the weight between two of the bias."""
+    """The graph has the bias between two uses of the weight, and the weight between two uses of the bias."""
     w, b = numbers(m, 3, 3), numbers(m, 3)
     return lambda x: (x @ w + b).tanh() @ w.t() * b, [w, b]
 

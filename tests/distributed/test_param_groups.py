@@ -127,7 +127,7 @@ def test_groups(m, build, expected):
 
 
 def test_intermediates_are_where_parameters_join(m):
-    """pipelining_backward/G-01, pipelining_backward/G-02: only the last exp lies between input and output."""
+    """pipelining_backward/G-01, pipelining_backward/G-02: only the last exp is between input and output."""
     x, w, b = leaf(m, 1., 2.), leaf(m, 3.), leaf(m, 4.)
     weights_only = (w * 2).sin() * b
     joint = x * weights_only
@@ -165,7 +165,7 @@ def test_groups_never_overlap(m):
 
 @ours
 def test_groups_of_a_split_backward_share_no_node(m):
-    """pipelining_backward/W-20: those are one whose runs overlap."""
+    """pipelining_backward/W-20: groups with overlapping runs are joined into one."""
     for build, expected in ((stack, [2, 2]), (shared_scale, [2, 5]), (tied_at_both_ends, [2]), (looped, [4])):
         forward, weights = build(m)
         x = numbers(m, 2, 3)

@@ -1,15 +1,15 @@
-"""Random stages: I and W leave what B leaves. pipelining_backward/Q-07
+"""Random stages: I followed by W gives the same gradients as B. pipelining_backward/Q-07
 
-A stage is made of inputs, weights (some frozen) and ops that take any two of the values made so far; so there are branches
-of weights only, weights used at many depths, values used many times, outputs that others are computed from, that no input
-leads to, and that are views or weights.
+A stage has inputs, weights (some frozen) and ops on any two of the earlier values. So there are branches of weights only,
+weights at many depths, and values that are used many times. An output may be used by another output, may not depend on an
+input, and may be a view or a weight.
 """
 
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, given, settings
 
 import minigrad
-from minigrad.distributed.pipelining._groups import positions
+from minigrad.distributed.pipelining._groups import order_nodes
 from tests.distributed.stages import close, lib, node, numbers
 
 OPS = {
@@ -36,7 +36,7 @@ def build(m, stage):
     values = [*inputs, *weights]
     for op, a, b in stage["ops"]:
         values.append(OPS[op](values[a % len(values)], values[b % len(values)]))
-    # Inputs themselves are no outputs here: B takes their gradient out, and a later stage would not.
+    # Inputs themselves are not outputs here: B takes their gradient out, and a later stage would not.
     candidates = values[len(inputs):]
     outputs = list({id(y): y for y in [candidates[-1 - i % len(candidates)] for i in stage["outputs"]]}.values())
     grads = [numbers(m, 2, 2, grad=False, shift=0.2 * i) for i in range(len(outputs))]
@@ -66,10 +66,10 @@ def test_random_stages(stage, random, together):
 @fast
 @given(stages)
 def test_positions(stage):
-    """Each node has a place of its own, behind all that point to it; also if one root lies below another."""
+    """Each node has one place, after all nodes that lead to it, even if one root is below another."""
     *_, outputs, _ = build(minigrad, stage)
     roots = [node(y) for y in outputs if y.requires_grad]
     above = lib(minigrad).construct_reverse_graph(roots)
-    position = positions(roots, above)
+    position = order_nodes(roots, above)
     assert set(position) == {*roots, *above} and sorted(position.values()) == list(range(len(position)))
     assert all(position[user] < position[used] for used, users in above.items() for user in users)

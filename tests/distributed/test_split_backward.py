@@ -1,4 +1,4 @@
-"""B, I and W of a pipeline stage: what they compute, what they leave behind, and how they fail."""
+"""B, I and W of a pipeline stage: their results, their effects on the graph, and their errors."""
 
 import gc
 import weakref
@@ -172,7 +172,7 @@ def test_grad_of_an_input(m):
     here="The two do not share memory.")
 @ours
 def test_groups_do_not_notice_what_happens_to_the_grad_of_an_input(m):
-    """pipelining_backward/I-07: dX of x + w is what arrived at +, which PyTorch then adds to."""
+    """pipelining_backward/I-07: dX of x + w is the gradient that arrived at +. PyTorch adds to this tensor in place."""
     x, w = leaf(m, 1., 2.), leaf(m, 3., 4.)
     g = m.ones(2)
     _, groups = lib(m).stage_backward_input([x + w], [g], [x], [w])
@@ -187,7 +187,7 @@ def test_groups_do_not_notice_what_happens_to_the_grad_of_an_input(m):
     here="Its gradient is right.")
 @ours
 def test_an_input_that_is_listed_twice(m):
-    """pipelining_backward/I-07: its .grad is its gradient; in PyTorch twice that."""
+    """pipelining_backward/I-07: its .grad is its gradient; PyTorch doubles it."""
     x = leaf(m, 1., 2.)
     found, _ = lib(m).stage_backward_input([x * 3], None, [x, x], [])
     assert value(found) == [[3., 3.], [3., 3.]] and value(x.grad) == [3., 3.]
@@ -209,7 +209,7 @@ def test_outputs_are_detached(m):
     here="Views are not detached. The other outputs are.")
 @ours
 def test_outputs_that_are_not_detached(m):
-    """pipelining_backward/I-08: views cannot be; leaves would be broken; what W needs has to keep its history."""
+    """pipelining_backward/I-08: views cannot be detached; detached leaves would break; tensors that W needs keep their history."""
     x, w = m.ones(2, 2, requires_grad=True), leaf(m, 3.)
     inner = x * w
     view, last = (x + w).t(), inner * w
@@ -262,7 +262,7 @@ def test_too_few_output_grads(m):
     here="RuntimeError: such a weight belongs to another stage.")
 @ours
 def test_a_weight_behind_an_input(m):
-    """What lies behind an input belongs to another stage; PyTorch fails in W, with KeyError('grads')."""
+    """Nodes behind an input belong to another stage; PyTorch fails in W, with KeyError('grads')."""
     x, w = leaf(m, 1., 2.), leaf(m, 3.)
     inner = x * w
     with raises(RuntimeError, "Failed to run stage backward input:") as caught:
@@ -363,8 +363,8 @@ def test_what_is_left_of_a_group(m):
 
 
 def test_memory_of_the_halves(m, no_collection):
-    """pipelining_backward/W-04, pipelining_backward/I-09, pipelining_backward/Q-05: no cycles; I lets go of what only the outputs
-    needed, W of the rest."""
+    """pipelining_backward/W-04, pipelining_backward/I-09, pipelining_backward/Q-05: no cycles; I frees the tensors that only the
+    outputs needed, W frees the rest."""
     x, w = leaf(m, 1., 2.), leaf(m, 3.)
     upper = [m.ones(2), m.ones(2)]
     inner = x.exp()
@@ -473,7 +473,7 @@ def test_weight_half_that_fails_can_be_repeated(m):
     here="It is applied once.")
 @ours
 def test_hooks_act_once(m):
-    """A hook on the output of an intermediate sees both halves; PyTorch applies what it does in both."""
+    """A hook on an intermediate output runs in both halves; PyTorch applies its changes twice."""
     x, w = leaf(m, 1., 2.), leaf(m, 3.)
     y = x * w
     y.register_hook(lambda grad: grad * 10)

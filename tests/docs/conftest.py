@@ -16,7 +16,7 @@ HTML = ROOT / "build/docs/html"
 
 
 def why_no_site():
-    """What is wrong with the built site, so that it is not looked at, or nothing."""
+    """The reason why the built site cannot be tested; empty if it can."""
     index = HTML / "searchindex.js"
     if not index.exists():
         return "the site is not built: make docs"

@@ -13,7 +13,7 @@ PAGE = (ROOT / "docs/notes/add-an-op.md").read_text("utf-8")
 ASKS = """
 import numpy as np
 import minigrad as mg
-from minigrad.ops.base.rule import REGISTRY
+from minigrad.ops.base.registry import REGISTRY
 x = mg.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
 y = mg.tensor([1.0, 0.0], requires_grad=True)
 z = x.squared_difference(y)

@@ -46,7 +46,7 @@ def browser():
 
 
 def watched(page, site):
-    """A list that fills with what the console calls an error, with exceptions, and with requests that leave the site."""
+    """A list that collects errors of the console, exceptions, and requests that leave the site."""
     wrong = []
     page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
@@ -97,7 +97,7 @@ def test_a_solution_is_folded_away(site, browser):
 
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_a_tutorial_is_walked(site, browser, name):
-    """Forth and back by buttons and keys, to the end, and with two predictions, on the page as it is published."""
+    """On the published page: buttons and keys go forward, back and to the end, and two predictions are answered."""
     page = browser.new_page()
     wrong = watched(page, site)
     page.goto(f"{site}tutorials/{name}.html")

@@ -23,5 +23,5 @@ def test_each_that_is_cited_is_there():
 def test_page():
     text = "# Contract: x\n\n## 1. y\n- A-01 One tensor\n  or a sequence.\n- A-02 Two.\n"
     made = contracts.page("x", text, {"x/A-01": [("tests/a.py", "test_b"), ("tests/c.py", None)]})
-    assert '- <span id="A-01"></span>**A-01** One tensor\n  or a sequence. *Held by `tests/a.py`: `test_b`; `tests/c.py`.*\n' in made
+    assert '- <span id="A-01"></span>**A-01** One tensor\n  or a sequence. *Tested by `tests/a.py`: `test_b`; `tests/c.py`.*\n' in made
     assert made.endswith('**A-02** Two. *No test yet.*')

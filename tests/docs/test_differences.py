@@ -13,7 +13,7 @@ ROWS = differences.decided()
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.file}-{row.test}")
 def test_a_mark_is_complete(row):
-    """Fields that a reader understands: none is empty, sentences are short and end, and the two libraries do not do the same."""
+    """The fields are readable: no field is empty, sentences are short and complete, and the two libraries differ."""
     assert all(field.strip() == field != "" for field in row)
     assert row.there != row.here and len(row.what) <= 110
     for text in (row.what, row.there, row.here):
@@ -34,7 +34,7 @@ def test_each_mark_has_a_row():
 
 
 def test_what_is_better_is_marked():
-    """The docstring of a test that holds what PyTorch does wrong may begin with [better]."""
+    """The docstring of a test about an error of PyTorch may begin with [better]; then the test has a mark."""
     marked = {(row.file, row.test) for row in ROWS}
     for path in (ROOT / "tests").rglob("test_*.py"):
         if "[better]" in path.read_text("utf-8"):

@@ -1,4 +1,4 @@
-"""The glossary: each word stands there once, and what the last column names is there."""
+"""The glossary: it has each word once, and the names in its last column exist."""
 
 import ast
 import re

@@ -44,7 +44,7 @@ def test_runs(path, registry, capsys):
             warnings.simplefilter("error")      # a page that warns says so
             exec(compile(tree, file, "exec"), names)
             if isinstance(last, ast.Expr):
-                repr(eval(compile(ast.Expression(last.value), file, "eval"), names))    # what the page shows
+                repr(eval(compile(ast.Expression(last.value), file, "eval"), names))    # the page shows this
 
 
 def test_there_are_pages():
@@ -54,6 +54,6 @@ def test_there_are_pages():
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
 def test_front_matter(path):
-    """What Sphinx needs in order to run it."""
+    """The front matter that Sphinx needs to run the page."""
     head = path.read_text("utf-8").split("---")[1]
     assert "file_format: mystnb" in head and "name: python3" in head

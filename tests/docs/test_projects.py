@@ -74,7 +74,7 @@ def test_pytorch_says_so(path):
     torch_says_so(path)
 
 
-# ---- what the text says of the outputs ---------------------------------------------------------------------------
+# ---- outputs, as the text describes them ---------------------------------------------------------------------------
 
 def test_digits_tell_what_the_text_tells(ran):
     names = ran(tutorials.PROJECTS / "digits_cnn.py")
@@ -112,7 +112,7 @@ def test_a_figure_is_the_same_bytes_each_time():
 # ---- the same in PyTorch -----------------------------------------------------------------------------------------
 
 def twin(path, library):
-    """The names that the cells marked as twins define, with the imports of the page, those of `library`."""
+    """The names that the cells marked as twins define, with the imports of the page from `library`."""
     text = path.read_text("utf-8")
     imports = re.findall(r"^(?:import minigrad.*|from minigrad(?:\.utils\.checkpoint)? import .*|import random|from collections import .*)$", text, re.MULTILINE)
     source = "\n".join([*imports, *TWIN.findall(text)])

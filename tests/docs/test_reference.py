@@ -32,12 +32,12 @@ def entries():
 
 
 def test_nothing_public_is_missing(entries):
-    """Whatever has a documentation that is tested is on a page."""
+    """Every name with a tested docstring is on a page."""
     missing = [name for name in DOCUMENTED if name.replace("mg.", "minigrad.", 1) not in entries]
     assert not missing, missing
 
 
-def test_names_that_are_no_functions_are_there(entries):
+def test_names_that_are_not_functions_are_there(entries):
     assert {"minigrad.float32", "minigrad.contiguous_format", "minigrad.Tensor.shape", "minigrad.Tensor.grad", "minigrad.default_generator",
             "minigrad.Tensor.add_", "minigrad.Tensor.exp", "minigrad.nn.functional.relu"} <= set(entries)
 

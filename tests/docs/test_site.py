@@ -33,7 +33,7 @@ def test_each_code_has_a_page():
 
 
 def test_nothing_is_loaded_from_elsewhere():
-    """Links may lead elsewhere; what a page loads by itself may not."""
+    """Links may lead to other sites, but a page loads nothing from them."""
     for path in HTML.rglob("*.html"):
         text = path.read_text("utf-8")
         loaded = re.findall(r'<(?:script|img|iframe|source)[^>]*\bsrc="([^"]+)"', text)

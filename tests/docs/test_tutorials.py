@@ -1,4 +1,4 @@
-"""Every tutorial runs as a plain script, in this mode; its exercises can be failed, and PyTorch says what the text says it does."""
+"""Every tutorial runs as a plain script in this mode. Exercises reject wrong answers; PyTorch prints what the text shows."""
 
 import ast
 import doctest
@@ -13,7 +13,7 @@ import pytest
 from tools.docs import tutorials
 
 SCRIPTS = tutorials.scripts()
-# What asks for numba's simulator does so before anything imports numba: it runs in a process of its own, which has it from the start.
+# A tutorial must request numba's simulator before numba is imported, so it runs in its own process.
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
 APART = [path for path in SCRIPTS if "NUMBA_ENABLE_CUDASIM" in path.read_text("utf-8")]
 RUN_HERE = [path for path in SCRIPTS if SIMULATED or path not in APART]
@@ -71,7 +71,7 @@ def test_on_the_simulator(path):
 
 @each
 def test_parts(path):
-    """What every tutorial has."""
+    """The parts that every tutorial has, in order."""
     text = path.read_text("utf-8")
     places = [text.find(section) for section in SECTIONS]
     assert min(places) >= 0 and places == sorted(places), dict(zip(SECTIONS, places))
@@ -86,7 +86,7 @@ def test_cells_are_short(path):
 
 
 def the_cells_are_short(path):
-    """Five to thirty lines at a time, and none so wide that it has to be scrolled on a laptop."""
+    """Five to thirty lines at a time, and none so wide that a laptop has to scroll."""
     for cell in re.split(r"^# %%", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
         code = [line for line in cell.splitlines()[1:] if line.strip()]
         if not cell.startswith(" [markdown]"):

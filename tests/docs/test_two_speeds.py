@@ -1,4 +1,4 @@
-"""Tutorial 16 says what its steps have bought and what goes wrong when compiled: recorded, so here it is held to be so."""
+"""Tutorial 16 records measurements of its steps and the traps of compiled code; these tests check the records."""
 
 import importlib.util
 import re
@@ -22,7 +22,7 @@ def rows(text, heading):
 def test_the_tables_are_those_of_the_benchmarks():
     text = two_speeds.TUTORIAL.read_text("utf-8")
     assert rows(text, "step") == [two_speeds.PLAIN, *two_speeds.sources()]
-    assert set(rows(text, "what for")) == {name for name, _ in where.PLACES} | {"together"}
+    assert set(rows(text, "work")) == {name for name, _ in where.PLACES} | {"total"}
     assert rows(text, "numbers") == [f"{size:,}" for size in two_speeds.SIZES]
 
 

@@ -1,4 +1,4 @@
-"""func.jvp, linearize, jacrev, jacfwd, hessian: trees and shapes, nesting, what the results require; every error."""
+"""func.jvp, linearize, jacrev, jacfwd, hessian: trees and shapes, nesting, requires_grad of the results; every error."""
 
 import threading
 
@@ -137,7 +137,7 @@ def test_what_has_no_second_derivative(m):
 
 @ours
 def test_threads(m):
-    """Of threads that send tangents at once, one at a time gets the level, and the others take two backwards."""
+    """If several threads use forward mode, one at a time gets the level, and the others run two backwards."""
     x, found = d(m, 1.0, 2.0), []
 
     def many():

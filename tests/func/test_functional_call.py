@@ -94,7 +94,7 @@ def test_tied_weights(m):
 
 
 def test_buffers(m):
-    """A buffer that is assigned anew is put into the dict, and the module keeps its own."""
+    """A buffer that the forward assigns goes into the dict, and the module keeps its own."""
     model, given = tied(m), {"calls": m.tensor(5.0)}
     m.func.functional_call(model, given, m.zeros(()))
     assert given["calls"].tolist() == 6 and model.calls.tolist() == 0

@@ -1,4 +1,4 @@
-"""func.grad and vjp: on trees, by argnums, with aux; nested; what their results require; every error."""
+"""func.grad and vjp: on trees, by argnums, with aux; nested; requires_grad of their results; every error."""
 
 import collections
 
@@ -103,7 +103,7 @@ def test_vjp_in_grad_and_grad_in_vjp(m):
     assert (output.tolist(), pull(d(m, 1.0, 10.0))[0].tolist()) == ([3, 12], [6, 120])
 
 
-# ---- the user's own graph ----------------------------------------------------------------------------------
+# ---- graphs outside ----------------------------------------------------------------------------------------
 
 
 def test_results_go_on_in_the_graph_around(m):

@@ -1,4 +1,4 @@
-"""What the tests of transforms share."""
+"""Helpers for the tests of transforms."""
 
 import numpy as np
 

@@ -1,10 +1,10 @@
-"""Programs that change what an op, a layer or an optimiser holds between two of its steps.
+"""Programs that change the data of an op, a layer or an optimiser between two of its steps.
 
     forward, then the saved tensors are unpacked as something else, then backward
     forward, then the indices, the data or the layout of an input change, then backward
     a parameter grows between backward and step; a state of another model is loaded
 
-Each may end in an error of ours, or in a result that is as good as any: but never in a crash. The numbers come from `rng`.
+Each may end in an error of minigrad or in any result, but never in a crash. The numbers come from `rng`.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def attack(function):
 
 
 def other(x, rng):
-    """What may come out where the tensor `x` is expected: of another shape, dtype or layout, or no tensor at all."""
+    """A value instead of the expected tensor `x`: of another shape, dtype or layout, or no tensor."""
     kind = rng.choice(("shorter", "longer", "0-d", "more dims", "dtype", "transposed", "expanded", "strange", "wrong", "empty", "read-only", "same"))
     if kind == "shorter":
         return x.detach().reshape(-1)[:max(0, x.numel() // 2)]
@@ -60,7 +60,7 @@ def total(z):
 
 
 def case(rng):
-    """An op of the catalogue, and its inputs in some dtype, each of which requires a gradient."""
+    """An op of the catalogue, and its inputs in some dtype; all inputs require a gradient."""
     chosen = rng.choice(CASES + COMPLEX)
     arrays = chosen.arrays() if chosen.dtype == "complex128" else chosen.arrays(rng.choice((np.float32, np.float64, np.float16)))
     return chosen, [mg.tensor(a).requires_grad_() for a in arrays]
@@ -111,7 +111,7 @@ def leaf_put_elsewhere(rng):
 
 @attack
 def indices_that_change(rng):
-    """What C code has checked in the forward may be anything in the backward."""
+    """Data that C code checked in the forward may be different in the backward."""
     n = rng.choice((1, 3, 7))
     x, y = mg.ones(4, n, requires_grad=True), mg.ones(4, 3, n, requires_grad=True)
     index = mg.tensor([rng.randrange(n) for _ in range(4)])

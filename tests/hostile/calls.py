@@ -1,7 +1,7 @@
 """Number -> call. The same seed and number are the same call on every machine, in both modes, and for PyTorch.
 
-The first numbers walk: each position of each callable gets a few wrong values while the other arguments are plausible. What follows
-is random: any callable, each argument plausible or hostile; and one call in five is an attack (attacks.py).
+The first numbers are systematic: each position of each callable gets a few wrong values, and the other arguments are plausible. The
+others are random: any callable, each argument plausible or hostile. One call in five is an attack (attacks.py).
 """
 
 import random
@@ -16,7 +16,7 @@ WALKED = ("None", "object", "str", "3", "dict", "in itself", "-92233720368547758
 
 @dataclass
 class Call:
-    """A callable and the labels of what it is given: `positional` and `keywords` are pairs (pool, label)."""
+    """A callable and the labels of its arguments: `positional` and `keywords` are pairs (pool, label)."""
 
     number: int
     subject: object
@@ -33,7 +33,7 @@ class Call:
 
 @dataclass
 class Attack:
-    """One of ATTACKS; `rng` decides what exactly it does."""
+    """One of ATTACKS; `rng` decides the details."""
 
     number: int
     name: str
@@ -76,7 +76,7 @@ class Calls:
         return self.call(number, subject, rng, lambda i: HOSTILE if rng.random() < share else None)
 
     def call(self, number, subject, rng, hostile):
-        """A call of `subject`; ``hostile(i)`` is the pool that argument i is taken from instead of a plausible one, or None."""
+        """A call of `subject`; ``hostile(i)`` is the hostile pool for argument i, or None for a plausible value."""
         positional, keywords = [], {}
         named = False       # once an optional argument is left out, those that follow are named
         for i, p in enumerate(subject.parameters):

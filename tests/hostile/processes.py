@@ -1,10 +1,10 @@
-"""Each call in a process that may die: forked from one in which minigrad is loaded, under limits of time and memory.
+"""Each call runs in a process that may crash: forked from one that has loaded minigrad, under limits of time and memory.
 
-    parent                        the worker of one core: asks for calls by number
-      └── fork ── child           makes the arguments, calls, looks at the result, says what came of it on a pipe, some dozens of times
+    parent                        the worker of one core: sends calls by number
+      └── fork ── child           makes the arguments, calls, checks the result, reports the outcome on a pipe, some dozens of times
 
-A child that ends without a word has crashed; one that says nothing for some time has hung, and is killed. A new one goes on with the
-next call. What is wrong with a call is asked again in a child that makes this call alone.
+A child that ends without a report has crashed; one that reports nothing for some time hangs, and is killed. A new child goes on with
+the next call. A wrong call is repeated in a child that makes only this call.
 """
 
 import faulthandler
@@ -35,12 +35,12 @@ LARGEST = 1 << 16       # elements up to which a result is sent to be compared
 
 
 def run(call, seconds, perform):
-    """What came of one call, in a child of its own: ("crash" or "hang", where), or what `perform` (perform_ours, perform_torchs) says."""
+    """The outcome of one call in a separate child: ("crash" or "hang", where), or the result of `perform`."""
     return next(outcomes([call], seconds, perform))
 
 
 def outcomes(calls, seconds, perform):
-    """What came of each call. They share a child, which is replaced if it dies or hangs."""
+    """The outcome of each call. They share a child, which is replaced if it crashes or hangs."""
     i = 0
     while i < len(calls):
         child, source, frames = spawned(calls[i:], perform)
@@ -65,7 +65,7 @@ def outcomes(calls, seconds, perform):
 
 
 def spawned(calls, perform):
-    """(child, the end of a pipe where it says what came of each call, a file for its frames)"""
+    """(child, the end of the pipe for its outcomes, a file for its frames)"""
     reading, writing = os.pipe()
     frames = tempfile.TemporaryFile()       # noqa: SIM115    (open in both, and closed by the caller)
     child = os.fork()
@@ -93,7 +93,7 @@ def where_in(text):
 
 
 def read(source, seconds):
-    """The next outcome in the pipe; b"" where there is none any more, None where nothing comes for that many seconds."""
+    """The next outcome in the pipe; b"" at its end, None if nothing comes for that many seconds."""
     until, said, length = time.monotonic() + seconds, b"", None
     while length is None or len(said) < length:
         if not select.select([source], [], [], max(0.0, until - time.monotonic()))[0]:
@@ -108,7 +108,7 @@ def read(source, seconds):
 
 
 def prepare(frames):
-    """What holds in a child alone: a folder of its own, nothing to read and nobody to write to, a limit on memory."""
+    """Set up a child: its own folder, no input, no output, a memory limit."""
     os.chdir(tempfile.gettempdir())
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -141,7 +141,7 @@ def perform_ours(call):
 
 
 def perform_torchs(call):
-    """The same of PyTorch, whose errors are all alike here."""
+    """The same for PyTorch; all its errors are equal here."""
     import torch
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

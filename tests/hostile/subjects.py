@@ -1,10 +1,10 @@
-"""What is called: every callable of every namespace of minigrad.
+"""The callables of the tests: every callable of every namespace of minigrad.
 
     Subject("minigrad.nn.functional", "relu", function, parameters, public=True)
     Subject("minigrad.Tensor", "exp_", method, parameters, public=True)         called unbound: the tensor is an argument like others
 
-A name without an underscore in its path is public: then a wrong argument has to end in an error of ours. What is private may
-raise anything, but it too must neither crash nor hang.
+A name without an underscore in its path is public: then a wrong argument must end in an error of minigrad. A private one may
+raise anything, but must neither crash nor hang.
 """
 
 import functools
@@ -21,14 +21,14 @@ LEFT_OUT = {
     "minigrad.demo": "a program", "minigrad.doctor": "a program", "minigrad.kernels.cuda": "needs a GPU or its simulator",
     "minigrad.kernels.numpy_ref": "plain NumPy, which nothing in C stands behind; its C twins are called",
 }
-# Whose functions compute numbers.
+# Namespaces with functions that compute numbers.
 COMPARED = ("minigrad", "minigrad.Tensor", "minigrad.nn.functional", "minigrad.linalg", "minigrad.special")
 PRIVATE = ("_core", "_custom_op", "kernels", "ops")
 
 
 @dataclass
 class Subject:
-    """One callable. `owner` is the class whose method it is, or None."""
+    """One callable. `owner` is the class of a method, or None."""
 
     place: str
     name: str
@@ -52,7 +52,7 @@ def modules():
         if not any(name == left or name.startswith(left + ".") for left in LEFT_OUT) and "__main__" not in name:
             try:
                 found.append(importlib.import_module(name))
-            except ModuleNotFoundError:     # interpreted, there are no kernels in C
+            except ModuleNotFoundError:     # no C kernels: interpreted
                 continue
     return sorted(found, key=lambda m: (is_private(m.__name__), m.__name__.count("."), m.__name__))
 
@@ -85,7 +85,7 @@ def of_ours(thing):
 
 
 def parameters_of(function):
-    """The parameters of a callable; those of no known signature are taken to be two."""
+    """The parameters of a callable; two if its signature is unknown."""
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -116,7 +116,7 @@ def subjects():
     return found
 
 
-# What takes as long as it is asked to.
+# Functions that run as long as their argument says.
 PATIENT = {"Transformer", "TransformerEncoder", "TransformerDecoder"}
 # Methods that Python calls with arguments of the right number and kind, or that end what they are called on.
 SPECIAL = {"__class__", "__class_getitem__", "__init_subclass__", "__subclasshook__", "__getattribute__", "__del__", "__new__", "__reduce__",

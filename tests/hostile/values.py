@@ -1,4 +1,4 @@
-"""What a hostile call passes: labels, and what makes each of them for a library `m` (minigrad or torch).
+"""The arguments of hostile calls: labels, and a function that makes each value for a library `m` (minigrad or torch).
 
     HOSTILE["unaligned"](m)     a tensor on memory that begins at an odd address
     plausible("dim")            the values that a parameter of this name usually has
@@ -16,7 +16,7 @@ from tests.argument_pools import ALL, OTHERS, POOLS, TENSOR, values
 
 
 class HostileError(Exception):
-    """What the hostile objects below raise: a call may let it through."""
+    """The error of the hostile objects below: a call may raise it unchanged."""
 
 
 class Raises:
@@ -29,7 +29,7 @@ class Raises:
 
 
 class Lies:
-    """A sequence whose length is not what it yields, and a number that is another each time."""
+    """A sequence with a wrong length, and a number that changes with each read."""
 
     def __init__(self):
         self.random = random.Random(1)
@@ -80,7 +80,7 @@ def raises(*args, **kwargs):
     raise HostileError
 
 
-# ---- memory that arrays seldom lie in -----------------------------------------------------------------------------------
+# ---- arrays in unusual memory ------------------------------------------------------------------------------------------
 
 
 def read_only():
@@ -134,7 +134,7 @@ STRANGE |= {
 
 
 def freed(m):
-    """A node whose saved values are gone."""
+    """A node after the release of its saved values."""
     x = m.ones(3, requires_grad=True)
     y = x.exp()
     y.sum().backward()
@@ -185,7 +185,7 @@ INSTANCES = {
 
 
 def instances(owner):
-    """Labels of objects of a class, or of its bases; what ours alone has is made by calling it without arguments."""
+    """Labels of objects of a class or its bases; a class of minigrad alone is called without arguments."""
     for cls in owner.__mro__:
         for key in (cls.__name__, "Node" if cls.__name__ in ("OpNode", "PyNode", "AccumulateGrad") else "",
                     "Tensor" if cls.__name__ in ("TensorBase", "Variable", "Conversions") else ""):
@@ -211,5 +211,5 @@ PLAUSIBLE = {**POOLS,
 
 
 def plausible(name):
-    """What a parameter of this name may well be given; of an unknown name anything that is a tensor, a number or a flag."""
+    """Plausible values of a parameter; for an unknown name, any tensor, number or flag."""
     return PLAUSIBLE.get(name) or {**TENSOR, **values(0, 1, 2, 0.5, True)}

@@ -1,7 +1,7 @@
-"""What is wrong with what came of a call, if anything.
+"""The judgement of an outcome: the kind of fault, if any.
 
-    crash, hang     of any callable
-    bare            an error of Python's or NumPy's where a public function should say in our words what is wrong
+    crash, hang     in any callable
+    bare            an error of Python or NumPy, where a public function should raise an error of minigrad
     values          other numbers than PyTorch's
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from tests.hostile.subjects import PATIENT
 from tests.ops.test_bad_input import same
 
-# What Python and Cython say of a call that does not fit a signature, before a line of ours runs: as good as our own words.
+# Messages of Python and Cython for a call that does not fit a signature, before our code runs: accepted.
 BINDING = re.compile(
     r"missing \d+ required|missing a required|takes (?:exactly|at (?:most|least)|from|no|\d+)|takes \d+ positional|got an unexpected keyword|got multiple values|required positional|"
     r"takes no (?:keyword )?arguments|unexpected keyword argument|must be called with an? |requires? an? '?[\w.]+'? object|doesn't apply to an? |"
@@ -26,7 +26,7 @@ HOOKS = {"Optimizer": ("update",), "Mode": ("enter",), "Function": ("forward", "
 
 
 def judged(call, outcome):
-    """(kind, text) of what is wrong, or None. `call` is a Call or an Attack."""
+    """(kind, text) of the fault, or None. `call` is a Call or an Attack."""
     what = outcome[0]
     if what == "crash" or (what == "hang" and getattr(getattr(call, "subject", None), "name", None) not in PATIENT):
         return what, str(outcome[1] or "")
@@ -64,7 +64,7 @@ def differing(call, ours, theirs):
 
 
 def excused(call, ours, theirs):
-    """Why two results may differ, or None."""
+    """The reason why two results may differ, or None."""
     from tests.parity.odd_arguments import DIFFERENT
     if (call.subject.place == "minigrad.linalg" or call.subject.name in OF_MATRICES) and not (finite(ours) and finite(theirs)):
         return "which of the results of an infinite matrix are nan depends on LAPACK"

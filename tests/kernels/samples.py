@@ -1,9 +1,9 @@
-"""Arguments for every kernel of the contract: what tests/kernels/test_contract.py calls them with.
+"""Arguments for every kernel of the contract: tests/kernels/test_contract.py calls the kernels with them.
 
     SAMPLES[name]  ->  list of (label, make),  make(dtype, layout, seed) -> tuple of arguments
 
-`make` gives the same numbers in the same memory layout each time, so that two implementations can be given one
-each, also where they write into their arguments. A layout is how an array lies in memory, see `laid_out`.
+`make` returns the same numbers in the same memory layout each time, so that two implementations get arguments of their own, also
+if they write to them. A layout is an arrangement in memory: see `laid_out`.
 """
 
 import itertools
@@ -20,7 +20,7 @@ REAL = (*FLOATS, "float16", *INTEGERS)
 EVERY = (*REAL, "bool", *COMPLEX)
 
 SAMPLES = {}
-DTYPES = {}     # kernel -> the dtypes it is asked for
+DTYPES = {}     # kernel -> the dtypes that it is called with
 WRITABLE = [layout for layout in LAYOUTS if layout not in ("readonly", "broadcast")]
 
 

@@ -1,7 +1,7 @@
-"""Each argument of every kernel replaced by something wrong: no call crashes, and C does as its twin in NumPy does.
+"""Each argument of every kernel is replaced by a wrong one: no call crashes, and C raises where its twin in NumPy raises.
 
-The calls run in a process that may die, with bounded memory. It prints each call before it makes it, so that the last line names the
-one that a crash was in. What kernels check, and why again: minigrad/kernels/README.md, "What a kernel checks".
+The calls run in another process, with bounded memory, because a call could crash it. The process prints each call before it makes
+it, so that the last line names the call that crashed. What kernels check, and why: minigrad/kernels/README.md, "What a kernel checks".
 """
 
 import itertools
@@ -32,7 +32,7 @@ WRONG = {
     "another": lambda a: np.ones((2, 3), np.float32), "0-d": lambda a: np.array(1.0), "empty": lambda a: np.zeros(0),
     "64 dims": lambda a: np.ones((1,) * 64), "objects": lambda a: np.array([None, 1]), "far indices": lambda a: np.array([FAR, -FAR, 7]),
 }
-# Of an array as it should be.
+# Changes to an array that fits.
 CHANGED = {
     "shorter": lambda a: a.reshape(-1)[: a.size // 2].copy(), "longer": lambda a: np.concatenate([a.reshape(-1)] * 2),
     "one dim more": lambda a: a[None], "rows cut": lambda a: a[:-1] if a.ndim else a, "other shape": lambda a: np.ones([n + 1 for n in a.shape], a.dtype),
@@ -73,7 +73,7 @@ def calls(part):
 
 
 def main(part):
-    """Make the calls; print those where C takes what NumPy refuses."""
+    """Make the calls; print those where C accepts arguments that NumPy refuses."""
     bound_memory(MEMORY)
     wrong, count = [], 0
     with np.errstate(all="ignore"):
@@ -102,6 +102,6 @@ def test_no_kernel_crashes(part):
 
 
 def test_all_uses_have_variants():
-    """The samples are as they should be before something in them is replaced."""
+    """Every sample has arguments that can be replaced."""
     for name, _, make in itertools.chain(*[calls(part) for part in range(PARTS)]):
         assert next(variants(make())), name

@@ -1,7 +1,7 @@
-"""The pool of kernels/cpu/pool.pyx uses the memory of dead arrays again. It must never hand out what somebody still sees.
+"""The pool of kernels/cpu/pool.pyx reuses freed arrays. It must never return an array that something still refers to.
 
-A random program makes tensors, views, exports and graphs, and lets go of them; each thing that is still held has a
-copy of what it must contain. A pool that recycles too early shows as a thing whose numbers have changed.
+A random program makes tensors, views, exports and graphs, and drops them. For each object that it still holds, it has a copy of the
+numbers. If the pool reuses an array too early, the numbers of an object change.
 """
 
 import ctypes
@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import _pure
+from minigrad._build import pure as _pure
+from tests.internals import needs
 
 try:
     from minigrad.kernels.cpu import pool
@@ -23,7 +24,7 @@ except ImportError:     # interpreted: Python frees arrays itself. The programs 
 
 
 def recycle(array):
-    """Hand an array over, as the core does when a tensor dies. Python code cannot: the function's address lies in a capsule."""
+    """Hand an array over, as the core does when a tensor dies. Python code cannot: the function's address is in a capsule."""
     address = ctypes.pythonapi.PyCapsule_GetPointer
     address.restype, address.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     ctypes.PYFUNCTYPE(None, ctypes.py_object)(address(pool.RECYCLE, b"minigrad.recycle"))(array)
@@ -60,7 +61,7 @@ class Program:
         self.keep("computed", (x * 2 + 1).tanh() * x)
 
     def view(self):
-        x = self.some() * 1        # the owner dies at once: the view alone holds the memory
+        x = self.some() * 1        # the owner dies immediately: only the view refers to the memory
         views = [x.reshape(-1), x.detach(), x[...]] + ([x[:1], x.unsqueeze(0), x.transpose(0, -1)] if x.ndim else [])
         self.keep("view", self.random.choice(views))
 
@@ -96,7 +97,7 @@ class Program:
         for what, thing, numbers in self.held:
             if numbers is not None:
                 found = thing.detach().numpy() if isinstance(thing, mg.Tensor) else np.asarray(thing)
-                np.testing.assert_array_equal(found, numbers, err_msg=f"{what}: its memory has been given to somebody else")
+                np.testing.assert_array_equal(found, numbers, err_msg=f"{what}: its memory has been reused")
 
 
 STEPS = ("make", "compute", "view", "export", "adopt", "weak", "differentiate", "drop")
@@ -150,6 +151,7 @@ def empty():
     pool.empty_pool()
 
 
+@needs("arrays")
 @compiled
 def test_a_dead_array_comes_back(empty):
     x = mg.ones(1000) * 2
@@ -181,6 +183,7 @@ def test_what_the_pool_refuses(empty, array):
     assert pool.pool_bytes() == 0
 
 
+@needs("arrays")
 @compiled
 @pytest.mark.parametrize("view", [lambda a: a.T[1:], lambda a: a[::2], lambda a: np.broadcast_to(a[:1], a.shape), lambda a: a[1:][1:]],
                          ids=["transposed part", "strided", "broadcast", "view of a view"])

@@ -1,4 +1,4 @@
-"""Making operators: names, type hints, schemas, `mutates_args`; and what a call checks against them."""
+"""Making operators: names, type hints, schemas, `mutates_args`; and the checks of a call against them."""
 # ruff: noqa: UP006, UP007, UP035, UP045, RUF013, B006, F821
 # The old spellings of hints are hints too.
 
@@ -338,7 +338,7 @@ def test_results_of_the_wrong_type(m):
     here="RuntimeError, which names the operator.")
 @ours
 def test_results_of_the_wrong_type_are_runtime_errors(m):
-    """custom_op/B-11: all of one class, and with the operator's name. PyTorch lets None pass, and crashes for three of two."""
+    """custom_op/B-11: one class of error for wrong results, with the operator's name. PyTorch accepts None, and crashes for a third result."""
     x = m.ones(2)
     for hint, result, key in [
             (m.Tensor, lambda x: None, "to return a value of type 'Tensor' but it returned NoneType"),

@@ -111,7 +111,7 @@ def test_half_a_formula(m, found, missing):
 
 
 def test_a_whole_formula_is_used_at_once(m):
-    """custom_op/A-01 (1), custom_op/A-02: a call decides by what is registered when it is made."""
+    """custom_op/A-01 (1), custom_op/A-02: a call uses the functions that are registered at its time."""
     op = define(m, "(Tensor x, int n) -> Tensor", lambda x, n: x * n)
     x = leaf(m, 1.0)
     with raises(RuntimeError, "Autograd has not been implemented"):
@@ -136,7 +136,7 @@ def test_registering_twice(m):
 
 @ours
 def test_the_kernel_holds_its_operator_weakly(m, no_collection):
-    """custom_op/A-04: freed at once; a graph that was built with it still works, and then lets go of it."""
+    """custom_op/A-04: freed immediately; a graph that was built with it still works, and then frees it."""
     op = scale(m, lambda ctx, saved, g: {"x": g * 5})
     x = leaf(m, 1.0)
     y = op(x, 2)
@@ -245,7 +245,7 @@ def test_a_saved_output_makes_no_cycle(m, no_collection):
 
 
 def test_gradients_come_in_the_structure_of_the_output(m):
-    """custom_op/A-24, custom_op/A-25: lists for lists, None for what is no tensor, zeros for what is missing."""
+    """custom_op/A-24, custom_op/A-25: lists for lists, None for arguments that are not tensors, zeros for missing gradients."""
     seen = []
     op = define(m, "(Tensor x) -> (Tensor, Tensor[], int)", lambda x: (x * 2, [x * 3, x * 4], 5))
     op.impl_save_for_backward()(lambda inputs, output: None)
@@ -265,7 +265,7 @@ def test_gradients_come_in_the_structure_of_the_output(m):
 
 
 def test_gradients_by_name(m):
-    """custom_op/A-26, custom_op/A-34: in any order, for lists and optional tensors; None is always fine."""
+    """custom_op/A-26, custom_op/A-34: gradients may come in any order, for lists and optional tensors; None is always accepted."""
     op = define(m, "(Tensor x, int n, Tensor[] ys, Tensor? z) -> Tensor", lambda x, n, ys, z: x * n)
     op.impl_save_for_backward()(lambda inputs, output: None)
     result = {}
@@ -289,12 +289,12 @@ def test_second_derivatives(m):
 
 @ours
 def test_one_class_per_operator(m):
-    """custom_op/A-27: PyTorch makes one per call; what can be seen is the same."""
+    """custom_op/A-27: PyTorch makes one per call; the visible behaviour is the same."""
     op = scale(m, lambda ctx, saved, g: {"x": g})
     assert type(op(leaf(m, 1.0), 2).grad_fn) is type(op(leaf(m, 1.0, 2.0), 3).grad_fn)
 
 
-# ---- what backward returns --------------------------------------------------------------------------------------
+# ---- results of backward ---------------------------------------------------------------------------------------
 
 
 WRONG = [
@@ -353,7 +353,7 @@ def test_output_differentiability_is_a_list_of_bools(m, wrong):
 
 
 def test_output_differentiability(m):
-    """custom_op/A-41, custom_op/A-43: for a tensor, a list of them; None means all that can."""
+    """custom_op/A-41, custom_op/A-43: for a tensor or a list of tensors; None means all that can require a gradient."""
     x = leaf(m, 1.0)
     for given, expected in [([True, True, False], (True, [True, True])), ([False, True, False], (False, [True, True])),
                             ([True, False, False], (True, [False, False])), (None, (True, [True, True]))]:
@@ -377,7 +377,7 @@ def test_a_number_has_no_derivative(m):
         op(leaf(m, 1.0))
 
 
-# ---- what can have a formula ------------------------------------------------------------------------------------
+# ---- operators with a formula ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("schema", ["(Tensor(a!) x) -> Tensor(a!)", "(Tensor(a!) x) -> Tensor", "(Tensor(a!) x) -> ()"])

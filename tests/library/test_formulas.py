@@ -1,4 +1,4 @@
-"""Differentiating operators: without a formula, with one, what setup_context and backward are called with, what they may return."""
+"""Differentiating operators: with and without a formula; the arguments and results of setup_context and backward."""
 
 import gc
 import weakref
@@ -152,7 +152,7 @@ def test_ctx_is_that_of_function(m):
 
 
 def test_undefined_gradients_are_zeros(m):
-    """custom_op/B-42: one per output; zeros by default; None for what is no tensor."""
+    """custom_op/B-42: one gradient per output; zeros by default; None for an output that is not a tensor."""
     seen = []
 
     def f(x: m.Tensor) -> tuple[m.Tensor, int, m.Tensor]:
@@ -250,7 +250,7 @@ def test_needs_input_grad_when_all_is_given(m):
 
 
 def test_registering_again_replaces_the_formula(m):
-    """custom_op/B-45, custom_op/T-05: an old graph runs the new backward on what the old setup_context has saved."""
+    """custom_op/B-45, custom_op/T-05: an old graph runs the new backward on the tensors that the old setup_context saved."""
     op = numpy_sin(m)
 
     def setup_context(ctx, inputs, output):
@@ -418,7 +418,7 @@ def test_the_private_name_on_ctx(m):
 
 @ours
 def test_an_operator_that_was_replaced_is_freed(m, no_collection):
-    """custom_op/B-08, custom_op/T-05: at once, without the garbage collector; its graphs still work."""
+    """custom_op/B-08, custom_op/T-05: it is freed immediately, without the garbage collector; its graphs still work."""
     def f(x: m.Tensor) -> m.Tensor:
         return x * 2
     old = m.library.custom_op("tests::replaced", f, mutates_args=())

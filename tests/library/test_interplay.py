@@ -89,7 +89,7 @@ def test_forward_mode_raises(m):
     here="NotImplementedError: the operator has no forward mode.")
 @ours
 def test_no_tangent_is_lost(m):
-    """custom_op/B-92: also if none requires a gradient, where PyTorch drops the tangent; and in lists."""
+    """custom_op/B-92: also if no input requires a gradient, where PyTorch drops the tangent; and in lists."""
     from minigrad.autograd import forward_ad as fw
 
     def total(xs: list[m.Tensor]) -> m.Tensor:

@@ -9,7 +9,7 @@ from tests.library.tools import define
 
 
 def constant(m):
-    """An operator whose kernels return a number of their own: the function itself 0."""
+    """An operator: each of its kernels returns a different number, the function itself 0."""
     def f(x: m.Tensor) -> m.Tensor:
         return x * 0
     return define(m, f)

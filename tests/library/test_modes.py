@@ -13,7 +13,7 @@ def utils(m, name):
 
 
 def make(m, runs):
-    """An operator that notes when its kernel runs, and its overload: what a mode sees."""
+    """An operator that notes when its kernel runs, and its overload, which a mode sees."""
     @importlib.import_module(m.__name__ + ".library").custom_op(f"tests::waves{next(NUMBER)}", mutates_args=())
     def waves(x: m.Tensor, n: int = 2) -> m.Tensor:
         runs.append(n)
@@ -49,7 +49,7 @@ def test_a_mode_sees_one_op(m):
 
 
 def test_a_mode_may_compute_something_else(m):
-    """differences/M-06: what it returns gets the operator's place in the graph."""
+    """differences/M-06: its result gets the operator's node in the graph."""
     runs = []
     waves, overload = make(m, runs)
 
@@ -108,7 +108,7 @@ def test_writes_are_counted_once(m):
 
 
 def test_an_operator_without_its_overload_is_refused(m):
-    """differences/W-04: the operator where one of its overloads is asked for."""
+    """differences/W-04: the operator is accepted where a function takes one of its overloads."""
     waves, overload = make(m, [])
     packet = overload.overloadpacket if m.__name__ == "torch" else waves
     with pytest.raises(ValueError, match=r"Expected op in `op_list` to be an OpOverload but got: .*"

@@ -179,7 +179,7 @@ def test_no_formula_for_what_is_not_functional(m):
 
 @ours
 def test_writes_are_announced(m):
-    """What is saved survives under allow_mutation_on_saved_tensors: the copy is made before the kernel writes."""
+    """Saved tensors survive under allow_mutation_on_saved_tensors: they are copied before the kernel writes."""
     op = numpy_fill(m)
     x = leaf(m, 1.0, 2.0)
     with m.autograd.graph.allow_mutation_on_saved_tensors():

@@ -1,4 +1,4 @@
-"""opcheck: what it finds, what it returns, and that it leaves its arguments alone."""
+"""opcheck: its findings and its results; it does not change its arguments."""
 
 import numpy as np
 import pytest

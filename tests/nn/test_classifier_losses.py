@@ -1,4 +1,4 @@
-"""cross_entropy and nll_loss in all their forms against torch: values, gradients, gradients of those, and what they refuse."""
+"""cross_entropy and nll_loss in all their forms against torch: values, first and second derivatives, and errors."""
 
 import itertools
 import warnings

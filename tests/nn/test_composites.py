@@ -1,4 +1,4 @@
-"""What is written with ops has second derivatives and forward mode; and what test_layers.py cannot say of the same functions."""
+"""Functions composed of ops have second derivatives and forward mode; and details of these functions beyond test_layers.py."""
 
 import numpy as np
 import pytest

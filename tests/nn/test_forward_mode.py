@@ -1,4 +1,4 @@
-"""Forward-mode AD through layers, losses and small networks: what PyTorch computes, and what reverse mode does."""
+"""Forward-mode AD through layers, losses and small networks, compared with PyTorch and with reverse mode."""
 
 import numpy as np
 import pytest

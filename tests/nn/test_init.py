@@ -1,4 +1,4 @@
-"""Initial values: their ranges and variances, the fans, and what layers begin with."""
+"""Initial values: their ranges and variances, the fans, and the initial parameters of layers."""
 
 import inspect
 import math
@@ -26,7 +26,7 @@ def spread(x):
     (lambda x: init.uniform_(x, -2, 2), 2 / math.sqrt(3)),
 ], ids=["xavier", "xavier gain", "kaiming", "kaiming a", "kaiming fan_out", "uniform"])
 def test_uniform(fill, std):
-    """Variance as promised, and no number beyond √3 standard deviations: that is what uniform means."""
+    """The variance is right, and no number is beyond √3 standard deviations, so the distribution is uniform."""
     x = mg.empty(*SHAPE)
     assert fill(x) is x
     mean, found, largest = spread(x)
@@ -49,7 +49,7 @@ def test_normal(fill, std):
 
 @pytest.mark.parametrize("mean, std, a, b", [(0, 1, -2, 2), (0.5, 0.1, 0.4, 0.9), (0, 5, -1, 1), (1, 2, -100, 100), (0, 1, 1.5, 4)])
 def test_truncated_normal(mean, std, a, b):
-    """All quantiles are those of the normal distribution between the bounds."""
+    """All quantiles equal the quantiles of the normal distribution between the bounds."""
     x = mg.empty(*SHAPE, dtype=mg.float64)
     assert init.trunc_normal_(x, mean, std, a, b) is x
     numbers = np.sort(x.numpy().reshape(-1))

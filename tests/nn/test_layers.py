@@ -1,4 +1,4 @@
-"""Every layer: signature, repr, output, gradients and complaints. What is compared with PyTorch is skipped without it."""
+"""Every layer: signature, repr, output, gradients and errors. Comparisons with PyTorch are skipped without it."""
 
 import inspect
 import re
@@ -18,7 +18,7 @@ def ids(case):
 
 
 def outcome(m, layer, arrays):
-    """(result, gradients of the inputs, gradients of the parameters), the latter filled with known numbers."""
+    """(result, gradients of the inputs, gradients of the parameters), after filling the parameters with known numbers."""
     for i, p in enumerate(layer.parameters() if hasattr(layer, "parameters") else ()):
         with m.no_grad():
             p.copy_(m.tensor(np.cos(np.arange(p.numel()) + i).reshape(tuple(p.shape))))
@@ -58,7 +58,7 @@ def test_mistakes(call, error, words):
 
 @pytest.mark.parametrize("call, error, words", MISTAKES)
 def test_mistakes_are_torchs(call, error, words, torch):
-    """The table above is what PyTorch does."""
+    """The table above agrees with PyTorch."""
     with pytest.raises(error, match=re.escape(words)):
         call(torch)
 
@@ -96,7 +96,7 @@ def test_every_layer_has_a_case():
     assert set(NAMES) - used == elsewhere
 
 
-# ---- what only some layers do ------------------------------------------------------------------------------
+# ---- single layers ---------------------------------------------------------------------------------------
 
 
 def test_dropout_statistics():

@@ -1,4 +1,4 @@
-"""Where the attribute of a module is found, and what a call of it calls: the same in PyTorch, interpreted, and in nn/modules/_quick.pyx."""
+"""The lookup of a module's attributes, and its call: equal in PyTorch, interpreted, and in nn/modules/_quick.pyx."""
 
 import abc
 import copy
@@ -17,7 +17,7 @@ def m(request):
 
 
 def layer(m):
-    """A module whose class has a plain value and two properties."""
+    """A module of a class with a plain value and two properties."""
     class Layer(m.nn.Module):
         bias = "of the class"
 
@@ -41,7 +41,7 @@ def layer(m):
 
 
 def delegating(m, inner):
-    """A module that has also what the module in it has."""
+    """A module with the same attributes as its submodule."""
     class Delegating(m.nn.Module):
         def __init__(self):
             super().__init__()

@@ -232,7 +232,7 @@ def test_always_call():
 
 
 def test_full_backward_hooks():
-    """Both ends of a module: the hooks see the gradients there in order, and what they return goes on."""
+    """Hooks on both ends of a module see the gradients in order, and their results replace the gradients."""
     layer, seen = nn.Tanh(), []
     layer.register_full_backward_hook(lambda m, ins, outs: seen.append(("hook", ins[0].item(), outs[0].item())) or (ins[0] * 2,))
     layer.register_full_backward_pre_hook(lambda m, outs: seen.append(("pre", outs[0].item())) or (outs[0] * 3,))

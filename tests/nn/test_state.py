@@ -1,6 +1,6 @@
-"""State dicts and what surrounds them: hooks, extra state, reports of what does not fit; and changes to a whole module.
+"""State dicts: their hooks, extra state, and reports of keys that do not fit; and changes to a whole module.
 
-Each test runs the same lines on minigrad and on PyTorch (skipped without it), and compares what was seen.
+Each test runs the same lines on minigrad and on PyTorch (skipped without it), and compares the observations.
 """
 
 import re
@@ -16,7 +16,7 @@ def m(request):
 
 
 def net(m):
-    """Two layers, a batch norm, whose buffers are state, and a layer in a layer."""
+    """Two layers, a batch norm with buffers, and a layer in a layer."""
     return m.nn.Sequential(m.nn.Linear(2, 3), m.nn.BatchNorm1d(3), m.nn.Sequential(m.nn.Linear(3, 1), m.nn.ReLU()))
 
 
@@ -90,7 +90,7 @@ def test_a_post_hook_that_returns_something(m):
 
 
 def test_load_pre_hook_renames(m):
-    """It changes a copy: the dict of the caller stays as it was. What it says is wrong is reported."""
+    """The hook changes a copy, so the dict of the caller stays unchanged. Errors that the hook adds are reported."""
     model, seen = net(m), []
 
     def rename(module, state, prefix, metadata, strict, missing, unexpected, errors):
@@ -109,7 +109,7 @@ def test_load_pre_hook_renames(m):
 
 
 def test_load_post_hooks(m):
-    """Innermost first, when the values are there; what they take from the lists is no error."""
+    """The hooks run innermost first, after the values are loaded; a key that they remove from the lists is no error."""
     model, seen = net(m), []
     for module in (model, model[2], model[2][0]):
         module.register_load_state_dict_post_hook(
@@ -232,7 +232,7 @@ def test_extra_repr_of_several_lines(m):
 
 
 def test_what_torch_has():
-    """Every public name of torch.nn.Module, but for other devices, compilers and what PyTorch has deprecated."""
+    """Every public name of torch.nn.Module, except those for other devices and compilers, and deprecated ones."""
     torch = pytest.importorskip("torch")
     theirs = {n for n in dir(torch.nn.Module) if not n.startswith("_")}
     left_out = {"bfloat16", "ipu", "mtia", "xpu", "share_memory", "compile", "T_destination", "call_super_init", "dump_patches",

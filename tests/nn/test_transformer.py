@@ -279,7 +279,7 @@ def test_transformer_is_torchs(batch_first, torch):
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 def test_custom_parts(torch):
-    """Encoders, decoders and layers of one's own are called with the names that PyTorch gives."""
+    """Encoders, decoders and layers of a program get keyword arguments with PyTorch's names."""
     outcomes = []
     for m in (mg, torch):
         seen = []
@@ -386,7 +386,7 @@ def test_mistakes_are_torchs(call, error, words, torch):
 
 
 def test_errors_of_parts_that_are_missing():
-    """What PyTorch says in other words, or not at all."""
+    """Errors that PyTorch words differently, or does not raise."""
     x = mg.ones(2, 1, 4)
     for weight, parts, words in ((None, {"use_separate_proj_weight": True}, "q_proj_weight is None"), (None, {}, "in_proj_weight is None"),
                                  (mg.ones(12, 4), {"static_k": mg.ones(3, 2, 2)}, r"expecting static_k.size\(0\) of 2, but got 3")):

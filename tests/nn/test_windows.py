@@ -1,4 +1,4 @@
-"""Convolutions, poolings and interpolation with arguments at random, compared with PyTorch; and what a table of cases cannot say."""
+"""Convolutions, poolings and interpolation with random arguments, compared with PyTorch; and special cases."""
 
 import warnings
 

@@ -9,7 +9,7 @@ import minigrad as mg
 
 
 def outcome(run, m):
-    """What `run` gives: a tensor, numbers, tuples of them, or the class of an error."""
+    """The result of `run`: a tensor, numbers, tuples of them, or the class of the error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -28,7 +28,7 @@ def plain(x):
 
 
 def same(ours, theirs):
-    """Whether two such things are equal, but for rounding."""
+    """Whether two such results are equal up to rounding."""
     if isinstance(ours, np.ndarray):
         return np.allclose(ours, theirs, rtol=1e-5, atol=1e-6, equal_nan=True)
     if isinstance(ours, (list, tuple)):

@@ -2,9 +2,9 @@
 
     case("mul broadcast", lambda m, x, y: x * y, (3, 4), (4,))
 
-The function gets a module, minigrad or torch, and then one float64 tensor per shape, all of which require a
-gradient. `positive`, `apart` and `small` say what numbers the op can be checked at: away from the kinks of abs, where no two
-elements tie, inside the domain of log.
+The function gets a module, minigrad or torch, and one float64 tensor for each shape. All of them require a gradient.
+The kind of numbers is one at which the op can be checked: `positive` for the domain of log; `apart` without ties, and away from the
+kink of abs; `small` inside (-1, 1).
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def numbers(kind, shape, rng):
     n = int(np.prod(shape))
     if kind == "positive":
         return rng.uniform(0.5, 2.0, shape)
-    if kind == "apart":     # no two closer than 0.1, none near 0
+    if kind == "apart":     # at least 0.1 between any two, and none near 0
         return (rng.permutation(n) * 0.2 + 0.13 - 0.1 * n).reshape(shape)
     if kind == "small":
         return rng.uniform(-0.8, 0.8, shape)
@@ -823,7 +823,7 @@ for _ord in (2, -2, "nuc"):
     case(f"matrix_norm {_ord} dims", lambda m, x, o=_ord: m.linalg.matrix_norm(x, o, dim=(2, 0), keepdim=True), (3, 2, 4))
     case(f"linalg.norm {_ord}", lambda m, x, o=_ord: m.linalg.norm(x, o), (3, 3))
 case("norm nuc", lambda m, x: m.norm(x, "nuc"), (3, 2))
-for _ord in (None, -2, "nuc"):      # PyTorch writes to what the others have saved
+for _ord in (None, -2, "nuc"):      # PyTorch overwrites tensors that the other ops have saved
     case(f"cond {_ord}", lambda m, x, o=_ord: m.linalg.cond(x, o), (2, 3, 3))
 for _n in (-1, -2, -3):
     case(f"matrix_power to {_n}", lambda m, x, n=_n: m.matrix_power(x, n), (3, 3))
@@ -838,7 +838,7 @@ case("linalg.diagonal", lambda m, x: m.linalg.diagonal(x, offset=1) ** 2, (2, 3,
 case("lstsq residuals", lambda m, x, y: m.linalg.lstsq(x, y, driver="gelsd")[1], (4, 2), (4, 2))
 
 
-# ---- squares: the second derivative of a linear op is that of its adjoint --------------------------------------
+# ---- squares: the second derivative of a linear op is the derivative of its adjoint --------------------------------------
 case("avg_pool2d squared", lambda m, x: F(m).avg_pool2d(x, 2) ** 2, (1, 1, 4, 4))
 case("avg_pool2d unbatched squared", lambda m, x: F(m).avg_pool2d(x, 2, padding=1) ** 2, (2, 4, 4))
 case("max_pool2d squared", lambda m, x: F(m).max_pool2d(x, 2) ** 2, (1, 2, 4, 4), numbers="apart")
@@ -860,14 +860,14 @@ writing("fill_ number", lambda m, x: (x * 1).fill_(2.0) * x, (2, 3))
 
 
 def _stale(x, y):
-    """A view of which the base is written to: its history is made anew."""
+    """A view with a base that is written to: its grad_fn is regenerated."""
     z = x * 1
     v = z[:, 1:]
     z.mul_(y)
     return v
 
 
-# ---- made of other ops -------------------------------------------------------------------------------------------
+# ---- composed ops -----------------------------------------------------------------------------------------------
 case("cov", lambda m, x: m.cov(x), (3, 4), name_differs=True)
 case("cov weights", lambda m, x: m.cov(x, fweights=m.tensor([1, 2, 1]), aweights=m.tensor([0.5, 1.0, 2.0], dtype=m.float64)), (2, 3), name_differs=True)
 case("cov vector", lambda m, x: x.cov(correction=0), (4,), name_differs=True)
@@ -880,11 +880,11 @@ case("slice_scatter", lambda m, x, y: x.slice_scatter(y, 1, 0, 3, 2) ** 2, (2, 3
 case("diagonal_scatter", lambda m, x, y: m.diagonal_scatter(x, y, 1) ** 2, (3, 4), (3,))
 case("adjoint", lambda m, x: m.adjoint(x) * x.mH, (2, 3, 2))
 case("sum_to_size", lambda m, x: x.sum_to_size(1, 3) ** 2, (2, 4, 3))
-OURS.append(Case("vander", lambda m, x: m.vander(x, 4), ((3,),)))       # PyTorch's overwrites what its backward needs
+OURS.append(Case("vander", lambda m, x: m.vander(x, 4), ((3,),)))       # PyTorch overwrites a tensor that its backward needs
 OURS.append(Case("multi_margin_loss", lambda m, x: F(m).multi_margin_loss(x, m.tensor([2, 0])), ((2, 3),), "apart"))   # no jvp there
 case("multilabel_soft_margin_loss", lambda m, x, y: F(m).multilabel_soft_margin_loss(x, y), (2, 3), (2, 3), name_differs=True)
 
-# ---- random numbers: what was there gets no gradient ------------------------------------------------------------
+# ---- random numbers: the overwritten values get no gradient ------------------------------------------------------------
 case("bernoulli", lambda m, x: x * m.bernoulli(x * 0), (2, 3), name_differs=True)
 case("poisson", lambda m, x: x + m.poisson(x * 0), (2, 3), name_differs=True)
 case("bernoulli_ tensor", lambda m, x, p: (x * 1).bernoulli_(p * 0), (2, 3), (3,))
@@ -951,11 +951,11 @@ for _name in ("and", "or", "xor"):
     plain(f"bitwise_{_name}_", lambda m, x, y, f=_name: getattr(x.long(), f"bitwise_{f}_")(y.long()), (2, 3), (3,))
 plain("bitwise_not_", lambda m, x: x.long().bitwise_not_(), (2, 3))
 
-# ---- what PyTorch has no function for, or no derivative ------------------------------------------------------------
+# ---- ops without a function or a derivative in PyTorch ------------------------------------------------------------
 
 
 def elsewhere():
-    """A device that is the CPU by another name, and copies what comes to it."""
+    """A second device on the CPU, which copies each tensor that is moved to it."""
     copying = SimpleNamespace(from_host=lambda x, wait: x.copy(), __name__="elsewhere")
     device = Device("elsewhere", None, Backend("elsewhere"))
     device.backend.use(Kernels("elsewhere", copying, numpy_ref))

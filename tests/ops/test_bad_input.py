@@ -1,7 +1,7 @@
-"""Bad input to every public op: what PyTorch refuses is refused with the same class of error, the rest gives its result.
+"""Bad input to every public op: minigrad refuses what PyTorch refuses, with the same class of error, and accepts the rest.
 
-Each op of CALLS is run on all combinations of the values that its slots can take, good ones and bad. Without torch we
-check that the combination ends in a result or in an error of an ordinary class that says something.
+Each op of CALLS runs on all combinations of good and bad values of its arguments. Without torch, a combination must end in a
+result, or in an error of an ordinary class with a message.
 """
 
 import itertools
@@ -17,7 +17,7 @@ try:
 except ImportError:
     torch = None
 
-# What a slot can hold, made anew by each library `m`.
+# The values of each kind of argument; each library `m` makes its own.
 TENSORS = {
     "matrix": lambda m: m.tensor([[1.5, -2.0, 3.0], [0.0, 5.0, -6.0]]),
     "square": lambda m: m.tensor([[1.0, 2.0], [3.0, 4.0]]),
@@ -247,7 +247,7 @@ calls("bernoulli", lambda m, x: m.bernoulli(x).shape, OPERANDS)
 
 
 def excused(name, combination, ours, our_error, theirs, their_error):
-    """Why minigrad may differ from torch here, or None."""
+    """The reason why minigrad may differ from torch here, or None."""
     both_numbers = len(combination) >= 2 and all(key in ("2", "-1", "0.5", "True", "1j") for key in combination[:2])
     if isinstance(their_error, NotImplementedError) and our_error is None:
         return "torch has no kernel for the dtype, NumPy has"
@@ -332,7 +332,7 @@ def same(a, b):
 
 
 def faults(call, combination):
-    """What torch raises when some of the slots are put right: of several faults any may be named."""
+    """The errors of torch when some of the arguments are corrected: of several faults, minigrad may name any."""
     right = [next(iter(slot)) for slot in call[1]]
     errors = [run(torch, call, [key if keep else good for key, good, keep in zip(combination, right, kept)])[1]
               for kept in itertools.product((True, False), repeat=len(combination))]
@@ -340,7 +340,7 @@ def faults(call, combination):
 
 
 def report(name, combination):
-    """What is wrong with how minigrad treats a combination, or None."""
+    """A description of what minigrad does wrong with a combination, or None."""
     call = CALLS[name]
     ours, our_error = run(mg, call, combination)
     if our_error is not None and (not str(our_error) or builtin(our_error) == "Exception"):

@@ -38,7 +38,7 @@ def numbers(shape, seed):
 
 
 def summed_to(g, shape):
-    """`g` summed over what broadcasting repeated."""
+    """`g` summed over the dimensions that broadcasting has repeated."""
     g = g.sum(tuple(range(g.ndim - len(shape))))
     return g.sum(tuple([d for d, n in enumerate(shape) if n == 1]), keepdims=True).reshape(shape)
 
@@ -46,7 +46,7 @@ def summed_to(g, shape):
 @settings(max_examples=150, deadline=None)
 @given(fitting(), st.sampled_from(sorted(BINARY)), st.sampled_from([np.float32, np.float64]))
 def test_values_and_gradients(shapes, name, dtype):
-    """The value is NumPy's; the gradient of an operand is what it would be without broadcasting, summed over the repeats."""
+    """The value equals NumPy's. The gradient of an operand is the gradient without broadcasting, summed over the repeats."""
     a, b = [numbers(s, i).astype(dtype) for i, s in enumerate(shapes)]
     x, y = mg.tensor(a, requires_grad=True), mg.tensor(b, requires_grad=True)
     z = BINARY[name](mg, x, y)
@@ -66,7 +66,7 @@ def test_values_and_gradients(shapes, name, dtype):
 @settings(max_examples=100, deadline=None)
 @given(fitting(), st.sampled_from(["add_", "sub_", "mul_", "div_", "copy_"]))
 def test_in_place(shapes, name):
-    """The target must have the whole shape; then it is what the op out of place gives."""
+    """The target must have the full shape; then it gets the value of the out-of-place op."""
     a, b = numbers(shapes[0], 0), numbers(shapes[1], 1)
     x, y = mg.tensor(a), mg.tensor(b)
     whole = np.broadcast_shapes(*shapes)

@@ -108,7 +108,7 @@ def test_writes_to_complex_views_of_real_numbers(name, write):
 
 @pytest.mark.parametrize("view, expected", [(lambda m, z: z.imag, [2, 4]), (lambda m, z: m.view_as_real(z)[:, 0], [1, 3]), (lambda m, z: z.real, [1, 3])])
 def test_tangents_in_both_directions(view, expected):
-    """A write to the base reaches the tangent of its view, one to the view that of the base."""
+    """A write to the base changes the tangent of the view, and a write to the view changes the tangent of the base."""
     found = []
     for m in (mg, torch):
         fwad = m.autograd.forward_ad
@@ -178,7 +178,7 @@ def test_refused(function):
 
 @pytest.mark.parametrize("m", [mg, torch], ids=["minigrad", "torch"])
 def test_pairs_of_a_real_tangent(m):
-    """differences/K-07: complex numbers may have a tangent of real ones, whose pairs would reach beyond its memory."""
+    """differences/K-07: a complex tensor may have a real tangent; view_as_real of it would read beyond its memory."""
     with m.autograd.forward_ad.dual_level():
         z = m.autograd.forward_ad.make_dual(m.ones(2, dtype=m.complex64), m.ones(2))
         with pytest.raises(RuntimeError, match="view_as_real is only supported for complex tensors"):

@@ -1,4 +1,4 @@
-"""Functions made of other ops, draws without a derivative, indices and shapes: against torch, or against what they promise."""
+"""Functions composed of other ops, random draws without a derivative, indices and shapes: against torch or their specification."""
 
 import numpy as np
 import pytest
@@ -75,7 +75,7 @@ def test_multinomial_draws_by_the_weights():
 
 
 def test_multinomial_without_replacement():
-    """Each index once, those of weight 0 last; the same generator draws the same."""
+    """Each index is drawn once, and those of weight 0 last; an equal generator draws the same indices."""
     w = mg.tensor([[0.0, 1.0, 2.0, 3.0]] * 50)
     drawn = w.multinomial(3)
     assert drawn.shape == (50, 3) and drawn.dtype is mg.int64

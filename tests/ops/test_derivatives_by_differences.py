@@ -71,7 +71,7 @@ OF_TWO = {"add": mg.add, "sub": mg.sub, "mul": mg.mul, "div": mg.div, "pow": mg.
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", OF_TWO)
 def test_beside_integers(name, dtype):
-    """differences/A-14: the integers 100 and 11, whose squares and products no int8 holds, in the place of either operand"""
+    """differences/A-14: either operand may be the integers 100 and 11; int8 cannot hold their squares and products"""
     whole, numbers = mg.tensor([100, 11, 3], dtype=getattr(mg, dtype)), np.array([1.37, 2.41, 0.83])
     for run in (lambda x: OF_TWO[name](x, whole), lambda x: OF_TWO[name](whole, x)):
         def value(numbers, run=run):

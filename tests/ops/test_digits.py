@@ -1,7 +1,7 @@
 """The arithmetic of the contracts differences/A-01 to A-14, by their own examples. (`tests/accuracy` measures all ops.)
 
 Each of these was wrong once: a total minus a part, a result plus a constant near its negative, a sum of float16, a number in float32
-beside float64. What stands here does not need PyTorch; the table at the end asks it the same.
+beside float64. These tests do not need PyTorch; the table at the end compares with it.
 """
 
 import math
@@ -60,7 +60,7 @@ def test_cumsum_is_summed_from_the_end():
     pytest.param(lambda x: mg.logcumsumexp(x, 0), id="logcumsumexp"),
 ])
 def test_derivatives_of_scans(run):
-    """differences/A-02: with a falling gradient, and with an infinite one, which spoils only what comes before it"""
+    """differences/A-02: with a falling gradient, and with an infinite one, which affects only the elements before it"""
     g = FALLING[:run(mg.zeros(N)).shape[0]].copy()
     right = gradients(mg, run, NUMBERS, g=g, dtype="float64")[0]
     assert off(gradients(mg, run, NUMBERS, g=g)[0], right) < 2e-5
@@ -70,7 +70,7 @@ def test_derivatives_of_scans(run):
 
 
 def test_logcumsumexp_takes_linear_memory():
-    """differences/A-03: of 100,000 numbers, whose differences would be a matrix of 40 GB"""
+    """differences/A-03: 100,000 numbers: a matrix of all their differences would take 40 GB"""
     x = mg.linspace(-3, 3, 100_000).requires_grad_()
     z = mg.logcumsumexp(x, 0)
     dx, = mg.autograd.grad(z, x, mg.ones_like(z), create_graph=True)
@@ -263,7 +263,7 @@ def test_no_slope_where_there_is_none():
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64"])
 def test_atan2_of_integers(dtype):
-    """differences/A-14: 100² + 3² is no int8"""
+    """differences/A-14: 100² + 3² does not fit in int8"""
     x, y = mg.tensor([1, 1] if dtype == "bool" else [3, 4], dtype=getattr(mg, dtype)), mg.tensor([4., 100.], requires_grad=True)
     d, = mg.autograd.grad(mg.atan2(x, y).sum(), y)
     a, b = np.array(x.tolist(), float), np.array([4., 100.])
@@ -281,7 +281,7 @@ def test_far_numbers():
 
 
 def test_zeta_of_near_and_far_numbers():
-    """The derivative of digamma, of numbers below -64 and above 64 at once, called itself for ever."""
+    """The derivative of digamma of numbers below -64 together with numbers above 64 once recursed without end."""
     x = [-1000.3, -70.25, 0.5, 70., 1000.]
     found = mg.polygamma(1, mg.tensor(x, dtype=mg.float64)).tolist()
     assert found == pytest.approx([15.0784145, 19.7250748, 4.9348022, 0.0143882410, 0.00100050017], rel=1e-7)

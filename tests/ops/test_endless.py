@@ -1,6 +1,6 @@
-"""What used to run without end: matrices with infinite numbers, huge counts of nothing, lists that hold themselves.
+"""Calls that once ran without end: matrices with infinite numbers, huge empty counts, lists that contain themselves.
 
-A hang would stop the tests, so each group of calls runs in a process with a limit of time.
+A hang would stop the tests, so each group of calls runs in a process with a time limit.
 """
 
 import os
@@ -26,11 +26,11 @@ def ours(function, *args):
 
 
 def run(code):
-    """Run `code` in a process of its own, which has a minute for what takes less than a second."""
+    """Run `code` in a separate process, which gets two minutes for work of less than a second."""
     done = subprocess.run([sys.executable, "-c", HEAD + code], cwd=ROOT, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
                           capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert not done.stderr and "**" not in done.stdout, done.stderr      # LAPACK prints what it does not like
+    assert not done.stderr and "**" not in done.stdout, done.stderr      # LAPACK prints its complaints
 
 
 MATRICES = ["svd", "svdvals", "pinv", "eigh", "eigvalsh", "eig", "eigvals", "lstsq", "cond", "matrix_rank", "norm 2", "norm nuc", "norm -2", "qr",

@@ -48,7 +48,7 @@ def test_second_derivative(case):
 
 
 def test_every_op_has_a_case():
-    """What no case reaches would go unchecked."""
+    """An op without a case would have no gradient check."""
     reached = set()
     for case in EVERY:
         xs = tensors(case.arrays())

@@ -1,5 +1,7 @@
-"""Decompositions: values, edges and errors are PyTorch's; what they promise holds for matrices at random. Derivatives are in cases.py,
-and here those of singular matrices, of complex ones, and what has none."""
+"""Decompositions: values, edge cases and errors equal PyTorch's, and the factors of random matrices have their defining properties.
+
+The derivatives are in cases.py. Here are those of singular and complex matrices, and outputs without a derivative.
+"""
 
 import numpy as np
 import pytest
@@ -24,7 +26,7 @@ INPUTS = {
     "vector": lambda m: m.ones(3), "0-d": lambda m: m.tensor(1.0),
     "nan": lambda m: m.tensor([[1.0, NAN], [0.0, 1.0]]),
 }
-# A sign or a phase of vectors is an accident: compared is what does not depend on them.
+# The sign or phase of a singular vector is arbitrary: these functions do not depend on it.
 ONE = {
     "det": lambda m, x: m.det(x), "linalg.det": lambda m, x: m.linalg.det(x), "slogdet": lambda m, x: m.slogdet(x), "logdet": lambda m, x: m.logdet(x),
     "linalg.slogdet": lambda m, x: m.linalg.slogdet(x), "inv": lambda m, x: m.linalg.inv(x), "inverse": lambda m, x: m.inverse(x),
@@ -63,7 +65,7 @@ ONE = {
 
 
 def exact(m, x, kind):
-    """`x` in double precision, in which two libraries agree to more digits than are compared. One kind stays as it is."""
+    """`x` in double precision, in which the two libraries agree to more digits than the test compares; `single` is unchanged."""
     return x.to({m.float32: m.float64, m.complex64: m.complex128}.get(x.dtype, x.dtype)) if kind != "single" else x
 
 
@@ -74,8 +76,9 @@ def test_alike(name):
             check_alike(lambda m, make=make, kind=kind: ONE[name](m, exact(m, make(m), kind)))
 
 
-# Numbers that depend on how a library rounds or passes nan on; empty matrices that are not square, which PyTorch lets pass; what is
-# not Hermitian where it should be; half precision, in which it overflows; and matrices without full rank, which PyTorch's gels does not find if they are square.
+# Kinds of inputs that are not compared: results that depend on rounding or on the handling of nan; empty matrices that are not
+# square, which PyTorch accepts; matrices that should be Hermitian and are not; half precision, which overflows; and square matrices
+# without full rank, which PyTorch's gels does not detect.
 DIFFERS = {
     "matrix_exp": {"half"}, "tensorsolve": {"no columns"}, "slogdet": {"nan"}, "linalg.slogdet": {"nan"}, "qr": {"nan"}, "cond fro": {"nan"}, "cond 1": {"nan"}, "cond -": {"nan", "singular"},
     "cond inf": {"nan"}, "cond N": {"singular"}, "cond 2": {"singular"}, "cond nuc": {"singular"}, "cholesky": {"no rows", "no columns"},
@@ -119,7 +122,7 @@ def test_calls(run):
     check_alike(run)
 
 
-# ---- what a decomposition promises ------------------------------------------------------------------------------------------
+# ---- properties of the factors ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", [1, -1, INF, -INF])
@@ -334,7 +337,7 @@ def test_qr_without_a_derivative(mode, shape):
 
 
 def test_values_that_are_equal():
-    """They have a derivative; vectors have none."""
+    """Equal singular values and eigenvalues have a derivative; their vectors have none."""
     def gradient(m, function):
         x = m.eye(3, dtype=m.float64).requires_grad_()
         return m.autograd.grad(function(m, x).sum(), x)
@@ -360,7 +363,7 @@ def test_derivatives_of_the_condition(p):
     there="The triangle that is not read has a gradient too.",
     here="It is 0 there.")
 def test_only_one_triangle_has_a_gradient():
-    """Of what reads only one. (PyTorch gives the other half of a Cholesky factor numbers.)"""
+    """An op that reads one triangle gives the other a gradient of 0. (PyTorch gives it other numbers for a Cholesky factor.)"""
     L = mg.tensor(NUMBERS.real, requires_grad=True)
     B = mg.tensor([[1.0], [2.0], [3.0]], dtype=mg.float64)
     for upper in (False, True):
@@ -393,7 +396,7 @@ def test_failures(name, numbers):
 
 
 def test_a_failure_says_where_and_leaves_the_rest():
-    """info is that of LAPACK, and the other matrices of the batch are done."""
+    """`info` equals LAPACK's, and the other matrices of the batch are computed."""
     x = mg.stack([mg.eye(3) * 2, mg.tensor([[1.0, 2, 3], [2, 4, 6], [1, 0, 1]]), mg.zeros(3, 3), mg.eye(3)])
     for z, info in (mg.linalg.inv_ex(x), mg.linalg.solve_ex(x, mg.eye(3))):
         assert info.tolist() == [0, 3, 1, 0] and info.dtype is mg.int32

@@ -1,4 +1,4 @@
-"""Ops that nobody differentiates: what they give has a history, and a backward through it raises; what is drawn has a gradient of 0."""
+"""Ops without a derivative: their result has a history, and a backward through it raises; random draws have a gradient of 0."""
 
 import numpy as np
 import pytest
@@ -71,7 +71,7 @@ def test_what_is_drawn(name):
 
 
 def test_normal_draws_a_number_for_each_element():
-    """What broadcasts is drawn at its full size: it used to be the same numbers in every row."""
+    """Each element of the broadcast shape is drawn; once every row had the same numbers."""
     z = mg.normal(mg.zeros(4), mg.ones(1000, 4))
     assert z.shape == (1000, 4) and abs(z.std(0) - 1).max() < 0.1 and len(set(z[:, 0].tolist())) == 1000
 

@@ -1,4 +1,4 @@
-"""NumPy's warnings of overflow are no concern of a user's: infinities are results, as in PyTorch."""
+"""No op shows NumPy's warnings of overflow: infinities are results, as in PyTorch."""
 
 import warnings
 

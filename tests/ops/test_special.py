@@ -63,7 +63,7 @@ INPUTS = {"int64": [1, 2], "int32": [0, -1], "bool": [True, False], "float16": [
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("dtype", INPUTS)
 def test_dtypes(name, dtype):
-    """The dtype of the result is PyTorch's, and what it refuses is refused."""
+    """The dtype of the result equals PyTorch's, and minigrad refuses the dtypes that PyTorch refuses."""
     def outcome(m):
         x = m.tensor(INPUTS[dtype], dtype=getattr(m, dtype))
         try:
@@ -94,6 +94,17 @@ def test_gradients_at_the_edges(name, x, expected):
         y = m.tensor(x, requires_grad=True)
         getattr(m.special, name)(y).sum().backward()
         np.testing.assert_allclose(y.grad.tolist(), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_signs_of_zeros(name):
+    """Where a result is 0, its sign is PyTorch's: `special.entr` gave -0 at 0, which prints."""
+    edges = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0]
+    if name in ("fmax", "fmin", "logaddexp2"):
+        edges = edges[:2]
+    ours, theirs = (np.array(FUNCTIONS[name](m, m.tensor(edges, dtype=m.float64)).tolist()) for m in (mg, torch))
+    zero = (ours == 0) & (theirs == 0)
+    np.testing.assert_array_equal(np.signbit(ours[zero]), np.signbit(theirs[zero]))
 
 
 def test_xlogy_at_zero():
@@ -176,7 +187,7 @@ def test_in_place(name, args, part):
 
 
 def test_the_namespace():
-    """What is there is PyTorch's, and all of it gives the same."""
+    """Every name of the namespace is in PyTorch's, and gives the same values."""
     for name in mg.special.__all__:
         assert hasattr(torch.special, name)
     x = [0.25, 0.5]

@@ -15,7 +15,7 @@ INPUTS = {
 
 
 def finite(x):
-    """Without -inf, of which PyTorch's mean beside a variance and its integral are nan."""
+    """`x` without -inf: for -inf, PyTorch's mean beside a variance and its integral are nan."""
     return x.clamp(min=-9) if x.dtype.is_floating_point else x
 
 
@@ -49,7 +49,7 @@ def test_alike(name):
     there="It is nan.",
     here="It is 0.")
 def test_gradient_of_logcumsumexp_far_out():
-    """Numbers of which the exponentials overflow, and -inf, whose exponential is 0."""
+    """Numbers with exponentials that overflow, and -inf with the exponential 0."""
     for numbers in ([1000.0, 1001.0, -1000.0], [0.0, -INF, 90.0]):
         check_alike(lambda m, numbers=numbers: _gradient(m, numbers))
     assert _gradient(mg, [-INF, 0.0, 1.0])[0].item() == 0.0      # nan in PyTorch

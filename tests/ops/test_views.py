@@ -1,4 +1,4 @@
-"""Which ops share memory, and what that means: writes seen on both sides, bases, versions, strides; against torch."""
+"""Ops that share memory: writes seen on both sides, bases, versions and strides, against torch."""
 
 import numpy as np
 import pytest
@@ -105,7 +105,7 @@ def test_like_torch(name):
 
 @pytest.mark.parametrize("name", [n for n in VIEWS if n not in ("detach", "empty slice")])
 def test_gradient_of_a_view(name):
-    """Each element gets what its places in the view get."""
+    """The gradient of an element is the sum over its places in the view."""
     x = start().requires_grad_()
     view = VIEWS[name](x)
     weights = np.cos(np.arange(view.numel())).reshape(tuple(view.shape)).astype(np.float32)

@@ -39,7 +39,7 @@ print("calls", calls)
 
 
 def test_formulas_survive_wrong_operands():
-    """differences/K-05: each is called with what is no tensor, in a process that may die; the last line says where."""
+    """differences/K-05: each formula gets something that is not a tensor, in a process that may crash; its last line says where."""
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=300)
     last = done.stdout.splitlines()[-1]
     assert done.returncode == 0, f"ended with {done.returncode} at {last}"

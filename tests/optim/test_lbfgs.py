@@ -147,7 +147,7 @@ def test_nothing_to_do():
 
 
 def test_a_loss_that_is_a_number():
-    """The closure may return a number of Python, and runs with gradients on, whoever calls step."""
+    """The closure may return a Python number, and runs with gradients enabled, whatever the mode of the caller."""
     w = mg.tensor([1.0], requires_grad=True)
     optimizer = mg.optim.LBFGS([w])
 
@@ -202,7 +202,7 @@ def test_strong_wolfe_conditions(a, b, c, first):
 
 
 def test_a_search_that_finds_nothing_ends():
-    """A slope that is a lie: the value goes up wherever one looks."""
+    """A wrong gradient: the value rises in every direction."""
     def evaluate(t):
         return Point(t, 1.0 + math.sqrt(t), None, -1.0)
     point, count = strong_wolfe(evaluate, 1.0, Point(0.0, 1.0, None, -1.0), 1.0, max_ls=10)

@@ -1,4 +1,4 @@
-"""Optimisers write to their parameters like any op in place: not where elements share memory, nor where nobody may write."""
+"""Optimisers write to their parameters like any in-place op: they refuse overlapping elements and read-only memory."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Optimisers: options, groups, state, and what they do to parameters. Steps are compared with PyTorch in test_steps.py."""
+"""Optimisers: options, groups, state, and their effect on parameters. Steps are compared with PyTorch in test_steps.py."""
 
 import copy
 import inspect
@@ -32,7 +32,7 @@ def fit(w, optimizer, steps):
         optimizer.step()
 
 
-# What makes no sense: (call, exception class, words), the same in PyTorch unless the last is False
+# Wrong options: (call, exception class, words), the same in PyTorch unless the last is False
 MISTAKES = [
     (lambda m: m.optim.SGD([leaf(m=m)], lr=-1), ValueError, "Invalid learning rate: -1"),
     (lambda m: m.optim.SGD([leaf(m=m)], momentum=-1), ValueError, "Invalid momentum value: -1"),
@@ -113,7 +113,7 @@ def test_signatures_are_torchs(name):
 @each
 def test_options_are_accepted_or_refused(make):
     """foreach and fused change only speed in PyTorch; a step that autograd records is not here, and says so."""
-    fused = [{"fused": True}, {"fused": False}] if "fused" in make([leaf()]).defaults else []      # RMSprop has none in PyTorch
+    fused = [{"fused": True}, {"fused": False}] if "fused" in make([leaf()]).defaults else []      # PyTorch's RMSprop is never fused
     for options in ({"foreach": True}, {"foreach": False}, *fused, {"differentiable": False}):
         w = leaf()
         fit(w, make([w], **options), 1)
@@ -170,7 +170,7 @@ def test_learning_rate_as_a_tensor():
     assert w.tolist() == pytest.approx([0.5, 1.5])
 
 
-# ---- what a step does -------------------------------------------------------------------------------------
+# ---- a step ----------------------------------------------------------------------------------------------
 
 
 @each

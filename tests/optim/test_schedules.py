@@ -43,7 +43,7 @@ def made(m, name="SGD", schedule="StepLR"):
 
 
 def epoch(params, optimizer, scheduler):
-    """What one epoch leaves behind: learning rates, momenta, parameters."""
+    """The learning rates, momenta and parameters after one epoch."""
     optimizer.zero_grad()
     sum((p * p).sum() for p in params).backward()
     optimizer.step()

@@ -1,4 +1,4 @@
-"""What a line of a random program may be, and how a program is drawn from these lines.
+"""The lines of random programs, and the random choice of a program from them.
 
     t0 = m.tensor([1., -2., 3.], dtype=m.float64, requires_grad=True)       MAKE
     t1 = t0 * 2                                                             COMPUTE
@@ -7,10 +7,9 @@
     h4 = t2.register_hook(note('a4', 2))                                    HOOK
     t2.sum().backward(retain_graph=True)                                    RUN
 
-A line is a template; its fields are the attributes of `Choice`, drawn when they are asked for. While a program is drawn
-it runs on PyTorch, so that a choice knows shapes, and a line that raises, or makes numbers too large to compare, can be
-taken back. Two programs in three are without errors; in the others a few lines may raise whatever they like. In one of six
-numbers are also nan and inf.
+A line is a template; its fields are the attributes of `Choice`, drawn on access. While a program is drawn, it runs on
+PyTorch. So a choice knows shapes, and a line that raises, or makes numbers too large to compare, can be removed. Two programs
+in three have no errors; in the others a few lines may raise any error. One program in six also has nan and inf.
 """
 
 import random
@@ -163,7 +162,7 @@ class Choice:
         return getattr(self, field)
 
     def late(self, names):
-        """One of `names`, rather one of the latest; a name that nothing has if there is none."""
+        """One of `names`, preferably a late one; an unused name if `names` is empty."""
         return self.dice.choice(names[-4:] if self.dice.random() < LATE else names) if names else "nothing"
 
     def those(self, of):

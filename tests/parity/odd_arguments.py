@@ -2,10 +2,10 @@
 
     call_of("topk", seed)   ->  Call("topk", {"input": "matrix", "k": "5", "dim": "-3"})
 
-What a parameter can be given follows from its name. Most of the time it is something sensible, sometimes not: another number
-of dimensions, dtype or type, none of an axis, an index that is out of range. The same seed gives the same calls.
+The name of a parameter determines its possible values. Most are sensible, some are not: another number of dimensions, another dtype
+or type, an empty axis, an index out of range. The same seed gives the same calls.
 
-Used by test_odd_arguments.py; ``python -m tests.parity.odd_arguments [calls] [names]`` shows the differences at once.
+test_odd_arguments.py uses it; ``python -m tests.parity.odd_arguments [calls] [names]`` prints the differences directly.
 """
 
 import inspect
@@ -54,7 +54,7 @@ class Call:
         return f"{prefix}{self.name}({', '.join(labels)})"
 
     def run(self, m):
-        """(result, error) on one library; of a method in place, what was written too."""
+        """(result, error) on one library; for an in-place method, the written tensor too."""
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             args = [POOLS[k][v](m) for k, v in list(self.arguments.items())[:self.positional]]
@@ -123,7 +123,7 @@ def calls(place, name, parameters, number):
     return found.values()
 
 
-# ---- what differs ---------------------------------------------------------------------------------------------------
+# ---- differences ----------------------------------------------------------------------------------------------------
 
 
 def faults(call):
@@ -138,7 +138,7 @@ def faults(call):
 
 
 def difference(call):
-    """What minigrad does otherwise than PyTorch, or None: (kind, text)."""
+    """The difference between minigrad and PyTorch, or None: (kind, text)."""
     theirs, their_error = call.run(torch)
     ours, our_error = call.run(mg)
     if our_error is not None and "MG-E" not in str(our_error) and type(our_error) is not TypeError and (
@@ -162,7 +162,7 @@ def difference(call):
 
 
 def excused(call, kind, text, ours, theirs):
-    """Why minigrad may differ here, or None."""
+    """The reason why minigrad may differ here, or None."""
     name, given = call.name, call.arguments
     values = set(given.values())
     if kind == "class":
@@ -241,13 +241,14 @@ DIFFERENT = {
     ("values", "qr"): "signs, and columns that nothing determines", ("values", "svd"): "signs, and vectors that nothing determines",
     ("values", "pinverse"): "of a singular matrix: what rounding leaves of 0 is more than rcond=1e-15",
     ("values", "pinv"): "of a singular matrix: what rounding leaves of 0 is more than rtol=0",
+    ("values", "cond"): "of a singular matrix: what rounding leaves of 0 divides",
     ("values", "hardswish"): "torch multiplies -inf by 0", ("values", "cumulative_trapezoid"): "torch adds numbers of uint8, which wrap",
     ("values", "cholesky_inverse"): "torch takes a complex diagonal for a real one",
     ("values", "sub"): "torch takes the least alpha of 64 bits for its own negative", ("values", "cov"): "torch wraps a correction of 64 bits",
     **{("values", name): "torch wraps a limit of -1 to 255, beside uint8" for name in ("clamp_min", "clamp_max")},
     ("values", "gelu"): "torch's is nan at inf", ("values", "dist"): "of empty tensors, with p=nan", ("values", "bucketize"): "limits that are nan",
     ("values", "arange"): "torch does not resize an out of one element",
-    ("values", "float_power"): "torch's 0**0 of complex numbers is nan",
+    **{("values", name): "torch's 0**0 of complex numbers is nan" for name in ("float_power", "pow")},
     ("values", "group_norm"): "rounding", ("values", "mode"): "which of several equal elements is found",
 }
 

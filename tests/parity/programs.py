@@ -1,10 +1,10 @@
-"""Running a program on PyTorch and on minigrad, line by line, and saying where the two part.
+"""Run a program on PyTorch and on minigrad, line by line, and report the first difference.
 
-    difference(lines)     after each line: the class of the error, the log of the hooks, all that can be seen of each tensor
+    difference(lines)     after each line: the class of the error, the log of the hooks, all visible state of each tensor
     shortest(lines)       the same difference in as few lines as possible
 
-What can be seen is of two kinds. Looking at some of it changes nothing (`QUIET`), and that is compared after every line.
-The rest (`WAKING`) has the grad_fn of a stale view made anew, so it is compared only where the program says so.
+The visible state is of two kinds. Reading the first kind changes nothing (`QUIET`), so it is compared after every line.
+Reading the second kind (`WAKING`) regenerates the grad_fn of a stale view, so it is compared only where the program says so.
 """
 
 import math
@@ -116,7 +116,7 @@ class Program:
     # ---- what a line may call: what makes a dual tensor, and hooks, which write down what they are given
 
     def dual(self, x):
-        """A dual tensor of `x`, whose tangent is a function of it."""
+        """A dual tensor of `x`; its tangent is a function of `x`."""
         return self.m.autograd.forward_ad.make_dual(x, x.detach().clone() * 0.5 + 1)
 
     def note(self, name, factor=None):
@@ -214,7 +214,7 @@ def family(error):
     return "RuntimeError" if name in ("IndexError", "NotImplementedError") else name
 
 
-# ---- what can be seen ------------------------------------------------------------------------------------------
+# ---- visible state ---------------------------------------------------------------------------------------------
 
 
 def numbers(x):
@@ -364,7 +364,7 @@ def equal(a, b, exact=None, single=False):
 
 
 def difference(lines):
-    """Where the two part: in words, and the number of the line; None if they never do."""
+    """(the first difference in words, the number of its line); None if there is no difference."""
     exact = in_float64(lines) if any("float32" in line for line, _ in lines) else [([], {})] * len(lines)
     theirs, ours = Program(torch), Program(minigrad)
     try:

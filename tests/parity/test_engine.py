@@ -1,6 +1,6 @@
-"""The tests of the engine and of writes in place (tests/core) on PyTorch: what they expect of minigrad is what torch does.
+"""The tests of the engine and of writes in place (tests/core) on PyTorch: torch must pass them too.
 
-Left out are those marked `ours`, where minigrad does better than torch or has no counterpart in it.
+Tests marked `ours` are left out: there minigrad is better than torch, or torch has no counterpart.
 """
 
 import importlib

@@ -1,6 +1,6 @@
-"""The same program on torch and on minigrad: the logs of all that hooks see are equal, order included.
+"""The same program on torch and on minigrad: the logs of all hooks are equal, including their order.
 
-What may differ, because torch is wrong, stands in `BETTER` with the reason.
+`BETTER` lists the accepted differences, where torch is wrong, with their reasons.
 """
 
 import warnings

@@ -1,4 +1,4 @@
-"""The tests of derivatives of functions (tests/autograd/test_functional.py, tests/func) on PyTorch, but for those marked `ours`."""
+"""The tests of derivatives of functions (tests/autograd/test_functional.py, tests/func) on PyTorch, except those marked `ours`."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""No part of a gradient is lost in silence: every public function and method, asked with operands that require a gradient.
+"""No part of a gradient is lost silently: every public function and method is called with operands that require a gradient.
 
     requires_grad       what has a history in PyTorch has one here
     backward            an operand that gets a gradient there gets one here; what has no derivative there raises here too, or has one

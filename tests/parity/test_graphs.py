@@ -1,6 +1,6 @@
 """The graphs of all op cases beside PyTorch's: the types of their nodes, their edges, and the names of what the nodes have saved.
 
-What differs is listed here with its reason, so that a new op cannot differ unseen, and what is listed must differ.
+Differences are listed here with their reasons, so a new difference fails the test, and a listed one must exist.
 """
 
 import numpy as np

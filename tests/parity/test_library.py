@@ -1,6 +1,6 @@
-"""The tests of custom operators (tests/library) on PyTorch: what they expect of minigrad is what torch does.
+"""The tests of custom operators (tests/library) on PyTorch: torch must pass them too.
 
-Left out are those marked `ours`, where minigrad does better than torch.
+Tests marked `ours` are left out: there minigrad is better than torch.
 """
 
 import importlib

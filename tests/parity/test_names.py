@@ -213,6 +213,7 @@ def test_storages(snippet):
     f"{NUMBERS}.unsafe_chunk(0)", "m.zeros(0).unsafe_chunk(2)", f"(x := {NUMBERS}).unsafe_chunk(2)[0].add_(1), x, x._version",
     f"(x := {NUMBERS}).unsafe_chunk(2)[0]._base, x.unsafe_chunk(2)[0].data_ptr() == x.data_ptr()",
     f"{HISTORY}.unsafe_split(1)[0].grad_fn.name(), {HISTORY}.unsafe_split_with_sizes([2])[0].grad_fn.name()",
+    f"{HISTORY}.unsafe_split(1)[0].grad_fn._saved_split_size",
     "grad(((y := (x := m.ones(2, 3, requires_grad=True)).unsafe_split(1))[0] * 3 + y[1].add_(1)).sum(), x)",
     f"{NUMBERS}.new_empty_strided((2, 3), (1, 2)).stride(), m.empty_strided((2, 3), (0, 5)).untyped_storage().nbytes()",
     "m.empty_strided((2, 2), (2, 1), dtype=m.float64, requires_grad=True).zero_" + " is None", "m.empty_strided((2, 3), (1,))",

@@ -1,4 +1,4 @@
-"""Nodes as PyTorch has them: their types, how they are called, copies of gradients, what cannot be deleted."""
+"""Nodes compared with PyTorch's: types, names, copies of gradients, and attributes that cannot be deleted."""
 
 import copy
 import gc

@@ -1,4 +1,4 @@
-"""An activation is one node where it is one in PyTorch, with its name, its inputs and what it saves."""
+"""An activation that is one node in PyTorch is one node here, with the same name, inputs and saved values."""
 
 import numpy as np
 import pytest

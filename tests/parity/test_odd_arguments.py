@@ -1,4 +1,4 @@
-"""Random arguments to every function and method that PyTorch has too: what it refuses is refused, the rest gives its numbers.
+"""Random arguments to every function and method that PyTorch has too: minigrad refuses the same calls, and gives the same numbers.
 
 Which calls these are and what may differ, with the reasons, is in odd_arguments.py. MINIGRAD_ODD=1000 asks for more of them.
 """

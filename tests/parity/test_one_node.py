@@ -1,4 +1,4 @@
-"""What is one node in PyTorch is one node here: with its name, its edges, and the names of what it saves."""
+"""A function that is one node in PyTorch is one node here, with the same name, edges, and names of saved values."""
 
 import math
 import warnings

@@ -1,4 +1,4 @@
-"""The tests of the split backward (tests/distributed) on PyTorch, but for those marked `ours`; and the two side by side."""
+"""The tests of the split backward (tests/distributed) on PyTorch, except those marked `ours`; and both libraries compared."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""assert_close says in minigrad what it says in torch, word for word; and its tests hold on torch."""
+"""The messages of assert_close equal torch's word for word, and torch passes its tests."""
 
 import pytest
 import torch

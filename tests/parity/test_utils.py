@@ -1,4 +1,4 @@
-"""The tests of checkpointing, of dispatch modes and of trees (tests/utils) on PyTorch, but for those marked `ours`."""
+"""The tests of checkpointing, of dispatch modes and of trees (tests/utils) on PyTorch, except those marked `ours`."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The tests of this folder get the library as `m`; tests/parity runs those of assert_close with torch."""
+"""The tests of this folder get the library as `m`; tests/parity runs the tests of assert_close with torch."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""assert_close: what is close, what is compared with what, and the words. On torch too, through tests/parity/test_testing.py."""
+"""assert_close: tolerances, the pairs that are compared, and the messages. On torch too, through tests/parity/test_testing.py."""
 
 import collections
 import pickle
@@ -80,7 +80,7 @@ CASES = {
 
 
 def answer(m, name):
-    """None, or the builtin class of the error and its words, without what is the library's own."""
+    """None, or the builtin class of the error and the common part of its message."""
     try:
         return CASES[name](m, m.testing.assert_close)
     except Exception as error:
@@ -101,7 +101,7 @@ def test_close_or_not(m, name):
 
 @ours
 def test_words(m):
-    """The whole message: how many, where the most, what was allowed; and where to read on."""
+    """The whole message: the number of mismatches, the largest one, the tolerance, and the pointer to the explanation."""
     with pytest.raises(AssertionError) as caught:
         m.testing.assert_close(m.tensor([1.0, 2.0, 3.0]), m.tensor([1.0, 4.0, 5.0]))
     assert str(caught.value).splitlines() == [

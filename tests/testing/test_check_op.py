@@ -1,4 +1,4 @@
-"""check_op: one table that says whether an op of one's own is right."""
+"""check_op: one table that shows whether an op of your own is right."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_all_is_well_with_a_function():
     ("jvp", {"jvp"}, GradcheckError),
 ])
 def test_what_is_wrong_is_named(wrong, rows, error):
-    """The error is that of the first row that is wrong; the table goes with it, and tells of the others."""
+    """The error is from the first wrong row; its note is the table, which has the other rows."""
     with pytest.raises(error) as caught:
         check_op(cube(**{wrong: 2}), mg.randn(3), reference=lambda x: x ** 3, check_second_order=False)
     report = check_op(cube(**{wrong: 2}), mg.randn(3), reference=lambda x: x ** 3, check_second_order=False, raise_exception=False)
@@ -60,7 +60,7 @@ def test_second_derivative():
 
 
 def test_what_is_not_defined():
-    """No jvp, or a backward that runs once: that is no mistake, unless it is asked for."""
+    """An op without a jvp, or with a once_differentiable backward, passes, unless the caller demands them."""
     class Once(mg.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -97,7 +97,7 @@ def test_ignoring_strides():
         return mg.from_numpy(np.ndarray(array.shape, array.dtype, memory).copy())
     fn = op(mg, first_of_memory, lambda g, x: g)
     report = check_op(fn, mg.randn(3), check_second_order=False, raise_exception=False)
-    assert "layout" in report.errors and "depends on how the inputs lie in memory" in str(report)
+    assert "layout" in report.errors and "depends on the memory layout of the inputs" in str(report)
 
 
 def test_several_outputs_and_constants():
@@ -106,7 +106,7 @@ def test_several_outputs_and_constants():
 
 
 def test_by_what_is_differentiated():
-    """By the inputs that require a gradient, or by all that could; float32 is checked as float64, and nobody's tensors change."""
+    """Derivatives are checked for the inputs that require a gradient, or for all that can; in float64, and on copies."""
     x, y = mg.randn(3), mg.randn(3).requires_grad_()
     seen = []
 

@@ -1,4 +1,4 @@
-"""expect_error: the error that was meant is printed and stops there; none, or another one, is an error itself."""
+"""expect_error: the expected error is printed and goes no further; no error, or another one, is itself an error."""
 
 import gc
 import weakref
@@ -37,7 +37,7 @@ def test_quiet(capsys):
 
 
 def test_nothing_raised():
-    with pytest.raises(NotRaisedError, match="RuntimeError MG-E108 was to be raised, and nothing was") as caught:
+    with pytest.raises(NotRaisedError, match="expected RuntimeError MG-E108, but nothing was raised") as caught:
         with expect_error(RuntimeError, code="MG-E108"):
             pass
     assert isinstance(caught.value, AssertionError) and caught.value.code == "MG-E288"
@@ -45,7 +45,7 @@ def test_nothing_raised():
 
 @pytest.mark.parametrize("error, code, found", [
     (RuntimeError, "MG-E101", "found:    AutogradError MG-E108: grad can be"),
-    ((KeyError, IndexError), None, "KeyError or IndexError was to be raised, and another error was"),
+    ((KeyError, IndexError), None, "expected KeyError or IndexError, but another error was raised"),
     (KeyError, "MG-E108", "found:    AutogradError MG-E108"),
 ])
 def test_another_error(error, code, found):
@@ -82,7 +82,7 @@ def test_not_a_class(wrong):
 
 
 def test_nothing_is_kept_alive(no_collection):
-    """The error holds no frames, so it holds none of their tensors."""
+    """The error has no frames, so it keeps none of their tensors alive."""
     def block():
         x = mg.ones(2, requires_grad=True)
         gone = weakref.ref(x)

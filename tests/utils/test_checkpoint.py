@@ -1,4 +1,4 @@
-"""Checkpointing without reentrance: when the function runs again, what is kept meanwhile, and what is noticed."""
+"""Checkpointing without reentrance: when the function runs again, the tensors kept until then, and the checks."""
 
 import contextlib
 import gc
@@ -35,7 +35,7 @@ def chain(x):
     return x.sin().exp()
 
 
-# ---- what it computes, and how often ---------------------------------------------------------------------------
+# ---- results and recomputations ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("reentrant", [None, True, False])
@@ -107,7 +107,7 @@ def test_keyword_arguments_written_to(m):
     here="RuntimeError, as without a checkpoint.")
 @ours
 def test_written_to_within(m):
-    """What the function itself overwrites after saving it is noticed, as without a checkpoint; not so in PyTorch."""
+    """An overwritten saved tensor raises an error, as without a checkpoint; PyTorch does not notice it."""
     def f(x):
         y = x.exp()
         y.add_(1)
@@ -279,7 +279,7 @@ def test_outside_of_a_backward(m):
     assert y.grad_fn._saved_result.item() == y.item() and f.runs == 4
 
 
-# ---- what is noticed -------------------------------------------------------------------------------------------
+# ---- checks ---------------------------------------------------------------------------------------------------
 
 
 def test_fewer_saved(m):
@@ -349,7 +349,7 @@ def test_debug_says_where_the_runs_part(m):
     with pytest.raises(lib(m).CheckpointError) as caught:
         check(m, Counted(chain, lambda x: x.sin() + 1), leaf(m, 1., 2.), debug=True).sum().backward()
     message = str(caught.value)
-    assert "They part at operation 2." in message and "A different number" in message
+    assert "The runs differ from operation 2 on." in message and "A different number" in message
     assert "  1. sin(float32[2]) -> float32[2]" in message and "in chain" in message
 
 
@@ -542,7 +542,7 @@ def test_intermediates_die(m, no_gc):
     here="All of it is freed after the backward, also when that has failed.")
 @ours
 def test_recomputed_values_do_not_outlive_the_backward(m, no_gc):
-    """tensor_surface/P-31: not even those that it had no use for, as in PyTorch, nor those of a backward that failed."""
+    """tensor_surface/P-31: the recomputed tensors are freed: also unused ones, as in PyTorch, and those of a failed backward."""
     alive = []
 
     class Noted(m.utils._python_dispatch.TorchDispatchMode):
@@ -671,7 +671,7 @@ def test_sequential_arguments(m):
 @ours
 @pytest.mark.parametrize("segments", [0, 3, -1])
 def test_impossible_segments(m, segments):
-    with raises(ValueError, "segments has to lie between 1"):
+    with raises(ValueError, "segments must be between 1"):
         lib(m).checkpoint_sequential([chain, chain], segments, leaf(m, 1.), use_reentrant=False)
 
 

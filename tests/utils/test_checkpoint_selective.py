@@ -202,7 +202,7 @@ def test_writes_are_done_again(m):
 
 @ours
 def test_views_are_taken_again(m):
-    """Whatever the policy says, and of what was recomputed."""
+    """The check holds for every policy, and for recomputed tensors."""
     asked = []
 
     def policy(ctx, op, *args):

@@ -1,4 +1,4 @@
-"""Every way to use an op, within a checkpoint and under a dispatch mode: to the last bit what it is without them."""
+"""Every case of an op gives the same bits within a checkpoint, under a dispatch mode, and without them."""
 
 import pytest
 
@@ -17,7 +17,7 @@ class Nothing(TorchDispatchMode):
 
 
 def second(z, xs):
-    """The gradients, and what backward of the sum of their squares gives."""
+    """The gradients, and the gradients of the sum of their squares."""
     grads = mg.autograd.grad((z * weights(z)).sum(), xs, create_graph=True, allow_unused=True)
     total = sum([(g * g).sum() for g in grads if g is not None], mg.tensor(0.0, dtype=mg.float64))
     again = mg.autograd.grad(total, xs, allow_unused=True) if total.requires_grad else [None] * len(xs)
@@ -51,7 +51,7 @@ def test_under_a_mode(case):
 @pytest.mark.parametrize("save", [True, False], ids=["saved", "recomputed"])
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_selective(case, save):
-    """All results saved, or none."""
+    """A policy that saves all results, or none."""
     xs = tensors(case.arrays())
     expected = first(case.run(mg, *xs), xs)
     z = checkpoint(lambda *xs: case.run(mg, *xs), *xs, use_reentrant=False,

@@ -1,15 +1,15 @@
-"""Modes that see every op: which ones, in what order, and what becomes of what they return."""
+"""Modes that see every op: which ops, in which order, and the use of their results."""
 
 import threading
 
 import pytest
 
-from minigrad.ops.base.rule import REGISTRY
+from minigrad.ops.base.registry import REGISTRY
 from tests.core.engine_tools import leaf, ours, raises, value
 
 
 def mode(m, function):
-    """A mode whose `__torch_dispatch__` is ``function(func, args)``."""
+    """A mode with ``function(func, args)`` as `__torch_dispatch__`."""
     class Mode(m.utils._python_dispatch.TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             return function(func, args, **(kwargs or {}))
@@ -57,7 +57,7 @@ def test_below_autograd(m):
 
 
 def test_another_result(m):
-    """The derivative is still that of the op."""
+    """The derivative is still the op's own."""
     x = leaf(m, 1., 2.)
     with mode(m, lambda func, args, **kwargs: m.full((2,), 5.) if "sin" in str(func) else func(*args, **kwargs)):
         y = x.sin()

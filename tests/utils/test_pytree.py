@@ -1,4 +1,4 @@
-"""Trees of containers: what is a node, in what order the leaves come, what comes back; the same as PyTorch's."""
+"""Trees of containers: the types of nodes, the order of leaves, and the rebuilt trees; the same as PyTorch's."""
 
 import collections
 import subprocess

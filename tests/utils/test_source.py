@@ -1,4 +1,4 @@
-"""source_of: the same lines in both modes, whatever Cython has made of them."""
+"""source_of: the same lines in both modes, interpreted and compiled."""
 
 import ast
 

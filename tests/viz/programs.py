@@ -35,7 +35,7 @@ def diamond(keep=False, hook=None, twice=False):
 
 
 def overwritten():
-    """A backward that fails in the middle: what `mul` saved was written to."""
+    """A backward that fails in the middle: a tensor that `mul` saved was written to."""
     x = leaf(mg, 1., 2.)
     with mg.debug.record(x=x) as r:
         y = x.exp()

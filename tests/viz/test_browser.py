@@ -24,7 +24,7 @@ def browser():
 
 @pytest.fixture
 def show(browser, tmp_path):
-    """A function that opens something of `mg.viz`. What the page says or fetches is an error."""
+    """A function that opens a page of `mg.viz`. Any message on the console and any request is an error."""
     said, contexts = [], []
 
     def shown(thing, width=1280, **options):

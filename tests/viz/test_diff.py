@@ -1,4 +1,4 @@
-"""`mg.viz.diff`: what is the same is found to be the same, and each step is in one pair."""
+"""`mg.viz.diff`: equal steps are found to be equal, and each step is in one pair."""
 
 import json
 
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import minigrad as mg
-from minigrad._record import Event
+from minigrad._debug.events import Event
 from minigrad.viz._diff import ALIGNED, align
 from tests.viz.programs import RECORDS, diamond
 from tests.viz.test_step import Reader

@@ -1,4 +1,4 @@
-"""`mg.viz.draw`: leaves, saved tensors, hooks, views and bases are told apart; large graphs are laid out by Graphviz."""
+"""`mg.viz.draw`: leaves, saved tensors, hooks, views and bases look different; Graphviz lays out large graphs."""
 
 import importlib.util
 from itertools import pairwise
@@ -107,7 +107,7 @@ def test_leaf_nodes_and_several():
 
 
 def test_names_of_the_program():
-    """Without names, those of the variables at the top level, and none in a function."""
+    """By default, tensors have the names of variables at the top level, and no names in a function."""
     variables = {}
     exec("import minigrad as mg\nw = mg.ones(2, requires_grad=True)\nd = mg.viz.draw(w * 2)", variables)
     assert "w: float32 [2]" in repr(variables["d"])
@@ -155,7 +155,7 @@ def test_large_graphs_are_laid_out_by_graphviz():
 
 
 def test_where_graphviz_would_take_long_it_is_not_asked():
-    """A chain of which every node leads to one leaf: as a recurrent network's weight."""
+    """A chain with an edge from every node to one leaf, like the weight of a recurrent network."""
     x, w = leaf(mg, 1.), leaf(mg, 2.)
     for _ in range(100):
         x = (x * w).sin()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minigrad.viz._layout import APART, layered, spaced
+from minigrad.viz._layout import APART, layered, place_row
 
 
 @st.composite
@@ -54,7 +54,7 @@ def test_edges_lead_downward_from_border_to_border(graph):
 @settings(max_examples=60, deadline=None)
 @given(graphs())
 def test_long_edges_go_around_nodes(graph):
-    """A bend lies in no node of its row."""
+    """No bend is inside a node of its row."""
     sizes, edges = graph
     layout = layered(sizes, edges)
     for points in layout.edges:
@@ -65,10 +65,10 @@ def test_long_edges_go_around_nodes(graph):
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(-500, 500), st.integers(1, 100)), min_size=1, max_size=30))
-def test_spaced_is_least_squares(items):
-    """No place can be moved alone to where it is wanted more, without getting in another's way."""
+def test_a_row_is_placed_by_least_squares(items):
+    """No node can move closer to its wanted place without coming too close to a neighbour."""
     wanted, widths = [float(x) for x, _ in items], [w for _, w in items]
-    x = spaced(wanted, widths)
+    x = place_row(wanted, widths)
     gaps = [(a + b) / 2 + APART for a, b in pairwise(widths)]
     assert all(b - a >= gap - 1e-6 for a, b, gap in zip(x, x[1:], gaps))
     for i, want in enumerate(wanted):
@@ -76,11 +76,11 @@ def test_spaced_is_least_squares(items):
         blocked_right = i + 1 < len(x) and x[i + 1] - x[i] <= gaps[i] + 1e-6
         assert abs(x[i] - want) < 1e-6 or (want < x[i] and blocked_left) or (want > x[i] and blocked_right) \
             or (blocked_left and blocked_right) or blocked_left or blocked_right
-    assert sum(x) == pytest.approx(sum(wanted), abs=1e-3)      # every block lies at the mean of what its members want
+    assert sum(x) == pytest.approx(sum(wanted), abs=1e-3)      # every block is at the mean of the places that its members want
 
 
 def test_few_crossings():
-    """What can be drawn without a crossing is."""
+    """A graph that needs no crossing is drawn without one."""
     sizes = dict.fromkeys(["r", "a", "b", "c", "x", "y", "z"], (40, 20))
     layout = layered(sizes, [("r", "c"), ("r", "b"), ("r", "a"), ("a", "x"), ("b", "y"), ("c", "z")])
     order = [sorted(names, key=lambda name: layout.places[name][0]) for names in (["a", "b", "c"], ["x", "y", "z"])]

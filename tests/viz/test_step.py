@@ -1,4 +1,4 @@
-"""`mg.viz.step`: the fragment is whole, safe, and the same every time; and its states are those of the engine."""
+"""`mg.viz.step`: the fragment is complete, safe, and the same every time; its states agree with the engine."""
 
 import json
 import re
@@ -79,7 +79,7 @@ def test_scripts_are_small():
 
 
 def test_every_key_that_changes_is_somewhere():
-    """And what the page shows without a script is how things are at the end."""
+    """Without a script the page shows the state after the last step."""
     r = everything()
     read = Reader(mg.viz.step(r)._repr_html_())
     steps = json.loads(read.data)
@@ -166,7 +166,7 @@ def test_queue_and_turns(name):
 
 
 def test_kept_bytes():
-    """What is kept is what `mg.debug.saved` says."""
+    """The bytes kept agree with `mg.debug.saved`."""
     x = mg.ones(10, requires_grad=True)
     with mg.debug.record() as r:
         y = x.exp()
@@ -180,7 +180,7 @@ def test_kept_bytes():
 
 
 def test_versions_of_leaves():
-    """A leaf that was written to before has the version that it has, also if no op saves it."""
+    """A leaf that was written to earlier is shown with its version, even if no op saves it."""
     x, b = leaf(mg, 1., 2.), leaf(mg, 0., 0.)
     with mg.no_grad():
         b.add_(1)
@@ -211,7 +211,7 @@ def test_nested_backward():
 
 
 def test_gradients_that_change():
-    """A tensor that retains its gradient is told of; a hook of a leaf that drops the gradient leaves None."""
+    """The gradient of a tensor with retain_grad() is shown; a hook that drops the gradient of a leaf leaves None."""
     def double(w):
         w.grad.mul_(2)
 
@@ -240,7 +240,7 @@ def test_source_lines():
 
 
 def test_questions():
-    """They are asked before what they ask about, and the right answer is what happens."""
+    """Each question comes before its event, and the right answer agrees with the event."""
     raised = []
     for make in RECORDS.values():
         timeline = Timeline(make())

@@ -1,4 +1,4 @@
-"""Scenarios of errors: in hooks, in what a Function returns, at every place of a graph; and anomaly mode."""
+"""Scenarios of errors: in hooks, in the results of a Function, at every place of a graph; and anomaly mode."""
 
 import itertools
 

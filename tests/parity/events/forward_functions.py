@@ -1,4 +1,4 @@
-"""Scenarios of forward-mode AD through a Function: its jvp, what it is given and what it may return."""
+"""Scenarios of forward-mode AD through a Function: its jvp, its arguments and its results."""
 
 import itertools
 
@@ -7,7 +7,7 @@ from tests.parity.events.forward_levels import dual, forward_ad, show, tangent
 from tests.parity.events.log import SCENARIOS, leaf, scenario
 from tests.parity.events.subjects import double
 
-# ---- what jvp returns: function/J-04, J-05 ----------------------------------------------------------------------------------------
+# ---- results of jvp: function/J-04, J-05 ----------------------------------------------------------------------------------------
 
 RESULTS = {
     "right": lambda m, t: t * 2, "a tuple": lambda m, t: (t * 2,), "a list": lambda m, t: [t * 2], "too many": lambda m, t: (t, t),

@@ -1,4 +1,4 @@
-"""Scenarios of forward-mode AD: levels, dual tensors and what they are made of, modes, and where tangents end."""
+"""Scenarios of forward-mode AD: levels, dual tensors and their parts, modes, and the end of tangents."""
 
 import itertools
 import threading
@@ -22,8 +22,7 @@ def dual(m, values, tangents, **options):
 def show(m, log, **tensors):
     """Write down numbers and tangents.
 
-    But not whether these require a gradient: PyTorch multiplies by zeros what has no tangent, and says that it is a function
-    of that.
+    It does not note requires_grad: PyTorch replaces a missing tangent by a product with zeros, and this product has a history.
     """
     for name, x in tensors.items():
         t = tangent(m, x)

@@ -5,7 +5,7 @@ import itertools
 from tests.parity.events.forward_levels import dual, forward_ad, show, tangent
 from tests.parity.events.log import SCENARIOS, leaf, scenario
 
-# ---- who is dual, who is written to, with what ----------------------------------------------------------------------------------
+# ---- dual operands, targets and values of writes ----------------------------------------------------------------------------------
 
 VIEWS = {
     "a row": lambda x: x[0], "a column": lambda x: x[:, 1], "every other": lambda x: x[:, ::2], "transposed": lambda x: x.t(),
@@ -89,7 +89,7 @@ def forward_two_views_of_one_base(m, log):
 
 @scenario
 def forward_write_to_the_primal(m, log):
-    """The dual tensor shares its numbers with what it was made of, and not its tangent."""
+    """The dual tensor shares its numbers with its primal, but not its tangent."""
     fw = forward_ad(m)
     p, t = m.tensor([1., 2.]), m.tensor([3., 4.])
     with fw.dual_level():

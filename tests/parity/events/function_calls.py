@@ -1,4 +1,4 @@
-"""Scenarios of calls of a Function: what its methods are given, what ctx offers, what is saved, and how errors leave it."""
+"""Scenarios of calls of a Function: arguments of its methods, attributes of ctx, saved tensors, and errors."""
 
 import gc
 import itertools
@@ -183,7 +183,7 @@ for _names in ((), ("forward",), ("backward",), ("forward", "backward"), ("forwa
 
 @scenario
 def function_has_no_vmap(m, log):
-    """function/M-01, function/M-02, function/M-03: what there is without a transform."""
+    """function/M-01, function/M-02, function/M-03: the behaviour without a transform."""
     log.attempt("vmap", m.autograd.Function.vmap, None, (0,), m.ones(3))
     own = function(m, lambda ctx, x: x * 2, lambda ctx, g: g * 2, vmap=lambda info, in_dims, x: (x, 0), generate_vmap_rule=True)
     log("its own", own.vmap(None, (0,), 5), own.generate_vmap_rule, own.apply(leaf(m, 1.)))
@@ -490,7 +490,7 @@ for _mode, _style in itertools.product(("no_grad", "enable_grad", "inference_mod
 
 @scenario
 def function_forward_with_gradients_enabled(m, log):
-    """function/F-06, function/X-06: what forward records itself is replaced."""
+    """function/F-06, function/X-06: the graph that forward records itself is replaced."""
     def forward(ctx, x):
         with m.enable_grad():
             y = x.exp() * 2

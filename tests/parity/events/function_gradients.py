@@ -1,4 +1,4 @@
-"""Scenarios of the backward of a Function: what it is given, what it may return, hooks around it, second derivatives, threads."""
+"""Scenarios of the backward of a Function: its arguments and results, hooks around it, second derivatives, threads."""
 
 import itertools
 import threading
@@ -7,7 +7,7 @@ from tests.core.function_tools import exponential, function, square
 from tests.parity.events.log import SCENARIOS, heard, leaf, scenario, watch
 from tests.parity.events.subjects import both_ways
 
-# ---- what backward returns: function/B-05 to B-11 -----------------------------------------------------------------------------
+# ---- results of backward: function/B-05 to B-11 -----------------------------------------------------------------------------
 
 RESULTS = {
     "a tensor": lambda m, g: g, "a tuple": lambda m, g: (g, None, g), "a list": lambda m, g: [g, None, g], "None": lambda m, g: None,
@@ -121,7 +121,7 @@ for _materialize in (True, False):
 
 
 def intermediate(m):
-    """y = eˣ + 1, by what lies between: a second derivative knows nothing of it."""
+    """y = eˣ + 1 with a saved intermediate result: a second derivative misses its term."""
     def forward(ctx, x):
         middle = x.exp()
         ctx.save_for_backward(middle)
@@ -138,7 +138,7 @@ def by_attribute(m):
 
 
 def nested(m):
-    """y = eˣ, whose backward applies another Function."""
+    """y = eˣ with a backward that applies another Function."""
     def forward(ctx, x):
         y = x.exp()
         ctx.save_for_backward(y)
@@ -149,7 +149,7 @@ def nested(m):
 
 
 def once(m):
-    """y = x², whose backward is only run once."""
+    """y = x² with a backward that runs only once."""
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * x

@@ -1,4 +1,4 @@
-"""Scenarios of what a Function returns: new tensors, inputs, views of them, written inputs, constants, things that are no tensors."""
+"""Scenarios of the outputs of a Function: new tensors, inputs, views of them, written inputs, constants, other objects."""
 
 import itertools
 import warnings
@@ -83,7 +83,7 @@ for _output, _given, _beside in itertools.product(OUTPUTS, INPUTS, (False, True)
     if not (_beside and (_output in ("tuple of one", "empty tuple", "list", "dict") or _given == "a view of a leaf")):
         SCENARIOS[f"function returning {_output} of {_given}" + " and another" * _beside] = returning(_output, _given, _beside)
 
-# ---- and what may be done to it -------------------------------------------------------------------------------------------
+# ---- uses of the outputs --------------------------------------------------------------------------------------------------
 
 WRITES = {
     "to the output": lambda m, x, y: y.mul_(2), "to the input": lambda m, x, y: x.mul_(2), "to a view of it": lambda m, x, y: y[:1].mul_(2),

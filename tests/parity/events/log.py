@@ -1,14 +1,14 @@
-"""The log of a scenario: what happened in a backward, in terms that do not depend on the library.
+"""The log of a scenario: the events of a backward, in terms that do not depend on the library.
 
-A scenario is a function of a library `m` and a `Log`. It builds a small graph, hangs hooks onto it, runs the engine, and logs
-each event: which hook, with what gradients, in what grad mode, at which node of the run, and how errors look.
+A scenario is a function of a library `m` and a `Log`. It builds a small graph, registers hooks, runs the engine, and logs
+each event: the hook, its gradients, the grad mode, the node of the run, and the errors.
 """
 
 import builtins
 
 SCENARIOS = {}
 
-# What a reader would search for in the message of an error. A log holds those that occur.
+# The words of an error that a reader would search for. A log has those that occur.
 PHRASES = ("expected Variable, but hook returned", "expected tuple, but hook returned", "has changed the size of value",
            "has changed the type of value", "has returned an incorrect number of values", "can't replace a None gradient",
            "through the graph a second time", "not have been used in the graph", "returned an invalid gradient",
@@ -45,14 +45,14 @@ def scenario(function):
 
 
 class Log(list):
-    """What happened, in terms that do not depend on the library."""
+    """The events, in terms that do not depend on the library."""
 
     def __init__(self, m):
         super().__init__()
         self.m = m
 
     def __call__(self, event, *details):
-        """Write down an event. Returns None, as a hook that leaves the gradient alone does."""
+        """Note an event. Return None, like a hook that does not change the gradient."""
         self.append((event, *[self.plain(detail) for detail in details]))
 
     def plain(self, thing):
@@ -75,14 +75,14 @@ class Log(list):
         return (kind.__name__, *[phrase for phrase in PHRASES if phrase in str(error)])
 
     def attempt(self, event, function, *args, **kwargs):
-        """Call a function and write down what it returns, or raises."""
+        """Call a function and note its result or its error."""
         try:
             self(event, function(*args, **kwargs))
         except Exception as error:
             self(event, error)
 
     def state(self):
-        """What can be asked inside a hook: the running node, whether a run is on, the grad mode."""
+        """The state inside a hook: the running node, whether a run is on, the grad mode."""
         return (self.running(), self.task() >= 0, self.m.is_grad_enabled())
 
     def running(self):
@@ -122,7 +122,7 @@ def nodes_of(*roots):
 
 
 def watch(log, *roots):
-    """Write down when each node behind the roots runs, and with what."""
+    """Note when each node behind the roots runs, and its gradients."""
     for node in nodes_of(*roots):
         name = log.plain(node)
         node.register_prehook(lambda grads, name=name: log(f"before {name}", grads, log.state()))
@@ -130,7 +130,7 @@ def watch(log, *roots):
 
 
 def accumulator(x):
-    """The node that accumulates into a leaf; some graph must hold it."""
+    """The accumulator of a leaf. Some graph must keep it alive."""
     return x.view_as(x).grad_fn.next_functions[0][0]
 
 

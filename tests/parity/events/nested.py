@@ -1,4 +1,4 @@
-"""Scenarios of runs within runs, callbacks, threads, and of what can be asked inside a run."""
+"""Scenarios of runs within runs, callbacks, threads, and queries inside a run."""
 
 import itertools
 import threading
@@ -189,11 +189,11 @@ SCENARIOS["callbacks_of_a_run_that_fails"] = callback_error("node")
 SCENARIOS["callback_that_fails"] = callback_error("callback")
 
 
-# ---- what can be asked ---------------------------------------------------------------------------------------------------
+# ---- queries in a run ----------------------------------------------------------------------------------------------------
 
 
 def asking(call):
-    """Which nodes will run, asked at the root."""
+    """The nodes that will run, queried at the root."""
     def run(m, log):
         x, w = leaf(m, 1.), leaf(m, 2.)
         a = x * 2

@@ -1,7 +1,7 @@
 """Scenarios by products.
 
-    SUBJECTS     what is hooked (subjects.py)
-    CALLS        how the engine is run: backward, grad, inputs=, edges, retain_graph, create_graph ...
+    SUBJECTS     the tensors with hooks (subjects.py)
+    CALLS        the calls of the engine: backward, grad, inputs=, edges, retain_graph, create_graph ...
     KINDS        of hooks, and BEHAVIOURS of them: replacing, failing, removing itself, returning what does not fit ...
 
     all hooks at once      SUBJECTS x CALLS
@@ -109,7 +109,7 @@ for _subject, _call in itertools.product(SUBJECTS, CALLS):
     SCENARIOS[f"{_subject.__name__}, {_call.__name__}"] = all_hooks(_subject, _call)
 
 
-# ---- what a hook may do --------------------------------------------------------------------------------------------------
+# ---- actions of a hook ---------------------------------------------------------------------------------------------------
 
 
 def hang(m, g, kind, act):
@@ -200,7 +200,7 @@ KINDS = ("tensor", "pre", "post", "accumulate")
 
 
 def behaviour(subject, kind, act, create_graph=False):
-    """Two hooks of a kind on the subject, of which the first does something; and whether all can be used afterwards."""
+    """Two hooks of a kind on the subject; the first one misbehaves. Then everything must still be usable."""
     def run(m, log):
         g = Graph(m, subject)
         state = {"handles": [], "kind": kind}

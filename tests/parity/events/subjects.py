@@ -1,4 +1,4 @@
-"""What is hooked: a leaf, a view, the result of a write, an output of a Function, in a graph with another branch."""
+"""The tensors with hooks: a leaf, a view, the result of a write, an output of a Function, in a graph with another branch."""
 
 from tests.parity.events.log import leaf
 
@@ -83,7 +83,7 @@ SUBJECTS = (a_leaf, a_nonleaf, a_view, a_result_of_a_write, a_written_view, a_vi
 
 
 class Graph:
-    """x and w, the subject t made of them, and a root behind it that x also reaches by another way."""
+    """x and w, the subject t computed from them, and a root that depends on t and, by another branch, on x."""
 
     def __init__(self, m, subject):
         self.m = m
