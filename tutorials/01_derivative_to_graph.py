@@ -13,13 +13,13 @@
 # %% [markdown]
 # # From a derivative to a graph
 #
-# **The question.** A program computes a number from other numbers. How does it find out how that number changes with each
-# of them, without being told a single formula for the whole?
+# **The question.** A program computes a number from other numbers. How can it find out how the result changes with each
+# input, if nobody gives it a formula for the derivative of the whole?
 #
 # You need: derivatives of one variable, the chain rule, a little Python. You get: a working reverse-mode differentiator of
-# twenty-one lines, and then the three words in which PyTorch and minigrad think: *node*, *edge*, *graph*.
+# twenty-one lines, and then the three concepts of PyTorch and minigrad: *node*, *edge*, *graph*.
 #
-# Our example all the way down is
+# The example of this whole tutorial is
 #
 # $$ y = \sin(a\,b) + a \qquad\text{at } a = 2,\ b = 3. $$
 
@@ -36,11 +36,11 @@ def f(a, b):
 f(2.0, 3.0)
 
 # %% [markdown]
-# Note that $a$ is used twice: in the product, and in the sum. Most of what is interesting below happens because of that.
+# Note that $a$ is used twice: in the product, and in the sum. This causes most of the interesting effects below.
 #
 # ## Nudging
 #
-# A derivative is a ratio of small changes, so the first idea is to make a small change and look.
+# A derivative is a ratio of small changes. So the first idea is to make a small change of an input, and look at the result.
 
 # %%
 h = 1e-6
@@ -54,8 +54,8 @@ print(f"dy/da = {nudged_a:.6f}   dy/db = {nudged_b:.6f}")
 # *It is slow.* Each input costs one more run of the program. A network with a million parameters would run a million times
 # for one gradient.
 #
-# *It is not exact.* With a large $h$ the function bends between the two points. With a small one the two values agree in most of
-# their digits, and the subtraction throws those away. There is a best $h$ in between, and even that leaves an error:
+# *It is not exact.* With a large $h$, the function bends between the two points. With a small $h$, the two values agree in most
+# of their digits, and the subtraction loses these digits. There is a best $h$ in between, but even this $h$ leaves an error:
 
 # %%
 exact = 3 * math.cos(6) + 1
@@ -74,7 +74,7 @@ for exponent in (1, 4, 8, 12, 15):
 #
 # $$ u = a\,b, \qquad s = \sin u, \qquad y = s + a. $$
 #
-# Each line has a derivative that a table of formulas knows. They are called *local*: they speak of one step only.
+# A table of formulas gives the derivative of each line. These derivatives are called *local*: each belongs to one step only.
 #
 # | step | local derivatives | at our numbers |
 # |---|---|---|
@@ -82,7 +82,7 @@ for exponent in (1, 4, 8, 12, 15):
 # | $s = \sin u$ | $\mathrm ds/\mathrm du = \cos u$ | $\cos 6 = 0.96$ |
 # | $y = s + a$ | $\partial y/\partial s = 1, \quad \partial y/\partial a = 1$ | 1, 1 |
 #
-# Now go through the table from the last line to the first, and ask of each name: how does $y$ change with it? Write $\bar u$ for
+# Now go through the table from the last line to the first. For each name, ask: how does $y$ change with it? Write $\bar u$ for
 # $\partial y/\partial u$, and so on.
 #
 # $$ \bar y = 1, \qquad \bar s = 1 \cdot \bar y, \qquad \bar u = \cos u \cdot \bar s, \qquad \bar b = a \cdot \bar u, $$
@@ -91,9 +91,9 @@ for exponent in (1, 4, 8, 12, 15):
 #
 # Three things are worth a second look.
 #
-# 1. One walk gives *all* derivatives. A million inputs would need no second one.
-# 2. Each step multiplies what arrives by a local derivative, and passes the product on.
-# 3. Where a name was used twice, two contributions arrive, and they are **added**.
+# 1. One walk gives *all* derivatives, even with a million inputs.
+# 2. Each step multiplies the derivative that arrives by a local derivative, and passes the product on.
+# 3. If a name was used twice, two contributions arrive, and they are **added**.
 
 # %%
 u = 2.0 * 3.0
@@ -107,8 +107,8 @@ print(f"dy/da = {a_:.6f}   dy/db = {b_:.6f}   off by {abs(a_ - exact):.0e}")
 # %% [markdown]
 # ## A tape
 #
-# We did this by hand. For a program to do it, it needs two things: the steps in order, and the local derivatives. Both are known
-# while the steps are taken. So let every operation write down what it did, on a list that grows: a *tape*.
+# We did this by hand. A program needs two things to do it: the steps in order, and the local derivatives. Both are known
+# when a step runs. So let every operation record what it did, on a growing list: a *tape*.
 
 # %%
 tape = []       # of (result, ((input, local derivative), ...)), oldest first
@@ -145,7 +145,7 @@ def backward(y):
 
 
 # %% [markdown]
-# That is all of reverse-mode automatic differentiation. Run the program on such numbers, and play the tape backwards:
+# That is all of reverse-mode automatic differentiation. Run the program on `Var` numbers, and play the tape backwards:
 
 # %%
 a, b = Var(2.0), Var(3.0)
@@ -159,22 +159,22 @@ for result, inputs in tape:
     print(f"{result.value:8.4f}   made of", *parts)
 
 # %% [markdown]
-# Look at `+=` in `backward`: it is the rule that contributions are added. Look at `reversed`: a result is only used after it was
-# made, so when the walk reaches it, everything that used it has been visited already, and its `grad` is complete.
+# Look at `+=` in `backward`: it adds the contributions. Now look at `reversed`. A result is only used after it was computed. So
+# when the walk reaches a result, it has already visited everything that used it, and the `grad` of the result is complete.
 #
 # ## From a tape to a graph
 #
-# A tape has one owner and one order. That becomes a burden:
+# One tape for the whole program has three disadvantages:
 #
-# * It never forgets. Results that nobody will differentiate stay on it, with all that they refer to.
-# * `backward(y)` walks over everything, also over what has nothing to do with `y`.
-# * Two computations that run at once would write between each other's lines.
+# * It never forgets. Results that no one will differentiate stay on it, with everything that they refer to.
+# * `backward(y)` walks over the whole tape, even over steps that have nothing to do with `y`.
+# * Two computations that run at the same time would mix their lines.
 #
-# The remedy is to cut the tape up, and to give each piece to the result that it belongs to. A piece is then a **node**. What it
-# says about its inputs, it says by pointing to *their* pieces: those pointers are **edges**. When the last reference to a result is
-# gone, its node goes too. There is no list any more. There is a **graph**, and `y` holds the end of it.
+# The solution is to cut the tape into pieces, and to give each piece to the result that it describes. Such a piece is a **node**.
+# A node points to the nodes of its inputs: these pointers are **edges**. When the last reference to a result is gone, its node is
+# freed too. The list has become a **graph**, and `y` holds the end of it.
 #
-# This is what minigrad builds, and PyTorch. The program stays as it was:
+# minigrad and PyTorch build this graph. The program does not change:
 
 # %%
 a = mg.tensor(2.0, requires_grad=True)
@@ -183,8 +183,8 @@ y = (a * b).sin() + a
 y
 
 # %% [markdown]
-# `requires_grad=True` says: this is one of the numbers that I want a derivative for. Such a tensor is a **leaf**. Whatever
-# is computed from a leaf gets a node, its `grad_fn`:
+# `requires_grad=True` says: I want the derivative with respect to this number. Such a tensor is a **leaf**. Every tensor
+# that is computed from a leaf gets a node, its `grad_fn`:
 
 # %%
 print(y.grad_fn.name())
@@ -193,11 +193,11 @@ for node, number in y.grad_fn.next_functions:
 
 # %% [markdown]
 # The last operation was the sum, so `y` holds an `AddBackward0`. It had two inputs, so it has two edges, in the same order. One
-# leads to the node of the sine. The other leads to $a$. A leaf was not computed, so it has no such node; in its place stands an
-# `AccumulateGrad`, whose work is to add what arrives to `a.grad` ([tutorial 3](03_leaves.py)).
+# leads to the node of the sine. The other leads to $a$. A leaf was not computed by an operation, so it has no such node.
+# Instead, it has an `AccumulateGrad`, which adds the gradients that arrive to `a.grad` ([tutorial 3](03_leaves.py)).
 #
-# Here is the whole graph. A box is an operation, with the type and the shape of its result (`[]` is a single number) and with what
-# it has saved for the way back. What is round is a leaf:
+# Here is the whole graph. A box is an operation, with the dtype and the shape of its result (`[]` is a single number) and with
+# the values that it has saved for the way back. A leaf is round:
 
 # %%
 mg.viz.draw(y)
@@ -221,8 +221,8 @@ print(product.next_functions[0][0] is product.next_functions[1][0])
 # %% [markdown]
 # ### What an edge is
 #
-# An edge is a pair: a node, and a number. The number says *which output* of that node's operation was the input here. Nearly always
-# it is 0, because nearly all operations have one output. `unbind` has several:
+# An edge is a pair: a node, and a number. The number says *which output* of that node's operation was used here. It is almost
+# always 0, because almost all operations have one output. `unbind` has several:
 
 # %%
 first, second = mg.tensor([5.0, 7.0], requires_grad=True).unbind()
@@ -230,7 +230,7 @@ for node, number in (first * second).grad_fn.next_functions:
     print("   ->", node.name(), number)
 
 # %% [markdown]
-# And where no derivative is wanted, there is no node to lead to:
+# If an input needs no derivative, the edge leads nowhere:
 
 # %%
 (a * 10.0).grad_fn.next_functions[1]
@@ -238,8 +238,8 @@ for node, number in (first * second).grad_fn.next_functions:
 # %% [markdown]
 # ### What a node holds
 #
-# Our tape held numbers: the local derivatives. A node holds the *values that its formula needs*, and the formula belongs to its
-# kind. For a product these values are the two factors, for a sine it is the angle:
+# Our tape held numbers: the local derivatives. A node holds the *values that its formula needs*. The formula itself belongs to
+# the type of the node. A product needs its two factors, a sine needs its angle:
 
 # %%
 sine = y.grad_fn.next_functions[0][0]
@@ -248,14 +248,14 @@ print("sine:   ", sine._saved_self)
 print("product:", product._saved_self, product._saved_other)
 
 # %% [markdown]
-# Why not the local derivative itself? Because it need not be a number. For tensors it is a matrix, often a huge one that is nearly
-# all zeros, while the formula needs only a product with it: $\bar u = \bar s \cdot \cos u$, element by element. And a formula that
-# is run later can be differentiated itself: [tutorial 5](05_double_backward.py). (What each operation keeps, and why: [tutorial
-# 7](07_saved_tensors.py).)
+# Why not the local derivative itself? For tensors it is not a number but a matrix, often a huge one with almost only zeros.
+# The formula needs only a product with this matrix: $\bar u = \bar s \cdot \cos u$, element by element. There is a second reason:
+# a formula that runs later can be differentiated too, see [tutorial 5](05_double_backward.py). ([Tutorial 7](07_saved_tensors.py)
+# shows which values each operation saves, and why.)
 #
-# ### What became of the order
+# ### The order of the nodes
 #
-# The tape knew which step came last. So does the graph: nodes are numbered as they are made.
+# The tape knew which step came last. The graph knows it too: each new node gets the next number.
 
 # %%
 for node in (product, sine, y.grad_fn):
@@ -264,9 +264,9 @@ for node in (product, sine, y.grad_fn):
 # %% [markdown]
 # ## The walk, by hand
 #
-# Now we have all that `backward` needs. Here it is, on minigrad's own graph, with a table of three formulas. Of the nodes that
-# something has reached, it always takes the one that was made last. (The walk computes with tensors, too. `no_grad()` keeps it from
-# being recorded: [tutorial 6](06_grad_modes.py).)
+# Now we have everything that `backward` needs. Here it is, on minigrad's own graph, with a table of three formulas. Among the
+# nodes that a gradient has reached, the walk always takes the node that was created last. (The walk computes with tensors, too.
+# `no_grad()` keeps autograd from recording it: [tutorial 6](06_grad_modes.py).)
 
 # %%
 FORMULAS = {
@@ -296,7 +296,7 @@ with mg.no_grad():
 print(f"dy/da = {by_hand[a]:.6f}   dy/db = {by_hand[b]:.6f}")
 
 # %% [markdown]
-# And what minigrad says:
+# And minigrad's own result:
 
 # %%
 y.backward()
@@ -307,8 +307,8 @@ print(f"dy/da = {a.grad.item():.6f}   dy/db = {b.grad.item():.6f}")
 #
 # ## Step by step
 #
-# `mg.debug.record` notes what the real engine does. Step through it: first the program makes the nodes, then the backward runs
-# them. Watch the two contributions to $a$: which comes first, and when does the leaf get its gradient?
+# `mg.debug.record` records what the real engine does. Step through it: first the program creates the nodes, then the backward
+# runs them. Watch the two contributions to $a$: which comes first, and when does the leaf get its gradient?
 
 # %%
 a.grad = b.grad = None
@@ -326,26 +326,26 @@ for event in r.events:
         print(f"{event.kind:<10}  {event.node} {event.op:<15}  {event.what}")
 
 # %% [markdown]
-# The engine differs from our walk in one point. It *waits* at a leaf, as at every node, until all that will arrive has arrived: it
-# has counted the edges beforehand. [Tutorial 2](02_the_engine.py) is about why.
+# The engine differs from our walk in one point. At a leaf, as at every node, it *waits* until all gradients have arrived: it
+# has counted the edges beforehand. [Tutorial 2](02_the_engine.py) explains why.
 #
 # ## The source
 #
-# minigrad is written to be read. This is how a node gets its edges when an operation runs. The first two have fields of their own,
-# since few operations have more inputs; and the input numbers are left out while all of them are 0.
+# minigrad is written to be read. This is how a node gets its edges when an operation runs. The first two edges have their own
+# fields, since few operations have more inputs. The numbers of the edges are not stored while all of them are 0.
 
 # %%
 mg.utils.source.source_of("_core/graph/node.py", "Node.connect")
 
 # %% [markdown]
-# The pairs that we looked at are made when somebody asks for them:
+# The pairs that we looked at are created when a program reads `next_functions`:
 
 # %%
 mg.utils.source.source_of("_core/graph/node.py", "Node.next_functions")
 
 # %% [markdown]
-# And this is the rule for a product, with both formulas. The letters are those of our table: `g` is what arrives. (`conj` does
-# nothing to real numbers.)
+# And this is the rule for a product, with both formulas. Here `g` is the gradient that arrives, $\bar u$ in our table. (`conj`
+# does nothing to real numbers.)
 
 # %%
 mg.utils.source.source_of("ops/elementwise/arithmetic.py", "Mul")
@@ -353,8 +353,8 @@ mg.utils.source.source_of("ops/elementwise/arithmetic.py", "Mul")
 # %% [markdown]
 # ## The same in PyTorch
 #
-# Write `torch` for `mg`, and everything above this line that asks for `grad_fn`, `next_functions`, `_saved_self` or `_sequence_nr`
-# gives the same answers:
+# Write `torch` instead of `mg`, and everything above this line that reads `grad_fn`, `next_functions`, `_saved_self` or
+# `_sequence_nr` gives the same answers:
 #
 # ```python
 # >>> import torch
@@ -379,11 +379,11 @@ mg.utils.source.source_of("ops/elementwise/arithmetic.py", "Mul")
 # | the end of an edge at a leaf | `minigrad/_core/graph/accumulate_grad.py` | [`accumulate_grad.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/accumulate_grad.h) |
 # | the formula of a product | `minigrad/ops/elementwise/arithmetic.py`, `Mul` | [`derivatives.yaml`](https://github.com/pytorch/pytorch/blob/v2.13.0/tools/autograd/derivatives.yaml), `name: mul.Tensor`, from which C++ is generated |
 #
-# The names of some nodes carry a namespace in PyTorch, `torch::autograd::AccumulateGrad`; here they do not.
+# In PyTorch, the names of some nodes have a namespace, `torch::autograd::AccumulateGrad`; in minigrad they do not.
 #
 # ## What goes wrong
 #
-# **No leaf asked for a gradient.** Then nothing was noted down, and there is no graph to walk over:
+# **No leaf requires a gradient.** Then nothing was recorded, and there is no graph to walk over:
 
 # %%
 c = mg.tensor(2.0)
@@ -392,16 +392,16 @@ with mg.testing.expect_error(RuntimeError, code="MG-E110"):
     y.backward()
 
 # %% [markdown]
-# **The computation left the graph on the way.** NumPy notes nothing down, so an array cannot remember where its numbers come from.
-# minigrad refuses to hand one out without being asked to forget:
+# **The computation leaves the graph.** NumPy records nothing, so an array cannot remember how its numbers were computed.
+# minigrad refuses to return an array unless you explicitly detach the tensor first:
 
 # %%
 with mg.testing.expect_error(RuntimeError, code="MG-E115"):
     (a * b).numpy()
 
 # %% [markdown]
-# **The computation left the graph, and nobody refused.** This is the worst of the three, since there is no error. `item()` gives a
-# plain number, and the tensor that is made of it is a new leaf, at the beginning of a new graph:
+# **The computation leaves the graph without an error.** This is the worst of the three, since you get no message. `item()`
+# returns a plain number, and a tensor made from this number is a new leaf, at the beginning of a new graph:
 
 # %%
 a.grad = None
@@ -411,16 +411,16 @@ y.backward()
 print("the gradient of a:", a.grad)
 
 # %% [markdown]
-# If a gradient is None that should not be, draw the graph of the loss: `mg.viz.draw(loss)`. What is not in the picture is not
-# connected. More about this: {doc}`/errors/grad-is-none`.
+# If a gradient is unexpectedly None, draw the graph of the loss: `mg.viz.draw(loss)`. A tensor that is not in the picture is not
+# connected to the loss. More about this: {doc}`/errors/grad-is-none`.
 #
 # ## Exercises
 #
-# Each has a check that runs: fill in what is missing, then call the check with it, as in `check_nodes(predicted)`. Solutions are
-# folded away below.
+# Each exercise has a check. Write your answer, then call the check with it, as in `check_nodes(predicted)`. The solutions are
+# folded below.
 #
-# **1. Predict.** How many nodes does the graph of each of these have? Those of leaves count. Write the numbers down before you run
-# anything.
+# **1. Predict.** How many nodes does the graph of each of these have? Count the nodes of leaves too. Write the numbers down before
+# you run anything.
 
 # %%
 a, b = mg.tensor(2.0, requires_grad=True), mg.tensor(3.0, requires_grad=True)
@@ -442,17 +442,17 @@ def check_nodes(predicted):
 # %% tags=["hide-cell"]
 check_nodes([3,     # a product and two leaves
              3,     # two products and one leaf, however often it is used
-             2,     # a sum and one leaf; nobody wants a gradient of 1.0
+             2,     # a sum and one leaf; the constant 1.0 needs no gradient
              5,     # three operations and two leaves
              0])    # item() has left the graph
 
 # %% [markdown]
-# **2. Quotients and exponentials.** Give `Var` the methods `__truediv__` and `exp`, by writing a class `More` that derives
-# from it. The local derivatives of $z = x / y$ are $1/y$ and $-x/y^2$; that of $z = e^x$ you know.
+# **2. Quotients and exponentials.** Write a class `More` that derives from `Var` and adds the methods `__truediv__` and `exp`.
+# The local derivatives of $z = x / y$ are $1/y$ and $-x/y^2$; you know the derivative of $z = e^x$.
 
 # %%
 class More(Var):
-    """Your lines go here. Mind that `record` makes a Var, not a More."""
+    """Your code goes here. Note that `record` returns a Var, not a More."""
 
 
 # %%
@@ -504,16 +504,16 @@ def made(value, *inputs):
 check_more(Solution)
 
 # %% [markdown]
-# **3. The longest path.** Write `depth(tensor)`: how many nodes lie on the longest path through its graph, the `AccumulateGrad` at
-# its end included? It has to cope with a chain of 5,000 operations. (A function that calls itself once per node does not: Python's
-# stack ends at about 1,000 calls. minigrad's engine does not call itself either.) And it has to cope with $2^{60}$ paths: a node
-# can be reached along many, and must be visited once.
+# **3. The longest path.** Write `depth(tensor)`: it returns the number of nodes on the longest path through the tensor's graph,
+# with the `AccumulateGrad` at its end. It must work on a chain of 5,000 operations. (A function that calls itself once per node
+# fails there: Python's stack ends at about 1,000 calls. minigrad's engine does not call itself either.) It must also work on a
+# graph with $2^{60}$ paths: many paths lead to a node, but you must visit the node only once.
 #
 # Hint: in which order must you visit the nodes, so that a node's depth is known before it is needed?
 
 # %%
 def depth(tensor):
-    """Your lines go here."""
+    """Your code goes here."""
 
 
 # %%
@@ -545,7 +545,7 @@ def depth_solution(tensor):
                 nodes.add(node)
                 to_do.append(node)
     # Edges lead from later nodes to earlier ones, so the latest first: the walk
-    # above, with max in place of +. Leaves have no edges to follow.
+    # above, with max instead of +. Leaves have no edges to follow.
     inner = [n for n in nodes if n.next_functions]
     inner.sort(key=lambda n: n._sequence_nr(), reverse=True)
     longest = {tensor.grad_fn: 1}
@@ -561,10 +561,10 @@ check_depth(depth_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * Reverse mode needs the steps, and for each step what its formula needs. One walk gives all derivatives.
+# * Reverse mode needs the steps and, for each step, the values in its formula. One walk gives all derivatives.
 # * A **node** is one operation that was run: its formula, the values that it saved, its edges.
-# * An **edge** is a pair (node, output number): where the derivative of an input goes next. None where nobody wants it.
-# * The **graph** hangs from its results. Nodes are numbered as they are made; the walk goes from late to early.
+# * An **edge** is a pair (node, output number): where the derivative of an input goes next. It is None if no one needs it.
+# * A result holds its **graph**. Nodes are numbered as they are created; the walk goes from the latest to the earliest.
 # * Where paths meet, contributions are added.
 #
 # **Next:** [the engine](02_the_engine.py), and why a node has to wait.

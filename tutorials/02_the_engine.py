@@ -13,12 +13,12 @@
 # %% [markdown]
 # # The engine: who waits for whom
 #
-# **The question.** There is a graph of nodes and edges, and a gradient at its end. In which order do the nodes have to run, and
-# what must a node have before it may?
+# **The question.** There is a graph of nodes and edges, and a gradient at its end. In which order must the nodes run, and
+# what must have arrived at a node before it can run?
 #
-# You need: *node*, *edge* and *graph*, from [tutorial 1](01_derivative_to_graph.py). You get: three engines that are easy to write
-# and wrong, each with the program that shows it; the one that is right, in some twenty lines; and the four files of minigrad in
-# which it lives.
+# You need: *node*, *edge* and *graph*, from [tutorial 1](01_derivative_to_graph.py). You get: three engines that are easy to
+# write but wrong, each with a program that shows the fault; the right engine, in some twenty lines; and the four files of
+# minigrad that contain it.
 #
 # Our example has one value that is used twice:
 #
@@ -37,8 +37,8 @@ y = h.sin() * h
 mg.viz.draw(y)
 
 # %% [markdown]
-# Two paths lead from $y$ to $h$: one through the sine, one directly. Two more lead from $h$ to $x$, since $h$ is `x * x`. What
-# should come out is
+# Two paths lead from $y$ to $h$: one through the sine, one directly. Two more lead from $h$ to $x$, since $h$ is `x * x`. The
+# right result is
 #
 # $$ \frac{\mathrm dy}{\mathrm dx} = 2x\,(h\cos h + \sin h) . $$
 
@@ -47,11 +47,11 @@ exact = 2 * 2 * (4 * math.cos(4) + math.sin(4))
 print(f"dy/dx = {exact:.4f}")
 
 # %% [markdown]
-# ## What an engine is given
+# ## What an engine can use
 #
-# An engine knows nothing about products and sines. It has a node, it can *call* it, and it can follow the edges. So let us put
-# everything else behind one function, `call`. It takes a node and the gradient of its result, and gives the gradients of its
-# inputs, one per edge. The node of a leaf is called like any other. It notes down what it gets, and has no edges.
+# An engine knows nothing about products and sines. It has a node, it can *call* the node, and it can follow the edges. So let us
+# put everything else behind one function, `call`. It takes a node and the gradient of its result, and returns the gradients of
+# its inputs, one per edge. The engine calls the node of a leaf like any other. This node stores the gradient, and has no edges.
 
 # %%
 grads = {}          # leaf -> its gradient
@@ -94,7 +94,7 @@ def run(engine, y):
 # %% [markdown]
 # ## Wrong engine 1: follow each path
 #
-# A node has a gradient for each of its edges. Take each along its edge, and do the same there.
+# A node computes one gradient for each of its edges. Send each gradient along its edge, and do the same at the next node.
 
 # %%
 def each_path(node, g):
@@ -105,15 +105,15 @@ def each_path(node, g):
 print(run(each_path, y))
 
 # %% [markdown]
-# The number is right. Formulas are linear in what arrives: called twice, on two parts of a gradient, a node gives two parts of the
-# result. But look at the calls. There are four nodes here.
+# The number is right. Formulas are linear in the gradient that arrives: if we call a node twice, with two parts of a gradient, it
+# returns two parts of the result. But look at the number of calls. There are only four nodes here.
 
 # %%
 print(*[node.name() for node in ran], sep="\n")
 
 # %% [markdown]
-# The node of $h$ was called twice, since two paths lead to it, and that of $x$ four times. Now repeat the pattern: a *ladder*, in
-# which each rung uses the one below twice.
+# The node of $h$ was called twice, since two paths lead to it, and the node of $x$ four times. Now repeat the pattern to build a
+# *ladder*, in which each rung uses the rung below twice.
 
 # %%
 def ladder(x, rungs):
@@ -128,8 +128,8 @@ for rungs in (1, 2, 4, 8, 12):
     print(f"{rungs:3} rungs   {len(set(ran)):3} nodes   {len(ran):6,} calls")
 
 # %% [markdown]
-# Each rung has two nodes, and doubles the calls. Sixty rungs would be more than $10^{18}$ of them. Networks look like this: in a
-# residual block, `x = x + f(x)`, the input goes two ways.
+# Each rung has two nodes, and doubles the calls. Sixty rungs would need more than $10^{18}$ calls. Real networks look like this:
+# in a residual block, `x = x + f(x)`, the input takes two ways.
 #
 # There are two more faults. A chain needs as many nested calls as it has nodes, and Python's stack ends at about a thousand:
 
@@ -141,9 +141,9 @@ with mg.testing.expect_error(RecursionError, quiet=True):
     run(each_path, chain)
 
 # %% [markdown]
-# And if you look at a gradient on the way, you see pieces of it. A function that is called with a gradient on its way is a **hook**
-# ([tutorial 12](12_hooks.py)). Suppose one wants the gradient of $h$ clipped to the range
-# from $-1$ to $1$. Two pieces arrive:
+# And if you look at a gradient on its way, you see only pieces of it. A function that the engine calls with a gradient on its way
+# is a **hook** ([tutorial 12](12_hooks.py)). Suppose you want to clip the gradient of $h$ to the range from $-1$ to $1$. Two
+# pieces arrive:
 
 # %%
 def clip(g):
@@ -155,12 +155,12 @@ print(f"each clipped:       {clip(through_the_sine) + clip(directly):.4f}")
 print(f"their sum, clipped: {clip(through_the_sine + directly):.4f}")
 
 # %% [markdown]
-# A hook has to see the sum. So a node has to run **once**, on **all** that reaches it.
+# A hook has to see the sum. So a node must run **once**, with **all** the gradients that reach it.
 #
 # ## Wrong engine 2: depth first, each node once
 #
-# Then let us visit each node once. We keep what has arrived at a node in a table, and the nodes that are still to be visited on a
-# stack. (A stack of our own: that also mends the deep chain.)
+# So let us visit each node once. A table keeps the gradient that has arrived at each node, and a stack keeps the nodes that we
+# still have to visit. (Because this is our own stack, the deep chain works too.)
 
 # %%
 def depth_first(root, g, take=-1):
@@ -183,20 +183,20 @@ print(run(depth_first, y))
 print([node.name() for node in ran])
 
 # %% [markdown]
-# The product $h\,\sin h$ came first. It put the sine on the stack, then the node of $h$, so $h$ came off first. It ran on what had
-# arrived by then, which was $\sin h$. Then the sine ran, and brought the other part. Too late: $h$ was done.
+# The product $h\,\sin h$ came first. It put the sine on the stack, and then the node of $h$, so $h$ was taken first. It ran with
+# the gradient that had arrived by then, $\sin h$. Then the sine ran, and brought the other part too late: $h$ was done.
 
 # %%
 print(f"without the part through the sine: {2 * 2 * math.sin(4):.4f}")
 
 # %% [markdown]
-# **Predict.** Will the engine be right about `h * h.sin()`? It is the same product, written the other way round. And if we take
+# **Predict.** Is the engine right for `h * h.sin()`? It is the same product, with its factors exchanged. And what if we take
 # nodes from the other end of the list, breadth first?
 #
 # <details><summary>Answer</summary>
 #
-# It is right there: the edge to $h$ is now the first one, so the sine lies on top of the stack and runs before $h$. Breadth first
-# it is the other way round. Each order has a program on which it is right, and one on which it is wrong.
+# Depth first is right for it: the edge to $h$ is now the first one, so the sine is on top of the stack and runs before $h$.
+# Breadth first is wrong for it, and right for the other. Each order is right on one program and wrong on the other.
 #
 # </details>
 
@@ -211,18 +211,18 @@ for order in (depth_first, breadth_first):
         print(f"{order.__name__:<13}  {text}   {run(order, value)}")
 
 # %% [markdown]
-# This is the worst kind of fault: small tests pass. And no cleverer choice of the next node helps, as long as it is made by
-# looking at the nodes close by. Whether $h$ is complete depends on edges that may come from anywhere in the graph. **One has to
+# This is the worst kind of fault: small tests pass. A cleverer choice of the next node does not help, if it looks only at
+# nearby nodes. Whether $h$ is complete depends on edges that may come from anywhere in the graph. **The engine must
 # know all edges before the first node runs.**
 #
 # ## Wrong engine 3: gradients kept on the nodes
 #
-# So walk over the graph first, and bring the nodes into a good order: a node after all those that lead to it. The numbers of the
-# nodes give one, because what uses a value is made later than the value. Leaves go to the end.
+# So walk over the graph first, and put the nodes into a good order: each node comes after all nodes that lead to it. The numbers
+# of the nodes give such an order, because an operation that uses a value is created after the value. Leaves go to the end.
 
 # %%
 def ordered(root):
-    """All nodes behind `root`, those made last first."""
+    """All nodes behind `root`, the latest first."""
     nodes, to_do = {root}, [root]
     while to_do:
         for following, _ in to_do.pop().next_functions:
@@ -237,8 +237,8 @@ def ordered(root):
 
 
 # %% [markdown]
-# And where does a node's gradient lie while it grows? On the node, why not. (`metadata` is a dict that every node has for notes of
-# ours.)
+# And where do we keep a node's gradient while it grows? Let us try the node itself. (Every node has a dict, `metadata`, for
+# notes of the user.)
 
 # %%
 def kept_on_nodes(root, g):
@@ -252,15 +252,15 @@ def kept_on_nodes(root, g):
 print(run(kept_on_nodes, y))
 
 # %% [markdown]
-# Right, and every node was called once. This is how micrograd does it, and many an engine written in an afternoon. Run it once
-# more:
+# Right, and every node was called once. micrograd works in this way, and so do many small engines. Run it once more:
 
 # %%
 print(run(kept_on_nodes, y))
 
 # %% [markdown]
-# The first run has left its gradients on the nodes, and the second has added to them. The remedy seems plain: clear them before.
-# Here is the engine with that line. It is a generator now, which pauses before each node, so that we can do something in between.
+# The first run left its gradients on the nodes, and the second run added to them. The solution seems clear: set them to zero
+# first. Here is the engine with that line. It is now a generator that pauses before each node, so that we can do something in
+# between.
 
 # %%
 def cleared(root, g):
@@ -295,9 +295,9 @@ def added(test, engine, wanted):
 added(twice, cleared, 2 * exact)
 
 # %% [markdown]
-# Now let two runs overlap. A second result is computed from the same $h$, and each has a run of its own. There are two ways to
-# overlap. They may *take turns*, as two threads do. Or one may happen *inside* the other: a hook is called while a backward is
-# running, and calls backward itself.
+# Now let two runs overlap. We compute a second result from the same $h$, and run a backward for each result. Two runs can overlap
+# in two ways. They may *take turns*, as two threads do. Or one may happen *inside* the other: while a backward runs, the engine
+# calls a hook, and the hook calls backward.
 
 # %%
 z = h.sin() + h
@@ -319,17 +319,18 @@ added(in_turns, cleared, both)
 added(nested, cleared, both)
 
 # %% [markdown]
-# Both are wrong, and in the second one the fault is easy to follow. When the outer run comes to $h$, all that it has collected
-# lies on the node. The inner run clears it, for itself.
+# Both are wrong, and the fault of the second is easy to follow. When the outer run comes to $h$, the gradient that it has
+# collected is on the node. The inner run sets it to zero, because it needs the place itself.
 #
-# A gradient on its way belongs to the *run*, and not to the graph. The graph can have many runs, also at once. minigrad and
-# PyTorch call a run a **task**.
+# A gradient on its way belongs to the *run*, and not to the graph. A graph can have many runs, even at the same time. minigrad
+# and PyTorch call a run a **task**.
 #
 # ## The right engine
 #
-# We have all parts now. Before the first node runs, walk over all edges once, and count for each node how many lead to it: those
-# are the gradients that it **waits for**. Then run. What arrives is added up in the node's **input buffer**, and counted off. At
-# zero the gradient is complete, and the node is **ready**. All three tables belong to the run.
+# Now we have all parts. Before the first node runs, walk over all edges once, and count for each node the edges that lead to it:
+# this is the number of gradients that it **waits for**. Then run the nodes. A gradient that arrives is added to the node's
+# **input buffer**, and the count decreases by one. At zero the gradient is complete, and the node is **ready**. All three tables
+# belong to the run.
 
 # %%
 def count(root):
@@ -371,7 +372,7 @@ for node, number in count(y.grad_fn).items():
     print(number, "for", "y" if node is y.grad_fn else node.name())
 
 # %% [markdown]
-# All that has gone wrong above:
+# Now all the programs that went wrong above:
 
 # %%
 def right(root, g):
@@ -388,8 +389,8 @@ added(nested, engine, both)
 # %% [markdown]
 # ## What it costs
 #
-# The first walk looks at every edge once, the second calls every node once and sends one gradient along every edge. That is linear
-# in the size of the graph, however many paths there are. Here are minigrad's own runs, counted by its record:
+# The first walk looks at every edge once. The second walk calls every node once and sends one gradient along every edge. The cost
+# is linear in the size of the graph, and does not depend on the number of paths. Here are minigrad's own runs, from its record:
 
 # %%
 def own_run(rungs):
@@ -414,7 +415,7 @@ for rungs in (1, 12, 60, 1000):
 
 # %%
 x.grad = None
-with mg.debug():        # have each operation note its line
+with mg.debug():        # each operation records its source line
     h = x * x
     y = h.sin() * h
 with mg.debug.record() as r:
@@ -422,7 +423,7 @@ with mg.debug.record() as r:
 mg.viz.step(r)
 
 # %% [markdown]
-# The same as a table, for the events that we have spoken of:
+# The same as a table, for the events that we have discussed:
 
 # %%
 for event in r.events:
@@ -434,8 +435,9 @@ for event in r.events:
 # %% [markdown]
 # ## Which of the ready nodes?
 #
-# Often several are ready. As each is complete, any of them may run: the result is the same. minigrad and PyTorch take the one that
-# was **made last**. Then the backward undoes the forward in reverse, and what was saved last is freed first.
+# Often several nodes are ready. Each has its complete gradient, so the engine may run any of them: the result is the same.
+# minigrad and PyTorch take the node that was **created last**. So the backward visits the operations of the forward in reverse,
+# and the tensors that were saved last are freed first.
 
 # %%
 p, q = x.sin(), x.exp()
@@ -445,7 +447,7 @@ with mg.debug.record() as r:
 print([r.nodes[name] for name in r.order])
 
 # %% [markdown]
-# The number that decides is `_sequence_nr()`. One may change it, for an experiment. The order changes, and no gradient does:
+# The number that decides is `_sequence_nr()`. For an experiment, we can change it. The order changes, but the gradients do not:
 
 # %%
 p, q = x.sin(), x.exp()
@@ -456,8 +458,8 @@ with mg.debug.record() as r:
 print([r.nodes[name] for name in r.order])
 
 # %% [markdown]
-# Nodes of leaves are an exception. They carry the largest number that there is, so that they run at once when they are ready: a
-# gradient that is complete goes into `.grad`, and its buffer is free.
+# Nodes of leaves are an exception. They have the largest possible number, so they run immediately when they are ready: the
+# complete gradient goes into `.grad`, and its buffer is free.
 
 # %%
 print(x.sin().grad_fn.next_functions[0][0]._sequence_nr() == 2 ** 64 - 1)
@@ -474,8 +476,8 @@ for event in r.events:
 # %% [markdown]
 # ### Why count, when the nodes are numbered?
 #
-# To run them by number was enough in the engine that kept gradients on nodes, and in tutorial 1. The number is given when
-# the node is made; but *every thread counts for itself*. Let another thread compute the sine:
+# The engine that kept gradients on nodes ran them in the order of their numbers, and so did tutorial 1. But a node gets its
+# number when it is created, and *each thread counts separately*. Let another thread compute the sine:
 
 # %%
 x.grad = None
@@ -490,8 +492,8 @@ print("by the numbers, made first to last:",
       sorted(made, key=lambda name: made[name].grad_fn._sequence_nr()))
 
 # %% [markdown]
-# By the numbers, the sine was made before the $h$ that it is the sine of. An engine that goes by them runs $h$ too early, and
-# loses what the sine has to say. One that has counted does not:
+# By the numbers, the sine was created before its input $h$. An engine that follows the numbers runs $h$ too early, and
+# loses the gradient from the sine. An engine that has counted the edges does not:
 
 # %%
 def by_number(root, g):
@@ -504,12 +506,12 @@ y.backward()
 print(f"minigrad:    dy/dx = {x.grad.item():8.4f}")
 
 # %% [markdown]
-# So the counts decide *whether* a node may run, and the numbers only which of the ready ones comes first.
+# So the counts decide *whether* a node can run. The numbers only decide which of the ready nodes comes first.
 #
 # ## Buffers with several slots
 #
-# Our buffer held one number. An operation may have several results, and then its node has to be called on several gradients: the
-# buffer has a **slot** for each. That is what the second half of an edge is for.
+# Our buffer held one number. But an operation may have several results, and then its node needs several gradients: the
+# buffer has a **slot** for each. The number in an edge says which slot to use.
 
 # %%
 first, second, third = mg.tensor([5.0, 7.0, 9.0], requires_grad=True).unbind()
@@ -520,13 +522,14 @@ for event in r.events:
         print(f"{event.kind:<8} {event.what:<16} {event.why}")
 
 # %% [markdown]
-# Nothing used the third result, so its slot stays empty. A node has to cope with that: here the gradient of what was not used is
-# zero.
+# Nothing used the third result, so its slot stays empty. A node must be able to handle this: here the gradient of the unused
+# result counts as zero.
 #
 # ## A backward within a backward
 #
-# A hook may call backward, and one kind of [checkpointing](11_checkpointing.py) does. That is a second task, which runs to its end
-# before the call returns. The two must not disturb each other: this is `nested` from above, on the real engine.
+# A hook may call backward, and one kind of [checkpointing](11_checkpointing.py) does so too. This call is a second task, which
+# runs to its end before the call returns. The two tasks must not disturb each other. This is `nested` from above, on the real
+# engine.
 
 # %%
 x.grad = None
@@ -551,56 +554,56 @@ for event in r.events:
         print(f"task {event.task}  {indent}{event.kind:<7} {event.node} {event.op}")
 
 # %% [markdown]
-# (Why `retain_graph=True`? The inner backward goes over a part that the outer one still needs: [tutorial
+# (Why `retain_graph=True`? The inner backward runs nodes that the outer backward still needs: [tutorial
 # 4](04_retain_graph.py).)
 #
-# Each nesting takes some of the stack. After sixty of them the next gets a new thread, for the sake of its fresh stack, and the
-# calling thread waits for it. PyTorch does the same.
+# Each nested backward uses some of the stack. After sixty levels, the next backward runs in a new thread with a fresh stack, and
+# the calling thread waits for it. PyTorch does the same.
 #
 # ## The source
 #
-# Four files: `_core/engine/execute.py` begins and ends a task, `dependencies.py` counts, `task.py` runs, `ready.py` says which node is
-# next.
+# The engine has four files: `_core/engine/execute.py` begins and ends a task, `dependencies.py` counts the edges, `graph_task.py`
+# runs the nodes, and `ready_queue.py` chooses the next node.
 #
-# The first walk is our `count`, with a stack kept by hand. Instead of in a dict, the count lies in a field of the node, stamped
-# with the number of the task; why, we will see.
+# The first walk is our `count`, with its own stack. The count is not in a dict but in a field of the node. Another field, the *stamp*,
+# has the number of the task that the count belongs to. We will soon see why.
 
 # %%
-mg.utils.source.source_of("_core/engine/dependencies.py", "Dependencies.count")
+mg.utils.source.source_of("_core/engine/dependencies.py", "compute_dependencies")
 
 # %% [markdown]
-# The loop of the second walk. `ready` is for the frequent case that a single node is ready, which then needs no heap. `hooked`
-# nodes take a longer way, `run_watched`, with the same three steps in it.
+# Next, the loop of the second walk. `ready` serves the frequent case of a single ready node, which needs no heap. `hooked`
+# nodes take a longer way, `run_watched`, which contains the same three steps.
 
 # %%
 mg.utils.source.source_of("_core/engine/graph_task.py", "GraphTask.run")
 
 # %% [markdown]
-# What a node has computed is delivered edge by edge. Note that a gradient of None counts off as well. A formula may say that there
-# is nothing to send; a node that waits for it must not wait for ever.
+# The engine delivers the results of a node edge by edge. Note that a gradient of None also reduces the count. A formula may
+# return None when there is nothing to send, and the next node must not wait for ever.
 
 # %%
 mg.utils.source.source_of("_core/engine/graph_task.py", "GraphTask.deliver")
 
 # %% [markdown]
-# The ready queue is a heap: our `max(ready)` looks at all ready nodes, and a heap at a few. Putting a node in:
+# The ready queue is a heap. Our `max(ready)` looks at all ready nodes, but a heap looks at only a few. This function puts a
+# node in:
 
 # %%
 mg.utils.source.source_of("_core/engine/ready_queue.py", "sift_up")
 
 # %% [markdown]
-# Last, the stamp. A dict per task, as ours, is a look-up per edge on the hottest path that there is. So the notes do lie on the
-# node, as in wrong engine 3. But they carry the number of the task, and one that finds the stamp of another *living* task keeps
-# its notes apart, in a dict of its own. That is what `twice`, `in_turns` and `nested` ask for.
+# Last, the stamp. A dict per task, like ours, costs one look-up per edge on the hottest path of the engine. So the counts and
+# buffers are on the node, as in wrong engine 3. But they have the number of the task as a stamp. If a task finds the stamp of
+# another *running* task, it keeps its own counts and buffers in a dict. So `twice`, `in_turns` and `nested` work.
 
 # %%
-mg.utils.source.source_of("_core/engine/dependencies.py", "Dependencies.claim")
+mg.utils.source.source_of("_core/engine/dependencies.py", "claim")
 
 # %% [markdown]
 # ## The same in PyTorch
 #
-# The order is the same, and so are the rules. Besides, a node can be called from Python there, so an engine like ours needs no
-# table of formulas:
+# The order and the rules are the same. Python can also call a node directly, so an engine like ours needs no table of formulas:
 #
 # ```python
 # >>> import torch
@@ -647,7 +650,7 @@ mg.utils.source.source_of("_core/engine/dependencies.py", "Dependencies.claim")
 # | | minigrad | PyTorch, in `torch/csrc/autograd` |
 # |---|---|---|
 # | one run | `minigrad/_core/engine/graph_task.py`, `GraphTask` | [`graph_task.h`][graph_task.h], `struct GraphTask` |
-# | counting | `minigrad/_core/engine/dependencies.py`, `Dependencies.count` | [`engine.cpp`][engine.cpp], `compute_dependencies` |
+# | counting | `minigrad/_core/engine/dependencies.py`, `compute_dependencies` | [`engine.cpp`][engine.cpp], `compute_dependencies` |
 # | the loop | `minigrad/_core/engine/graph_task.py`, `GraphTask.run` | the same file, `thread_main` |
 # | one node, its results delivered | `minigrad/_core/engine/graph_task.py`, `run_watched`, `deliver` | the same file, `evaluate_function` |
 # | input buffers | `minigrad/_core/engine/graph_task.py`, `GraphTask.receive` | [`input_buffer.h`][input_buffer.h], `struct InputBuffer` |
@@ -664,8 +667,8 @@ mg.utils.source.source_of("_core/engine/dependencies.py", "Dependencies.claim")
 #
 # ## What goes wrong
 #
-# **A hook fails in the middle.** The engine stops there. What has been done by then is not undone: leaves that had their turn have
-# their gradient, the others do not.
+# **A hook fails in the middle.** The engine stops there, and does not undo its work: the leaves whose nodes have already run keep
+# their gradients, and the other leaves have none.
 
 # %%
 a, b = mg.tensor(2.0, requires_grad=True), mg.tensor(3.0, requires_grad=True)
@@ -684,32 +687,33 @@ print("a:", a.grad, "  b:", b.grad)
 # %% [markdown]
 # So after an error that you catch, clear the gradients before you go on.
 #
-# **A question is asked at the wrong time.** Callbacks for the end of a task, and questions about which nodes it will run, belong
-# to a task. Outside of one there is nobody to answer:
+# **A call outside of a backward.** You can add a callback for the end of a task, or ask which nodes the task will run. Both work
+# only while a task is running:
 
 # %%
 with mg.testing.expect_error(RuntimeError, code="MG-E125"):
     mg.autograd.Variable._execution_engine.queue_callback(lambda: None)
 
 # %% [markdown]
-# **A gradient is asked for where no edge leads.** With `autograd.grad` the engine runs only what lies on a path to the inputs. If
-# there is none, it says so, instead of giving a zero that might be a mistake:
+# **No path leads to the input.** `autograd.grad` runs only the nodes on a path to the inputs. If there is no such path, it raises
+# an error, because a silent zero could hide a mistake:
 
 # %%
 with mg.testing.expect_error(RuntimeError, code="MG-E109"):
     mg.autograd.grad(a * 3.0, b)
 
 # %% [markdown]
-# **A program relies on the order.** Nothing is raised here, and that is the trouble. Two hooks on nodes that do not lead to each
-# other run in the order of the numbers; a line moved in the forward, or a thread, turns it round. Only edges are a promise.
+# **A program relies on the order.** This raises no error, so it is hard to find. Two hooks on nodes that do not lead to each
+# other run in the order of the numbers. If you move a line in the forward, or use a thread, this order can change. Only edges
+# guarantee an order.
 #
 # ## Exercises
 #
-# Each has a check that runs: fill in what is missing, then call the check with it, as in `check_order(predicted)`. Solutions are
-# folded away below.
+# Each exercise has a check. Write your answer, then call the check with it, as in `check_order(predicted)`. The solutions are
+# folded below.
 #
 # **1. Predict.** In which order do the nodes run? Write their names without `Backward0`, and `leaf` for the node of a leaf: the
-# first answer begins with `Mul`. Mind what Python computes first.
+# first answer begins with `Mul`. Think about what Python computes first.
 
 # %%
 PROGRAMS = ["a.exp() * b.sin()", "b.sin() * a.exp().cos()", "(a * b).sin() + a"]
@@ -733,18 +737,18 @@ def check_order(predicted):
 
 # %% tags=["hide-cell"]
 check_order([
-    "Mul Sin leaf Exp leaf",        # the sine was made last; a leaf runs at once
+    "Mul Sin leaf Exp leaf",        # the sine is the latest; a leaf runs immediately
     "Mul Cos Exp leaf Sin leaf",    # the sine was made first, so it runs last
     "Add Sin Mul leaf leaf",        # a waits for its second gradient
 ])
 
 # %% [markdown]
-# **2. Count the paths.** Write `paths(tensor)`: along how many paths does a gradient get from a tensor to the leaves? Do not walk
-# along them; the ladder has $2^{60}$. Hint: the engine adds up gradients. What if it added something else?
+# **2. Count the paths.** Write `paths(tensor)`: it returns the number of paths from a tensor to the leaves. Do not walk
+# along each path; the ladder has $2^{60}$ of them. Hint: the engine adds up gradients. What if it added something else?
 
 # %%
 def paths(tensor):
-    """Your lines go here."""
+    """Your code goes here."""
 
 
 # %%
@@ -768,7 +772,7 @@ def paths_solution(tensor):
     waits, arrived, ready = count(root), {root: 1}, [root]
     while ready:
         node = ready.pop()
-        here = arrived.pop(node)        # so many paths lead to this node
+        here = arrived.pop(node)        # the number of paths to this node
         if not node.next_functions:
             total += here
         for following, _ in node.next_functions:
@@ -784,12 +788,13 @@ check_paths(paths_solution)
 
 # %% [markdown]
 # **3. Only what is needed.** `mg.autograd.grad(y, leaf)` runs a node only if a path leads from it to that leaf. Write
-# `needed(tensor, leaf)`: how many nodes is that, the leaf's own left out? (That one is not called: what reaches it *is* the
-# result.) Each node has to be decided once, and the ladder is in the check again. The function may not call itself.
+# `needed(tensor, leaf)`: it returns the number of these nodes, without the leaf's own node. (The engine does not call the leaf's
+# node: the gradient that reaches it *is* the result.) Decide each node only once: the check uses the ladder again. The function
+# must not call itself.
 
 # %%
 def needed(tensor, leaf):
-    """Your lines go here."""
+    """Your code goes here."""
 
 
 # %%
@@ -814,8 +819,8 @@ def check_needed(needed):
 # %% tags=["hide-cell"]
 def needed_solution(tensor, leaf):
     found = set()
-    # Edges lead to nodes that were made earlier. So, from the earliest on, all that a
-    # node leads to is decided.
+    # Edges lead to nodes that were created earlier. So we begin with the earliest node:
+    # when we reach a node, all nodes behind it are already decided.
     for node in reversed(ordered(tensor.grad_fn)):
         leads = any(following in found for following, _ in node.next_functions)
         if leads or (node.name() == "AccumulateGrad" and node.variable is leaf):
@@ -828,11 +833,12 @@ check_needed(needed_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * A node runs **once**, when **all** that will reach it has arrived. To know when, count the edges before the first node runs.
+# * A node runs **once**, when **all** its gradients have arrived. To know when, the engine counts the edges before the first node
+#   runs.
 # * Contributions are added in the node's **input buffer**, which has a slot for each result of its operation.
-# * Among the nodes that are **ready**, the one made last runs first; leaves before all others. Counts are the law, numbers a
-#   preference.
-# * Counts and buffers belong to the run, the **task**: a graph may have several at once.
-# * Two walks, each over every edge once. The cost does not depend on the number of paths.
+# * Among the nodes that are **ready**, the latest runs first; leaves run before all others. The counts are a rule, the numbers only
+#   a preference.
+# * Counts and buffers belong to the run, the **task**: a graph may have several tasks at the same time.
+# * The engine walks twice, each time over every edge once. The cost does not depend on the number of paths.
 #
 # **Next:** [leaves](03_leaves.py), where gradients end.

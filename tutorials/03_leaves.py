@@ -13,12 +13,11 @@
 # %% [markdown]
 # # Leaves, and where gradients end
 #
-# **The question.** A backward hands gradients from node to node. Where do they stay? Why does one tensor have a `.grad`
-# afterwards, and the next one None? And why does a training loop that looks right sometimes train nothing?
+# **The question.** A backward passes gradients from node to node. Where do they end? Why does one tensor have a `.grad`
+# afterwards, while another has None? And why does a training loop that looks right sometimes train nothing?
 #
-# You need: *node*, *edge* and *graph*, from [tutorial 1](01_derivative_to_graph.py), and what an optimizer does in a training
-# loop. You get: the node that stands at the end of every path, what exactly it does to `.grad`, and four ways to lose a
-# parameter.
+# You need: *node*, *edge* and *graph*, from [tutorial 1](01_derivative_to_graph.py), and the steps of a training loop with an
+# optimizer. You get: the node at the end of every path, what exactly it does to `.grad`, and four ways to lose a parameter.
 #
 # Our example is a product of a parameter and some data, with a loss behind it:
 
@@ -50,13 +49,13 @@ with warnings.catch_warnings(record=True) as said:
 print(len(said), "warning:", str(said[0].message).split(". ")[0])
 
 # %% [markdown]
-# `x` did not ask for one. `h` has one in the mathematical sense, and the backward did compute it, on its way to `w`. But it is
-# not there. Asking for it gives a warning, and None.
+# `x` does not require a gradient. `h` has a gradient in the mathematical sense, and the backward did compute it, on its way to
+# `w`. But it was not stored: reading `h.grad` gives a warning, and None.
 #
 # ## What is a leaf?
 #
-# A **leaf** is a tensor without a `grad_fn`: nobody recorded how it was computed. There are two kinds. Some require a gradient,
-# because you said so. The others do not.
+# A **leaf** is a tensor without a `grad_fn`: autograd did not record how it was computed. There are two kinds. Some leaves
+# require a gradient, because you said so. The others do not.
 
 # %%
 with mg.no_grad():
@@ -77,15 +76,15 @@ for what, tensor in [
     print(f"{what:<32} {tensor.requires_grad!s:<15} {tensor.is_leaf!s:<9} {node}")
 
 # %% [markdown]
-# Read the last line again: it is the only one that is no leaf. "Leaf" says where a tensor stands in a graph, at its end. A
-# tensor that stands in no graph is one as well.
+# Read the last line again: only this tensor is not a leaf. "Leaf" is a position in a graph, its end. A tensor that belongs to no
+# graph is also called a leaf.
 #
-# So what gets a `.grad` is a *leaf that requires a gradient*. Why those, and not every tensor? Because of memory. For a leaf
-# you do something with the gradient later, such as a step of training. That of an intermediate result is needed once, by the
-# node that made it. If all were kept, they would take as much memory as all results of the forward.
+# So a tensor gets a `.grad` if it is a *leaf that requires a gradient*. Why these, and not every tensor? Because of memory. The
+# gradient of a leaf is used later, for a step of training. The gradient of an intermediate result is needed only once, by the
+# node that computed the result. All these gradients together would take as much memory as all results of the forward.
 #
-# `requires_grad_()` turns a leaf of the second kind into one of the first. It counts from then on: what was computed earlier
-# has no record of it.
+# `requires_grad_()` turns a leaf of the second kind into one of the first. It takes effect from then on: earlier results have
+# no record of the leaf.
 
 # %%
 v = mg.tensor([1.0, 2.0])
@@ -95,7 +94,7 @@ after = v * 2
 print("before:", before.requires_grad, "  after:", after.requires_grad)
 
 # %% [markdown]
-# It can be switched off on a leaf, too. A result cannot be told to forget: every other use of it would lose the path as well.
+# You can switch it off on a leaf, too. On a result you cannot: every other use of the result would lose its path as well.
 
 # %%
 with mg.testing.expect_error(RuntimeError, code="MG-E113"):
@@ -104,8 +103,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E113"):
 # %% [markdown]
 # ## The node of a leaf
 #
-# A leaf has no `grad_fn`. But an edge has to lead to *some* node. So a leaf that requires a gradient gets a node with another
-# purpose, an **AccumulateGrad**. In pictures it is round:
+# A leaf has no `grad_fn`. But an edge must lead to *some* node. So a leaf that requires a gradient gets a special node, an
+# **AccumulateGrad**. In pictures it is round:
 
 # %%
 h = w * x
@@ -113,7 +112,7 @@ loss = (h * h).sum()
 mg.viz.draw(loss)
 
 # %% [markdown]
-# It holds the leaf, as its `variable`, because its task is to change the leaf's `.grad`. No edge leads on from it:
+# It holds the leaf, as its `variable`, because its task is to change the leaf's `.grad`. It has no edges of its own:
 
 # %%
 node = h.grad_fn.next_functions[0][0]
@@ -128,12 +127,13 @@ print(elsewhere.grad_fn.next_functions[1][0] is node)
 print(mg.autograd.graph.get_gradient_edge(w).node is node)
 
 # %% [markdown]
-# That is what makes contributions meet. If `w` is used five times, five edges lead to one node, and the engine lets it run
-# once, with the sum.
+# This is where contributions meet. If `w` is used five times, five edges lead to one node, and the engine runs the node once,
+# with the sum.
 #
-# How is it found? The leaf holds it, but *weakly*: the reference does not keep it alive. The node holds the leaf. If both
-# references were strong, a leaf and its node would keep each other alive for ever, as far as counting references goes. So a
-# node lives as long as some graph leads to it. When the last one is gone, it goes, and the next operation makes a new one.
+# How does an operation find the node? The leaf has a *weak* reference to it, which does not keep it alive. The node has a strong
+# reference to the leaf. If both were strong, the leaf and its node would keep each other alive, and reference counting would
+# never free them. So the node lives as long as some graph leads to it. When the last graph is freed, the node is freed too, and
+# the next operation creates a new one.
 
 # %%
 gc.collect()
@@ -148,8 +148,8 @@ print("no graph is left, the node lives:         ", there() is not None)
 # %% [markdown]
 # ## What it does
 #
-# An AccumulateGrad has one task: add what arrives to `.grad`. If there is no `.grad` yet, there is nothing to add to. That
-# makes two cases, and each has a second form. The record tells which one it was:
+# An AccumulateGrad has one task: add the arriving gradient to `.grad`. If `.grad` is None, there is nothing to add to. So there
+# are two cases, and each has a second form. The record says which of them happened:
 
 # %%
 def how(action):
@@ -165,11 +165,11 @@ print("first: ", *how(lambda: (w * 3).sum().backward()))
 print("second:", *how(lambda: (w * 3).sum().backward()))
 
 # %% [markdown]
-# **Stolen.** The product has made a tensor for its result `[3, 3]`. The engine is about to drop it. Nobody else knows it.
-# Copying it would be a waste, so it *becomes* `.grad`. The numbers are not touched.
+# **Stolen.** The product's node has computed a new tensor, `[3, 3]`. The engine needs it no longer, and nothing else refers to
+# it. A copy would be a waste, so this tensor *becomes* `.grad`. The numbers do not move.
 #
-# **In place.** There is a `.grad` already. The new numbers are added into its memory. It stays the same object, and its
-# *version* goes up, the number of writes to its memory ([tutorial 9](09_version_counters.py)):
+# **In place.** There is already a `.grad`. The new numbers are added into its memory. `.grad` remains the same object, and its
+# *version*, the number of writes to its memory, goes up ([tutorial 9](09_version_counters.py)):
 
 # %%
 w.grad = None
@@ -180,9 +180,9 @@ print("version", grad._version, grad.tolist())
 print("version", grad._version, grad.tolist(), "  the same object:", w.grad is grad)
 
 # %% [markdown]
-# **Copied.** Stealing is right only if nobody else can see the tensor. A gradient that a hook has put aside, or that you passed
-# in yourself, or that is still on its way to another leaf, is copied. Otherwise the next addition in place would change *their*
-# numbers:
+# **Copied.** Stealing is right only if nothing else refers to the tensor. Perhaps a hook has stored the gradient, or you passed
+# it in yourself, or it is still on its way to another leaf. Then it is copied. Otherwise the next in-place addition would change
+# the numbers of the other owner:
 
 # %%
 w.grad, mine = None, mg.ones(2)
@@ -191,14 +191,14 @@ w.backward(mine)
 print("w.grad:", w.grad.tolist(), "  mine:", mine.tolist())
 
 # %% [markdown]
-# **Predict.** In `(w + u).sin().sum()` both leaves receive the same gradient, $\cos(w + u)$. What becomes of it at the first
-# leaf, and what at the second? And in `(w + u).sum()`?
+# **Predict.** In `(w + u).sin().sum()` both leaves receive the same gradient, $\cos(w + u)$. Is it stolen or copied at the first
+# leaf, and at the second? And in `(w + u).sum()`?
 #
 # <details><summary>Answer</summary>
 #
-# At the first it is copied: it is also on its way to the second. At the second it is stolen, since by then nobody else has it.
-# The gradient of a bare sum is a one that is *expanded*: two elements, one number in memory. Nothing can be added to that in
-# place. Both leaves get a copy.
+# The first leaf copies it, because it is also on its way to the second. The second leaf steals it, since nothing else holds it
+# any more. The gradient of a plain sum is an *expanded* one: two elements, but one number in memory. In-place addition into such
+# a tensor is impossible, so both leaves copy it.
 #
 # </details>
 
@@ -210,9 +210,9 @@ w.grad = u.grad = None
 print([kind for kind, _ in how(lambda: (w + u).sum().backward())])
 
 # %% [markdown]
-# Who counts as "somebody else"? minigrad asks Python: how many references does the tensor have, and how many its array? One of
-# each is to be expected. One more is somebody else. The layout has to fit, too. `.grad` should lie in memory as its leaf does,
-# for an optimizer walks over both together; the gradient that comes through a transpose does not.
+# How does minigrad know that something else holds the tensor? It asks Python for the reference counts of the tensor and of its
+# array. It expects one reference to each; one more means another owner. The layout must fit, too. `.grad` should have the same
+# memory layout as its leaf, because an optimizer walks over both together. A gradient that comes through a transpose does not.
 
 # %%
 matrix = mg.ones(2, 3).requires_grad_()
@@ -220,10 +220,9 @@ print([kind for kind, _ in how(lambda: (matrix.t() * 2).sin().sum().backward())]
 print("strides:", matrix.stride(), matrix.grad.stride())
 
 # %% [markdown]
-# **Out of place.** With `create_graph=True` the gradient itself has a graph, so that it can be differentiated again
-# ([tutorial 5](05_double_backward.py)). If
-# somebody has used `.grad` already, a write would change what was saved there. So a new tensor is made, which remembers how it
-# was computed:
+# **Out of place.** With `create_graph=True` the gradient itself has a graph, so that you can differentiate it again
+# ([tutorial 5](05_double_backward.py)). An operation may already have saved the old `.grad`, and a write would change the saved
+# value. So the sum is a new tensor, which remembers how it was computed:
 
 # %%
 with warnings.catch_warnings():
@@ -239,8 +238,8 @@ w.grad = grad = None
 # %% [markdown]
 # ## Step by step
 #
-# Two backwards into one leaf. Look at the table of gradients that have arrived, and at the version of the storage that `.grad`
-# lies in. With *predict* you are asked what comes next.
+# Two backwards reach one leaf. Look at the table of arrived gradients, and at the version of the storage of `.grad`. With
+# *predict*, the page asks you what comes next.
 
 # %%
 w.grad = None
@@ -261,14 +260,15 @@ for event in r.events:
 # %% [markdown]
 # ## The source
 #
-# This is how the node of a leaf is found, or made. The lock is there because two threads may use a leaf for the first time at
-# once, and must get one node:
+# This function finds the node of a leaf, or creates it. It needs the lock because two threads may use a leaf for the first time
+# at the same moment, and both must get the same node:
 
 # %%
 mg.utils.source.source_of("_core/graph/accumulate_grad.py", "grad_accumulator")
 
 # %% [markdown]
-# And this is stealing, copying and adding in place. (`forward` is about another mode of differentiation; take it for False.)
+# This function steals, copies, or adds in place. (`forward` belongs to another mode of differentiation; assume that it is
+# False.)
 
 # %%
 mg.utils.source.source_of("_core/graph/accumulate_grad.py", "AccumulateGrad.accumulate")
@@ -276,8 +276,8 @@ mg.utils.source.source_of("_core/graph/accumulate_grad.py", "AccumulateGrad.accu
 # %% [markdown]
 # ## Backwards add up
 #
-# `.grad` is a *sum over all backwards* since it was last None or zero. That is no accident of the implementation. It lets
-# several losses, or several parts of a batch, contribute to one step. The price: somebody has to say when a new sum begins.
+# `.grad` is a *sum over all backwards* since it was last None or zero. This is intended: several losses, or several parts of a
+# batch, can contribute to one step. The price is that your program must say when a new sum begins.
 
 # %%
 model = mg.nn.Linear(2, 1)
@@ -304,16 +304,16 @@ print("with zero_grad:   ", gradients(clear=True))
 print("without zero_grad:", gradients(clear=False))
 
 # %% [markdown]
-# The second line is what a forgotten `zero_grad()` does. Nothing fails. Each step also goes along all gradients that were there
-# before.
+# The second line shows the effect of a forgotten `zero_grad()`. There is no error, but each step also includes all gradients of
+# the steps before.
 #
 # ### None or zeros?
 #
-# `zero_grad()` sets `.grad` to None. `zero_grad(set_to_none=False)` writes zeros into it. Where every parameter takes part in
-# every loss, the numbers that follow are the same. Three things differ.
+# `zero_grad()` sets `.grad` to None. `zero_grad(set_to_none=False)` writes zeros into it. If every loss uses every parameter,
+# both give the same numbers. Three things differ.
 #
-# *Memory and work.* None frees the memory until the next backward, whose result is then stolen. Zeros keep it, have to be
-# written, and are then added to:
+# *Memory and work.* With None, the memory is free until the next backward, whose result is stolen. With zeros, the memory stays
+# in use, the zeros have to be written, and the next gradient has to be added:
 
 # %%
 for set_to_none in (True, False):
@@ -325,7 +325,8 @@ for set_to_none in (True, False):
 w.grad = None
 
 # %% [markdown]
-# Side by side. On the right there is a write, and the gradient is added where on the left it is taken:
+# Here they are side by side. On the left the gradient is stolen. On the right there is a write of zeros, and the gradient is
+# added:
 
 # %%
 def next_backward(set_to_none):
@@ -341,8 +342,8 @@ def next_backward(set_to_none):
 mg.viz.diff(next_backward(True), next_backward(False), labels=("None", "zeros"))
 
 # %% [markdown]
-# *What an optimizer does.* It skips a parameter whose `.grad` is None. One whose `.grad` is zero takes a step of length zero,
-# and if the optimizer has a weight decay or a momentum, the step is not of length zero:
+# *The step of the optimizer.* An optimizer skips a parameter whose `.grad` is None. If `.grad` is zero, it takes a step. This
+# step has length zero, but not if the optimizer has a weight decay or a momentum:
 
 # %%
 for set_to_none in (True, False):
@@ -350,18 +351,18 @@ for set_to_none in (True, False):
     optimizer = mg.optim.SGD([used, unused], lr=0.1, weight_decay=0.5)
     (used + unused).sum().backward()
     optimizer.zero_grad(set_to_none=set_to_none)
-    used.sum().backward()               # a loss in which `unused` has no part
+    used.sum().backward()               # a loss that does not use `unused`
     optimizer.step()
     print(f"set_to_none={set_to_none!s:<5}  unused is now {unused.item():.4f}")
 
 # %% [markdown]
-# *What others see.* Writing zeros changes the tensor that everybody holds who has asked for `.grad` before. None leaves it to
-# them.
+# *Other references.* Your program may have stored the tensor `.grad` in another variable. Zeros change this tensor, too; None
+# does not.
 #
 # ## Gradients of a large batch, in small parts
 #
-# A batch of 6 does not fit into memory; three of 2 do. The gradient of a sum is the sum of the gradients, and `.grad` is a sum.
-# So run a backward for each part, and step once:
+# Suppose that a batch of 6 does not fit into memory, but parts of 2 do. The gradient of a sum is the sum of the gradients, and
+# `.grad` is a sum. So run a backward for each part, and step once:
 
 # %%
 def large():
@@ -384,14 +385,14 @@ print("by two:     ", [f"{number:.5f}" for number in in_parts(2)[0].tolist()])
 print("four, two:  ", [f"{number:.5f}" for number in in_parts(4)[0].tolist()])
 
 # %% [markdown]
-# Mind the factor. A loss that is a *mean* has to be weighted by the share of the part in the batch; without it the gradient
-# would be three times as long. With parts of equal size that is the well-known `loss / steps`. With a shorter last part it is
-# not. A loss that is a *sum* needs no factor.
+# Note the factor. If the loss is a *mean*, weight each part by its share of the batch; without the factor, the gradient would be
+# three times as long. For parts of equal size, this is the well-known `loss / steps`. For a shorter last part it is not. A loss
+# that is a *sum* needs no factor.
 #
-# The results agree up to rounding, because the order of additions differs. A layer that looks at the whole batch, such as batch
-# norm, sees the part instead, and then they do not agree.
+# The results agree up to rounding, because the order of additions differs. They do not agree for a layer that looks at the whole
+# batch, such as batch norm: it sees only a part of the batch.
 #
-# And this is what was gained: the graph of a part is gone before the next one is built.
+# This saves memory, because the graph of a part is freed before the next graph is built:
 
 # %%
 for rows in (6000, 2000):
@@ -401,7 +402,7 @@ for rows in (6000, 2000):
 # %% [markdown]
 # ## The gradient of a result
 #
-# Sometimes one wants to look at `h.grad` after all. Say so before the backward:
+# Sometimes you do want to look at `h.grad`. Say so before the backward:
 
 # %%
 w.grad = None
@@ -411,8 +412,8 @@ h.square().sum().backward()
 print("h.grad:", h.grad.tolist(), "  h is a leaf:", h.is_leaf)
 
 # %% [markdown]
-# `retain_grad()` leaves a note at the node of `h`: when the gradient is complete, it is put into `h.grad`. It does not make `h`
-# a leaf, and adds no node. On a leaf it does nothing. There are two more ways, `autograd.grad` and a hook ([tutorial
+# `retain_grad()` marks the node of `h`: when the gradient is complete, the engine puts it into `h.grad`. This does not make `h`
+# a leaf, and adds no node. On a leaf it has no effect. There are two more ways, `autograd.grad` and a hook ([tutorial
 # 12](12_hooks.py)):
 
 # %%
@@ -425,13 +426,13 @@ h.square().sum().backward()
 print("a hook:       ", seen[0].tolist())
 
 # %% [markdown]
-# **Predict.** `y = h.sum()`, with `h.retain_grad()`, and `y.backward(retain_graph=True)` twice. What is in `h.grad`, and is it
-# the same object as after the first backward?
+# **Predict.** Call `h.retain_grad()`, compute `y = h.sum()`, and call backward on `y` twice. What is in `h.grad`, and is it the
+# same object as after the first backward?
 #
 # <details><summary>Answer</summary>
 #
-# The sum of both, in a new tensor. What is kept for a result is added out of place: the first gradient is the one that went on
-# to `h`'s node, and others may hold it.
+# The sum of both gradients, in a new tensor. For a result, gradients are added out of place: the first gradient went on to `h`'s
+# node, and something else may hold it.
 #
 # </details>
 
@@ -486,8 +487,8 @@ print(h.grad.tolist(), grad.tolist(), h.grad is grad)
 # [c]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/variable.h
 # [d]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/optim/optimizer.py
 #
-# "Nobody else" is a question to a reference count there too, that of the gradient. The copy under `create_graph=True` is a node
-# of its own there, `CopyBackwards`; here it is an ordinary clone.
+# PyTorch, too, uses the reference count of the gradient to decide whether it can steal it. Under `create_graph=True`, both
+# record the copy as a node of its own, `CopyBackwards`.
 #
 # ## What goes wrong
 #
@@ -501,8 +502,8 @@ print(w)
 
 # %% [markdown]
 # The numbers are right. But `w` is now the name of another tensor: the result of a subtraction, with the old leaf behind it.
-# The next backward walks through the subtraction and adds to the `.grad` of the *old* leaf, which has no name any more. The new
-# `w` has none:
+# The next backward goes through the subtraction and adds to the `.grad` of the *old* leaf, which no longer has a name. The
+# `.grad` of the new `w` is None:
 
 # %%
 with warnings.catch_warnings():
@@ -518,7 +519,8 @@ with warnings.catch_warnings():
 mg.viz.draw((w * w).sum(), names={"w": w})
 
 # %% [markdown]
-# **The step is refused.** Writing into a leaf is an operation like any other. If it were recorded, the leaf would be a result:
+# **The step is an error.** A write to a leaf is an operation like any other. If autograd recorded it, the leaf would become a
+# result:
 
 # %%
 w = mg.tensor([1.0, 2.0], requires_grad=True)
@@ -527,9 +529,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E121"):
     w -= 0.1 * w.grad
 
 # %% [markdown]
-# Both are mended by the same line. The step is not a part of what should be differentiated, so it stands under `no_grad()`
-# ([tutorial 6](06_grad_modes.py)).
-# Then write *into* the leaf, instead of giving its name to another:
+# The same line corrects both. We do not want to differentiate the step, so it belongs under `no_grad()`
+# ([tutorial 6](06_grad_modes.py)). There, write *into* the leaf, instead of giving its name to another tensor:
 
 # %%
 with mg.no_grad():
@@ -538,9 +539,9 @@ w.grad = None
 print(w, "  a leaf:", w.is_leaf)
 
 # %% [markdown]
-# **The parameter was moved after the optimizer was made.** An optimizer holds tensors, not names. If there is something to
-# convert, `to()` makes a new tensor. That one is a result, and the optimizer steps the leaf behind it. The loss reads the
-# result, which nobody computes again:
+# **The parameter was converted after the optimizer was created.** An optimizer holds tensors, not names. If `to()` has to convert
+# something, it returns a new tensor. This tensor is a result, and the optimizer changes the leaf behind it. The loss uses the
+# result, which is never computed again:
 
 # %%
 w = mg.tensor([1.0, 2.0], requires_grad=True)
@@ -555,11 +556,11 @@ for _ in range(3):
     print(f"loss {loss.item()}   the optimizer holds {held}")
 
 # %% [markdown]
-# No error, no warning. The loss does not move, while the gradients flow. (They are those at the old place, three times the
-# same.)
+# There is no error and no warning. Gradients arrive, but the loss does not change. (The gradient is three times the same,
+# because `w` is three times the same.)
 #
-# Convert first, then call `requires_grad_()`, then make the optimizer. A *module* may be converted at any time: `Module.to`
-# keeps its Parameters, and exchanges what is in them. A gradient that is there is converted along.
+# Convert first, then call `requires_grad_()`, then create the optimizer. You can convert a *module* at any time: `Module.to`
+# keeps its Parameters, and replaces their data. It converts existing gradients, too.
 
 # %%
 layer = mg.nn.Linear(2, 1)
@@ -568,8 +569,8 @@ layer.to(mg.float64)
 print(layer.weight is held, held.dtype, held.is_leaf)
 
 # %% [markdown]
-# **The optimizer holds a copy.** `copy.deepcopy`, `clone().detach()`, and a model that was loaded again have tensors of their
-# own. The gradients arrive at those of the loss, and the optimizer looks at others, whose `.grad` stays None. It skips them.
+# **The optimizer holds a copy.** `copy.deepcopy`, `clone().detach()`, and loading a model again create new tensors. The gradients
+# arrive at the tensors of the loss. The optimizer holds the others, whose `.grad` remains None, and skips them.
 
 # %%
 w = mg.tensor([1.0, 2.0], requires_grad=True)
@@ -580,16 +581,16 @@ optimizer.step()
 print(f"after a step: {w.tolist()}   the .grad of what the optimizer holds: {held.grad}")
 
 # %% [markdown]
-# **The optimizer was given a result.** This one is noticed. `mg.randn(2, requires_grad=True) * 0.01` looks like a parameter
-# with small numbers. The leaf is the tensor before the product.
+# **The optimizer gets a result.** This is an error. `mg.randn(2, requires_grad=True) * 0.01` looks like a parameter with small
+# numbers, but the leaf is the tensor before the product.
 
 # %%
 with mg.testing.expect_error(ValueError, code="MG-E402"):
     mg.optim.SGD([mg.randn(2, requires_grad=True) * 0.01], lr=0.1)
 
 # %% [markdown]
-# **A gradient was put aside, and changed.** `.grad` is added to in place. A list of gradients is a list of one tensor, as long
-# as nobody sets `.grad` to None in between:
+# **A stored gradient changes.** A backward adds to `.grad` in place. If you append `.grad` to a list after each backward, the
+# list contains the same tensor several times, unless you set `.grad` to None in between:
 
 # %%
 w = mg.tensor([1.0, 2.0], requires_grad=True)
@@ -610,10 +611,10 @@ print("cloned:   ", [grad[0].item() for grad in history])
 #
 # ## Exercises
 #
-# Each has a check that runs: fill in what is missing, then call the check with it, as in `check_how(predicted)`. Solutions are
-# folded away below.
+# Each exercise has a check. Write your answer, then call the check with it, as in `check_how(predicted)`. The solutions are
+# folded below.
 #
-# **1. Predict.** Each program begins with a new leaf `w` of two numbers, without a gradient. What becomes of what arrives: is it
+# **1. Predict.** Each program begins with a new leaf `w` of two numbers, without a gradient. Is the arriving gradient
 # `"stolen"`, `"copied"` or added `"in place"`?
 
 # %%
@@ -637,21 +638,20 @@ def check_how(predicted):
 
 
 # %% tags=["hide-cell"]
-check_how(["stolen",        # the engine has made the sum of the two itself
+check_how(["stolen",        # the engine itself computed the sum of the two
            "copied",        # it is expanded: two elements, one number in memory
            "copied",        # `seen` holds it too
            "in place",      # zeros are a gradient
            "stolen"])       # the same sum again
 
 # %% [markdown]
-# **2. Words in parts.** A loss over texts is often a mean over *words*: all losses of all words, divided by the number of words
-# in the batch. Texts have different lengths, and the parts different numbers of words. Write `backward_in_parts(w, texts)`. It
-# runs one backward per text; afterwards `w.grad` is the gradient of the mean over all words. The loss of a word `t` is
-# `(w * t - 1).square()`.
+# **2. Words in parts.** A loss over texts is often a mean over *words*: the sum of the losses of all words, divided by the number
+# of words in the batch. The texts have different numbers of words. Write `backward_in_parts(w, texts)`. It runs one backward per
+# text. Afterwards `w.grad` is the gradient of the mean over all words. The loss of a word `t` is `(w * t - 1).square()`.
 
 # %%
 def backward_in_parts(w, texts):
-    """Your lines go here."""
+    """Your code goes here."""
 
 
 # %%
@@ -674,20 +674,20 @@ def check_parts(backward_in_parts):
 def backward_in_parts_solution(w, texts):
     words = sum(len(text) for text in texts)
     for text in texts:
-        # the sum of the part, divided by what belongs to the whole
+        # the sum over the part, divided by the number of all words
         ((w * text - 1).square().sum() / words).backward()
 
 
 check_parts(backward_in_parts_solution)
 
 # %% [markdown]
-# **3. Strays.** Write `strays(optimizer, loss)`: the parameters of the optimizer that a backward from `loss` would not reach.
-# It is the function to call when a model does not train. Hint: AccumulateGrad nodes have a `variable`, and tensors are compared
-# with `is`.
+# **3. Strays.** Write `strays(optimizer, loss)`: it returns the parameters of the optimizer that a backward from `loss` would not
+# reach. Call such a function when a model does not train. Hint: AccumulateGrad nodes have a `variable`; compare tensors with
+# `is`.
 
 # %%
 def strays(optimizer, loss):
-    """Your lines go here."""
+    """Your code goes here."""
 
 
 # %%
@@ -726,13 +726,13 @@ check_strays(strays_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * A **leaf** is a tensor without a `grad_fn`. Those that require a gradient get a `.grad`; results do not, unless
-#   `retain_grad()` was called.
-# * At the end of every path stands an **AccumulateGrad**, one per leaf, found through a weak reference.
-# * The first gradient is **stolen**, or copied if somebody else sees it. Later ones are **added in place**. Under
-#   `create_graph=True` all is out of place.
-# * `.grad` is a sum over backwards. `zero_grad()` begins a new one. This is also how a large batch is computed in parts.
-# * A parameter is a tensor, not a name. Whatever gives the name to another tensor (`w = w - ...`, `w = w.to(...)`) leaves the
-#   optimizer with the old one.
+# * A **leaf** is a tensor without a `grad_fn`. Leaves that require a gradient get a `.grad`; results do not, unless you called
+#   `retain_grad()`.
+# * At the end of every path is an **AccumulateGrad**, one per leaf. The leaf finds it through a weak reference.
+# * The first gradient is **stolen**, or copied if something else holds it. Later ones are **added in place**. Under
+#   `create_graph=True` nothing is done in place.
+# * `.grad` is a sum over backwards. `zero_grad()` begins a new sum. So you can also compute a large batch in parts.
+# * A parameter is a tensor, not a name. If you give the name to another tensor (`w = w - ...`, `w = w.to(...)`), the optimizer
+#   still holds the old one.
 #
-# **Next:** [the second backward](04_retain_graph.py), and what the first one has thrown away.
+# **Next:** [the second backward](04_retain_graph.py), and what the first one has freed.

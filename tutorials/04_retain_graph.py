@@ -13,12 +13,11 @@
 # %% [markdown]
 # # Backward a second time: retain_graph
 #
-# **The question.** Why may `backward` be called only once? What has the first call thrown away, when exactly, and when should it
-# not?
+# **The question.** Why can you call `backward` only once? What has the first call freed, when exactly, and when should it not?
 #
-# You need: [tutorial 1](01_derivative_to_graph.py), and of [tutorial 2](02_the_engine.py) that nodes run one after the other. You
-# get: what a graph keeps in memory, measured; the four ways to one of PyTorch's best known errors; and for each what to do instead
-# of `retain_graph=True`.
+# You need: [tutorial 1](01_derivative_to_graph.py), and one fact of [tutorial 2](02_the_engine.py): nodes run one after the
+# other. You get: measurements of the memory that a graph keeps; the four causes of one of PyTorch's best known errors; and for
+# each cause, what to do instead of `retain_graph=True`.
 
 # %%
 import weakref
@@ -32,13 +31,13 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
     loss.backward()
 
 # %% [markdown]
-# The message says what happened: a node *has let go of what it saved*. So first, what does a node save?
+# The message says what happened: a node *has freed its saved values*. So first, what does a node save?
 #
 # ## What a graph keeps
 #
 # A node has a formula, and the formula needs values of the forward pass. The derivative of $e^w$ is $e^w$, so the node of `exp`
-# keeps its result. That of a product keeps both factors. That of a sum needs only a shape. ([Tutorial 7](07_saved_tensors.py) goes
-# through all of them.)
+# keeps its result. The node of a product keeps both factors. The node of a sum needs only a shape. ([Tutorial
+# 7](07_saved_tensors.py) goes through all of them.)
 
 # %%
 loss = (w.exp() * w).sum()
@@ -48,12 +47,13 @@ mg.viz.draw(loss)
 mg.debug.saved(loss)
 
 # %% [markdown]
-# Three tensors are saved, but only two pieces of memory: what `exp` has computed is needed twice, and is there once. Nothing is
-# copied. To save a tensor is to hold a reference to it, and that is enough to keep it alive: our program has no name for $e^w$.
+# Three tensors are saved, but only two pieces of memory: two nodes need the result of `exp`, and both use the same memory.
+# Nothing is copied. To save a tensor is to hold a reference to it. This keeps the tensor alive, even though our program has no
+# name for $e^w$.
 #
 # In a network these are the *activations* of all layers, and they are often the largest thing in memory.
 #
-# ## When it is let go
+# ## When the values are freed
 #
 # Here is what happens to them in a backward:
 
@@ -71,14 +71,14 @@ with mg.debug.record() as r:
 releases(r)
 
 # %% [markdown]
-# Not at the end: **right after each node has run**, and before the next one does. A node runs once in a task, so nobody will ask
-# it again. Nobody in *this* task, that is.
+# They are not freed at the end, but **right after each node has run**, before the next one runs. A node runs once in a task, so
+# *this* task will not need its values again.
 
 # %%
 mg.debug.saved(loss)
 
 # %% [markdown]
-# The values are gone, really: a weak reference to a saved tensor, which does not keep it alive, now leads nowhere.
+# The values are really gone: a weak reference to a saved tensor, which does not keep the tensor alive, now returns None.
 
 # %%
 constant = mg.tensor([10.0, 20.0])
@@ -90,8 +90,9 @@ loss.backward()
 print("after: ", there() is not None)
 
 # %% [markdown]
-# But the graph is still there. Nodes and edges live as long as somebody holds the result. It is only that the nodes cannot compute
-# any more. So "the graph is freed", as one often reads, is not quite it. **The values go, the graph stays.**
+# But the graph is still there. Nodes and edges live as long as something holds the result. Only the saved values are missing, so
+# the nodes can no longer compute. You will often read that "the graph is freed", but this is not exact. **The values are freed,
+# the graph stays.**
 
 # %%
 product = loss.grad_fn.next_functions[0][0]
@@ -100,8 +101,8 @@ print(product.name(), product.next_functions[0][0].name())
 # %% [markdown]
 # ## Measured
 #
-# Eight layers, each with a result of one megabyte. We look, before each node runs, at how much the graph still keeps. (A *prehook*
-# is called just before its node: [tutorial 12](12_hooks.py).)
+# We take eight layers, each with a result of one megabyte. Before each node runs, we measure how much the graph still keeps.
+# (The engine calls a *prehook* just before its node: [tutorial 12](12_hooks.py).)
 
 # %%
 def chain():
@@ -129,9 +130,9 @@ print("megabytes, without:  ", *kept_while_running(retain_graph=False))
 print("with retain_graph:   ", *kept_while_running(retain_graph=True))
 
 # %% [markdown]
-# Without `retain_graph` the memory goes back while the backward advances, and what the backward needs itself can be taken from it.
-# With it all stays until the loss itself is gone: as a rule when the variable is assigned again, in the next iteration, *after*
-# the next forward has been computed. Then there are two of them for a while.
+# Without `retain_graph`, the backward frees memory as it advances, and can use this memory for its own results. With it,
+# everything stays until the loss itself is freed. In a loop, this usually happens when the variable gets its next value, *after*
+# the next forward. Then two graphs are in memory for a while.
 #
 # ## Step by step, with and without
 #
@@ -140,7 +141,7 @@ print("with retain_graph:   ", *kept_while_running(retain_graph=True))
 # %%
 def recorded(retain_graph):
     w = mg.tensor([1.0, 2.0], requires_grad=True)
-    with mg.debug():        # have each operation note its line
+    with mg.debug():        # each operation records its source line
         loss = (w.exp() * w).sum()
     with mg.debug.record(w=w, loss=loss) as r:
         loss.backward(retain_graph=retain_graph)
@@ -159,16 +160,15 @@ print(len(freed.events), "steps and", len(kept.events))
 print("only without:", [f"{e.kind} {e.op}" for e in freed.events if e.kind not in kinds])
 
 # %% [markdown]
-# ## Not every graph minds
+# ## Some graphs allow a second backward
 #
-# **Predict.** Which of these can be walked over twice? `(w + 1).sum()`, `(w * 2).sum()`, `w.exp().sum()`, `w.relu().sum()`,
+# **Predict.** Which of these allow a second backward? `(w + 1).sum()`, `(w * 2).sum()`, `w.exp().sum()`, `w.relu().sum()`,
 # `w.reshape(1, 2).sum()`, `(w - w).mean()`.
 #
 # <details><summary>Answer</summary>
 #
-# The first and the last two. Their formulas need no tensor: a node that has saved nothing has nothing to lose. `relu` keeps its
-# result, since its derivative depends on the sign. `w * 2` keeps the 2. That would cost nothing to keep; it is let go all the
-# same, as in PyTorch.
+# The first and the last two. Their formulas need no tensor, so their nodes saved nothing that could be freed. `relu` keeps its
+# result, since its derivative depends on the sign. `w * 2` keeps the 2. It costs no memory, but it is freed too, as in PyTorch.
 #
 # </details>
 
@@ -187,16 +187,15 @@ for text in ("(w + 1).sum()", "(w * 2).sum()", "w.exp().sum()", "w.relu().sum()"
     print(f"{text:<22} {'twice' if survives(eval(text)) else 'once'}")
 
 # %% [markdown]
-# That explains a puzzle. A program with a second backward in it can run for months, and fail on the day on which somebody puts a
-# product into it.
+# This explains a puzzle. A program with a second backward can run for months, and then fail when you add a product to it.
 #
 # ## Four ways to the error
 #
-# **One: the same loss twice.** The first cell of this page. Nearly always the second call was not meant: there is one in a
-# function and one after it.
+# **One: the same loss twice.** This is the first cell of this page. Usually the second call is a mistake: there is one call in a
+# function and another after it.
 #
-# **Two: a state that is carried over iterations.** The loss is new each time. But it hangs from a state of the iteration before,
-# and so the new graph leads into the old one, whose values are gone.
+# **Two: a state that is carried over iterations.** The loss is new each time. But it depends on the state of the iteration
+# before. So the new graph leads into the old one, whose values are freed.
 
 # %%
 inputs = mg.tensor([[0.5, -0.3], [0.1, 0.9], [-0.7, 0.2], [0.4, 0.4]])
@@ -214,8 +213,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
         state.sum().backward()
 
 # %% [markdown]
-# It comes in many forms: the hidden state of a recurrent network, a running mean of the loss, or something that is computed from a
-# parameter once, *before* the loop.
+# The state has many forms: the hidden state of a recurrent network, a running mean of the loss, or a value that is computed from
+# a parameter once, *before* the loop.
 #
 # **Three: two losses share a part.**
 
@@ -227,7 +226,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
     second.backward()
 
 # %% [markdown]
-# **Four: somebody looks.** Nobody calls backward; saved values are read after they were let go.
+# **Four: reading a saved value.** Here there is no second backward. The program reads a saved value after it was freed.
 
 # %%
 hidden = w.exp()
@@ -236,13 +235,13 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
     print(hidden.grad_fn._saved_result)
 
 # %% [markdown]
-# The message names the node that had nothing left. Ask *where in the program the operation of that node was called*: before the
-# loop, in an earlier iteration, before both losses?
+# The message names the node whose values are freed. Ask *where the program called the operation of this node*: before the loop,
+# in an earlier iteration, before both losses?
 #
-# ## retain_graph is half a measure
+# ## retain_graph treats only the symptom
 #
-# With `retain_graph=True` each of the four goes away. For the second it is the advice that one finds everywhere. So let us count
-# what it does there:
+# With `retain_graph=True` each of the four errors disappears. For the second case, you find this advice everywhere. So let us
+# count what it does there:
 
 # %%
 def train(policy):
@@ -271,16 +270,16 @@ for policy in ("retain_graph", "one backward", "detach"):
     print(f"{policy:<13} nodes run: {terms:<10} = {sum(nodes)}   gradient: {numbers}")
 
 # %% [markdown]
-# With `retain_graph` each backward goes back to the very first iteration. The thousandth would go back over a thousand. The memory
-# grows in the same way. The gradient is right. But the second line gives the same: add the losses, and call backward once, when
-# the sequence ends. Every node runs once.
+# With `retain_graph`, each backward goes back to the very first iteration. The thousandth backward would go through a thousand
+# iterations, and the memory grows in the same way. The gradient is right. But the second line gives the same gradient: add the
+# losses, and call backward once, at the end of the sequence. Then every node runs once.
 #
-# The third line says to each iteration that the past is a constant. `detach` gives the same numbers without the history, so the
-# graph ends there ([tutorial 6](06_grad_modes.py)): this is **truncated backpropagation through time**. The cost is the same in
-# each iteration. Its gradient is another one: the influence of $w$ through earlier states is left out. That is a decision about
-# what to learn. Usually it is the one that was meant.
+# The third line treats the past as a constant in each iteration. `detach` returns the same numbers without the history, so the
+# graph ends there ([tutorial 6](06_grad_modes.py)). This is **truncated backpropagation through time**. Every iteration has the
+# same cost. The gradient is different: it ignores the influence of $w$ through earlier states. This is a decision about the
+# learning method, and usually it is the right one.
 #
-# And with an optimizer in the loop, `retain_graph` leads to the next error. The old nodes have saved $w$, which has changed since:
+# With an optimizer in the loop, `retain_graph` leads to the next error. The old nodes have saved $w$, which has changed since:
 
 # %%
 v = mg.tensor([1.0, 2.0], requires_grad=True)
@@ -293,13 +292,12 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
         optimizer.step()
 
 # %% [markdown]
-# That error is a favour ([tutorial 9](09_version_counters.py)). The gradient of the loss at the old $w$, computed with values of
-# the new one, would be of no function at all.
+# This error protects you ([tutorial 9](09_version_counters.py)). A gradient of the loss at the old $w$, computed with values of
+# the new $w$, would not be the gradient of any function.
 #
 # ## Losses that share a part: add them
 #
-# Gradients add, so the gradient of a sum of losses is the sum of their gradients. One backward on the sum walks over the shared
-# part once:
+# The gradient of a sum of losses is the sum of their gradients. One backward of the sum runs the shared part only once:
 
 # %%
 def two_losses(together):
@@ -319,10 +317,10 @@ print("one after the other:", *two_losses(together=False))
 print("added:              ", *two_losses(together=True))
 
 # %% [markdown]
-# ## Where it is right
+# ## Where retain_graph is right
 #
-# If you need gradients of several results **apart**, there have to be several backwards over one forward. Then the graph is kept
-# in all but the last. The rows of a Jacobian are of this kind, and so is a comparison of what two losses want:
+# If you need the gradients of several results **separately**, you need several backwards over one forward. Then retain the graph
+# in all but the last. Examples are the rows of a Jacobian, and a comparison of the gradients of two losses:
 
 # %%
 hidden = w.exp()
@@ -333,33 +331,34 @@ print(of_first, of_second)
 print(mg.debug.saved(second))
 
 # %% [markdown]
-# The last one lets go, and so nothing is left behind.
+# The last backward frees the values, so nothing is left behind.
 #
-# `create_graph=True` keeps the graph too, unless you say otherwise: the gradient will be differentiated, and that goes over the
-# same nodes ([tutorial 5](05_double_backward.py)).
+# `create_graph=True` retains the graph too, unless you say otherwise: you will differentiate the gradient, and this uses the same
+# nodes again ([tutorial 5](05_double_backward.py)).
 #
 # ## In two halves
 #
-# A node lets go when it has *run*. `autograd.grad` runs only what lies between the results and the inputs that it is asked for. So
-# it leaves the rest as it was, and one can go on from there:
+# A node frees its values when it has *run*. `autograd.grad` runs only the nodes between its outputs and its inputs. The rest of
+# the graph keeps its values, and you can continue from there:
 
 # %%
 w.grad = None
 hidden = w.exp()
 loss = (hidden * hidden).sum()
-(at_hidden,) = mg.autograd.grad(loss, hidden)   # the upper half has let go
+(at_hidden,) = mg.autograd.grad(loss, hidden)   # frees the upper half
 print(mg.debug.saved(hidden))
 hidden.backward(at_hidden)                      # and now the lower one
 print(w.grad)
 
 # %% [markdown]
-# No node has run twice, so there was nothing to retain. This is how to look at a gradient on the way, or to change it; and how a
-# model is split between two machines.
+# No node ran twice, so there was nothing to retain. In this way you can look at a gradient on its way, or change it, or split a
+# model between two machines.
 #
 # ## A step of a GAN
 #
-# Two networks, two losses, one shared part: this is where many meet the error. The generator makes something from noise. The
-# discriminator scores it. The discriminator's loss wants the score low, that of the generator wants it high.
+# A GAN has two networks, two losses and one shared part, and many people meet the error there. The generator makes something from
+# noise, and the discriminator scores it. The discriminator's loss is small if the score is low, the generator's loss if it is
+# high.
 
 # %%
 softplus = mg.nn.functional.softplus
@@ -388,9 +387,9 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
 print("the generator's gradient:", g.grad)
 
 # %% [markdown]
-# The error is only the symptom. Look at the last line: the first backward went on through `fake` into the generator, where nothing
-# was wanted of it. It even has the wrong sign there, since it pulls the score down. `retain_graph=True` would silence the error
-# and leave that. What was meant is that the discriminator takes `fake` as it is:
+# The error is only the symptom. Look at the last line: the first backward went on through `fake` into the generator, which this
+# loss should not train. The gradient there even has the wrong sign, since it lowers the score. `retain_graph=True` would hide the
+# error and keep this mistake. The discriminator should take `fake` as a constant:
 
 # %%
 g, d = networks()
@@ -413,22 +412,22 @@ for whose, r in (("discriminator", of_d), ("generator", of_g)):
 
 # %% [markdown]
 # `fake` was computed once. `detach` does not copy it; it is the same memory, without the history. The generator's loss is computed
-# *after* the discriminator's step, since it has to see the new `d`. Computed before, it would have saved the old one, and end in
-# MG-E102 as above.
+# *after* the discriminator's step, since it must use the new `d`. If it were computed before, it would have saved the old `d`, and
+# its backward would end in MG-E102 as above.
 #
 # ## The source
 #
-# A node lets go in `release`. `HOLDS_TENSOR` says that it has saved a tensor, `saves_operand` that it has saved something that
-# could have been one, such as the 2 of `w * 2`.
+# A node frees its values in `release`. `HOLDS_TENSOR` says that it has saved a tensor. `saves_operand` says that it has saved an
+# operand that could have been a tensor, such as the 2 of `w * 2`.
 
 # %%
 mg.utils.source.source_of("_core/record/op_node.py", "OpNode.release")
 
 # %% [markdown]
-# Who calls it is the engine: `if not keep: node.release()`, in the loop that [tutorial 2](02_the_engine.py) shows.
-# `keep` is all that `retain_graph` does.
+# The engine calls it: `if not keep: node.release()`, in the loop that [tutorial 2](02_the_engine.py) shows. Setting `keep` is all
+# that `retain_graph` does.
 #
-# When the node is called once more, or asked for a value, `freed` is set:
+# If the node runs again, or a program reads a saved value, `freed` is set, and this error is raised:
 
 # %%
 mg.utils.source.source_of("_core/record/saved_tensor.py", "error_freed")
@@ -467,7 +466,7 @@ mg.utils.source.source_of("_core/record/saved_tensor.py", "error_freed")
 # | letting go | `minigrad/_core/record/op_node.py`, `OpNode.release` | `release_variables`, in generated code |
 # | who calls it | `minigrad/_core/engine/graph_task.py`, `GraphTask.run` | [`engine.cpp`][engine.cpp], `evaluate_function` |
 # | the error | `minigrad/_core/record/saved_tensor.py`, `error_freed` | [`saved_variable.cpp`][saved_variable.cpp], `unpack` |
-# | `retain_graph` | `minigrad/autograd/__init__.py`, `backward` | [`torch/autograd/__init__.py`][autograd], `backward` |
+# | `retain_graph` | `minigrad/autograd/_backward.py`, `backward` | [`torch/autograd/__init__.py`][autograd], `backward` |
 #
 # [saved_variable.h]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/saved_variable.h
 # [saved_variable.cpp]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/saved_variable.cpp
@@ -478,8 +477,8 @@ mg.utils.source.source_of("_core/record/saved_tensor.py", "error_freed")
 #
 # ## What goes wrong
 #
-# **The second backward fails, and is not undone.** It begins like any other, and fails at the first node that has nothing left.
-# Leaves that had their turn before have a second gradient by then:
+# **The second backward fails in the middle, and is not undone.** It begins like any other, and fails at the first node whose
+# values are freed. The leaves whose nodes ran before that have received a second gradient:
 
 # %%
 w.grad = None
@@ -491,10 +490,10 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
 print("w:", w.grad, "  b:", b.grad)
 
 # %% [markdown]
-# `b` has its gradient twice, `w` once. Whoever catches this error has to clear all gradients.
+# `b` has its gradient twice, `w` once. If you catch this error, clear all gradients.
 #
-# **A graph that nobody wanted to keep.** There is no error. With `retain_graph=True` in every iteration, whatever holds a loss
-# holds the activations of that iteration. Collect the losses for a plot, and all of them stay:
+# **A graph is kept by accident.** There is no error. With `retain_graph=True` in every iteration, each loss keeps the activations
+# of its iteration. If you collect the losses for a plot, all activations stay in memory:
 
 # %%
 def epoch(retain_graph):
@@ -510,13 +509,13 @@ print("megabytes, without: ", epoch(retain_graph=False))
 print("with retain_graph:  ", epoch(retain_graph=True))
 
 # %% [markdown]
-# `mg.debug.holders(loss)` names who holds a graph. More on this: {doc}`/errors/memory-grows`. More on the error:
+# `mg.debug.holders(loss)` lists the objects that hold a graph. More on this: {doc}`/errors/memory-grows`. More on the error:
 # {doc}`/errors/backward-a-second-time`.
 #
 # ## Exercises
 #
-# Each has a check that runs: fill in what is missing, then call the check with it, as in `check_works(predicted)`. Solutions are
-# folded away below.
+# Each exercise has a check. Write your answer, then call the check with it, as in `check_works(predicted)`. The solutions are
+# folded below.
 #
 # **1. Predict.** Which of these work, and which end in the error of this page?
 
@@ -545,18 +544,18 @@ def check_works(predicted):
 
 # %% tags=["hide-cell"]
 check_works([False,     # both go through the node of exp, which has saved its result
-             True,      # both go through that of w + 1, which has saved nothing
-             False,     # the first has gone on to w, through exp
-             True,      # the first has stopped at h: exp has not run yet
-             True])     # create_graph keeps the graph
+             True,      # both go through the node of w + 1, which has saved nothing
+             False,     # the first backward has gone on to w, through exp
+             True,      # the first one stopped at h: exp has not run yet
+             True])     # create_graph retains the graph
 
 # %% [markdown]
-# **2. Row by row.** Write `rows(y, x)`: the Jacobian of a vector `y`, as a list of gradients, one per element. Afterwards the
-# graph must not keep anything.
+# **2. Row by row.** Write `rows(y, x)`: it returns the Jacobian of a vector `y`, as a list of gradients, one per element.
+# Afterwards the graph must not keep any saved values.
 
 # %%
 def rows(y, x):
-    """Your lines go here."""
+    """Your code goes here."""
 
 
 # %%
@@ -579,13 +578,13 @@ def rows_solution(y, x):
 check_rows(rows_solution)
 
 # %% [markdown]
-# **3. Truncate every k steps.** Write `truncated(w, inputs, k)`. It goes through the inputs with `step`, from a state of zeros,
-# with the loss `state.sum()` at each. After every `k` inputs it calls backward once, for the losses since the last time, and cuts
-# the past off. (Their number is a multiple of `k`.) The gradients gather in `w.grad`.
+# **3. Truncate every k steps.** Write `truncated(w, inputs, k)`. It begins with a state of zeros, calls `step` for each input, and
+# has the loss `state.sum()` after each step. After every `k` inputs, it calls backward once, for the last `k` losses, and detaches
+# the state. (The number of inputs is a multiple of `k`.) The gradients add up in `w.grad`.
 
 # %%
 def truncated(w, inputs, k):
-    """Your lines go here."""
+    """Your code goes here."""
 
 
 # %%
@@ -628,10 +627,10 @@ check_truncated(truncated_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * A node keeps the tensors that its formula needs, and lets go of them **right after it has run**. The graph itself stays.
-# * A second backward fails at the first node that has saved something. One that has saved nothing does not mind.
-# * Four causes: the same loss twice, a state carried over, a shared part, a look at what is gone.
-# * Four cures: one call; `detach`, or one backward at the end; add the losses; look before.
-# * `retain_graph=True` is for gradients of one forward that are needed *apart*: in all calls but the last.
+# * A node keeps the tensors that its formula needs, and frees them **right after it has run**. The graph itself stays.
+# * A second backward fails at the first node whose saved values are freed. A node that saved nothing can run again.
+# * Four causes: the same loss twice, a state carried over, a shared part, a look at freed values.
+# * Four solutions: one call; `detach`, or one backward at the end; add the losses; look before the backward.
+# * Use `retain_graph=True` if you need several gradients of one forward *separately*: in all calls but the last.
 #
-# **Next:** [the backward of a backward](05_double_backward.py), for which a graph is kept on purpose.
+# **Next:** [the backward of a backward](05_double_backward.py), which needs the graph of the first one.

@@ -13,14 +13,14 @@
 # %% [markdown]
 # # create_graph and double backward
 #
-# **The question.** A gradient is computed by a program too: by the backward. Can that program be differentiated? What has to be
-# kept for it, and what does it cost?
+# **The question.** The backward is a program too: it computes a gradient. Can we differentiate this program? What must be kept for
+# it, and what does it cost?
 #
-# You need: [tutorial 1](01_derivative_to_graph.py), of [tutorial 2](02_the_engine.py) that nodes run one after the other, and of
-# [tutorial 4](04_retain_graph.py) what `retain_graph` keeps. You get: second derivatives, products with a Hessian, Newton's
-# method, a penalty on a gradient; and the places where a second derivative is an error, or zero, or wrong without a word.
+# You need: [tutorial 1](01_derivative_to_graph.py), the order of nodes from [tutorial 2](02_the_engine.py), and the meaning of
+# `retain_graph` from [tutorial 4](04_retain_graph.py). You get: second derivatives, products with a Hessian, Newton's method, a
+# penalty on a gradient; and the cases in which a second derivative is an error, or zero, or silently wrong.
 #
-# Our example is one whose derivatives everybody knows:
+# Our example has well-known derivatives:
 #
 # $$ y = x^3, \qquad y' = 3x^2, \qquad y'' = 6x, \qquad y''' = 6 \qquad\text{at } x = 5\colon\quad 125,\ 75,\ 30,\ 6. $$
 
@@ -55,10 +55,10 @@ mg.viz.draw(g)
 #
 # ## A tape that is walked again
 #
-# The tape of [tutorial 1](01_derivative_to_graph.py) could not do this. It held *slopes*, which were numbers; the walk
-# multiplied numbers, and numbers leave no trace. Two changes are enough. What an operation notes down is no longer a slope,
-# but a **formula** that takes the gradient of the result and gives the gradient of an input. And the formula computes with
-# the same objects that the program computes with:
+# The tape of [tutorial 1](01_derivative_to_graph.py) could not do this. It held *slopes*, which were numbers. The walk
+# multiplied numbers, and numbers leave no trace. Two changes are enough. An operation no longer records a slope, but a
+# **formula**, which takes the gradient of the result and returns the gradient of an input. And the formula computes with
+# the same objects as the program:
 
 # %%
 numbers = itertools.count()
@@ -86,7 +86,7 @@ class Var:
 
 
 # %% [markdown]
-# The walk is that of tutorial 1. It returns what has arrived at `x`:
+# The walk is the same as in tutorial 1. It returns the gradient that has arrived at `x`:
 
 # %%
 def grad(y, x):
@@ -104,8 +104,8 @@ def grad(y, x):
 
 
 # %% [markdown]
-# Look at `g * other`: both are `Var`, so this line *is recorded*. So is the `+` where contributions meet. While the walk goes
-# over one graph it builds another, and what it returns is the end of that one.
+# Look at `g * other`: both are `Var`, so this product *is recorded*. So is the `+` where contributions meet. While the walk goes
+# over one graph, it builds another, and returns the end of the new graph.
 
 # %%
 a = Var(5.0)
@@ -121,8 +121,8 @@ for _ in range(3):
 print([round(v.value, 4) for v in derivatives])
 
 # %% [markdown]
-# Nothing in `grad` is about second derivatives. It computes a first derivative, of a program that may itself contain one. The
-# price is also in sight: the walk records always, whether anybody wants to walk again or not. So there has to be a switch.
+# Nothing in `grad` is special to second derivatives. It computes a first derivative of a program, and this program may contain a
+# derivative itself. But the walk always records, even if we never differentiate again. So there must be a switch.
 #
 # ## The same in the engine
 #
@@ -133,9 +133,9 @@ print([round(v.value, 4) for v in derivatives])
 mg.utils.source.source_of("ops/elementwise/functions.py", "Sin")
 
 # %% [markdown]
-# Whether they are recorded is a matter of grad mode, the flag that `no_grad()` switches off ([tutorial 6](06_grad_modes.py)). A
-# backward sets it to what `create_graph` says, whatever it was before, and puts it back in the end. So there is one backward
-# and not two. A hook ([tutorial 12](12_hooks.py)), which is called from the middle of it, can look at the flag:
+# Grad mode decides whether they are recorded. This is the flag that `no_grad()` switches off ([tutorial 6](06_grad_modes.py)). A
+# backward sets it to the value of `create_graph`, and restores it at the end. So one backward serves both cases. A hook
+# ([tutorial 12](12_hooks.py)) runs in the middle of a backward, and can show the flag:
 
 # %%
 def report(gradient):
@@ -150,15 +150,15 @@ with mg.no_grad():
 handle.remove()
 
 # %% [markdown]
-# The second call stands under `no_grad()`, and it does not matter.
+# The second call is under `no_grad()`, but this makes no difference.
 #
 # ## Step by step
 #
-# Here is the backward of $x \cdot x \cdot x$ with `create_graph=True`. Besides the steps that you know there are new ones,
-# `made`: an op that runs *inside* of a node leaves a node behind. Watch the two sums at the end: they are `AddBackward0` nodes.
+# Here is the backward of $x \cdot x \cdot x$ with `create_graph=True`. There is a new kind of step, `made`: an op that runs
+# *inside* of a node creates a new node. Watch the two sums at the end: they are `AddBackward0` nodes.
 
 # %%
-with mg.debug():        # have each operation note its line
+with mg.debug():        # each operation records its source line
     y = x * x * x
 with mg.debug.record() as r:
     (g,) = mg.autograd.grad(y, x, create_graph=True)
@@ -171,9 +171,9 @@ for event in r.events:
         print(f"{event.step:2} {event.kind:<8} {event.node} {event.op:<14}  {told}")
 
 # %% [markdown]
-# The same without `create_graph`, side by side. Three things differ: nothing is made, saved tensors are released at once, and
-# where gradients meet they are added in place, into memory that nobody else can see. Under `create_graph` they must not be: the
-# sum is a result with two inputs, and somebody may need both.
+# The same without `create_graph`, side by side. Three things differ. No node is created. Saved tensors are released immediately.
+# And where gradients meet, they are added in place, into memory that nothing else uses. Under `create_graph` this is not allowed:
+# the sum is a result with two inputs, and other operations may need both inputs.
 
 # %%
 with mg.debug():
@@ -210,15 +210,14 @@ mg.viz.draw(y, g)
 print(g.grad_fn.next_functions[1][0] is y.grad_fn)
 
 # %% [markdown]
-# That is why a formula gets what was saved *with its history*. It reads $x$, or $e^x$, and what it makes of them leads back to
-# $x$.
+# This is why a formula gets the saved values *with their history*. It reads $x$, or $e^x$, and its result leads back to $x$.
 #
 # **Predict.** $y = 2x$. What does `grad(y, x, create_graph=True)` give, and what is its `grad_fn`?
 #
 # <details><summary>Answer</summary>
 #
-# The number 2, without a `grad_fn`. The formula is $g \cdot 2$. It reads no $x$, and $g$, which is the 1 that the walk begins
-# with, is a constant. Nothing that requires a gradient went in, so nothing was recorded, grad mode or not.
+# The number 2, without a `grad_fn`. The formula is $g \cdot 2$. It does not read $x$, and $g$ is the constant 1 that the backward
+# begins with. No input of the formula requires a gradient, so nothing was recorded, although grad mode was on.
 #
 # </details>
 
@@ -229,8 +228,8 @@ print(g.item(), g.grad_fn, g.requires_grad)
 # %% [markdown]
 # ## What is kept alive
 #
-# `retain_graph`, if it is not given, is what `create_graph` is. The reason is in the picture: the graph of the gradient needs
-# the graph of the function, saved tensors and all. Freed at once, it could not be walked:
+# If you do not give `retain_graph`, it has the value of `create_graph`. The picture shows why: the graph of the gradient needs
+# the graph of the function, with its saved tensors. If these are freed, the second backward fails:
 
 # %%
 y = x.exp()
@@ -239,8 +238,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
     grad(g, x)
 
 # %% [markdown]
-# (Not every pair of graphs is like that. The gradient of `x ** 3` saves all that it needs itself, and could be walked. The
-# default does not look so closely.)
+# (This is not true for every function. The gradient of `x ** 3` saves everything it needs itself, so a second backward would
+# work. The default does not distinguish these cases.)
 #
 # So with `create_graph=True` nothing is freed, and more is added. For a thousand numbers of four bytes:
 
@@ -254,13 +253,13 @@ print(f"with its gradient            {mg.debug.saved(g).nbytes:6,} bytes")
 print(f"after the second backward    {mg.debug.saved(g).nbytes:6,} bytes")
 
 # %% [markdown]
-# The last call was an ordinary one. It has freed all that it walked over, and here that was both graphs. For another walk, from
-# `y` or from `g`, it would have needed `retain_graph=True`.
+# The last call was an ordinary one. It has freed everything on its way, which here was both graphs. To run another backward from
+# `y` or from `g`, we would have needed `retain_graph=True`.
 #
 # ### The cycle of `backward(create_graph=True)`
 #
-# `backward` puts the gradient into `.grad`. With `create_graph=True` the gradient has a graph; the graph ends at the leaf; and
-# the leaf holds its gradient. That is a circle, and minigrad warns of it once, as PyTorch does:
+# `backward` puts the gradient into `.grad`. With `create_graph=True` the gradient has a graph, the graph ends at the leaf, and
+# the leaf holds its gradient. This is a reference cycle. minigrad warns about it once, as PyTorch does:
 
 # %%
 p = mg.tensor(5.0, requires_grad=True)
@@ -272,8 +271,8 @@ for warning in caught:
 mg.viz.draw(p.grad)
 
 # %% [markdown]
-# The picture ends at `p`, and `p.grad` is what it begins with. Python frees most objects by counting references, and in a
-# circle no count falls to zero. What is left is the garbage collector, which we switch off to see it:
+# The picture begins with `p.grad` and ends at `p`. Python frees most objects by counting references, but in a cycle no count
+# falls to zero. Only the garbage collector can free it. We switch the collector off to see this:
 
 # %%
 def with_backward():
@@ -300,15 +299,15 @@ print("   by the garbage collector:", leaf() is None)
 gc.enable()
 
 # %% [markdown]
-# In PyTorch the circle goes through C++, and Python's garbage collector does not see it: `gc.collect()` brings nothing back (a
-# test of it stands below). So use `autograd.grad` when you create a graph; or set `.grad` to None when you are done.
+# In PyTorch the cycle goes through C++, where Python's garbage collector does not see it, so `gc.collect()` does not free it (a
+# test below shows this). So use `autograd.grad` when you create a graph, or set `.grad` to None when you are done.
 #
 # ## Uses
 #
 # ### A product with the Hessian
 #
-# A function of $n$ variables has $n^2$ second derivatives, its **Hessian** $H$. Nobody wants all of them for $n$ = a million.
-# What many methods need is a product $Hv$ with a vector, and that costs one more walk, since
+# A function of $n$ variables has $n^2$ second derivatives, its **Hessian** $H$. For a million variables, that is too many. But
+# many methods only need a product $Hv$ with a vector, and this product costs only one more backward, since
 #
 # $$ H v = \nabla\bigl(\nabla f \cdot v\bigr) \qquad\text{for a constant } v. $$
 
@@ -328,8 +327,8 @@ print("by all of H", (H @ v).tolist())
 print(H)
 
 # %% [markdown]
-# `grad(g, point, grad_outputs=v)` is the same without writing the product out. Mind what the familiar `grad(g.sum(), point)`
-# is: the product with $v = (1, 1, 1)$, the sums of the rows. It is the diagonal of $H$ only where nothing couples the
+# `grad(g, point, grad_outputs=v)` is the same without writing the product. Note that the familiar `grad(g.sum(), point)` is the
+# product with $v = (1, 1, 1)$: the sums of the rows. It is the diagonal of $H$ only if $f$ has no terms that combine different
 # variables.
 #
 # ### Newton's method
@@ -347,14 +346,14 @@ for step in range(5):
     print(f"step {step + 1}   t = {t.item():.8f}   error {error:.0e}")
 
 # %% [markdown]
-# In the end the number of right digits doubles from step to step, which is what the second derivative buys. The update stands
-# under `no_grad()` because it is no part of the function.
+# In the end the number of correct digits doubles from step to step: this is the advantage of the second derivative. The update is
+# under `no_grad()` because it is not part of the function.
 #
 # ### A penalty on a gradient
 #
-# Here the first derivative is part of a *loss*, and the second one is taken with respect to something else. A function $c$ with
-# parameters $w$ is to have slopes of length 1 at given points $x$; so we punish other lengths, and ask how the punishment
-# changes with $w$:
+# Here the first derivative is part of a *loss*, and the second derivative is with respect to something else. A function with
+# parameters $w$ should have slopes of length 1 at given points. So we add a penalty for other lengths, and compute the derivative
+# of the penalty with respect to $w$:
 
 # %%
 double = {"dtype": mg.float64, "requires_grad": True}
@@ -375,8 +374,8 @@ for name, values in (("grad   ", by_grad.flatten().tolist()), ("nudging", by_nud
     print(name, [f"{number:.3f}" for number in values])
 
 # %% [markdown]
-# The sum over the points is harmless: no point has a part in the output of another, so row $i$ of `slope` is the slope at point
-# $i$.
+# The sum over the points is correct here: the output of one point does not depend on another point, so row $i$ of `slope` is the
+# slope at point $i$.
 #
 # ## Higher orders
 #
@@ -406,10 +405,10 @@ print("sin x        ", sizes(lambda x: x.sin(), 7))
 print("sin(exp x)   ", sizes(lambda x: x.exp().sin(), 7))
 
 # %% [markdown]
-# The derivatives of a sine stay as small as it is: one formula, one factor. In the other case each order is nearly three times
-# as large as the one before. A derivative of a product is two products; the engine adds them up as the chain rule says, and
-# simplifies nothing: factors of 1 stay, terms that are equal are computed each by itself. So a second derivative costs a small
-# multiple of a first one. For a tenth one take another method, such as arithmetic with power series.
+# The derivatives of a sine stay small: one formula, one factor. In the other case, each graph is nearly three times as large as
+# the one before. The derivative of a product is a sum of two products. The engine follows the chain rule and simplifies nothing:
+# factors of 1 stay, and equal terms are computed several times. So a second derivative costs a small multiple of a first
+# derivative. For a tenth derivative, use another method, such as arithmetic with power series.
 #
 # ## Kinks
 #
@@ -422,19 +421,19 @@ print(g)
 print(grad(g.sum(), z)[0])
 
 # %% [markdown]
-# The second derivative is 0, at the kink as well. That is a convention: there is no second derivative at a kink, and no first
-# one either. (A physicist would put an infinite spike there.) The node is there, and its formula gives zeros:
+# The second derivative is 0, also at the kink. This is a convention: at a kink there is no first derivative and no second one.
+# There is a node, and its formula returns zeros:
 
 # %%
 mg.utils.source.source_of("ops/elementwise/functions.py", "ReluBackward")
 
 # %% [markdown]
-# So a network of `relu` and linear layers is flat between its kinks, and the Hessian with respect to its *inputs* is zero. A
-# gradient penalty still works on it, since the slope depends on the weights. Newton's method in the inputs does not. Where
-# curvature is wanted, take `tanh`, `softplus` or `gelu`.
+# So a network of `relu` and linear layers is linear between its kinks, and its Hessian with respect to its *inputs* is zero. A
+# gradient penalty still works, since the slope depends on the weights. Newton's method in the inputs does not. If you need
+# curvature, take `tanh`, `softplus` or `gelu`.
 #
-# There are two other ways in which a second derivative can be zero, and they do not look like that. In $y = w z$ the slope with
-# respect to $z$ is $w$. It has a graph, and the graph does not lead to $z$:
+# A second derivative can be zero in two other ways, which look different. In $y = w z$ the slope with respect to $z$ is $w$. It
+# has a graph, but the graph does not lead to $z$:
 
 # %%
 w, z = mg.tensor(3.0, requires_grad=True), mg.tensor(2.0, requires_grad=True)
@@ -449,15 +448,14 @@ with mg.testing.expect_error(RuntimeError, code="MG-E109"):
 print("but", grad(g, z, materialize_grads=True)[0])
 
 # %% [markdown]
-# And in $y = 2z$ it has no graph at all, as we saw. A program that is to work for every function has to ask for both:
-# `materialize_grads=True` for the one, `g.requires_grad` for the other. (Exercise 2 is about it.)
+# And in $y = 2z$ the slope has no graph at all, as we saw. A program that should work for every function has to handle both
+# cases: the first with `materialize_grads=True`, the second with a test of `g.requires_grad`. (See exercise 2.)
 #
 # ## A Function of your own
 #
-# A `Function` is an operation whose backward you write ([tutorial 14](14_function.py)). It is run by the same engine in the
-# same mode. So it can be differentiated, if all that it computes with has a history: the gradient that it is given, and what
-# it reads from `ctx.saved_tensors`. A value that `forward` left on `ctx` has none, since nothing is recorded inside of
-# `forward`.
+# A `Function` is an operation whose backward you write ([tutorial 14](14_function.py)). The same engine runs your backward, in the
+# same mode. So it can be differentiated, if everything it computes with has a history: the gradient that arrives, and the tensors
+# from `ctx.saved_tensors`. A value that `forward` stored on `ctx` has no history, because nothing is recorded inside `forward`.
 
 # %%
 class Cube(mg.autograd.Function):
@@ -468,14 +466,14 @@ class Cube(mg.autograd.Function):
 
     @staticmethod
     def backward(ctx, g):
-        (x,) = ctx.saved_tensors        # the very x, with its history
+        (x,) = ctx.saved_tensors        # x itself, with its history
         return g * 3 * x * x
 
 
 class WrongCube(Cube):
     @staticmethod
     def forward(ctx, x):
-        ctx.slope = 3 * x * x           # a number from nowhere
+        ctx.slope = 3 * x * x           # a number without history
         return x ** 3
 
     @staticmethod
@@ -493,8 +491,8 @@ print("right", second(lambda x: Cube.apply(x) ** 2, one))
 print("wrong", second(lambda x: WrongCube.apply(x) ** 2, one))
 
 # %% [markdown]
-# The function is $x^6$, its second derivative at 1 is 30. Of $2 f f'' + 2 f'^2$, with $f$ the cube, the wrong one has lost the
-# first term, and says nothing. `gradgradcheck` finds it:
+# The function is $x^6$, and its second derivative at 1 is 30. With $f$ for the cube, this derivative is $2 f f'' + 2 f'^2$. The
+# wrong class has lost the first term, without an error. `gradgradcheck` finds the mistake:
 
 # %%
 several = mg.tensor([0.5, 1.5], **double)
@@ -505,8 +503,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E260", quiet=True) as caught
 print("second derivative, wrong one:", type(caught.value).__name__)
 
 # %% [markdown]
-# A backward that cannot be differentiated, because it computes with plain numbers or NumPy, should say so. Then the second
-# derivative is an error and not a guess:
+# If your backward cannot be differentiated, because it computes with Python numbers or NumPy, mark it. Then a second derivative
+# is an error, and not silently wrong:
 
 # %%
 class Once(Cube):
@@ -525,22 +523,22 @@ with mg.testing.expect_error(RuntimeError, code="MG-E147"):
 #
 # ## The source
 #
-# This is the function that runs one backward. Look for `create_graph`; the rest is for errors, and for backwards inside of
+# This is the function that runs one backward. Look for `create_graph`; the rest handles errors, and backwards inside of
 # backwards.
 
 # %%
 mg.utils.source.source_of("_core/engine/execute.py", "run_task")
 
 # %% [markdown]
-# Where gradients meet, the engine adds. In place it does so only if nobody else has the first one, and never under
+# Where gradients meet, the engine adds them. It adds in place only if nothing else holds the first gradient, and never under
 # `create_graph`:
 
 # %%
 mg.utils.source.source_of("_core/engine/graph_task.py", "add_gradients")
 
 # %% [markdown]
-# And this is what a leaf does with a gradient while grad mode is on. The new `.grad` is a new tensor, a clone or a sum with a
-# graph of its own. The old one is not touched, since somebody may have computed with it:
+# And this is what a leaf does with a gradient while grad mode is on. The new `.grad` is a new tensor: a clone, or a sum with its
+# own graph. The old `.grad` does not change, since the program may have computed with it:
 
 # %%
 accumulate = "AccumulateGrad.accumulate_with_history"
@@ -581,21 +579,21 @@ mg.utils.source.source_of("_core/graph/accumulate_grad.py", accumulate)
 #
 # | | minigrad | PyTorch |
 # |---|---|---|
-# | `retain_graph` follows `create_graph` | `minigrad/autograd/__init__.py`, `grad` | [`torch/autograd/__init__.py`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/autograd/__init__.py), `grad` |
+# | `retain_graph` follows `create_graph` | `minigrad/autograd/_backward.py`, `grad` | [`torch/autograd/__init__.py`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/autograd/__init__.py), `grad` |
 # | grad mode of a backward | `minigrad/_core/engine/execute.py`, `run_task` | [`graph_task.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/graph_task.h), `grad_mode` of `GraphTask` |
 # | adding gradients that meet | `minigrad/_core/engine/graph_task.py`, `add_gradients` | [`input_buffer.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/input_buffer.h), `InputBuffer` |
 # | a `.grad` with a history | `minigrad/_core/graph/accumulate_grad.py`, `accumulate_with_history` | [`accumulate_grad.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/accumulate_grad.h), `accumulateGrad`, case 3 |
 # | the node that raises | `minigrad/_core/record/delayed_error.py` | [`basic_ops.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/basic_ops.h), `DelayedError` |
 #
-# Values are the same in both, graphs nearly so. Some formulas are written differently, so a graph may have some nodes more or
-# less. For instance, the third derivative of `x ** 3` still has a graph in PyTorch, and the fourth is 0; here the third one is
-# a constant, and asking for the fourth is the first error below. And what `once_differentiable` leaves behind is found here on
-# any path; of the last example above PyTorch's `grad` says that the input was not used.
+# Both compute the same values, but their graphs differ a little. Some formulas are written differently, so a graph may have more
+# or fewer nodes. For instance, the third derivative of `x ** 3` still has a graph in PyTorch, and the fourth is 0. In minigrad
+# the third derivative is a constant, and computing the fourth raises the first error below. Also, minigrad finds the node of
+# `once_differentiable` on any path; in the last example above, PyTorch's `grad` says that the input was not used.
 #
 # ## What goes wrong
 #
-# **`create_graph` was forgotten.** The gradient is a number without a past. This is what the error always looks like, and it
-# does not name the call in which the flag is missing:
+# **`create_graph` was forgotten.** The gradient is a number without a history. The error always looks like this, and does not
+# name the call that needs the flag:
 
 # %%
 (g,) = grad(x ** 3, x)
@@ -603,7 +601,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E110"):
     grad(g, x)
 
 # %% [markdown]
-# The same error comes where a first derivative is constant, as that of `2 * x` is, with the flag or without.
+# The same error appears if the first derivative is constant, as for `2 * x`, with or without the flag.
 #
 # **First and second derivative in one `.grad`.** Every backward adds to `.grad`. What is this number?
 
@@ -616,10 +614,10 @@ print(x.grad.item())
 x.grad = None
 
 # %% [markdown]
-# It is 75 + 30, which means nothing. `autograd.grad` returns the two one by one.
+# It is 75 + 30, which has no meaning. `autograd.grad` returns the two separately.
 #
-# **The history was cut on the way, and nobody says so.** This penalty is meant to act on `w`. But `detach()`, or `item()`, or a
-# second `mg.tensor(...)`, makes a constant of the slope; the rest of the loss has a graph, so there is no error:
+# **The history was cut on the way, without an error.** This penalty should change `w`. But `detach()`, or `item()`, or a
+# second `mg.tensor(...)` makes the slope a constant. The rest of the loss has a graph, so there is no error:
 
 # %%
 w = mg.tensor(2.0, requires_grad=True)
@@ -629,19 +627,19 @@ for cut in (lambda slope: slope, lambda slope: slope.detach()):
     print(f"loss {loss.item():.4f}   gradient {grad(loss, w)[0].item():.4f}")
 
 # %% [markdown]
-# The loss is the same, the gradient is not. If you are in doubt, look at the picture: what is not in `mg.viz.draw(loss)` has no
-# part in the gradient.
+# The loss is the same, but the gradient is not. If you are in doubt, look at the picture: a tensor that is not in
+# `mg.viz.draw(loss)` does not contribute to the gradient.
 #
 # **Memory grows.** With `create_graph=True` nothing is freed while the gradient lives. A list of such gradients, for a report,
 # keeps every graph: {doc}`/errors/memory-grows`.
 #
 # ## Exercises
 #
-# Each has a check that runs: fill in what is missing, then call the check with it, as in `check_second(predicted)`. Solutions
-# are folded away below.
+# Each exercise has a check. Write your answer, then call the check with it, as in `check_second(predicted)`. The solutions
+# are folded below.
 #
-# **1. Predict.** What is the second derivative with respect to $x$ at $x = 2$, with $w = 3$ and `create_graph=True`? A number,
-# `"MG-E109"` where the graph does not lead to $x$, or `"MG-E110"` where there is no graph.
+# **1. Predict.** What is the second derivative with respect to $x$ at $x = 2$, with $w = 3$ and `create_graph=True`? Answer with a
+# number, with `"MG-E109"` if the graph does not lead to $x$, or with `"MG-E110"` if there is no graph.
 
 # %%
 PROGRAMS = ["(w * x) ** 2", "w * x", "x * x.detach()", "x.relu()", "x.exp() * 0"]
@@ -671,12 +669,12 @@ check_second([18.0,         # 9 x^2, twice differentiated
               0.0])         # 0 times e^x has a graph that leads to x
 
 # %% [markdown]
-# **2. The n-th derivative.** Write `derivative(f, x, n)`, which gives $f^{(n)}(x)$ for a scalar tensor x, also where it is
-# zero: because the graph ends, or because it does not lead to x.
+# **2. The n-th derivative.** Write `derivative(f, x, n)`, which returns $f^{(n)}(x)$ for a scalar tensor x. It must also work if
+# the derivative is zero because there is no graph, or because the graph does not lead to x.
 
 # %%
 def derivative(f, x, n):
-    """Your lines go here."""
+    """Your code goes here."""
 
 
 # %%
@@ -709,8 +707,8 @@ def derivative_solution(f, x, n):
 check_derivative(derivative_solution)
 
 # %% [markdown]
-# **3. Repair a Function.** This one computes $\ln(1 + e^x)$. Its first derivative is right, its second is not. Mend it, and
-# keep what it is good at: forward computes $e^x$ once, and backward does not compute it again.
+# **3. Repair a Function.** This one computes $\ln(1 + e^x)$. Its first derivative is right, its second is not. Correct it, but
+# keep its advantage: forward computes $e^x$ once, and backward does not compute it again.
 
 # %%
 class Softplus(mg.autograd.Function):
@@ -753,7 +751,7 @@ class Mended(mg.autograd.Function):
 
 
 class First:
-    """What the check calls; the second output is for the backward alone."""
+    """The check calls this class. Only the backward needs the second output."""
 
     @staticmethod
     def apply(x):
@@ -763,20 +761,21 @@ class First:
 check_softplus(First)
 
 # %% [markdown]
-# There is a shorter way here, since the slope can be had from the result: $e^x/(1 + e^x) = 1 - e^{-y}$. Save $y$, which is an
-# output already. That is what one would do for this function; the second output is what one can always do.
+# For this function there is a shorter way, since the slope can be computed from the result: $e^x/(1 + e^x) = 1 - e^{-y}$. Save
+# $y$, which is already an output. A second output, as above, works for every function.
 #
 # ## What to remember
 #
-# * Formulas are written on tensors. With `create_graph=True` the backward runs with grad mode on, and so leaves a graph. That
-#   is all.
-# * The graph of a gradient leads on into the graph of the function, through what was saved. So `retain_graph` follows
+# * Formulas compute with tensors. With `create_graph=True` the backward runs with grad mode on, and so its operations are
+#   recorded.
+# * The graph of a gradient leads into the graph of the function, through the saved values. So `retain_graph` follows
 #   `create_graph`.
-# * Take `autograd.grad`. `backward(create_graph=True)` makes a circle through `.grad`, and mixes orders in it.
-# * A product with the Hessian costs one more walk: $Hv = \nabla(\nabla f \cdot v)$. Each further order costs a multiple of the
-#   one before.
+# * Prefer `autograd.grad`. `backward(create_graph=True)` creates a reference cycle through `.grad`, and adds derivatives of
+#   different orders there.
+# * A product with the Hessian costs one more backward: $Hv = \nabla(\nabla f \cdot v)$. Each further order costs a multiple of
+#   the order before.
 # * A second derivative can be zero (`relu`), unconnected (MG-E109), or without a graph (MG-E110).
-# * It can be wrong without a word where values have lost their history: `detach`, `item`, attributes on `ctx`. `gradgradcheck`
-#   finds the last kind.
+# * It is silently wrong if values have lost their history: by `detach`, `item`, or attributes on `ctx`. `gradgradcheck` finds the
+#   last kind.
 #
 # **Next:** [the grad modes](06_grad_modes.py), and other ways to leave something out of the graph.

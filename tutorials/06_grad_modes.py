@@ -13,22 +13,22 @@
 # %% [markdown]
 # # Grad modes, detach, .data and inference
 #
-# **The question.** Some steps of a program are not to be differentiated: an evaluation, the update of the parameters, a target
-# that counts as given. How are they kept out of the graph, and what is given up each time?
+# **The question.** We do not want to differentiate some steps of a program: an evaluation, the update of the parameters, a target
+# that should count as a constant. How do we keep them out of the graph, and what do we lose each time?
 #
 # You need: [tutorial 1](01_derivative_to_graph.py), and that a node saves values for its formula ([tutorial
-# 4](04_retain_graph.py)). You get: a table of the ways, computed by a program, and for each way what it is right for and the
-# error that it ends in where it is not.
+# 4](04_retain_graph.py)). You get: a table of all the ways, computed by a program. For each way you learn when it is right, and
+# which error you get when it is not.
 #
-# A tensor has three things, and each way deals with them differently:
+# A tensor has three things, and each way treats them differently:
 #
 # | | what it is | seen by |
 # |---|---|---|
 # | **storage** | the memory with the numbers | `data_ptr()` |
-# | **version** | how often that memory has been written to; one counter for all tensors that share it | `_version` |
-# | **history** | the node that computed it, and all behind it | `grad_fn` |
+# | **version** | the number of writes to that memory; one counter for all tensors that share it | `_version` |
+# | **history** | the node that computed the tensor, and all nodes behind it | `grad_fn` |
 #
-# The example is a small model with parameters $w$, and a loss that compares what it says of two inputs:
+# The example is a small model with parameters $w$, and a loss that compares its results for two inputs:
 
 # %%
 import contextlib
@@ -52,9 +52,9 @@ mg.viz.draw(loss)
 #
 # ## A switch
 #
-# The obvious idea is to compute as always, and to throw the graph away afterwards. The result is right. But while the
-# computation goes on, every value that a formula might need is kept, and for an evaluation that is all in vain. So it is better
-# not to record at all. For the tape of tutorial 1 this takes one flag:
+# The obvious idea is to compute as always, and to drop the graph afterwards. The result is right. But during the computation,
+# every value that a formula might need is kept, and an evaluation never needs them. So it is better not to record at all. For
+# the tape of tutorial 1 this takes one flag:
 
 # %%
 tape = []
@@ -83,8 +83,8 @@ with without_tape():
 print(tape)
 
 # %% [markdown]
-# Three details matter. The flag is put back after an error too. It is put back to what it *was*, not to `True`, so that blocks
-# can be nested. And it is looked at when an operation runs, not when a function is defined.
+# Three details matter. The flag is also restored after an error. It is restored to its *previous* value, not to `True`, so that
+# you can nest blocks. And an operation reads it when it runs, not when a function is defined.
 #
 # ## Grad mode
 #
@@ -100,10 +100,10 @@ with mg.no_grad():
 print("no_grad: ", z.grad_fn, " requires_grad:", z.requires_grad, " is_leaf:", z.is_leaf)
 
 # %% [markdown]
-# The result requires no gradient, although `x` does. It is a leaf: as far as the graph knows, it came from nowhere.
+# The result requires no gradient, although `x` does. It is a leaf: no graph knows how it was computed.
 #
-# There are four switches. `no_grad()` and `enable_grad()` switch off and on; `set_grad_enabled(flag)` does either;
-# `inference_mode()` is a stronger `no_grad`, of which more below. All are put back at the end of the block:
+# There are four switches. `no_grad()` and `enable_grad()` switch recording off and on; `set_grad_enabled(flag)` does either;
+# `inference_mode()`, explained below, is a stronger `no_grad`. All restore the previous mode at the end of the block:
 
 # %%
 def show(what):
@@ -125,10 +125,10 @@ with mg.inference_mode():
 show("nothing")
 
 # %% [markdown]
-# `set_grad_enabled(flag)` is the only one that also acts without `with`: called on its own it sets the flag, and nobody puts it
-# back. And look at the fifth line: `inference_mode(False)` means "back to normal", and that includes grad mode.
+# Only `set_grad_enabled(flag)` also works without `with`: a plain call sets the flag, and nothing restores it. And look at the
+# fifth line of modes: `inference_mode(False)` means "back to normal", and this includes grad mode.
 #
-# All four are decorators as well. Of a generator they cover the body and not what happens between two values:
+# All four are also decorators. For a generator, the mode applies to its body, but not to the code that runs between two values:
 
 # %%
 @mg.no_grad()
@@ -159,14 +159,14 @@ with mg.no_grad():
 print("in the new thread:", seen)
 
 # %% [markdown]
-# So `no_grad()` around a pool of workers does nothing for the workers. Each has to say it for itself; a decorator on what they
-# run does.
+# So `no_grad()` around a pool of workers has no effect in the workers. Each worker must set the mode itself, for example with a
+# decorator on its function.
 #
-# ### What does not ask
+# ### What ignores the flag
 #
-# Two things do not look at the flag. A tensor that you make with `requires_grad=True` requires a gradient: you said so. And a
-# backward runs in a mode of its own ([tutorial 5](05_double_backward.py)), so it may be started under `no_grad()`, if only
-# the forward was not:
+# Two things ignore the flag. A tensor that you create with `requires_grad=True` requires a gradient, because you said so. And a
+# backward has its own mode ([tutorial 5](05_double_backward.py)). So you can call it under `no_grad()`, as long as the forward
+# was recorded:
 
 # %%
 y = (w * w).sum()
@@ -179,9 +179,9 @@ w.grad = None
 # %% [markdown]
 # ## detach: one edge is cut
 #
-# A mode is about a stretch of the *program*. Sometimes the matter is one *tensor*: its values are to be used, its history not.
-# In our loss let `model(later)` be a target. It is computed with the same `w`, but it counts as given; the prediction is to
-# move towards it, and not the other way round. `detach()` gives a tensor with the same numbers and no history:
+# A mode applies to a part of the *program*. Sometimes you want to exclude one *tensor*: to use its values, but not its history.
+# In our loss, let `model(later)` be a target. It is computed with the same `w`, but should count as a constant: the prediction
+# should move towards it, and not the other way round. `detach()` returns a tensor with the same numbers and no history:
 
 # %%
 target = model(later)
@@ -189,13 +189,13 @@ loss = ((model(now) - target.detach()) ** 2).sum()
 mg.viz.draw(loss)
 
 # %% [markdown]
-# The second path is gone, and it is gone from this loss alone: `target` itself has its history still.
+# The second path is gone, but only from this loss: `target` itself still has its history.
 #
 # **Predict.** $y = x \cdot \bar x$, where $\bar x$ is `x.detach()`. What is $dy/dx$ at 3?
 #
 # <details><summary>Answer</summary>
 #
-# It is 3. One factor is $x$, the other is a number that happens to be as large. For the engine $y = 3x$.
+# It is 3. One factor is $x$, the other is a constant with the same value. For the engine, $y = 3x$.
 #
 # </details>
 
@@ -218,8 +218,8 @@ print(w.grad)
 mg.viz.step(attached)
 
 # %% [markdown]
-# And with `detach`, side by side. Both make nodes for the target, since `detach` comes after it; in the second run nobody goes
-# there, and the leaf waits for one gradient only:
+# And with `detach`, side by side. Both create nodes for the target, since `detach` comes after it. In the second run no edge
+# leads to these nodes, and the leaf waits for only one gradient:
 
 # %%
 w.grad = None
@@ -238,9 +238,9 @@ for name, r in (("attached", attached), ("detached", detached)):
 # %% [markdown]
 # ## Who else sees a write
 #
-# `detach()` copies nothing. The result looks at the same memory, so a write through one is seen through the other. It also
-# shares the **version counter**, and that makes it safe. A node that has saved the values notices that they are not what they
-# were ([tutorial 9](09_version_counters.py)):
+# `detach()` copies nothing. The result uses the same memory, so a write to one tensor changes the other. They also share the
+# **version counter**, and this makes `detach()` safe. A node that has saved the values notices that they have changed
+# ([tutorial 9](09_version_counters.py)):
 
 # %%
 y = w.exp()             # its node saves the result
@@ -253,8 +253,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
     y.sum().backward()
 
 # %% [markdown]
-# `.data` is older and has nothing of this. The memory is the same, the history is cut off, and so is the counter. The write is
-# not counted where it matters, and the gradient of $e^w$ becomes zero:
+# `.data` is older and less safe. It has the same memory and no history, but its own counter. So the saved tensor's counter does
+# not count the write, and the gradient of $e^w$ becomes zero:
 
 # %%
 y = w.exp()
@@ -264,18 +264,17 @@ print("the versions:", alias._version, y._version)
 print("the gradient, which is wrong:", mg.autograd.grad(y.sum(), w)[0])
 
 # %% [markdown]
-# This is the whole difference between the two, and the reason to write `detach()`. Only one use of `.data` is left: as the
-# target of an assignment, `t.data = other`, it gives a tensor other memory.
+# This is the only difference between the two, and the reason to prefer `detach()`. Only one use of `.data` remains: the
+# assignment `t.data = other` gives a tensor other memory.
 #
-# `clone()` is the opposite of both: new memory, a counter of its own, and a history. It is an operation like any other, with a
-# derivative of 1. For a copy that nobody else sees and no graph knows, take both: `x.detach().clone()`.
+# `clone()` is the opposite of both: new memory, its own counter, and a history. It is an operation like any other, with a
+# derivative of 1. For an independent copy without history, take both: `x.detach().clone()`.
 #
 # ## Views made under no_grad
 #
-# A view shares memory *and* has a place in the graph: when it is written to, its base gets a new history ([tutorial
-# 10](10_views_in_place.py)). What if the view was
-# made while nothing was recorded, and the write comes later? Should the write be recorded or not? Both could be meant, so it is
-# refused:
+# A view shares memory *and* has a place in the graph: a write to the view gives its base a new history ([tutorial
+# 10](10_views_in_place.py)). Suppose the view was created under `no_grad`, and the write comes later. Should the write be
+# recorded? You could mean either, so the write is an error:
 
 # %%
 y = w * 1
@@ -294,13 +293,13 @@ print(y.detach())
 
 # %% [markdown]
 # The first line of output is strange too. Such a view says that it requires a gradient, since its base does, but it has no
-# history. What is computed from it has a graph that leads nowhere. (*What goes wrong* has an example.)
+# history. A result computed from it has a graph that leads nowhere. (*What goes wrong* has an example.)
 #
 # ## Inference mode
 #
-# `no_grad` leaves no nodes. But each result can still take part in a graph later: writes to it are counted, and a view knows
-# its base. `inference_mode()` gives up that as well. A tensor that was made under it is marked for life, and what would need
-# its version is refused. Outside of the mode it cannot be written to, saved by a node, or made to require a gradient:
+# `no_grad` creates no nodes. But each result can still be part of a graph later: writes to it are counted, and a view knows
+# its base. `inference_mode()` saves this work, too. A tensor that was created under it is an inference tensor for ever, and has
+# no version. Outside of the mode you cannot write to it, save it in a node, or make it require a gradient:
 
 # %%
 with mg.inference_mode():
@@ -316,22 +315,21 @@ with mg.testing.expect_error(RuntimeError, code="MG-E123"):
     c.mul_(2)
 
 # %% [markdown]
-# Reading it is no problem. Where a formula does not need its values, it may even be part of a graph: the derivative of $w + c$
-# is 1, whatever $c$ is. And `clone()` makes a normal tensor of it:
+# You can read it. If a formula does not need its values, it can even be part of a graph: the derivative of $w + c$ is 1 for
+# every $c$. And `clone()` returns a normal tensor:
 
 # %%
 print((w + c).grad_fn.name(), (w * c.clone()).grad_fn.name(), c.clone().is_inference())
 
 # %% [markdown]
-# Inside the mode, normal tensors stay normal. They can be written to, and the write is counted; `detach()` of one, or a view of
-# one, is normal.
+# Inside the mode, normal tensors stay normal. You can write to them, and the write is counted. `detach()` of a normal tensor, or
+# a view of it, is normal.
 #
 # ## The table
 #
-# Now we can ask a program. For each way we take a fresh `x` that was computed, and see what the way makes of it: does the
-# result share the storage, and does it see writes to `x` in its version? Has it a history, and does it require a gradient
-# (`grad?`)? May a node save it, and may one write to it, with recording on and under `no_grad`? Where the answer is no, the
-# table has the code of the error.
+# Now a program computes the table. For each way we take a new computed `x`, and look at the result. Does it share the storage of
+# `x`, and does its version count writes to `x`? Does it have a history, and does it require a gradient (`grad?`)? Can a node save
+# it? Can we write to it, with recording on and under `no_grad`? If the answer is no, the table has the code of the error.
 
 # %%
 def answer(action):
@@ -405,18 +403,16 @@ for name, make in WAYS.items():
     line(name, facts(make, computed))
 
 # %% [markdown]
-# What to read off:
+# The table shows:
 #
-# * *Storage* and *version* say the same but for `.data`: same memory, other counter. That one row is where a write goes
-#   unnoticed. (Results of inference mode have no version.)
-# * *History* is there only with recording on and without `detach`. *Grad?* says the same but for three rows: a view made under
-#   a mode says yes because of its base, and `requires_grad_()` makes a leaf, where gradients end instead of passing through.
-# * Results of inference mode are the only ones that may not be saved, and the only ones that may not be written to under
-#   `no_grad` either.
-# * The row of `x * 1` under `no_grad` has no entry that forbids anything. That is why `no_grad` is the one to take if you are
-#   in doubt.
+# * *Storage* and *version* agree in all rows but `.data`: same memory, other counter. Only in this row is a write not noticed.
+#   (Results of inference mode have no version.)
+# * There is a *history* only with recording on and without `detach`. *Grad?* agrees with it in all but three rows. A view created
+#   under a mode says yes because of its base. `requires_grad_()` makes a leaf, where gradients end.
+# * Only the results of inference mode cannot be saved, and only they cannot be written to under `no_grad`.
+# * The row of `x * 1` under `no_grad` has no error. So take `no_grad` if you are in doubt.
 #
-# If `x` is a leaf that requires a gradient, two rows change. Writing to it, or to a view of it, is refused while recording is
+# If `x` is a leaf that requires a gradient, two rows change. Writing to it, or to a view of it, is an error while recording is
 # on ([tutorial 3](03_leaves.py)):
 
 # %%
@@ -430,8 +426,8 @@ for name, make in WAYS.items():
 #
 # **Evaluation**: `inference_mode()`, or `no_grad()` if the results go back into training.
 #
-# **The update of parameters**: `no_grad()` and an operation in place. `w` stays the same object, a leaf, and its version goes
-# up, so that a graph from before the update cannot be walked by mistake:
+# **The update of parameters**: `no_grad()` and an in-place operation. `w` remains the same object, a leaf, and its version goes
+# up. So a backward through a graph from before the update is an error:
 
 # %%
 stale = (w * w).sum()
@@ -443,15 +439,15 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102", quiet=True) as caught
 print(caught.value.code)
 
 # %% [markdown]
-# **A target**, or a state that is carried over to the next step: `detach()`, if it was computed anyway. If nobody needs its
-# history, `no_grad()` around the computation, which saves the memory too.
+# **A target**, or a state for the next step: `detach()`, if something else needs its history. Otherwise `no_grad()` around its
+# computation, which also saves the memory.
 #
 # **Logging**: a number, `loss.item()`. A list of losses keeps all their graphs alive; a list of numbers keeps nothing.
 #
 # **A copy to compare with later**: `w.detach().clone()`. Without `clone` it would change with `w`.
 #
-# **A part of the model that is not to be trained**: `requires_grad_(False)` on its parameters. Gradients still pass *through*
-# it to what lies before. Under `no_grad()` they would not, and `detach()` behind it would stop them as well:
+# **A part of the model that you do not train**: `requires_grad_(False)` on its parameters. Gradients still pass *through* it to
+# earlier layers. `no_grad()` around it would stop them, and so would `detach()` after it:
 
 # %%
 frozen = mg.tensor(2.0)
@@ -462,13 +458,13 @@ with mg.no_grad():
 print("through:", f"{g.item():.4f}", "  under no_grad:", cut.requires_grad)
 
 # %% [markdown]
-# **A gradient inside of an evaluation**, for a picture of what the model looks at: `enable_grad()` inside of `no_grad()`.
+# **A gradient inside of an evaluation**, for example to show which inputs matter: `enable_grad()` inside of `no_grad()`.
 # Inside of inference mode `enable_grad()` does not help; `inference_mode(False)` does, for normal tensors.
 #
 # ## The source
 #
-# A mode is an assignment to three flags of the thread: grad, inference, and forward mode. `no_grad` leaves forward mode alone,
-# `inference_mode` does not:
+# A mode sets three flags of the thread: grad, inference, and forward mode. `no_grad` does not change forward mode,
+# `inference_mode` does:
 
 # %%
 mg.utils.source.source_of("autograd/grad_mode.py", "no_grad.enter")
@@ -477,14 +473,14 @@ mg.utils.source.source_of("autograd/grad_mode.py", "no_grad.enter")
 mg.utils.source.source_of("autograd/grad_mode.py", "inference_mode.enter")
 
 # %% [markdown]
-# This is an op on one tensor. `state.ordinary` is false in inference mode, and then `slow` takes over. `grad_enabled` is looked
-# at after the forward, when it is to be decided whether a node is made:
+# This function runs an op on one tensor. After the forward, it reads the grad mode to decide whether to create a node. In
+# inference mode and other special modes, a slower function takes over:
 
 # %%
 mg.utils.source.source_of("_core/record/apply.py", "unary")
 
 # %% [markdown]
-# And this is the difference between `detach` and `.data`. `alias` hands the counter on, `wrap` does not:
+# And this is the difference between `detach` and `.data`. `alias` shares the counter, `wrap` does not:
 
 # %%
 mg.utils.source.source_of("_core/surface/variable.py", "Variable.detach")
@@ -526,15 +522,15 @@ mg.utils.source.source_of("_core/surface/variable.py", "Variable.data")
 # | `detach`, `.data` | `minigrad/_core/surface/variable.py` | [`variable.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/variable.h), `variable_data` |
 # | how a view was made | `minigrad/_core/mutation/views.py` | [`variable.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/variable.h), `CreationMeta` |
 #
-# The table above comes out the same there, without the codes. One reading differs: in `enable_grad()` inside of inference mode
-# `torch.is_grad_enabled()` says True, ours False; neither records.
+# PyTorch gives the same table, without the codes. One answer differs: in `enable_grad()` inside of inference mode,
+# `torch.is_grad_enabled()` returns True, and ours returns False. Neither records.
 #
 # ## What goes wrong
 #
-# **An update that is recorded.** In place it is refused, out of place it loses the leaf: [tutorial 3](03_leaves.py) shows both.
+# **A recorded update.** In place it is an error, out of place it loses the leaf: [tutorial 3](03_leaves.py) shows both.
 #
-# **An update that makes a new tensor.** `w - ...` under `no_grad()` requires no gradient, and the name `v` now stands for that.
-# Nothing fails here; the next iteration does:
+# **An update that creates a new tensor.** `v - ...` under `no_grad()` requires no gradient, and `v` is now the name of this
+# result. There is no error here, but in the next iteration:
 
 # %%
 v = mg.tensor([0.5, -1.0], requires_grad=True)
@@ -544,10 +540,10 @@ with mg.testing.expect_error(RuntimeError, code="MG-E110"):
     (v * v).sum().backward()
 
 # %% [markdown]
-# The same error, for the same reason, if the *forward* stood under `no_grad()`.
+# You get the same error, for the same reason, if the *forward* was under `no_grad()`.
 #
-# **A view made under `no_grad()`.** The view says that it requires a gradient, a result of it does too, the backward runs, and
-# nothing arrives anywhere:
+# **A view created under `no_grad()`.** The view says that it requires a gradient, and so does a result computed from it. The
+# backward runs, but no gradient arrives anywhere:
 
 # %%
 v = mg.tensor([0.5, -1.0], requires_grad=True)
@@ -558,7 +554,8 @@ y.backward()
 print(y.requires_grad, v.grad)
 
 # %% [markdown]
-# **A view that is to forget.** `detach_()` forgets in place. It is refused for views, whose base would still remember:
+# **Detaching a view in place.** `detach_()` removes the history in place. For a view this is an error, because the base would
+# keep its history:
 
 # %%
 y = v * 2
@@ -567,8 +564,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E115"):
 y = y.detach()
 
 # %% [markdown]
-# **`.data` in an update.** It works, and that is the trouble: a graph from before the update does not notice. This gradient is
-# taken at the new value, which the loss was never computed for:
+# **`.data` in an update.** It raises no error, and a graph from before the update does not notice the change. This gradient uses
+# the new value of `v`, but the loss was computed with the old value:
 
 # %%
 v = mg.tensor([0.5, -1.0], requires_grad=True)
@@ -581,11 +578,11 @@ print(loss.item(), mg.autograd.grad(loss, v)[0])
 #
 # ## Exercises
 #
-# Each has a check that runs: fill in what is missing, then call the check with it, as in `check_slopes(predicted)`. Solutions
-# are folded away below.
+# Each exercise has a check. Write your answer, then call the check with it, as in `check_slopes(predicted)`. The solutions
+# are folded below.
 #
-# **1. Predict.** What is the derivative at $a = 3$, according to the engine? A number, or `None` where there is no graph to walk
-# over.
+# **1. Predict.** What is the derivative at $a = 3$, according to the engine? Answer with a number, or with `None` if there is no
+# graph.
 
 # %%
 PROGRAMS = ["(a + a.detach()) * a", "(a - a.detach()).exp()", "(a * a).detach() + a",
@@ -613,12 +610,12 @@ check_slopes([9.0,      # of (a + 3) a: 2 a + 3
 
 # %% [markdown]
 # **2. A slow copy.** Write `follow_(average, parameter, rate)`, which moves `average` a part of the way towards `parameter`, in
-# place: $a \leftarrow a + r\,(p - a)$. No history, no gradient for `average`, and a graph that has used the parameter must
-# still be good.
+# place: $a \leftarrow a + r\,(p - a)$. `average` must have no history and require no gradient, and a graph that uses the
+# parameter must still work.
 
 # %%
 def follow_(average, parameter, rate):
-    """Your lines go here."""
+    """Your code goes here."""
 
 
 # %%
@@ -648,11 +645,11 @@ check_follow(follow_solution)
 
 # %% [markdown]
 # **3. Straight through.** Rounding has slope 0 everywhere, so nothing behind it learns. Write `round_through(x)`: its value is
-# `x.round()`, its derivative that of $x$. One line, with `detach`, no Function.
+# `x.round()`, but its derivative is 1. Use one line with `detach`, and no Function.
 
 # %%
 def round_through(x):
-    """Your lines go here."""
+    """Your code goes here."""
 
 
 # %%
@@ -677,12 +674,12 @@ check_round_through(round_through_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * A mode is about a stretch of the program, in one thread; `detach` is about one tensor. A backward has a mode of its own.
-# * `detach` shares memory and version: writes are noticed. `.data` shares memory only: they are not. `clone` shares nothing,
-#   and has a history.
-# * `no_grad` leaves no nodes. `inference_mode` leaves no version counters either, and its results can never be saved by a node.
+# * A mode applies to a part of the program, in one thread; `detach` applies to one tensor. A backward has its own mode.
+# * `detach` shares memory and version, so writes are noticed. `.data` shares only memory, so writes are not noticed. `clone`
+#   shares nothing, and has a history.
+# * `no_grad` creates no nodes. `inference_mode` creates no version counters either, and no node can save its results.
 # * Update with `no_grad()` and in place. Freeze with `requires_grad_(False)`. Log with `item()`.
-# * A view made under `no_grad` has no history, whatever its `requires_grad` says. Make views in the mode in which they are
-#   used.
+# * A view created under `no_grad` has no history, even if its `requires_grad` is True. Create views in the mode in which you use
+#   them.
 #
-# **Next:** [saved tensors](07_saved_tensors.py): what each operation keeps while it is recorded.
+# **Next:** [saved tensors](07_saved_tensors.py): what each operation keeps when it is recorded.

@@ -13,13 +13,13 @@
 # %% [markdown]
 # # Saved tensors: what each operation keeps, and why
 #
-# **The question.** A backward needs numbers from the forward. Which ones, who keeps them, and for how long?
+# **The question.** A backward needs numbers from the forward. Which numbers, who keeps them, and for how long?
 #
-# You need: [tutorial 1](01_derivative_to_graph.py), and of [tutorial 4](04_retain_graph.py) what is let go of, and when. You get:
-# for every operation the reason why it keeps what it keeps; a function of eight lines that foretells it; and the bytes that a
-# network keeps, layer by layer.
+# You need: [tutorial 1](01_derivative_to_graph.py), and from [tutorial 4](04_retain_graph.py) when saved values are freed. You
+# get: for every operation, the reason for what it saves; a function of eight lines that predicts it; and the bytes that a network
+# saves, layer by layer.
 #
-# Our example all the way down is
+# The example of this whole tutorial is
 #
 # $$ u = x\,w, \qquad h = e^u, \qquad y = \sum_i h_i . $$
 
@@ -46,8 +46,8 @@ mg.viz.draw(y)
 # %% [markdown]
 # ## Keeping everything
 #
-# The safe idea is that every operation keeps all that went in and all that came out. Whatever a formula asks for, it is there. Let
-# us see what that would cost for a chain of 100 additions, on 1,000 numbers each:
+# The safe idea is that every operation keeps all its inputs and outputs. Then every formula finds what it needs. Let us see what
+# this would cost for a chain of 100 additions, on 1,000 numbers each:
 
 # %%
 big = mg.ones(1000, requires_grad=True)
@@ -59,10 +59,10 @@ print(f"everything:    {sum(t.numel() * t.element_size() for t in tensors):>7,} 
 print(f"minigrad keeps {mg.debug.saved(z).nbytes:>7,}")
 
 # %% [markdown]
-# Nothing at all. The derivative of $z + 1$ is 1, whatever $z$ is. So a node does not keep what the operation *had*. It keeps what
-# its formula *asks for*. (`mg.debug.saved` walks over a graph and lists what lies in its nodes. We will use it often.)
+# Nothing at all. The derivative of $z + 1$ is 1 for every $z$. So a node does not keep all inputs and outputs. It keeps what its
+# formula *needs*. (`mg.debug.saved` walks over a graph and lists the values in its nodes. We will use it often.)
 #
-# ## What the formulas ask for
+# ## What the formulas need
 #
 # Write $\bar u$ for the gradient of $u$, as before, and apply the chain rule to our three lines. All products are element by
 # element.
@@ -73,12 +73,12 @@ print(f"minigrad keeps {mg.debug.saved(z).nbytes:>7,}")
 # | $h = e^u$ | $\bar u = \bar h\,e^u = \bar h\,h$ | $h$, the **result** |
 # | $y = \sum h_i$ | $\bar h_i = \bar y$ | none; only how many numbers there were |
 #
-# And this is what the nodes have. What is kept has a name that begins with `_saved_`. The operands of an operation are called
-# `self` and `other`, as in `self * other`, and what comes out is the `result`:
+# And this is what the nodes have saved. Each saved value has a name that begins with `_saved_`. The operands of an operation are
+# called `self` and `other`, as in `self * other`, and its output is the `result`:
 
 # %%
 def saved(tensor):
-    """What the node of a tensor has kept: name -> value. Of tensors the shape."""
+    """The saved values of a tensor's node: name -> value, or the shape of a tensor."""
     node, found = tensor.grad_fn, {}
     for name in dir(node):
         if name.startswith("_saved_"):
@@ -98,11 +98,11 @@ for tensor in (u, h, y):
 #
 # ## Only what is needed
 #
-# **Predict.** Now $c$ is a constant: nobody wants a gradient for it. What does the node of `x * c` keep, $x$, $c$, or both?
+# **Predict.** Now $c$ is a constant, and needs no gradient. What does the node of `x * c` keep: $x$, $c$, or both?
 #
 # <details><summary>Answer</summary>
 #
-# Only $c$. The formula for $\bar x$ asks for the other factor. $x$ would be needed for $\bar c$, and that is not computed.
+# Only $c$. The formula for $\bar x$ needs the other factor. $x$ would be needed for $\bar c$, which is not computed.
 #
 # </details>
 
@@ -114,8 +114,8 @@ print("x * 2:", saved(x * 2.0))
 print("c * c:", (c * c).grad_fn)
 
 # %% [markdown]
-# So the question is not which operands require a gradient, but what *their formulas* ask for. With a number there is no tensor
-# to keep; and where no gradient is wanted, there is no node.
+# So look at the operands that require a gradient, and at what *their formulas* need. If the other factor is a Python number, there
+# is no tensor to keep; and if no operand requires a gradient, there is no node.
 #
 # For matrices this matters. `a @ m` is a product, so it keeps the other factor as well. Let `a` be the large thing that went
 # through a layer, a batch of 256 rows, and `m` the small matrix of its parameters:
@@ -133,14 +133,14 @@ print("the parameters frozen:", bytes_of_product(a, m.detach()))
 print("only the parameters:  ", bytes_of_product(a.detach(), m))
 
 # %% [markdown]
-# A layer whose parameters are frozen keeps its parameters, and not the batch. And if the data wants no gradient and the first
-# layers are frozen, these have no nodes, and keep nothing at all. That is why training only the last layers takes little memory.
+# A layer whose parameters are frozen keeps its parameters, and not the batch. If the data needs no gradient and the first layers
+# are frozen, these layers have no nodes, and keep nothing at all. So training only the last layers takes little memory.
 #
 # ## The input, or the result?
 #
-# The derivative of $e^u$ can be written with $u$ or with $h$. The sine's cannot: $\cos u$ is not a function of $\sin u$ alone,
-# since the sign is lost. The logarithm's could, $1/u = e^{-h}$, at the price of an exponential. Here are some functions of one
-# number, each with what it keeps. `self` is the input.
+# The derivative of $e^u$ can be written with $u$ or with $h$. For the sine this is impossible: $\cos u$ is not a function of
+# $\sin u$ alone, since the sign is lost. For the logarithm it is possible, $1/u = e^{-h}$, but costs an exponential. Here are some
+# functions of one number, each with its saved tensor. `self` is the input.
 
 # %%
 p = mg.tensor([0.2, 0.5, 0.9], requires_grad=True)
@@ -149,12 +149,12 @@ for f in ("exp", "sqrt", "sigmoid", "tanh", "relu", "log", "sin", "cos", "abs"):
     print(f"{f:<8} {', '.join(kept)}")
 
 # %% [markdown]
-# Where the result does as well, the result is kept. There are three reasons.
+# If a formula can use the result, the result is saved. There are three reasons.
 #
-# *It is there.* $e^u$ has been computed once. From $u$ it would have to be computed again.
+# *The result is already computed.* From $u$, the backward would have to compute $e^u$ again.
 #
-# *The next operation often keeps it too.* A matrix product keeps its input. If that is the result of a `tanh`, both keep the same
-# tensor, and its memory is there once. After a `sin`, which keeps its input, there are two:
+# *The next operation often saves it too.* A matrix product saves its input. If this input is the result of a `tanh`, both save the
+# same tensor, and its memory exists once. After a `sin`, which saves its input, there are two tensors:
 
 # %%
 m = mg.ones(64, 64, requires_grad=True)
@@ -170,14 +170,14 @@ for f in (mg.relu, mg.tanh, mg.sin):
     print(f"{f.__name__:<5} {kept:>8,} bytes beside the leaves")
 
 # %% [markdown]
-# *The input is free.* What keeps its result lets go of its input, which may then be overwritten or forgotten.
+# *The input is free.* An operation that saves its result does not need its input, which can then be overwritten or freed.
 #
-# Relu shows the first two reasons. Its formula asks only where the input was positive. The result says so as well, and the next
-# layer needs that anyway.
+# Relu shows the first two reasons. Its formula needs to know only where the input was positive. The result contains this
+# information too, and the next layer saves the result anyway.
 #
 # ## A shape, or nothing
 #
-# Operations that move numbers about, or that add them up, do not ask for their values:
+# Operations that only move numbers, or add them up, do not need the values:
 
 # %%
 t = mg.ones(2, 6, requires_grad=True)
@@ -188,8 +188,8 @@ print("view", saved(t.view(3, 4)))
 print("sum ", saved(t.sum(0)))
 
 # %% [markdown]
-# Those that *choose* have to know what they chose. `max` along a dimension keeps for each row the place of the largest number, one
-# integer for each number of its result. Indexing keeps the index. The numbers that were chosen from are not needed:
+# Operations that *select* numbers must know their selection. `max` along a dimension saves the position of the largest number of
+# each row: one integer per number of its result. Indexing saves the index. Neither needs the values of its input:
 
 # %%
 print("max  ", saved(t.max(1).values))
@@ -198,9 +198,9 @@ print("index", saved(t[:, mg.tensor([0, 3])]))
 # %% [markdown]
 # ## The rule says so
 #
-# Where does minigrad write down what is kept? Nowhere, apart from the formulas. They are functions, and what a formula needs it has
-# for **parameters**. Here are the rules for the product and for the exponential. `g` is the gradient that arrives, `x` and `y` are
-# the inputs, and `z` is the result.
+# Where does minigrad define what is saved? Only in the formulas. They are functions, and their **parameters** are the values that
+# they need. Here are the rules for the product and for the exponential. `g` is the gradient that arrives, `x` and `y` are the
+# inputs, and `z` is the result.
 
 # %%
 mg.utils.source.source_of("ops/elementwise/arithmetic.py", "Mul")
@@ -209,8 +209,8 @@ mg.utils.source.source_of("ops/elementwise/arithmetic.py", "Mul")
 mg.utils.source.source_of("ops/elementwise/functions.py", "Exp")
 
 # %% [markdown]
-# `vjp_x` computes the gradient of `x`, and asks for `y`. So what a node has to keep can be foretold by reading names. Take the
-# formulas of the inputs that want a gradient, and collect their parameters, without `g`:
+# `vjp_x` computes the gradient of `x`, and needs `y`. So we can predict what a node saves by reading names. Take the formulas of
+# the inputs that require a gradient, and collect their parameters, without `g`:
 
 # %%
 def foretold(rule, wanted):
@@ -229,8 +229,8 @@ for rule, wanted in QUESTIONS:
     print(f"{name:<22} keeps {foretold(rule, wanted)}")
 
 # %% [markdown]
-# The quotient is worth a look: for the gradient of the upper one the lower one is enough, for that of the lower one both are
-# needed. Does it hold for the nodes? We compare some rules with what their nodes have.
+# Look at the quotient: the gradient of the numerator needs only the denominator, but the gradient of the denominator needs both.
+# Is the prediction right for real nodes? We compare some rules with the saved values of their nodes.
 
 # %%
 CALLED = {"x": "self", "y": "other", "z": "result"}     # how the nodes call them
@@ -254,8 +254,8 @@ print("all as foretold")
 # %% [markdown]
 # ## Who keeps what alive
 #
-# A tensor lives as long as somebody holds it. A node is somebody. We forget `u`, and look with a *weak* reference, which holds
-# nothing itself, whether it is still there:
+# A tensor lives as long as something holds a reference to it, and a node can be that thing. We delete `u`, and test with a *weak*
+# reference, which does not keep its object alive, whether the tensor still exists:
 
 # %%
 def survives(f):
@@ -271,18 +271,18 @@ for f in (mg.sin, mg.exp, mg.neg, lambda u: u * c, lambda u: u * w):
     print(*survives(f))
 
 # %% [markdown]
-# The sine holds its input. The others do not need theirs, so it goes at once. Only the last needs it again: $w$ wants a gradient,
-# and that asks for $u$.
+# The sine holds its input. The next three do not need `u`, so it is freed immediately. The last one needs it again: $w$ requires a
+# gradient, whose formula needs $u$.
 #
-# What a node holds is the very tensor. No number is copied:
+# A node holds the tensor itself, not a copy:
 
 # %%
 sine = u.sin()
 print(sine.grad_fn._saved_self is u)
 
 # %% [markdown]
-# Each `_saved_` has a sibling that begins with `_raw_saved_`. It does not give the tensor, but a handle on the place where it lies.
-# One can look there later, or put something else there ([tutorial 8](08_packing.py)).
+# For each `_saved_` name there is a name with `_raw_saved_`. It does not return the tensor, but a handle to its place in the node.
+# With the handle you can read the tensor later, or register hooks that pack it ([tutorial 8](08_packing.py)).
 
 # %%
 handle = sine.grad_fn._raw_saved_self
@@ -291,8 +291,8 @@ print(handle.unpack() is u)
 # %% [markdown]
 # ### A saved result
 #
-# With a result there is a difficulty. A result holds its node: that is `grad_fn`. If the node held the result, the two would hold
-# each other. Python frees an object when the last reference to it goes, and in such a **cycle** there always is one left:
+# A saved result is a problem. A result holds its node, as `grad_fn`. If the node also held the result, they would hold each other.
+# Python frees an object when its last reference is gone, but in such a **cycle** one reference always remains:
 
 # %%
 class Result:
@@ -311,9 +311,9 @@ gc.collect()        # looks for cycles
 print("still there:", look() is not None)
 
 # %% [markdown]
-# Python's garbage collector does find cycles, but at some later time. Until then the memory of a whole graph would be waiting. So a
-# node keeps of a result not the tensor, but another one on the same memory, *without* its history. When it is asked for, it gets
-# its history back:
+# Python's garbage collector does find cycles, but only some time later. Until then, the memory of a whole graph would not be
+# free. So a node does not save the result itself, but another tensor with the same memory, *without* history. When the formula
+# reads it, it gets its history back:
 
 # %%
 h = u.exp()
@@ -334,10 +334,9 @@ gc.enable()
 # %% [markdown]
 # ## Bytes, layer by layer
 #
-# Now a network. Everything that is saved passes through `saved_tensors_hooks`, if one asks for it: a function of ours is called
-# with each tensor when it is saved, and what the function returns is kept in its place ([tutorial 8](08_packing.py) does more with
-# that). Here it only counts. A memory that is saved twice counts once, and parameters count for nothing, since they are there
-# anyway.
+# Now a network. With `saved_tensors_hooks`, our own function is called with each tensor that is saved, and the node keeps the
+# value that our function returns ([tutorial 8](08_packing.py) does more with this). Here it only counts bytes. Memory that is saved
+# twice counts once, and parameters do not count, since they exist anyway.
 
 # %%
 def tensor_bytes(t):
@@ -360,7 +359,7 @@ class Count:
 
 
 # %% [markdown]
-# Where `pack` returns `t.detach()`, returning `t` itself would make the cycle that we have just spoken of.
+# `pack` returns `t.detach()`. If it returned `t` itself, it would create the cycle that we have just seen.
 
 # %%
 mg.manual_seed(0)
@@ -385,9 +384,9 @@ for name, kept, own in layers(net, 256):
     print(f"{name:<11} saves {kept:>8,} bytes   has {own:>7,} bytes of parameters")
 
 # %% [markdown]
-# The first layer saves the data, for the gradient of its weight. Tanh and relu save their results, one number for each number that
-# comes out. The second and third linear layer save their inputs, which are those very results: nothing new. These tensors between
-# the layers are called **activations**.
+# The first layer saves the data, for the gradient of its weight. Tanh and relu save their results. The second and third linear
+# layers save their inputs, which are the same tensors, so they add no memory. These tensors between the layers are called
+# **activations**.
 #
 # **Predict.** With a batch of 1,024 instead of 256, which of the columns changes?
 #
@@ -405,9 +404,9 @@ for batch in (1, 16, 256, 1024):
     print(f"batch {batch:>5}: {kept:>9,} bytes saved, {own:>7,} bytes of parameters")
 
 # %% [markdown]
-# Parameters cost a fixed sum: themselves, their gradients, and with an optimizer such as Adam two averages, four times their size.
-# Activations grow with the batch. In a convolution they also grow with the image, since the same few parameters are used at every
-# place:
+# The memory for parameters is fixed: the parameters, their gradients, and two averages for an optimizer such as Adam. Together
+# this is four times the size of the parameters. Activations grow with the batch. In a convolution they also grow with the image,
+# since the same few parameters are used at every position:
 
 # %%
 conv = nn.Conv2d(3, 64, 3, padding=1)
@@ -420,8 +419,8 @@ for size in (8, 16, 32):
     print(f"{image:<22} {count.bytes:>8,} bytes saved, {own:,} of parameters")
 
 # %% [markdown]
-# That is why memory runs out in training and not in use: under `no_grad` there are no nodes, and so nobody holds an activation
-# once the next layer has had it. ([Checkpointing](11_checkpointing.py) is the way to train with less.)
+# This is why memory runs out in training and not in inference. Under `no_grad` there are no nodes, so an activation is freed as
+# soon as the next layer has used it. ([Checkpointing](11_checkpointing.py) trains with less memory.)
 
 # %%
 count = Count(net.parameters())
@@ -430,12 +429,11 @@ with count.hooks, mg.no_grad():
 print(count.bytes, "bytes")
 
 # %% [markdown]
-# ## When it is let go
+# ## When saved tensors are freed
 #
-# A node lets go of what it has saved right after it has run, unless `retain_graph=True` asks it not to ([tutorial
-# 4](04_retain_graph.py)). The backward runs from the
-# end, so memory falls as it rose, in reverse. We look at each layer's result, going forth; and at the same places on the way back,
-# from a hook:
+# A node frees its saved values right after it has run, unless you pass `retain_graph=True` ([tutorial 4](04_retain_graph.py)). The
+# backward runs from the end, so the memory falls in the reverse order in which it rose. We measure it at each layer's result in
+# the forward, and at the same places in the backward, with a hook:
 
 # %%
 data, weight = mg.ones(100, 10), mg.full((10, 10), 0.1, requires_grad=True)
@@ -453,12 +451,12 @@ for bytes_kept in history:
     print(f"{bytes_kept:>6,}", "#" * (bytes_kept // 400))
 
 # %% [markdown]
-# The largest is at the turn. And a graph that nobody runs lets go as well, when it is forgotten: the weak references above have
-# shown it.
+# The maximum is between forward and backward. A graph that never runs frees its values too, when the program deletes it: the weak
+# references above have shown it.
 #
 # ## Step by step
 #
-# Watch the saved tensors. Which node has none to unpack? When does the exponential let go of its result?
+# Watch the saved tensors. Which node has none to unpack? When does the exponential free its result?
 
 # %%
 x.grad = w.grad = None
@@ -469,7 +467,7 @@ with mg.debug.record() as r:
 mg.viz.step(r)
 
 # %% [markdown]
-# The same as a table, for the events that we have spoken of:
+# The same as a table, for the events that we have discussed:
 
 # %%
 for event in r.events:
@@ -479,22 +477,22 @@ for event in r.events:
 # %% [markdown]
 # ## The source
 #
-# Our `foretold` is minigrad's `Plan`. It is made once for an operation and a set of inputs that want a gradient (the bits of
-# `mask`), and every such node uses it. The last lines are about where a name comes from: an argument, a result, or only the shape
-# of an argument.
+# Our `foretold` is minigrad's `Plan`. There is one plan for each operation and each set of inputs that require a gradient (the bits
+# of `mask`), and all such nodes share it. The last lines find out what a name refers to: an argument, a result, or only the shape of
+# an argument.
 
 # %%
 mg.utils.source.source_of("_core/record/primitive.py", "Plan.__init__")
 
 # %% [markdown]
-# This puts a value where the node keeps it. With hooks, what they have made of it. Of a result (`output` is its number), an alias
-# without history. And the version: how often the memory had been written to, so that a later change is noticed.
+# This method stores a value in the node. With hooks, it stores the value that the pack hook returned. For a result (`output` is
+# its number), it stores an alias without history. It also stores the version of the memory, to notice a later write.
 
 # %%
 mg.utils.source.source_of("_core/record/op_node.py", "OpNode.store")
 
 # %% [markdown]
-# The history that a saved result gets back:
+# This function gives a saved result its history back:
 
 # %%
 mg.utils.source.source_of("_core/record/saved_tensor.py", "restore_history")
@@ -502,8 +500,8 @@ mg.utils.source.source_of("_core/record/saved_tensor.py", "restore_history")
 # %% [markdown]
 # ## The same in PyTorch
 #
-# With few exceptions the same tensors are saved, for the same reasons. A formula there is a line of text, and what is saved is
-# found by looking for names in it:
+# With few exceptions, PyTorch saves the same tensors, for the same reasons. There, a formula is a line of text, and a code
+# generator finds the names in it:
 #
 # ```yaml
 # - name: exp(Tensor self) -> Tensor
@@ -547,15 +545,14 @@ mg.utils.source.source_of("_core/record/saved_tensor.py", "restore_history")
 # [gen]: https://github.com/pytorch/pytorch/blob/v2.13.0/tools/autograd/gen_variable_type.py
 # [saved]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/saved_variable.cpp
 #
-# What differs: what is no tensor has other names there, such as `_saved_self_sym_sizes` for a shape; a number that one multiplies
-# by is kept as a tensor of no dimensions; and a few operations keep more or less. `gather` keeps its input there as well, and
-# `silu` keeps one tensor where ours, made of two operations, keeps two. (The second exercise mends that.) `debug.saved` has no
-# counterpart.
+# There are three differences. In PyTorch, values that are not tensors have other names, such as `_saved_self_sym_sizes` for a
+# shape. A number in a product is saved as a tensor without dimensions. And a few operations save more or less: PyTorch's `gather`,
+# for example, also saves its input. PyTorch has no `debug.saved`.
 #
 # ## What goes wrong
 #
-# **A saved tensor is overwritten.** The exponential has kept its result. We write to it, and the number that the formula asks for
-# is gone. minigrad notices, when the value is needed ([tutorial 9](09_version_counters.py)):
+# **A saved tensor is overwritten.** The exponential has saved its result. We write to it, and the number that the formula needs is
+# gone. minigrad notices this when the backward uses the value ([tutorial 9](09_version_counters.py)):
 
 # %%
 h = x.exp()
@@ -564,11 +561,11 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
     h.sum().backward()
 
 # %% [markdown]
-# **Predict.** And with `x.sin()` in the place of `x.exp()`?
+# **Predict.** And with `x.sin()` instead of `x.exp()`?
 #
 # <details><summary>Answer</summary>
 #
-# It works. The sine has kept its input, and nobody has kept its result.
+# It works. The sine has saved its input, and no node has saved its result.
 #
 # </details>
 
@@ -581,8 +578,8 @@ print([f"{value:.4f}" for value in x.grad.tolist()],
       [f"{2 * math.cos(value):.4f}" for value in x.tolist()])
 
 # %% [markdown]
-# **A tensor that must not be saved.** Under `inference_mode` ([tutorial 6](06_grad_modes.py)) nobody counts writes, so a node could
-# not tell whether its tensor has been changed. Where a formula asks for it, there is an error; where it does not, there is none:
+# **A tensor that must not be saved.** A tensor from `inference_mode` ([tutorial 6](06_grad_modes.py)) has no version, so a node
+# could not notice a write to it. If a formula needs the tensor, you get an error; otherwise you get none:
 
 # %%
 with mg.inference_mode():
@@ -592,8 +589,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E176"):
     scaled = x * scale
 
 # %% [markdown]
-# **A small view keeps a large memory.** Nothing is raised here. The sine of one number keeps that number, which is a view; and a
-# view keeps the memory it looks at, all of it. A copy of the one number would do:
+# **A small view keeps a large memory.** There is no error here. The sine of one number saves this number, which is a view, and a
+# view keeps the whole memory of its base alive. A copy of the number would be enough:
 
 # %%
 large = mg.ones(1000, requires_grad=True) * 1.0
@@ -601,13 +598,13 @@ print("a view:", mg.debug.saved(large[:1].sin()).nbytes, "bytes")
 print("a copy:", mg.debug.saved(large[:1].clone().sin()).nbytes, "bytes")
 
 # %% [markdown]
-# **A result is held, and with it a graph.** Losses that are gathered in a list keep all that was saved for them. Keep numbers:
-# `losses.append(loss.item())`. More about this: {doc}`/errors/memory-grows`.
+# **A result keeps its graph.** If you collect losses in a list, they keep all the values that were saved for them. Collect numbers
+# instead: `losses.append(loss.item())`. More about this: {doc}`/errors/memory-grows`.
 #
 # ## Exercises
 #
-# Each has a check that runs: fill in what is missing, then call the check with it, as in `check_kept(predicted)`. Solutions are
-# folded away below.
+# Each exercise has a check. Write your answer, then call the check with it, as in `check_kept(predicted)`. The solutions are
+# folded below.
 #
 # **1. Predict.** Which tensors does the *last* node of each program keep? $x$ requires a gradient, $c$ does not. Answer with a set
 # of `"self"`, `"other"` and `"result"`.
@@ -630,17 +627,16 @@ def check_kept(predicted):
 
 # %% tags=["hide-cell"]
 check_kept([set(),              # 1 and -1, whatever x is
-            {"other"},          # c, for the gradient of x; that of c is not wanted
-            {"self", "other"},  # -c / x^2 asks for both
+            {"other"},          # c, for the gradient of x; c needs no gradient
+            {"self", "other"},  # -c / x^2 needs both
             {"result"},         # 1 - h^2
-            set()])             # a number is no tensor; exp is a node of its own
+            set()])             # a number is not a tensor; exp is another node
 
 # %% [markdown]
-# **2. Save less.** The *swish* is $y = x\,\sigma(x)$, with $\sigma$ the sigmoid. Written as `x * x.sigmoid()`, two memories are
-# kept: $x$ and $\sigma(x)$. $\sigma(x)$ can be computed from $x$. Write `Swish` so that only $x$ is kept. The derivative is
-# $\sigma\,(1 + x\,(1 - \sigma))$. You need to know of `Function` ([tutorial
-# 14](14_function.py)) that `forward` computes, `ctx.save_for_backward` keeps, and
-# `backward` is given what arrives.
+# **2. Save less.** The *swish* is $y = x\,\sigma(x)$, where $\sigma$ is the sigmoid. `x * x.sigmoid()` saves two tensors, $x$ and
+# $\sigma(x)$. But $\sigma(x)$ can be computed from $x$. Write `Swish` so that it saves only $x$. The derivative is
+# $\sigma\,(1 + x\,(1 - \sigma))$. In a `Function` ([tutorial 14](14_function.py)), `forward` computes the result,
+# `ctx.save_for_backward` saves tensors, and `backward` gets the gradient of the result.
 
 # %%
 class Swish(mg.autograd.Function):
@@ -683,10 +679,10 @@ class SwishSolution(mg.autograd.Function):
 check_swish(SwishSolution)
 
 # %% [markdown]
-# **3. Frozen layers.** A network is `h = relu(h @ W)`, once for each $W$, beginning with data of `batch` rows that wants no
-# gradient. `sizes` are the widths: the first is that of the data. `trained` tells for each $W$ whether it wants a gradient. Write
-# `activations(sizes, batch, trained)`: how many *numbers* are kept, the weights left out? Every weight after a trained one is kept
-# as well, but that does not count here.
+# **3. Frozen layers.** A network computes `h = relu(h @ W)`, once for each $W$. It begins with data of `batch` rows that requires no
+# gradient. `sizes` are the widths; the first is the width of the data. `trained` says for each $W$ whether it requires a gradient.
+# Write `activations(sizes, batch, trained)`: it returns how many *numbers* the network saves, without the weights. (Every weight
+# after a trained one is saved as well, but does not count here.)
 
 # %%
 def activations(sizes, batch, trained):
@@ -729,11 +725,12 @@ check_activations(activations_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * A node keeps what its **formulas ask for**, and of these only the formulas of inputs that want a gradient.
-# * A product keeps the **other** factor. Where the **result** does, the result is kept; sums and views keep a shape or nothing.
-# * A saved input is the very tensor; it lives as long as the node. A saved result is an alias without history, since otherwise the
-#   two would hold each other.
-# * It is let go right after the node has run, or when the graph is forgotten.
-# * Parameters cost the same for every batch. Activations grow with it, with the depth, and in a convolution with the image.
+# * A node saves what its **formulas need**; only the formulas of inputs that require a gradient count.
+# * A product saves the **other** factor. If a formula can use the **result**, the result is saved. Sums and views save a shape or
+#   nothing.
+# * A saved input is the tensor itself, and lives as long as the node. A saved result is an alias without history; otherwise it and
+#   its node would hold each other.
+# * Saved values are freed right after the node has run, or when the graph is deleted.
+# * Parameters cost the same for every batch. Activations grow with the batch, with the depth, and in a convolution with the image.
 #
-# **Next:** [packing](08_packing.py), which keeps it smaller, or elsewhere.
+# **Next:** [packing](08_packing.py), which makes saved tensors smaller, or stores them elsewhere.

@@ -11,14 +11,13 @@
 # ---
 
 # %% [markdown]
-# # Packing: what a graph keeps, kept smaller or elsewhere
+# # Packing: saved tensors, smaller or elsewhere
 #
-# **The question.** Between the forward and the backward a graph keeps tensors that nobody looks at. Can they be smaller in the
-# meantime, or lie somewhere else?
+# **The question.** Between the forward and the backward, nothing reads the saved tensors of a graph. Can they be smaller in the
+# meantime, or be stored somewhere else?
 #
-# You need: [tutorial 7](07_saved_tensors.py). You get: the two functions through which everything that is saved can be made to
-# pass; half precision and a disk as places to keep it; what each of them costs, measured; and why the obvious way of doing it needs
-# *more* memory than doing nothing.
+# You need: [tutorial 7](07_saved_tensors.py). You get: two hooks that see every saved tensor; half precision and a disk as ways to
+# store it; the measured cost of each; and the reason why the obvious way needs *more* memory than doing nothing.
 #
 # Our example is a network of eight layers, $h_{i+1} = \tanh(h_i W_i)$, on 4,096 rows of 64 numbers. Each $h_i$ takes $4096 \cdot 64
 # \cdot 4$ bytes: one mebibyte.
@@ -51,9 +50,9 @@ def net(x, weights):
 mg.viz.draw(net(x, weights[:2]))
 
 # %% [markdown]
-# Two more functions. One gives the gradients, when the forward runs inside of some context. One measures how much memory the
-# forward has left behind: Python's `tracemalloc` counts what has been allocated since it was started. (A first run without counting
-# is for what is made only once.)
+# We need two more functions. One computes the gradients, with the forward inside a given context. The other measures how much
+# memory the forward leaves in use: Python's `tracemalloc` counts allocations since its start. (The first run, without counting,
+# creates the objects that are created only once.)
 
 # %%
 def gradients(context, data=x):
@@ -77,13 +76,13 @@ exact = gradients(contextlib.nullcontext())
 print("as it is:", mebibytes(contextlib.nullcontext()))
 
 # %% [markdown]
-# That is what tutorial 7 foretells: of each layer `tanh` keeps its result, and the next product keeps the same tensor once
-# more. Eight results, 8 MiB. (The data and the weights were there before.)
+# Tutorial 7 predicts this: in each layer `tanh` saves its result, and the next product saves the same tensor again. Eight
+# results, 8 MiB. (The data and the weights existed before.)
 #
-# ## Not the program, only what it keeps
+# ## Not the program, only its saved tensors
 #
-# A `float16` number takes two bytes in the place of four. One could run the whole program with such numbers. But then each step of
-# the forward is rounded, and so is each step of the backward. Let us see what that does, on 64 of the rows:
+# A `float16` number takes two bytes instead of four. We could run the whole program with such numbers. But then every step of the
+# forward and of the backward is rounded. Let us see the effect, on 64 of the rows:
 
 # %%
 def error(found, wanted):
@@ -104,9 +103,9 @@ print(f"the gradients are off by {error(mg.autograd.grad(low, weights), wanted):
 #
 # ## Two functions
 #
-# `saved_tensors_hooks(pack, unpack)` is a context. For every tensor that an operation inside of it saves, `pack` is called. What it
-# returns is kept, whatever it is, and the tensor is not. When the backward needs the tensor, `unpack` is called with what was kept,
-# and has to make a tensor of it. Here is a pair that only talks:
+# `saved_tensors_hooks(pack, unpack)` is a context manager. Inside it, each operation calls `pack` with every tensor that it saves.
+# The node keeps the object that `pack` returns, instead of the tensor. When the backward needs the tensor, it calls `unpack` with
+# this object, and `unpack` must return a tensor. Here is a pair that only prints:
 
 # %%
 def pack(t):
@@ -129,11 +128,11 @@ print("backward")
 y.backward()
 
 # %% [markdown]
-# `pack` is called once for each tensor that is saved: the two factors of the product, and the result of the exponential. The sum
-# saves no tensor. What is given is the tensor as the program knows it: leaves are leaves, and a result has its node already. No
-# graph is recorded inside.
+# `pack` is called once for each saved tensor: the two factors of the product, and the result of the exponential. The sum saves no
+# tensor. The argument is the tensor of the program: leaves are leaves, and a result already has its node. Inside `pack`, no graph is
+# recorded.
 #
-# `unpack` is called as often, and after the context has been left. The hooks belong to what was saved in it.
+# `unpack` is called the same number of times, here after the end of the context. The hooks belong to the tensors saved inside it.
 #
 # **Predict.** How many calls of `pack` do these four lines make? And how many of `unpack`?
 #
@@ -163,8 +162,8 @@ print(calls.count("pack"), calls.count("unpack"))
 # %% [markdown]
 # ### Values in, the same place in the graph
 #
-# What `unpack` returns gives the *values*. The place in the graph, what the tensor was computed from, is remembered beside what was
-# packed. So a second derivative works through a packed tensor:
+# The result of `unpack` gives the *values*. The node also remembers the tensor's place in the graph, so a second derivative works
+# through a packed tensor:
 
 # %%
 with hooks(lambda t: t.tolist(), lambda numbers: mg.tensor(numbers)):
@@ -174,10 +173,10 @@ second, = mg.autograd.grad(first.sum(), a)
 print(first.tolist(), second.tolist())
 
 # %% [markdown]
-# $3a^2$ and $6a$. We have kept Python lists, which know nothing of a graph.
+# $3a^2$ and $6a$. The nodes kept Python lists, which know nothing about graphs.
 #
-# And whatever `unpack` computes is not differentiated. Here it doubles the values. The sine then computes with $2a$, as if it
-# had been given that, and no factor 2 comes from the doubling:
+# The operations inside `unpack` are not differentiated. Here `unpack` doubles the values. The sine's formula then computes with
+# $2a$, but there is no factor 2 from the doubling:
 
 # %%
 with hooks(lambda t: t.detach(), lambda t: t * 2.0):
@@ -186,7 +185,7 @@ got, = mg.autograd.grad(s, a)
 print(mg.equal(got, (2.0 * a).cos()))
 
 # %% [markdown]
-# That was a wrong gradient, and nobody has complained. The unpacked tensor has to equal the packed one, as closely as your training needs.
+# The gradient was wrong, and there was no error. The unpacked tensor must equal the packed tensor, as closely as your training needs.
 #
 # ## Half precision
 #
@@ -205,14 +204,14 @@ found = gradients(hooks(half, whole), some)
 print(f"the gradients are off by {error(found, wanted):.0e}")
 
 # %% [markdown]
-# Each number that is kept is rounded once, to 11 binary digits. Nothing is computed with so few, and the loss is what it was. Now
-# the memory.
+# Each saved number is rounded once, to 11 binary digits. All computations still use full precision, and the loss does not change.
+# Now the memory.
 #
 # **Predict.** It was 8 MiB. How much is it with numbers of half the size?
 #
 # <details><summary>Answer</summary>
 #
-# Not 4. A little more than 8. Go on reading.
+# Not 4, but a little more than 8. Read on for the reason.
 #
 # </details>
 
@@ -221,20 +220,20 @@ print("as it is:", mebibytes(contextlib.nullcontext()))
 print("halved:  ", mebibytes(hooks(half, whole)))
 
 # %% [markdown]
-# Two things have gone wrong, and both come from what tutorial 7 has shown.
+# There are two reasons, and tutorial 7 has shown both.
 #
-# *Shared tensors are packed twice.* `tanh` keeps its result and the next product keeps its input. That was one memory. Now each of
-# the two has a copy of its own, of half the size.
+# *Shared tensors are packed twice.* `tanh` saves its result and the next product saves its input, which share one memory. Now each
+# of them has its own copy, of half the size.
 #
-# *Leaves are packed as well.* The data and the weights are there anyway. A copy of them is no saving; it comes on top.
+# *Leaves are packed as well.* The data and the weights exist anyway, so a copy of them only adds memory.
 #
-# So a hook has to look at what it is given. Ours should leave leaves alone, and views of leaves, such as the `weight.t()` of a
-# linear layer. Integers, such as indices, cannot be halved. And it should pack a tensor only once. To recognize a tensor it keeps a
-# weak reference to it, and the version: if somebody has written to the tensor since, it has to be packed again.
+# So a hook has to look at its argument. Ours should not pack leaves, nor views of leaves, such as the `weight.t()` of a linear
+# layer. Integers, such as indices, cannot be halved. And it should pack a tensor only once. To recognize a tensor, it keeps a weak
+# reference to it, and its version: after a write to the tensor, it must be packed again.
 
 # %%
 class Box:
-    """What a tensor was made into. (A list or a string cannot be referred to weakly.)"""
+    """A packed tensor. (A list or a string cannot have a weak reference.)"""
 
     def __init__(self, value):
         self.value = value
@@ -265,7 +264,7 @@ class Packing(hooks):
 
 
 # %% [markdown]
-# The box is held by the nodes, and by nobody else: when they have let go, it goes too.
+# Only the nodes hold the box: when they free their saved values, it is freed too.
 
 # %%
 print("as it is:    ", mebibytes(contextlib.nullcontext()))
@@ -279,8 +278,8 @@ for context in (hooks(half, whole), Packing(half, whole)):
 #
 # ## On disk
 #
-# What `pack` returns need not hold any numbers. The name of a file will do. The file has to go when it is needed no more; for this
-# we let it go together with an object of ours. `weakref.finalize` calls a function when that object is freed.
+# The object that `pack` returns need not contain numbers: a file name is enough. The file must be deleted when it is no longer
+# needed. So we delete it together with an object: `weakref.finalize` calls a function when this object is freed.
 
 # %%
 folder = tempfile.TemporaryDirectory()
@@ -310,8 +309,8 @@ print("off by less than 1e-6:", error(gradients(Packing(File, from_file)), exact
 #
 # <details><summary>Answer</summary>
 #
-# Eight, one for each result of a `tanh`; then none. A node lets go of what it has saved when it has run; a file that two nodes have
-# kept goes with the second one.
+# Eight, one for each result of a `tanh`; then none. A node frees its saved values when it has run. A file that two nodes use is
+# deleted after the second one.
 #
 # </details>
 
@@ -325,16 +324,16 @@ print(len(os.listdir(folder.name)), "files")
 # %% [markdown]
 # ## In the memory of the host
 #
-# The usual reason for packing is an accelerator, whose memory is small, beside a machine whose memory is large. `save_on_cpu` is a
-# pair for that: it copies to the host, and back when the tensor is needed. Here it is, whole:
+# The usual reason for packing is an accelerator with a small memory in a machine with a large memory. `save_on_cpu` is a pair of
+# hooks for this: it copies to the host, and back when the tensor is needed. Here is all of it:
 
 # %%
 mg.utils.source.source_of("autograd/graph.py", "save_on_cpu")
 
 # %% [markdown]
-# On a tensor that lies in the memory of the host already, `to("cpu")` does nothing. So there is nothing to gain here, and nothing
-# is copied. With `pin_memory=True` there always is a copy, for an accelerator copies faster to memory that is *pinned*, kept from
-# being moved. minigrad has no such memory, and only copies. With that we are back at both our mistakes, in full precision:
+# If a tensor is already in the memory of the host, `to("cpu")` does nothing. So there is no copy here, and no gain. With
+# `pin_memory=True` there is always a copy, because an accelerator copies faster to *pinned* memory, which is never moved. On the CPU
+# minigrad only copies. So this repeats both mistakes, in full precision:
 
 # %%
 on_cpu = mg.autograd.graph.save_on_cpu
@@ -342,12 +341,12 @@ print("save_on_cpu():               ", mebibytes(on_cpu()))
 print("save_on_cpu(pin_memory=True):", mebibytes(on_cpu(pin_memory=True)))
 
 # %% [markdown]
-# Mind this with an accelerator, too: a tensor that two nodes have saved is carried over twice, and parameters are carried over
-# though they stay.
+# The same happens with an accelerator: a tensor that two nodes have saved is copied twice, and parameters are copied although they
+# stay on the device.
 #
-# ## Which hooks are asked
+# ## Which hooks are called
 #
-# Contexts can be nested. Only the **innermost** pair is asked; they are not chained.
+# Contexts can be nested. Only the **innermost** pair is called; the pairs are not combined.
 
 # %%
 def talking(name):
@@ -360,7 +359,7 @@ with talking("outer"):
         v = a.exp()
 
 # %% [markdown]
-# A single saved tensor can be given a pair of its own, after the forward. It is packed at once. The name of the place begins with
+# You can register a pair for a single saved tensor, after the forward. It is packed immediately. The name of its place begins with
 # `_raw_saved_`:
 
 # %%
@@ -371,7 +370,7 @@ place.register_hooks(lambda t: (print("packed:", t.dtype), t.half())[1],
 y.sum().backward()
 
 # %% [markdown]
-# If your code relies on tensors being kept as they are, it can forbid all of this. The text is the error that others will get:
+# If your code needs its saved tensors unchanged, it can forbid these hooks. The text is the message of the error:
 
 # %%
 with mg.autograd.graph.disable_saved_tensors_hooks("not inside of this"):
@@ -414,7 +413,7 @@ mg.viz.step(packed)
 mg.viz.diff(plain, packed, labels=("as it is", "packed"))
 
 # %% [markdown]
-# As tables, for the events that we have spoken of:
+# As tables, for the events that we have discussed:
 
 # %%
 for r in (plain, packed):
@@ -430,15 +429,15 @@ for r in (plain, packed):
 #
 # ## The source
 #
-# This is what happens when something is saved. Gradients are turned off; `pack` is called; the version tells whether it has written
-# to its argument. Then the place in the graph is noted: for an input, the node that its gradient goes to.
+# This is what happens when a tensor is saved. Grad mode is switched off, and `pack` is called. The version shows whether `pack` has
+# written to its argument. Then the place in the graph is stored: for an input, the node that its gradient goes to.
 
 # %%
 mg.utils.source.source_of("_core/record/packed_tensor.py", "pack_tensor")
 
 # %% [markdown]
-# And back. The values come from the hook, the rest from the notes. `wrap` makes a new tensor on the same numbers; so whatever graph
-# `unpack` has built stays behind.
+# And the way back. The values come from the hook, and the place in the graph from the node. `wrap` creates a new tensor with the
+# same memory, so a graph that `unpack` has built is dropped.
 
 # %%
 mg.utils.source.source_of("_core/record/packed_tensor.py", "PackedTensor.value")
@@ -490,7 +489,7 @@ mg.utils.source.source_of("_core/record/packed_tensor.py", "PackedTensor.value")
 #
 # ## What goes wrong
 #
-# **A pack hook writes to its tensor.** What it is given is no copy: the program goes on with it, and others may have saved it.
+# **A pack hook writes to its tensor.** Its argument is not a copy: the program still uses it, and other nodes may have saved it.
 
 # %%
 with mg.testing.expect_error(RuntimeError, code="MG-E127"):
@@ -507,7 +506,7 @@ with mg.testing.expect_error(TypeError, code="MG-E126"):
     y.sum().backward()
 
 # %% [markdown]
-# **Hooks where there are hooks.** A place takes one pair. And a place where nothing lies takes none:
+# **Hooks are registered twice.** A place takes only one pair. An empty place takes none:
 
 # %%
 with hooks(half, whole):
@@ -516,10 +515,10 @@ with mg.testing.expect_error(RuntimeError, code="MG-E128"):
     y.grad_fn._raw_saved_self.register_hooks(half, whole)
 
 # %% [markdown]
-# The rest raises nothing.
+# The other mistakes raise no error.
 #
-# **A write goes unnoticed.** There is no comparison of versions. If what was packed shares its memory with the tensor, as
-# `t.detach()` does, the backward computes with what was written:
+# **A write is not noticed.** With hooks, versions are not compared. If the packed object shares memory with the tensor, as
+# `t.detach()` does, the backward computes with the overwritten numbers:
 
 # %%
 with hooks(lambda t: t.detach(), lambda t: t):
@@ -529,7 +528,7 @@ print([f"{g:.0f}" for g in mg.autograd.grad(y.sum(), a)[0].tolist()], "instead o
       [f"{g:.0f}" for g in a.exp().tolist()])
 
 # %% [markdown]
-# **A number is too large.** The largest number of half precision is 65,504. What lies above becomes infinite:
+# **A number is too large.** The largest number of half precision is 65,504. Larger numbers become infinite:
 
 # %%
 with hooks(half, whole):
@@ -547,8 +546,8 @@ print([f"{g:.4f}" for g in mg.autograd.grad(y.sum(), a)[0].tolist()], "instead o
       [f"{g:.4f}" for g in a.cos().tolist()])
 
 # %% [markdown]
-# **What is random is drawn again.** Dropout multiplies by a mask of zeros and ones. Why keep the mask, if it can be drawn again?
-# Because it would be another one. The gradient then goes through numbers that were dropped:
+# **Random numbers are drawn again.** Dropout multiplies by a mask of zeros and ones. Why save the mask, if it can be drawn again?
+# Because the new mask would be different. Then the gradient goes through numbers that were dropped:
 
 # %%
 def mask_of(shape):
@@ -562,7 +561,7 @@ print("result:  ", y.int().tolist())
 print("gradient:", mg.autograd.grad(y.sum(), ones)[0].int().tolist())
 
 # %% [markdown]
-# Keep what the mask was drawn from. Here `pack` gives the seed.
+# Instead, save the seed of the mask. Here `pack` returns the seed.
 
 # %%
 def seeded(seed):
@@ -576,8 +575,8 @@ print("result:  ", y.int().tolist())
 print("gradient:", mg.autograd.grad(y.sum(), ones)[0].int().tolist())
 
 # %% [markdown]
-# **A pack hook returns its very argument.** If that is a result, its node now holds it, and it holds its node: a cycle, which only
-# Python's garbage collector frees. Return `t.detach()`.
+# **A pack hook returns its argument.** If the argument is a result, its node now holds it, and it holds its node: a cycle, which
+# only Python's garbage collector frees. Return `t.detach()`.
 
 # %%
 gc.disable()
@@ -592,8 +591,8 @@ gc.enable()
 # %% [markdown]
 # ## Exercises
 #
-# Each has a check that runs: fill in what is missing, then call the check with it, as in `check_calls(predicted)`. Solutions are
-# folded away below.
+# Each exercise has a check. Write your answer, then call the check with it, as in `check_calls(predicted)`. The solutions are
+# folded below.
 #
 # **1. Predict.** How often is `pack` called in each of these? $x$ requires a gradient, $c$ does not.
 
@@ -628,9 +627,9 @@ check_calls([1,     # c, for the gradient of x
              0])    # no gradient is wanted, so there is no node
 
 # %% [markdown]
-# **2. One byte.** Write `to_bytes(t)`, which gives an `int8` tensor and a number, and `from_bytes(pair)`, which gives a tensor
-# back. The largest number of `t` by size should become 127 or -127, and the others in proportion, rounded. Mind a tensor of zeros.
-# The function `one_byte` gives both.
+# **2. One byte.** Write `to_bytes(t)`, which returns an `int8` tensor and a number, and `from_bytes(pair)`, which restores a tensor.
+# The number of `t` with the largest absolute value should become 127 or -127, and the others in proportion, rounded. Handle a tensor
+# of zeros, too. `one_byte` returns both functions.
 
 # %%
 def one_byte():
@@ -675,8 +674,8 @@ print(mebibytes(Packing(*one_byte_solution())))
 print(f"off by {error(gradients(Packing(*one_byte_solution())), exact):.0e}")
 
 # %% [markdown]
-# **3. The version, after all.** Write `checked()`, a context in which tensors are kept as they are, without a copy, and a write to
-# one that is needed raises a `RuntimeError` in the backward. Hint: `t.detach()` shares the memory of `t`, and its version.
+# **3. Hooks that check the version.** Write `checked()`, a context in which tensors are saved without a copy. If the program writes to
+# such a tensor, the backward must raise a `RuntimeError`. Hint: `t.detach()` shares the memory of `t`, and its version.
 
 # %%
 def checked():
@@ -723,12 +722,12 @@ check_checked(checked_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * Inside `saved_tensors_hooks(pack, unpack)` a node keeps what `pack` returns; `unpack` makes a tensor of it, in each backward.
-# * Hooks give values. The place in the graph is remembered beside them, and what the hooks compute is not differentiated.
-# * `pack` is called once per tensor **and use**, and for leaves too. Pack what was computed, and only once; otherwise the memory
-#   grows.
-# * Half precision rounds what is kept, not the forward. A disk rounds nothing. `save_on_cpu` is for an accelerator.
-# * The innermost pair is asked. Versions and shapes are not compared: what is unpacked wrong makes a wrong gradient.
+# * Inside `saved_tensors_hooks(pack, unpack)` a node keeps what `pack` returns; `unpack` turns it into a tensor, in each backward.
+# * Hooks supply values. The node remembers the place in the graph, and the computations of the hooks are not differentiated.
+# * `pack` is called once per tensor **and use**, and for leaves too. Pack only computed tensors, and each only once; otherwise the
+#   memory grows.
+# * Half precision rounds the saved values, not the forward. A disk rounds nothing. `save_on_cpu` is for an accelerator.
+# * Only the innermost pair is called. Versions and shapes are not compared: a wrong unpacked tensor gives a wrong gradient.
 #
-# **Next:** [version counters](09_version_counters.py), by which a node notices that what it keeps was overwritten. Or go on about
-# memory: [checkpointing](11_checkpointing.py) keeps less, and computes the rest again.
+# **Next:** [version counters](09_version_counters.py), with which a node notices a write to a saved tensor. Or continue with memory:
+# [checkpointing](11_checkpointing.py) saves less, and recomputes the rest.

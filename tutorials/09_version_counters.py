@@ -13,12 +13,12 @@
 # %% [markdown]
 # # Version counters, and "modified by an inplace operation"
 #
-# **The question.** A node keeps a tensor for the backward. Before the backward comes, the program overwrites that tensor. How
-# does the engine know? And why does it let some writes pass, and refuse others that change nothing?
+# **The question.** A node saves a tensor for the backward. Before the backward runs, the program overwrites that tensor. How
+# does the engine notice? And why does it accept some writes, and refuse others that change nothing?
 #
-# You need: [tutorial 1](01_derivative_to_graph.py); that a node saves values for its formula ([tutorial 7](07_saved_tensors.py)); and operations in
-# place (`y += 1`, `y.mul_(2)`, `y[0] = 5`). You get: the mechanism, which is a number and a comparison; a table of which writes
-# are harmless; and a quiz of eight programs to try yourself on.
+# You need: [tutorial 1](01_derivative_to_graph.py); that a node saves values for its formula ([tutorial
+# 7](07_saved_tensors.py)); and in-place operations (`y += 1`, `y.mul_(2)`, `y[0] = 5`). You get: the mechanism, which is a
+# number and a comparison; a table of harmless writes; and a quiz of eight programs.
 #
 # ## A wrong gradient
 #
@@ -42,9 +42,9 @@ y.sum().backward()
 print("gradient:", show(x.grad))
 
 # %% [markdown]
-# It keeps no copy of these numbers. Copies would take as much memory again as the results of the forward. It looks at the
-# memory of `y`. What if the program writes there? Adding 1 to `y` does not change its derivative. We add it through `.data`, a
-# back door that the engine does not watch:
+# The node does not copy these numbers, because copies would double the memory. It uses the memory of `y`. What if the program
+# writes to this memory? Adding 1 to `y` does not change its derivative. We add it through `.data`, which the engine does not
+# watch:
 
 # %%
 x.grad = None
@@ -54,9 +54,9 @@ y.sum().backward()
 print("gradient:", show(x.grad))
 
 # %% [markdown]
-# Both numbers are wrong, by 1. There was no error, and no warning. A model may even train like this, only worse.
+# Both numbers are wrong, by 1. There was no error, and no warning. A model may even train with such gradients, only worse.
 #
-# That is what must not happen. Without the back door it does not:
+# This must not happen. Without `.data` it does not:
 
 # %%
 y = x.exp()
@@ -67,7 +67,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
 # %% [markdown]
 # ## A number that goes up
 #
-# Every piece of memory has a **version**: how many times it has been written to. Each operation in place counts one.
+# Every piece of memory has a **version**: the number of writes to it. Each in-place operation adds one.
 
 # %%
 a = mg.zeros(2, 2)
@@ -85,7 +85,7 @@ b = a + 1
 print("b = a + 1   ", a._version, "(nothing was written to a)")
 
 # %% [markdown]
-# `no_grad()` makes no difference. It says that a write is not to be *differentiated*. The memory changes all the same.
+# `no_grad()` makes no difference. It says that a write should not be *differentiated*. But the write changes the memory.
 #
 # The version belongs to the memory, not to the tensor. Tensors that share memory share the counter. Write to one, and look at
 # the others:
@@ -99,14 +99,14 @@ for name, tensor in family.items():
     print(f"{name:<14} version {tensor._version}")
 
 # %% [markdown]
-# Two of them stand apart. `clone()` has memory of its own. `.data` has not: it looks at the memory of `a`, with a counter of
-# its own. Writes through it are counted there, where nobody looks. That was our back door.
+# Two of them differ. `clone()` has its own memory. `.data` shares the memory of `a`, but has its own counter. Writes through it
+# are counted only there, and no node compares that counter. So the engine did not notice our write.
 #
 # **Predict.** `p` is a parameter, and an optimizer has stepped three times. What is its version?
 #
 # <details><summary>Answer</summary>
 #
-# It is 3. A step is a write in place. That is the whole point of it: the parameter stays the same tensor, with other numbers.
+# It is 3. A step is an in-place write: the parameter remains the same tensor, with new numbers.
 #
 # </details>
 
@@ -122,7 +122,7 @@ print(p._version)
 # %% [markdown]
 # ## A number that is kept
 #
-# When a node saves a tensor it notes the version. When its formula asks for the tensor, the version must still be the same.
+# When a node saves a tensor, it stores the version. When its formula reads the tensor, the version must still be the same.
 # This is a node of `exp`, written by hand:
 
 # %%
@@ -147,8 +147,8 @@ with mg.testing.expect_error(RuntimeError):
     node.backward(mg.ones(2))
 
 # %% [markdown]
-# There is no more to it. The real nodes do the same, and `mg.debug.saved` shows what they have noted: the version at the time
-# of saving, and the one now if it is another.
+# That is all. The real nodes do the same, and `mg.debug.saved` shows the stored version, and the present version if it is
+# different.
 
 # %%
 y = x.exp()
@@ -157,7 +157,7 @@ y += 1
 mg.debug.saved(y.sum())
 
 # %% [markdown]
-# In a picture, with `first`, which looks at the memory of `y`:
+# Here is a picture, with `first`, which shares the memory of `y`:
 
 # %%
 mg.viz.draw(y.sum(), names={"x": x, "y": y, "first": first})
@@ -165,8 +165,8 @@ mg.viz.draw(y.sum(), names={"x": x, "y": y, "first": first})
 # %% [markdown]
 # ## Step by step
 #
-# Look at the table of storages, and at the version in the table of what is saved. The write comes early. The error comes when
-# `ExpBackward0` unpacks. With *predict* you are asked what comes next, and whether it will raise.
+# Look at the table of storages, and at the version in the table of saved tensors. The write comes early. The error comes when
+# `ExpBackward0` unpacks. With *predict*, the page asks you what comes next, and whether it will raise.
 
 # %%
 with mg.debug.record() as refused:
@@ -177,7 +177,7 @@ with mg.debug.record() as refused:
 mg.viz.step(refused)
 
 # %% [markdown]
-# As a table, without what is not about versions:
+# As a table, with only the events about versions:
 
 # %%
 for event in refused.events:
@@ -198,8 +198,8 @@ with mg.debug.record() as accepted:
 mg.viz.diff(refused, accepted, labels=("y += 1", "y = y + 1"))
 
 # %% [markdown]
-# The check is made **at use**, not at the write. A write cannot know whether anyone will ever run the backward. If nobody does,
-# there is nothing to complain about:
+# The node checks the version **at use**, not at the write. At the write, nothing knows whether the backward will ever run. If it
+# does not run, the write does no harm:
 
 # %%
 y = x.exp()
@@ -207,11 +207,11 @@ y += 1              # somebody has saved y; no error here
 print(show(y))      # and none later, if this is all that we wanted
 
 # %% [markdown]
-# The price is that the error is raised far from the line that is to blame. More about that below.
+# The price is that the error is raised far from the line that caused it. More about this below.
 #
 # ## The source
 #
-# Here is the counter. Every write that the engine should know of comes by `bump`:
+# Here is the counter. Every write that the engine should notice calls `bump`:
 
 # %%
 mg.utils.source.source_of("_core/graph/version.py", "VersionCounter")
@@ -225,8 +225,8 @@ mg.utils.source.source_of("_core/record/saved_tensor.py", "check_version")
 # %% [markdown]
 # ## Which writes are harmless
 #
-# A write does harm if somebody needs what is overwritten. So it depends on *what the operation has saved*: its input, its
-# output, or nothing. Let us ask each: write to the input, write to the output, and see whether the backward runs.
+# A write does harm if a formula needs the overwritten values. So it depends on *what the operation has saved*: its input, its
+# output, or nothing. Let us try each operation: write to the input, write to the output, and see whether the backward runs.
 
 # %%
 OPERATIONS = {
@@ -273,18 +273,17 @@ for name, operation in OPERATIONS.items():
     print(f"{name:<16} {', '.join(kinds) or 'nothing':<18} {inputs:<16} {outputs}")
 
 # %% [markdown]
-# `reshape` saves nothing, but its result looks at the memory of its input: for a node that has saved one of them, a write to the
-# other counts.
+# `reshape` saves nothing, but its result shares the memory of its input. If a node has saved one of them, a write to the other
+# counts, too.
 #
-# Three groups. Operations whose derivative does not depend on the numbers (sums, multiples, changes of shape) save nothing. For
-# others the formula needs the input. And for some the derivative is most easily said with the output: $e^x$, $\sqrt{x}$,
-# $\tanh x$, $1/x$ and their like. There the *input* may be overwritten.
+# There are three groups. Operations whose derivative does not depend on the numbers (sums, multiples, changes of shape) save
+# nothing. Other formulas need the input. And some derivatives are simplest in terms of the output: $e^x$, $\sqrt{x}$, $\tanh x$,
+# $1/x$ and similar functions. For these, you may overwrite the *input*.
 #
-# That is why `relu_()` after a linear layer is fine and saves memory, and `x.exp().relu_()` is not: what counts is the
-# operation *before*.
+# So `relu_()` after a linear layer works and saves memory, but `x.exp().relu_()` fails: the operation *before* the write decides.
 #
-# Another rule: what no formula needs is not saved. In a product each factor is kept for the gradient of the *other*. If the
-# other needs none, the factor is not kept:
+# Another rule: values that no formula needs are not saved. A product saves each factor for the gradient of the *other* factor. If
+# the other factor needs no gradient, this factor is not saved:
 
 # %%
 mask = mg.tensor([1.0, 0.0])
@@ -301,14 +300,13 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
     y.sum().backward()
 
 # %% [markdown]
-# Read the message: nothing in it says "which is output 0 of ...". The tensor was no result of a recorded operation. A mask, a
-# table of indices, a running mean: a tensor need not require a gradient itself to be needed for one. More about who keeps what:
-# [tutorial 7](07_saved_tensors.py).
+# Read the message: it does not say "which is output 0 of ...", because the tensor was not the result of a recorded operation. A
+# formula can also need tensors that require no gradient: a mask, a table of indices, a running mean. [Tutorial
+# 7](07_saved_tensors.py) shows what each operation saves.
 #
-# ## Careful, not clever
+# ## The check is cautious
 #
-# The engine compares *numbers of writes*. It does not look at what was written. So it also refuses programs that would have
-# been right:
+# The engine compares *numbers of writes*, and not the written values. So it also refuses programs that would have been right:
 
 # %%
 def same_numbers(h):
@@ -336,16 +334,16 @@ for function in (same_numbers, undone, other_part):
     print("refused:", function.__name__)
 
 # %% [markdown]
-# To find out that these do no harm, the engine would have to keep a copy and compare, element by element: more memory and more
-# time for every program. Two numbers are compared in no time. If they are equal, no write was counted. If they are not, the
-# gradient *may* be wrong.
+# To see that these writes are harmless, the engine would have to keep a copy and compare every element. That costs memory and
+# time in every program. Comparing two numbers costs almost nothing. If they are equal, there was no counted write. If they are not,
+# the gradient *may* be wrong.
 #
-# (`undone` would not even be exact: `h + 1 - 1` is not `h`, for small `h`.)
+# (`undone` would not even be exact: for small `h`, `h + 1 - 1` is not `h`.)
 #
-# ## Who wrote?
+# ## Which line wrote?
 #
-# The message says which node has saved, and what. It cannot say which line wrote: nobody took that down. Inside `mg.debug()`
-# somebody does. It costs time, so it is switched on for looking, and off again.
+# The message says which node has saved the tensor. It cannot say which line wrote to it, because writes are not recorded. Inside
+# `mg.debug()` they are. This costs time, so switch it on only to find an error.
 
 # %%
 with mg.debug():
@@ -358,20 +356,19 @@ with mg.debug():
     print(mg.debug.versions(y))
 
 # %% [markdown]
-# Look at the lines behind `where:`. There is the line that saved, and there is the line that wrote. The write was to `z`, which
-# does not occur in the message; but `z` shares the memory of `y`.
+# Look at the lines after `where:`. They show the line that saved and the line that wrote. The write was to `z`, which is not in the
+# message; but `z` shares the memory of `y`.
 #
 # ## What to do about it
 #
 # In this order:
 #
-# 1. **Do not write.** `y = y + 1` instead of `y += 1`. It makes a new tensor. The old one stays as it was for the node that has
-#    saved it.
+# 1. **Do not write.** Use `y = y + 1` instead of `y += 1`. This creates a new tensor, and the old one stays unchanged for the node
+#    that has saved it.
 # 2. **Write earlier**: before the operation that saves.
-# 3. **Write to a copy**: `z = y.clone()`, then write to `z`. The clone has to be made *before* the write, and it has to be the
-#    thing written to.
-# 4. **Copy on demand.** Inside `mg.autograd.graph.allow_mutation_on_saved_tensors()` each write first makes a copy of what
-#    somebody has saved. The backward has to run inside, too.
+# 3. **Write to a copy**: `z = y.clone()`, then write to `z`. Clone *before* the write, and write to the clone.
+# 4. **Copy on demand.** Inside `mg.autograd.graph.allow_mutation_on_saved_tensors()`, each write first copies a tensor that a node
+#    has saved. The backward must run inside, too.
 
 # %%
 def gradient(program):
@@ -411,8 +408,8 @@ print(f"{'copy on demand':<14}", show(x.grad))
 # %% [markdown]
 # ## The optimizer between forward and backward
 #
-# Here is a common way to meet the error. A state is carried from one iteration to the next. A first attempt failed with
-# "backward through the graph a second time" ([tutorial 4](04_retain_graph.py)), so somebody added `retain_graph=True`:
+# Here is a common cause of the error. A program carries a state from one iteration to the next. The first attempt failed with
+# "backward through the graph a second time" ([tutorial 4](04_retain_graph.py)), so the author added `retain_graph=True`:
 
 # %%
 def train(detach):
@@ -434,25 +431,24 @@ with mg.debug(), mg.testing.expect_error(RuntimeError, code="MG-E102"):
     train(detach=False)
 
 # %% [markdown]
-# The third backward does not stop at its own iteration. It walks on through `h` into the second one. There the product has
-# saved `w`, as it was then, at version 1. Since then a step has been taken. (In the first iteration `h` needed no gradient. So
-# the product had no use for `w`, and did not keep it.)
+# The third backward does not stop at its own iteration. It goes on through `h` into the second iteration. There the product has
+# saved `w` at version 1. Since then, the optimizer has made a step. (In the first iteration `h` needed no gradient. So the product
+# did not need `w`, and did not save it.)
 #
-# The message looks like one about the layer. It is about the state. What was meant is that each iteration is differentiated by
-# itself:
+# The message seems to be about the layer, but the cause is the state. Each iteration should be differentiated separately:
 
 # %%
 print(train(detach=True))
 
 # %% [markdown]
-# The same happens with two losses and two steps, as in a game of a generator against a discriminator. The order that always
-# works: all forwards and backwards that belong together, then the steps.
+# The same happens with two losses and two steps, as with a generator and a discriminator. This order always works: first all
+# forwards and backwards that belong together, then the steps.
 #
 # ## Quiz
 #
-# Eight programs. Each takes a leaf `x` with two numbers, and gives a loss; then `backward` is called. Say for each: **does it
-# raise? And if not, is the gradient right?** The answers are folded away. They are executed: `judge` runs the program, and
-# compares the gradient with what nudging `x` gives.
+# There are eight programs. Each takes a leaf `x` with two numbers, and returns a loss; then we call `backward`. Say for each
+# program: **does it raise an error? And if not, is the gradient right?** The answers are folded. They are executed: `judge` runs the
+# program, and compares the gradient with finite differences.
 
 # %%
 def judge(program, because):
@@ -627,7 +623,7 @@ judge(eight, "relu_ saves its output, at the version after its own write: 1. "
 # | the counter | `minigrad/_core/graph/version.py`, `VersionCounter` | [`TensorImpl.h`][a], `VariableVersion` |
 # | a write counts | `bump`, before the write | [`VariableTypeUtils.h`][b], `increment_version`, after it |
 # | what a node keeps | `minigrad/_core/record/saved_tensor.py`, `SavedTensor` | [`saved_variable.h`][c], `SavedVariable` |
-# | the check | `saved.py`, `check` | [`saved_variable.cpp`][d], `SavedVariable::unpack` |
+# | the check | `minigrad/_core/record/saved_tensor.py`, `check_version` | [`saved_variable.cpp`][d], `SavedVariable::unpack` |
 # | what an operation saves | the parameters of its `vjp`, in `minigrad/ops/` | [`derivatives.yaml`][e]: `self`, `result` |
 # | copy on demand | `minigrad/autograd/_mutation.py` | [`graph.py`][f], `allow_mutation_on_saved_tensors` |
 # | who wrote | `mg.debug()` | nothing; anomaly detection finds the line that saved |
@@ -641,11 +637,11 @@ judge(eight, "relu_ saves its output, at the version after its own write: 1. "
 #
 # ## What goes wrong
 #
-# Besides the error itself, there is its absence. Four ways to write behind the engine's back. Each gives a wrong gradient in
-# silence.
+# It is worse if the error is missing. In four ways a program can write so that the engine does not notice. Each gives a wrong
+# gradient silently.
 #
-# **`.data`** we have seen. Where you read it in old code, write `detach()`: it shares the memory and the counter. If an error
-# appears then, the old code was wrong.
+# **`.data`** we have seen. If you find it in old code, replace it by `detach()`, which shares the memory and the counter. If an
+# error appears then, the old code was wrong.
 
 # %%
 y = x.exp()
@@ -654,7 +650,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
     y.sum().backward()
 
 # %% [markdown]
-# **NumPy.** An array of a tensor is its memory. NumPy counts nothing. If you must write, say so afterwards:
+# **NumPy.** The array of a tensor shares its memory, and NumPy does not count writes. If you must write, report it afterwards:
 
 # %%
 def by_numpy(honest):
@@ -670,8 +666,9 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102", quiet=True):
     gradient(lambda: by_numpy(honest=True))
 
 # %% [markdown]
-# **A Function that keeps tensors by itself** ([tutorial 14](14_function.py)). `save_for_backward` notes the version. An attribute of `ctx` is
-# just an attribute (and an output kept there makes a cycle of references, which only the garbage collector can free):
+# **A Function that stores tensors as attributes** ([tutorial 14](14_function.py)). `save_for_backward` stores the version. An
+# attribute of `ctx` is only an attribute (and an output stored there creates a reference cycle, which only the garbage collector can
+# free):
 
 # %%
 class Exponential(mg.autograd.Function):
@@ -701,8 +698,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102", quiet=True):
     gradient(lambda: by_function(careful=True))
 
 # %% [markdown]
-# **Hooks on saved tensors** ([tutorial 8](08_packing.py)). What a hook has packed belongs to the hook, and the engine does not check it. A
-# pack hook that returns the tensor as it is, without copying it, switches the check off:
+# **Hooks on saved tensors** ([tutorial 8](08_packing.py)). The engine does not check objects that a hook has packed. A pack hook that
+# returns the tensor without a copy switches the check off:
 
 # %%
 def by_hooks():
@@ -715,8 +712,8 @@ def by_hooks():
 print("wrong:", gradient(by_hooks))
 
 # %% [markdown]
-# The last case is loud again: **a clone that comes too late.** The error was raised, and the advice was "use clone". This one
-# copies what has been overwritten already:
+# The last case raises an error again: **a clone that comes too late.** The usual advice is "use clone". But this clone copies
+# values that are already overwritten:
 
 # %%
 y = x.exp()
@@ -726,15 +723,15 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102", quiet=True) as caught
 print(caught.value.code)
 
 # %% [markdown]
-# More about the error and about the advice that circulates: {doc}`/errors/modified-by-an-inplace-operation`.
+# More about the error and about common advice: {doc}`/errors/modified-by-an-inplace-operation`.
 #
 # ## Exercises
 #
-# Each has a check that runs. Solutions are folded away below it.
+# Each exercise has a check. The solutions are folded below it.
 #
-# **1. A node of your own.** Write `Product`, the node of $x y$, by hand, as we did for `Exp`. `backward(g)` gives a pair: the
-# gradients of $x$ and of $y$, None for one that does not require a gradient. Keep only what is needed, and raise a RuntimeError
-# if what is needed has been written to.
+# **1. Your own node.** Write `Product`, the node of $x y$, by hand, as we did for `Exp`. `backward(g)` returns a pair: the
+# gradients of $x$ and of $y$, or None for a factor that does not require a gradient. Save only the tensors that you need, and raise
+# a RuntimeError if the program has written to one of them.
 
 # %%
 class Product:
@@ -798,8 +795,8 @@ class ProductSolution:
 check_product(ProductSolution)
 
 # %% [markdown]
-# **2. Mend it.** This program fills a table row by row: each row is the one before, times `w`. Its backward raises. Find out
-# why, and write `powers(w, n)` so that it returns the same table and can be differentiated.
+# **2. Repair it.** This program fills a table row by row: each row is the row before, times `w`. Its backward raises an error. Find
+# out why, and write `powers(w, n)` so that it returns the same table and can be differentiated.
 
 # %%
 def powers_broken(w, n):
@@ -840,8 +837,8 @@ def powers_solution(w, n):
 check_powers(powers_solution)
 
 # %% [markdown]
-# **3. One memory or two?** Write `share_counter(a, b)`: whether a write to `a` counts as a write to `b`. The numbers and the
-# versions have to be afterwards what they were before. Hint: look up `mg.autograd.graph.increment_version` and
+# **3. One memory or two?** Write `share_counter(a, b)`: it returns whether a write to `a` counts as a write to `b`. It must not
+# change the numbers and the versions. Hint: look up `mg.autograd.graph.increment_version` and
 # `mg.autograd._unsafe_preserve_version_counter`.
 
 # %%
@@ -878,12 +875,12 @@ check_share_counter(share_counter_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * Memory has a **version**, which every write in place counts up, under `no_grad()` too. Views and `detach()` share it;
-#   `.data` does not.
-# * A node notes the version of what it saves, and compares **when it uses it**. Unequal means: perhaps wrong, and so an error.
-# * Whether a write does harm depends on what the operation *before* has saved: its input, its output, or nothing.
-# * `mg.debug()` names the line that saved and the line that wrote. The remedy is nearly always `y = y + 1` in place of
-#   `y += 1`.
+# * Memory has a **version**, which every in-place write increases, also under `no_grad()`. Views and `detach()` share it; `.data`
+#   does not.
+# * A node stores the version of each saved tensor, and compares it **when it uses the tensor**. If the versions differ, the gradient
+#   may be wrong, so this is an error.
+# * Whether a write does harm depends on what the operation *before* it has saved: its input, its output, or nothing.
+# * `mg.debug()` names the line that saved and the line that wrote. The solution is nearly always `y = y + 1` instead of `y += 1`.
 # * A step of the optimizer is a write. Run all backwards that need the old values before it.
 #
-# **Next:** [tutorial 10](10_views_in_place.py), which says what a write through a view does to the history of its base.
+# **Next:** [tutorial 10](10_views_in_place.py), which shows what a write through a view does to the history of its base.

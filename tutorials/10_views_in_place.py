@@ -13,12 +13,12 @@
 # %% [markdown]
 # # Views and in-place writes: CopySlices
 #
-# **The question.** Two tensors look at the same memory. A program writes through one of them, and the numbers of the other
-# change too. How does the other one's gradient come to know of that?
+# **The question.** Two tensors share memory. A program writes through one of them, and the numbers of the other change too. How
+# does the gradient of the other tensor take this into account?
 #
-# You need: [tutorial 1](01_derivative_to_graph.py), and what a version counter is ([tutorial 9](09_version_counters.py)). You get: what a view is, in
-# a few numbers; the node that stands for "a part of me was overwritten", worked out by hand; why a view gets a new history
-# only when somebody asks; and the list of views that may not be written to, each with its reason.
+# You need: [tutorial 1](01_derivative_to_graph.py), and version counters ([tutorial 9](09_version_counters.py)). You get: the few
+# numbers that define a view; the node for "a part of the base was overwritten", first computed by hand; the reason why a view gets
+# a new history only when the program reads it; and the views that you cannot write to, each with its reason.
 #
 # Our example has four numbers. A middle part of them is multiplied in place, through a view. $L$ is the loss.
 #
@@ -50,8 +50,8 @@ print(a.tolist())
 #
 # ## What a view is
 #
-# A tensor is a piece of memory and a way of reading it: a shape, for each dimension a **stride**, and an **offset**. The stride
-# says how many numbers further the next element lies. The offset says where the first one is. Here is all of it:
+# A tensor is a piece of memory and a way to read it: a shape, a **stride** for each dimension, and an **offset**. The stride is the
+# distance, in numbers, to the next element of the dimension. The offset is the position of the first element. Here is all of it:
 
 # %%
 def read(memory, shape, stride, offset):
@@ -63,7 +63,7 @@ def read(memory, shape, stride, offset):
 
 
 # %% [markdown]
-# A **view** reads the memory of another tensor in another way. Nothing is copied, so it costs next to nothing to make one:
+# A **view** reads the memory of another tensor in another way. Nothing is copied, so a view costs almost nothing:
 
 # %%
 numbers = mg.tensor([1.0, 2.0, 3.0, 4.0])
@@ -78,9 +78,8 @@ for text, view in views.items():
     print(f"{text:<13} {where}   {view.tolist()}")
 
 # %% [markdown]
-# Not everything that looks like a part of a tensor is a view of it. A list of positions, or a mask, can name elements that no
-# stride leads to. So such an index makes a copy, always, even where a slice would have done. Write to `numbers`, and see who
-# notices:
+# Not every part of a tensor is a view. A list of positions, or a mask, can select elements that no stride can describe. So such an
+# index always makes a copy, even if a slice could select the same elements. Write to `numbers`, and see which results change:
 
 # %%
 others = {"numbers[[1, 2]]": numbers[[1, 2]],
@@ -95,11 +94,11 @@ for text, tensor in (views | others).items():
     print(f"{text:<22} {sees:<15} {'a view' if tensor._is_view() else ''}")
 
 # %% [markdown]
-# `reshape` is a view if strides can say it, and else a copy; `view` refuses to copy. And `detach()` shares the memory, but it is
-# not a view to autograd. It was made in order to have no history, so it must not get one.
+# `reshape` returns a view if strides can describe it, and otherwise a copy; `view` never copies. `detach()` shares the memory, but
+# autograd does not treat its result as a view: it should have no history, so a write must not give it one.
 #
-# What a view is a view *of* is its **base**. A view of a view has the same base as the first one: the tensor at the root. There
-# are no chains.
+# The tensor that owns the memory is the **base** of the view. A view of a view has the same base as the first view. There are no
+# chains.
 
 # %%
 square = a.view(2, 2)
@@ -109,8 +108,8 @@ print(square._base is a, column._base is a)
 # %% [markdown]
 # ## A write replaces a history
 #
-# First a write without any view. The numbers of `b` are overwritten, so its `grad_fn` no longer tells how they came about. It gets
-# a new one, the node of the product, whose edge leads to the old one:
+# First a write without any view. The numbers of `b` are overwritten, so its `grad_fn` no longer describes how they were computed.
+# `b` gets a new `grad_fn`, the node of the product, whose edge leads to the old one:
 
 # %%
 b = x * 1
@@ -119,8 +118,8 @@ b.mul_(5)
 print(b.grad_fn is old, b.grad_fn.name(), b.grad_fn.next_functions[0][0] is old)
 
 # %% [markdown]
-# The tensor is the same object. Its **history** is another: the code calls this *rebase*. So a history belongs to a tensor only
-# for a while. What was computed from `b` before the write goes on pointing to the old node, and rightly.
+# The tensor is the same object, but it has a new **history**: the code calls this *rebase*. So a tensor can change its history.
+# Results that were computed from `b` before the write still point to the old node, and this is right.
 #
 # **Predict.** What is the gradient of `x`?
 #
@@ -145,9 +144,9 @@ print(x.grad.tolist())
 # %% [markdown]
 # ## The wrong idea: only the view changes
 #
-# Now a write through a view. The obvious thing is to do for `v` what we did for `b`: a new node for `v`, and nothing else. Then
-# `a` keeps its history, which says `x * 1`. What becomes of `a` then, we can see: writes through the back door `.data` leave all
-# histories as they are.
+# Now a write through a view. The obvious idea is to do the same for `v` as for `b`: give `v` a new node, and change nothing else.
+# Then `a` keeps its history, which says `x * 1`. We can see what this means for `a`, because a write through `.data` changes no
+# history.
 
 # %%
 x, w, a = start()
@@ -158,17 +157,17 @@ loss.backward()
 print("loss:", loss.item(), "  x:", x.grad.tolist(), "  w:", w.grad)
 
 # %% [markdown]
-# The loss is right, since the memory is. The gradient of `x` is wrong where it was multiplied, and `w` gets none at all, though
-# the loss plainly depends on it. There was no error. The write has to change the history of `a` as well.
+# The loss is right, since the memory is right. The gradient of `x` is wrong where it was multiplied, and `w` gets no gradient at
+# all, although the loss depends on it. There was no error. The write must also change the history of `a`.
 #
 # ## What is right, by hand
 #
-# To see what the history of `a` should be, write the same program without a write. Call what `a` is afterwards $a'$:
+# To see what the history of `a` should be, write the same program without a write. Call the new value $a'$:
 #
 # $$ a' = (a_0,\; w_0\,a_1,\; w_1\,a_2,\; a_3) . $$
 #
-# So a write through a view is an operation **on the base**: *replace this part by what the operation makes of it*. Now back
-# through it. What arrives is $g = \partial L/\partial a' = (5, 6, 7, 8)$.
+# So a write through a view is an operation **on the base**: *replace this part by the result of the operation*. Now its backward.
+# The gradient $g = \partial L/\partial a' = (5, 6, 7, 8)$ arrives.
 #
 # | | |
 # |---|---|
@@ -176,10 +175,10 @@ print("loss:", loss.item(), "  x:", x.grad.tolist(), "  w:", w.grad)
 # | inside, the part of $g$ that the view sees goes through the product | $\bar a_1 = w_0\,g_1 = 60, \quad \bar a_2 = w_1\,g_2 = 140$ |
 # | and on to the other factor | $\bar w_0 = a_1\,g_1 = 12, \quad \bar w_1 = a_2\,g_2 = 21$ |
 #
-# In the last line stand the *old* $a_1 = 2$ and $a_2 = 3$. They have been overwritten, so somebody has to keep a copy.
+# The last line uses the *old* $a_1 = 2$ and $a_2 = 3$. They have been overwritten, so we need a copy of them.
 #
-# Only the formula in the middle is peculiar to products. With another one in its place we have a recipe for any operation:
-# **take** the part out, send it **through** the formula of the operation, **put** it back.
+# Only the formula in the middle is special to products. With another formula, the same recipe works for any operation: **take** the
+# part out, send it **through** the formula of the operation, **put** it back.
 
 # %%
 def copy_slices(g, part, formula):
@@ -200,7 +199,7 @@ to_base, to_w = copy_slices([5.0, 6.0, 7.0, 8.0], slice(1, 3), product)
 print("to the base:", to_base, "  to w:", to_w)
 
 # %% [markdown]
-# And what minigrad says:
+# And minigrad's own result:
 
 # %%
 x, w, a = start()
@@ -212,7 +211,7 @@ print("x:", x.grad.tolist(), "  w:", w.grad.tolist())
 # %% [markdown]
 # ## CopySlices
 #
-# That recipe is a node. It is called `CopySlices`, and the write has made it the history of `a`:
+# There is a node for this recipe. It is called `CopySlices`, and the write has made it the `grad_fn` of `a`:
 
 # %%
 x, w, a = start()
@@ -222,22 +221,22 @@ for node, number in a.grad_fn.next_functions:
     print(a.grad_fn.name(), "->", node.name(), number)
 
 # %% [markdown]
-# Its first edge leads to what the history of `a` was before: the product `x * 1`. The second leads to `w`. And where is the node
-# of `v.mul_(w)`? It sits *inside* the `CopySlices`, which calls it as we called `product`. In the graph it does not appear:
+# Its first edge leads to the old history of `a`: the product `x * 1`. The second edge leads to `w`. And where is the node of
+# `v.mul_(w)`? It is *inside* the `CopySlices`, which calls it as we called `product`. It does not appear in the graph:
 
 # %%
 mg.viz.draw(v, names={"x": x, "w": w, "a": a, "v": v})
 
 # %% [markdown]
 # Look at the top. `v` has a new history as well: one node, `AsStridedBackward0`, that takes `v` out of the present `a`. Gradients
-# that come through `v` go through the `CopySlices` too, since the numbers of `v` have been multiplied. We come to it below.
+# through `v` also go through the `CopySlices`, since the numbers of `v` have been multiplied. We explain this below.
 #
-# **Predict.** In place of `v.mul_(w)`, let the program say `a[1:3] = w`. What are the gradients of `x` and `w`?
+# **Predict.** Instead of `v.mul_(w)`, let the program say `a[1:3] = w`. What are the gradients of `x` and `w`?
 #
 # <details><summary>Answer</summary>
 #
-# What was in the middle is lost for good, so nothing flows there: `[5, 0, 0, 8]`. What was put in its place was `w`, which gets
-# what was taken out: `[6, 7]`. It is the same node with another formula inside.
+# The old numbers in the middle are lost, so their gradient is zero: `[5, 0, 0, 8]`. They were replaced by `w`, which gets the part
+# that was taken out: `[6, 7]`. It is the same node with another formula inside.
 #
 # </details>
 
@@ -250,8 +249,8 @@ print(a.grad_fn.name(), x.grad.tolist(), w.grad.tolist())
 # %% [markdown]
 # ### Views of views, and one write after the other
 #
-# A part may be taken in several steps. The base is the same, and the strides say where the part lies in it. So there is one
-# `CopySlices`, however many views led to the place:
+# You can take a part in several steps. The base is the same, and the strides say where the part is. So there is one `CopySlices`,
+# for any number of views:
 
 # %%
 def chain(tensor):
@@ -268,8 +267,8 @@ a.view(2, 2)[:, 1].mul_(w)
 print(a.tolist(), chain(a))
 
 # %% [markdown]
-# Each write makes the next base of the present one. Two writes that overlap are two nodes, the later one first. The number that
-# was written twice is multiplied twice:
+# Each write adds a node to the history of the base. Two overlapping writes are two nodes, the later one first. The number that was
+# written twice is multiplied twice:
 
 # %%
 x, w, a = start()
@@ -284,8 +283,8 @@ print(x.grad.tolist(), "=", [5 * 2, 6 * 2 * 3, 7 * 3, 8])
 #
 # <details><summary>Answer</summary>
 #
-# Two. Python makes three steps of it: `v = a[1:3]`, then `v *= w`, then `a[1:3] = v`. The last one copies numbers onto themselves.
-# The gradient is right all the same. `a[1:3].mul_(w)` makes one.
+# Two. Python runs three steps: `v = a[1:3]`, then `v *= w`, then `a[1:3] = v`. The last step copies numbers onto themselves.
+# The gradient is still right. `a[1:3].mul_(w)` makes only one.
 #
 # </details>
 
@@ -299,8 +298,7 @@ print(x.grad.tolist(), w.grad.tolist())
 # %% [markdown]
 # ## The other views
 #
-# The write went through `v`. Another view, `u`, overlaps with it, and was made before. Its numbers have changed too. What about
-# its history?
+# The write went through `v`. An earlier view, `u`, overlaps with `v`, so its numbers have changed too. What about its history?
 
 # %%
 x, w, a = start()
@@ -314,8 +312,8 @@ u.sum().backward()
 print("x:", x.grad.tolist(), "  w:", w.grad.tolist())
 
 # %% [markdown]
-# Right: $u = (w_1 x_2,\ x_3)$. But who told `u`? Nobody. For that `a` would need a list of all its views, and would have to go
-# through it at each write. Look at what is made, and when:
+# It is right: $u = (w_1 x_2,\ x_3)$. But the write did not update `u`. For that, `a` would need a list of all its views, and would
+# have to go through the list at each write. Look at which nodes are created, and when:
 
 # %%
 x, w, a = start()
@@ -330,14 +328,14 @@ for event in r.events:
         print(when, event.kind, event.op or event.what)
 
 # %% [markdown]
-# The write makes the node of the product, the `CopySlices`, and the new history of `v` itself. (And the end of the edge that
-# leads to `w`, which is used here for the first time.) The history of `u` is made when the program *asks* for `u.grad_fn`. Until
-# then `u` is **stale**: it remembers the version at which its history was made, and the version of the memory has moved on. This
-# is a view that does the same, by hand:
+# The write creates the node of the product, the `CopySlices`, and the new history of `v` itself. (It also creates the
+# AccumulateGrad of `w`, which is used here for the first time.) The history of `u` is created when the program *reads* `u.grad_fn`.
+# Until then, `u` is **stale**: it remembers the version at which its history was created, but the memory now has a later version.
+# Here is a view that does the same, by hand:
 
 # %%
 class Lazy:
-    """A view that regenerates its history when it is asked for it, if it has to."""
+    """A view that regenerates its history when the program reads it, if needed."""
 
     def __init__(self, base, shape, stride, offset):
         self.base, self.where = base, (shape, stride, offset)
@@ -360,10 +358,10 @@ for _ in range(10):
 print(chain(lazy)[:3], lazy.made)
 
 # %% [markdown]
-# Ten writes, and the history was made once more, not ten times. That is why versions serve here as well: the check is one
-# comparison of numbers, and who is never asked never pays.
+# After ten writes, the history was regenerated once, not ten times. So versions are useful here too: the check compares two
+# numbers, and a view that is never read costs nothing.
 #
-# The same happens if the write goes to the base itself. And it happens if the base had no history at all when the view was made:
+# The same happens if the write goes to the base itself, or if the base had no history when the view was created:
 
 # %%
 buffer = mg.zeros(4)
@@ -375,8 +373,8 @@ print(part.tolist(), part.requires_grad, chain(part))
 # %% [markdown]
 # ## Step by step
 #
-# The whole of it, forward and backward. In the forward, watch `a` get another history at the write. In the backward, watch the
-# gradient enter `CopySlices` as `[5, 6, 7, 8]`, and look at what leaves it along each of the two edges.
+# Here is everything, forward and backward. In the forward, watch how `a` gets a new history at the write. In the backward, watch
+# the gradient `[5, 6, 7, 8]` enter `CopySlices`, and look at the gradient on each of its two edges.
 
 # %%
 x, w, a = start()
@@ -393,9 +391,9 @@ for event in multiplied.events:
         print(f"{event.kind:<8} {event.what}")
 
 # %% [markdown]
-# Beside it the same program with `v.copy_(w)` in place of `v.mul_(w)`. What backward walks over is the same graph, node by node.
-# What differs is the node inside of `CopySlices`, which is made just before the write: it has saved nothing, and nothing comes
-# back from it for the middle.
+# Beside it is the same program with `v.copy_(w)` instead of `v.mul_(w)`. Both backwards walk over the same graph. Only the node
+# inside `CopySlices` differs, which is created just before the write: for `copy_` it saves nothing, and returns no gradient for
+# the middle.
 
 # %%
 x.grad = w.grad = None
@@ -409,29 +407,29 @@ mg.viz.diff(multiplied, copied, labels=("v.mul_(w)", "v.copy_(w)"))
 # %% [markdown]
 # ## The source
 #
-# A write: the numbers that a formula will need are saved, then the version goes up and the memory changes, then comes the new
-# history.
+# This function performs a write. It first saves the numbers that a formula will need. Then the version goes up and the memory
+# changes, and finally the tensor gets its new history.
 
 # %%
 mg.utils.source.source_of("_core/mutation/inplace.py", "write_result")
 
 # %% [markdown]
-# The copy of our old $a_1, a_2$ is made by `save_inputs`, and only if the formula asks for the old numbers. Then whose history
-# changes:
+# The old $a_1, a_2$ are copied only if the formula needs them. The next function decides which histories change:
 
 # %%
 mg.utils.source.source_of("_core/mutation/views.py", "rebase_history")
 
 # %% [markdown]
-# Take, through, put. `geometry` says where the view lies in its base, `inner` is the node of the operation. `found` gets one
-# gradient per operand, and the one at `position` is that of what was overwritten. (A gradient that is to be differentiated again
-# goes through a twin of this method, made of operations that are recorded.)
+# Take, through, put. `geometry` says where the view is in its base, and `inner` is the node of the operation. `found` gets one
+# gradient per operand; at `position` is the gradient of the overwritten part. (With `create_graph=True`, another method does the
+# same with recorded operations.)
 
 # %%
 mg.utils.source.source_of("_core/mutation/views.py", "CopySlices.compute_by_kernels")
 
 # %% [markdown]
-# Last, what happens when a view is asked for its history. `renew` is the line with `as_strided` in our `Lazy`:
+# Last, this function runs when the program reads the history of a view. `regenerate_grad_fn` corresponds to the line with
+# `as_strided` in our `Lazy`:
 
 # %%
 mg.utils.source.source_of("_core/mutation/views.py", "refresh")
@@ -439,8 +437,8 @@ mg.utils.source.source_of("_core/mutation/views.py", "refresh")
 # %% [markdown]
 # ## Why have it at all?
 #
-# The same program could be written without a write, and then none of this would be needed. There are two reasons to have it. One
-# is how people write:
+# We could write the same program without a write, and would need none of this. But there are two reasons for it. The first is
+# that people write such programs:
 
 # %%
 writes = {"a[0] = 9.0": (0, 9.0), "a[1:3] = w": (slice(1, 3), w),
@@ -451,14 +449,13 @@ for text, (key, value) in writes.items():
     print(f"{text:<15} {a.grad_fn.name():<18} {a.tolist()}")
 
 # %% [markdown]
-# Note the last two. A mask or a list of positions is no view, as we saw, so they are written by an operation on `a` itself. Its
-# history is replaced without a `CopySlices`. Through a view there is one again: `a[1:3][mask] = 0`.
+# Note the last two. Indexing with a mask or a list of positions gives no view, as we saw, so these writes are operations on `a`
+# itself. They replace its history without a `CopySlices`. Through a view there is one again: `a[1:3][mask] = 0`.
 #
-# The other reason is memory. In the forward, the write touches the part, and no more. Without it a new `a` has to be made for a
-# change of one number.
+# The other reason is memory. In the forward, the write changes only the part. Without it, you need a new `a` to change one number.
 #
-# But the backward is not that frugal. Each `CopySlices` makes a new gradient for the *whole* base. So a table that is filled row
-# by row costs a whole table per row:
+# But the backward does not save memory. Each `CopySlices` creates a new gradient for the *whole* base. So if you fill a table row
+# by row, each row costs a gradient of the whole table:
 
 # %%
 def count_numbers(tensor):
@@ -480,8 +477,8 @@ for n in (10, 20, 40):
     print(f"{n:3} rows: {table.numel():4} numbers in the table, {passed:5} passed back")
 
 # %% [markdown]
-# Twice the rows, four times the work. `mg.stack(rows)` makes the same table with one node. A few writes are fine. A loop of them
-# is better written as a list and a `stack`.
+# Twice as many rows need four times the work. `mg.stack(rows)` makes the same table with one node. A few writes are fine. Replace a
+# loop of writes by a list and a `stack`.
 #
 # ## The same in PyTorch
 #
@@ -533,19 +530,19 @@ for n in (10, 20, 40):
 #
 # ## What goes wrong
 #
-# **The base is a leaf.** A leaf has no history that could be replaced, and its gradient is that of the value which it has. A write
-# to a part of it is a write to it:
+# **The base is a leaf.** A leaf has no history that could be replaced, and its gradient belongs to its present value. A write to a
+# part of a leaf is also a write to the leaf:
 
 # %%
 with mg.testing.expect_error(RuntimeError, code="MG-E121"):
     x[0] = 0.0
 
 # %% [markdown]
-# Do it under `no_grad()` if it is to be an adjustment of the leaf, such as an optimizer makes ([tutorial 3](03_leaves.py)). Else write to a
-# copy: that is why all our programs begin with `a = x * 1`. `x.clone()` says it better.
+# To change the leaf itself, as an optimizer does, write under `no_grad()` ([tutorial 3](03_leaves.py)). Otherwise write to a copy:
+# this is why all our programs begin with `a = x * 1`. In your own programs, use `x.clone()`.
 #
-# **One operation made several views.** `unbind`, `split` and `chunk` have one node for all their results. The history of one of
-# these cannot be replaced on its own:
+# **One operation returned several views.** `unbind`, `split` and `chunk` have one node for all their results. The history of a
+# single result cannot be replaced:
 
 # %%
 x, w, a = start()
@@ -554,8 +551,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E120"):
     first.mul_(2)
 
 # %% [markdown]
-# Slices do not have this fault: `a[0:2].mul_(2)`. The error has a second form. Here the write is a good one, and a view that was
-# made before becomes unusable. The error comes where the view is *used*:
+# Slices do not have this problem: `a[0:2].mul_(2)`. The error has a second form. Here the write is correct, but makes an earlier
+# view unusable. The error comes where the program *uses* this view:
 
 # %%
 a[3] = 0.0
@@ -563,8 +560,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E120"):
     second.sum()
 
 # %% [markdown]
-# **The view was made under `no_grad`.** Was the write to be recorded, or not? The two modes say different things, so nobody
-# guesses:
+# **The view was created under `no_grad`.** Should the write be recorded? The mode of the view and the mode of the write disagree, so
+# minigrad does not guess:
 
 # %%
 with mg.no_grad():
@@ -573,8 +570,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E120"):
     v.mul_(2)
 
 # %% [markdown]
-# **A custom Function made the view** ([tutorial 14](14_function.py)). Its backward is the user's. A new history made from the strides would go
-# around it:
+# **A custom Function returned the view** ([tutorial 14](14_function.py)). You wrote its backward, and a new history computed from
+# the strides would skip it:
 
 # %%
 class Fold(mg.autograd.Function):
@@ -594,9 +591,10 @@ with mg.testing.expect_error(RuntimeError, code="MG-E120"):
     folded.mul_(2)
 
 # %% [markdown]
-# A `clone()` of the result may be written to.
+# You can write to a `clone()` of the result.
 #
-# **Several elements are one number.** `expand` repeats a number by a stride of 0. Which of them should the memory hold?
+# **Several elements share one number.** `expand` repeats a number with a stride of 0. Which element should the memory store after
+# a write?
 
 # %%
 repeated = mg.zeros(1).expand(3)
@@ -605,8 +603,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E122"):
     repeated.add_(mg.tensor([1.0, 2.0, 3.0]))
 
 # %% [markdown]
-# **A saved part, and a write elsewhere.** This loop writes each number once, and reads none that is written later. It fails all
-# the same:
+# **A saved part, and a write elsewhere.** This loop writes each number once, and never reads a number before its write. It still
+# fails:
 
 # %%
 def running_product(x):
@@ -625,8 +623,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
 # The product saves `out[i - 1]`, which is a view. Its memory is the memory of `out`, with one counter for all of it, and the next
 # write counts. Autograd does not look at which numbers changed. [Tutorial 9](09_version_counters.py) says why.
 #
-# **Nothing happens, and nobody says so.** An index that copies is easily taken for a view. Then the write goes to a copy that is
-# thrown away:
+# **The write has no effect, without an error.** An index that copies looks like a view. Then the write goes to a copy that is
+# dropped:
 
 # %%
 x, w, a = start()
@@ -637,10 +635,10 @@ v = v * w
 print("after v = v * w:          ", a.tolist())
 
 # %% [markdown]
-# The second is the same mistake in another dress: `v = v * w` makes a new tensor, and calls it `v`.
+# The second is a similar mistake: `v = v * w` creates a new tensor, and calls it `v`.
 #
-# **A hook that is no longer called** ([tutorial 12](12_hooks.py)). A hook on a view is put at its node. After a write the view has another
-# node, and the hook stays behind with the old one:
+# **A hook that is no longer called** ([tutorial 12](12_hooks.py)). A hook on a view is registered at its node. After a write the view
+# has another node, and the hook remains at the old one:
 
 # %%
 a = x * 1
@@ -655,10 +653,10 @@ print("done")
 #
 # ## Exercises
 #
-# Each has a check that runs. Solutions are folded away below it.
+# Each exercise has a check. The solutions are folded below it.
 #
-# **1. Where a view looks.** Write `positions(view)`: the places in memory of its elements, in the order in which they are read.
-# Use its shape, `stride()` and `storage_offset()`, and none of its numbers.
+# **1. The positions of a view.** Write `positions(view)`: it returns the positions of the elements in memory, in reading order. Use
+# the shape, `stride()` and `storage_offset()` of the view, and none of its numbers.
 
 # %%
 def positions(view):
@@ -687,8 +685,8 @@ check_positions(positions_solution)
 
 # %% [markdown]
 # **2. Writes, backwards.** A program starts with `a = x * 1` and makes some writes: `("mul", part, factor)` stands for
-# `a[part].mul_(factor)`, and `("fill", part, value)` for `a[part].fill_(value)`. A part is a slice. Write `gradient(g, writes)`:
-# the gradient of `x`, as a list, if `g` is that of the final `a`. Use plain lists.
+# `a[part].mul_(factor)`, and `("fill", part, value)` for `a[part].fill_(value)`. A part is a slice. Write `gradient(g, writes)`: it
+# computes the gradient of `x`, as a list, from `g`, the gradient of the final `a`. Use plain lists.
 
 # %%
 def gradient(g, writes):
@@ -722,8 +720,8 @@ def gradient_solution(g, writes):
 check_gradient(gradient_solution)
 
 # %% [markdown]
-# **3. Mend the loop.** Write `mended(x)`: the numbers of `running_product(x)`, with a gradient, and with no `CopySlices` in its
-# graph.
+# **3. Repair the loop.** Write `mended(x)`: it returns the numbers of `running_product(x)`, has a gradient, and has no `CopySlices`
+# in its graph.
 
 # %%
 def mended(x):
@@ -754,14 +752,13 @@ check_mended(mended_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * A **view** is another way of reading the memory of its **base**: shape, strides, offset. The base is always the tensor at the
-#   root.
-# * A write gives a tensor a new history. A write through a view is an operation on the base, and gives *the base* a new one.
+# * A **view** is another way to read the memory of its **base**: shape, strides, offset. A view of a view has the same base.
+# * A write gives a tensor a new history. A write through a view is an operation on the base, and gives *the base* a new history.
 # * `CopySlices` is that history: **take** the part out of the gradient, send it **through** the formula, **put** it back.
-# * The other views are told nothing. A view whose version is not that of the memory is **stale**, and regenerates its history when
-#   it is asked.
-# * Refused: views of leaves, views of which one operation made several, those made under `no_grad` or by a custom Function, and
-#   memory that lies on itself.
-# * Few writes are cheap. For many, make a list and `stack` it.
+# * A write does not update the other views. A view with an old version is **stale**, and regenerates its history when the program
+#   reads it.
+# * You cannot write to views of leaves, to views from an operation with several views, to views from a custom Function, or to
+#   elements that share memory. A view from `no_grad` can only be written to under `no_grad`.
+# * A few writes are cheap. For many, make a list and `stack` it.
 #
-# **Next:** [tutorial 11](11_checkpointing.py). What is saved need not be kept: it can be computed again.
+# **Next:** [tutorial 11](11_checkpointing.py). Saved values need not be kept: they can be computed again.

@@ -11,14 +11,14 @@
 # ---
 
 # %% [markdown]
-# # Checkpointing: compute again what was not kept
+# # Checkpointing: recompute instead of saving
 #
-# **The question.** A network of many layers keeps something of each layer until the backward. Could it keep less, and compute the
-# rest again when it is needed?
+# **The question.** A network saves tensors of each layer until the backward. Could it save less, and compute the rest again when
+# the backward needs it?
 #
 # You need: [tutorial 1](01_derivative_to_graph.py) and [tutorial 2](02_the_engine.py); hooks on saved tensors ([tutorial 8](08_packing.py)) are used here, and
 # explained in a line. You get: how much memory can be traded for how much time; a checkpoint of twenty lines, made of two hooks;
-# another one, made of a Function; and the ways in which a program that runs twice can go wrong.
+# another one, made with a Function; and the mistakes that are possible when a program runs twice.
 #
 # Our example is a chain of 64 layers. A real layer would have weights. Ours is a sine, and it counts how often it runs:
 
@@ -69,15 +69,15 @@ saved = mg.debug.saved(y)
 print(len(saved), "tensors,", saved.nbytes, "bytes")
 
 # %% [markdown]
-# These are 64 tensors of 1000 numbers, four bytes each. All of them are there when the backward begins. When a large network is
-# trained, tensors like these are often most of what fills the memory.
+# These are 64 tensors of 1000 numbers, four bytes each. All of them are in memory when the backward begins. In the training of a
+# large network, such tensors often need most of the memory.
 #
 # ## A meter
 #
-# We want to know how many tensors are kept *at most*, at any time. For that we need a look at each one that is saved, and
-# **hooks on saved tensors** give it. They are two functions. The first is called with the tensor, and what it returns is kept by
-# the node in the tensor's place. The second gets that, when the tensor is needed, and has to return the tensor. Our first function
-# puts the tensor into a box, and the second takes it out. Boxes are counted; two boxes of the same memory count once.
+# We want to know the *largest* number of tensors that are kept at the same time. For this we must see each tensor that is saved,
+# with **hooks on saved tensors**. They are two functions. The first gets the tensor, and the node keeps its return value instead
+# of the tensor. When the backward needs the tensor, the second function gets this value, and must return the tensor. Our first
+# function puts the tensor into a box, and the second takes it out. We count the boxes; two boxes of the same memory count once.
 
 # %%
 class Box:
@@ -102,7 +102,7 @@ class Box:
 
 
 def measured(f):
-    """Of f and its backward: the tensors kept at most, the layers run, the gradient."""
+    """For f and its backward: the most tensors kept, the layers run, the gradient."""
     x.grad, Box.peak, ran["layer"] = None, 0, 0
     with saved_tensors_hooks(Box, Box.take):
         f(x).sum().backward()
@@ -116,8 +116,8 @@ print(f"{peak} tensors at most, {runs} layers run")
 # %% [markdown]
 # ## The two ends
 #
-# To keep everything is one end. What is the other? Keep nothing but `x`. Whenever the input of a layer is needed, begin at `x`,
-# and run all layers before it. Here for a single number, without a graph:
+# One extreme is to keep everything. The other extreme is to keep only `x`. When the backward needs the input of a layer, begin at
+# `x`, and run all layers before it. Here it is for a single number, without a graph:
 
 # %%
 def frugal(h0, n):
@@ -140,23 +140,23 @@ print(f"{g:.6f}, {runs} layers run;  right is {right[0].item():.6f}")
 #
 # ## The middle: segments
 #
-# Cut the chain into $k$ **segments** of $n/k$ layers. In the forward, keep the input of each segment, and nothing from within. In
-# the backward, the last segment comes first. Run it again from its input, and this time keep everything. Go backward through it.
-# Throw it away, and do the same with the segment before.
+# Cut the chain into $k$ **segments** of $n/k$ layers. In the forward, keep only the input of each segment. In the backward, the
+# last segment comes first. Run it again from its input, and this time keep everything. Run its backward. Then free its tensors, and
+# do the same with the segment before it.
 #
-# What has to be in memory at once? The inputs of $k$ segments, and the inside of *one* of them:
+# What must be in memory at the same time? The inputs of $k$ segments, and the inside of *one* of them:
 #
 # $$ k + \frac nk - 1 . $$
 #
-# (The $-1$: the first layer's input is the segment's input, so it is there already.) And each layer runs twice. Above it ran 32
-# times, on average.
+# (The $-1$: the first layer's input is the segment's input, which is already counted.) And each layer runs twice. In the other
+# extreme it ran 32 times, on average.
 #
-# Here is one segment. In the first run each saved tensor is thrown away, and the node keeps a number, its place in the order. The
-# first node that asks for its tensor makes the function run again. What that run saves, in the same order, are the tensors.
+# Here is one segment. In the first run each saved tensor is dropped, and the node keeps its number in the order of saving. When the
+# first node needs its tensor, the function runs again. The second run saves the tensors in the same order.
 
 # %%
 def by_hand(f, x):
-    """f(x), of which nothing is kept but f and x."""
+    """Compute f(x), and keep only f and x for the backward."""
     places, box, again = count(), Box(x), {}
 
     def pack(tensor):
@@ -184,7 +184,7 @@ def in_segments(n, k, make=by_hand):
 
 
 # %% [markdown]
-# The backward knows nothing of this. It walks over the same graph, and asks each node for what it has saved.
+# The backward does not know about this. It walks over the same graph, and each node unpacks its saved tensor.
 
 # %%
 for k in (1, 2, 4, 8, 16, 32, 64):
@@ -194,9 +194,9 @@ for k in (1, 2, 4, 8, 16, 32, 64):
     print(f"{k:2} segments   {size}   {runs} layers run   {'#' * (peak // 3)}")
 
 # %% [markdown]
-# Without checkpoints it was 64 tensors, and 64 layers run. Both ends are as bad as that. A single segment is run again as a
-# whole, and is then in memory as a whole. With 64 segments the inputs of the segments are all that there is. The best is in the
-# middle, where both parts are equal: $k = n/k$, so $k = \sqrt n$. Then $2\sqrt n - 1$ tensors are kept.
+# Without checkpoints there were 64 tensors, and 64 layers ran. Both ends of the table are as bad as that. A single segment runs
+# again as a whole, and then it is in memory as a whole. With 64 segments, all inputs of segments are in memory. The best number is
+# in the middle, where both parts are equal: $k = n/k$, so $k = \sqrt n$. Then at most $2\sqrt n - 1$ tensors are kept.
 #
 # | $n$ | kept without | kept with $\sqrt n$ segments |
 # |---|---|---|
@@ -236,8 +236,8 @@ y.sum().backward()
 print("backward:", ran["layer"], "layers run,", "right:", mg.equal(x.grad, right))
 
 # %% [markdown]
-# `checkpoint_sequential` cuts a list of functions into segments. It leaves the last one alone: its backward comes at once, so
-# nothing would be gained by running it again.
+# `checkpoint_sequential` cuts a list of functions into segments. It does not checkpoint the last segment: its backward comes
+# immediately, so a second run would save nothing.
 
 # %%
 x.grad, ran["layer"] = None, 0
@@ -246,8 +246,8 @@ y.sum().backward()
 print(ran["layer"], "layers run, right:", mg.equal(x.grad, right))
 
 # %% [markdown]
-# The graph is the one without a checkpoint, node by node. Only, each node keeps a `Holder`, which says where its tensor can be
-# had, and there are no bytes in it:
+# The graph has the same nodes as without a checkpoint. But each node keeps a `Holder` instead of a tensor. A Holder contains no
+# numbers; it says how to get the tensor:
 
 # %%
 u = mg.tensor([0.5, 1.0], requires_grad=True)
@@ -260,9 +260,9 @@ mg.viz.draw(checked, names={"u": u, "checked": checked})
 # %% [markdown]
 # ### It stops early
 #
-# Look at `in_segments` above. 64 layers in the forward, and 120 in the end, not 128. In each of the 8 segments one layer did not
-# run again: the last. What is needed is its *input*, which was saved; what it computes from it, nobody asks for. So the run is
-# broken off as soon as the last tensor is there. One can forbid it:
+# Look at `in_segments` above: 64 layers ran in the forward, and 120 in total, not 128. In each of the 8 segments, the last layer did
+# not run again. The backward needs its *input*, which was saved, but not its result. So the second run stops as soon as the last
+# tensor is saved. You can switch this off:
 
 # %%
 for early in (True, False):
@@ -273,13 +273,13 @@ for early in (True, False):
     print(f"early stop {early!s:<6} {ran['layer']} layers run")
 
 # %% [markdown]
-# How does one leave somebody else's function in the middle? By an exception, which the hook raises that has received the last
-# tensor. It is caught around the function.
+# How can minigrad stop your function in the middle? When the hook has received the last tensor, it raises an exception, which is
+# caught around the function.
 #
 # ### Randomness is repeated
 #
-# Dropout sets a random half of the numbers to zero. If the second run drew other numbers, it would drop others, and the gradient
-# would belong to a function that was never computed. Our `by_hand` has that fault:
+# Dropout sets a random half of the numbers to zero. If the second run drew other random numbers, it would drop other elements, and
+# the gradient would belong to a function that was never computed. Our `by_hand` has this fault:
 
 # %%
 def dropped(h):
@@ -299,8 +299,8 @@ print("by hand:   ", same_places(by_hand))
 print("checkpoint:", same_places(real))
 
 # %% [markdown]
-# `checkpoint` notes the state of the random numbers before the first run, sets it for the second, and puts it back afterwards.
-# With `preserve_rng_state=False` it does not. That saves a little time, and is right if nothing in the function is random:
+# `checkpoint` saves the state of the random numbers before the first run, sets it for the second run, and restores it afterwards.
+# With `preserve_rng_state=False` it does not. This saves a little time, and is right if nothing in the function is random:
 
 # %%
 def other_numbers(f, x):
@@ -314,15 +314,16 @@ print(same_places(other_numbers))
 #
 # <details><summary>Answer</summary>
 #
-# No. As many tensors were saved as in the first run, of the same shapes. Nobody has kept the old numbers, so nobody can compare.
+# No. The second run saved as many tensors as the first, with the same shapes. The old numbers were not kept, so they cannot be
+# compared.
 #
 # </details>
 #
 # ## Step by step
 #
-# Two layers and a sum, checkpointed. In the forward each `pack` puts a Holder in the place of a tensor. In the backward look for
-# the first `unpack`: while that node runs, new nodes are made. That is the second run of the function. The next `unpack` makes
-# none.
+# Here are two layers and a sum, with a checkpoint. In the forward each `pack` stores a Holder instead of a tensor. In the backward
+# look for the first `unpack`: while that node runs, new nodes are created. This is the second run of the function. The next `unpack`
+# creates no nodes.
 
 # %%
 u.grad = None
@@ -338,7 +339,8 @@ for event in recorded.events:
         print(f"{event.step:2} {event.kind:<7} {what} {event.why}")
 
 # %% [markdown]
-# Beside it the same without a checkpoint. What is more on the left is the second run; what is otherwise is what the nodes keep:
+# Beside it is the same without a checkpoint. The additional steps on the left are the second run. The other differences are in the
+# values that the nodes keep:
 
 # %%
 u.grad = None
@@ -379,7 +381,7 @@ for make in (Rerun.apply, lambda f, x: checkpoint(f, x, use_reentrant=True)):
     print(f"{peak} tensors at most, {runs} layers run, right: {mg.equal(g, right)}")
 
 # %% [markdown]
-# The engine is entered again while it runs ([tutorial 2](02_the_engine.py)): hence the name. The memory is the same. There are 8 layers
+# The engine is entered again while it runs ([tutorial 2](02_the_engine.py)): this explains the name. The memory is the same. There are 8 layers
 # more, since nothing stops early. (The meter sees inside here. The second run saves its tensors in the ordinary way, in boxes.)
 #
 # There is one node per segment, whatever is in it:
@@ -389,7 +391,7 @@ hidden = checkpoint(layers(2), u, use_reentrant=True)
 print(hidden.grad_fn.name(), "->", hidden.grad_fn.next_functions[0][0].name())
 
 # %% [markdown]
-# And from this all differences follow:
+# All other differences follow from this:
 #
 # | | `use_reentrant=False` | `use_reentrant=True` |
 # |---|---|---|
@@ -400,8 +402,8 @@ print(hidden.grad_fn.name(), "->", hidden.grad_fn.next_functions[0][0].name())
 # | an argument that requires a gradient | not needed | needed, else no gradients |
 # | keyword arguments for `f` | yes | an error |
 #
-# Weights that `f` uses from outside get their gradient in the inner backward, which fills their `.grad`. The outer engine cannot
-# know of them, since they are behind no edge. So it cannot *return* such a gradient, or leave it out:
+# Weights that `f` uses from outside get their gradient in the inner backward, which fills their `.grad`. The outer engine does not
+# know them, since no edge leads to them. So it cannot *return* such a gradient, or leave it out:
 
 # %%
 with mg.testing.expect_error(RuntimeError, code="MG-E169"):
@@ -410,7 +412,7 @@ g, = mg.autograd.grad(real(layers(2), u).sum(), u)
 print([round(number, 4) for number in g.tolist()])
 
 # %% [markdown]
-# The Function is given tensors in a row, so there is no place for keyword arguments either:
+# The Function takes a sequence of positional arguments, so it cannot take keyword arguments:
 
 # %%
 with mg.testing.expect_error(ValueError, code="MG-E163"):
@@ -419,8 +421,8 @@ with mg.testing.expect_error(ValueError, code="MG-E163"):
 # %% [markdown]
 # ## Keep some, compute the others again
 #
-# A matrix product is expensive, a sine is cheap, and their results take the same memory. So it may pay to keep the products and
-# compute the rest again. That is **selective checkpointing**: for each operation a policy says whether its result is kept.
+# A matrix product is expensive, a sine is cheap, and their results take the same memory. So it may be best to keep the products and
+# recompute the rest. This is **selective checkpointing**: for each operation, a policy says whether its result is kept.
 #
 # To see which operations really run, we put a *mode* around the program, which is called for each:
 
@@ -451,8 +453,8 @@ def operations(**how):
 
 
 # %% [markdown]
-# To ask a node for what it has saved is enough to start the second run. So we do that instead of a backward, whose operations
-# would be counted too.
+# Reading a saved tensor of a node is enough to start the second run. So we do this instead of a backward, whose operations would be
+# counted too.
 
 # %%
 def keep_products():
@@ -463,25 +465,25 @@ print("all again:    ", *operations())
 print("products kept:", *operations(context_fn=keep_products))
 
 # %% [markdown]
-# The price is memory again: here the two products are kept. In place of a list, the policy may be a function that is asked about
-# each operation; the third exercise is one.
+# The price is memory: here the two products are kept. Instead of a list, the policy may be a function that is called for each
+# operation; see the third exercise.
 #
 # ## The source
 #
-# A checkpointed call is a `Frame`. Its `pack` is ours, with a `Holder` for the place, and a description of the tensor besides:
+# A checkpointed call is a `Frame`. Its `pack` is like ours, with a `Holder` instead of a number, and also a description of the tensor:
 
 # %%
 mg.utils.source.source_of("utils/_checkpoint/frames.py", "Frame.pack")
 
 # %% [markdown]
-# Our `unpack`. The tensors belong to a *run*, and there is one run for each backward, so that a second backward over a kept graph
-# computes them once more:
+# This is our `unpack`. The tensors belong to a *run*, and each backward has its own run, so a second backward over a retained graph
+# computes them again:
 
 # %%
 mg.utils.source.source_of("utils/_checkpoint/frames.py", "Frame.value")
 
 # %% [markdown]
-# The second run, with the random numbers of the first one. `Stop` is the exception that breaks it off:
+# The second run, with the random numbers of the first run. `Stop` is the exception that stops it:
 
 # %%
 mg.utils.source.source_of("utils/_checkpoint/frames.py", "Frame.run_again")
@@ -540,12 +542,11 @@ mg.utils.source.source_of("utils/_checkpoint/reentrant.py", "CheckpointFunction.
 #
 # [checkpoint.py]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/utils/checkpoint.py
 #
-# The policy of a selective checkpoint is given operators in PyTorch, such as `torch.ops.aten.mm.default`, where it is given names
-# here.
+# In PyTorch the policy of a selective checkpoint gets operators, such as `torch.ops.aten.mm.default`; in minigrad it gets names.
 #
 # ## What goes wrong
 #
-# **The function does not do the same again.** Here it looks at a list that it has changed itself. The second run saves fewer
+# **The second run differs from the first.** Here the function reads a list that it has changed itself. The second run saves fewer
 # tensors than the first:
 
 # %%
@@ -572,9 +573,9 @@ with mg.testing.expect_error(RuntimeError, code="MG-E161"):
     y.sum().backward()
 
 # %% [markdown]
-# **The same, without an error.** Of the right shape, and with other numbers, it goes unnoticed. So what may change should be an
-# *argument* that is a tensor: a write to it is noticed, as we will see. Random numbers from elsewhere, such as Python's, are not
-# repeated either:
+# **The same, without an error.** If the shapes are right and only the numbers differ, minigrad does not notice. So pass values that
+# may change as tensor *arguments*: a write to an argument is noticed, as we will see. Random numbers from other sources, such as
+# Python's, are not repeated either:
 
 # %%
 random.seed(1)
@@ -585,8 +586,8 @@ factor = math.asin(y.item())
 print(f"is {t.grad.item():.4f}, should be {factor * math.cos(factor):.4f}")
 
 # %% [markdown]
-# **An argument is written to.** The second run needs the arguments as they were. They are kept as saved tensors are, with their
-# version ([tutorial 9](09_version_counters.py)). So a write is noticed, wherever it was made:
+# **The program writes to an argument.** The second run needs the old values of the arguments. Arguments are kept like saved tensors,
+# with their version ([tutorial 9](09_version_counters.py)). So every write to them is noticed:
 
 # %%
 h = u * 1
@@ -596,7 +597,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
     y.sum().backward()
 
 # %% [markdown]
-# The function itself may be the one that writes. It, too, spoils its own second run:
+# If the function itself writes to its argument, its second run fails as well:
 
 # %%
 def doubles(h):
@@ -622,9 +623,9 @@ print(y.grad_fn.name())
 print(str(warned[0].message).partition(". ")[0])
 
 # %% [markdown]
-# **Nothing that goes in requires a gradient.** The first layer of a network is given data, and only its *weights* require one. A
-# reentrant checkpoint sees its arguments, and not the weights. Its Function has nothing to differentiate, so there is no node, and
-# the weights get nothing:
+# **No argument requires a gradient.** The first layer of a network gets data, and only its *weights* require a gradient. A reentrant
+# checkpoint sees its arguments, but not the weights. Its Function has nothing to differentiate, so there is no node, and the weights
+# get no gradient:
 
 # %%
 weight, data = mg.tensor(3.0, requires_grad=True), mg.tensor([0.5, 1.0])
@@ -636,10 +637,9 @@ for reentrant in (True, False):
     print(*[f"    {warning.message}" for warning in warned], sep="")
 
 # %% [markdown]
-# Where other parts of the network require a gradient, the training goes on without an error, and this part of it stays as it is.
+# If other parts of the network require a gradient, the training continues without an error, but this part does not learn.
 #
-# **What the function does besides, it does twice.** As far as the second run goes, it prints twice, counts twice, and a batch
-# norm that keeps running means updates them twice:
+# **Side effects happen twice.** The second run prints again and counts again, and a batch norm updates its running means again:
 
 # %%
 norm = mg.nn.BatchNorm1d(2)
@@ -650,11 +650,11 @@ print("batches seen:", norm.num_batches_tracked.item())
 # %% [markdown]
 # ## Exercises
 #
-# Each has a check that runs. Solutions are folded away below it.
+# Each exercise has a check. The solutions are folded below it.
 #
-# **1. Checkpoints within checkpoints.** Write `halves(n, h)`: it runs `n` layers (a power of two) on `h`. Of its two halves only
-# the first is checkpointed, and inside each half the same rule holds again. The forward is to leave behind no more than
-# $\log_2 n + 1$ tensors. Use `real`.
+# **1. Checkpoints within checkpoints.** Write `halves(n, h)`: it runs `n` layers (a power of two) on `h`. It checkpoints only the
+# first of its two halves, and does the same inside each half. After the forward, at most $\log_2 n + 1$ tensors may be kept. Use
+# `real`.
 
 # %%
 def halves(n, h):
@@ -689,9 +689,9 @@ def halves_solution(n, h):
 check_halves(halves_solution)
 
 # %% [markdown]
-# **2. Randomness, by hand.** Write `repeated(f, x)`: like `by_hand`, and with the same random numbers in the second run. After
-# the backward the random numbers have to go on as if there had been no second run. `mg.get_rng_state()` and
-# `mg.set_rng_state(state)` are what you need. You may call `by_hand`.
+# **2. Randomness, by hand.** Write `repeated(f, x)`: like `by_hand`, but with the same random numbers in the second run. After
+# the backward, the random numbers must continue as if there had been no second run. Use `mg.get_rng_state()` and
+# `mg.set_rng_state(state)`. You may call `by_hand`.
 
 # %%
 def repeated(f, x):
@@ -728,9 +728,8 @@ def repeated_solution(f, x):
 check_repeated(repeated_solution)
 
 # %% [markdown]
-# **3. A policy.** Write `policy(ctx, op, *args)`: True for an operation whose result is to be kept. `str(op)` is the name of the
-# operation, and `args` is what it was called with. Keep products of matrices (`mm`), but only those whose result has at most ten
-# numbers.
+# **3. A policy.** Write `policy(ctx, op, *args)`: it returns True if the result of the operation should be kept. `str(op)` is the name
+# of the operation, and `args` are its arguments. Keep matrix products (`mm`), but only if the result has at most ten numbers.
 
 # %%
 def policy(ctx, op, *args):
@@ -767,10 +766,9 @@ check_policy(policy_solution)
 # * A checkpoint keeps the input of a segment, and runs the segment again in the backward.
 # * $k$ segments of $n$ layers keep $k + n/k - 1$ tensors at most: with $\sqrt n$ segments about $2\sqrt n$. The price is one more
 #   forward.
-# * `use_reentrant=False`: hooks on saved tensors. The graph stays; a node that asks for its tensor starts the second run, which
-#   stops early. Take this one.
-# * `use_reentrant=True`: a Function. One node, and a backward within the backward.
-# * The function runs twice. So it has to do the same both times, whatever has happened in between, and do nothing that must happen
-#   once.
+# * `use_reentrant=False` uses hooks on saved tensors. The graph does not change. The first node that needs its tensor starts the
+#   second run, which stops early. Use this variant.
+# * `use_reentrant=True` uses a Function: one node, and a backward within the backward.
+# * The function runs twice. So it must do the same both times, and it must not have side effects.
 #
-# **Next:** [tutorial 12](12_hooks.py), functions of ours that see the gradients while the backward runs.
+# **Next:** [tutorial 12](12_hooks.py), hooks: your own functions that see the gradients while the backward runs.

@@ -13,8 +13,8 @@
 # %% [markdown]
 # # Tensor hooks and node hooks: the order
 #
-# **The question.** `backward()` is one call, and all gradients in between are gone when it returns. How does a program of ours get
-# to see them on the way, or change them? And if several of our functions wait for the same gradient: who comes first?
+# **The question.** `backward()` is one call, and all intermediate gradients are gone when it returns. How can a program see them on
+# the way, or change them? And if several functions wait for the same gradient, which comes first?
 #
 # You need: [tutorial 1](01_derivative_to_graph.py); of [tutorial 2](02_the_engine.py) that a node waits for all its gradients; and what an
 # `AccumulateGrad` is ([tutorial 3](03_leaves.py)). You get: the complete order, found by a program that logs it, and three tools made of it:
@@ -36,8 +36,8 @@ y = h * 2 + h * 5
 # %% [markdown]
 # ## A hook on a tensor
 #
-# A **hook** is a function of ours that the engine calls. The simplest kind hangs on a tensor. It is called with the gradient of
-# that tensor, when the backward has computed it:
+# A **hook** is your own function that the engine calls. The simplest kind is registered on a tensor. The engine calls it with the
+# gradient of this tensor, when the backward has computed it:
 
 # %%
 h.register_hook(lambda g: print("gradient of h:", g.item()))
@@ -45,15 +45,15 @@ x.register_hook(lambda g: print("gradient of x:", g.item()))
 mg.viz.draw(y)
 
 # %% [markdown]
-# The picture shows where they are. `h` was computed, so it has a node, and its hook hangs there. `x` is a leaf. Its hook is listed
+# The picture shows where they are. `h` was computed, so it has a node, and its hook is there. `x` is a leaf. Its hook is listed
 # with its `AccumulateGrad`.
 #
 # **Predict.** Two edges lead to the node of `h`. They bring 2 and 5. What does its hook print, and how often?
 #
 # <details><summary>Answer</summary>
 #
-# Once, with 7. The engine waits at a node until all that will arrive has arrived, and calls the hook then. So a hook never sees a
-# part of a gradient, and need not know how often its tensor was used.
+# Once, with 7. The engine waits at a node until all its gradients have arrived, and then calls the hook. So a hook never sees a
+# part of a gradient, and does not depend on how often its tensor was used.
 #
 # </details>
 
@@ -63,8 +63,8 @@ y.backward()
 # %% [markdown]
 # ### It may replace the gradient
 #
-# If a hook returns None, as `print` does, nothing changes. If it returns a tensor, then that takes the gradient's place, for all
-# that comes after: here for the node of `h`, and so for `x`.
+# If a hook returns None, as `print` does, nothing changes. If it returns a tensor, this tensor replaces the gradient from then on:
+# here for the node of `h`, and so for `x`.
 
 # %%
 x = mg.tensor(2.0, requires_grad=True)
@@ -76,13 +76,13 @@ y.backward()
 x.grad
 
 # %% [markdown]
-# Several hooks on one tensor are called in the order in which they were registered. Each gets what the one before has left.
+# Several hooks on one tensor are called in the order of their registration. Each hook gets the result of the hook before it.
 #
 # ### It must not write to it
 #
-# The tensor that a hook gets need not belong to its tensor alone. The derivative of a sum is 1 for both operands, so the node of a
-# sum sends *one* tensor along both of its edges. Whoever writes to it writes to the gradient of somebody else. What should come
-# out here is $3 + 5 \cdot 10 = 53$:
+# Other tensors may share the gradient that a hook gets. The derivative of a sum is 1 for both operands, so the node of a sum sends
+# *one* tensor along both of its edges. A write to it also changes the gradient of the other operand. Here the right result is
+# $3 + 5 \cdot 10 = 53$:
 
 # %%
 def tenfold(p, q, change):
@@ -115,13 +115,13 @@ w.register_post_accumulate_grad_hook(
 (w * 6).backward()
 
 # %% [markdown]
-# A *post-accumulate hook* may change `.grad`, use it, or set it to None. It must return None. With it an optimizer can take its
-# step inside of the backward, one parameter at a time: [tutorial 13](13_accumulation_hooks.py) is about that.
+# A *post-accumulate hook* may change `.grad`, use it, or set it to None. It must return None. With such a hook, an optimizer can make
+# its step inside the backward, one parameter at a time: see [tutorial 13](13_accumulation_hooks.py).
 #
 # ### retain_grad
 #
-# The `.grad` of a computed tensor stays None, unless it was asked for by `retain_grad()`. That is done at the same place, right
-# after the hooks of the tensor, also if it was asked for before them:
+# The `.grad` of a computed tensor remains None, unless you call `retain_grad()`. The engine then stores the gradient at the same
+# place, right after the hooks of the tensor, even if `retain_grad()` was called before they were registered:
 
 # %%
 h = x * 3
@@ -133,12 +133,12 @@ h.grad
 # %% [markdown]
 # ## Hooks on a node
 #
-# Nodes can have hooks as well. A node stands for an operation, so it has two sides, and there are two kinds:
+# Nodes can have hooks as well. A node represents an operation with inputs and outputs, so there are two kinds:
 #
 # * `node.register_prehook(f)` calls `f(grad_outputs)` before the formula of the node runs. The argument is a tuple: the gradients
-#   of what the operation has *put out*. It is what comes *in*, in a backward.
-# * `node.register_hook(f)` calls `f(grad_inputs, grad_outputs)` after it. The first is what the formula has computed: a tuple with
-#   one gradient per edge.
+#   of the operation's *outputs*. In the backward, these gradients arrive at the node.
+# * `node.register_hook(f)` calls `f(grad_inputs, grad_outputs)` after it. The first argument is the result of the formula: a tuple
+#   with one gradient per edge.
 #
 # Both may return None, or a tuple of the same length that replaces the first argument.
 
@@ -151,23 +151,23 @@ h.grad_fn.register_hook(lambda grad_inputs, grad_outputs: print("after: ", grad_
 y.backward()
 
 # %% [markdown]
-# The node of `x * 3` has two edges. The second leads nowhere, since 3 wants no derivative: None.
+# The node of `x * 3` has two edges. The second leads nowhere, since 3 needs no derivative: None.
 #
-# When is which kind right? A tensor hook is about a *value*: what is the gradient here? A node hook is about an *operation*. It
-# sees what goes in beside what comes out, for all inputs at once. With it one can say "this operation made a nan out of numbers".
+# Which kind should you use? A tensor hook is about a *value*: what is the gradient here? A node hook is about an *operation*. It
+# sees the incoming and the outgoing gradients together, for all inputs. So it can find out "this operation turned numbers into nan".
 #
 # ## The complete order
 #
-# Five things so far may happen around a node: tensor hooks, `retain_grad`, pre-hooks, post-hooks, post-accumulate hooks. In which
-# order? Let us ask the engine. This hangs all of them on `h` and on `x`, *in the wrong order on purpose*, and notes each call,
-# with what `.grad` was at that time:
+# We know five things that can happen around a node: tensor hooks, `retain_grad`, pre-hooks, post-hooks, post-accumulate hooks. In
+# which order? Let us ask the engine. This program registers all of them on `h` and on `x`, *in the wrong order on purpose*, and logs
+# each call, with the value of `.grad` at that time:
 
 # %%
 log = []
 
 
 def text(value):
-    """A gradient, or a tuple of them, in few letters."""
+    """A gradient, or a tuple of gradients, as a short string."""
     if isinstance(value, tuple):
         return "(" + ", ".join([text(v) for v in value]) + ")"
     return "None" if value is None else f"{value.item():g}"
@@ -183,7 +183,7 @@ def listener(moment):
 
 # %%
 def everywhere():
-    """Hang every kind of hook on h and x; the last to be called first."""
+    """Register every kind of hook on h and x; the last to be called first."""
     accumulator = h.grad_fn.next_functions[0][0]
     accumulator.register_hook(listener("x  post-hook of its node"))
     x.register_post_accumulate_grad_hook(listener("x  post-accumulate hook"))
@@ -228,7 +228,7 @@ for moment, arguments, of_h, of_x in log:
 # <details><summary>Answer</summary>
 #
 # `h.grad` is 70: after the tensor hooks, before the pre-hooks. `x.grad` is 7 · 10 · 100 · 3 · 1000 = 21,000,000, with the 3 from
-# the formula: each stage works on what the one before has left.
+# the formula: each stage gets the result of the stage before it.
 #
 # </details>
 
@@ -246,8 +246,8 @@ print(f"h.grad = {h.grad.item():,.0f}   x.grad = {x.grad.item():,.0f}")
 # %% [markdown]
 # ## Step by step
 #
-# Here is the engine with hooks of several kinds at work. Step to the turn of `h`, and look at its gradient before and after each
-# hook. Between the two hooks `retain_grad` takes its copy:
+# Here the engine runs with hooks of several kinds. Step to the node of `h`, and look at its gradient before and after each hook.
+# Between the two hooks, `retain_grad` stores the gradient:
 
 # %%
 def ten_times(g):
@@ -276,8 +276,8 @@ for event in hooked.events:
 # %% [markdown]
 # ### A hook removed
 #
-# Registering a hook gives a **handle**. `handle.remove()` takes the hook away again. Here is the same program with this line put
-# in, and the two runs side by side. Where do they part?
+# Registering a hook returns a **handle**. `handle.remove()` removes the hook. Here is the same program with this line added, and the
+# two runs side by side. Where do they begin to differ?
 
 # %%
 x = mg.tensor(2.0, requires_grad=True)
@@ -294,7 +294,7 @@ mg.viz.diff(hooked, plain, labels=("with the hook", "without it"))
 # %% [markdown]
 # Everything up to the turn of `h` is the same. From there on all numbers differ by the factor.
 #
-# A handle is also a context manager, for a hook that is wanted in one block only:
+# A handle is also a context manager, for a hook that you need in only one block:
 
 # %%
 with x.register_hook(lambda g: print("in the block: ", g.item())):
@@ -304,8 +304,8 @@ with x.register_hook(lambda g: print("in the block: ", g.item())):
 # %% [markdown]
 # ## Which hooks are called at all
 #
-# `backward()` runs every node. `backward(inputs=...)` and `grad(...)` run only what leads to the inputs, and `grad` does not even
-# run the nodes of the inputs: what reaches them *is* the result. What does that mean for hooks?
+# `backward()` runs every node. `backward(inputs=...)` and `grad(...)` run only the nodes that lead to the inputs. `grad` does not even
+# run the nodes of the inputs: the gradient that reaches them *is* the result. What does this mean for hooks?
 
 # %%
 KINDS = ("tensor hook", "pre-hook", "post-hook", "post-accumulate hook")
@@ -340,8 +340,8 @@ for what, run in {
 # 1. Tensor hooks are called when the *gradient of the tensor is computed*, whatever it is computed for.
 # 2. Hooks of a node, and post-accumulate hooks, are called when the *node runs*.
 #
-# What `grad` returns for `h` has passed the hooks of `h`. There is one exception. If the node of `h` has to run as well, since
-# another input lies behind it, then the result is taken *before* the hooks. PyTorch does so, and minigrad does as PyTorch:
+# The gradient that `grad` returns for `h` has passed the hooks of `h`. There is one exception. If the node of `h` has to run as well,
+# because another input is behind it, `grad` takes the result *before* the hooks. PyTorch does this, and minigrad does the same:
 
 # %%
 x = mg.tensor(2.0, requires_grad=True)
@@ -351,15 +351,15 @@ print("grad of h alone:  ", mg.autograd.grad(h * 2 + h * 5, h))
 print("grad of h and x:  ", mg.autograd.grad(h * 2 + h * 5, (h, x)))
 
 # %% [markdown]
-# ## Where a hook lives
+# ## Where hooks are stored
 #
-# The hooks of a computed tensor are kept on its node. That has three consequences.
+# The hooks of a computed tensor are stored on its node. This has three consequences.
 #
 # ### A new forward has new nodes
 #
-# A hook on an intermediate result is called as often as backward goes through *that* graph. The next forward makes new tensors,
-# with new nodes and without hooks. A parameter stays the same tensor, so its hooks stay. That is why they are kept on the leaf,
-# and not on its node: an `AccumulateGrad` lives only as long as a graph that uses it. What hangs on the node goes with it:
+# A hook on an intermediate result is called whenever a backward goes through *that* graph. The next forward creates new tensors, with
+# new nodes and without hooks. A parameter remains the same tensor, and keeps its hooks. So they are stored on the leaf, and not on its
+# node: an `AccumulateGrad` lives only as long as a graph that uses it. A hook on this node disappears with the node:
 
 # %%
 w = mg.tensor(1.0, requires_grad=True)
@@ -374,8 +374,8 @@ print("the next graph:")
 # %% [markdown]
 # ### Writing in place gives a tensor another node
 #
-# After `h.mul_(4)` the object `h` is the same, but it stands for another value, and has a new node. The old node is the next one
-# behind it ([tutorial 10](10_views_in_place.py)). Hooks are about a value. So those that were there stay with the old node:
+# After `h.mul_(4)` the object `h` is the same, but it has another value, and a new node. The new node's edge leads to the old node
+# ([tutorial 10](10_views_in_place.py)). A hook belongs to a value. So the existing hooks stay with the old node:
 
 # %%
 x = mg.tensor(2.0, requires_grad=True)
@@ -392,13 +392,13 @@ y.backward()
 print("h.grad:", h.grad.item())
 
 # %% [markdown]
-# Both are right. The gradient of the value after the write is 2, that of the value before is $4 \cdot 2$. `retain_grad` is another
-# matter: it belongs to the tensor, moves with it, and tells about the last value.
+# Both are right. The gradient of the value after the write is 2, and the gradient of the value before is $4 \cdot 2$. `retain_grad`
+# is different: it belongs to the tensor, moves to the new node, and stores the gradient of the last value.
 #
 # ### Views
 #
-# A view is a tensor with a node of its own. So a hook on a view sees the gradient that comes through the view, and a hook on the
-# base sees the whole:
+# A view is a tensor with its own node. So a hook on a view sees the gradient that comes through the view, and a hook on the base
+# sees the whole gradient:
 
 # %%
 x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -409,8 +409,8 @@ base.register_hook(lambda g: print("base:", g.tolist()))
 ((view * 10).sum() + base.sum()).backward()
 
 # %% [markdown]
-# Now write to the base. The view shows other numbers afterwards, so its old node is no longer true, and it gets a new one when it
-# is next used. Its hook stays on the old node, and nothing leads there any more:
+# Now write to the base. The view has other numbers afterwards, so its old node is no longer right, and the view gets a new node when
+# the program next uses it. Its hook stays on the old node, where no edge leads any more:
 
 # %%
 base = x * 1
@@ -423,8 +423,8 @@ new_view.register_hook(lambda g: print("the new view:", g.tolist()))
 (view * new_view).sum().backward()
 
 # %% [markdown]
-# Both views show the same numbers, and a gradient came through both. But the hook of the old one was not called. Make the view,
-# and register its hook, after the last write in place.
+# Both views have the same numbers, and a gradient came through both. But the hook of the old view was not called. Create the view,
+# and register its hook, after the last in-place write.
 #
 # ## What hooks are good for
 #
@@ -452,16 +452,16 @@ for i, norm in norms:
     print(f"layer {i:2}   {norm:8.1f}   {'#' * round(norm ** 0.5)}")
 
 # %% [markdown]
-# The last layer comes first, since a backward goes from the end to the beginning. On its way the gradient has grown by a factor of
+# The last layer comes first, since a backward goes from the end to the beginning. On its way, the gradient has grown by a factor of
 # about fifty.
 #
-# Mind the `i=i`. A lambda looks names up when it is called. Without this all of them would tell of layer 11. And mind `.item()`: a
-# plain number is kept, and no tensor.
+# Note the `i=i`. A lambda looks up names when it is called, so without it all hooks would report layer 11. Note also `.item()`: the
+# log keeps a number, and no tensor.
 #
 # ### Clipping
 #
-# A hook that returns a shorter gradient clips it. `clip_grad_norm_` works on `.grad` when the backward is over. A hook works in
-# between, so what lies before it gets the clipped one:
+# A hook that returns a shorter gradient clips it. `clip_grad_norm_` changes `.grad` after the backward. A hook works during the
+# backward, so all earlier layers get the clipped gradient:
 
 # %%
 def clip(limit):
@@ -487,8 +487,8 @@ print([f"{norm:.1f}" for _, norm in norms])
 # %% [markdown]
 # ### An alarm
 #
-# A hook may raise. The error comes out of `backward()`, and no node runs after it. This one says where a gradient became too
-# large, at the first place where that happened:
+# A hook may raise an error. `backward()` then raises it, and no further node runs. This hook reports the first place where a gradient
+# became too large:
 
 # %%
 class Exploding(ArithmeticError):
@@ -517,8 +517,8 @@ with mg.testing.expect_error(Exploding):
 # %% [markdown]
 # ## The source
 #
-# The table above is one method of the engine. In a plain backward a node comes here only if its flag `hooked` is set, so nodes
-# without hooks pay nothing for all this. `calling` notes something for the record; `finish` has the post-hooks.
+# The order above is one method of the engine. In a plain backward a node comes here only if its flag `hooked` is set, so nodes
+# without hooks cost nothing. `calling` writes to the record; `finish` runs the post-hooks.
 
 # %%
 mg.utils.source.source_of("_core/engine/graph_task.py", "GraphTask.run_watched")
@@ -530,7 +530,7 @@ mg.utils.source.source_of("_core/engine/graph_task.py", "GraphTask.run_watched")
 mg.utils.source.source_of("_core/engine/tensor_hooks.py", "run_hooks_on_tensors")
 
 # %% [markdown]
-# And this is how a tensor is passed through its hooks. `values` is a snapshot, so a hook may remove itself while it runs.
+# And this passes a gradient through the hooks. `values` is a snapshot, so a hook may remove itself while it runs.
 
 # %%
 mg.utils.source.source_of("_core/graph/hooks.py", "run_tensor_hooks")
@@ -572,12 +572,12 @@ mg.utils.source.source_of("_core/graph/hooks.py", "run_tensor_hooks")
 # [accumulate_grad.h]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/functions/accumulate_grad.h
 # [hooks.py]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/utils/hooks.py
 #
-# The kinds of hooks a node has, and why, are told in a comment in PyTorch's
+# The kinds of hooks of a node are explained in a comment in PyTorch's
 # [`node.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/node.h), above `tensor_pre_hooks_`.
 #
 # ## What goes wrong
 #
-# **It returns something by accident.** A lambda returns the value of its expression. This one was meant to look:
+# **It returns something by accident.** A lambda returns the value of its expression. This one should only look:
 
 # %%
 v = mg.tensor([1.0, 2.0], requires_grad=True)
@@ -587,7 +587,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E111"):
     y.sum().backward()
 
 # %% [markdown]
-# If the tensor had been a single number, the shape would have been right, and the gradient silently replaced by its norm.
+# If the tensor were a single number, the shape would be right, and the norm would silently replace the gradient.
 #
 # **A node hook returns a tensor.** It gets tuples, and has to return a tuple:
 
@@ -598,7 +598,7 @@ with mg.testing.expect_error(TypeError, code="MG-E111"):
     y.sum().backward()
 
 # %% [markdown]
-# **There is no gradient to wait for,** or no `.grad`. These are refused when the hook is registered:
+# **There is no gradient to wait for,** or no `.grad`. Then registering the hook is an error:
 
 # %%
 with mg.testing.expect_error(RuntimeError, code="MG-E111"):
@@ -607,8 +607,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E111"):
     (v * 3).register_post_accumulate_grad_hook(print)
 
 # %% [markdown]
-# **It is registered once per iteration.** On a computed tensor that is right, since each forward makes a new one. On a parameter
-# the hooks pile up, and there is no error:
+# **It is registered once per iteration.** On a computed tensor this is right, since each forward creates a new tensor. On a parameter
+# the number of hooks grows, and there is no error:
 
 # %%
 v = mg.tensor([1.0, 2.0], requires_grad=True)
@@ -619,8 +619,8 @@ for iteration in range(3):
 print(calls)
 
 # %% [markdown]
-# **It is called with None.** A gradient can be undefined: a Function of ours ([tutorial 14](14_function.py)) may say so, and hooks are called
-# all the same. The alarm from above would fail there, with an AttributeError.
+# **It is called with None.** A gradient can be undefined, if a Function ([tutorial 14](14_function.py)) returns None. The engine still
+# calls the hooks. Our alarm would then fail with an AttributeError.
 
 # %%
 class Stop(mg.autograd.Function):
@@ -643,10 +643,10 @@ Stop.apply(h).backward()
 #
 # ## Exercises
 #
-# Each has a check that runs. Solutions are folded away below it.
+# Each exercise has a check. The solutions are folded below it.
 #
-# **1. Turn a gradient round.** Write `reverse(x)`. Its result equals `x`, and what flows back through it is multiplied by -1.
-# Other uses of `x` are not affected, and it takes tensors that require no gradient too. (Networks that are to *unlearn* a
+# **1. Reverse a gradient.** Write `reverse(x)`. Its result equals `x`, and the gradient that flows back through it is multiplied by
+# -1. Other uses of `x` are not affected, and it also accepts tensors that require no gradient. (Networks that should *unlearn* a
 # distinction have such a layer.)
 
 # %%
@@ -679,9 +679,9 @@ def reverse_solution(x):
 check_reverse(reverse_solution)
 
 # %% [markdown]
-# **2. A log that cleans up.** Write a context manager `grad_norms(**tensors)`. What it gives is a dict, from the name of each
-# tensor to the norm of its gradient in the backward that runs in the block. After the block no hook is left, also if the block
-# ended with an error.
+# **2. A log that cleans up.** Write a context manager `grad_norms(**tensors)`. It yields a dict: the name of each tensor, and the
+# norm of its gradient in the backward that runs in the block. After the block no hook remains, even if the block ended with an
+# error.
 
 # %%
 def grad_norms(**tensors):
@@ -733,9 +733,9 @@ class grad_norms_solution:
 check_grad_norms(grad_norms_solution)
 
 # %% [markdown]
-# **3. Who made the nan?** Write `blame(y)`. It hangs hooks on all nodes behind `y`. A backward then raises `ArithmeticError` with
-# the name of the first node that made a nan although none went in. Which kind of hook sees both? (`mg.autograd.detect_anomaly`
-# does this, and tells the line of the program as well.)
+# **3. Find the nan.** Write `blame(y)`. It registers hooks on all nodes behind `y`. A backward then raises `ArithmeticError` with the
+# name of the first node that returned a nan although it got none. Which kind of hook sees both? (`mg.autograd.detect_anomaly` does
+# this, and also reports the line of the program.)
 
 # %%
 def blame(y):
@@ -786,14 +786,14 @@ check_blame(blame_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * A **tensor hook** gets the gradient of its tensor, once and complete. It may return another one. It must not write to it.
-# * A **node hook** sees a tuple: `register_prehook` what comes in, `register_hook` what goes out beside it. It runs when the node
-#   runs.
+# * A **tensor hook** gets the complete gradient of its tensor, once. It may return another gradient. It must not write to it.
+# * A **node hook** gets tuples: `register_prehook` the incoming gradients, `register_hook` also the outgoing ones. It is called when
+#   the node runs.
 # * The order: tensor hooks, `retain_grad`, pre-hooks, the formula (on a leaf: the accumulation, then post-accumulate hooks),
-#   post-hooks. Each sees what the one before has left.
-# * Hooks of a computed tensor are kept on its node, and stay there when a write in place gives the tensor another one. Hooks of a
-#   leaf are kept on the leaf.
-# * Keep the handle, and remove what you no longer need.
+#   post-hooks. Each gets the result of the one before it.
+# * Hooks of a computed tensor are stored on its node, and stay there when an in-place write gives the tensor another node. Hooks of a
+#   leaf are stored on the leaf.
+# * Keep the handle, and remove a hook that you no longer need.
 #
-# **Next:** [tutorial 13](13_accumulation_hooks.py), about the hooks of leaves: one for the moment when `.grad` is complete, one for several
-# leaves.
+# **Next:** [tutorial 13](13_accumulation_hooks.py), about the hooks of leaves: one for the moment when `.grad` is complete, and one
+# for several leaves.

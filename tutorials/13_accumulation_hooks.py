@@ -13,8 +13,8 @@
 # %% [markdown]
 # # Hooks at the leaves: the optimizer step inside backward
 #
-# **The question.** After a backward all gradients lie there at once, as large together as all the parameters, and wait for the
-# optimizer. Must they? Each was complete at some moment *during* the backward, and could have been used and dropped then.
+# **The question.** After a backward, all gradients are in memory, together as large as all the parameters, and wait for the
+# optimizer. Is this necessary? Each gradient was complete at some moment *during* the backward. It could be used and freed then.
 #
 # You need: [tutorial 1](01_derivative_to_graph.py); of [tutorial 2](02_the_engine.py) that a node waits for all its gradients; and the node of a leaf
 # ([tutorial 3](03_leaves.py)). [Tutorial 12](12_hooks.py) has the other kinds of hooks. You get: the hook that runs when a gradient has been added to
@@ -53,7 +53,7 @@ def held(weights):
 
 
 # %% [markdown]
-# This is the usual order: a backward, then the steps, then the gradients go.
+# This is the usual order: a backward, then the steps, and then the gradients are freed.
 
 # %%
 def descend(w, lr=0.5):
@@ -73,8 +73,8 @@ print(f"after the steps:    {held(weights) / MIB:.0f} MiB")
 # %% [markdown]
 # ## Too early: a hook on the tensor
 #
-# A step needs to be told when the gradient of its weight is complete. There is a hook that one meets first, `register_hook`: it is
-# called with the gradient when that has arrived at the tensor. Let us step in it.
+# The step of a weight must run when the gradient of the weight is complete. The best known hook is `register_hook`: the engine calls
+# it with the gradient when it has arrived at the tensor. Let us do the step there.
 
 # %%
 w = mg.tensor([1.0, 2.0], requires_grad=True)
@@ -92,14 +92,13 @@ print("afterwards:   .grad is", w.grad)
 handle.remove()
 
 # %% [markdown]
-# The step is right. A leaf's hook sees the sum of all contributions. But nothing has been saved: the hook runs *before* the
-# gradient is added to `.grad`, and so the gradient lies in `.grad` in the end. The hook cannot drop what is not there yet. And
-# an optimizer, which reads `.grad`, would have found None, or the gradient of last time.
+# The step is right: a leaf's hook sees the sum of all contributions. But this saves no memory. The hook runs *before* the gradient
+# is added to `.grad`, so at the end the gradient is in `.grad`. The hook cannot drop it before it is there. And an optimizer, which
+# reads `.grad`, would find None, or the gradient of the backward before.
 #
 # ## At the right moment
 #
-# The work at the end of each path is done by the leaf's node, `AccumulateGrad`: it adds what has arrived to `.grad`. What one can
-# hang around it runs in this order:
+# At the end of each path, the leaf's node, `AccumulateGrad`, adds the gradient to `.grad`. The hooks around it run in this order:
 #
 # | | called with | `.grad` |
 # |---|---|---|
@@ -117,8 +116,7 @@ w.register_post_accumulate_grad_hook(lambda leaf: print("3. post-accumulate:", l
 # (Hooks on the node itself, `register_prehook` and `register_hook`, run just before 2 and just after 3. The whole order, for all
 # tensors: [tutorial 12](12_hooks.py).)
 #
-# A post-accumulate hook gets the leaf and has to return None. What it wants to do, it does to the leaf. That is our `descend`,
-# as it stands:
+# A post-accumulate hook gets the leaf and must return None. It changes the leaf itself. Our `descend` does exactly this:
 
 # %%
 weights = new_weights()
@@ -130,15 +128,15 @@ print(f"gradients: {held(weights)} bytes")
 print("the loss has fallen:", loss_of(weights).item() < before)
 
 # %% [markdown]
-# There is no other line. The backward is the training step.
+# No other line is needed. The backward is the training step.
 #
-# **Predict.** How many bytes of gradients exist at once, at most, during such a backward? And are the weights afterwards the
-# same as by the usual order, to the bit?
+# **Predict.** How many bytes of gradients exist at the same time, at most, during such a backward? And are the weights afterwards
+# identical to those of the usual order, to the bit?
 #
 # <details><summary>Answer</summary>
 #
-# One gradient, 1 MiB. Each is dropped before the next weight's turn. And the weights are the same: the layers below have used
-# $W_k$ already where they needed it, as we will see, so the step changes nothing that is still to be read.
+# One gradient, 1 MiB. Each gradient is dropped before the next weight gets its gradient. And the weights are identical: as we will
+# see, every node that needs $W_k$ has already run, so the step changes no value that is still needed.
 #
 # </details>
 
@@ -169,7 +167,7 @@ print("the same weights:", all([bool((a == b).all()) for a, b in zip(usual, step
 
 # %%
 def peak(weights):
-    """By how many bytes a backward exceeds, at its worst, what there was before it."""
+    """The most additional bytes in use at any time during a backward."""
     loss = loss_of(weights)
     tracemalloc.start()
     loss.backward()
@@ -187,14 +185,13 @@ print(f"32 layers take {usual_order / MIB:.0f} MiB")
 print("with the step inside, less than a fifth of that:", peak(many) < usual_order / 5)
 
 # %% [markdown]
-# It does not grow with the number of layers. Interpreted it is 3 MiB: the gradient, and what the step needs besides. Compiled it is
-# between 1 and 5 MiB, since minigrad then keeps a few arrays that nobody needs any more, to use them again, and it depends on how
-# many are there already.
+# It does not grow with the number of layers. Interpreted it is 3 MiB: the gradient, and the memory for the step. Compiled it is
+# between 1 and 5 MiB, because compiled minigrad keeps a few freed arrays for reuse, and the result depends on how many there are.
 #
 # ### With an optimizer
 #
-# An optimizer of `mg.optim` steps for all its parameters at once. So give each parameter one of its own. Their states, such as the
-# momentum, stay apart as they would within one.
+# An optimizer of `mg.optim` makes a step for all its parameters together. So give each parameter its own optimizer. Each parameter
+# has its own state, such as the momentum, in both cases.
 
 # %%
 weights = new_weights(layers=3, n=4)
@@ -220,7 +217,7 @@ for _ in range(3):
 # $W_k$ first, that gradient would be wrong. (minigrad would notice: writes are counted, and the count is compared when a saved
 # tensor is used, [tutorial 9](09_version_counters.py).) So when exactly does a leaf have its turn?
 #
-# As every node, an `AccumulateGrad` waits until *all* that will reach it has arrived. All nodes through which a gradient flows
+# Like every node, an `AccumulateGrad` waits until *all* its gradients have arrived. All nodes through which a gradient flows
 # to $W_k$ have run by then, and each has used what it has saved. For a weight that is used twice that is after the second of its
 # uses. And as soon as it waits for nothing more, it runs before all other nodes that are ready. (Of these the one made last goes
 # first, and an `AccumulateGrad` counts as later than all: [tutorial 2](02_the_engine.py).)
@@ -255,9 +252,9 @@ for event in r.events:
 #
 # ## Several gradients at once
 #
-# Sometimes one gradient is not enough: the norm of all gradients of a layer; a message that two heads of a network are both
-# done. A hook on several tensors should be called **once per backward**, when all their gradients are there. The obvious way is
-# to count:
+# Sometimes you need several gradients: for the norm of all gradients of a layer, or to know that two heads of a network are both
+# done. A hook on several tensors should be called **once per backward**, when all their gradients are there. The obvious way is to
+# count:
 
 # %%
 def when_all_wrong(tensors, fn):
@@ -284,12 +281,12 @@ for handle in handles:
     handle.remove()
 
 # %% [markdown]
-# Three faults. The gradients come in the order in which they arrive, and not in that of the tensors. In the second backward $c$
-# has no part, so the hook waits in vain. And the two that it has got are still in its list when the third backward begins: what
-# it reports then is a mixture.
+# There are three faults. The gradients are in the order of their arrival, and not in the order of the tensors. The second backward
+# does not use $c$, so the hook waits in vain. And its two gradients are still in the list when the third backward begins, so the
+# hook then reports a mixture.
 #
-# To do it right one has to know how many will come *in this backward*. Only the engine knows, which has looked at the graph
-# before the first node runs. And what has come must be noted per backward. `register_multi_grad_hook` does both:
+# A correct hook must know how many gradients will come *in this backward*. Only the engine knows this, because it has counted before
+# the first node runs. And the hook must keep a separate list for each backward. `register_multi_grad_hook` does both:
 
 # %%
 multi = mg.autograd.graph.register_multi_grad_hook
@@ -314,7 +311,7 @@ with multi([a, b, c], lambda grad: print("the first:", grad), mode="any"):
 #
 # <details><summary>Answer</summary>
 #
-# A backward comes from the end: $q$ first, so it is the one of "any"; and $s$ last, so "all" is called there.
+# A backward begins at the end: the gradient of $q$ comes first, so it calls "any". The gradient of $s$ comes last, so it calls "all".
 #
 # </details>
 
@@ -329,16 +326,16 @@ multi([s, e, q], lambda grads: print("    all"))
 q.backward()
 
 # %% [markdown]
-# With "any", a library learns that the backward has come to a part of the network, and can fetch from elsewhere what that part
-# needs. With "all" it learns that the part is done.
+# With "any", a library can notice that the backward has reached a part of the network, and load the data for this part. With "all" it
+# notices that the part is done.
 #
-# The function cannot change the gradients: what it returns is ignored.
+# The function cannot change the gradients: its return value is ignored.
 #
 # ## An edge instead of a tensor
 #
-# All these hooks hang on tensors. `autograd.grad` asks for tensors, too. But what the engine needs of one is little: the node
-# that its gradient goes to, and the number of the slot there, which is 0 unless the node has several results. That pair is an edge
-# of the graph, and `get_gradient_edge` gives it.
+# All these hooks are registered on tensors, and `autograd.grad` takes tensors, too. But the engine needs only two things of a tensor:
+# the node that its gradient goes to, and the number of the slot there, which is 0 unless the node has several results. This pair is
+# an edge of the graph, and `get_gradient_edge` returns it.
 
 # %%
 get_edge = mg.autograd.graph.get_gradient_edge
@@ -348,7 +345,7 @@ print(edge.node.name(), edge.output_nr)
 print(edge.node is h.grad_fn, get_edge(a).node.name())
 
 # %% [markdown]
-# An edge can stand wherever autograd takes a tensor: as an input, for the gradient there, and as an output, to begin at.
+# You can pass an edge wherever autograd takes a tensor: as an input, to get the gradient there, and as an output, to begin there.
 
 # %%
 y = h.sin()
@@ -359,8 +356,8 @@ print(f"dy/dh = {by_tensor.item():.4f}, by the edge {by_edge.item():.4f}")
 print(f"dh/da = {onwards.item():.4f}, from the edge on")
 
 # %% [markdown]
-# What for? An edge keeps the *graph* behind it alive and not the tensor. A result can be large; if nothing has saved it, its
-# memory can go, and its gradient can still be asked for:
+# What is this good for? An edge keeps the *graph* behind it alive, but not the tensor. A result can be large. If no node has saved
+# it, its memory can be freed, and you can still compute its gradient:
 
 # %%
 h = mg.ones(512, 512) * a
@@ -372,14 +369,14 @@ grad, = mg.autograd.grad(y, edge)
 print("its gradient:", list(grad.shape))
 
 # %% [markdown]
-# With edges one can also cut a backward in two, at a place of one's choice. The upper half ends at the edge. The lower half
-# starts there, perhaps much later, with the gradient that has been found. Pipelines over several devices do this, to send the
-# gradient to the next device at once and to compute those of the weights when there is time. Exercise 3 is about it.
+# With edges you can also split a backward into two parts, at any place. The upper part ends at the edge. The lower part starts there,
+# perhaps much later, with the gradient of the upper part. Pipelines over several devices do this: they send the gradient to the next
+# device immediately, and compute the gradients of the weights later. See exercise 3.
 #
 # ## Step by step
 #
-# Two layers, and a step after each accumulation. Watch the versions of the storages, which count the writes. At which step does
-# that of `W2` go up, and what has become by then of the `W2` that the product had saved?
+# Here are two layers, with a step after each accumulation. Watch the versions of the storages, which count the writes. At which step
+# does the version of `W2` go up, and has the product used its saved `W2` by then?
 
 # %%
 W1, W2 = new_weights(layers=2, n=2)
@@ -392,8 +389,8 @@ with mg.debug.record(W1=W1, W2=W2, loss=loss) as r:
 mg.viz.step(r)
 
 # %% [markdown]
-# Beside it the usual order. The hooks and their writes come within the backward on the left, and after its end on the right. All
-# else is the same, step by step, down to the numbers:
+# Beside it is the usual order. On the left the hooks and their writes are inside the backward, on the right the steps come after it.
+# Everything else is the same, including the numbers:
 
 # %%
 def usual_order():
@@ -421,8 +418,8 @@ for event in r.events:
 # %% [markdown]
 # ## The source
 #
-# What the node of a leaf does. Mind that the post-accumulate hooks are called even if no gradient has arrived, when all that
-# reached the leaf was None.
+# This is the work of a leaf's node. Note that the post-accumulate hooks are also called if only None reached the leaf, so that there
+# is no gradient.
 
 # %%
 mg.utils.source.source_of("_core/graph/accumulate_grad.py", "AccumulateGrad.compute")
@@ -434,8 +431,8 @@ mg.utils.source.source_of("_core/graph/accumulate_grad.py", "AccumulateGrad.comp
 mg.utils.source.source_of("_core/graph/hooks.py", "run_post_accumulate_hooks")
 
 # %% [markdown]
-# The notes of a hook on several tensors. `rounds` has an entry per backward, or *task*, and holds the task weakly: nothing is
-# carried over to the next one. `will_execute` asks the engine what it has counted.
+# These are the data of a hook on several tensors. `rounds` has one entry per backward, or *task*, with a weak reference to the task, so
+# nothing remains for the next task. `will_execute` asks the engine whether a node will run.
 
 # %%
 mg.utils.source.source_of("autograd/_multi_grad.py", "Gathered")
@@ -492,8 +489,8 @@ mg.utils.source.source_of("autograd/graph.py", "get_gradient_edge")
 #
 # ## What goes wrong
 #
-# **The hook is on no leaf.** Only leaves accumulate, so only they can have such a hook. On other tensors `register_hook` sees the
-# gradient.
+# **The tensor is not a leaf.** Only leaves accumulate, so only they can have such a hook. On other tensors, use `register_hook` to see
+# the gradient.
 
 # %%
 h = a * b
@@ -511,8 +508,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E111"):
 handle.remove()
 
 # %% [markdown]
-# **Two losses.** Both were computed with the same weights. The first backward steps, and then the second uses what was saved
-# before the step. minigrad notices, and so does PyTorch:
+# **Two losses.** Both were computed with the same weights. The first backward changes the weights, but the second needs the saved
+# weights from before the step. minigrad notices this, and so does PyTorch:
 
 # %%
 w = mg.tensor([1.0, 2.0], requires_grad=True)
@@ -525,8 +522,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
 # %% [markdown]
 # Add the losses and run one backward, or compute the second after the step.
 #
-# **A detached copy of a weight.** `w.detach()` shares the memory of `w`, and no edge leads from its uses to `w`. So nobody
-# waits for them:
+# **A detached weight.** `w.detach()` shares the memory of `w`, but no edge leads from its uses to `w`. So the step does not wait for
+# these uses:
 
 # %%
 w.grad = None
@@ -551,8 +548,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E107"):
     get_edge(mg.tensor(1.0))
 
 # %% [markdown]
-# **What needs all gradients at once, finds none.** Here nothing is raised. Clipping by the norm of all gradients comes too late
-# when each has been used and dropped:
+# **Code that needs all gradients together finds none.** There is no error here. Clipping by the norm of all gradients comes too late,
+# because each gradient was already used and dropped:
 
 # %%
 weights = new_weights(layers=2, n=2)
@@ -562,11 +559,11 @@ loss_of(weights).backward()
 print("the norm of all gradients:", mg.nn.utils.clip_grad_norm_(weights, 1.0).item())
 
 # %% [markdown]
-# The same holds for gradients that are to be summed over several batches (exercise 2 mends that). And `autograd.grad` calls no
-# post-accumulate hooks: it gives the gradients to you, and accumulates nothing.
+# The same holds for gradients that you want to sum over several batches (exercise 2 solves this). And `autograd.grad` calls no
+# post-accumulate hooks: it returns the gradients, and accumulates nothing.
 #
-# **The hook hangs on the node of the leaf.** A leaf holds its node weakly: the node lives as long as some graph, or somebody,
-# holds it, and the next graph makes another. A hook on the node goes with it, without a word. One on the leaf stays.
+# **The hook is on the node of the leaf.** A leaf has only a weak reference to its node. The node lives as long as something, such as a
+# graph, holds it, and the next graph creates a new node. A hook on the node silently disappears with it. A hook on the leaf stays.
 
 # %%
 w = mg.tensor([1.0, 2.0], requires_grad=True)
@@ -579,11 +576,11 @@ node.register_hook(lambda *grads: print("a hook on a node that we hold"))
 # %% [markdown]
 # ## Exercises
 #
-# Each has a check that runs. Solutions are folded away below it.
+# Each exercise has a check. The solutions are folded below it.
 #
-# **1. Momentum.** Write `attach(weights, lr, momentum)`. After it, each backward makes a step of gradient descent with
-# momentum: $v \leftarrow \mu v + g$, $W \leftarrow W - \eta v$, where $v$ begins as the first $g$. It leaves no gradient
-# behind, and returns a list of handles; when they are removed, all is as before.
+# **1. Momentum.** Write `attach(weights, lr, momentum)`. After this call, each backward makes a step of gradient descent with
+# momentum: $v \leftarrow \mu v + g$, $W \leftarrow W - \eta v$, where $v$ begins as the first $g$. No gradient remains after the
+# backward. `attach` returns a list of handles; when you remove them, backward works as before.
 
 # %%
 def attach(weights, lr, momentum):
@@ -627,9 +624,9 @@ def attach_solution(weights, lr, momentum):
 check_attach(attach_solution)
 
 # %% [markdown]
-# **2. Every third batch.** A batch is too large, so it comes in parts; gradients are summed over $k$ backwards, and then one
-# step is made. Write `attach_every(weights, k)`, whose hooks step, by `descend`, in every $k$-th backward, and let `.grad` grow
-# in the others. Does a weight that has no part in one of the backwards trouble you? It need not, here.
+# **2. Every third batch.** A batch is too large, so it comes in parts: sum the gradients over $k$ backwards, and then make one step.
+# Write `attach_every(weights, k)`. Its hooks call `descend` in every $k$-th backward, and let `.grad` grow in the others. You may
+# assume that every backward uses every weight.
 
 # %%
 def attach_every(weights, k):
@@ -670,9 +667,9 @@ def attach_every_solution(weights, k):
 check_attach_every(attach_every_solution)
 
 # %% [markdown]
-# **3. A backward in two halves.** Write `halves(loss, edge, upper, lower)`. It returns the gradients of the weights `upper`,
-# which lie between the edge and the loss, and then of the weights `lower`, behind the edge: one list. Each node may run once.
-# Hint: an edge is an input first, and an output then.
+# **3. A backward in two halves.** Write `halves(loss, edge, upper, lower)`. It returns one list: the gradients of the weights `upper`,
+# between the edge and the loss, and then of the weights `lower`, behind the edge. Each node may run only once. Hint: the edge is
+# first an input, and then an output.
 
 # %%
 def halves(loss, edge, upper, lower):
@@ -716,11 +713,11 @@ check_halves(halves_solution)
 # ## What to remember
 #
 # * At a leaf: tensor hooks, then the gradient is added to `.grad`, then **post-accumulate hooks**, with the leaf.
-# * A step in such a hook can drop the gradient at once. Then the gradients never exist all together.
-# * It is safe because a leaf waits for all nodes through which a gradient reaches it, and those have used what they saved. A
-#   second loss and a detached copy are outside of that.
-# * **`register_multi_grad_hook`**: once per backward, with all gradients ("all") or with the first ("any"). The engine knows
-#   how many will come.
-# * A **`GradientEdge`** is a node and a number: it stands for the gradient of a tensor, and does not keep the tensor.
+# * A step in such a hook can drop the gradient immediately. Then the gradients never exist all at the same time.
+# * This is safe because a leaf waits for all nodes through which a gradient reaches it, and these nodes have used their saved tensors.
+#   It is not safe for a second loss or a detached weight.
+# * **`register_multi_grad_hook`** calls a function once per backward, with all gradients ("all") or with the first ("any"). The engine
+#   knows how many will come.
+# * A **`GradientEdge`** is a node and a number. It represents the gradient of a tensor, without keeping the tensor alive.
 #
-# **Next:** [tutorial 14](14_function.py), an operation of your own, with a derivative of your own.
+# **Next:** [tutorial 14](14_function.py), your own operation, with your own derivative.

@@ -26,7 +26,7 @@
 #
 # where $\sigma(x) = 1/(1 + e^{-x})$ is the *sigmoid*.
 #
-# The derivative is harmless: it lies between 0 and 1. But write the formula down and look:
+# The derivative is harmless: it is between 0 and 1. But look at the result of the plain formula:
 
 # %%
 import gc
@@ -71,8 +71,8 @@ print("value:   ", [f"{v:.4f}" for v in y.tolist()])
 print("gradient:", [f"{v:.4f}" for v in x.grad.tolist()])
 
 # %% [markdown]
-# We never call `forward` ourselves. `apply` does, and puts the result into the graph. Six operations ran inside, and the graph has
-# one node for them, the box with the cut corners:
+# We never call `forward` ourselves. `apply` calls it, and puts the result into the graph. Six operations ran inside, but the graph
+# has one node for them, the box with the cut corners:
 
 # %%
 mg.viz.draw(loss)
@@ -91,8 +91,8 @@ print("edges:", [following.name() for following, _ in node.next_functions])
 print("saved:", node.saved_tensors[0] is x)
 
 # %% [markdown]
-# A `PyNode` is the kind of node that calls methods of ours. A saved input comes back as the very tensor that was given. Remember
-# this: its history comes with it.
+# A `PyNode` is the kind of node that calls our methods. A saved input comes back as the same tensor that was passed. Remember this:
+# it has its history.
 #
 # ### forward is not recorded
 #
@@ -117,7 +117,7 @@ y = Spy.apply(x)
 print("outside: is recorded", mg.is_grad_enabled(), "  y requires grad", y.requires_grad)
 
 # %% [markdown]
-# ## Arguments that are no tensors, and setup_context
+# ## Arguments that are not tensors, and setup_context
 #
 # The general softplus has a number $\beta$ that says how sharp the bend is: $f(x) = \ln(1 + e^{\beta x})/\beta$, with $f'(x) =
 # \sigma(\beta x)$. `forward` may have any arguments. What is no tensor can be noted on `ctx` as it is.
@@ -168,7 +168,7 @@ class Total(mg.autograd.Function):
 print(Total.apply([x, x]).requires_grad)
 
 # %% [markdown]
-# The remedy is `forward(ctx, *tensors)`.
+# The solution is `forward(ctx, *tensors)`.
 #
 # ### jvp, for forward mode
 #
@@ -218,9 +218,9 @@ x.grad
 #
 # <details><summary>Answer</summary>
 #
-# Zeros. The gradient of the cosine is *undefined*: nothing came from there. `apply` turns that into zeros, so that the formula
-# works as it is. That is called *materializing*, and `ctx.set_materialize_grads(False)` switches it off. Way 5 below is about
-# that.
+# Zeros. The gradient of the cosine is *undefined*, because nothing depends on the cosine. The node replaces it by zeros, so that
+# the formula works unchanged. This is called *materializing*, and `ctx.set_materialize_grads(False)` switches it off. See way 5
+# below.
 #
 # </details>
 
@@ -245,7 +245,7 @@ sine.backward()
 # %% [markdown]
 # ## Step by step
 #
-# To the engine this is a node like any other. Look at what it has saved, at the moment when it is read, and when it is let go:
+# For the engine this is a node like any other. Look at its saved tensors, at the moment when they are read, and when they are freed:
 
 # %%
 x = mg.tensor(1.0, requires_grad=True)
@@ -304,8 +304,9 @@ class Exp(mg.autograd.Function):
 
 
 # %% [markdown]
-# **It may be stale.** Somebody writes to the result after the call. The gradient should be $e^x$, that is 1 and 2.7183. With the
-# attribute the overwritten numbers are used, and nobody notices. What was *saved* is checked: its version has changed.
+# **It may be overwritten.** Suppose the program writes to the result after the call. The gradient should be $e^x$, that is 1 and
+# 2.7183. With the attribute, the backward uses the overwritten numbers without an error. A *saved* tensor is checked: its version has
+# changed.
 
 # %%
 x = mg.tensor([0.0, 1.0], requires_grad=True)
@@ -320,9 +321,9 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
     (y * 2).sum().backward()
 
 # %% [markdown]
-# **It may keep itself alive.** The result refers to its node, which is `ctx`, which refers to the result. That is a cycle. Python
-# frees what nobody refers to at once, but a cycle only when its garbage collector comes round. With large tensors the memory may
-# be full before. `save_for_backward` knows a result when it sees one, and keeps it without its history:
+# **It may keep itself alive.** The result refers to its node, which is `ctx`, which refers to the result. This is a reference cycle.
+# Python frees an object without references immediately, but a cycle only when the garbage collector runs. With large tensors the
+# memory may be full before. `save_for_backward` recognizes a result, and keeps it without its history:
 
 # %%
 def survives(function):
@@ -343,8 +344,8 @@ print("as an attribute:  ", survives(ExpWrong))
 print("save_for_backward:", survives(Exp))
 
 # %% [markdown]
-# **It is not let go.** After a backward the engine frees what was saved. It does not know of attributes. Compare the records of
-# the two: what does the one have that the other has not?
+# **It is not freed.** After a backward the engine frees saved tensors, but it does not know the attributes. Compare the two records:
+# which steps are missing in one of them?
 
 # %%
 def recorded(function):
@@ -389,7 +390,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E144"):
     ScaleWrong.apply(x, 3).sum().backward()
 
 # %% [markdown]
-# Mended, with a None for the number:
+# Corrected, with a None for the number:
 
 # %%
 class Scale(ScaleWrong):
@@ -434,9 +435,8 @@ x.grad
 #
 # <details><summary>Answer</summary>
 #
-# It is right. The bias was used in three rows, so its gradient is the sum over the rows. The engine sees that (3, 2) is what
-# becomes of (2,) by broadcasting, and sums. (Do it yourself all the same, if you know the shapes: it is one line, and it says what
-# is meant.)
+# It is right. The bias was used in three rows, so its gradient is the sum over the rows. The engine sees that (2,) broadcasts to
+# (3, 2), and sums. (If you know the shapes, still write the sum yourself: it is one line, and makes the formula clear.)
 #
 # </details>
 
@@ -475,10 +475,10 @@ with mg.testing.expect_error(RuntimeError, code="MG-E260"):
     mg.autograd.gradcheck(SubWrong.apply, (p, q))
 
 # %% [markdown]
-# ## Way 3: in place, and not saying so
+# ## Way 3: an in-place write without mark_dirty
 #
-# `forward` may write to its input. But the input has a history of its own, and somebody may have saved its old value. So it has to
-# be said, with `mark_dirty`. This one does not:
+# `forward` may write to its input. But the input has its own history, and another node may have saved its old value. So you must
+# report the write with `mark_dirty`. This Function does not:
 
 # %%
 class DoubleWrong(mg.autograd.Function):
@@ -519,7 +519,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E121"):
 print(w)
 
 # %% [markdown]
-# Look at the numbers. This is found out when `forward` has run, so the write has happened.
+# Look at the numbers. The check comes after `forward`, so the write has already happened.
 #
 # `mark_dirty` also counts the version up. That matters if the write goes past the counter, by `.data` or through NumPy. The square
 # of `h` needs the old `h`, and after this write its gradient cannot be right:
@@ -555,8 +555,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
 
 # %% [markdown]
 # **Returning an input as it is.** An identity with another gradient is a popular Function. What comes out is not the input, but a
-# view of it ([tutorial 10](10_views_in_place.py)): the input keeps its history, and the view has ours. Writing to that view is refused, since
-# nobody could say what the history is then:
+# view of it ([tutorial 10](10_views_in_place.py)): the input keeps its history, and the view has ours. Writing to this view is an error,
+# since its new history would be unclear:
 
 # %%
 class Fivefold(mg.autograd.Function):
@@ -576,7 +576,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E120"):
     y.add_(1)
 
 # %% [markdown]
-# A tensor of its own can be written to:
+# You can write to a separate tensor:
 
 # %%
 class FivefoldMended(Fivefold):
@@ -615,8 +615,8 @@ def second(f):
 
 
 # %% [markdown]
-# The first derivative is right; `gradcheck` is content. For the second there are two cases. With luck nothing at all has a
-# history, and that is an error:
+# The first derivative is right, and `gradcheck` passes. For the second there are two cases. If no value in `backward` has a history,
+# you get an error:
 
 # %%
 print(mg.autograd.gradcheck(SoftplusOnce.apply, t))
@@ -624,8 +624,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E110"):
     second(SoftplusOnce.apply)
 
 # %% [markdown]
-# Without luck some of it has one. For $f^2$ the first derivative is $2 f f'$, and the second is $2 f'^2 + 2 f f''$. The factor
-# $2f$ has a history, $f'$ has none. The second term is missing, and a number comes out:
+# If only some values have a history, the result is silently wrong. For $f^2$ the first derivative is $2 f f'$, and the second is
+# $2 f'^2 + 2 f f''$. The factor $2f$ has a history, but $f'$ has none. So the second term is missing:
 
 # %%
 print("an intermediate saved:", second(lambda x: SoftplusOnce.apply(x) ** 2))
@@ -642,12 +642,12 @@ cause = next(line for line in str(caught.value).splitlines() if "cause:" in line
 print(textwrap.fill(cause.strip(), 84, subsequent_indent="          "))
 
 # %% [markdown]
-# There are three ways to mend it.
+# There are three ways to correct it.
 #
 # * Save the input, and compute the slope in `backward`. That is `Softplus` above.
-# * If the intermediate was expensive, return it as a second result, and give it a derivative as well. A result has a history.
-# * If there is to be no second derivative, say so. With `once_differentiable` asking for it is an error, and not a guess. That is
-#   what a `backward` written in NumPy needs. (More about this: {doc}`/errors/function-second-derivative`.)
+# * If the intermediate result is expensive, return it as a second result, and give it a derivative as well. A result has a history.
+# * If you need no second derivative, use `once_differentiable`. Then a second derivative is an error, and not silently wrong. A
+#   `backward` written in NumPy needs this. (More about this: {doc}`/errors/function-second-derivative`.)
 
 # %%
 class SoftplusHonest(SoftplusOnce):
@@ -662,12 +662,12 @@ with mg.testing.expect_error(RuntimeError, code="MG-E147"):
     second(lambda x: SoftplusHonest.apply(x) ** 2)
 
 # %% [markdown]
-# ## Way 5: believing too much about what comes in
+# ## Way 5: wrong assumptions about the incoming gradients
 #
-# `backward` is called with gradients that somebody else has made. Three beliefs about them are wrong.
+# Other nodes compute the gradients that `backward` gets. Three assumptions about them are wrong.
 #
-# **"There is one."** With `set_materialize_grads(False)` a gradient that did not come is None. That saves the zeros, and the
-# products with them. But then the formula has to ask:
+# **"There is always a gradient."** With `set_materialize_grads(False)` an undefined gradient is None. This saves the zeros, and the
+# products with them. But then the formula must test for None:
 
 # %%
 class BothWrong(Both):
@@ -696,8 +696,8 @@ BothMended.apply(x)[0].backward()
 x.grad
 
 # %% [markdown]
-# **"It is mine."** It may be the gradient of somebody else as well. The node of a sum sends one tensor to both operands. This
-# `backward` doubles it in place, and so the gradient of the other operand too. What should come out is $3 + 2 = 5$; what does is
+# **"It belongs only to me."** Other nodes may use the same tensor. The node of a sum sends one tensor to both operands. This
+# `backward` doubles it in place, which also doubles the gradient of the other operand. The right result is $3 + 2 = 5$, but we get
 # $3 \cdot 2 + 2$:
 
 # %%
@@ -723,9 +723,9 @@ for function in (TwiceWrong, Twice):
     print(f"{function.__name__:<11}", x.grad.item())
 
 # %% [markdown]
-# Nor does it lie in memory as the result does. The gradient of a sum is *one* number that is looked at through a (2, 3) window.
-# Its strides are 0. Code that goes to the memory itself, in C or with `g.numpy()`, wants `g.contiguous()` first. And a write is
-# refused here:
+# It may also have another memory layout than the result. The gradient of a sum is *one* number, expanded to the shape (2, 3), with
+# strides of 0. Code that reads the memory itself, in C or with `g.numpy()`, needs `g.contiguous()` first. And a write is an error
+# here:
 
 # %%
 class Look(TwiceWrong):
@@ -740,8 +740,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E122"):
     Look.apply(mg.ones(2, 3, requires_grad=True)).sum().backward()
 
 # %% [markdown]
-# **"All of it is wanted."** A product of two matrices has two gradients, each another product. If one operand is data, its
-# gradient is thrown away. There is no error; it is only slow. `ctx.needs_input_grad` says what is wanted:
+# **"All gradients are needed."** A product of two matrices has two gradients, each another product. If one operand is data, its
+# gradient is not used. There is no error, but it is slow. `ctx.needs_input_grad` says which gradients are needed:
 
 # %%
 class MatMul(mg.autograd.Function):
@@ -767,7 +767,7 @@ data, weight = mg.ones(4, 3), mg.ones(3, 2, requires_grad=True)
 MatMul.apply(data, weight).sum().backward()
 
 # %% [markdown]
-# It tells what *could* be wanted, by what required a gradient in the forward. It does not know what this very backward asks for:
+# It says which inputs required a gradient in the forward. It does not know which gradients this particular backward needs:
 
 # %%
 data = mg.ones(4, 3, requires_grad=True)
@@ -786,8 +786,8 @@ mg.utils.source.source_of("_core/function/node.py", "PyNode.compute")
 mg.utils.source.source_of("_core/function/node.py", "PyNode.grads_in")
 
 # %% [markdown]
-# And this is what becomes of a tensor that `forward` returned: `x` is result number `number`; `given_in` says whether it is one of
-# the arguments, `modified` whether it was marked as dirty. Way 3 is decided here.
+# And this function turns a tensor from `forward` into a result: `x` is result number `number`; `given_in` says whether it is one of
+# the arguments, `modified` whether it was marked as dirty. The errors of way 3 are raised here.
 
 # %%
 mg.utils.source.source_of("_core/function/outputs.py", "attach_node")
@@ -850,10 +850,10 @@ mg.utils.source.source_of("_core/function/outputs.py", "attach_node")
 #
 # ## Exercises
 #
-# Each has a check that runs. Solutions are folded away below it.
+# Each exercise has a check. The solutions are folded below it.
 #
 # **1. The length of a vector.** Write `Hypot`, with $r = \sqrt{x^2 + y^2}$ for two tensors. The derivatives are $x/r$ and $y/r$.
-# Save what makes the second derivative right, and do not take the root twice.
+# Save the tensors that make the second derivative right, and do not compute the root twice.
 
 # %%
 class Hypot(mg.autograd.Function):
@@ -898,8 +898,8 @@ class HypotSolution(mg.autograd.Function):
 check_hypot(HypotSolution)
 
 # %% [markdown]
-# **2. Four faults.** This is to be $x \cdot f$ with a number $f$, clamped to at most `limit`. Where the result was clamped the
-# derivative is 0. Find all four faults, and write `Mended`.
+# **2. Four faults.** This Function should compute $x \cdot f$ with a number $f$, clamped to at most `limit`. Where the result is
+# clamped, the derivative is 0. Find all four faults, and write `Mended`.
 
 # %%
 class Broken(mg.autograd.Function):
@@ -952,7 +952,7 @@ check_mended(MendedSolution)
 
 # %% [markdown]
 # **3. A relu in place.** Write `Relu_`: it sets the negative elements of its input to 0 *in place*, and returns it. It saves one
-# tensor. Which one is there to be saved, when the input is overwritten?
+# tensor. Which tensor can it save, when the input is overwritten?
 
 # %%
 class Relu_(mg.autograd.Function):
@@ -997,12 +997,12 @@ check_relu(ReluSolution)
 #
 # * A `Function` is one node. `forward` is not recorded; `backward` is the only thing that is known about its derivative. `ctx` is
 #   the node.
-# * Inputs and results go through `save_for_backward`. It checks versions, makes no cycles, and lets go in time.
-# * `backward` returns one value per argument, None for what is no tensor. The engine checks the count and the shape, and believes
-#   the rest.
-# * Whoever writes to an input says so with `mark_dirty`, and returns it.
+# * Inputs and results go through `save_for_backward`. It checks versions, creates no cycles, and frees the tensors in time.
+# * `backward` returns one value per argument, and None for an argument that is not a tensor. The engine checks only the count and the
+#   shape.
+# * If `forward` writes to an input, it must call `mark_dirty`, and return the input.
 # * For a second derivative everything in `backward` needs a history. Otherwise mark it `once_differentiable`.
-# * The gradient that comes in may be missing, shared, or have strides of 0. Ask `needs_input_grad` what is wanted.
-# * Run `gradcheck` and `gradgradcheck`, in float64, before you believe yourself.
+# * The incoming gradient may be missing, shared, or have strides of 0. `needs_input_grad` says which gradients are needed.
+# * Run `gradcheck` and `gradgradcheck`, in float64, before you trust your formulas.
 #
 # **Next:** [tutorial 15](15_forward_mode.py), the other direction, and how the checkers work.

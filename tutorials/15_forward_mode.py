@@ -13,15 +13,14 @@
 # %% [markdown]
 # # Forward mode: derivatives that travel along
 #
-# **The question.** A backward pass tells how one number depends on all inputs. What if there are many outputs and few inputs, or
-# if the whole matrix of derivatives is wanted, or second derivatives? And who checks that any of them is right?
+# **The question.** A backward pass computes how one number depends on all inputs. What if there are many outputs and few inputs, or
+# if you need the whole matrix of derivatives, or second derivatives? And how do you check that they are right?
 #
-# You need: [tutorial 1](01_derivative_to_graph.py), what `create_graph` is for ([tutorial 5](05_double_backward.py)), and what a matrix times a vector
-# is. You get: forward mode in ten lines; a count of what
-# each way costs; Jacobians by rows and by columns; Hessians, and products with them that never build one; and a derivative
-# checker, with what it says of four typical mistakes.
+# You need: [tutorial 1](01_derivative_to_graph.py), `create_graph` ([tutorial 5](05_double_backward.py)), and the product of a
+# matrix and a vector. You get: forward mode in ten lines; a count of the passes of each mode; Jacobians by rows and by columns;
+# Hessians, and products with a Hessian that is never built; and a derivative checker, with its messages for four typical mistakes.
 #
-# Our example takes two numbers, a radius and an angle, and gives three:
+# Our example takes two numbers, a radius and an angle, and returns three:
 #
 # $$ f(r, t) = (r\cos t,\; r\sin t,\; r^2) $$
 #
@@ -49,14 +48,14 @@ def polar(r, t):
 #
 # ## Dual numbers
 #
-# Let the inputs move. $r$ grows by $\dot r$ per second, $t$ by $\dot t$: these speeds are called **tangents**. How fast does each
-# result move? Every step of the program answers that for itself:
+# Let the inputs change over time. $r$ grows by $\dot r$ per second, $t$ by $\dot t$: these speeds are called **tangents**. How fast
+# does each result change? Every step of the program has a formula for its own result:
 #
 # $$ \begin{aligned} z &= x + y: & \dot z &= \dot x + \dot y \\ z &= x\,y: & \dot z &= \dot x\,y + x\,\dot y \\
 #    z &= \sin x: & \dot z &= \cos x\;\dot x \end{aligned} $$
 #
-# All that a step needs is there when the step is taken: the values of its inputs, and their tangents. So let a number carry its
-# tangent with it. Such a pair is a **dual number**.
+# When a step runs, everything that the formula needs is available: the values of the inputs, and their tangents. So we store each
+# number together with its tangent. Such a pair is a **dual number**.
 
 # %%
 class Dual:
@@ -75,16 +74,16 @@ class Dual:
 
 
 # %% [markdown]
-# That is all that forward-mode differentiation needs for our example. There is no tape, no graph, and no second walk: when the
-# program has ended, the derivatives are there.
+# Forward-mode differentiation needs nothing else for our example. There is no graph and no second pass: at the end of the program,
+# the derivatives are computed.
 
 # %%
 for z in polar(Dual(2.0, 1.0), Dual(0.5, 0.0)):
     print(f"value {z.value:7.4f}   tangent {z.tangent:7.4f}")
 
 # %% [markdown]
-# We have let $r$ move at speed 1 and $t$ rest. What came out is the first column of $J$: $\cos t$, $\sin t$, $2r$. With another
-# direction $v = (\dot r, \dot t)$ we get that mixture of the columns which $v$ says: the product $J v$, the
+# Here $r$ grows at speed 1 and $t$ is constant. The result is the first column of $J$: $\cos t$, $\sin t$, $2r$. Another direction
+# $v = (\dot r, \dot t)$ gives a combination of the columns with the weights $v$. This is the product $J v$, the
 # **Jacobian-vector product** or **jvp**.
 #
 # **Predict.** Which direction gives the second column? And with $v = (1, 2)$, what is the tangent of $r^2$?
@@ -103,8 +102,8 @@ for v in ((0.0, 1.0), (1.0, 2.0)):
 # %% [markdown]
 # ## Dual tensors
 #
-# minigrad, like PyTorch, has dual numbers that are tensors. They exist inside a **level**, `dual_level()`. `make_dual` gives a
-# tensor a tangent, `unpack_dual` takes the two apart. In between the program stays as it is.
+# minigrad, like PyTorch, has dual tensors. They exist inside a **level**, `dual_level()`. `make_dual` makes a dual tensor from a
+# value and a tangent, and `unpack_dual` returns the two. The program between these two calls needs no change.
 
 # %%
 def f(p):
@@ -122,10 +121,10 @@ with fwAD.dual_level():
 print("tangent:", tangent)
 
 # %% [markdown]
-# The part that is not the tangent is called the **primal**. `y` has no node: nothing was recorded, since no input requires a
-# gradient. That is the great saving of forward mode. A tangent lives as long as its tensor, and reverse mode keeps what its
-# formulas need until the end. Count what a chain of a thousand sines saves, each way, with a hook on what is saved
-# ([tutorial 8](08_packing.py)):
+# The value without the tangent is called the **primal**. `y` has no node: nothing was recorded, since no input requires a
+# gradient. This is the great advantage of forward mode. A tangent exists only as long as its tensor, but reverse mode keeps the
+# saved tensors until the backward. A pack hook ([tutorial 8](08_packing.py)) counts the tensors that a chain of a thousand sines
+# saves in each mode:
 
 # %%
 def chain(x):
@@ -153,8 +152,8 @@ with fwAD.dual_level():
 # %% [markdown]
 # ## The two products
 #
-# Reverse mode multiplies the same matrix from the other side. Give each output a weight $u_i$; what comes out is
-# $u^{\mathsf T} J$, the **vector-Jacobian product** or **vjp**. `mg.func` has a function for each.
+# Reverse mode multiplies the same matrix from the other side. Give each output a weight $u_i$; the result is
+# $u^{\mathsf T} J$, the **vector-Jacobian product** or **vjp**. `mg.func` has a function for each product.
 
 # %%
 v = mg.tensor([1.0, 2.0])
@@ -174,8 +173,8 @@ print("u^T J =", uJ)
 #                u^T J                n numbers come out, one per input
 # ```
 #
-# The two are tied together: $u^{\mathsf T}(J v) = (u^{\mathsf T} J)\,v$.
-# That holds for every $u$ and $v$, and is the cheapest check there is of a backward against a forward:
+# An identity connects the two: $u^{\mathsf T}(J v) = (u^{\mathsf T} J)\,v$ for every $u$ and $v$.
+# It is the cheapest way to compare a backward with forward mode:
 
 # %%
 print(f"{(u @ Jv).item():.4f}  {(uJ @ v).item():.4f}")
@@ -183,8 +182,8 @@ print(f"{(u @ Jv).item():.4f}  {(uJ @ v).item():.4f}")
 # %% [markdown]
 # ## A matrix by columns, and by rows
 #
-# A direction that is 1 in one place and 0 elsewhere picks a column of $J$. A weight of this kind picks a row. So there are two
-# ways to get the whole matrix:
+# A direction $v$ with one 1 and zeros elsewhere selects a column of $J$. A weight $u$ of this kind selects a row. So there are two
+# ways to compute the whole matrix:
 
 # %%
 def unit(like, i):
@@ -218,17 +217,17 @@ print(by_columns(f, p))
 print(by_rows(f, p))
 
 # %% [markdown]
-# **Predict.** A function has 3 numbers in and 1 out. Which way is cheaper? And for 1 in and 1,000 out?
+# **Predict.** A function has 3 inputs and 1 output. Which way is cheaper? And for 1 input and 1,000 outputs?
 #
 # <details><summary>Answer</summary>
 #
-# A pass of either kind costs a few times what the function costs, whatever the number of inputs and outputs. So count passes: with
-# $n$ numbers in and $m$ out it takes $n$ forward passes by columns, and one forward and $m$ backward ones by rows. For 3 in and 1
-# out rows are cheaper, one backward. For 1 in and 1,000 out columns are, one pass.
+# Each pass, forward or backward, costs a few times as much as the function, for any number of inputs and outputs. So we count
+# passes. With $n$ inputs and $m$ outputs, columns need $n$ forward passes; rows need one forward and $m$ backward passes. For 3
+# inputs and 1 output rows are cheaper, with one backward. For 1 input and 1,000 outputs columns are cheaper, with one pass.
 #
 # </details>
 #
-# Let us count. `g` notes its calls, and the record notes where a backward begins.
+# Let us count. `g` counts its calls, and the record shows where a backward begins.
 
 # %%
 def passes(jacobian, n, m):
@@ -251,10 +250,10 @@ for n, m in ((2, 3), (200, 1), (1, 200)):
           f"   by rows: {passes(by_rows, n, m)}")
 
 # %% [markdown]
-# A loss is one number and has millions of inputs: that is why networks are trained in reverse mode. Where a curve is computed
-# from a few parameters, forward mode wins.
+# A loss is one number and depends on millions of inputs. Therefore networks are trained in reverse mode. If a program computes a
+# curve from a few parameters, forward mode is cheaper.
 #
-# `mg.func.jacrev` and `mg.func.jacfwd` are these two functions, for all shapes and for trees of tensors.
+# `mg.func.jacrev` and `mg.func.jacfwd` do the same as these two functions, for all shapes and for trees of tensors.
 
 # %%
 print(mg.func.jacrev(f)(p))
@@ -263,24 +262,24 @@ print("jacrev:", passes(lambda g, x: mg.func.jacrev(g)(x), 2, 3))
 print("jacfwd:", passes(lambda g, x: mg.func.jacfwd(g)(x), 2, 3))
 
 # %% [markdown]
-# Both call $f$ once only. `jacrev` is as ours. `jacfwd` surprises: two inputs, three *backwards*, and no dual tensor. It uses a
-# trick. $u^{\mathsf T} J$ is linear in $u$. So it runs one backward with `create_graph`, for some $u$, and then differentiates
-# the result *by $u$*, with the weight $v$: that is $J v$. One backward to prepare, one for each column, and $f$ need not run
-# again. Exercise 2 is to write it.
+# Both call $f$ only once. `jacrev` works like our function. `jacfwd` is a surprise: for two inputs it runs three *backwards*, and it
+# uses no dual tensor. The reason is that $u^{\mathsf T} J$ is linear in $u$. So `jacfwd` runs one backward with `create_graph`, for
+# some $u$. Then it differentiates the result *with respect to $u$*, with the weight $v$: this gives $J v$. It needs this first
+# backward and one more for each column, and $f$ runs only once. You write this in exercise 2.
 #
 # ## One rule, two formulas
 #
-# minigrad has to know two products for each operation: `vjp` for the backward, `jvp` for forward mode. Here is the inverse of
-# a matrix, $z = A^{-1}$. From $A z = 1$ follows $\dot A z + A \dot z = 0$, and from that the jvp, $\dot z = -z\,\dot A\,z$. The
-# vjp is the same with everything transposed:
+# The rule of an operation has two products: `vjp` for the backward, `jvp` for forward mode. Here is the rule of the inverse of a
+# matrix, $z = A^{-1}$. From $A z = 1$ follows $\dot A z + A \dot z = 0$, and from this the jvp, $\dot z = -z\,\dot A\,z$. The
+# vjp has the same form with transposed matrices:
 
 # %%
 mg.utils.source.source_of("ops/linalg/inverses.py", "LinalgInvEx")
 
 # %% [markdown]
-# (`adjoint` is the transpose, and for complex numbers the conjugate too. `ts` are the tangents of the inputs, and `info` is an
-# integer that says whether all went well; it has no derivative.) The identity of the two products holds here as well. The sum
-# over all elements of a product is how one multiplies vectors that have the shape of a matrix.
+# (`adjoint` is the transpose; for complex numbers it is the conjugate transpose. `ts` are the tangents of the inputs. `info` is an
+# integer that says whether the inverse exists; it has no derivative.) The identity of the two products holds here as well. The
+# vectors have the shape of a matrix here, so their dot product is the sum over all elements of the elementwise product.
 
 # %%
 A = mg.tensor([[2.0, 1.0], [0.5, 3.0]])
@@ -291,15 +290,14 @@ _, back = mg.func.vjp(mg.linalg.inv, A)
 print(f"{(g * moved).sum().item():.4f}  {(back(g)[0] * t).sum().item():.4f}")
 
 # %% [markdown]
-# Most operations need no second formula. Where the result's element $i$ depends only on the input's element $i$, the Jacobian is
-# diagonal. A diagonal matrix is its own transpose, so for real numbers the vjp *is* the jvp:
+# Most operations need no second formula. If element $i$ of the result depends only on element $i$ of the input, the Jacobian is
+# diagonal. A diagonal matrix equals its transpose, so for real numbers the vjp *is* the jvp:
 
 # %%
 mg.utils.source.source_of("ops/base/rule.py", "Elementwise.jvp_from")
 
 # %% [markdown]
-# And an operation that is linear, as a sum or a transpose, moves as its input does: its jvp is the operation itself, on the
-# tangent.
+# For a linear operation, such as a sum or a transpose, the jvp is the operation itself, applied to the tangent.
 
 # %%
 mg.utils.source.source_of("ops/base/rule.py", "Linear.jvp_from")
@@ -307,11 +305,10 @@ mg.utils.source.source_of("ops/base/rule.py", "Linear.jvp_from")
 # %% [markdown]
 # ## Second derivatives
 #
-# The gradient of a function with one output is itself a function, from $n$ numbers to $n$. Its Jacobian is the **Hessian** $H$:
-# the derivatives of the derivatives. Its Jacobian-vector product $H v$ says how the gradient moves when the inputs move along
-# $v$.
+# The gradient of a function with one output is also a function, from $n$ numbers to $n$. The Jacobian of the gradient is the
+# **Hessian** $H$: the derivatives of the derivatives. The product $H v$ says how the gradient changes when the inputs move along $v$.
 #
-# Either mode can be put over a backward.
+# Both modes can differentiate a backward.
 #
 # *Reverse over reverse*: run the backward with `create_graph=True`, so that it is recorded, and run a second backward through it
 # ([tutorial 5](05_double_backward.py)).
@@ -341,16 +338,16 @@ for product in (reverse_over_reverse, forward_over_reverse):
     print(f"{product.__name__:<21} H v = {product(h, p, v)}")
 
 # %% [markdown]
-# A Hessian is symmetric, so it does not matter that the one computes $v^{\mathsf T} H$ and the other $H v$. With $n$ such products
-# one has the whole of it, which `mg.func.hessian` does, as `jacfwd(jacrev(h))`.
+# Reverse over reverse computes $v^{\mathsf T} H$, and forward over reverse $H v$. A Hessian is symmetric, so the two are equal. $n$
+# such products give the whole Hessian. `mg.func.hessian` computes it as `jacfwd(jacrev(h))`.
 
 # %%
 print(mg.func.hessian(h)(p))
 print(mg.stack([forward_over_reverse(h, p, unit(p, j)) for j in range(2)], dim=1))
 
 # %% [markdown]
-# Often the products are all one needs. For $n = 100{,}000$ the Hessian would have $10^{10}$ numbers, 40 GB of them. A product
-# with it is a vector of 100,000:
+# Often a method needs only the products. For $n = 100{,}000$ the Hessian would have $10^{10}$ numbers, which are 40 GB. A product
+# with the Hessian is a vector of 100,000 numbers:
 
 # %%
 def long_valley(x):
@@ -366,9 +363,9 @@ print(found.shape, bool(mg.allclose(found, also, atol=1e-4)))
 # %% [markdown]
 # ## Step by step
 #
-# Here is $H v$ by reverse over reverse, for $y = \sin(a\,b)$ and the direction $(1, 0)$. The record holds two backwards, which it
-# calls *tasks*. Watch the first one: as its formulas run, they make new nodes, which it does not walk over. The second task walks
-# over those, and over old ones too.
+# Here is $H v$ by reverse over reverse, for $y = \sin(a\,b)$ and the direction $(1, 0)$. The record has two backwards, called
+# *tasks*. Watch the first task: its formulas record new nodes, but the first task does not run them. The second task runs these new
+# nodes, and also old ones.
 
 # %%
 a = mg.tensor(2.0, requires_grad=True)
@@ -380,7 +377,7 @@ with mg.debug(), mg.debug.record() as r:
 mg.viz.step(r)
 
 # %% [markdown]
-# This is the graph behind `ga`: three nodes that the first task has made, and the old product below them.
+# This is the graph behind `ga`: three nodes that the first task has recorded, and the old product below them.
 
 # %%
 mg.viz.draw(ga)
@@ -399,8 +396,8 @@ print(f"H v = ({haa.item():.4f}, {hab.item():.4f})")
 #
 # <details><summary>Answer</summary>
 #
-# One task, and the two nodes of $y$. The second derivative travels along as tangents of the gradients, so there is nothing to
-# walk over a second time, and the backward need not be recorded.
+# One task, and the two nodes of $y$. The tangents of the gradients are the second derivative. So there is no second backward, and
+# the first one need not be recorded.
 #
 # </details>
 
@@ -418,12 +415,12 @@ print(f"H v = ({haa.item():.4f}, {hab.item():.4f})")
 # %% [markdown]
 # ## Is a derivative right?
 #
-# We have many formulas now, and each can be wrong. The judge is the definition: nudge an input, and look. It is better to nudge
-# both ways,
+# Each of these many formulas can be wrong. We can compare them with the definition of a derivative: change an input a little, and
+# look at the change of the output. It is better to change the input in both directions,
 #
 # $$ \frac{f(x + \varepsilon) - f(x - \varepsilon)}{2\varepsilon}, $$
 #
-# since then the curvature of $f$ cancels. How large should the step $\varepsilon$ be? Here is the error for $x^3$ at $0.7$:
+# because then the curvature of $f$ cancels. How large should the step $\varepsilon$ be? Here is the error for $x^3$ at $0.7$:
 
 # %%
 def error(eps, dtype):
@@ -439,12 +436,12 @@ for exponent in (1, 2, 3, 4, 5, 6, 8, 10):
           f"   float32: {error(eps, mg.float32):.0e}")
 
 # %% [markdown]
-# A large step is wrong because $f$ bends: that error falls with $\varepsilon^2$. A small one is wrong because the two values
-# agree in most of their digits, and the difference keeps only the last ones: that error grows with $1/\varepsilon$. float64 has
-# some sixteen digits, and at $\varepsilon = 10^{-6}$, which `gradcheck` uses, about ten of the result's are right. float32 has
-# seven digits, and at $10^{-6}$ one or two are left. **Check derivatives in float64.** The formula is the same one.
+# A large step gives an error because $f$ is curved: this error falls with $\varepsilon^2$. A small step gives an error because the
+# two values agree in most of their digits, and the difference keeps only the last digits: this error grows with $1/\varepsilon$.
+# float64 has about sixteen digits. With $\varepsilon = 10^{-6}$, as in `gradcheck`, about ten digits of the result are right. float32
+# has seven digits, and with $10^{-6}$ one or two of them are right. **Check derivatives in float64.** The formula is the same.
 #
-# With that, a checker takes a few lines. It compares two Jacobians:
+# A checker takes a few lines. It compares two Jacobians:
 
 # %%
 def numerical(f, x, eps=1e-6):
@@ -465,17 +462,17 @@ print("f:              ", check(f, p64))
 print("a lost term:    ", check(lambda x: x * x.detach(), p64))
 
 # %% [markdown]
-# `mg.autograd.gradcheck` does this, and more: several inputs and outputs, complex numbers, forward mode, gradients that are
-# missing, a second backward that must give the same. It raises where something differs:
+# `mg.autograd.gradcheck` does this, and also checks several inputs and outputs, complex numbers, forward mode, missing gradients, and
+# that a second backward gives the same result. It raises an error if something differs:
 
 # %%
 print(mg.autograd.gradcheck(f, p64.requires_grad_(), check_forward_ad=True))
 
 # %% [markdown]
-# ### What it says
+# ### The messages of gradcheck
 #
-# Here are three Functions of our own ([tutorial 14](14_function.py)) with a mistake in the backward: a wrong factor, a wrong sign, and a
-# matrix that should be transposed.
+# Here are three Functions ([tutorial 14](14_function.py)) with a mistake in the backward: a wrong factor, a wrong sign, and a matrix
+# that should be transposed.
 
 # %%
 def custom(value, gradient):
@@ -497,15 +494,15 @@ wrong_sign = custom(lambda x: x.cos(), lambda x, g: x.sin() * g)
 not_transposed = custom(lambda x: M @ x, lambda x, g: M @ g)
 
 # %% [markdown]
-# In the messages a row belongs to an *input* and a column to an output: PyTorch prints them so as well. It is our $J$ transposed.
+# In the messages a row belongs to an *input* and a column to an output, as in PyTorch. This matrix is our $J$, transposed.
 
 # %%
 with mg.testing.expect_error(RuntimeError, code="MG-E260"):
     mg.autograd.gradcheck(wrong_factor, p64)
 
 # %% [markdown]
-# After the two matrices it says where they differ most, and guesses why. The guess is made from the numbers: here one matrix is
-# $2/3$ of the other. For the two others:
+# After the two matrices, the message says where they differ most, and guesses the cause. The guess comes from the numbers: here
+# one matrix is $2/3$ of the other. The guesses for the two other Functions:
 
 # %%
 def said(f, x, check=mg.autograd.gradcheck):
@@ -520,12 +517,12 @@ print(said(wrong_sign, p64))
 print(said(not_transposed, p64))
 
 # %% [markdown]
-# **Predict.** The backward of $\cos x$ has the wrong sign, but what if it is checked at $x = 0$?
+# **Predict.** The backward of $\cos x$ has the wrong sign. Does the check at $x = 0$ find this?
 #
 # <details><summary>Answer</summary>
 #
-# It passes: $\sin 0 = 0 = -\sin 0$. A check says something about one point. Take points where nothing is zero, one or equal;
-# random ones, from a seed, are good.
+# No, it passes: $\sin 0 = 0 = -\sin 0$. A check tests one point only. Take points without zeros, ones or equal values. Random
+# points with a seed are good.
 #
 # </details>
 
@@ -536,9 +533,8 @@ print(mg.autograd.gradcheck(wrong_sign, origin))
 # %% [markdown]
 # ### The second derivative
 #
-# A backward can be right and its own derivative wrong. This one computes with a number that it has detached, so a second
-# backward does not know that it depends on $x$. `gradcheck` passes. `gradgradcheck`, which checks the gradient as a function of
-# $x$, does not:
+# A backward can be right while its own derivative is wrong. This backward computes with a detached number, so a second backward does
+# not know that the number depends on $x$. `gradcheck` passes. `gradgradcheck` checks the gradient as a function of $x$, and fails:
 
 # %%
 half = custom(lambda x: x * x, lambda x, g: 2 * x.detach() * g)
@@ -548,21 +544,22 @@ print(said(half, p64, mg.autograd.gradgradcheck))
 # %% [markdown]
 # ## The source
 #
-# When an operation has run, and one of its inputs has a tangent, this makes those of its results. Between the two `set_modes`
-# forward mode is off: a tangent has no tangent itself.
+# If an input of an operation has a tangent, this function computes the tangents of the results. Between the two calls of `set_modes`
+# forward mode is off: a tangent cannot have a tangent.
 
 # %%
 mg.utils.source.source_of("_core/record/forward_ad.py", "push_tangents")
 
 # %% [markdown]
-# `jvp_of` calls the formulas of the rule: one `jvp` for all inputs, as that of the inverse; or one for each input that moves,
-# and then the contributions are added, as in the product rule.
+# `jvp_of` calls the formulas of the rule. Some rules have one `jvp` for all inputs, like the inverse. Others have a `jvp` for each
+# input; then `jvp_of` adds the contributions of the inputs that have a tangent, as in the product rule.
 
 # %%
 mg.utils.source.source_of("ops/base/rule.py", "Op.jvp_of")
 
 # %% [markdown]
-# And this is the nudge of `gradcheck`. It writes to the input in place, and puts the old numbers back, whatever the function does.
+# And this function of `gradcheck` computes the difference. It writes to the input in place, and restores the old numbers even if the
+# checked function raises an error.
 
 # %%
 mg.utils.source.source_of("autograd/_gradcheck/numerical.py", "difference")
@@ -617,13 +614,13 @@ mg.utils.source.source_of("autograd/_gradcheck/numerical.py", "difference")
 # [eager_transforms.py]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_functorch/eager_transforms.py
 # [gradcheck.py]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/autograd/gradcheck.py
 #
-# Three differences. `torch.func` computes the rows or columns of a Jacobian in a batch, by `vmap`; here they are computed one
-# by one. `torch.func.jacfwd` does that with dual tensors, and ours with the trick of exercise 2. And `torch.autograd.gradcheck`
-# prints the two matrices and no cause.
+# There are three differences. `torch.func` computes the rows or columns of a Jacobian in a batch, by `vmap`; minigrad computes them
+# one by one. `torch.func.jacfwd` uses dual tensors, and ours uses the two backwards of exercise 2. And `torch.autograd.gradcheck`
+# prints the two matrices without a cause.
 #
 # ## What goes wrong
 #
-# **Two levels.** A dual number made of dual numbers would give second derivatives, but there is one level, here and in PyTorch:
+# **Two levels.** A dual number of dual numbers would give second derivatives. But minigrad, like PyTorch, has only one level:
 
 # %%
 with mg.testing.expect_error(RuntimeError, code="MG-E291"):
@@ -632,8 +629,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E291"):
             pass
 
 # %% [markdown]
-# Put forward mode over a backward, as above. (`mg.func.jvp` may be nested, and so may `torch.func.jvp`. Here the inner one then
-# takes two backwards instead of a level.)
+# Use forward mode over a backward instead, as above. (`mg.func.jvp` may be nested, like `torch.func.jvp`. In minigrad the inner call
+# then uses two backwards instead of a level.)
 #
 # **A tangent of another shape.** A tangent says how each element moves, so it has the shape of the tensor:
 
@@ -643,9 +640,9 @@ with fwAD.dual_level():
         fwAD.make_dual(p, mg.tensor(1.0))
 
 # %% [markdown]
-# **The tangent is gone.** Here nothing is raised. At the end of the level all tensors lose their tangents: unpack them before.
-# And `item()`, `numpy()` and `detach()` leave the tangent behind, as they leave the graph behind in reverse mode. (`numpy()` of
-# a tensor that requires a gradient refuses. Of a dual one it does not.)
+# **The tangent is lost.** This raises no error. At the end of the level all tensors lose their tangents: unpack them before. And the
+# results of `item()`, `numpy()` and `detach()` have no tangent, as they have no history in reverse mode. (`numpy()` raises an error
+# for a tensor that requires a gradient, but not for a dual tensor.)
 
 # %%
 with fwAD.dual_level():
@@ -657,8 +654,8 @@ with fwAD.dual_level():
 print("after the level:", fwAD.unpack_dual(y).tangent)
 
 # %% [markdown]
-# **An output that cannot carry one.** `out=` writes into a tensor that is there already, and no rule says what becomes of its
-# tangent. This one does refuse:
+# **An output that cannot have a tangent.** `out=` writes into an existing tensor, and there is no rule for its tangent. This is an
+# error:
 
 # %%
 with fwAD.dual_level():
@@ -667,7 +664,7 @@ with fwAD.dual_level():
         mg.mul(x, 2.0, out=mg.zeros(2))
 
 # %% [markdown]
-# **gradcheck in float32.** The formula is right, and the check fails. minigrad warns beforehand, and says it again as the cause:
+# **gradcheck in float32.** The formula is right, but the check fails. minigrad warns first, and the error names float32 as the cause:
 
 # %%
 with warnings.catch_warnings(record=True) as warned:
@@ -676,23 +673,23 @@ with warnings.catch_warnings(record=True) as warned:
 print(str(warned[0].message).split(". ")[0])
 
 # %% [markdown]
-# **A kink.** $|x|$ has no derivative at 0. Half-way between its slopes, $-1$ and $1$, lies 0; that is what the nudge finds, and
-# what the formula says, so the check passes. relu has a formula that says 0 there, and the nudge finds $1/2$:
+# **A kink.** $|x|$ has no derivative at 0. Its slopes are $-1$ and $1$, and the difference gives their mean, 0. The formula also gives
+# 0, so the check passes. For relu the formula gives 0 at this point, and the difference gives $1/2$:
 
 # %%
 print(mg.autograd.gradcheck(lambda x: x.abs(), origin))
 print(said(lambda x: x.relu(), origin))
 
 # %% [markdown]
-# Both verdicts are about a point where there is no derivative; neither says anything about the formula elsewhere. More:
+# Both results are about a point without a derivative. Neither says anything about the formula at other points. See
 # {doc}`/errors/gradcheck-float32`.
 #
 # ## Exercises
 #
-# Each has a check that runs. Solutions are folded away below it.
+# Each exercise has a check. The solutions are folded below it.
 #
 # **1. More dual numbers.** Write a class `More`, derived from `Dual`, with `__truediv__`, `exp` and `__pow__` for a whole
-# number. Mind that its results have to be of class `More` too, also those of `*`.
+# number. All its results must be of class `More` too, also the results of `*`.
 
 # %%
 class More(Dual):
@@ -701,7 +698,7 @@ class More(Dual):
 
 # %%
 def check_more(cls):
-    """Compare with nudging, at x = 1.3 and y = 0.7, along (1, 2)."""
+    """Compare with a difference, at x = 1.3 and y = 0.7, along (1, 2)."""
     def program(x, y, exp):
         return (exp(x * y) / y) ** 3 / x
 
@@ -709,9 +706,9 @@ def check_more(cls):
         return program(1.3 + s, 0.7 + 2 * s, math.exp)
 
     z = program(cls(1.3, 1.0), cls(0.7, 2.0), lambda x: x.exp())
-    nudged = (at(1e-6) - at(-1e-6)) / 2e-6
+    wanted = (at(1e-6) - at(-1e-6)) / 2e-6
     assert abs(z.value - at(0.0)) < 1e-9, f"value {z.value} instead of {at(0.0)}"
-    assert abs(z.tangent - nudged) < 1e-4, f"tangent {z.tangent} instead of {nudged}"
+    assert abs(z.tangent - wanted) < 1e-4, f"tangent {z.tangent} instead of {wanted}"
     print("right")
 
 
@@ -736,8 +733,8 @@ class Solution(Dual):
 check_more(Solution)
 
 # %% [markdown]
-# **2. Forward by two backwards.** Write `push(f, x, v)`, which gives $J v$ with no dual tensor: a vjp for some weight $u$ that
-# requires a gradient, then a derivative by $u$. Does it matter which $u$ you take?
+# **2. Forward by two backwards.** Write `push(f, x, v)`, which computes $J v$ without a dual tensor: a vjp for some weight $u$ that
+# requires a gradient, then a derivative with respect to $u$. Does it matter which $u$ you take?
 
 # %%
 def push(f, x, v):
@@ -764,7 +761,7 @@ def check_push(push):
 def push_solution(f, x, v):
     x = x.detach().requires_grad_()
     y = f(x)
-    u = mg.zeros_like(y, requires_grad=True)        # any: what comes is linear in u
+    u = mg.zeros_like(y, requires_grad=True)        # any u: the gradient is linear in u
     pulled, = mg.autograd.grad(y, x, u, create_graph=True)
     return mg.autograd.grad(pulled, u, v)[0]
 
@@ -772,9 +769,9 @@ def push_solution(f, x, v):
 check_push(push_solution)
 
 # %% [markdown]
-# **3. A band of three.** In many systems each output depends on an input and its two neighbours only, as in a wave on a string.
-# Then $J$ is zero except on three diagonals, and it takes three passes forward to know it, whatever $n$ is. Write `band(f, x)`,
-# which returns the whole $n \times n$ matrix. Hint: two columns that share no row can be asked for at once.
+# **3. Three diagonals.** In many systems each output depends only on one input and its two neighbours, as in a wave on a string.
+# Then $J$ is zero except on three diagonals, and three forward passes are enough for any $n$. Write `band(f, x)`, which returns the
+# whole $n \times n$ matrix. Hint: one pass can compute several columns that share no row.
 
 # %%
 def band(f, x):
@@ -810,7 +807,7 @@ def band_solution(f, x):
         v[first::3] = 1.0
         with fwAD.dual_level():
             moved = fwAD.unpack_dual(f(fwAD.make_dual(x, v))).tangent
-        for j in range(first, n, 3):        # of rows j - 1, j, j + 1 the only column in v
+        for j in range(first, n, 3):        # only column j of v has these rows
             rows = slice(max(j - 1, 0), j + 2)
             J[rows, j] = moved[rows]
     return J
@@ -821,12 +818,13 @@ check_band(band_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * A **dual** tensor carries a **tangent**: how it moves. Each operation moves its result; nothing is recorded.
-# * Forward mode gives $J v$, a mixture of columns; reverse mode gives $u^{\mathsf T} J$, a mixture of rows. Few inputs:
-#   forward. Few outputs: reverse.
+# * A **dual** tensor carries a **tangent**, its derivative along one direction. Each operation computes the tangent of its result;
+#   nothing is recorded.
+# * Forward mode gives $J v$, a combination of columns; reverse mode gives $u^{\mathsf T} J$, a combination of rows. Use forward mode
+#   for few inputs, and reverse mode for few outputs.
 # * A whole Jacobian takes a pass for each column (`jacfwd`) or for each row (`jacrev`).
-# * $H v$ is forward over reverse, and never needs $H$.
-# * `gradcheck` nudges. Use float64, and points where nothing is zero, equal, or at a kink. `gradgradcheck` checks the second
-#   derivative.
+# * Forward over reverse computes $H v$ without $H$.
+# * `gradcheck` compares with differences. Use float64, and points without zeros, equal values or kinks. `gradgradcheck` checks the
+#   second derivative.
 #
-# **Next:** [tutorial 16](16_two_speeds.py), how Cython makes all this fast.
+# **Next:** [tutorial 16](16_two_speeds.py), how Cython makes this code fast.

@@ -14,11 +14,11 @@
 # # One source, two speeds: what Cython makes of a file
 #
 # **The question.** A debugger steps through minigrad's engine line by line, as through any Python program. The same file also runs
-# as machine code, many times as fast. How can one file be both, and which of its lines buy the speed?
+# as machine code, many times as fast. How can one file be both, and which of its lines make it fast?
 #
-# You need: [tutorial 1](01_derivative_to_graph.py), [tutorial 2](02_the_engine.py), and no C. You get: an engine in sixty lines of Python; the C
-# that Cython makes of it; six steps with what each has bought, measured; a profile of minigrad at both speeds; and the five ways in
-# which compiled Python is not Python.
+# You need: [tutorial 1](01_derivative_to_graph.py), [tutorial 2](02_the_engine.py), and no C. You get: an engine in sixty lines of
+# Python; the C code that Cython generates for it; six steps with their measured speed; a profile of minigrad at both speeds; and
+# five differences between compiled and interpreted Python.
 #
 # Our example is a chain: multiply by $b$, add $a$, and so on, $n$ times.
 #
@@ -26,9 +26,9 @@
 #
 # ## The file
 #
-# We keep it as text, since we are going to edit it. A node is a number, the two nodes that it was computed from, and the derivative
-# by each. (The first two lines are for later: Python is to leave annotations alone, and the module `cython` has
-# what we will annotate with.)
+# We store the file as text, because we are going to edit it. A node has a number, its two input nodes, and the derivative with respect
+# to each. (The first two lines are for later: Python does not evaluate annotations, and the module `cython` has the types that we will
+# write in them.)
 
 # %%
 import ast
@@ -56,7 +56,7 @@ import cython
 
 
 class Node:
-    """A number, its inputs a and b, and the derivative by each."""
+    """A number, its inputs a and b, and a derivative for each."""
 
     def __init__(self, value, a=None, da=0.0, b=None, db=0.0):
         self.value, self.a, self.da, self.b, self.db = value, a, da, b, db
@@ -73,21 +73,21 @@ def add(x, y):
 '''
 
 # %% [markdown]
-# The engine is the right one of tutorial 2: count the edges, then run what waits for nothing more. It keeps its counts and
-# gradients on the nodes, so it must not run twice over one graph. For this tutorial that will do.
+# The engine is the correct one of tutorial 2: it counts the edges, then it runs each node that no longer waits for a gradient. It
+# stores its counts and gradients in the nodes, so it must not run twice over one graph. For this tutorial this is enough.
 
 # %%
 ENGINE = '''
 
 def expect(node, stack):
-    """Count an edge to `node`; the first one brings it on the stack."""
+    """Count an edge to `node`; the first edge pushes it on the stack."""
     if node.waits == 0:
         stack.append(node)
     node.waits += 1
 
 
 def arrive(node, g, ready):
-    """Give `g` to `node`, which is ready if nothing else is to come."""
+    """Add `g` to `node`, which is ready if it waits for no other gradient."""
     node.grad += g
     node.waits -= 1
     if node.waits == 0:
@@ -125,44 +125,43 @@ def chain(n):
 TAPE = (NODE + ENGINE + CHAIN).lstrip()
 
 
-def interpreted(source):
-    """The names of a file, as Python runs it."""
+def interpret(source):
+    """Run a file in Python, and return its names."""
     names = {"__name__": "tape"}
     exec(compile(source, "tape.py", "exec"), names)
     return names
 
 
-print(f"{interpreted(TAPE)['chain'](1000):.12f} should be {0.999 ** 1000:.12f}")
+print(f"{interpret(TAPE)['chain'](1000):.12f} should be {0.999 ** 1000:.12f}")
 
 # %% [markdown]
 # ## What Python does with a line
 #
-# Take `node.waits -= 1`. Python has translated it as well, into instructions for a machine that exists only as a program, the
-# *interpreter*:
+# Take `node.waits -= 1`. Python translates this line as well, into instructions for a program, the *interpreter*:
 
 # %%
 def line_of(source, text):
-    """The number of the first line that has this text in it."""
+    """The number of the first line that contains this text."""
     return [text in line for line in source.splitlines()].index(True) + 1
 
 
 number = line_of(TAPE, "node.waits -= 1")
-code = interpreted(TAPE)["arrive"].__code__
+code = interpret(TAPE)["arrive"].__code__
 for instruction in dis.get_instructions(code):
     if instruction.positions.lineno == number:
         print(instruction.opname, instruction.argrepr)
 
 # %% [markdown]
-# The interpreter is a loop in C. It reads an instruction, looks up which one it is, and does it: looks for an attribute of that
-# name, takes an object from its stack, calls what subtracts objects of their types. It is tempting to blame the loop. Do away
-# with it, and let a C compiler make machine code of the rest! That is what Cython does first.
+# The interpreter is a loop in C. It reads an instruction and executes it. For example, it looks up an attribute, takes an object from
+# its stack, or calls the function that subtracts objects of these types. Perhaps this loop takes the time. Then we could remove
+# the loop, and compile the rest to machine code. This is what Cython does first.
 #
-# ## What Cython does with it
+# ## What Cython does with a line
 #
 # Cython translates a Python file into a C file. The command is `cython -a tape.py`, and it needs no C compiler yet. We call it from
-# here. `-a` asks for a page beside the C, on which each line of Python is followed by the C that it became, and has a *score*:
-# 5 for each call of a function of Python's, 2 for each function of Cython's that stands in for one, 1 for what is hardly a call.
-# Cython paints a line the yellower the higher its score.
+# this page. The option `-a` also writes an HTML page. The page shows each line of Python with its C code and a *score*: 5 for each call
+# of a Python function, 2 for each call of a Cython function that replaces one, and 1 for a very cheap call. The higher the score of a
+# line, the more yellow is its background.
 
 # %%
 class Line(NamedTuple):
@@ -175,8 +174,8 @@ SHOWN = re.compile(r'<pre class="cython line score-(\d+)"[^>]*>.*?</pre>\n'
                    r"(?:<pre class='cython code [^>]*>(.*?)</pre>)?", re.DOTALL)
 
 
-def translated(source):
-    """What Cython makes of a file: its lines, and the whole of the C."""
+def translate(source):
+    """Compile a file with Cython: return its lines with their C, and all of the C file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "tape.py")
         path.write_text(source, "utf-8")
@@ -189,19 +188,19 @@ def translated(source):
     return [Line(score, text, code) for text, (score, code) in zip(texts, found)], c
 
 
-lines, c = translated(TAPE)
+lines, c = translate(TAPE)
 print(len(lines), "lines of Python became", round(c.count("\n"), -3), "lines of C")
 
 # %% [markdown]
-# Nearly all of them are the same for every file: ways to make a module, call a function, raise an error. Here is what our line
-# became. C in a few words: a variable holds a number or, with a `*` in its type, the place of something in memory. `p->waits` is
-# the field `waits` of what lies at the place `p`. A statement ends with `;`. The variables `t_1`, `t_2`, ... are Cython's own,
-# for results on the way. After nearly every call it looks for an error, and jumps to the end of the function if there is one; we
-# leave most of that out.
+# Nearly all these lines are the same for every file: they create a module, call functions, raise errors. Below is the C code of our
+# line. C in a few words: a variable contains a number or, with a `*` in its type, a pointer, that is an address in memory. `p->waits`
+# is the field `waits` of the struct at the address `p`. A statement ends with `;`. The variables `t_1`, `t_2`, ... are Cython's own,
+# for intermediate results. After nearly every call the code checks for an error, and then jumps to the end of the function. We leave
+# out most of these checks.
 
 # %%
-def shown(code):
-    """C without what every line has: the names' prefixes and the jumps after an error."""
+def simplify(code):
+    """C code without the prefixes of names and the jumps after an error."""
     code = re.sub(r"; if \(.*?\) __PYX_ERR.*", ";", code)
     code = re.sub(r"if \((.*) < \(0\)\) __PYX_ERR.*", r"\1;", code)
     code = re.sub(r"\n *__Pyx_(GOT|GIVE)REF.*", "", code)       # for Cython's own tests
@@ -209,34 +208,34 @@ def shown(code):
 
 
 def c_of(lines, text):
-    print(shown(next(line.c for line in lines if text in line.text)))
+    print(simplify(next(line.c for line in lines if text in line.text)))
 
 
 c_of(lines, "node.waits -= 1")
 
 # %% [markdown]
-# Read it slowly, it is the whole tutorial. Get the attribute: an object. Subtract the object 1: another object, a new one. Set the
-# attribute. `DECREF` says that we need an object no more; if nobody does, it is freed. There is no loop over instructions. But each
-# of these calls does what the interpreter would have done. The variables are objects, since nobody has told Cython what they
-# are.
+# Read it slowly: it contains the idea of the whole tutorial. It gets the attribute, which is an object. It subtracts the object 1, which
+# makes a new object. It sets the attribute. `DECREF` drops a reference to an object, and the last one frees it. There is no loop over
+# instructions. But each of these calls does the same work as the interpreter. The variables are objects, because Cython does not know
+# their types.
 #
-# **Predict.** Compiled like this, with no line changed: how many times as fast does it run?
+# **Predict.** We compile the file without a change. How many times as fast does it run?
 #
 # <details><summary>Answer</summary>
 #
-# It does not run faster: in the table below it is even a little slower. The loop over the instructions was not what took the time.
-# And since version 3.11 the interpreter remembers at an instruction where it found an attribute last time, and looks there first.
-# Cython's C does not.
+# It does not run faster: in the table below it is even a little slower. So the loop over the instructions did not take the time.
+# And since version 3.11 the interpreter remembers where an instruction found an attribute last time, and looks there first.
+# Cython's C code does not.
 #
 # </details>
 #
 # ## Six steps
 #
-# From here on we edit the text, and every version stays a Python program. The first step was to compile it as it is.
+# From here on we edit the text, and every version is still a Python program. The first step was to compile it as it is.
 
 # %%
 def edit(source, *changes):
-    """`source` with every `old` replaced by `new`. Each has to be there."""
+    """Replace every `old` in `source` by `new`. Each `old` must occur."""
     for old, new in changes:
         assert old in source, old
         source = source.replace(old, new)
@@ -248,8 +247,8 @@ STEPS = {"compiled as it is": TAPE}
 # %% [markdown]
 # ### Types for variables
 #
-# `n` is a small integer and `g` a floating-point number. The lists are lists. We say so, as annotations. Python does nothing with
-# them. Cython makes C variables: a `cython.int` has 32 bits, a `cython.double` is what a Python float has in it.
+# `n` is a small integer and `g` a floating-point number. The lists are lists. We write these types as annotations. Python ignores
+# them. Cython creates C variables: a `cython.int` has 32 bits, and a `cython.double` is the C number inside a Python float.
 
 # %%
 STEPS["types for variables"] = edit(
@@ -260,28 +259,27 @@ STEPS["types for variables"] = edit(
     ("    ready = [root]", "    ready: list = [root]"),
     ("def chain(n):", "def chain(n: cython.int):"))
 
-lines, c = translated(STEPS["types for variables"])
+lines, c = translate(STEPS["types for variables"])
 c_of(lines, "for _ in range(n)")
 
 # %% [markdown]
-# That loop is a C loop now, over C numbers. And the line above?
+# That loop is a C loop now, over C numbers. Now look at a line with an attribute:
 
 # %%
 c_of(lines, "node.grad += g")
 
 # %% [markdown]
-# It has become longer. `g` is a C number, `node.grad` still an object: so an object is made of `g` first. **A type in the midst of
-# objects buys nothing and costs two conversions**, one on the way in and one on the way out. What has to change is where the
-# numbers live.
+# It has become longer. `g` is a C number, but `node.grad` is still an object, so `g` is first converted to an object. **A C type among
+# objects gains nothing and costs two conversions**, one on the way in and one on the way out. The numbers must be stored as C
+# numbers, too.
 #
 # ### A struct
 #
-# `@cython.cclass` makes a C *struct* of a class: fields one after the other in memory, each at a fixed distance from the start.
-# They have to be declared. And a variable has to be declared as a `Node`, or Cython would not know that there are fields to look
-# for.
+# `@cython.cclass` turns a class into a C *struct*: fields one after the other in memory, each at a fixed distance from the start.
+# We must declare the fields. And we must declare a variable as a `Node`; otherwise Cython does not know that it has these fields.
 
 # %%
-FIELDS = '''by each."""
+FIELDS = '''for each."""
 
     value: cython.double
     a: Node
@@ -296,7 +294,7 @@ INIT = '''value: cython.double, a: Node | None = None, da: cython.double = 0.0,
 STEPS["a struct"] = edit(
     STEPS["types for variables"],
     ("class Node:\n", "@cython.cclass\nclass Node:\n"),
-    ('by each."""\n', FIELDS),
+    ('for each."""\n', FIELDS),
     ("value, a=None, da=0.0, b=None, db=0.0):", INIT),
     ("(x, y):", "(x: Node, y: Node):"),
     ("(node, stack", "(node: Node, stack"),
@@ -305,34 +303,34 @@ STEPS["a struct"] = edit(
     ("    y = x\n", "    y: Node = x\n"))
 
 # %% [markdown]
-# **Predict.** What does `node.waits -= 1` become?
+# **Predict.** What is the C code of `node.waits -= 1` now?
 #
 # <details><summary>Answer</summary>
 #
-# A subtraction. No name is looked for, nothing is made, nothing can fail.
+# A subtraction. There is no lookup of a name, no new object, and no possible error.
 #
 # </details>
 
 # %%
-lines, c = translated(STEPS["a struct"])
+lines, c = translate(STEPS["a struct"])
 c_of(lines, "node.waits -= 1")
 print()
-print(shown(re.search(r"struct __pyx_obj_4tape_Node \{.*?\};", c, re.DOTALL)[0]))
+print(simplify(re.search(r"struct __pyx_obj_4tape_Node \{.*?\};", c, re.DOTALL)[0]))
 
 # %% [markdown]
-# `PyObject_HEAD` is what every Python object begins with: its count of references and its type. So the struct still is a Python
-# object. It may lie in a list, and is freed when nobody needs it. Its fields are C.
+# `PyObject_HEAD` is the beginning of every Python object: its reference count and its type. So the struct is still a Python object.
+# It can be in a list, and it is freed when nothing refers to it. But its fields are C variables.
 #
-# Here are the two functions that do the work of a backward, before and after. The numbers on the left are Cython's scores.
+# Here are the two functions that do the work of a backward, before and after this step. The numbers on the left are Cython's scores.
 
 # %%
 class Yellow:
-    """Functions of some versions beside each other, with the scores of their lines."""
+    """Functions of several steps side by side, with the scores of their lines."""
 
     def __init__(self, functions, *steps):
         self.columns = []
         for step in steps:
-            lines, parts = translated(STEPS[step])[0], []
+            lines, parts = translate(STEPS[step])[0], []
             for node in ast.parse(STEPS[step]).body:
                 if getattr(node, "name", "") in functions:
                     start = min([node.lineno, *[d.lineno for d in node.decorator_list]])
@@ -349,8 +347,8 @@ class Yellow:
 
 
 # %%
-def painted(line):
-    """A line, the yellower the higher its score. The page's own colours stay under it."""
+def paint(line):
+    """Return a line in HTML: the higher its score, the more yellow its background."""
     depth = 0.5 * (1 - 1 / (1 + line.score / 10))
     return (f'<span style="display:block;background:rgba(215,155,0,{depth:.2f})">'
             f'{line.score or "":>3}  {html.escape(line.text)} </span>')
@@ -361,50 +359,50 @@ def column(step, part):
     return (f'<div style="flex:1 1 340px;min-width:0;margin:8px 0"><b>{step}: {total}</b>'
             '<pre tabindex="0" style="overflow-x:auto;font-size:12px;margin:4px 0">'
             '<span style="display:inline-block;min-width:100%">'
-            + "".join([painted(line) for line in part]) + "</span></pre></div>")
+            + "".join([paint(line) for line in part]) + "</span></pre></div>")
 
 
 Yellow(["arrive", "backward"], "compiled as it is", "a struct")
 
 # %% [markdown]
-# The lines about fields have gone white. What is yellow now are the first lines of the functions, and the lines that call them.
-# The sums are nearly the same, and yet the second is several times as fast. A score counts what is written, and not how often it
-# runs, or whether it runs at all: much of a first line only speaks when an argument is missing.
+# The lines about fields are white now. Only the first lines of the functions are yellow, and the lines that call them. The sums of the
+# scores are nearly the same, but the second version is several times as fast. A score counts the calls in the C code, and not how often
+# they run. Much of the code of a first line runs only if an argument is missing.
 #
-# ### Functions of C
+# ### C functions
 #
-# A `def` can be called by any Python code, with arguments by position or by name. So what is passed has to be objects, put in
-# order, taken out, checked. This is what `arrive(node.a, ...)` is now:
+# Any Python code can call a `def`, with arguments by position or by name. So the caller passes the arguments as objects, and the
+# function puts them in order and checks them. Here is the call `arrive(node.a, ...)`:
 
 # %%
 c_of(lines, "arrive(node.a")
 
 # %% [markdown]
-# The C number becomes an object, only to be made a number again by the function that is called. `@cython.cfunc` makes a function
-# of C. It takes C numbers. It is called by a jump to its address. And Python cannot see it: only `chain` stays a `def`.
+# The call converts the C number to an object, and the called function converts it back. `@cython.cfunc` makes a C function. Its
+# arguments are C numbers, and a call is a jump to its address. But Python code cannot call it, so `chain` remains a `def`.
 
 # %%
-STEPS["functions of C"] = edit(STEPS["a struct"], *[
+STEPS["C functions"] = edit(STEPS["a struct"], *[
     (f"def {name}(", f"@cython.cfunc\ndef {name}(")
     for name in ("mul", "add", "expect", "arrive", "backward")])
 
-lines, c = translated(STEPS["functions of C"])
+lines, c = translate(STEPS["C functions"])
 c_of(lines, "arrive(node.a")
 
 # %% [markdown]
-# (What is left refuses None, and keeps `node.a` alive while the function runs.)
+# (The other lines check for None, and keep `node.a` alive while the function runs.)
 #
-# ### Less to allocate
+# ### Fewer allocations
 #
-# `Node(...)` is the call of a class: its arguments become objects again, for `__init__`. `Node.__new__(Node)` makes the empty
-# struct, and we fill it. And `freelist` has the class keep the memory of dead nodes for the next ones, instead of giving it back
-# each time.
+# `Node(...)` calls a class: it converts the arguments to objects again, for `__init__`. `Node.__new__(Node)` makes an empty struct,
+# and we assign its fields. And with `freelist` the class reuses the memory of dead nodes for new nodes, instead of freeing it each
+# time.
 
 # %%
-MADE = '''@cython.cfunc
-def made(value: cython.double, a: Node, da: cython.double,
-         b: Node, db: cython.double) -> Node:
-    """A Node without the call of a class."""
+MAKE_NODE = '''@cython.cfunc
+def make_node(value: cython.double, a: Node, da: cython.double,
+              b: Node, db: cython.double) -> Node:
+    """Make a Node without the call of a class."""
     node: Node = Node.__new__(Node)
     node.value, node.a, node.da, node.b, node.db = value, a, da, b, db
     node.grad, node.waits = 0.0, 0
@@ -413,38 +411,39 @@ def made(value: cython.double, a: Node, da: cython.double,
 
 @cython.cfunc
 def mul'''
-STEPS["less to allocate"] = edit(
-    STEPS["functions of C"],
+STEPS["fewer allocations"] = edit(
+    STEPS["C functions"],
     ("@cython.cclass", "@cython.freelist(4096)\n@cython.cclass"),
-    ("@cython.cfunc\ndef mul", MADE),
-    ("return Node(", "return made("))
-Yellow(["mul", "add", "made"], "a struct", "less to allocate")
+    ("@cython.cfunc\ndef mul", MAKE_NODE),
+    ("return Node(", "return make_node("))
+Yellow(["mul", "add", "make_node"], "a struct", "fewer allocations")
 
 # %% [markdown]
 # ### Safe again
 #
-# The last step goes back a little. A node holds the node before it. When the last one is freed, it lets go of the one before,
-# which is freed inside of that, and so on: a million nodes are a million nested calls. Python's own classes guard against it, and
-# a C class does only if it is told to. Since step 3 our file has had this fault. `chain(1_000_000)` computes its number, and then
-# the process dies: no exception, no message of Python's.
+# The last step makes the program a little slower. A node refers to the node before it. When Python frees the last node, this call frees
+# the node before it, and so on: a million nodes are a million nested calls. Python classes are protected against this, but a C struct
+# only with `trashcan`. Our file has had this fault since step 3. `chain(1_000_000)` computes its number, and then the process crashes,
+# without an exception or a message from Python.
 
 # %%
 STEPS["safe again"] = edit(
-    STEPS["less to allocate"],
+    STEPS["fewer allocations"],
     ("@cython.freelist", "@cython.trashcan(True)\n@cython.freelist"))
 
 # %% [markdown]
 # ## Still Python
 #
-# All six are programs that Python runs. The decorators give back what they are given, and annotations are not even evaluated.
+# Python can run all six programs. The decorators return their arguments, and annotations are not even evaluated.
 
 # %%
-results = {interpreted(source)["chain"](1000) for source in STEPS.values()}
+results = {interpret(source)["chain"](1000) for source in STEPS.values()}
 print(len(STEPS), "versions, and the results are", results)
 
 # %% [markdown]
-# So one file is both, because **what makes it fast says nothing about what it computes**. It says what things are. Here is the
-# first half of the last version. In the other half each function has got a decorator, and types for its arguments.
+# So one file can be both, because **the declarations make it fast, and do not change its results**. They only say the types of
+# variables, fields and functions. Here is the first half of the last version. In the other half each function has a decorator, and
+# types for its arguments.
 
 # %%
 last = STEPS["safe again"]
@@ -452,13 +451,13 @@ half = last[:last.index("@cython.cfunc\ndef expect")]
 mg.utils.source.Source("tape.py", 1, half.rstrip())
 
 # %% [markdown]
-# ## What each step has bought
+# ## The speed of each step
 #
-# **Predict.** Which of the six steps bought most? Which cost something?
+# **Predict.** Which of the six steps made the program faster, and which most? Which made it slower?
 #
 # <details><summary>Answer</summary>
 #
-# The struct. Types for variables cost something, and so does safety. All in the table.
+# The struct gained the most. Types for variables made it slower, and so did the safety. The table shows all steps.
 #
 # </details>
 #
@@ -468,16 +467,15 @@ mg.utils.source.Source("tape.py", 1, half.rstrip())
 # | compiled as it is | 1,329 | 0.9 | 10,770 |
 # | types for variables | 1,356 | 0.8 | 10,846 |
 # | a struct | 228 | 5.0 | 2,187 |
-# | functions of C | 149 | 7.6 | 1,449 |
-# | less to allocate | 86 | 13.2 | 872 |
+# | C functions | 149 | 7.6 | 1,449 |
+# | fewer allocations | 86 | 13.2 | 872 |
 # | safe again | 95 | 12.0 | 924 |
 #
 # *Two cores of an AMD EPYC, busy with other things; Python 3.11.7, Cython 3.3.1, gcc 12.2. Processor time, the median of 25
 # turns; instructions counted by valgrind.*
 #
-# The time is that of a node, made, counted, run and freed, in `chain(1000)`. The times are good to some ten percent. Instructions
-# do not depend on how busy a machine is. In both, a factor of 12 is left when everything is done, and the first two steps have no
-# part in it.
+# This is the time to make, count, run and free one node in `chain(1000)`. The times are exact to about ten percent. Instructions
+# do not depend on how busy a machine is. Both show that the last version is 12 times as fast, and that the first two steps gain nothing.
 #
 # On your machine, with a C compiler (`gcc` or `clang`; `cythonize` also needs the package setuptools):
 #
@@ -486,13 +484,13 @@ mg.utils.source.Source("tape.py", 1, half.rstrip())
 # python -m timeit -s "import tape" "tape.chain(1000)"
 # ```
 #
-# and all of the table, from a clone of minigrad: `python -m benchmarks.two_speeds --instructions`.
+# For the whole table, run `python -m benchmarks.two_speeds --instructions` in a clone of minigrad.
 #
 # ## minigrad's own engine
 #
-# The files of `minigrad/_core` and `minigrad/ops` are written like this, and `pip install` compiles them. `MINIGRAD_PURE=1` in the
-# environment of a program has them interpreted, also where compiled modules lie beside the sources. Which mode runs, the second
-# line of `mg.show_config()` says:
+# The files of `minigrad/_core` and `minigrad/ops` are written like this, and `pip install` compiles them. With `MINIGRAD_PURE=1` in its
+# environment, a program runs the sources, even if there are compiled modules beside them. The second line of `mg.show_config()` says
+# which mode runs:
 
 # %%
 print(mg.show_config().splitlines()[1])
@@ -500,8 +498,8 @@ print(mg.show_config().splitlines()[1])
 # %% [markdown]
 # ### A profile
 #
-# A profiler that counts the calls of Python functions sees all of the interpreted engine. We profile the backward of two chains,
-# one twice as long as the other. The difference, divided by the number of nodes, is what a node costs.
+# A profiler counts the calls of Python functions, so it sees every call of the interpreted engine. We profile the backward of two
+# chains, one twice as long as the other. The difference, divided by the number of additional nodes, is the number of calls for each node.
 
 # %%
 PROFILE = '''
@@ -520,7 +518,7 @@ def calls(n):
     for (file, _, name), (_, count, *_) in pstats.Stats(profile).stats.items():
         path = file[len(package):].replace(os.sep, "/")
         if not file.startswith(package):
-            path = "Cython" if "Cython" in file else "Python" if file == "~" else "NumPy"
+            path = "Python" if file == "~" else "NumPy"
             name = name.replace("<built-in method builtins.", "").strip("<>")
         found[f"{path:21} {name}"] += count
     return found
@@ -533,7 +531,7 @@ for name in sorted(costs, key=lambda name: (-costs[name], name))[:14]:
 
 # %%
 def run(program, pure="1", *, command=("-c",), **more):
-    """What a program prints that runs in a process of its own."""
+    """Run a program in its own process, and return its output."""
     paths = os.pathsep.join(sys.path)
     done = subprocess.run([sys.executable, *command, program], check=True, text=True,
                           env=os.environ | {"MINIGRAD_PURE": pure, "PYTHONPATH": paths},
@@ -544,22 +542,21 @@ def run(program, pure="1", *, command=("-c",), **more):
 print(run(PROFILE), end="")
 
 # %% [markdown]
-# The engine's three verbs are there, once for each node: `take`, `apply`, `deliver`. So is `next_node`, twice for each edge: once
-# to count, once to send. And most calls go to Python itself: `isinstance`, `len`, and `cython.cast`, which tells Cython a type,
-# and when interpreted gives back what it was given.
+# The three main functions for a node run once for each node: `take`, `compute`, `deliver`. `next_node` runs twice for each edge: once to
+# count it, once to send a gradient. Most calls are small: `isinstance`, `hasattr`, and `cast`. `cython.cast` declares a type for
+# Cython; interpreted, it comes from a small module of minigrad and returns its argument.
 #
-# **Predict.** And compiled: how many calls does the profiler see for a node?
+# **Predict.** How many calls for each node does the profiler see in the compiled engine?
 #
 # <details><summary>Answer</summary>
 #
-# None. It sees `Tensor.backward`, the function that it calls, and the one that this calls: a handful for a chain of any length. The
-# rest are calls from C to C, of which Python is told nothing. The same program with `MINIGRAD_PURE=0` prints no line where minigrad
-# is compiled.
+# None. It sees only `Tensor.backward` and a few functions behind it, for a chain of any length. The other calls are from C to C, and
+# the profiler does not see them. If minigrad is compiled, the same program with `MINIGRAD_PURE=0` prints no line.
 #
 # </details>
 #
-# A function of another file is called in C as well. For that, a small file lies beside the source, which says what others may
-# reach. `cdef` is how Cython's older language writes `@cython.cfunc`:
+# A call of a function in another file is a C call as well. For this, the source has a small file beside it, which declares the
+# functions for other files. `cdef` is the word of Cython's older language for `@cython.cfunc`:
 
 # %%
 mg.utils.source.source_of("_core/engine/ready_queue.pxd")
@@ -567,8 +564,8 @@ mg.utils.source.source_of("_core/engine/ready_queue.pxd")
 # %% [markdown]
 # ### A breakpoint in the engine
 #
-# Interpreted, the engine is a program like yours. Here a debugger runs one that calls `backward`, with a breakpoint in
-# `GraphTask.deliver`, where a node has run and its results are about to be sent.
+# Interpreted, the engine is an ordinary Python program. Here a debugger runs a program that calls `backward`. The breakpoint is in
+# `GraphTask.deliver`: a node has run, and the engine is about to pass its results on.
 
 # %%
 PROGRAM = '''import minigrad as mg
@@ -591,53 +588,52 @@ q
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder, "program.py")
     path.write_text(PROGRAM, "utf-8")
-    said = run(str(path), command=("-m", "pdb"), input=commands)
+    output = run(str(path), command=("-m", "pdb"), input=commands)
 here = str(Path(mg.__file__).parents[1]) + os.sep
-for line in said.splitlines():
+for line in output.splitlines():
     if "(Pdb)" in line:
         print(line.partition("(Pdb) ")[2].replace(here, ""))
 
 # %% [markdown]
-# On your machine: `MINIGRAD_PURE=1 python -m pdb program.py`, or `breakpoint()` in the file itself. Compiled, the engine cannot be
-# stopped; and if an edit was not compiled again, minigrad says so at the import.
+# On your machine, run `MINIGRAD_PURE=1 python -m pdb program.py`, or write `breakpoint()` in the file itself. The debugger cannot stop
+# in the compiled engine. If you edit a file and do not compile it again, minigrad warns at the import.
 #
 # ### Where the time goes, compiled
 #
-# We have counted instructions again: 20 times a chain of 200 operations on *eight* numbers, forward, backward, and freed. Sorted by
-# the function that they belong to:
+# We have counted instructions again, for 20 runs of a chain of 200 operations on *eight* numbers. A run computes the chain, runs the
+# backward, and frees the graph. The table groups the instructions by the work that they do:
 #
-# | what for | instructions for one operation | |
+# | work | instructions for one operation | |
 # |---|--:|--:|
 # | make and free tensors, arrays, nodes | 1,257 | 29% |
 # | Python: the `for` loop, operators, calls through Python | 732 | 17% |
-# | around the loops of C | 592 | 14% |
+# | around the C loops | 592 | 14% |
 # | the engine: count, take, deliver | 561 | 13% |
-# | record a node, call it, let go of what it saved | 527 | 12% |
+# | record a node, call it, release its saved values | 527 | 12% |
 # | find the operation, and check its operands | 324 | 8% |
 # | the formulas of the rules, and the rest of minigrad | 200 | 5% |
 # | multiply and add | 52 | 1% |
 # | NumPy and the rest | 40 | 1% |
-# | together | 4,285 | |
+# | total | 4,285 | |
 #
 # *`python -m benchmarks.where`, from a clone: `x = x*b + a` a hundred times in float32, `x` alone with a gradient. valgrind 3.19,
 # Python 3.11.7, gcc 12.2.*
 #
-# "Around the loops" are questions: is this an array of floats, without gaps, and where does its memory begin? The arithmetic that
-# all is about takes a hundredth.
+# The code around the C loops checks the arrays: is this a contiguous array of floats, and where does its memory begin? The arithmetic
+# itself takes one percent.
 #
-# **Predict.** A cleverer loop multiplies and adds in no time at all. How much faster is the chain?
+# **Predict.** Suppose that a better loop multiplies and adds in no time. How much faster is the chain?
 #
 # <details><summary>Answer</summary>
 #
-# By 1 percent: what was 100 is 99 now. To be faster one has to have fewer objects, fewer checks, fewer calls. That is all that
-# these files are about: no object for an edge, the first saved values in fields of the node, one comparison to find the state of
-# a thread.
+# By 1 percent: 100 becomes 99. A faster engine needs fewer objects, fewer checks, and fewer calls. This is the design of these files:
+# no object for an edge, the first saved values in fields of the node, one comparison to find the state of a thread.
 #
 # </details>
 #
-# ### Where compiling buys nothing
+# ### Where compiling gains nothing
 #
-# The same chain, on more and more numbers. The time is that of one operation, its part of the backward included.
+# This table shows the same chain for more and more numbers. The time is for one operation, and includes its part of the backward.
 #
 # | numbers | interpreted, µs | compiled, kernels in NumPy, µs | compiled, µs | interpreted / compiled |
 # |--:|--:|--:|--:|--:|
@@ -647,16 +643,16 @@ for line in said.splitlines():
 # | 16,384 | 21.88 | 8.20 | 4.64 | 4.7 |
 # | 1,000,000 | 687.14 | 625.81 | 646.81 | 1.1 |
 #
-# *The same machine, one thread. The kernels in NumPy are `kernels/numpy_ref`: Python functions, a line of NumPy each.*
+# *The same machine, one thread. The kernels in NumPy are `kernels/numpy_ref`: Python functions with one line of NumPy each.*
 #
-# For one number nearly all is overhead. The engine and the rules, compiled, take four fifths of it away. Kernels in C instead of
-# Python functions that call NumPy take away four fifths of the rest. For a million numbers the memory is the limit: each number
-# has to be fetched and written, by whomever. NumPy's loops are compiled C as well.
+# For one number, nearly all of the time is overhead. Compiling the engine and the rules removes four fifths of this time. C kernels
+# instead of Python functions that call NumPy remove four fifths of the rest. For a million numbers the memory is the limit: every
+# kernel has to read and write each number. And NumPy's loops are compiled C as well.
 #
 # ## Step by step
 #
-# Do both modes do the same? A record of the engine says so in full. We run a program in two processes, one of them interpreted, and
-# compare. (Where minigrad is not compiled, both are.)
+# Do both modes do the same? We run a program in two processes, one of them interpreted, and compare the records of the engine.
+# (If minigrad is not compiled, both run interpreted.)
 
 # %%
 RECORD = '''
@@ -674,11 +670,11 @@ print(len(slow.splitlines()) - 2, "events, the same in both:", slow == fast)
 print("the gradient, to its last bit:", slow.splitlines()[-1])
 
 # %% [markdown]
-# Here is that record. Where do the thousands of instructions go? Most to `compute`: a product of eight numbers took about a
-# thousand when nobody recorded it. A `receive`, with the look whether the node is ready now, took about two hundred.
+# Here is that record. Which events take the thousands of instructions? Most belong to `compute`: a product of eight numbers took about a
+# thousand, without a recorder. A `receive`, with the check whether the node is now ready, took about two hundred.
 
 # %%
-with mg.debug():        # have each operation note its line
+with mg.debug():        # each operation stores its line
     x = mg.tensor(3.0, requires_grad=True)
     h = x * x
     y = h.sin() * h
@@ -689,14 +685,14 @@ mg.viz.step(r)
 # %% [markdown]
 # ## The source
 #
-# The ready queue is a heap in a list. Look for what we have met: declared C variables, `cython.cast` where a list gives an object
-# that we know to be a node, and no word that is not Python.
+# The ready queue is a heap in a list. Look for declared C variables, and for `cython.cast` where the list returns an object that we
+# know to be a node. Every word is Python.
 
 # %%
 mg.utils.source.source_of("_core/engine/ready_queue.py", "pop_ready")
 
 # %% [markdown]
-# The base of all nodes has the decorators of our last step. Its fields are declared in `node.pxd`, for the other files to see:
+# The base class of all nodes has the decorators of our last step. `node.pxd` declares its fields, so that other files can use them:
 
 # %%
 source_of = mg.utils.source.source_of
@@ -707,8 +703,8 @@ print("...\n", *fields.splitlines()[:9], sep="\n")
 # %% [markdown]
 # ## The same in PyTorch
 #
-# PyTorch's engine is written in C++, and Python sees a binding to it. There is no second speed: to step through it, you
-# need a build with debug information, and a debugger for C++. The profiler sees what it sees of minigrad, when that is compiled:
+# PyTorch's engine is written in C++, and Python calls it through a binding. There is no second speed: to step through it, you need a
+# build with debug information, and a debugger for C++. The profiler sees as little of it as of the compiled minigrad:
 #
 # ```python
 # >>> import cProfile, inspect, pstats, torch
@@ -749,13 +745,13 @@ print("...\n", *fields.splitlines()[:9], sep="\n")
 # [dynamo]: https://github.com/pytorch/pytorch/tree/v2.13.0/torch/_dynamo
 # [inductor]: https://github.com/pytorch/pytorch/tree/v2.13.0/torch/_inductor
 #
-# The last row is another answer to our question. We make an operation cost less. `torch.compile` looks at your function, joins
-# many operations into one, and writes C++ or GPU code for that: fewer to pay for, and numbers that are read once instead of ten
-# times. It then has to notice when your program does something else than what was compiled.
+# The last row is another answer to our question. minigrad makes each operation cheaper. `torch.compile` reads your function, fuses
+# many operations into one, and writes C++ or GPU code for it. So there are fewer operations, and each number is read once instead of
+# ten times. But `torch.compile` has to notice when your program does something else than the compiled code.
 #
 # ## What goes wrong
 #
-# Compiled Python is not quite Python. Each of these is a program that does one thing interpreted and another compiled:
+# Compiled Python differs from Python. The result of each of these functions depends on the mode:
 
 # %%
 TRAPS = '''
@@ -798,7 +794,7 @@ COMPILED = {"doubled(32)": "0",
             "whole(3.7)": "3",
             "Node(2.0).value": "AttributeError: 'tape.Node' object has no attribute",
             "value(None)": "TypeError: Argument 'node' has incorrect type"}
-names = interpreted(TRAPS)
+names = interpret(TRAPS)
 for expression, recorded in COMPILED.items():
     try:
         result = eval(expression, names)
@@ -807,17 +803,18 @@ for expression, recorded in COMPILED.items():
     print(f"{expression:<16} interpreted: {result}\n{'':16} compiled:    {recorded}")
 
 # %% [markdown]
-# * **C numbers overflow.** A `cython.int` has 32 bits, and what does not fit is cut off. There is no error. minigrad numbers its
-#   nodes in 64 bits.
-# * **C divides otherwise.** Two integers give an integer, also by `/`, and it is rounded towards zero, not down. Cython does as
-#   Python does unless `cdivision` is set, which minigrad's build does for speed. It leaves out the check for a zero, too.
-# * **`int` as an annotation is a conversion** when compiled. No public function of minigrad's compiled files has one.
-# * **Fields cannot be seen from Python**, unless they are declared public. Hence `_core/README.md` looks at nodes interpreted.
-# * **None is no Node** when it is an argument, unless the annotation says `Node | None`.
+# * **C numbers overflow.** A `cython.int` has 32 bits, and further bits are lost without an error. minigrad numbers its nodes in 64 bits.
+# * **C division differs.** The quotient of two integers is an integer, also with `/`, and it is rounded towards zero, not down. Cython
+#   follows Python unless `cdivision` is set. minigrad's build sets it for speed. It also leaves out the check for division by zero.
+# * **`int` as an annotation is a conversion** in compiled code. No public function of minigrad's core has one. For the ops, minigrad's
+#   build switches the conversions off.
+# * **Python code cannot read the fields** of a C struct, unless they are declared public. Hence `_core/README.md` looks at nodes
+#   in interpreted mode.
+# * **None is not a Node** as an argument, unless the annotation says `Node | None`.
 #
-# The worst one prints nothing. A *field* may be None, and nobody asks when a field of it is read. `Node(2.0).a.value` in a compiled
-# function, if Cython knows that `a` is a Node, reads some bytes of the object None as if they were the field. We got 0.0; a process
-# may die of it as well. (`@cython.nonecheck(True)` has Cython ask.) So develop interpreted, where it is an error:
+# The worst mistake prints nothing. A *field* of type `Node` may be None. Compiled code does not check this when it reads
+# `Node(2.0).a.value`. It reads some bytes of the object None as if they were the field `value`. We got 0.0, but the process may also
+# crash. (`@cython.nonecheck(True)` adds the check.) So develop in interpreted mode, where it is an error:
 
 # %%
 try:
@@ -826,15 +823,14 @@ except AttributeError as error:
     print(error)
 
 # %% [markdown]
-# Overflow can be had without a C compiler. The standard library has C's integers:
+# You can see the overflow without a C compiler. The standard library has C's integers:
 
 # %%
 for value in (2 ** 31 - 1, 2 ** 31, 2 ** 32):
     print(f"{value:>10} in 32 bits: {ctypes.c_int32(value).value}")
 
 # %% [markdown]
-# What stays the same are minigrad's own errors. Where a check belongs to the program, it is a line in the file, and is compiled
-# with it:
+# minigrad's own errors are the same in both modes. Each of its checks is a line in the file, and is compiled with the file:
 
 # %%
 x = mg.tensor(3.0, requires_grad=True)
@@ -846,11 +842,11 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
 # %% [markdown]
 # ## Exercises
 #
-# Each has a check that runs. Solutions are folded away below it.
+# Each exercise has a check. The solutions are folded below it.
 #
 # **1. No yellow.** Write `white()`, which returns the text of a file with a function `horner(x, n)` that computes the same as
-# this one. The lines of its loop should have the score 0: `translated` says what they have. The division is the hard part. Cython
-# checks for zero, and raises an error if so, which is yellow.
+# this one. The lines of its loop should have the score 0: `translate` returns their scores. The division is the hard part. Cython
+# checks for zero and raises an error, which makes the line yellow.
 
 # %%
 HORNER = '''
@@ -872,11 +868,11 @@ def white():
 # %%
 def check_white(white):
     source = white()
-    assert isinstance(source, str), "the text of a file is wanted"
-    wanted, got = interpreted(HORNER)["horner"], interpreted(source)["horner"]
+    assert isinstance(source, str), "return the text of a file"
+    wanted, got = interpret(HORNER)["horner"], interpret(source)["horner"]
     for n in (0, 1, 2, 30):
         assert got(0.7, n) == wanted(0.7, n), f"another result for n = {n}"
-    lines = translated(source)[0]
+    lines = translate(source)[0]
     first = line_of(source, "    for ")
     for line in lines[first - 1:line_of(source, "    return") - 1]:
         assert line.score == 0, f"{line.score} for {line.text.strip()!r}"
@@ -893,40 +889,41 @@ def white_solution():
 check_white(white_solution)
 
 # %% [markdown]
-# **2. Calls.** Write `called(function)`: it runs the function and returns how often each Python function was called meanwhile, a
-# dict from names to numbers. `cProfile` is enough; mind that the key of its statistics is (file, line, name). Leave out what is
-# built in: its file is `"~"`.
+# **2. Calls.** Write `count_calls(function)`: it runs the function and returns a dict with the number of calls of each Python function,
+# by its name. `cProfile` is enough; the key of its statistics is (file, line, name). Leave out built-in functions: their file is
+# `"~"`.
 
 # %%
-def called(function):
+def count_calls(function):
     """Your lines go here."""
 
 
 # %%
-def check_called(called):
-    tape = interpreted(STEPS["safe again"])
+def check_count_calls(count_calls):
+    tape = interpret(STEPS["safe again"])
     for n in (1, 10):
-        got = called(lambda n=n: tape["chain"](n))
-        assert isinstance(got, dict), "a dict is wanted"
-        for name, wanted in {"chain": 1, "mul": n, "made": 2 * n, "expect": 4 * n}.items():
+        got = count_calls(lambda n=n: tape["chain"](n))
+        assert isinstance(got, dict), "return a dict"
+        expected = {"chain": 1, "mul": n, "make_node": 2 * n, "expect": 4 * n}
+        for name, wanted in expected.items():
             assert got.get(name) == wanted, f"{got.get(name)} calls of {name}, not {wanted}"
         assert not any("built-in" in name for name in got)
     print("right")
 
 
 # %% tags=["hide-cell"]
-def called_solution(function):
+def count_calls_solution(function):
     profile = cProfile.Profile()
     profile.runcall(function)
     found = pstats.Stats(profile).stats.items()
     return {name: count for (file, _, name), (_, count, *_) in found if file != "~"}
 
 
-check_called(called_solution)
+check_count_calls(count_calls_solution)
 
 # %% [markdown]
-# **3. What C makes of a number.** Write `cut(value, bits)`: the number that a C variable of so many bits holds, if `value` is put
-# into it. Half of its numbers are negative. Use Python's integers, which have no limits.
+# **3. A number in a C variable.** Write `cut(value, bits)`: it returns the number in a C variable of this many bits after the
+# assignment of `value`. Half of the possible numbers are negative. Use Python's integers, which have no limits.
 
 # %%
 def cut(value, bits):
@@ -945,8 +942,8 @@ def check_cut(cut):
 
 # %% tags=["hide-cell"]
 def cut_solution(value, bits):
-    kept = value % 2 ** bits
-    return kept - 2 ** bits if kept >= 2 ** (bits - 1) else kept
+    low = value % 2 ** bits
+    return low - 2 ** bits if low >= 2 ** (bits - 1) else low
 
 
 check_cut(cut_solution)
@@ -954,13 +951,12 @@ check_cut(cut_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * Compiling alone buys next to nothing: it is the **objects** that cost, and the look-ups of names, and not the interpreter's
-#   loop.
-# * A **struct** for what is touched most buys most; then functions of C, then fewer allocations. Types among objects buy nothing.
-# * The yellow lines are a map of what Python is still asked for. Make white what runs for each node; leave the rest.
-# * What makes it fast are declarations. They change no result, so the file can be run, read and debugged as **Python**.
-# * The exceptions are C's: **overflow**, division, None, fields that cannot be seen. Run the tests in both modes.
-# * For many numbers the memory is the limit, for few the **overhead**. Only the second can be compiled away.
+# * Compiling alone gains nothing: **objects** and look-ups of names take the time, and not the interpreter's loop.
+# * A **struct** for the most used data gains the most; then C functions, then fewer allocations. C types among objects gain nothing.
+# * Yellow lines still call Python. Make the lines white that run for each node, and leave the others.
+# * Declarations make the file fast. They change no result, so you can run, read and debug the file as **Python**.
+# * The exceptions come from C: **overflow**, division, None, hidden fields. Run the tests in both modes.
+# * For many numbers the memory is the limit, for few numbers the **overhead**. Compiling removes only overhead.
 #
 # The reasons for the design, and what it costs: {doc}`/notes/two-speeds`.
 #

@@ -13,20 +13,20 @@
 # %% [markdown]
 # # Your own CUDA op: a kernel, and its place in the graph
 #
-# **The question.** A formula of ours takes three operations, and a GPU writes two results to its memory only to read them back.
-# How do we write it as one program for the GPU, and how does that become an operation that can be differentiated?
+# **The question.** Our formula takes three operations. The GPU writes two intermediate results to its memory and reads them again.
+# How do we write the formula as one program for the GPU, and how does this program become an operation with a derivative?
 #
-# You need: [tutorial 14](14_function.py), what a node believes without checking; no CUDA, and no GPU. You get: a kernel in five lines;
-# an operation with an implementation for the GPU and one for the CPU; its derivative, another kernel; and the checks that find
-# out where the two disagree.
+# You need: [tutorial 14](14_function.py), on writing your own node; no CUDA, and no GPU. You get: a kernel in five lines; an operation
+# with an implementation for the GPU and one for the CPU; its derivative, another kernel; and the checks that compare the two
+# implementations.
 #
-# Our example is the *swish*, a bend like relu's, but smooth; $\beta$ says how sharp it is:
+# Our example is the *swish*, a function like relu with a smooth bend; $\beta$ says how sharp the bend is:
 #
 # $$ f(x) = x\,\sigma(\beta x), \qquad f'(x) = s + \beta x\, s\,(1 - s), \quad s = \sigma(\beta x) = \frac{1}{1 + e^{-\beta x}} . $$
 #
-# This page was made without a GPU. Numba, the compiler for our kernels, has a *simulator*, which runs a kernel on the CPU: a Python
-# thread for every thread of the GPU. It is slow, it can be stepped through in a debugger, and it is chosen before numba is imported.
-# On a machine with a GPU, set `NUMBA_ENABLE_CUDASIM=0`, and all of this runs there.
+# This page was built without a GPU. Numba, the compiler for our kernels, has a *simulator*. It runs a kernel on the CPU, with a Python
+# thread for every thread of the GPU. It is slow, but you can step through a kernel in a debugger. An environment variable, set before
+# the import of numba, selects it. On a machine with a GPU, set `NUMBA_ENABLE_CUDASIM=0` to run this page on the GPU.
 
 # %%
 import os
@@ -47,8 +47,8 @@ print("simulated" if simulated else mg.cuda.get_device_name())
 # %% [markdown]
 # ## What three operations cost
 #
-# A GPU computes faster than its memory delivers. What an elementwise operation costs is the bytes that it reads and writes. With
-# float32, four bytes an element:
+# A GPU computes faster than it can read its memory. So the cost of an elementwise operation is the number of bytes that it reads and
+# writes. In float32 an element has four bytes:
 
 # %%
 def bytes_moved(reads_and_writes, n):
@@ -61,13 +61,13 @@ one = bytes_moved([1 + 1], n)                       # read x, write f(x)
 print(f"{three / 1e6:.0f} MB in three operations, {one / 1e6:.0f} MB in one")
 
 # %% [markdown]
-# Seven to two. That is what there is to gain, and it takes a kernel of our own. (minigrad's own kernels, and what they move, are in
-# `minigrad/kernels/cuda`: each file opens with it.)
+# One operation moves two sevenths of the bytes, but it needs our own kernel. (minigrad's own kernels are in `minigrad/kernels/cuda`.
+# Each file begins with the bytes that its kernels move.)
 #
 # ## A kernel
 #
-# A *kernel* is a function that very many threads run at once. They all get the same arguments. What tells one from another is its
-# number, and `cuda.grid(1)` asks for it. The first idea is a thread for each element:
+# A *kernel* is a function that very many threads run at the same time. All threads get the same arguments. Each thread has its own
+# number, which `cuda.grid(1)` returns. The first idea is one thread for each element:
 
 # %%
 @cuda.jit
@@ -77,8 +77,8 @@ def swish_wrong(x, beta, z):
 
 
 # %% [markdown]
-# Threads are started in *blocks* of one size. With blocks of 4, eleven elements need three blocks, which are twelve threads. One of
-# them has nothing to do, and does it all the same:
+# The GPU starts threads in *blocks* of one size. With blocks of 4, eleven elements need three blocks, which are twelve threads. The
+# last thread has no element, but runs the kernel as well:
 
 # %%
 x = mg.linspace(-5, 5, 11, device="cuda")
@@ -88,12 +88,12 @@ if simulated:
         swish_wrong[3, 4](mg.cuda.as_numba(x), 1.0, mg.cuda.as_numba(z))
 
 # %% [markdown]
-# That is the simulator speaking: `tid` is the thread in its block, `ctaid` the block. **A GPU says nothing.** It writes behind the
-# end of the array, into whatever lies there.
+# This message comes from the simulator: `tid` is the number of the thread in its block, `ctaid` the number of the block. **A GPU reports
+# no error.** It writes beyond the end of the array, into other memory.
 #
-# The right kernel does not care how many threads there are. Thread number $i$ of $t$ does the elements $i$, $i + t$, $i + 2t$ and so
-# on, as long as there are any. That is a *grid-stride loop*. Neighbouring threads read neighbouring numbers, which the memory
-# delivers together.
+# The right kernel works for any number of threads. Thread number $i$ of $t$ computes the elements $i$, $i + t$, $i + 2t$ and so on, up
+# to the end of the array. This is a *grid-stride loop*. Neighbouring threads read neighbouring numbers, which one access to the memory
+# returns together.
 
 # %%
 @cuda.jit
@@ -110,7 +110,7 @@ def slope_kernel(g, x, beta, out):
 
 
 # %% [markdown]
-# **Predict.** Two blocks of four threads, eleven elements. Which elements does thread 1 of block 0 do?
+# **Predict.** There are two blocks of four threads, and eleven elements. Which elements does thread 1 of block 0 compute?
 #
 # <details><summary>Answer</summary>
 #
@@ -121,10 +121,10 @@ def slope_kernel(g, x, beta, out):
 #
 # ## The memory of a tensor
 #
-# A kernel takes numba's arrays. `mg.cuda.as_numba(x)` is one on the memory of the tensor `x`: nothing is copied, and what the kernel
-# writes is seen in the tensor. Square brackets say how many blocks, how many threads in each, and in which *stream*.
-# A stream is a queue: what is in it runs in order, and the CPU does not wait. So that our kernel comes after what has made `x`,
-# we give it the stream in which minigrad works.
+# The arguments of a kernel are numba's arrays. `mg.cuda.as_numba(x)` returns such an array on the memory of the tensor `x`. Nothing is
+# copied, so the kernel writes into the tensor. Square brackets say how many blocks there are, how many threads each block has, and which
+# *stream* runs the kernel. A stream is a queue: its kernels run in order, and the CPU does not wait. Our kernel has to run after the
+# kernel that computes `x`, so we use minigrad's stream.
 
 # %%
 def start(kernel, n, *args):
@@ -139,12 +139,13 @@ print([f"{v:.4f}" for v in z.tolist()])
 print([f"{v:.4f}" for v in (x * mg.sigmoid(x)).tolist()])
 
 # %% [markdown]
-# `tolist` is what waits: it needs the numbers.
+# Only `tolist` waits for the GPU, because it needs the numbers.
 #
 # ## An operation
 #
-# Autograd knows nothing of this yet. `custom_op` makes an operation of a function that takes tensors and returns new ones. Its type
-# hints say what it takes. `device_types` says where this implementation is for; another device gets another one.
+# Autograd does not know our kernel yet. `custom_op` turns a function into an operation. The function takes tensors and returns new
+# ones, and its type hints describe the arguments. `device_types` names the device of this implementation. `register_kernel` adds an
+# implementation for another device.
 
 # %%
 @custom_op("tutorial::swish", mutates_args=(), device_types="cuda")
@@ -162,8 +163,8 @@ def swish_on_cpu(x, beta):
 
 
 # %% [markdown]
-# `x.size` and `x[i]` in the kernel count along one dimension, so a matrix has to become a row: `contiguous` copies what does not lie
-# row by row, and `view(-1)` looks at the rest as one long row.
+# `x.size` and `x[i]` in the kernel need an array with one dimension. So `contiguous` copies the tensor if its memory is not in row
+# order, and `view(-1)` makes a view with one dimension.
 
 # %%
 for device in ("cpu", "cuda"):
@@ -173,8 +174,9 @@ for device in ("cpu", "cuda"):
 # %% [markdown]
 # ### Its derivative
 #
-# The derivative is a kernel too, so it becomes an operation of its own. `setup_context` notes what it needs, and `register_autograd`
-# tells the first operation of the second. (It is [tutorial 14](14_function.py)'s three methods under other names.)
+# The derivative is a kernel too, so it becomes a second operation. `setup_context` saves the tensors for the backward, and
+# `register_autograd` connects `backward` with the first operation. (These are the three methods of [tutorial 14](14_function.py) under
+# other names.)
 
 # %%
 @custom_op("tutorial::swish_slope", mutates_args=(), device_types="cuda")
@@ -210,8 +212,8 @@ loss.backward(retain_graph=True)
 print(x.grad.device, [[round(v, 4) for v in row] for row in x.grad.tolist()])
 
 # %% [markdown]
-# The `contiguous` of `g` is not for show. The gradient of a sum is one number that is looked at as a matrix, with strides of 0. Here is
-# the graph: our operation is one node, however many threads it has.
+# `contiguous` is necessary for `g`. The gradient of a sum is one number, expanded to a matrix with strides of 0. Here is the graph: our
+# operation is one node, for any number of threads.
 
 # %%
 mg.viz.draw(loss)
@@ -219,8 +221,8 @@ mg.viz.draw(loss)
 # %% [markdown]
 # ## Step by step
 #
-# To the engine it is a node like any other. Watch what the node has saved: it is read at the version at which it was saved, and let
-# go. Whether the numbers lie on a GPU the engine does not ask.
+# For the engine this is a node like any other. Watch its saved tensors: the node compares their versions, reads the tensors, and frees
+# them. The engine works in the same way for numbers on a GPU.
 
 # %%
 with mg.debug.record() as r:
@@ -230,9 +232,9 @@ mg.viz.step(r)
 # %% [markdown]
 # ## Is it right?
 #
-# Two things may be wrong here that were one in tutorial 14: the formula, and the kernel. `gradcheck` compares the derivative with
-# differences of the value, on the GPU, in float64. `opcheck` asks whether the operation does what it says: writes to nothing,
-# returns new memory, has a formula. And the CPU's implementation says whether the *value* is right.
+# Two things may be wrong here: the formula, and the kernel. `gradcheck` compares the derivative with differences of the value, on the
+# GPU, in float64. `opcheck` checks what the operation promises: it writes to no argument, returns new memory, and has a formula. And
+# the implementation for the CPU shows whether the *value* is right.
 
 # %%
 t = mg.tensor([[-1.0, 0.5], [2.0, 0.1]], dtype=mg.float64)
@@ -244,14 +246,14 @@ print(f"{(swish(on_gpu, 2.0).cpu() - swish(t, 2.0)).abs().max().item():.0e}")
 # %% [markdown]
 # ## The source
 #
-# Which implementation runs is decided by the device of the first tensor:
+# The device of the first tensor decides which implementation runs:
 
 # %%
-mg.utils.source.source_of("library/_custom_ops.py", "CustomOpDef._kernel")
+mg.utils.source.source_of("library/_custom_ops.py", "CustomOpDef._select_kernel")
 
 # %% [markdown]
-# And this is the bridge to numba. What a tensor on a GPU tells of its memory is a protocol between libraries, the CUDA array interface;
-# numba's `as_cuda_array` reads it. The simulator has no addresses, so there we make its array ourselves:
+# And this function returns numba's array. A tensor on a GPU describes its memory by a protocol between libraries, the CUDA array
+# interface, and numba's `as_cuda_array` reads this description. The simulator has no addresses, so minigrad makes its array:
 
 # %%
 mg.utils.source.source_of("cuda/_numba.py", "as_numba")
@@ -259,7 +261,8 @@ mg.utils.source.source_of("cuda/_numba.py", "as_numba")
 # %% [markdown]
 # ## The same in PyTorch
 #
-# The same functions, with `torch` for `mg`; the kernels stay as they are. A tensor of PyTorch tells the same of its memory.
+# The functions are the same, with `torch` for `mg`, and the kernels need no change. A tensor of PyTorch has the same description of its
+# memory.
 #
 # ```python
 # >>> import torch
@@ -295,7 +298,7 @@ mg.utils.source.source_of("cuda/_numba.py", "as_numba")
 #
 # ## What goes wrong
 #
-# **No implementation for the device.** There is one for the GPU alone, and a tensor of the CPU comes:
+# **No implementation for the device.** This operation has an implementation for the GPU only, and we call it with a tensor on the CPU:
 
 # %%
 @custom_op("tutorial::halve", mutates_args=(), device_types="cuda")
@@ -307,16 +310,16 @@ with mg.testing.expect_error(NotImplementedError, code="MG-E287"):
     halve(mg.ones(2))
 
 # %% [markdown]
-# **A kernel on a tensor in the graph.** Outside of an operation nobody tells autograd what the kernel does, so it is refused, as
-# `numpy()` is. Inside of one gradients are off:
+# **A kernel on a tensor in the graph.** Outside of an operation, autograd cannot know what the kernel does. So `as_numba` raises an
+# error, like `numpy()`. Inside of an operation nothing is recorded, and `as_numba` works:
 
 # %%
 with mg.testing.expect_error(RuntimeError, code="MG-E115"):
     mg.cuda.as_numba(x)
 
 # %% [markdown]
-# **The second derivative.** `swish_slope` has no formula of its own. That is an error, and no wrong number. (The remedy:
-# a third kernel; or a `backward` that computes with minigrad's operations, all of which have derivatives.)
+# **The second derivative.** `swish_slope` has no formula. So this is an error, and not a wrong number. (There are two solutions:
+# a third kernel, or a `backward` that uses minigrad's operations, which have derivatives.)
 
 # %%
 (first,) = mg.autograd.grad(swish(x, 2.0).sum(), x, create_graph=True)
@@ -324,8 +327,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E276"):
     first.sum().backward()
 
 # %% [markdown]
-# **A result that is an argument.** An implementation may not return what it was given, or a view of it: a write to the one would
-# change the other, and the graph would not know.
+# **A result that is an argument.** An implementation must not return an argument, or a view of it: a write to one would change the
+# other, and the graph would not notice.
 
 # %%
 @custom_op("tutorial::row", mutates_args=(), device_types="cuda")
@@ -337,20 +340,20 @@ with mg.testing.expect_error(RuntimeError, code="MG-E275"):
     row(mg.zeros(2, 3, device="cuda"))
 
 # %% [markdown]
-# **Two threads, one number.** Adding up is where threads meet: each reads the sum, adds, and writes it back, and what another has
-# written in between is lost. There is no error on a GPU, and on the simulator it may even go well. `cuda.atomic.add(z, 0, v)` adds
-# in one go. Exercise 3 is about that.
+# **Two threads, one number.** If threads add to one sum, each thread reads the sum, adds, and writes the result. If another thread
+# writes in between, its result is lost. There is no error on a GPU, and on the simulator the result may even be right.
+# `cuda.atomic.add(z, 0, v)` adds in one indivisible step. See exercise 3.
 #
-# **A Python number in the kernel.** `1 + ...` and `beta` are float64 to numba, so a kernel over float32 computes in float64 on the way.
-# While the memory is the limit that may not matter; on a GPU with few units for float64 it does. `np.float32(beta)`, and
-# constants of the array's type, cure it. minigrad's kernels do so.
+# **A Python number in the kernel.** For numba, `1 + ...` and `beta` are float64, so a kernel for float32 arrays computes in float64.
+# If the memory is the limit, this may not matter. On a GPU with few units for float64 it is slow. Use `np.float32(beta)`, and constants
+# of the array's type, like minigrad's kernels.
 #
 # ## Exercises
 #
-# Each has a check that runs. Solutions are folded away below it.
+# Each exercise has a check. The solutions are folded below it.
 #
-# **1. Who does what.** Write `elements(block, thread, blocks, threads, n)`: the list of the elements that a thread does in a
-# grid-stride loop.
+# **1. Which thread computes what.** Write `elements(block, thread, blocks, threads, n)`: it returns the list of the elements that a
+# thread computes in a grid-stride loop.
 
 # %%
 def elements(block, thread, blocks, threads, n):
@@ -365,8 +368,8 @@ def check_elements(elements):
         done = [i for b in range(blocks) for t in range(threads)
                 for i in elements(b, t, blocks, threads, n)]
         case = f"{blocks} blocks of {threads}, {n} elements"
-        assert sorted(done) == list(range(n)), f"{case}: done are {sorted(done)}"
-        assert elements(0, 0, blocks, threads, n)[:1] == [0][:n], f"{case}: who does 0?"
+        assert sorted(done) == list(range(n)), f"{case}: computed are {sorted(done)}"
+        assert elements(0, 0, blocks, threads, n)[:1] == [0][:n], f"{case}: element 0"
     print("right")
 
 
@@ -378,9 +381,9 @@ def elements_solution(block, thread, blocks, threads, n):
 check_elements(elements_solution)
 
 # %% [markdown]
-# **2. Any shape.** Write a kernel of one's own for a matrix, without `contiguous` and `view`: `kernel(x, factor, shift, z)` with
-# $z_{ij} = x_{ij}\,a_j + b_j$, where `factor` and `shift` are rows. Loop over elements, and find row and column by division. `x.shape`
-# is there; numba's arrays have strides as tensors do.
+# **2. Any shape.** Write your own kernel for a matrix, without `contiguous` and `view`: `kernel(x, factor, shift, z)` with
+# $z_{ij} = x_{ij}\,a_j + b_j$, where `factor` and `shift` are rows. Loop over the elements, and compute row and column by division. You
+# can use `x.shape`; numba's arrays have strides like tensors.
 
 # %%
 @cuda.jit
@@ -390,7 +393,7 @@ def scale_and_shift(x, factor, shift, z):
 
 # %%
 def check_scale_and_shift(kernel):
-    assert hasattr(kernel, "py_func"), "a kernel is wanted, a function under @cuda.jit"
+    assert hasattr(kernel, "py_func"), "write a kernel, a function under @cuda.jit"
     m = mg.arange(12.0).reshape(3, 4)
     for name, x in (("rows", m), ("transposed", m.t()), ("every second row", m[::2])):
         x, columns = x.cuda(), x.shape[1]
@@ -413,9 +416,9 @@ def scale_and_shift_solution(x, factor, shift, z):
 check_scale_and_shift(scale_and_shift_solution)
 
 # %% [markdown]
-# **3. A sum, and its derivative.** Write `energy(x)`: an operation of a row on the GPU that returns a 0-d tensor, $\sum_i x_i^2$, with
-# a formula for its backward. All threads add to one number. Let each add up its own elements first. What is the last thing that it
-# does? And what is in the result before the first thread comes?
+# **3. A sum, and its derivative.** Write `energy(x)`: an operation for a row on the GPU that returns a 0-d tensor, $\sum_i x_i^2$, with
+# a formula for its backward. All threads add to one number. Each thread should first add up its own elements. What is its last step?
+# And which value must the result have before the first thread runs?
 
 # %%
 def energy(x):
@@ -426,10 +429,10 @@ def energy(x):
 def check_energy(energy):
     x = mg.tensor([1.0, -2.0, 3.0] * 7, dtype=mg.float64, device="cuda", requires_grad=True)
     e = energy(x)
-    assert e.shape == (), "a 0-d tensor is wanted"
+    assert e.shape == (), "return a 0-d tensor"
     assert e.item() == 98.0, f"the sum is {e.item()}, not 98"
-    assert energy(mg.zeros(0, device="cuda")).item() == 0, "of no elements it is 0"
-    assert e.requires_grad and len(e.grad_fn.next_functions) == 1, "one node, please"
+    assert energy(mg.zeros(0, device="cuda")).item() == 0, "the sum of no elements is 0"
+    assert e.requires_grad and len(e.grad_fn.next_functions) == 1, "expected one node"
     assert mg.autograd.gradcheck(energy, x)
     print("right")
 
@@ -440,12 +443,12 @@ def energy_kernel(x, z):
     own = 0.0
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
         own += x[i] * x[i]
-    cuda.atomic.add(z, 0, own)          # reads, adds and writes in one go
+    cuda.atomic.add(z, 0, own)          # reads, adds and writes in one step
 
 
 @custom_op("tutorial::energy", mutates_args=(), device_types="cuda")
 def energy_solution(x: mg.Tensor) -> mg.Tensor:
-    z = mg.zeros(1, dtype=x.dtype, device=x.device)         # threads add to what is there
+    z = mg.zeros(1, dtype=x.dtype, device=x.device)         # the threads add to this zero
     start(energy_kernel, x.numel(), x, z)
     return z[0].clone()
 
@@ -459,13 +462,14 @@ check_energy(energy_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * An elementwise operation costs the bytes it moves. **Fusing** several into one kernel saves what went to the memory and back.
-# * A kernel is run by many threads; a **grid-stride loop** is right for any number of them. A GPU does not check bounds.
-# * `mg.cuda.as_numba(x)` is the memory of a tensor as numba's array, strides included; `mg.cuda.numba_stream()` is the queue in which
-#   to put a kernel.
-# * `custom_op` makes one node of it. It returns **new** tensors. Each device may have an implementation.
-# * The derivative is what `register_autograd` was told. Check the formula by `gradcheck`, the promises by `opcheck`, and the value
-#   against an implementation that is too simple to be wrong.
-# * Where threads meet, add by **atomics**.
+# * The cost of an elementwise operation is the bytes that it moves. **Fusing** several operations into one kernel saves the reads and
+#   writes of the intermediate results.
+# * Many threads run a kernel; a **grid-stride loop** is right for any number of threads. A GPU does not check bounds.
+# * `mg.cuda.as_numba(x)` is the memory of a tensor as numba's array, with its strides. `mg.cuda.numba_stream()` is the stream for
+#   your kernels.
+# * `custom_op` makes an operation, which is one node in the graph. It returns **new** tensors. Each device may have an implementation.
+# * `register_autograd` gives the derivative. Check the formula with `gradcheck`, the schema with `opcheck`, and the value with a
+#   very simple implementation.
+# * If several threads add to one number, use **atomics**.
 #
 # **Next:** the kernels of minigrad itself, from a copy to a product of matrices: {doc}`/notes/kernels` says where they are.

@@ -14,14 +14,14 @@
 # # A GPT that writes docstrings
 #
 # **The goal.** Train a small GPT, letter by letter, on the docstrings of Python's standard library, and look into autograd while
-# it learns: what attention keeps, what a checkpoint saves, on which letters a prediction depends.
+# it learns: how much memory attention keeps, how much a checkpoint saves, and on which letters a prediction depends.
 #
 # You need: tutorials 1 to 7, and matplotlib (`pip install "minigrad[demo]"`); {doc}`digits_cnn` is the easier project. You get: a
-# whole language model that you can change, and a test by gradients that finds a wrong mask.
+# whole language model that you can change, and a test with gradients that finds a wrong mask.
 #
-# The sizes stand in the first cell. Those of the page are small, since pages are computed by the interpreted engine;
-# `SIZE=full python char_gpt.py` takes the large ones, and `SIZE=small` is for a test of the script. The text differs a little
-# between versions of Python, and so does what is computed from it.
+# The sizes are in the first cell. The sizes of this page are small, because the interpreted engine computes the page.
+# `SIZE=full python char_gpt.py` runs the large sizes, and `SIZE=small` is for a test of the script. The docstrings differ a little
+# between versions of Python, and so do the results.
 
 # %%
 import ast
@@ -54,7 +54,7 @@ mg.set_num_threads(1)
 # %% [markdown]
 # ## The text
 #
-# The docstrings of 40 modules. They are read from the sources, which are not run.
+# The text is the docstrings of 40 modules. We parse the sources, and do not run them.
 
 # %%
 MODULES = [
@@ -65,7 +65,7 @@ MODULES = [
     "shutil", "smtplib", "socket", "statistics", "subprocess", "tarfile", "tempfile",
     "textwrap", "threading", "turtle", "typing", "unittest.case", "unittest.mock",
     "urllib.parse", "urllib.request"]
-LETTERS = "\n" + "".join(map(chr, range(32, 127)))      # a token is a place in this string
+LETTERS = "\n" + "".join(map(chr, range(32, 127)))      # a token is an index of it
 
 
 def docstrings(module):
@@ -85,10 +85,10 @@ print(f"{len(MODULES)} modules, {len(text):,} letters, {len(LETTERS)} different 
 print(text[:300])
 
 # %% [markdown]
-# The last tenth is held out: the model is never trained on it.
+# The last tenth is held out: the model never trains on it.
 #
-# How good is a guess? Whoever takes all letters for equally likely has a loss of $\ln 96$. Whoever knows how frequent each is does
-# better. A model that is to be of use has to come below that: it has to look at the letters before.
+# What is the loss of a guess? If all letters are equally likely, it is $\ln 96$. A guess by the frequency of each letter is better. A
+# useful model must have a smaller loss than both: it has to use the letters before.
 
 # %%
 counts = np.bincount(tokens)
@@ -99,19 +99,19 @@ print(f"all equal {np.log(len(LETTERS)):.2f},",
 # %% [markdown]
 # ## The model
 #
-# A token becomes a row of numbers: one row for the letter, one for its place, added up. Then blocks of two parts. In the
-# **attention** each place asks the places before it, and itself. A place makes a query $q$, a key $k$ and a value $v$; the
-# weights with which it takes the values are
+# A token becomes a row of numbers: the sum of a row for the letter and a row for its position. Then the rows go through several blocks.
+# A block has two parts. In the first, the **attention**, each position uses the positions before it, and itself. It computes a query
+# $q$, a key $k$ and a value $v$ for each position. Its result is a sum of values with the weights
 #
 # $$ \operatorname{softmax}\Bigl(\frac{q k^{\mathsf T}}{\sqrt d}\Bigr),\qquad
 #    \text{after the scores of later places were set to } -\infty . $$
 #
-# That is the **causal mask**: the model has to guess the next letter, so it must not see it. (The softmax is a layer here, so that
-# a hook can look at it, and the mask can be put at a wrong place, for later.)
+# This is the **causal mask**: the model has to guess the next letter, so it must not see this letter. (Here the softmax is a layer, so
+# that a hook can read its result. `hide_from` can also move the mask to a wrong place; we need this later.)
 
 # %% tags=["twin"]
 class Attention(nn.Module):
-    """Each place looks at those before it, and at itself."""
+    """Each place uses the places before it, and itself."""
 
     def __init__(self, width, heads):
         super().__init__()
@@ -130,7 +130,8 @@ class Attention(nn.Module):
 
 
 # %% [markdown]
-# The other part is a **perceptron**, which looks at each place by itself. Both add to what they get. `lean` is for later, too.
+# The other part is a **perceptron**, which computes each position separately. Each part adds its result to its input. We need `lean`
+# later, too.
 
 # %% tags=["twin"]
 class Block(nn.Module):
@@ -164,7 +165,7 @@ class GPT(nn.Module):
 
 # %%
 def fresh(seed=0):
-    """A model that has learnt nothing."""
+    """A model before its training."""
     mg.manual_seed(seed)
     model = GPT(len(LETTERS), WIDTH, HEADS, LAYERS, LENGTH)
     for part in (model.letter, model.place, model.head):
@@ -178,11 +179,11 @@ print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
 # %% [markdown]
 # ## One batch, seen by autograd
 #
-# A batch: random pieces of the text; for each letter the one that follows.
+# A batch has random pieces of the text as inputs. The target of each letter is the letter after it.
 
 # %% tags=["twin"]
 def batches(tokens, steps, size, length, seed=0):
-    """Random pieces (size, length), and the same moved on by one letter."""
+    """Random pieces (size, length), and the same pieces shifted by one letter."""
     rng = random.Random(seed)
     for _ in range(steps):
         starts = [rng.randrange(len(tokens) - length) for _ in range(size)]
@@ -202,13 +203,13 @@ loss = loss_of(model, x, y)
 print(f"a guess {np.log(len(LETTERS)):.2f}, the model {loss.item():.2f}")
 
 # %% [markdown]
-# **Predict.** A linear layer makes two nodes. A block has four of them, two normalisations and an attention. How many nodes does a
-# block make: about 10, 50 or 200? (Those of its 12 parameters not counted.)
+# **Predict.** A linear layer makes two nodes. A block has four linear layers, two normalisations and an attention. How many nodes does
+# a block make, without the accumulators of its 12 parameters: about 10, 50 or 200?
 #
 # <details><summary>Answer</summary>
 #
-# About 50. Most of them do no arithmetic: `view`, `transpose`, `expand` are nodes as well, which arrange the gradient the other
-# way round. Here is the attention alone.
+# About 50. Most of them do no arithmetic: `view`, `transpose` and `expand` have nodes as well, which apply the reverse step to the
+# gradient. Below is the graph of the attention alone.
 #
 # </details>
 
@@ -233,23 +234,23 @@ attention, one = block.attention, mg.zeros(1, 4, WIDTH)
 mg.viz.draw(attention(one), names=dict(attention.named_parameters()))
 
 # %% [markdown]
-# **Predict.** Each node keeps for the backward what its formula needs. If the pieces of text were twice as long, which kind of
-# node would keep twice as much, and which four times as much?
+# **Predict.** Each node saves the values that its formula needs in the backward. If the pieces of text were twice as long, which kind
+# of node would save twice as much, and which four times as much?
 #
 # <details><summary>Answer</summary>
 #
-# Nearly all keep numbers per letter: twice as much. The softmax and the mask have a number for each pair of letters: four times.
-# The weights stand in the row of the products (`Bmm`), which keep the same memory, and queries, keys and values besides: so this
-# row grows by a factor in between.
+# Nearly all nodes save numbers for each letter: twice as much. The softmax and the mask save a number for each pair of letters: four
+# times as much. The softmax shares its result with the products (`Bmm`), and we count it there. The products also save queries, keys
+# and values, so their row grows by a factor between two and four.
 #
 # </details>
 
 # %%
 def kept_by_kind(length):
-    """Kind of node -> bytes that it keeps for the backward, parameters apart."""
+    """Kind of node -> bytes that it saves for the backward, without parameters."""
     found, seen = Counter(), {p.data_ptr() for p in model.parameters()}
     for saved in mg.debug.saved(loss_of(model, x[:, :length], y[:, :length])):
-        if saved.value.data_ptr() not in seen:      # two nodes may keep the same memory
+        if saved.value.data_ptr() not in seen:      # two nodes may save the same memory
             seen.add(saved.value.data_ptr())
             found[saved.node.name()] += saved.nbytes
     return found
@@ -261,13 +262,13 @@ for name, size in sorted(whole.items(), key=lambda row: (-row[1], row[0]))[:7]:
 print(f"{'together':<25} {half.total():9,} bytes, {whole.total():9,}")
 
 # %% [markdown]
-# At this length the perceptron still needs most. At that of a real model, thousands of letters, it is the attention; that is why
-# there are attention kernels that keep no weights and compute them again. For the rest there is **checkpointing**: a block keeps
-# its input alone, and runs once more in the backward.
+# At this length the perceptron needs the most memory. At the length of a real model, thousands of letters, the attention needs the
+# most. Therefore some attention kernels do not save the weights, and compute them again in the backward. For the other layers there is
+# **checkpointing**: a block saves only its input, and runs once more in the backward.
 
 # %%
 def measured(lean):
-    """Of a forward and a backward: bytes kept in between, runs of a block, the gradient."""
+    """One forward and backward: the bytes saved, the runs of a block, the gradient."""
     runs = []
     handles = [block.register_forward_pre_hook(lambda *_: runs.append(1))
                for block in model.blocks]
@@ -290,16 +291,16 @@ print(f"lean:  {few_kept:9,} bytes, {more_runs} runs of a block")
 print("the same gradient:", mg.equal(plain, lean))
 
 # %% [markdown]
-# (The inputs of the blocks are held by the checkpoints, which `mg.debug.saved` does not see; we have added them by hand.)
+# (The checkpoints keep the inputs of the blocks. `mg.debug.saved` does not see them, so we have added them by hand.)
 #
 # ## The training
 #
-# `clip_grad_norm_` makes all gradients smaller by one factor if their norm is too large, and gives back the norm as it was. So we
-# get something to look at, and batches that are very odd do no harm.
+# If the norm of all gradients is too large, `clip_grad_norm_` multiplies all of them by one factor. So an unusual batch does no harm.
+# It returns the norm before the clipping, and we plot this norm.
 
 # %% tags=["twin"]
 def train(model, optimizer, data):
-    """A step for each batch. Returns the losses, and the norms of the gradient."""
+    """Make a step for each batch. Return the losses and the norms of the gradient."""
     losses, norms = [], []
     for x, y in data:
         loss = loss_of(model, x, y)
@@ -312,12 +313,12 @@ def train(model, optimizer, data):
 
 
 # %% [markdown]
-# To write, we draw a letter from the chances that the model gives, append it, and ask again. `no_grad` because nothing of it will
-# be differentiated.
+# To write, the model computes the probability of each next letter. We draw one letter, append it, and run the model again. Nothing is
+# differentiated here, so we use `no_grad`.
 
 # %%
 def write(model, count, start="\n", seed=0, length=LENGTH):
-    """The text `start`, continued by `count` letters."""
+    """Return the text `start`, continued by `count` letters."""
     rng, written = np.random.default_rng(seed), [LETTERS.index(letter) for letter in start]
     with mg.no_grad():
         for _ in range(count):
@@ -370,14 +371,14 @@ curves({"loss": losses}, "The loss of each step", "cross entropy")
 curves({"norm": norms}, "The norm of the gradient before it was clipped", "norm")
 
 # %% [markdown]
-# First it learns how frequent each letter is: the text has the right letters in any order. Then which follows which: vowels between
-# consonants, spaces between words. Whole words come much later; see *Full size* below. The loss of the held out text stays close to
-# that of the training: so small a model cannot learn by heart.
+# First the model learns how frequent each letter is: the text has the right letters, in a random order. Then it learns which letter
+# follows which: vowels between consonants, spaces between words. Whole words come much later; see *Full size* below. The loss of the
+# held out text stays close to the training loss: such a small model cannot memorize the text.
 #
-# ## What it looks at
+# ## What the model looks at
 #
-# **The weights.** A forward hook on each softmax takes them out. A row for each letter, with the weights of those that it asks;
-# each row adds up to 1.
+# **The weights.** A forward hook on each softmax stores them. Each letter has a row, with the weights of the letters before it and of
+# itself. The sum of each row is 1.
 
 # %%
 def weights_of(model, x):
@@ -397,7 +398,7 @@ def weights_of(model, x):
 
 
 def squares(pictures, titles, letters, name):
-    """Tables of numbers, letters along both sides."""
+    """Tables of numbers, with letters along both sides."""
     figure = Figure(figsize=(2.9 * len(pictures), 3.1), layout="constrained")
     axes = figure.subplots(1, len(pictures))
     for axis, picture, title in zip(axes, pictures, titles):
@@ -417,9 +418,9 @@ squares(weights[0][0, :2].numpy(), ["block 1, head 1", "block 1, head 2"], lette
         "The weights of the first block")
 
 # %% [markdown]
-# **The gradient.** Weights say what one block mixes. On which letters does the *prediction* depend, through all blocks? The
-# derivative of a score by what the embedding gave for each letter tells. A forward hook takes the embedding's result out, and
-# keeps it in the graph.
+# **The gradient.** The weights show which letters one block uses. On which letters does the *prediction* depend, through all blocks? We
+# compute the derivative of a score with respect to the embedding of each letter. A forward hook stores the result of the embedding,
+# which is a tensor in the graph.
 
 # %%
 def reach(model, x):
@@ -439,17 +440,17 @@ squares([reached.numpy(), np.log10(reached.numpy() + 1e-9) + 9],
         ["the gradient", "its logarithm"], letters, "What each prediction depends on")
 
 # %% [markdown]
-# Above the diagonal are exact zeros, not small numbers: where the mask has put $-\infty$, the softmax is 0, and its derivative
-# too. So `reach` is a test of the mask, and one that needs no training.
+# Above the diagonal are exact zeros, not small numbers. For a score of $-\infty$ the softmax is 0, and its derivative too. So `reach`
+# tests the mask, without any training.
 #
 # ## What goes wrong
 #
-# **The mask is missing.** The loss becomes too good to be true: the next letter stands in the input, one place further on, and the
-# attention learns to copy it. Here are short pieces of text, with which it learns that quickly.
+# **The mask is missing.** The loss becomes too small: the next letter is in the input, one position later, and the attention learns to
+# copy it. With short pieces of text, as here, it learns this quickly.
 
 # %%
 def short_run(lr=1e-2, hide_from=1, length=8):
-    """A model after a short training, and its losses."""
+    """Train a model for a short time. Return the model and its losses."""
     model = fresh()
     for block in model.blocks:
         block.attention.hide_from = hide_from
@@ -466,8 +467,8 @@ curves({name: fell for name, (_, fell) in runs.items()}, "The losses of three ru
        "cross entropy", yscale="log")
 
 # %% [markdown]
-# Text that is held out does not uncover it, for there too the next letter stands in the input. Two things do. The model cannot
-# write: when it writes, there is no next letter yet. And `reach` sees it at once.
+# Held out text does not reveal this mistake, because it also has the next letter in the input. But the model cannot write, because
+# there is no next letter then. And `reach` shows the mistake immediately.
 
 # %%
 cheat, _ = runs["no mask"]
@@ -476,10 +477,11 @@ print("depends on later letters:", not mg.equal(ahead, ahead.tril()))
 print(repr(write(cheat, 60, "Return the ", length=8)))
 
 # %% [markdown]
-# (`lr = 1` is the other curve that one should know: it leaps up, and stays above what the frequencies alone would give.)
+# (The curve of `lr = 1` is typical for a learning rate that is too large. It jumps up, and stays above the loss of a guess by
+# frequencies.)
 #
-# **The mask is off by one**, so that a place does not see itself. Then the first place sees nothing at all: a softmax of nothing
-# but $-\infty$ is 0/0. Anomaly detection stops at the first node that gives NaN:
+# **The mask is off by one**, so that a position does not see itself. Then the first position sees nothing, and all its scores are
+# $-\infty$: their softmax is 0/0. Anomaly detection stops at the first node that returns NaN:
 
 # %%
 broken = fresh()
@@ -491,11 +493,11 @@ with warnings.catch_warnings(action="ignore"), mg.autograd.detect_anomaly():
         loss.backward()
 
 # %% [markdown]
-# The node that is named ran last in the forward and comes first in the backward: by then the NaN has gone through everything. To
-# find where it came from, look at the forward. That is exercise 3.
+# The error names the node that was recorded last and runs first in the backward. The NaN comes from an earlier layer, and has passed
+# through all later layers. To find its origin, look at the forward. This is exercise 3.
 #
-# **The text is longer than the places.** The model has rows for so many places and no more. Whoever writes has to cut the text, as
-# `written[-length:]` does above:
+# **The text is too long.** The model has rows only for a fixed number of positions. So `write` cuts the text, with `written[-length:]`.
+# Without the cut there is an error:
 
 # %%
 with mg.testing.expect_error(IndexError, code="MG-E301"):
@@ -514,14 +516,13 @@ with mg.testing.expect_error(IndexError, code="MG-E301"):
 # | 1,200 | 1.90 | ``Return the name, notri: 'oconed" is duunnncation`` |
 # | 1,800 | 1.76 | `Return the name.  This tase: Me5 yword() - ashend_close stor empty file of name versts` |
 #
-# (Ends of lines are shown as spaces.) The whole script took two minutes of processor time. At the end there are words and brackets
-# after names; there is no sense in it yet. That takes more letters at a time, more layers, and far more text.
+# (A space stands for each end of a line.) The whole script took two minutes of processor time. At the end there are words, and brackets
+# after names, but the sentences have no sense yet. This needs longer pieces of text, more layers, and far more text.
 #
 # ## The same in PyTorch
 #
-# The imports change, and nothing in the model, in `batches`, `loss_of` and `train` does. A test puts these lines in place of ours,
-# and trains from the same weights on the same batches: the loss after 20 steps is the same within 2%, and in float64 to nine
-# digits.
+# Only the imports change; the model, `batches`, `loss_of` and `train` need no change. A test replaces our imports by these lines, and
+# trains from the same weights on the same batches. The loss after 20 steps is the same within 2%, and in float64 to nine digits.
 #
 # ```python
 # >>> import torch as mg
@@ -540,14 +541,14 @@ with mg.testing.expect_error(IndexError, code="MG-E301"):
 #
 # | in this page | PyTorch |
 # |---|---|
-# | `mg.debug.saved` | nothing; hooks on saved tensors count, as in {doc}`digits_cnn` |
-# | the attention, spelled out | `F.scaled_dot_product_attention(q, k, v, is_causal=True)`, which minigrad has too |
-# | all else | the same names |
+# | `mg.debug.saved` | no such function; hooks on saved tensors can count them, as in {doc}`digits_cnn` |
+# | the attention, step by step | `F.scaled_dot_product_attention(q, k, v, is_causal=True)`, which minigrad has too |
+# | everything else | the same names |
 #
 # ## Exercises
 #
-# **1. Does it look ahead?** Write `looks_ahead(model, x)`: whether any score depends on a later letter, for a model that has its
-# embedding in `model.letter`. The gradients of the parameters have to stay None.
+# **1. Does it look ahead?** Write `looks_ahead(model, x)`: it returns whether any score depends on a later letter. The embedding of the
+# model is `model.letter`. The gradients of the parameters have to stay None.
 
 # %%
 def looks_ahead(model, x):
@@ -582,8 +583,9 @@ def looks_ahead_solution(model, x):
 check_looks_ahead(looks_ahead_solution)
 
 # %% [markdown]
-# **2. One table for two.** The embedding has a row for each letter, and so has the weight of the head. Many models use the same
-# numbers for both. Write `tie(model)`, which makes it so. What is the gradient of a parameter that is used twice?
+# **2. One weight for two layers.** The embedding has a row for each letter, and so has the weight of the head. Many models use the same
+# numbers for both. Write `tie(model)`, which makes the two layers share one weight. What is the gradient of a parameter that is used
+# twice?
 
 # %%
 def tie(model):
@@ -607,15 +609,15 @@ def check_tie(tie):
 
 # %% tags=["hide-cell"]
 def tie_solution(model):
-    # one leaf, to which two paths lead: what comes along them is added up
+    # two paths lead to one leaf: their gradients are added
     model.head.weight = model.letter.weight
 
 
 check_tie(tie_solution)
 
 # %% [markdown]
-# **3. The first NaN.** Write `first_bad(model, x)`: the name of the first layer, in the order in which they run, whose result is
-# not finite; None if there is none. Only layers without layers in them count. No hook may be left. Hint: `named_modules`,
+# **3. The first NaN.** Write `first_bad(model, x)`: it returns the name of the first layer with a result that is not finite, or None.
+# The first layer is the one that runs first. Ignore layers that contain other layers. Remove all hooks. Hint: `named_modules`,
 # `children`.
 
 # %%
@@ -663,9 +665,10 @@ check_first_bad(first_bad_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * A model is a graph like any other: its nodes can be counted, and what they keep. Attention keeps a number for each **pair** of
-#   letters.
-# * A **checkpoint** keeps the input of a block and runs it twice: less memory, more time, the same gradient.
-# * The derivative of a prediction by the inputs shows what it depends on. Exact zeros above the diagonal are the proof of the mask.
-# * A loss that is **too good** is a mistake like one that is too bad, and held out text need not uncover it.
+# * The graph of a model is like any other: you can count its nodes, and the bytes that they save. Attention saves a number for each
+#   **pair** of letters.
+# * A **checkpoint** keeps only the input of a block and runs the block twice: less memory, more time, the same gradient.
+# * The derivative of a prediction with respect to the inputs shows on which inputs it depends. Exact zeros above the diagonal prove
+#   that the mask is right.
+# * A loss that is **too good** is a sign of a mistake, like a loss that is too bad. Held out text does not always reveal it.
 # * `.grad` of a parameter that is used in two places is the sum of both.

@@ -13,14 +13,14 @@
 # %% [markdown]
 # # A network that reads digits
 #
-# **The goal.** Train a convolutional network to read handwritten digits, and look into autograd while it learns: what is kept,
-# where the gradients are large, what the network looks for, and how the usual mistakes show in the numbers.
+# **The goal.** Train a convolutional network to read handwritten digits, and look into autograd while it learns: which tensors it
+# saves, where the gradients are large, what the network looks for, and how common mistakes show in the numbers.
 #
 # You need: tutorials 1 to 7, and scikit-learn and matplotlib (`pip install "minigrad[demo]"`). You get: a whole training that you
-# can change, and ways to look at it that work for any network.
+# can change, and methods to inspect the training of any network.
 #
-# The sizes stand in the first cell. Those of the page are small, since pages are computed by the interpreted engine;
-# `SIZE=full python digits_cnn.py` takes the large ones, and `SIZE=small` is for a test of the script.
+# The sizes are in the first cell. The sizes of this page are small, because the interpreted engine computes the page.
+# `SIZE=full python digits_cnn.py` runs the large sizes, and `SIZE=small` is for a test of the script.
 
 # %%
 import os
@@ -49,7 +49,7 @@ mg.set_num_threads(1)
 # %% [markdown]
 # ## The data
 #
-# 1,797 scans of 8 by 8 pixels, which come with scikit-learn. One in five is kept for the test: the network is never trained on it.
+# The data are 1,797 scans of 8 by 8 pixels from scikit-learn. Every fifth scan is for the test: the network never trains on it.
 
 # %%
 (images, labels), (test_images, test_labels) = digits(seed=0)
@@ -75,13 +75,14 @@ def gallery(pictures, titles, columns, name, **options):
 gallery(images[:20, 0].numpy(), labels[:20].tolist(), 10, "Twenty digits to learn from")
 
 # %% [markdown]
-# Each digit is about equally frequent. So a network that always says the same is right in one case of ten: that is where we begin.
+# All digits are about equally frequent. So a network that always returns the same digit is right for one image in ten. Our network
+# begins there.
 #
 # ## The model
 #
-# Two convolutions, each of which looks at 3 by 3 pixels at a time; a maximum over fields of 2 by 2; two linear layers. The result
-# is ten scores. A *softmax* of them is the chance of each digit, and `cross_entropy` is minus the logarithm of the chance that the
-# right digit gets.
+# The model has two convolutions with filters of 3 by 3 pixels; a maximum over fields of 2 by 2; and two linear layers. The result
+# is ten scores. A *softmax* turns the scores into a probability of each digit, and `cross_entropy` is minus the logarithm of the
+# probability of the right digit.
 
 # %% tags=["twin"]
 def network():
@@ -101,8 +102,8 @@ for name, parameter in model.named_parameters():
 print(f"{'together':<32} {sum(p.numel() for p in model.parameters()):6,}")
 
 # %% [markdown]
-# Before any training, the loss should be about that of a guess, $-\ln\frac1{10}$. If it is not, something is wrong already, and no
-# training will tell you what.
+# Before any training, the loss should be close to the loss of a guess, $-\ln\frac1{10}$. If it is not, there is already a mistake, and
+# training will not show you which.
 
 # %%
 model.eval()
@@ -114,12 +115,12 @@ print(f"a guess {np.log(10):.2f}, the network {first:.2f}")
 # ## One batch, seen by autograd
 #
 # **Predict.** The network has ten layers. How many nodes does the graph of the loss have: about 10, 20 or 100? And which layer
-# makes none?
+# makes no node?
 #
 # <details><summary>Answer</summary>
 #
-# About 20. Each parameter is a leaf with a node of its own, eight of them. A linear layer makes two: one that transposes its
-# weight, and one that multiplies and adds. Dropout in evaluation hands its input on, and makes none.
+# About 20. Each of the eight parameters is a leaf with its own accumulator. A linear layer makes two nodes: one transposes its
+# weight, and the other multiplies and adds. In evaluation, dropout returns its input, and makes no node.
 #
 # </details>
 
@@ -144,17 +145,16 @@ for name, number in sorted(Counter(node.name() for node in nodes(loss)).items())
 mg.viz.draw(loss, names=dict(model.named_parameters()) | {"loss": loss})
 
 # %% [markdown]
-# Gradients travel along the arrows, from the loss to the leaves. What is listed in a node is what it keeps until then: that is
-# where the memory of a training goes. Hooks on saved tensors tell how much each layer keeps. A *forward pre-hook* notes which
-# layer is about to run.
+# Gradients travel along the arrows, from the loss to the leaves. A node lists its saved values: these values take most of the memory
+# of a training. Hooks on saved tensors measure how much each layer saves. A *forward pre-hook* stores which layer runs next.
 
 # %%
 def kept_by_layer(model, x, y):
-    """Layer -> bytes that it keeps for the backward, parameters apart."""
+    """Layer -> bytes that it saves for the backward, without parameters."""
     now, kept, seen = ["loss"], Counter(), {p.data_ptr() for p in model.parameters()}
 
     def pack(tensor):
-        if tensor.data_ptr() not in seen:       # two layers may keep the same memory
+        if tensor.data_ptr() not in seen:       # two layers may save the same memory
             seen.add(tensor.data_ptr())
             kept[now[-1]] += tensor.nbytes
         return tensor
@@ -181,18 +181,18 @@ print(f"together {sum(kept.values()):9,}; the parameters "
       f"{sum(p.nbytes for p in model.parameters()):,}")
 
 # %% [markdown]
-# The results of the layers need far more memory than the parameters, and they grow with the batch. `conv2` is not listed: it keeps
-# its input, which `relu1` keeps anyway. `flat` and `linear2` keep nothing of their own either, and `pool` keeps numbers of 8
-# bytes: where each maximum was found.
+# The results of the layers need far more memory than the parameters, and they grow with the batch. `conv2` is not listed: it saves
+# its input, which `relu1` has already saved. `flat` and `linear2` also save no additional memory. `pool` saves the position of each
+# maximum, a number of 8 bytes.
 #
 # ## The training
 #
-# One pass over the data is an *epoch*. `batches` gives it in random order. A step is four lines; `watch` is called between
-# the backward and the step of the optimizer, when the gradients are there to be looked at.
+# One pass over the data is an *epoch*. `batches` returns the data in random order. A step is four lines. `train` calls `watch` between
+# the backward and the step of the optimizer, when the gradients exist.
 
 # %% tags=["twin"]
 def batches(images, labels, epochs, seed=0, size=64):
-    """The data so many times, each time in another order."""
+    """The data, `epochs` times, each time in another order."""
     order, rng = list(range(len(labels))), random.Random(seed)
     for _ in range(epochs):
         rng.shuffle(order)
@@ -202,7 +202,7 @@ def batches(images, labels, epochs, seed=0, size=64):
 
 
 def train(model, optimizer, data, watch=lambda: None):
-    """A step for each batch of `data`. Returns the losses."""
+    """Make a step for each batch of `data`. Return the losses."""
     losses = []
     model.train()
     for x, y in data:
@@ -216,12 +216,12 @@ def train(model, optimizer, data, watch=lambda: None):
 
 
 # %% [markdown]
-# While it trains, we note how large the gradient of each weight is, and after each epoch how many of the test digits are read
-# rightly. (The bar of tqdm shows in a terminal only. `data` is a list, so that the bar knows its length.)
+# During the training we store the norm of each weight's gradient. After each epoch we count the test digits that the network reads
+# correctly. (The bar of tqdm is visible only in a terminal. `data` is a list, so that the bar knows its length.)
 
 # %%
 def accuracy(model, images=test_images, labels=test_labels):
-    """The share of the images that are read rightly."""
+    """The share of the images that the model reads correctly."""
     model.eval()
     with mg.no_grad():
         return (model(images).argmax(1) == labels).float().mean().item()
@@ -247,7 +247,7 @@ for epoch in range(EPOCHS):
 if SIZE == "full":
     print(f"{time.perf_counter() - start:.1f} seconds")
 print(f"loss {np.mean(losses[:10]):.2f} at first, {np.mean(losses[-10:]):.2f} at the end")
-print(f"{read[-1]:.1%} of the test digits are read rightly")
+print(f"{read[-1]:.1%} of the test digits are read correctly")
 
 
 # %%
@@ -271,14 +271,15 @@ curves({"loss": losses}, "The loss of each step", "cross entropy")
 curves(norms, "The norm of the gradient of each weight", "norm", yscale="log")
 
 # %% [markdown]
-# The gradients tell the story. At first all of them are small, that of the first layer the smallest: it is the last one in the
-# backward, and what reaches it has gone through all the others. While the scores begin to differ, the gradients grow tenfold, and
-# the loss falls. Later they become smaller again, and jump: most batches have nothing new, a few still hold a digit that is
-# misread.
+# The gradients show how the network learns. At first all of them are small. The gradient of the first layer is the smallest: this layer
+# comes last in the backward, and its gradient has gone through all the others. When the scores begin to differ, the gradients grow
+# tenfold, and the loss falls. Later they become smaller again, with jumps: the network reads most batches correctly, but a few still
+# contain a misread digit.
 #
 # ## Does it read?
 #
-# Which digit is taken for which? Each row is a digit, each column what was read. The diagonal is right.
+# Which digits does the network confuse? Each row is the right digit, and each column the digit that the network read. The diagonal
+# counts the correct ones.
 
 # %%
 model.eval()
@@ -291,7 +292,7 @@ for digit, row in enumerate(confusion):
     print(f"{digit:4} " + "".join([f"{number or '.':>4}" for number in row]))
 
 # %% [markdown]
-# And these are the misread ones, with what they are and what was read. Would you have read them?
+# And these are the misread images. Each title has the right digit and the digit that the network read. Can you read them?
 
 # %%
 wrong = np.flatnonzero(found.numpy() != test_labels.numpy()).tolist()[:18]
@@ -299,10 +300,10 @@ titles = [f"{test_labels[i].item()} as {found[i].item()}" for i in wrong]
 gallery([test_images[i, 0].numpy() for i in wrong], titles, 9, "Misread digits")
 
 # %% [markdown]
-# ## What it has learnt
+# ## What the network has learnt
 #
-# The 16 filters of the first layer: two rows as they were before, and two rows after, in the same order. Red counts for, blue
-# against. A filter with a red side and a blue one finds edges.
+# These are the 16 filters of the first layer: two rows from before the training, and two rows from after it, in the same order. Red
+# weights are positive, blue weights negative. A filter with a red side and a blue side finds edges.
 
 # %%
 both = [*filters_before[:, 0].numpy(), *model.conv1.weight.detach()[:, 0].numpy()]
@@ -310,16 +311,16 @@ gallery(both, [*range(16), *range(16)], 8, "Filters before and after", cmap="RdB
         vmin=-0.8, vmax=0.8)
 
 # %% [markdown]
-# A gradient answers another question: **which pixels matter?** Nothing says that only parameters have gradients. Let the *image*
-# require one, and differentiate the score of the right digit: where the gradient is red, more ink would raise the score; where it
-# is blue, it would lower it.
+# A gradient answers another question: **which pixels matter?** Not only parameters can have gradients. We let the *image* require a
+# gradient, and differentiate the score of the right digit. Where the gradient is red, more ink raises the score; where it is blue,
+# more ink lowers the score.
 #
-# **Predict.** `backward` wants a single number, and we have ten images. Is it right to add up their scores?
+# **Predict.** `backward` needs a single number, and we have ten images. Is it right to add up their scores?
 #
 # <details><summary>Answer</summary>
 #
-# Yes. The score of an image depends on its own pixels alone, so each image gets the gradient of its own score. With batch
-# normalisation in training mode it would be wrong: there the images of a batch depend on each other.
+# Yes. The score of an image depends only on its own pixels, so each image gets the gradient of its own score. With batch
+# normalisation in training mode this would be wrong, because the results for the images of a batch depend on each other.
 #
 # </details>
 
@@ -332,21 +333,21 @@ shown = [*x.detach()[:, 0].numpy(), *slope[:, 0].numpy()]
 gallery(shown[:10], range(10), 10, "Ten test digits")
 
 # %%
-gallery(shown[10:], range(10), 10, "The gradient of the right score by the pixels",
+gallery(shown[10:], range(10), 10, "The gradient of the right score",
         cmap="RdBu_r", vmin=-3, vmax=3)
 
 # %% [markdown]
-# ## The gradient, taken apart
+# ## Parts of the gradient
 #
-# **A large batch from small ones.** `.grad` adds up. So a batch that does not fit into memory can be cut: a backward for each
-# piece, one step at the end. The loss is a mean; the mean of a piece has to be weighted by its share.
+# **A large batch from small ones.** A backward adds to `.grad`. So we can cut a batch that does not fit into memory: we run a backward
+# for each piece, and one step at the end. The loss is a mean, so we weight the mean of each piece by the size of the piece.
 
 # %%
 x, y = images[:BATCH], labels[:BATCH]
 
 
 def gradient(model, pieces):
-    """The gradient of all parameters, the batch taken in so many pieces."""
+    """The gradient of all parameters, computed for the batch in `pieces` pieces."""
     model.zero_grad()
     for part_x, part_y in zip(x.chunk(pieces), y.chunk(pieces)):
         loss = F.cross_entropy(model(part_x), part_y) * (len(part_y) / len(y))
@@ -360,10 +361,10 @@ kept = [sum(kept_by_layer(model, x[:n], y[:n]).values()) for n in (BATCH, BATCH 
 print(f"kept at a time: {kept[0]:,} bytes, and {kept[1]:,}")
 
 # %% [markdown]
-# (The model is in evaluation here. With dropout each piece would draw its own zeros, and the two would differ.)
+# (The model is in evaluation mode here. With dropout each piece would draw its own zeros, and the two gradients would differ.)
 #
-# **A frozen layer.** If a parameter does not require a gradient, no path leads to it, and what only that path needs is not kept.
-# Here the convolutions are frozen, as when a trained network is taught a new task.
+# **A frozen layer.** If a parameter does not require a gradient, no path leads to it, and nothing is saved for this path alone.
+# Here we freeze the convolutions, as in the training of a trained network for a new task.
 
 # %%
 def size_of_graph():
@@ -379,10 +380,10 @@ model.requires_grad_(True)
 print("all again:   {:3} nodes, {:9,} bytes kept".format(*size_of_graph()))
 
 # %% [markdown]
-# No node is left in front of the first linear layer: a forward without a derivative is all that remains there.
+# The layers before the first linear layer have no node now: they run only a forward.
 #
-# **A watch for NaN.** One number that is not finite spoils every parameter at the next step. A hook on the parameters sees it
-# before that, and says which one has it. Here an image is damaged on purpose:
+# **A check for NaN.** After one gradient that is not finite, the next step of the optimizer destroys every parameter. Hooks on the
+# parameters find this gradient before the step, and name the parameter. Here we damage an image on purpose:
 
 # %%
 def guard(name):
@@ -402,11 +403,11 @@ for handle in handles:
 model.zero_grad()
 
 # %% [markdown]
-# It is the last layer's gradient that comes first, and the error ends the backward: no layer before it has got a gradient.
+# The last layer gets its gradient first. The error ends the backward, so no layer before it gets a gradient.
 #
 # ## What goes wrong
 #
-# Five mistakes that raise no error. Each run is short and begins with the same weights, so that the numbers can be compared.
+# Here are five mistakes that raise no error. Each run is short and begins with the same weights, so that you can compare the numbers.
 
 # %%
 def short_run(step, lr=3e-3):
@@ -456,20 +457,20 @@ runs = {"right": short_run(right), "no zero_grad": short_run(no_zero_grad),
         "late zero_grad": short_run(zeroed_too_late)}
 for name, (found, share, _) in runs.items():
     print(f"{name:<14} loss {found[0]:.2f}, at most {max(found):7.2f},",
-          f"at last {found[-1]:.2f}; {share:5.1%} read rightly")
+          f"at last {found[-1]:.2f}; {share:5.1%} read correctly")
 
 # %%
 curves({name: found for name, (found, *_) in runs.items()}, "The losses of five runs",
        "cross entropy", ylim=(0, 5))
 
 # %% [markdown]
-# * **`zero_grad` forgotten.** Each step uses the sum of all gradients so far. The network learns, since the sum still leads down at
-#   first; and then goes past every valley.
-# * **A softmax before `cross_entropy`**, which has one in it. The scores that it sees lie between 0 and 1, and the loss cannot come
-#   below $-\ln\frac{e}{e + 9} = 1.46$. It falls all the same, so that it looks like a network that learns slowly.
-# * **A learning rate that is too large.** The loss leaps up at once, now and then again, and in between it is that of a guess. The
-#   cell after these lines looks for the reason.
-# * **`zero_grad` between backward and step.** The gradients are gone when the optimizer looks. The loss never falls.
+# * **`zero_grad` forgotten.** Each step uses the sum of all gradients so far. At first the sum still points downhill, so the network
+#   learns. Then the steps go past each minimum.
+# * **A softmax before `cross_entropy`**, which contains a softmax. `cross_entropy` gets scores between 0 and 1, so the loss cannot fall
+#   below $-\ln\frac{e}{e + 9} = 1.46$. It still falls, so the network seems to learn slowly.
+# * **A learning rate that is too large.** The loss jumps up immediately, and again from time to time. In between it is the loss of a
+#   guess. The next cell finds the reason.
+# * **`zero_grad` between backward and step.** The optimizer finds no gradients. The loss never falls.
 #
 # %%
 found, _, dead = runs["lr = 0.3"]
@@ -480,11 +481,11 @@ F.cross_entropy(dead(test_images), test_labels).backward()
 print("norm of the gradient of conv1:", dead.conv1.weight.grad.norm().item())
 
 # %% [markdown]
-# These ReLUs are dead: all that reaches them is negative, so they give 0, and pass no gradient that could change it. Only the bias
-# of the last layer still learns, and says how frequent each digit is.
+# These ReLUs are dead: all their inputs are negative, so they return 0. They also pass on a gradient of 0, so no step can change this.
+# Only the bias of the last layer still learns: it learns how frequent each digit is.
 #
-# The fifth mistake shows only in the end: **`eval()` forgotten**. Dropout goes on setting a quarter of the numbers to zero, and
-# the same image gets another answer each time.
+# You notice the fifth mistake only after the training: **`eval()` forgotten**. Dropout still sets a quarter of the numbers to zero, and
+# the same image gets a different result each time.
 
 # %%
 model.train()
@@ -492,11 +493,11 @@ with mg.no_grad():
     one, other = [model(test_images).softmax(1) for _ in range(2)]
     model.eval()
     quiet, same = [model(test_images).softmax(1) for _ in range(2)]
-print(f"with dropout, a chance differs by up to {(one - other).abs().max().item():.2f}")
+print(f"with dropout, a probability differs by {(one - other).abs().max().item():.2f}")
 print(f"in evaluation by {(quiet - same).abs().max().item():.2f}")
 
 # %% [markdown]
-# One mistake does raise an error, of which half the questions in forums are: a loss that is kept, and goes backward once more.
+# One mistake raises an error, and many questions in forums are about it: a second backward for the same loss.
 
 # %%
 loss = F.cross_entropy(model(x), y)
@@ -509,17 +510,17 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
 #
 # `SIZE=full python tutorials/projects/digits_cnn.py`, compiled, on one thread of a shared two-core machine:
 #
-# | | epochs | loss of the last ten steps | test digits read rightly | seconds of training |
+# | | epochs | loss of the last ten steps | test digits read correctly | seconds of training |
 # |---|---|---|---|---|
 # | full size | 40 | 0.01 | 98.1% | 12 |
 #
-# `python -m minigrad.demo` trains nearly the same network for 60 epochs, moves each batch by up to a pixel, and lets the learning
-# rate fall: it reaches 99%. Try which of the three it is.
+# `python -m minigrad.demo` trains nearly the same network and reaches 99%. There are three differences: it trains for 60 epochs, moves
+# each batch by up to one pixel, and lowers the learning rate. Try which of the three matters.
 #
 # ## The same in PyTorch
 #
-# The imports change, and nothing in `network`, `batches` and `train` does. A test puts these lines in place of ours, and trains
-# from the same weights on the same batches: the loss after 40 steps is the same within 2%, and in float64 to nine digits.
+# Only the imports change; `network`, `batches` and `train` need no change. A test replaces our imports by these lines, and trains
+# from the same weights on the same batches. The loss after 40 steps is the same within 2%, and in float64 to nine digits.
 #
 # ```python
 # >>> import torch as mg
@@ -537,15 +538,15 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
 #
 # | in this page | PyTorch |
 # |---|---|
-# | `digits`, which gives tensors | `torch.from_numpy(...)` of what scikit-learn gives |
-# | `mg.viz.draw` | torchviz, which is a package of its own |
+# | `digits`, which returns tensors | `torch.from_numpy(...)` of scikit-learn's arrays |
+# | `mg.viz.draw` | torchviz, a separate package |
 # | `mg.testing.expect_error` | `pytest.raises` |
-# | all else | the same names |
+# | everything else | the same names |
 #
 # ## Exercises
 #
-# **1. Clip.** Write `clip(parameters, most)`: if the norm of all gradients together is above `most`, scale them all by one factor,
-# so that it is `most`. Give back the norm as it was. (It exists as `nn.utils.clip_grad_norm_`; write it without.)
+# **1. Clip.** Write `clip(parameters, most)`: if the norm of all gradients together is above `most`, multiply all gradients by one
+# factor, so that the norm is `most`. Return the norm before the clipping. (`nn.utils.clip_grad_norm_` does this; do not use it.)
 
 # %%
 def clip(parameters, most):
@@ -581,8 +582,8 @@ def clip_solution(parameters, most):
 check_clip(clip_solution)
 
 # %% [markdown]
-# **2. Mislead.** Write `mislead(model, x, y, by)`: the images, each pixel moved by `by` up or down, so that the loss grows as fast
-# as it can. The gradients of the parameters have to stay as they are: None, if they were None. Hint: the sign of a gradient.
+# **2. Mislead.** Write `mislead(model, x, y, by)`: it returns the images, with `by` added to or subtracted from each pixel, so that the
+# loss grows as much as possible. The gradients of the parameters must not change; here they must stay None. Hint: the sign of a gradient.
 
 # %%
 def mislead(model, x, y, by):
@@ -608,16 +609,16 @@ def check_mislead(mislead):
 # %% tags=["hide-cell"]
 def mislead_solution(model, x, y, by):
     x = x.detach().clone().requires_grad_()
-    (g,) = mg.autograd.grad(F.cross_entropy(model(x), y), x)    # leaves the .grad alone
+    (g,) = mg.autograd.grad(F.cross_entropy(model(x), y), x)    # does not change any .grad
     return x.detach() + by * g.sign()
 
 
 check_mislead(mislead_solution)
 
 # %% [markdown]
-# **3. Between the layers.** Write `between(model, x, y)`: for each layer by its name, the norm of the gradient of the loss by the
-# *result* of that layer. No hook of yours may be left on the model afterwards. Hint: a forward hook is called as
-# `hook(layer, args, result)`, and a tensor has `register_hook`.
+# **3. Between the layers.** Write `between(model, x, y)`: it returns a dict. For the name of each layer, it contains the norm of the
+# loss's gradient with respect to the *result* of this layer. Remove all your hooks from the model at the end. Hint: the model calls
+# a forward hook as `hook(layer, args, result)`, and a tensor has `register_hook`.
 
 # %%
 def between(model, x, y):
@@ -662,9 +663,9 @@ check_between(between_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * Look before you train: the loss of a guess, the number of nodes, what each layer keeps.
-# * Memory goes into the **results of layers**, which grow with the batch. Smaller pieces with their gradients added up need less,
-#   frozen layers need none.
-# * The norm of the gradient per layer, over the steps, shows what the loss hides. A hook can stop at the first NaN.
-# * The image may require a gradient as well: what the network looks for, and what misleads it, are one `backward` away.
-# * Most mistakes in a training raise nothing. Know what each looks like.
+# * Before the training, check the loss of a guess, the number of nodes, and the memory of each layer.
+# * Most memory is for the **results of layers**, which grow with the batch. If you split a batch and add up the gradients, the training
+#   needs less memory. Frozen layers at the beginning need none.
+# * The norm of the gradient of each layer, over the steps, shows more than the loss. A hook can stop at the first NaN.
+# * The image may require a gradient as well. One `backward` shows which pixels the network uses, and how to mislead it.
+# * Most mistakes in a training raise no error. Learn the typical loss curve of each.
