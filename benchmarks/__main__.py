@@ -12,7 +12,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition(": ")[2])
     parser.add_argument("--only", default="", help="only scenarios with this in their name")
-    parser.add_argument("--patience", type=float, default=1.0, help="measure so many times as long")
+    parser.add_argument("--patience", type=float, default=1.0, help="a factor for the time of each measurement")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     options = parser.parse_args()
     try:
@@ -29,7 +29,7 @@ def main():
     from benchmarks.harness import measure
     from benchmarks.memory import STEPS, bytes_per_node, peak_of_step
     from benchmarks.scenarios import SCENARIOS
-    from minigrad import _pure
+    from minigrad._build import pure as _pure
 
     chosen = [s for s in SCENARIOS if options.only in s.name]
     results = [measure(s, minigrad, torch, options.patience)

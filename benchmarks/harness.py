@@ -1,9 +1,8 @@
-"""Measuring two programs against each other.
+"""Measure two programs against each other.
 
-Machines are noisy, and what disturbs one program should disturb the other. So the two take turns (A B A B
-...) in one process, one thread each, and we compare the medians of their times. A turn is as many runs as
-take some milliseconds: with turns of a single short run each would find the caches filled by the other, which
-happens in no training loop.
+Machines are noisy, and a disturbance should affect both programs. So the two take turns (A B A B ...) in one process, on one
+thread each, and we compare the medians of their times. A turn has as many runs as take some milliseconds. With a single short
+run per turn, each program would find the caches filled by the other, which happens in no training loop.
 """
 
 import gc
@@ -18,11 +17,11 @@ class Scenario:
     """The same work in both libraries.
 
     Attributes:
-        name: what is done.
-        floor: the ratio that must be reached: PyTorch's time over ours.
+        name: the name of the program.
+        floor: the smallest accepted ratio of PyTorch's time to minigrad's.
         make: called with a module and its name ("minigrad" or "torch"), returns the function to time.
-        seconds: about how long to measure.
-        threads: how many each library may use.
+        seconds: approximate time of the measurement.
+        threads: the number of threads of each library.
     """
 
     name: str
@@ -37,7 +36,7 @@ class Result:
     scenario: Scenario
     ours: float         # median seconds of a run
     theirs: float
-    spread: float       # of the ratio between pairs of turns: upper less lower quartile
+    spread: float       # upper minus lower quartile of the ratios of the pairs
     pairs: int
 
     @property
@@ -45,7 +44,7 @@ class Result:
         return self.theirs / self.ours
 
 
-TURN = 0.005    # seconds that a turn takes at least
+TURN = 0.005    # the shortest turn, in seconds
 
 
 def timed(run, times=1):
@@ -57,7 +56,7 @@ def timed(run, times=1):
 
 
 def measure(scenario, minigrad, torch, patience=1.0):
-    """Run a scenario on both and return the `Result`. `patience` multiplies the time that is spent."""
+    """Run a scenario on both and return the `Result`. `patience` is a factor for the time of the measurement."""
     for library in (minigrad, torch):
         library.set_num_threads(scenario.threads)
     ours, theirs = scenario.make(minigrad, "minigrad"), scenario.make(torch, "torch")

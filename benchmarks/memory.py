@@ -1,11 +1,11 @@
 """Memory: bytes per node of a graph, and the peak of a training step.
 
-    bytes_per_node      how much the process grows by keeping a long chain of ``y = y * b`` on scalars. Where both operands require
-                        a gradient, every intermediate result is saved. The growth is divided by the number of nodes.
-    peak_of_step        how much resident memory a training step needs at its peak, in bytes, beyond what the process had after a
-                        step of the same model on two samples, which loads the code and fills the buffers of BLAS.
+    bytes_per_node      the growth of the process for a long chain of ``y = y * b`` on scalars, divided by the number of nodes. If
+                        both operands require a gradient, every intermediate result is saved.
+    peak_of_step        the peak of resident memory in a training step, in bytes. The memory after a step of the same model on two
+                        samples is subtracted: that step loads the code and fills the buffers of BLAS.
 
-Each is measured in a process of its own, since memory that has been freed is not given back.
+Each is measured in a new process, since a process does not return all freed memory.
 """
 
 import os
@@ -54,17 +54,17 @@ for _ in range(5):
 print(status("VmHWM") - before)
 """
 
-# scenario, sizes: large enough that a few megabytes of something else do not count
+# scenario, sizes: large enough that a few other megabytes do not matter
 STEPS = [("lenet", {"batch": 512}), ("gpt", {"batch": 64, "length": 64}), ("gpt", {"batch": 16, "length": 128, "width": 128})]
 
 
 def bytes_per_node(module, both, n=200_000):
-    """Bytes per node of one library; `both`: whether b requires a gradient too, so that y is saved."""
+    """Bytes per node of one library. With `both`, b requires a gradient too, so each y is saved."""
     return printed_by(PROGRAM.format(module=module, n=n, both=both))
 
 
 def peak_of_step(module, scenario, sizes):
-    """Bytes of a training step of one library; `scenario` is a function of scenarios.py."""
+    """The peak of a training step of one library, in bytes. `scenario` is the name of a function of scenarios.py."""
     return printed_by(STEP.format(module=module, scenario=scenario, sizes=sizes))
 
 

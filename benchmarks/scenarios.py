@@ -1,4 +1,4 @@
-"""What is measured. Each function makes the same program for minigrad and for PyTorch."""
+"""The measured programs. Each function makes the same program for minigrad and for PyTorch."""
 
 import itertools
 
@@ -14,7 +14,7 @@ def array(shape, low=-1.0, high=1.0):
 
 
 def chain(shape, which, grad=True):
-    """``x = x*b + a`` a hundred times, 200 ops, and its backward. `which` of x, b, a require a gradient."""
+    """``x = x*b + a`` a hundred times, 200 ops, and its backward. `which` names those of x, b and a that require a gradient."""
     x, b, a = array(shape), array(shape, 0.9, 1.1), array(shape, -0.1, 0.1)
 
     def make(m, name):
@@ -67,7 +67,7 @@ def in_place(which, part=None):
 
 
 def packed(op):
-    """A hundred nodes whose saved tensors pass a pair of hooks, forward and backward."""
+    """A hundred nodes with a pair of saved-tensor hooks, forward and backward."""
     x, b = array(64, 0.1, 1.0), array(64, 0.9, 1.1)
 
     def make(m, name):
@@ -85,7 +85,7 @@ def packed(op):
 
 
 def training_step(m, model, optimizer, inputs, labels, device="cpu"):
-    """What is timed of a classifier: gradients to None, forward, loss, backward, a step of the optimiser."""
+    """The timed step of a classifier: gradients to None, forward, loss, backward, a step of the optimiser."""
     criterion = m.nn.CrossEntropyLoss()
     x, y = m.tensor(inputs, device=device), m.tensor(labels, device=device)
 
@@ -149,7 +149,7 @@ def lenet(batch=32, size=28):
 
 
 def perceptron(batch=1, sizes=(64, 64, 10)):
-    """A training step of a small perceptron on one sample, SGD with momentum: what is timed is everything but arithmetic."""
+    """A training step of a small perceptron on one sample, SGD with momentum: its time is overhead, not arithmetic."""
     inputs, labels = array((batch, sizes[0])), rng.integers(0, sizes[-1], batch)
 
     def make(m, name):
@@ -223,7 +223,7 @@ def cross_entropy(batch=256, classes=1000):
 
 
 def expression(n=1_000_000):
-    """``tanh(a*b + a)`` and its backward: as fast as memory and tanh are."""
+    """``tanh(a*b + a)`` and its backward: memory and tanh limit its speed."""
     left, right = array(n), array(n)
 
     def make(m, name):
@@ -326,7 +326,7 @@ def function(n=100, shape=(8,)):
 
 
 def hooked(kind, n=100):
-    """A chain of n products with a hook on each, registered again, and its backward. `kind`: tensor, or pre or post of the node."""
+    """A chain of n products with a hook on each, registered in every run, and its backward. `kind`: tensor, pre or post."""
     x, b = array(8), array(8, 0.9, 1.1)
 
     def make(m, name):

@@ -1,15 +1,14 @@
-"""What compiling buys: ``python -m benchmarks.two_speeds`` measures the tables of ``tutorials/16_two_speeds.py``.
+"""The gain from compiling: ``python -m benchmarks.two_speeds`` measures the tables of ``tutorials/16_two_speeds.py``.
 
-The tutorial writes one small engine in six steps, from plain Python to what Cython can do most with. Here each is compiled in a
-temporary directory and measured against the first as Python runs it: the sources are the tutorial's own, so its table is about
-what it shows. Then minigrad: the same ops interpreted, compiled with the kernels of ``numpy_ref``, and compiled with those in C,
-for few numbers and for many.
+The tutorial writes one small engine in six steps, from plain Python to the form that Cython compiles best. This
+program compiles each step in a temporary directory and compares it with the first step in Python. The sources come from the
+tutorial itself. Then it measures minigrad: the same ops interpreted, compiled with ``numpy_ref``, and compiled with
+the C kernels, for few numbers and for many.
 
-All programs of a table take turns (A B C A B C ...), as in ``harness.py``; a figure is the median of its turns. What is measured
-is the time of the processor, so that a busy machine lengthens it little. With ``--instructions`` valgrind counts instructions,
-which no machine disturbs.
+All programs of a table take turns (A B C A B C ...), as in ``harness.py``; a figure is the median of its turns. It is processor
+time, which a busy machine changes little. With ``--instructions`` valgrind counts instructions, which do not depend on the load.
 
-Not a part of ``make bench``: no floor belongs to these figures, and nothing here is compared with PyTorch.
+It is not a part of ``make bench``: these figures have no floor, and are not compared with PyTorch.
 """
 
 import argparse
@@ -38,7 +37,7 @@ OPS = 200
 
 
 def written(*names):
-    """What the tutorial assigns to these names. Nothing else of it is run, but for its function `edit`."""
+    """The values that the tutorial assigns to these names. Of the rest, only its function `edit` is run."""
     wanted = []
     for node in ast.parse(TUTORIAL.read_text("utf-8")).body:
         if isinstance(node, ast.Assign):
@@ -54,15 +53,15 @@ def written(*names):
 
 
 def sources():
-    """Step -> source, as the tutorial has them."""
-    return written("NODE", "ENGINE", "CHAIN", "TAPE", "FIELDS", "INIT", "MADE", "STEPS")["STEPS"]
+    """The source of each step of the tutorial: name -> source."""
+    return written("NODE", "ENGINE", "CHAIN", "TAPE", "FIELDS", "INIT", "MAKE_NODE", "STEPS")["STEPS"]
 
 
 def build(source, folder):
-    """Compile a source by the command that the tutorial gives. Returns the path of the extension module.
+    """Compile a source with the command of the tutorial. Return the path of the extension module.
 
     Raises:
-        RuntimeError: it does not compile, or there is no C compiler.
+        RuntimeError: the source does not compile, or no C compiler is installed.
     """
     folder.mkdir(parents=True)
     (folder / "tape.py").write_text(source, "utf-8")
@@ -75,7 +74,7 @@ def build(source, folder):
 
 
 def load(path):
-    """The module ``tape`` of a file, source or binary."""
+    """Load the module ``tape`` from a file, a source or a binary."""
     spec = importlib.util.spec_from_file_location("tape", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -84,7 +83,7 @@ def load(path):
 
 
 def in_turns(runs, turns):
-    """Name -> median over the turns of what each function returns: seconds."""
+    """The median of the results of each function over the turns, in seconds, by name."""
     found = {name: [] for name in runs}
     for run in runs.values():
         run()
@@ -95,7 +94,7 @@ def in_turns(runs, turns):
 
 
 def timed(run, times):
-    """Seconds of the processor per run."""
+    """Processor time per run, in seconds."""
     start = time.process_time()
     for _ in range(times):
         run()
@@ -154,9 +153,9 @@ def engine_run(size):
 def serve(kind):
     """In a process of its own: for each line ``size times`` on the input, the seconds of one op on the output."""
     if kind == "compiled, kernels in NumPy":
-        from minigrad.kernels import CPU, NUMPY
-        CPU.table[:] = NUMPY.table
-        CPU.__dict__.update({name: getattr(NUMPY, name) for name in NUMPY.origin})
+        import minigrad as mg
+        from minigrad.kernels import NUMPY
+        mg.device("cpu").backend.use(NUMPY)
     runs = {}
     for line in sys.stdin:
         size, times = map(int, line.split())
@@ -185,7 +184,7 @@ def engines(turns):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.two_speeds", description="What compiling buys, step by step.")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.two_speeds", description="What compiling gains, step by step.")
     parser.add_argument("--turns", type=int, default=25, help="how often each program has its turn")
     parser.add_argument("--instructions", action="store_true", help="count instructions as well (needs valgrind; minutes)")
     options = parser.parse_args()

@@ -1,9 +1,9 @@
-"""Where the instructions of a small operation go: ``python -m benchmarks.where`` makes a table of ``tutorials/16_two_speeds.py``.
+"""The instructions of a small op, by purpose: ``python -m benchmarks.where`` makes a table of ``tutorials/16_two_speeds.py``.
 
 A chain of 200 ops on eight numbers, forward, backward and freed, runs 20 times under valgrind, which counts the instructions of
-each function of C. Here they are sorted by what a function is for, which its name and its file tell. Counts need no quiet machine.
+each C function. The name and the file of a function determine its purpose. The counts do not depend on the load of the machine.
 
-It needs Linux, valgrind, and minigrad compiled. Half a minute.
+It needs Linux, valgrind, and a compiled minigrad, and takes half a minute.
 """
 
 import os
@@ -21,16 +21,16 @@ __all__ = ["PLACES", "place"]
 
 RUNS = 20
 CALLS = "Python: the `for` loop, operators, calls through Python"
-# In this order: the first pattern that is found in the name or the file of a function says where it belongs.
+# The first pattern that occurs in the name or the file of a function determines its place.
 PLACES = [
     ("multiply and add", r"mg_\w+_f32"),
-    (CALLS, r":__Pyx_"),        # Cython's helpers: of one name in many files, so that valgrind cannot tell whose they are
-    ("around the loops of C", r"kernels/cpu"),
+    (CALLS, r":__Pyx_"),        # Cython's helpers: many files have the same names, so valgrind cannot tell them apart
+    ("around the C loops", r"kernels/cpu"),
     ("make and free tensors, arrays, nodes", r"dealloc|_Dealloc|tp_new|tp_clear|tp_traverse|typeobject|gcmodule|pycore_object"
                                              r"|malloc|weakref|memset|_int_free|cfree"),
     ("find the operation, and check its operands", r"_core/(record/apply|surface)"),
     ("the engine: count, take, deliver", r"_core/(engine|graph/accumulate_grad)"),
-    ("record a node, call it, let go of what it saved", r"_core/(record|graph/node)"),
+    ("record a node, call it, release its saved values", r"_core/(record|graph/node)"),
     ("the formulas of the rules, and the rest of minigrad", r"minigrad/"),
     (CALLS, r"Python-|libpython|bin/python"),
     ("NumPy and the rest", ""),
@@ -38,7 +38,7 @@ PLACES = [
 
 
 def place(function):
-    """Where a function belongs, given as callgrind_annotate writes it.
+    """The place of a function; `function` is its line from callgrind_annotate.
 
     >>> place("???:__pyx_f_..._deliver [/.../minigrad/_core/engine/graph_task.cpython-311-x86_64-linux-gnu.so]")
     'the engine: count, take, deliver'
@@ -74,10 +74,10 @@ def main():
     for count, function in re.findall(r"^ *([\d,]+) \( *[\d.]+%\)  (.*)$", told, re.MULTILINE):
         if "PROGRAM TOTALS" not in function:
             counts[place(function)] += int(count.replace(",", ""))
-    print("| what for | instructions for one operation | |\n|---|--:|--:|")
+    print("| work | instructions for one operation | |\n|---|--:|--:|")
     for name, count in counts.most_common():
         print(f"| {name} | {count / RUNS / OPS:,.0f} | {count / counts.total():.0%} |")
-    print(f"| together | {counts.total() / RUNS / OPS:,.0f} | |")
+    print(f"| total | {counts.total() / RUNS / OPS:,.0f} | |")
     return 0
 
 

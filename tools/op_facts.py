@@ -1,16 +1,16 @@
-"""What is true of every op, read from the registry and seen while the test cases run.
+"""Facts about every op, from the registry and from a run of the test cases.
 
-    from the registry       formula, which inputs have a vjp, where the jvp comes from, which kernels its forward names
-    from the cases          that it is reached, and how deep; which method writes it in place; the dtypes it runs on
+    from the registry       the formula, the inputs that have a vjp, the source of the jvp, the kernels that the forward names
+    from the cases          at which depth a case reaches the op, the in-place methods that run it, the dtypes that it runs with
 
-A case is run forward, backward and backward again under a `TorchDispatchMode`, so the depth at which an op is seen
-says what of it has been checked:
+A case is run forward, backward and backward again under a `TorchDispatchMode`. The depth at which an op is seen says which of its
+derivatives the tests check:
 
-    depth 0     in the forward of a case        gradcheck checks its vjp, gradgradcheck the derivative of that
-    depth 1     in the backward of one          gradgradcheck checks its vjp
-    depth 2     in the backward of that         its numbers are checked, its vjp is not
+    depth 0     in the forward of a case        gradcheck checks its vjp, gradgradcheck the derivative of the vjp
+    depth 1     in the backward of a case       gradgradcheck checks its vjp
+    depth 2     in the second backward          its numbers are checked, its vjp is not
 
-So nothing in the table of ``op_table.py`` is asserted by hand; ``tests/test_op_table.py`` holds it against the tests.
+So ``op_table.py`` needs no fact written by hand; ``tests/test_op_table.py`` checks the facts.
 """
 
 import ast
@@ -37,39 +37,39 @@ __all__ = ["DTYPES", "UNCHECKED", "Fact", "facts", "in_c", "kernels_named", "on_
 
 ROOT = Path(mg.__file__).parent
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
-# Ops whose kernel is an argument: what draws their numbers.
+# Ops whose kernel is an argument: the kernels that draw their numbers.
 DRAWN = {"uniform_": ("uniform",), "normal_": ("normal",), "bernoulli_": ("bernoulli",),
          "exponential_": ("uniform", "neg", "log1p", "div"), "geometric_": ("uniform", "neg", "log1p", "div", "ceil", "cast"),
          "log_normal_": ("normal", "exp"), "cauchy_": ("uniform", "tan", "mul", "add"),
          "random_": ("from_host", "cast"), "random_to_": ("from_host", "cast"), "random_range_": ("from_host", "cast")}
-# An op that is seen no nearer to the surface than this has a vjp that no test has looked at.
+# The vjp of an op that is seen only at this depth or deeper is checked by no test.
 UNCHECKED = 2
 
 
 @dataclass
 class Fact:
-    """What is known of one op. `cases` has the names of the cases that reach it, for each depth."""
+    """The facts about one op. `cases` has the names of the cases that reach it, for each depth."""
 
     name: str
     formula: str
-    vjp: tuple              # the inputs that have one
+    vjp: tuple              # the inputs that have a vjp
     jvp: str                # "derived", "written", or "none"
     nonlinear: bool         # whether the vjp needs an operand or a result
-    kernels: frozenset      # of the contract, that the forward may call
+    kernels: frozenset      # the kernels of the contract that the forward may call
     cases: tuple = field(default_factory=lambda: (set(), set(), set()))
-    twice: set = field(default_factory=set)         # those among the cases in which the second derivative is checked
+    twice: set = field(default_factory=set)         # the cases that check its second derivative
     in_place: set = field(default_factory=set)      # the methods of Tensor that write it
-    dtypes: set = field(default_factory=set)        # of its tensors, when it ran
+    dtypes: set = field(default_factory=set)        # the dtypes of its operands when it ran
     called: set = field(default_factory=set)        # the kernels that were called when it ran
 
     @property
     def depth(self):
-        """How far from the surface the op is first seen; `UNCHECKED` + 1 if never."""
+        """The smallest depth at which the op is seen; `UNCHECKED` + 1 if it is never seen."""
         return next((depth for depth, cases in enumerate(self.cases) if cases), UNCHECKED + 1)
 
     @property
     def double(self):
-        """Whether there is a second derivative, as far as a test has checked it."""
+        """The text for the column "double backward": whether a test has checked the derivative of the vjp."""
         if not self.vjp:
             return "none"
         if self.depth == 0:
@@ -78,12 +78,12 @@ class Fact:
 
 
 def our_ops():
-    """name -> primitive of the ops of the package: users may have entered some of their own."""
+    """The ops of the package: name -> primitive. (The registry may also have ops that users have added.)"""
     return {name: op for name, op in REGISTRY.items() if op.rule.__module__.startswith("minigrad.")}
 
 
 def facts(cases):
-    """name -> `Fact` of every op there is, after a run of `cases` (see tests/ops/cases.py)."""
+    """The `Fact` of every op, by name, after a run of `cases` (see tests/ops/cases.py)."""
     found = {name: Fact(name, formula(op.rule), derivatives(op), tangents(op), nonlinear(op), kernels_named(op))
              for name, op in our_ops().items()}
     survey = Survey(found)
@@ -98,7 +98,7 @@ def facts(cases):
 
 
 def formula(rule):
-    """The mathematics: the first paragraph of the docstring, without the name that it has in PyTorch."""
+    """The formula: the first paragraph of the docstring, without the name in PyTorch."""
     text = (rule.__doc__ or "").split("\n\n")[0]
     return re.sub(r"\s*Mirrors ``.*?``\.?", "", " ".join(text.split())).rstrip(".")
 
@@ -113,7 +113,7 @@ def derivatives(op):
 
 
 def tangents(op):
-    """Where the jvp comes from."""
+    """Whether the jvp is "derived" from the vjp, "written" by hand, or "none"."""
     rule = op.rule
     if not derivatives(op):
         return "none"
@@ -127,7 +127,7 @@ def tangents(op):
 
 
 def nonlinear(op):
-    """Whether a vjp needs an operand or a result, and so has a derivative of its own with respect to it."""
+    """Whether a vjp needs an operand or a result, so that it has a derivative with respect to it."""
     if not op.differentiable:
         return False
     names = set(op.joint[1]) if op.joint else {n for rule in op.formulas if rule for n in rule[1]}
@@ -136,7 +136,7 @@ def nonlinear(op):
 
 @functools.cache
 def source(module):
-    """The functions and classes of a module, as syntax, by name; and what it imports from minigrad, as name -> (module, name)."""
+    """The functions and classes of a module as syntax, by name; and its imports from minigrad: name -> (module, name)."""
     file = ROOT.parent / (module.replace(".", "/") + ".py")
     if not file.exists():
         file = file.with_suffix("") / "__init__.py"
@@ -150,9 +150,9 @@ def source(module):
 
 
 def kernels_named(op):
-    """The kernels that the forward of an op names, in whatever branch: itself, or in the functions that it gives `k` to."""
-    if op.kernel >= 0:
-        return frozenset([list(CONTRACT)[op.kernel]])
+    """The kernels that the forward of an op names, in any branch, or that a function names to which it passes `k`."""
+    if op.rule.kernel:
+        return frozenset([op.rule.kernel])
     for owner in op.rule.__mro__:
         definition = source(owner.__module__)[0].get(owner.__name__) if owner.__module__.startswith("minigrad") else None
         for item in definition.body if definition else ():
@@ -160,14 +160,14 @@ def kernels_named(op):
                 return frozenset(named_in(owner.__module__, item, op.rule, set())) | frozenset(DRAWN.get(op.name, ()))
             if isinstance(item, ast.Assign) and getattr(item.targets[0], "id", None) == "forward":
                 return frozenset(named_behind(owner.__module__, item.value, op.rule, set()))
-    for other in REGISTRY.values():     # a rule that was made of another one
+    for other in REGISTRY.values():     # a rule that a function made from another rule
         if other is not op and other.forward is op.forward and other.rule.__name__ in source(other.rule.__module__)[0]:
             return kernels_named(other)
     raise LookupError(f"{op.name}: no forward in the source of {op.rule.__module__}")
 
 
 def named_in(module, function, rule, seen):
-    """`kernels_named` of one function."""
+    """`kernels_named` for one function."""
     if (module, function.name) in seen:
         return set()
     seen.add((module, function.name))
@@ -185,7 +185,7 @@ def named_in(module, function, rule, seen):
 
 
 def named_behind(module, called, rule, seen):
-    """`kernels_named` of what is called: a function of the module, an imported one, or the forward of another rule."""
+    """`kernels_named` for the target of a call: a function of the module, an imported one, or the forward of another rule."""
     if isinstance(called, ast.Name):
         functions, imports = source(module)
         if called.id in imports:
@@ -204,7 +204,7 @@ def named_behind(module, called, rule, seen):
 
 @functools.cache
 def in_c():
-    """The kernels of the contract that have a C loop for the CPU: read from the sources, so that the interpreted mode knows too."""
+    """The kernels of the contract that have a C loop for the CPU. They are read from the sources, so this works interpreted too."""
     found = set()
     for file in (ROOT / "kernels" / "cpu").glob("*.pyx"):
         found |= set(re.findall(r"^(?:def|cpdef(?: \w+)?) (\w+)\(", file.read_text("utf-8"), re.MULTILINE)) & set(CONTRACT)
@@ -213,10 +213,10 @@ def in_c():
 
 @functools.cache
 def on_cuda():
-    """The kernels of the contract that there are for a GPU: read from the sources, since to import these takes numba.
+    """The kernels of the contract that exist for a GPU. They are read from the sources, since importing these needs numba.
 
-    They are functions, methods, names in ``__all__`` or entries of a table of expressions. tests/cuda/test_ops.py compares with
-    what is there.
+    They are functions, methods, names in ``__all__`` or entries of a table of expressions. tests/cuda/test_ops.py compares the
+    result with the imported kernels.
     """
     found = set()
     for file in (ROOT / "kernels" / "cuda").rglob("*.py"):
@@ -233,7 +233,7 @@ def on_cuda():
 
 
 class Survey(TorchDispatchMode):
-    """Notes each op that runs, the kernels that it calls, and the method in place that it was called by."""
+    """Notes each op that runs, the kernels that it calls, and the in-place method that called it."""
 
     def __init__(self, found):
         self.found = found
@@ -266,13 +266,13 @@ class Survey(TorchDispatchMode):
             fact.dtypes |= dtypes
 
     def run(self, case):
-        """A case in float64 and complex128 with the derivatives that it has; then in the other dtypes without."""
+        """Run a case in every dtype, with derivatives in the floating and complex dtypes. Other dtypes than its own may fail."""
         self.case = case
         for dtype in DTYPES:
             self.depth = 0
             differentiated = case.derivative and (dtype == case.dtype or dtype.startswith(("float", "complex")))
             try:
-                xs = [mg.tensor(converted(a, dtype), requires_grad=differentiated) for a in case.arrays()]
+                xs = [mg.tensor(convert(a, dtype), requires_grad=differentiated) for a in case.arrays()]
                 with self:
                     out = case.run(mg, *xs)
                     if differentiated and isinstance(out, mg.Tensor):
@@ -282,7 +282,7 @@ class Survey(TorchDispatchMode):
                     raise
 
     def derivatives(self, out, xs):
-        """First and second gradients."""
+        """Compute the first and second gradients."""
         roots = [out]
         for self.depth in (1, 2):
             roots = [r for r in roots if r.requires_grad]
@@ -294,22 +294,22 @@ class Survey(TorchDispatchMode):
 
     @contextlib.contextmanager
     def installed(self):
-        """Watch the methods of Tensor in place, and the kernels."""
+        """Within the context: watch the in-place methods of Tensor and the kernels."""
         methods = {name: method for name, method in vars(mg.Tensor).items() if name.endswith("_") and not name.startswith("_")}
-        counting = SimpleNamespace(**{name: self.counted(name) for name in CONTRACT}, __name__="survey")
+        counting = SimpleNamespace(**{name: self.count(name) for name in CONTRACT}, __name__="survey")
         backend = mg.device("cpu").backend
         before = backend.use(Kernels("survey", counting))
         try:
             for name, method in methods.items():
-                setattr(mg.Tensor, name, self.watched(name, method))
+                setattr(mg.Tensor, name, self.watch(name, method))
             yield
         finally:
             backend.use(before)
             for name, method in methods.items():
                 setattr(mg.Tensor, name, method)
 
-    def watched(self, name, method):
-        """A method in place that says its name; of a view taken in place, which no mode sees, the node is asked."""
+    def watch(self, name, method):
+        """`method`, an in-place one, that notes its name. No mode sees a view taken in place: there the grad_fn names the op."""
         def called(x, *args, **kwargs):
             before, self.method = self.method, self.method or name
             try:
@@ -324,8 +324,8 @@ class Survey(TorchDispatchMode):
             return out
         return called
 
-    def counted(self, name):
-        """A kernel that says its name."""
+    def count(self, name):
+        """The kernel `name`, which also notes its call."""
         kernel = getattr(kernels.CPU, name)
 
         def called(*args, **kwargs):
@@ -335,8 +335,8 @@ class Survey(TorchDispatchMode):
         return called
 
 
-def converted(array, dtype):
-    """Numbers of a case in another dtype, not all of them zero in an integer one."""
+def convert(array, dtype):
+    """The numbers of a case in another dtype. Times 3 for integers, so that not all become zero."""
     if dtype == "bool":
         return array.real > 0
     if "int" in dtype:

@@ -4,21 +4,21 @@
     mul  z = x y            x, y   derived  yes              mul_      mul (C)      yes   all
     cat  z = the tensors …  xs     written  linear           -         cat          yes   all
 
-A row for each entry of the registry. What it says comes from the rules and from a run of the test cases (``op_facts.py``); nothing
-is written by hand.
+The table has a row for each op of the registry. Its cells come from the rules and from a run of the test cases (``op_facts.py``);
+nothing is written by hand.
 
     double backward   yes        the vjp depends on the operands; its derivative is checked by gradgradcheck
-                      linear     the vjp does not depend on them: its derivative is the op once more
-                      in formulas   an op that only the vjps of others use; gradgradcheck of those checks its own
-    CPU kernels       the kernels of ``kernels/contract.py`` that the forward may call, those with a C loop marked; the others are
-                      NumPy. A device has an op if it has these (``--kernels`` lists them, and what each kernel is used by).
-    CUDA              whether a GPU has these kernels, and if not, which it lacks: the op raises NotImplementedError there
-    dtypes            those the op has run with, on the CPU
-    float32, float16  the worst error on long axes, of values and derivatives, and PyTorch's at the same place, in units of half a
-                      last digit and of what the last digits of the inputs are worth (tests/accuracy); of the cases with the op, in
-                      those with the fewest others
+                      linear     the vjp does not depend on them: its derivative is the op again
+                      in formulas   only the vjps of other ops use the op; gradgradcheck of those ops checks its vjp
+    CPU kernels       the kernels of ``kernels/contract.py`` that the forward may call. (C) marks those with a C loop; the others
+                      use NumPy. A device has an op if it has its kernels (``--kernels`` lists each kernel with its ops).
+    CUDA              whether a GPU has these kernels, or which are missing: there the op raises NotImplementedError
+    dtypes            the dtypes that the op has run with on the CPU
+    float32, float16  the worst error of values and derivatives on long axes, and PyTorch's error at the same place. The unit is
+                      half a last digit plus the effect of the last digits of the inputs (tests/accuracy). The error comes from
+                      the cases that use the op and the fewest other ops
 
-The table for the documentation is Markdown, as MyST reads it.
+The documentation has the table in Markdown (MyST).
 """
 
 import argparse
@@ -36,7 +36,7 @@ GROUPS = {"bool": ("bool",), "int": ("uint8", "int8", "int16", "int32", "int64")
 
 
 def every_case():
-    """All cases of the tests, those of the table of methods in place included."""
+    """All cases of the tests, including the table of in-place methods."""
     from tests.core import test_inplace_table as table
     from tests.ops import cases
 
@@ -49,7 +49,7 @@ def every_case():
 
 
 def rows(found=None):
-    """The table, a dict of texts for each op."""
+    """The rows of the table: for each op a dict column -> text."""
     found = found or facts(every_case())
     lacking = coverage(on_cuda())
     errors = accuracy(found)
@@ -61,7 +61,7 @@ def rows(found=None):
 
 
 def accuracy(found):
-    """op name -> dtype -> the worst error and PyTorch's, as text."""
+    """The worst error and PyTorch's error as text: op name -> dtype -> text."""
     from tests.accuracy import table
     measured, others = table.read(), {}
     for fact in found.values():
@@ -77,7 +77,7 @@ def accuracy(found):
 
 
 def shown(errors):
-    """The largest of some errors (ours, PyTorch's, quantity), and PyTorch's beside it."""
+    """The largest of some errors (ours, PyTorch's, quantity), with PyTorch's error beside it."""
     if not errors:
         return "-"
     ours, torchs, _ = max(errors, key=lambda error: error[0])
@@ -85,7 +85,7 @@ def shown(errors):
 
 
 def dtypes(names):
-    """Dtypes in few words: those of one kind together, if all of them are there."""
+    """Dtypes as short text: the name of a kind if all its dtypes are there."""
     if set(DTYPES) <= set(names):
         return "all"
     parts = []
@@ -96,12 +96,12 @@ def dtypes(names):
 
 
 def coverage(available=frozenset(CONTRACT)):
-    """op name -> the kernels that a device with the kernels `available` lacks for it: empty where it has the op."""
+    """The kernels of each op that are not in `available`: a device has the op if there are none."""
     return {name: kernels_named(op) - set(available) for name, op in our_ops().items()}
 
 
 def used_by(found):
-    """kernel name -> the ops whose forward may call it."""
+    """The ops whose forward may call each kernel: kernel name -> names of ops."""
     return {kernel: [fact.name for fact in found.values() if kernel in fact.kernels] for kernel in CONTRACT}
 
 
@@ -115,8 +115,8 @@ def markdown(table):
     return "\n".join(lines) + "\n"
 
 
-def printed(columns, table, title):
-    """A table in the terminal."""
+def print_table(columns, table, title):
+    """Print a table in the terminal."""
     from rich.console import Console
     from rich.table import Table
 
@@ -131,13 +131,13 @@ def main(arguments=None):
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--markdown", action="store_true", help="for the documentation")
     form.add_argument("--json", action="store_true", help="for programs")
-    form.add_argument("--kernels", action="store_true", help="for whoever writes a device: each kernel, and the ops that call it")
+    form.add_argument("--kernels", action="store_true", help="for writing a device: each kernel, and the ops that call it")
     chosen = parser.parse_args(arguments)
     found = facts(every_case())
     if chosen.kernels:
-        printed(("kernel", "arguments", "C", "CUDA", "ops"),
-                [(k, CONTRACT[k][0], "C" if k in in_c() else "", "CUDA" if k in on_cuda() else "", ", ".join(ops) or "-")
-                 for k, ops in used_by(found).items()], f"{len(CONTRACT)} kernels")
+        print_table(("kernel", "arguments", "C", "CUDA", "ops"),
+                    [(k, CONTRACT[k].arguments, "C" if k in in_c() else "", "CUDA" if k in on_cuda() else "", ", ".join(ops) or "-")
+                     for k, ops in used_by(found).items()], f"{len(CONTRACT)} kernels")
         return
     table = rows(found)
     if chosen.json:
@@ -145,7 +145,7 @@ def main(arguments=None):
     elif chosen.markdown:
         print(markdown(table), end="")
     else:
-        printed(COLUMNS, [[row[column] for column in COLUMNS] for row in table], f"{len(table)} ops")
+        print_table(COLUMNS, [[row[column] for column in COLUMNS] for row in table], f"{len(table)} ops")
 
 
 if __name__ == "__main__":

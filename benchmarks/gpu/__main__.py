@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 
 SECONDS = 0.5       # of measuring each scenario
-LIMIT = 220         # seconds after which no scenario is begun
+LIMIT = 220         # no scenario starts after this many seconds
 
 
 def main():
@@ -35,7 +35,7 @@ def main():
                       simulated=os.environ.get("NUMBA_ENABLE_CUDASIM") == "1")
     if machine.simulated:
         sys.setswitchinterval(1e-4)     # as in tests/cuda/conftest.py
-    # What has a floor comes first, for the case that the time is too short for all; the copy before all others.
+    # The copy comes first, then scenarios with a floor, in case the time is too short for all.
     scenarios = sorted([*operations(options.toy), *programs(options.toy)],
                        key=lambda s: (s.name != "copy", s.ratio is None and s.share is None))
     chosen = [s for s in scenarios if options.only in s.name or s.name == "copy"]
@@ -92,7 +92,7 @@ def microseconds(seconds):
 
 
 def rate(result):
-    """What minigrad moves, or computes, by the second."""
+    """The bytes or floating-point operations of minigrad per second."""
     if not result.ours:
         return ""
     if result.scenario.flops:
@@ -120,7 +120,7 @@ def brief(result, copy):
 def markdown(machine, results, table):
     """The table as benchmarks/results/gpu.md has it."""
     import minigrad
-    from minigrad import _pure
+    from minigrad._build import pure as _pure
     torch = "no PyTorch" if machine.torch is None else f"PyTorch {machine.torch.__version__} (CUDA {machine.torch.version.cuda})"
     today = datetime.date.today()
     copy = "" if machine.copy is None else f" A copy moves {machine.copy / 1e12:.2f} TB/s."

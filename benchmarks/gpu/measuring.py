@@ -1,12 +1,12 @@
-"""Timing work on a GPU: events in its queue, or the clock on the wall for what the CPU does.
+"""Timing of GPU work by events in its queue, and of CPU work by wall-clock time.
 
     A B A B ...     turns of minigrad (A) and of PyTorch (B), in one process and one queue: the default stream of both
 
-A turn is as many runs as take some milliseconds, between two events that the GPU passes and notes the time of. So the time to
-start the first run is not counted, and that of the others only if the GPU has to wait for it. A scenario by the wall clock times
-itself: what it returns is the seconds of one op, from before the first to after the last, while the GPU may still be at work.
+A turn has as many runs as take some milliseconds, between two events with the times at which the GPU reached them. So the launch
+of the first run does not count, and a later launch counts only if the GPU waits for it. A scenario with `wall` times itself: it
+returns the seconds per op, from before the first op until Python goes on after the last; the GPU may still be at work.
 
-We report medians. `share` is what a run moves, or computes, by the second, as a part of what a copy moves (`Machine.copy`).
+We report medians. `share` is the bytes per second of a run, divided by those of a copy (`Machine.copy`).
 """
 
 import gc
@@ -18,9 +18,9 @@ from typing import Any
 
 __all__ = ["Machine", "Result", "Scenario", "measure"]
 
-TURN = 0.005        # seconds that a turn takes at least
-LEAST = 5           # turns of each
-LONG = 600          # characters of an error: numba's fill pages
+TURN = 0.005        # the shortest turn, in seconds
+LEAST = 5           # the smallest number of turns of each
+LONG = 600          # the largest number of characters of an error: numba's errors fill pages
 
 
 @dataclass
@@ -28,13 +28,13 @@ class Scenario:
     """The same work in both libraries.
 
     Attributes:
-        name: what is done.
+        name: the name of the program.
         make: called with a module, minigrad or torch, returns the function to time.
-        nbytes: how many bytes a run has to read and write at least; 0 if that is not what limits it.
-        flops: how many floating-point operations it is.
-        ratio: the floor of torch's time over ours, or None.
-        share: the floor of the bytes per second, as a part of those of a copy, or None.
-        wall: the function returns the seconds by itself.
+        nbytes: the number of bytes that a run must read and write at least; 0 if memory does not limit it.
+        flops: the number of floating-point operations.
+        ratio: the floor of the ratio of torch's time to minigrad's, or None.
+        share: the floor of `Result.share`, or None.
+        wall: whether the function itself returns the seconds.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Scenario:
 @dataclass
 class Result:
     scenario: Scenario
-    ours: float | None = None       # median seconds of a run; None: it failed, or PyTorch is not there
+    ours: float | None = None       # median seconds of a run; None if it failed or PyTorch is missing
     theirs: float | None = None
     pairs: int = 0
     error: str = ""                 # of minigrad
@@ -60,11 +60,11 @@ class Result:
         return self.theirs / self.ours if self.ours and self.theirs else None
 
     def share(self, copy):
-        """Bytes per second of ours, as a part of `copy`."""
+        """minigrad's bytes per second, divided by `copy`."""
         return self.scenario.nbytes / self.ours / copy if self.scenario.nbytes and self.ours and copy else None
 
     def reached(self, copy):
-        """Whether the floors are reached; None if there are none, or they cannot be told."""
+        """Whether the floors are reached; None without floors, or if a value is missing."""
         floors = [(value, floor) for value, floor in ((self.ratio, self.scenario.ratio), (self.share(copy), self.scenario.share))
                   if floor is not None]
         if self.error:
@@ -75,11 +75,11 @@ class Result:
 
 @dataclass
 class Machine:
-    """What the scenarios run on.
+    """The libraries and the GPU that the scenarios run on.
 
     Attributes:
-        minigrad, torch: the modules; None for a PyTorch that is not there.
-        simulated: on numba's simulator, which has no clock: then by the CPU's.
+        minigrad, torch: the modules; None for a missing PyTorch.
+        simulated: whether it is numba's simulator. It has no clock, so the CPU's clock is used.
     """
 
     minigrad: Any
@@ -114,7 +114,7 @@ class Machine:
         return first.elapsed_time(last) / 1000 / times
 
     def empty(self):
-        """Give memory back, so that what one library has freed is there for the other."""
+        """Return cached memory to the GPU, so that the other library can use it."""
         gc.collect()
         for module in (self.minigrad, self.torch):
             if module is not None:
@@ -122,7 +122,7 @@ class Machine:
 
 
 def tried(step):
-    """What `step` returns, and "", or None and what went wrong."""
+    """(the result of `step`, ""), or (None, the text of its error)."""
     try:
         return step(), ""
     except Exception as error:
@@ -131,7 +131,7 @@ def tried(step):
 
 
 def measure(scenario, machine, seconds):
-    """Time a scenario for about so many seconds, without the warming up. Never raises but for Ctrl-C."""
+    """Time a scenario for about this many seconds after the warm-up. Only Ctrl-C raises."""
     result = Result(scenario)
     runs, turns, once = {}, {}, {}
     for module in (machine.minigrad, machine.torch):

@@ -1,7 +1,7 @@
-"""Ops on large tensors. What limits them is the memory of the GPU, or its arithmetic; the time to start a kernel is lost in it.
+"""Ops on large tensors. The memory or the arithmetic of the GPU limits them; the launch time of a kernel is negligible.
 
-Each function returns a ``make(m)`` that is given minigrad or torch. The numbers are random: memory full of one number is
-compressed, or leaves multipliers at rest, and would look fast.
+Each function returns a ``make(m)``, where m is minigrad or torch. The numbers are random: memory full of one number would look too
+fast, since the GPU compresses it or leaves its multipliers idle.
 """
 
 from benchmarks.gpu.measuring import Scenario
@@ -25,7 +25,7 @@ def random(m, shape, dtype="float32"):
 
 
 def backward(*shapes, call, count=None):
-    """The backward alone of ``call(m, *tensors)``, with respect to the first `count` of them, again and again."""
+    """Only the backward of ``call(m, *tensors)`` with respect to the first `count` tensors, repeatedly."""
     def make(m):
         tensors = [random(m, shape) for shape in shapes]
         wanted = [t.requires_grad_() for t in tensors[:count]]
@@ -52,7 +52,7 @@ def labelled(rows, columns, whole):
 
 
 def indexed(which, rows, width, n):
-    """Rows by number: embedding and its backward; gather, and scatter_add of as many."""
+    """Indexing of rows: embedding and its backward; gather and scatter_add."""
     def make(m):
         table = m.randn(rows, width, device="cuda")
         if which.startswith("embedding"):
@@ -81,7 +81,7 @@ def adam(n, fused):
 
 
 def in_full_precision(make):
-    """`make` with PyTorch's products of float32 in float32: not rounded to the ten bits of TF32."""
+    """`make` with PyTorch's float32 products in full precision, not rounded to the ten bits of TF32."""
     def made(m):
         if hasattr(m, "backends"):
             m.backends.cuda.matmul.allow_tf32 = m.backends.cudnn.allow_tf32 = False
@@ -90,7 +90,7 @@ def in_full_precision(make):
 
 
 def operations(toy):
-    """The scenarios; small ones for a look whether they run."""
+    """The scenarios; with `toy`, tiny ones that only show that they run."""
     n = 2 ** 6 if toy else 2 ** 28
     rows, columns = (8, 8) if toy else (2 ** 14, 2 ** 14)
     one = 4.0 * n                   # bytes of a tensor of n float32
@@ -123,7 +123,7 @@ def operations(toy):
 
 
 def by_rows(toy):
-    """softmax and its kin, over rows of two lengths."""
+    """softmax and related ops, over rows of two lengths."""
     total = 2 ** 6 if toy else 2 ** 26
     found = []
     for width in (8, 32) if toy else (1024, 16384):
@@ -143,7 +143,7 @@ def by_rows(toy):
 
 
 def products(toy):
-    """Of matrices, and convolutions."""
+    """Products of matrices, and convolutions."""
     def matmul(size, dtype="float32", **floors):
         return Scenario(f"matmul {size}, {dtype}", in_full_precision(function(
             (size, size), (size, size), dtype=dtype, call=lambda m, x, y: x @ y)), flops=2.0 * size ** 3, **floors)

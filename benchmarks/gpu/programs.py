@@ -1,6 +1,6 @@
-"""Programs of many small ops, where the CPU that starts the kernels is what takes the time, and training steps.
+"""Programs of many small ops, limited by the CPU that launches the kernels, and training steps.
 
-The launch overhead is by the clock on the wall, and the GPU is not waited for: it is the time after which Python goes on.
+The launch overhead is wall-clock time without waiting for the GPU: the time after which Python goes on.
 """
 
 import time
@@ -10,7 +10,7 @@ from benchmarks.scenarios import array, gpt, rng, training_step
 
 __all__ = ["programs"]
 
-SLOWEST = 1 / 1.5       # floor of the ratio: at most one and a half of PyTorch's time per op
+SLOWEST = 1 / 1.5       # the floor of the ratio: at most 1.5 times PyTorch's time per op
 
 
 def small_ops(n, with_grad):
@@ -58,7 +58,7 @@ def small_backward(n):
 
 
 def digits_step(batch, channels):
-    """A training step of a small convolutional network on 8 x 8 images: that of tutorials/projects/digits_cnn.py."""
+    """A training step of the small convolutional network of tutorials/projects/digits_cnn.py, on 8 x 8 images."""
     images, labels = array((batch, 1, 8, 8)), rng.integers(0, 10, batch)
 
     def make(m):
@@ -71,7 +71,7 @@ def digits_step(batch, channels):
 
 
 def programs(toy):
-    """The scenarios; small ones for a look whether they run."""
+    """The scenarios; with `toy`, tiny ones that only show that they run."""
     ops, nodes, batch, channels = (4, 4, 2, 1) if toy else (1000, 200, 64, 16)
     size = {"batch": 2, "length": 3, "width": 4, "layers": 1, "heads": 2, "vocabulary": 5} if toy else {}
     step = gpt(**size, device="cuda")

@@ -1,6 +1,6 @@
 """``python -m tools.docs``: build the site; every warning is an error. With ``--serve``, show it afterwards.
 
-It needs the extra `docs`, and no network. Interpreted, since compiled functions have neither signatures nor sources.
+It needs the extra `docs`, but no network. It runs interpreted, since compiled functions have neither signatures nor sources.
 """
 
 import argparse
@@ -12,10 +12,11 @@ import subprocess
 import sys
 import webbrowser
 
-from tools.docs.stage import HTML, ROOT, SOURCE, stage
+from tools.docs.paths import HTML, ROOT, SOURCE
+from tools.docs.stage import stage
 
-# A cell is a file called "cell 3" in what is told of it: a path would differ from run to run, and one name for all would show
-# the lines of another cell.
+# Tracebacks call the file of a cell "cell 3". A path would differ from run to run, and one name for all cells would show the lines
+# of another cell.
 KERNEL = """c = get_config()
 c.IPKernelApp.log_level = 40
 from ipykernel.compiler import XCachingCompiler
@@ -24,8 +25,8 @@ XCachingCompiler.get_code_name = lambda self, raw_code, code, number: f"cell {nu
 
 
 def build(arguments):
-    """Run Sphinx. Returns its exit status."""
-    profile = HTML.parent / "ipython/profile_default"       # the kernels that run the pages would warn of using TCP
+    """Run Sphinx; return its exit status."""
+    profile = HTML.parent / "ipython/profile_default"       # or the kernels of the pages warn that they use TCP
     profile.mkdir(parents=True, exist_ok=True)
     (profile / "ipython_kernel_config.py").write_text(KERNEL, "utf-8")
     environment = os.environ | {"MINIGRAD_PURE": "1", "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1",
@@ -52,8 +53,8 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m tools.docs", description="Build the documentation site.")
     parser.add_argument("--stage", action="store_true", help="only gather the pages in build/docs/source")
     parser.add_argument("--serve", action="store_true", help="show the site when it is built")
-    parser.add_argument("--port", type=int, default=0, help="for --serve; any free one by default")
-    parser.add_argument("--all", action="store_true", help="build every page anew")
+    parser.add_argument("--port", type=int, default=0, help="the port for --serve; any free port by default")
+    parser.add_argument("--all", action="store_true", help="build every page again")
     chosen = parser.parse_args(arguments)
     lacking = [name for name in ("sphinx", "myst_nb", "furo", "jupytext", "numba_cuda") if importlib.util.find_spec(name) is None]
     if lacking:
@@ -70,7 +71,7 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    if os.environ.get("MINIGRAD_PURE") != "1":      # the pages that are made are made here, of the sources as well
+    if os.environ.get("MINIGRAD_PURE") != "1":      # generating the pages needs the sources too
         os.environ["MINIGRAD_PURE"] = "1"
         os.execv(sys.executable, [sys.executable, "-m", "tools.docs", *sys.argv[1:]])
     sys.exit(main())

@@ -1,35 +1,35 @@
-"""The contracts on the site: docs/contracts, each with an anchor and the tests that cite it.
+"""The pages of docs/contracts: each contract gets an anchor and the names of the tests that cite it.
 
-A contract is an item of a list that begins with its number: ``- A-03 ...``. A test cites it as ``engine/A-03``.
+A contract is a list item that begins with its number: ``- A-03 ...``. A test cites it with the name of the page: ``engine/A-03``.
 """
 
 import ast
 import re
 from collections import defaultdict
 
-from tools.docs.stage import DOCS, ROOT
+from tools.docs.paths import DOCS, ROOT
 
 __all__ = ["CITATION", "citations", "contracts", "in_scope", "page", "write"]
 
 FOLDER = DOCS / "contracts"
 ITEM = re.compile(r"^- ([A-Z]{1,2}-\d+[a-z]?)\b(.*(?:\n(?![-#\n]).*)*)", re.M)
 CITATION = re.compile(r"\b([a-z_]+/[A-Z]{1,2}-\d+[a-z]?)\b")
-SHOWN = 3       # tests that are named beside a contract
+SHOWN = 3       # how many tests are named beside a contract
 
 
 def contracts():
-    """name -> text of every contract, such as ``engine/A-03``."""
+    """The text of every contract by its name, such as ``engine/A-03``."""
     return {f"{path.stem}/{number}": " ".join(text.split())
             for path in sorted(FOLDER.glob("*.md")) for number, text in ITEM.findall(path.read_text("utf-8"))}
 
 
 def in_scope(text):
-    """Whether a contract is neither out of scope nor only nice to have."""
+    """Whether a contract needs a test: it is neither out of scope nor optional."""
     return "[skip]" not in text and "[opt]" not in text
 
 
 def citations():
-    """Contract -> the tests that cite it, as pairs (file, function): the innermost function around the citation, or None."""
+    """The tests that cite each contract, as pairs (file, innermost function or class around the citation, or None)."""
     found = defaultdict(dict)
     for path in sorted((ROOT / "tests").rglob("*.py")):
         text = path.read_text("utf-8")
@@ -45,8 +45,8 @@ def citations():
 
 
 def page(stem, text, cited):
-    """The page of one file: an anchor before each contract, and after it its tests."""
-    if len(re.findall(r"^# ", text, re.M)) > 1:     # parts below the title
+    """The page for one file: an anchor before each contract, and its tests after it."""
+    if len(re.findall(r"^# ", text, re.M)) > 1:     # several titles: the later ones become parts below the first
         title, rest = text.split("\n", 1)
         text = title + "\n" + re.sub(r"^(#+ )", r"#\1", rest, flags=re.M)
 
@@ -55,13 +55,13 @@ def page(stem, text, cited):
         tests = cited.get(f"{stem}/{number}", [])
         named = [f"`{file}`" + (f": `{function}`" if function else "") for file, function in tests[:SHOWN]]
         more = f", and {len(tests) - SHOWN} more" if len(tests) > SHOWN else ""
-        held = f" *Held by {'; '.join(named)}{more}.*" if named else " *No test yet.*" if in_scope(body) else ""
-        return f'- <span id="{number}"></span>**{number}**{body.rstrip()}{held}'
+        tested = f" *Tested by {'; '.join(named)}{more}.*" if named else " *No test yet.*" if in_scope(body) else ""
+        return f'- <span id="{number}"></span>**{number}**{body.rstrip()}{tested}'
     return ITEM.sub(item, text)
 
 
 def write(pages):
-    """Put the pages into the site."""
+    """Add the pages of all contracts to the site."""
     cited = citations()
     for path in sorted(FOLDER.glob("*.md")):
         pages.write(f"contracts/{path.name}", page(path.stem, path.read_text("utf-8"), cited))

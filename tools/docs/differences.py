@@ -1,24 +1,24 @@
-"""What minigrad does otherwise than PyTorch 2.13 on purpose, as tables on the page of the map: all of it is read off the tests.
+"""The deliberate differences from PyTorch 2.13, as tables on the map to PyTorch. All of them are read from the tests.
 
     @pytest.mark.differs(what=..., there=..., here=...)     on a test   ->  a row of the first tables: `decided`
-    dicts of exceptions with their reasons, in `EXCEPTIONS`             ->  a row per reason of the others: `allowed`
+    dicts of exceptions with their reasons, in `EXCEPTIONS`             ->  a row for each reason in the other tables: `allowed`
 
-The tests are parsed and not imported, since many of them need PyTorch, which no build of the site has. So the fields of a marker
-are plain strings, and a dict of exceptions uses literals, comprehensions and ``dict.fromkeys`` alone.
+The tests are parsed and not imported, since many of them need PyTorch, and a build of the site has no PyTorch. So the fields of a
+marker are plain strings, and a dict of exceptions uses only literals, comprehensions and ``dict.fromkeys``.
 """
 
 import ast
 import re
 from typing import Any, NamedTuple
 
-from tools.docs.stage import ROOT
+from tools.docs.paths import ROOT
 
 __all__ = ["AREAS", "EXCEPTIONS", "FIELDS", "Allowed", "Difference", "allowed", "area", "decided", "differences", "table"]
 
 TESTS = ROOT / "tests"
 FIELDS = ("what", "there", "here")
 
-# Headings, and how the paths of the tests below them begin. The first that fits counts.
+# Heading -> how the paths of its tests begin. The first heading that fits counts.
 AREAS = {
     "Backward and gradient edges": ("core/test_engine_arguments", "core/test_engine_edges", "core/test_engine_order",
                                     "core/test_engine_reentrant", "core/test_engine_stress", "core/test_engine_logging",
@@ -39,7 +39,7 @@ AREAS = {
 
 
 class Difference(NamedTuple):
-    """A marked test: its file, its name, and what the marker says."""
+    """A marked test: its file, its name, and the fields of the marker."""
 
     file: str
     test: str
@@ -49,7 +49,7 @@ class Difference(NamedTuple):
 
 
 class Allowed(NamedTuple):
-    """Differences that a comparison with PyTorch allows for one reason: what differs, why, and of which ops, nodes or messages."""
+    """Differences that a comparison with PyTorch allows for one reason: the kind, the reason, and the ops, nodes or messages."""
 
     kind: str
     why: str
@@ -60,7 +60,7 @@ class Allowed(NamedTuple):
 
 
 def decided():
-    """All marked tests, in the order of the headings, and of the files and lines below them."""
+    """All marked tests, ordered by heading, then by file and line."""
     found = []
     for path in sorted(TESTS.rglob("test_*.py")):
         text = path.read_text("utf-8")
@@ -71,7 +71,7 @@ def decided():
 
 
 def marked(file, tree):
-    """The differences in one file."""
+    """The differences that the markers in one file declare."""
     for test in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
         for mark in test.decorator_list:
             if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.differs":
@@ -82,7 +82,7 @@ def marked(file, tree):
 
 
 def area(file):
-    """The heading for a test."""
+    """The heading under which the differences of a test file appear."""
     inside = file.removeprefix("tests/")
     for title, beginnings in AREAS.items():
         if inside.startswith(beginnings):
@@ -97,22 +97,25 @@ KINDS = {"accepted": "only PyTorch refuses it", "refused": "only minigrad refuse
 
 
 def by_reason(table):
-    """reason -> names, as it stands."""
+    """Rows of a dict reason -> names."""
     return [("", why, tuple([name(n) for n in ([names] if isinstance(names, str) else names)])) for why, names in table.items()]
 
 
 def by_name(table):
-    """name -> reason. The name may be (kind, name)."""
+    """Rows of a dict name -> reason. A key may be (kind, name)."""
     return [(KINDS[key[0]], why, (key[1],)) if isinstance(key, tuple) else ("", why, (key,)) for key, why in table.items()]
 
 
 def errors(table):
-    """name -> reason, where both refuse."""
+    """Rows of a dict name -> reason, for calls that both libraries refuse."""
     return [(KINDS["class"], why, (key,)) for key, why in table.items()]
 
 
 def messages(table):
-    """(what is in the line, what is in the message, reason). A reason that begins with "and" goes on from the one before."""
+    """Rows of a list of (part of the line, part of the message, reason).
+
+    A reason that begins with "and" continues the previous one.
+    """
     found: list[tuple[str, str, tuple]] = []
     for line, words, why in table:
         words = f"{line}: {words}" if line else words
@@ -124,11 +127,12 @@ def messages(table):
 
 
 def name(thing):
-    """A name, or several that belong together."""
+    """The text of a name, or of a tuple of names that belong together."""
     return thing if isinstance(thing, str) else " ".join([name(part) for part in thing])
 
 
-# Heading -> (file, name of the dict, or its beginning and a *, how it is read); a function has its reasons in `return`.
+# Heading -> [(file, name of the dict or its beginning and a *, function that reads it)]. None: the name of a function whose
+# `return` statements have the reasons.
 EXCEPTIONS = {
     "Random arguments": [
         ("parity/odd_arguments.py", "DIFFERENT", by_name), ("parity/odd_arguments.py", "CLASSES", errors),
@@ -140,7 +144,7 @@ EXCEPTIONS = {
 
 
 def allowed(heading):
-    """The exceptions below a heading, those of one kind and reason in one row."""
+    """The exceptions below a heading, one row for each kind and reason."""
     rows: dict[tuple, list] = {}
     for file, wanted, read in EXCEPTIONS[heading]:
         for kind, why, names in exceptions(file, wanted, read):
@@ -151,7 +155,7 @@ def allowed(heading):
 
 
 def exceptions(file, wanted, read):
-    """(kind, reason, names) of each exception in one dict, or of each reason that a function returns."""
+    """(kind, reason, names) for each exception in one dict, or for each reason that a function returns."""
     body = ast.parse((TESTS / file).read_text("utf-8")).body
     if read is None:
         functions = [node for node in body if isinstance(node, ast.FunctionDef) and node.name == wanted]
@@ -164,11 +168,12 @@ def exceptions(file, wanted, read):
 
 
 def fits(found, wanted):
+    """Whether `found` is the name `wanted`, or begins like it if it ends in ``*``."""
     return found.startswith(wanted[:-1]) if wanted.endswith("*") else found == wanted
 
 
 def evaluated(node):
-    """The value of an expression that names nothing but `dict`."""
+    """The value of an expression whose only name is `dict`."""
     return eval(compile(ast.Expression(node), "exceptions", "eval"), {"__builtins__": {}, "dict": dict})
 
 
@@ -176,16 +181,17 @@ def evaluated(node):
 
 
 def cell(text):
+    """Text as a cell of a Markdown table."""
     return text.replace("|", r"\|").replace("\n", " ")
 
 
 def reason(text):
-    """A reason as it is shown: without what Markdown would read as its own."""
+    """A reason as a cell of a table, with the signs of Markdown escaped."""
     return re.sub(r"([*_<\[])", r"\\\1", cell(re.sub(r"\btorch\b", "PyTorch", text)))
 
 
 def listed(names, most=8):
-    """The first of some names, and how many there are besides."""
+    """The first names as text, and how many more there are."""
     shown = ", ".join([f"`{cell(n)}`" for n in names[:most]])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
@@ -196,7 +202,7 @@ def grid(heads, rows):
 
 
 def differences():
-    """The tables of what was decided, test by test."""
+    """The tables of the decided differences, one row for each test."""
     rows, text = decided(), []
     for title in AREAS:
         cells = [(cell(row.what), cell(row.there), cell(row.here), f"`{row.file.removeprefix('tests/')}` `{row.test}`")
@@ -207,7 +213,7 @@ def differences():
 
 
 def comparisons():
-    """The tables of exceptions, folded."""
+    """The tables of exceptions, each in a dropdown."""
     text = []
     for heading, sources in EXCEPTIONS.items():
         rows = allowed(heading)
@@ -221,14 +227,14 @@ def comparisons():
 
 
 def table():
-    """Both, for docs/map.md to include."""
+    """All tables: docs/map.md includes them."""
     rows = decided()
     return f"""There are {len(rows)} of them, in {len({row.file for row in rows})} files of tests.
 
 {differences()}
 ### What the comparisons allow
 
-Some tests compare the two libraries on cases that nobody has chosen: random arguments, random programs, the graph of each op.
-There a difference needs a reason, which stands in the test. *Where* names ops, nodes, or words of a message.
+Some tests compare the two libraries on cases that are not chosen by hand: random arguments, random programs, the graph of each op.
+There each difference needs a reason, which is written in the test. *Where* names ops, nodes, or words of a message.
 
 {comparisons()}"""

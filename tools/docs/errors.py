@@ -1,7 +1,7 @@
-"""A page for each error code: the text of the catalogue, with its example run and what it raised shown.
+"""A page for each error code: the text of the catalogue, its example, and the message that the example raised when it was run.
 
-A hand-written page in docs/errors/ names the codes that it is about in its front matter, ``codes: MG-E101``; each of their pages
-links to it. So does the list of all codes, docs/errors/index.md, which this file completes.
+A page written by hand in docs/errors/ names its codes in its front matter, ``codes: MG-E101``; the pages of these codes link to it.
+The list of all codes is errors/codes.md.
 """
 
 import builtins
@@ -9,7 +9,7 @@ import re
 
 from minigrad.errors import MinigradError, catalogue
 from minigrad.testing._catalogue import run
-from tools.docs.stage import DOCS
+from tools.docs.paths import DOCS
 
 __all__ = ["AREAS", "example", "longer", "page", "write"]
 
@@ -18,7 +18,7 @@ AREAS = {"1": "Graph and engine", "2": "Shapes, dtypes, derivatives, operators",
 
 
 def longer():
-    """Code -> [(page, title)] of the hand-written pages about it."""
+    """The pages written by hand about each code: code -> [(page, title)]."""
     found: dict[str, list[tuple[str, str]]] = {}
     for path in sorted((DOCS / "errors").glob("*.md")):
         text = path.read_text("utf-8")
@@ -30,7 +30,7 @@ def longer():
 
 
 def example(code, steps):
-    """A block of code that has been run, in Markdown: the code, what it printed, what it raised."""
+    """A block of code that was run, in Markdown: the code, the text that it printed, the error that it raised."""
     text, shown = [], []
 
     def flush():
@@ -57,12 +57,12 @@ def example(code, steps):
 
 
 def plain(text):
-    """Without addresses of memory, so that the same sources give the same page."""
+    """`text` without memory addresses, so that the same sources give the same page."""
     return re.sub(r"0x[0-9a-f]{6,}", "0x...", text)
 
 
 def page(code, more=()):
-    """The page of a code."""
+    """The page for a code. `more` has the (page, title) of each longer page about it."""
     title, _ = catalogue()[code]
     lines = [f"---\norphan: true\n---\n\n# {code}  {title}\n"]        # see write()
     raised = []
@@ -72,7 +72,7 @@ def page(code, more=()):
         else:
             raised += [step for step in part if step.error is not None]
             lines.append(example(code, part) + "\n")
-    assert len(raised) == 1, f"the example of {code} has to raise once; it did {len(raised)} times"
+    assert len(raised) == 1, f"the example of {code} must raise once; it raised {len(raised)} times"
     kinds = [c.__name__ for c in type(raised[0].error).__mro__ if getattr(builtins, c.__name__, None) is c]
     lines.insert(1, f"*{type(raised[0].error).__name__}, which is a* {{py:exc}}`{kinds[0]}`\n")
     if more:
@@ -83,16 +83,19 @@ def page(code, more=()):
 
 
 def prose(text):
-    """Catalogue's text as MyST: other codes become links."""
+    """Text of the catalogue as MyST: codes become links."""
     return re.sub(r"(?<![`\w-])(MG-E\d{3})\b", r"[\1](\1.md)", text)
 
 
 def write(pages):
-    """All pages, and their list: links, since each page of the site shows the whole tree of contents, which took two thirds of
-    the time of a build while 147 codes were in it."""
+    """Add the page of every code, and a list of links to them.
+
+    The list is no table of contents: each page of the site shows the whole tree of contents, and with 147 codes in it the tree took
+    two thirds of the time of a build.
+    """
     more = longer()
     unknown = set(more) - set(catalogue())
-    assert not unknown, f"pages about codes that there are not: {unknown}"
+    assert not unknown, f"pages about codes that do not exist: {unknown}"
     for code in catalogue():
         pages.write(f"errors/{code}.md", page(code, more.get(code, ())))
     lines = ["# All error codes\n", "Every error that minigrad raises has a code, at the end of its message. Each code has a page, "

@@ -1,14 +1,14 @@
-"""What other sites document and we link to: docs/links.txt, made into inventories, so that no build has to fetch any.
+"""Links to other sites: docs/links.txt is turned into inventories, so that no build has to fetch them.
 
     python  py:exception  RuntimeError  library/exceptions.html#$
 
-A line has the site, the role, the name, and the page; ``$`` stands for the name. Sphinx reads the result as it reads any site's
-``objects.inv``. `Sphinx <https://www.sphinx-doc.org/en/master/usage/extensions/intersphinx.html>`_ would fetch these by itself.
+A line has the site, the role, the name, and the page; ``$`` stands for the name. Sphinx reads the result like the ``objects.inv``
+of any site, which `intersphinx <https://www.sphinx-doc.org/en/master/usage/extensions/intersphinx.html>`_ would otherwise fetch.
 """
 
 import zlib
 
-from tools.docs.stage import DOCS
+from tools.docs.paths import DOCS
 
 __all__ = ["SITES", "links", "write"]
 
@@ -16,13 +16,13 @@ SITES = {"python": "https://docs.python.org/3", "torch": "https://docs.pytorch.o
 
 
 def links():
-    """(site, role, name, page) of each line."""
+    """(site, role, name, page) for each line of docs/links.txt."""
     lines = [line.split() for line in (DOCS / "links.txt").read_text("utf-8").splitlines() if line.strip() and line[0] != "#"]
     return [tuple(line) for line in lines]
 
 
 def write(folder):
-    """One inventory per site."""
+    """Write one inventory for each site into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     for site in SITES:
         entries = "".join([f"{name} {role} 1 {page} -\n" for where, role, name, page in links() if where == site])

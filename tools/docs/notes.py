@@ -1,24 +1,24 @@
-"""The Notes of the sources, gathered on one page: each is an explanation that several places point to."""
+"""All Notes of the sources on one page. A Note is an explanation that several places point to."""
 
 import ast
 import re
 import textwrap
 
-from tools.docs.stage import ROOT
+from tools.docs.paths import ROOT
 
 __all__ = ["notes", "write"]
 
 HEADING = re.compile(r"^Note \[(.+)\]$")
 HEAD = """# The Notes in the sources
 
-An explanation that several places of the sources need has a name there and is written once; the code points to it,
-`# See Note [Adding in place]`. Here they are together, in the order of the files, as they stand in them.
+An explanation that several places of the sources need is written once and has a name. The code points to it:
+`# See Note [Adding in place]`. This page has all Notes, in the order of the files.
 
 """
 
 
 def notes():
-    """(file, title, text) of each Note in the docstring of a module: a line ``Note [title]``, and what is indented under it."""
+    """(file, title, text) for each Note in the docstring of a module: a line ``Note [title]``, and the indented text below it."""
     found = []
     for path in sorted((ROOT / "minigrad").rglob("*.py")):
         lines = (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").splitlines()
@@ -35,7 +35,7 @@ def notes():
 
 
 def markdown(text):
-    """What a docstring says, for MyST: pictures, which are indented, become blocks."""
+    """Text of a docstring as MyST: indented pictures become blocks of code."""
     parts = []
     for part in re.split(r"\n\s*\n", text):
         parts.append(f"```text\n{textwrap.dedent(part)}\n```" if part.startswith("    ") else re.sub(r"``([^`]+)``", r"`\1`", part))

@@ -1,8 +1,7 @@
 """The reference: a page for each namespace, or part of one, in reStructuredText, which is what the docstrings are written in.
 
-`PAGES` says which names stand where and in what order of subjects. Whatever a namespace offers and no page has is an error of the
-build, so nothing can be forgotten. A thing is documented where it is offered first; under its other names there is a line that
-points there.
+`PAGES` says which names are on which page, and in which order. If a public name is on no page, the build fails, so that none is
+forgotten. An object is documented under the first of its names; under its other names, a line points there.
 """
 
 import functools
@@ -13,13 +12,13 @@ import types
 from typing import NamedTuple
 
 import minigrad as mg
-from tools.docs.stage import ROOT
+from tools.docs.paths import ROOT
 
 __all__ = ["PAGES", "Page", "names", "offered", "write"]
 
 
 class Page(NamedTuple):
-    """One page: of a namespace, either all of it, or what `modules` define (their names as in minigrad/)."""
+    """One page: all of a namespace, or only what `modules` define (named relative to minigrad)."""
 
     name: str
     title: str
@@ -29,6 +28,7 @@ class Page(NamedTuple):
 
 
 def ops(family, *names):
+    """The names of modules in a folder of minigrad/ops."""
     return tuple([f"ops.{family}.{name}" for name in names])
 
 
@@ -37,16 +37,19 @@ PAGES = [
     Page("tensor", "Tensor", "minigrad", ("tensor", "_core.graph.metadata", "storage"),
          "A tensor is numbers, a place in the graph, and a version. Most functions of `minigrad` are methods too; in-place "
          "methods end in an underscore."),
-    Page("creation", "Making tensors", MG, ("creation", "_grids", "dtypes", "_tensor_str", "_legacy") + ops("shape", "formats"),
-         "Of numbers, of arrays, or filled with something."),
-    Page("random", "Random numbers", MG, ("random", "_distributions")),
+    Page("creation", "Making tensors", MG,
+         ("creation._from_data", "creation._filled", "creation._ranges", "creation._grids", "creation._legacy",
+          "_tensor.properties", "_tensor.tensor_str", "dtypes") + ops("shape", "formats"),
+         "From Python numbers, from arrays, or filled with one value."),
+    Page("random", "Random numbers", MG, ("random._generator", "random._sampling")),
     Page("minigrad.random", "minigrad.random", "minigrad.random"),
     Page("modes", "Grad modes, configuration, files, help", MG,
-         ("autograd.grad_mode", "autograd.anomaly_mode", "_config", "_warnings", "serialization", "_debug", "errors", "_version")),
+         ("autograd.grad_mode", "autograd.anomaly_mode", "_build.config", "_warnings", "serialization", "_debug.context", "errors",
+          "_version")),
     Page("arithmetic", "Arithmetic", MG,
          ops("elementwise", "arithmetic", "pointwise", "rounding", "representation", "selection", "clamp")
          + ("nn.functional._activations",),
-         "One number at a time, broadcast."),
+         "Elementwise operations, with broadcasting."),
     Page("elementary", "Exponentials, angles, special functions", MG,
          ops("elementwise", "functions", "trigonometry", "special", "gamma_zeta", "xlogy") + ops("nn", "softmax")),
     Page("comparison", "Comparison and predicates", MG, ops("elementwise", "comparison", "predicates")),
@@ -71,14 +74,15 @@ PAGES = [
     Page("autograd", "minigrad.autograd", "minigrad.autograd", (), "The calls that run the engine."),
     Page("autograd.gradcheck", "minigrad.autograd.gradcheck", "minigrad.autograd.gradcheck", (),
          "Finite differences say whether a derivative is right."),
-    Page("autograd.function", "minigrad.autograd.function", "minigrad.autograd.function", (), "Operations of your own."),
+    Page("autograd.function", "minigrad.autograd.function", "minigrad.autograd.function", (),
+         "Differentiable functions of your own."),
     Page("autograd.graph", "minigrad.autograd.graph", "minigrad.autograd.graph", (),
          "The graph as a program sees it: nodes, edges, hooks, saved tensors."),
     Page("autograd.forward_ad", "minigrad.autograd.forward_ad", "minigrad.autograd.forward_ad", (), "Forward mode."),
     Page("autograd.functional", "minigrad.autograd.functional", "minigrad.autograd.functional", (), "Jacobians and Hessians."),
     Page("func", "minigrad.func", "minigrad.func", (), "Transforms of functions, which compose."),
-    Page("cuda", "minigrad.cuda", "minigrad.cuda", (), "Tensors on a GPU. In work: not every op runs there yet, and those that do "
-         "not say so."),
+    Page("cuda", "minigrad.cuda", "minigrad.cuda", (), "Tensors on a GPU. Not every op has its kernels yet: the others raise "
+         "NotImplementedError."),
     Page("nn", "minigrad.nn", "minigrad.nn", (), "Modules."),
     Page("nn.functional", "minigrad.nn.functional", "minigrad.nn.functional"),
     Page("nn.init", "minigrad.nn.init", "minigrad.nn.init"),
@@ -87,14 +91,15 @@ PAGES = [
     Page("optim", "minigrad.optim", "minigrad.optim"),
     Page("optim.lr_scheduler", "minigrad.optim.lr_scheduler", "minigrad.optim.lr_scheduler"),
     Page("optim.swa_utils", "minigrad.optim.swa_utils", "minigrad.optim.swa_utils"),
-    Page("utils.checkpoint", "minigrad.utils.checkpoint", "minigrad.utils.checkpoint", (), "Less memory, for a second forward."),
+    Page("utils.checkpoint", "minigrad.utils.checkpoint", "minigrad.utils.checkpoint", (),
+         "Less memory, at the price of a second forward."),
     Page("utils.data", "minigrad.utils.data", "minigrad.utils.data"),
     Page("utils.hooks", "minigrad.utils.hooks", "minigrad.utils.hooks"),
     Page("utils.source", "minigrad.utils.source", "minigrad.utils.source"),
     Page("utils.python_dispatch", "minigrad.utils._python_dispatch", "minigrad.utils._python_dispatch", (),
          "Modes that see every op."),
     Page("utils.pytree", "minigrad.utils._pytree", "minigrad.utils._pytree"),
-    Page("library", "minigrad.library", "minigrad.library", (), "Operators of your own, of any function."),
+    Page("library", "minigrad.library", "minigrad.library", (), "Operators of your own, made from any function."),
     Page("testing", "minigrad.testing", "minigrad.testing"),
     Page("pipelining", "minigrad.distributed.pipelining._backward", "minigrad.distributed.pipelining._backward", (),
          "The backward of a pipeline stage, in one part or two."),
@@ -114,13 +119,13 @@ def offered(namespace):
 
 
 def belongs(module, name):
-    """Without ``__all__`` a module offers what minigrad has made, not what it has imported from elsewhere."""
+    """Whether `name` is public: without ``__all__``, only if minigrad defines it and does not import it from elsewhere."""
     thing = getattr(module, name)
     return hasattr(module, "__all__") or module is mg or (getattr(thing, "__module__", None) or "").startswith("minigrad")
 
 
 def defining():
-    """Name -> the module, as in `Page.modules`, that defines what ``minigrad.<name>`` is."""
+    """The module that defines each ``minigrad.<name>``, named as in `Page.modules`."""
     found = {}
     modules = {module for page in PAGES for module in page.modules}
     for module in modules:
@@ -137,12 +142,12 @@ def defining():
         elif name in ("Device", "Size", "dtype"):
             found[name] = "_core.graph.metadata"
         elif isinstance(thing, mg.Generator):
-            found[name] = "random"
+            found[name] = "random._generator"
     return found
 
 
 def names(page, known=None):
-    """The names on a page."""
+    """The names on a page, sorted."""
     if not page.modules:
         return offered(page.namespace)
     known = known or defining()
@@ -171,13 +176,13 @@ def write(pages):
 
 
 def text_of(page):
-    """What stands under the title: of a whole namespace the first line of its docstring, if the page has no words of its own."""
+    """The text under the title: the page's own, or the first line of the docstring if the page is a whole namespace."""
     first = (inspect.getdoc(importlib.import_module(page.namespace)) or "").partition("\n")[0]
     return page.text or ("" if page.modules else first)
 
 
 def entry(namespace, name, first):
-    """What stands for one name."""
+    """The lines for one name."""
     thing = getattr(importlib.import_module(namespace), name)
     full = f"{namespace}.{name}"
     if not callable(thing) or isinstance(thing, mg.dtype):
@@ -185,7 +190,10 @@ def entry(namespace, name, first):
     seen = first.setdefault(id(thing), full)
     if seen != full:
         kind = "class" if inspect.isclass(thing) else "function"
-        return [f".. py:{kind}:: {name}{'' if kind == 'class' else signature(thing)}", "", f"   The same as `{seen}`.", ""]
+        # "Raises: GradcheckError" may mean only one of the two names in the index.
+        both = inspect.isclass(thing) and issubclass(thing, Exception)
+        return [f".. py:{kind}:: {name}{'' if kind == 'class' else signature(thing)}", *["   :no-index:"] * both, "",
+                f"   The same as `{seen}`.", ""]
     if inspect.isclass(thing):
         return [f".. autoclass:: {full}", "", *members(full, thing, first)]
     return [f".. autofunction:: {full}", ""]
@@ -200,7 +208,7 @@ def data(full, name, thing):
 
 
 def members(full, cls, first):
-    """The documented methods and attributes of a class, without those that a base class on one of the pages has already."""
+    """The documented methods and attributes of a class, without those of a base class that is itself on a page."""
     lines = []
     bases = [c for c in cls.__mro__[1:] if c in classes()]
     for name in sorted([n for n in dir(cls) if not n.startswith("_")]):
@@ -222,13 +230,13 @@ def members(full, cls, first):
 
 @functools.cache
 def classes():
-    """All classes on the pages."""
+    """All classes that are on a page."""
     things = [getattr(importlib.import_module(page.namespace), name) for page in PAGES for name in offered(page.namespace)]
     return {thing for thing in things if inspect.isclass(thing)}
 
 
 def method(full, name, cls, raw, first):
-    """A method; where a function of minigrad is one, or it is another's other name, a line that points there."""
+    """The lines for a method. If it is also a function of minigrad, or another name of a method, a line points there."""
     if cls is not mg.Tensor:
         return [f"   .. automethod:: {full}.{name}", ""]
     seen = first.setdefault(id(raw), f"{full}.{name}")
@@ -242,7 +250,7 @@ def method(full, name, cls, raw, first):
 
 
 def signature(thing, drop=False):
-    """The parameters, as text; without the first one for a method."""
+    """The parameters as text; `drop` leaves out the first, for methods."""
     try:
         parameters = list(inspect.signature(thing).parameters.values())
     except (TypeError, ValueError):
@@ -257,8 +265,8 @@ def index():
     autograd = [p.name for p in PAGES if p.name.startswith(derivatives)]
     rest = [p.name for p in PAGES if p.name not in tensors and p.name not in autograd]
     parts = [("Tensors and operations", [*tensors, "ops"]), ("Derivatives", autograd), ("Networks, training, helpers", rest)]
-    text = ["# Reference\n", "Names, signatures and module paths are PyTorch's. Nearly every entry has an example, which is run by "
-            "the tests, and a link to its source.\n"]
+    text = ["# Reference\n", "Names, signatures and module paths are PyTorch's. Nearly every entry has a link to its source and an "
+            "example that the tests run.\n"]
     for title, found in parts:
         text.append(f"## {title}\n\n```{{toctree}}\n:maxdepth: 1\n\n" + "\n".join(found) + "\n```\n")
     return "\n".join(text)

@@ -1,35 +1,35 @@
 """Gather the pages of the site in build/docs/source. A page that has not changed keeps its time, and Sphinx leaves it alone.
 
-Read next: errors.py, reference.py, notes.py, tutorials.py, differences.py: what is made, by kind.
+Read next: contracts.py, differences.py, errors.py, notes.py, reference.py, tutorials.py, which generate one kind of page each.
 """
 
 import hashlib
+import importlib.util
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["DOCS", "HTML", "ROOT", "SOURCE", "Stage", "stage"]
+from tools.docs import contracts, differences, errors, inventories, notes, reference, tutorials
+from tools.docs.paths import DOCS, ROOT, SOURCE
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
-SOURCE = ROOT / "build/docs/source"
-HTML = ROOT / "build/docs/html"
-# Where a README of the sources stands on the site. Links in it that lead elsewhere become plain text.
+__all__ = ["Stage", "stage"]
+
+# README of the sources -> its page on the site. Links in it to files that are no page become plain text.
 READMES = {"minigrad/_core/README.md": "notes/graph.md", "minigrad/ops/README.md": "notes/rules.md",
            "minigrad/kernels/README.md": "notes/kernels.md", "CONTRIBUTING.md": "notes/contributing.md"}
 
 
 class Stage:
-    """The folder of pages, as it is being filled."""
+    """The folder of pages while it is filled. `written` has the paths of this build."""
 
     def __init__(self, folder=SOURCE):
         self.folder = folder
         self.written = set()
 
     def write(self, name, text):
-        """Put a page there, unless it is there already."""
+        """Write a page. A file that already has this text keeps its time."""
         path = self.folder / name
         assert path not in self.written, f"two pages called {name}"
         self.written.add(path)
@@ -39,7 +39,7 @@ class Stage:
             path.write_bytes(data)
 
     def sweep(self):
-        """Take away what an earlier build has left."""
+        """Delete the pages that only an earlier build wrote."""
         for path in self.folder.rglob("*"):
             if path.is_file() and path not in self.written:
                 path.unlink()
@@ -47,8 +47,6 @@ class Stage:
 
 def stage(folder=SOURCE):
     """Fill `folder` with all pages."""
-    from tools.docs import contracts, differences, errors, inventories, notes, reference, tutorials
-
     pages = Stage(folder)
     for path in sorted(DOCS.rglob("*.md")):
         if path.parent.name != "contracts":
@@ -68,7 +66,7 @@ def stage(folder=SOURCE):
 
 
 def readme(text):
-    """A README as a page: links between READMEs are kept, others, into the sources, become plain text."""
+    """A README as a page: links to other sites are kept, links into the sources become plain text."""
     def link(match):
         name, target = match.groups()
         if target.startswith("http"):
@@ -78,44 +76,42 @@ def readme(text):
 
 
 def benchmarks():
-    """How speed is measured, as benchmarks/README.md says it, and the results that are kept beside it."""
+    """The page about speed: benchmarks/README.md, and the results that are saved beside it."""
     text = (ROOT / "benchmarks/README.md").read_text("utf-8").partition("\n")[2]
     table = (ROOT / "benchmarks/results/cpu.md").read_text("utf-8")
     return f"{readme(text)}\n## Results\n\n{table}"
 
 
 def op_table():
-    """The page of all ops. Its table comes of a run of the tests' cases, so it is kept until a source changes."""
-    kept = SOURCE.parent / "ops.md"
+    """The page of all ops. Its table needs a run of all test cases, so it is cached until a source changes."""
+    cache = SOURCE.parent / "ops.md"
     sources = [path for folder in ("minigrad", "tests/ops", "tools") for path in sorted((ROOT / folder).rglob("*.py"))]
     stamp = hashlib.sha256(b"".join([path.read_bytes() for path in sources])).hexdigest()
-    if not kept.exists() or not kept.read_text("utf-8").startswith(stamp):
+    if not cache.exists() or not cache.read_text("utf-8").startswith(stamp):
         table = subprocess.run([sys.executable, "-m", "tools.op_table", "--markdown"], cwd=ROOT, capture_output=True, text=True,
                                check=True).stdout
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(f"{stamp}\n{table}", "utf-8")
-    table = kept.read_text("utf-8").partition("\n")[2]
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        cache.write_text(f"{stamp}\n{table}", "utf-8")
+    table = cache.read_text("utf-8").partition("\n")[2]
     return f"{TABLE}\n{table}"
 
 
 TABLE = """# Table of all ops
 
-Made from the rules and from a run of their test cases; nothing here is written by hand. *vjp* names the inputs that have a
-derivative. *double backward* is `yes` where the formula depends on the operands, so that its derivative is checked too, `linear`
-where it does not. (C) marks a kernel with a loop in C. *CUDA* says whether a GPU has the kernels that the op needs, or which it
-lacks: there the op raises `NotImplementedError`. `make ops` prints the same table.
+This table is generated from the rules and from a run of their test cases. *vjp* names the inputs that have a derivative. *double
+backward* is `yes` where the vjp depends on the operands, so that its derivative is checked too; it is `linear` where the vjp does
+not depend on them. (C) marks a kernel with a loop in C. *CUDA* says whether a GPU has the kernels that the op needs, or names the
+missing ones: without them the op raises `NotImplementedError`. `make ops` prints the same table.
 """
 
 
 def mathjax(pages):
-    """MathJax from the wheel that carries it: one file, which needs no other."""
-    import importlib.util
-
+    """Copy MathJax, a single file, from the wheel that contains it."""
     spec = importlib.util.find_spec("sphinx-mathjax-offline")
     if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("the documentation needs sphinx-mathjax-offline, which carries MathJax: pip install -e '.[docs]'")
-    held = Path(spec.submodule_search_locations[0]) / "static/mathjax/tex-svg.js"
+        raise SystemExit("the documentation needs sphinx-mathjax-offline, which contains MathJax: pip install -e '.[docs]'")
+    source = Path(spec.submodule_search_locations[0]) / "static/mathjax/tex-svg.js"
     target = pages.folder.parent / "static/mathjax/tex-svg.js"
     target.parent.mkdir(parents=True, exist_ok=True)
     if not target.exists():
-        shutil.copyfile(held, target)
+        shutil.copyfile(source, target)

@@ -1,11 +1,11 @@
-"""The tutorials and the projects as pages: the scripts of tutorials/, with links to download them put under the title.
+"""The tutorials and the projects as pages: the scripts of tutorials/, with links to download them under the title.
 
-Sphinx reads and runs them as they are (jupytext's percent format); the executed notebook is what is downloaded.
+Sphinx reads and runs the scripts unchanged (jupytext's percent format). The links give the executed notebook and the script.
 """
 
 import re
 
-from tools.docs.stage import ROOT
+from tools.docs.paths import ROOT
 
 __all__ = ["PROJECTS", "TUTORIALS", "page", "projects", "scripts", "write"]
 
@@ -20,7 +20,7 @@ def scripts():
 
 
 def projects():
-    """The projects: whole trainings."""
+    """The projects: complete trainings."""
     return sorted(PROJECTS.glob("*.py"))
 
 
@@ -31,7 +31,7 @@ def title(text):
 
 
 def page(path):
-    """A tutorial with the links under its title."""
+    """The text of a tutorial, with the links under its title."""
     text = path.read_text("utf-8")
     links = f"""#
 # ```{{div}} downloads
