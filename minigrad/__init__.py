@@ -77,7 +77,7 @@ def __getattr__(name):
     raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
 
 
-_LATE = {"func", "library", "testing", "viz"}
+_LATE = {"distributions", "func", "library", "testing", "viz"}
 
 
 def _page(record):
