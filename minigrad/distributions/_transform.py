@@ -411,10 +411,10 @@ class ReshapeTransform(Transform):
         return constraints.independent(constraints.real, len(self.out_shape))
 
     def _call(self, x):
-        return x.reshape(self.forward_shape(x.shape))
+        return x.reshape(tuple(x.shape)[:x.ndim - len(self.in_shape)] + tuple(self.out_shape))
 
     def _inverse(self, y):
-        return y.reshape(self.inverse_shape(y.shape))
+        return y.reshape(tuple(y.shape)[:y.ndim - len(self.out_shape)] + tuple(self.in_shape))
 
     def log_abs_det_jacobian(self, x, y):
         return x.new_zeros(tuple(x.shape[:x.ndim - len(self.in_shape)]))
