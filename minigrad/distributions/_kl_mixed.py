@@ -109,6 +109,11 @@ def log_laplace(p, q):      # of a normal p: E|X - m| = s √(2/π) e^(-d²/2) +
     return -distance / q.scale - mg.log(2 * q.scale)
 
 
+def with_moments(p, n):
+    """A Pareto distribution with n finite moments instead of p, where p has fewer: then no gradient is 0 · ∞."""
+    return Pareto(p.scale, mg.where(p.alpha > n, p.alpha, n + 1.0), validate_args=False)
+
+
 # (p, q) -> E_p[log q(X)], and where the divergence is infinite.
 PAIRS = {
     (Beta, ContinuousBernoulli): (log_continuous_bernoulli, None),
@@ -129,9 +134,9 @@ PAIRS = {
     (Laplace, Normal): (log_normal, None),
     (Normal, Gumbel): (log_gumbel, None),
     (Normal, Laplace): (log_laplace, None),
-    (Pareto, Exponential): (log_exponential, None),
-    (Pareto, Gamma): (log_gamma, None),
-    (Pareto, Normal): (log_normal, None),
+    (Pareto, Exponential): (lambda p, q: log_exponential(with_moments(p, 1), q), lambda p, q: p.alpha <= 1),
+    (Pareto, Gamma): (lambda p, q: log_gamma(with_moments(p, 1), q), lambda p, q: p.alpha <= 1),
+    (Pareto, Normal): (lambda p, q: log_normal(with_moments(p, 2), q), lambda p, q: p.alpha <= 2),
     (Uniform, Beta): (log_beta, lambda p, q: (p.high > 1) | (p.low < 0)),
     (Uniform, ContinuousBernoulli): (log_continuous_bernoulli, lambda p, q: (p.high > 1) | (p.low < 0)),
     (Uniform, Exponential): (log_exponential, lambda p, q: p.low < 0),
@@ -166,8 +171,8 @@ def _kl_bernoulli_poisson(p, q):
 def _kl_infinite(p, q):
     """p has mass where q has none, whatever the parameters."""
     shape = mg.broadcast_shapes(tuple(p.batch_shape), tuple(q.batch_shape))
-    first = next(value for value in vars(p).values() if isinstance(value, mg.Tensor))
-    return mg.full(tuple(shape), math.inf, dtype=first.dtype, device=first.device)
+    mean = p.mean
+    return mg.full(tuple(shape), math.inf, dtype=mean.dtype, device=mean.device)
 
 
 BOUNDED = (Beta, ContinuousBernoulli, Uniform, Pareto)

@@ -129,12 +129,13 @@ def _transform_simplex(constraint):
     return transforms.SoftmaxTransform()
 
 
-@in_both(constraints.lower_cholesky)
+@transform_to.register(constraints.lower_cholesky)
 def _lower_cholesky(constraint):
     return transforms.LowerCholeskyTransform()
 
 
-@in_both(constraints.positive_definite, constraints.positive_semidefinite)
+@transform_to.register(constraints.positive_semidefinite)
+@transform_to.register(constraints.positive_definite)
 def _positive_definite(constraint):
     return transforms.PositiveDefiniteTransform()
 

@@ -41,7 +41,7 @@ class Normal(ExponentialFamily):
     support = constraints.real
     has_rsample = True
     _parameters = {"loc": 0, "scale": 0}
-    _mean_carrier_measure = -LOG_SQRT_2PI
+    _mean_carrier_measure = 0
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
