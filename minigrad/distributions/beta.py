@@ -86,8 +86,8 @@ class Beta(ExponentialFamily):
 
     @property
     def _natural_params(self):
-        return self.concentration1, self.concentration0
+        return self.concentration1 - 1, self.concentration0 - 1
 
     def _log_normalizer(self, *natural_params):
         x, y = natural_params
-        return mg.lgamma(x) + mg.lgamma(y) - mg.lgamma(x + y)
+        return mg.lgamma(x + 1) + mg.lgamma(y + 1) - mg.lgamma(x + y + 2)

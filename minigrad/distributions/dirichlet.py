@@ -38,6 +38,7 @@ class Dirichlet(ExponentialFamily):
     support = constraints.simplex
     has_rsample = True
     _parameters = {"concentration": 1}
+    _mean_carrier_measure = 0
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.ndim < 1:
@@ -80,8 +81,8 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def _natural_params(self):
-        return (self.concentration,)
+        return (self.concentration - 1,)
 
     def _log_normalizer(self, *natural_params):
-        x, = natural_params
-        return x.lgamma().sum(-1) - mg.lgamma(x.sum(-1))
+        a = natural_params[0] + 1
+        return a.lgamma().sum(-1) - mg.lgamma(a.sum(-1))

@@ -57,7 +57,7 @@ class LKJCholesky(Distribution):
             marginal = self.concentration + 0.5 * (self.dim - 2)
             offset = mg.arange(self.dim - 1, dtype=marginal.dtype, device=marginal.device)
             offset = mg.cat([offset.new_zeros((1,)), offset])       # the first row is (1, 0, ..., 0)
-            squared = Beta(offset + 0.5, marginal.unsqueeze(-1) - 0.5 * offset, validate_args=False).sample(sample_shape)
+            squared = Beta(0.5 * offset + 0.5, marginal.unsqueeze(-1) - 0.5 * offset, validate_args=False).sample(sample_shape)
             direction = mg.randn(shape, dtype=marginal.dtype, device=marginal.device).tril(-1)
             norm = (direction ** 2).sum(-1, keepdim=True).sqrt()
             direction = mg.where(norm > 0, direction / norm, 0.0)

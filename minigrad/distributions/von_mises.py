@@ -19,19 +19,19 @@ LARGE = 30.0        # from here on Hankel's expansion of I₀ and I₁ has full 
 TERMS = 20
 
 
-def log_bessel(x, order):
-    """log I_order(x) for x > 0 and the orders 0 and 1, without overflow.
+def log_scaled_bessel(x, order):
+    """log(e^-x I_order(x)) for x > 0 and the orders 0 and 1. Without the factor e^-x it would overflow, and lose digits.
 
     Hankel's expansion for large x: I_n(x) ≈ e^x / √(2πx) · Σ_k (-1)^k a_k / x^k, a_k = Π_{j=1..k} (4n² - (2j - 1)²) / (8 j).
     """
     small = x.clamp(max=LARGE)
     large = x.clamp(min=LARGE)
-    near = mg.log(mg.special.i1(small) if order else mg.special.i0(small))
+    near = mg.log(mg.special.i1(small) if order else mg.special.i0(small)) - small
     total = term = mg.ones_like(large)
     for j in range(1, TERMS):
         term = -term * (4 * order ** 2 - (2 * j - 1) ** 2) / (8 * j * large)
         total = total + term
-    far = large - 0.5 * mg.log(2 * math.pi * large) + mg.log(total)
+    far = mg.log(total) - 0.5 * mg.log(2 * math.pi * large)
     return mg.where(x < LARGE, near, far)
 
 
@@ -65,8 +65,8 @@ class VonMises(Distribution):
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        return (self.concentration * mg.cos(value - self.loc) - math.log(2 * math.pi)
-                - log_bessel(self.concentration, 0))
+        below_mode = -2 * self.concentration * mg.sin((value - self.loc) / 2) ** 2      # κ (cos(x - loc) - 1)
+        return below_mode - math.log(2 * math.pi) - log_scaled_bessel(self.concentration, 0)
 
     def sample(self, sample_shape=()):
         shape = tuple(self._extended_shape(sample_shape))
@@ -86,4 +86,4 @@ class VonMises(Distribution):
     @property
     def variance(self):
         """The circular variance 1 - I₁(κ) / I₀(κ)."""
-        return -mg.expm1(log_bessel(self.concentration, 1) - log_bessel(self.concentration, 0))
+        return -mg.expm1(log_scaled_bessel(self.concentration, 1) - log_scaled_bessel(self.concentration, 0))
