@@ -34,6 +34,13 @@ NAMESPACES |= {"mg.testing": mg.testing, "mg.nn.utils": nn.utils, "mg.nn.utils.r
                "mg.autograd.forward_ad": autograd.forward_ad, "mg.autograd.function": autograd.function}
 
 
+NAMESPACES |= {"mg.distributions": mg.distributions, "mg.distributions.constraints": mg.distributions.constraints,
+               "mg.distributions.transforms": mg.distributions.transforms, "mg.distributions.utils": mg.distributions.utils,
+               "mg.distributions.relaxed_bernoulli": importlib.import_module("minigrad.distributions.relaxed_bernoulli"),
+               "mg.distributions.relaxed_categorical": importlib.import_module("minigrad.distributions.relaxed_categorical"),
+               "mg.distributions.constraint_registry": importlib.import_module("minigrad.distributions.constraint_registry")}
+
+
 def public(namespace):
     """The names that a module or class offers."""
     listed = getattr(namespace, "__all__", None)

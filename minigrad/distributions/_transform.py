@@ -2,8 +2,8 @@
 
     y = t(x)        x = t.inv(y)        t.log_abs_det_jacobian(x, y) = log |dy/dx|
 
-If x has the density p, then y has the density p(x) / |dy/dx|. So a transform needs three rules: `_call`, `_inverse`, and the logarithm
-of its Jacobian determinant, one number for each event.
+If x has the density p, then y has the density p(x) / |dy/dx|. So a transform needs three rules: `_call`, `_inverse`, and the
+logarithm of its Jacobian determinant, one number for each event.
 
 Mirrors the first part of ``torch/distributions/transforms.py``. Read next: ``transformed_distribution.py``.
 """
@@ -43,9 +43,9 @@ class Transform:
         ValueError: `cache_size` is neither 0 nor 1.
 
     >>> t = mg.distributions.ExpTransform()
-    >>> x = mg.tensor([0., 1.])
-    >>> t(x), t.inv(t(x)), t.log_abs_det_jacobian(x, t(x))
-    (tensor([1.0000, 2.7183]), tensor([0., 1.]), tensor([0., 1.]))
+    >>> x = mg.tensor([0., 2.])
+    >>> t(x), t.inv(mg.tensor(1.)), t.log_abs_det_jacobian(x, t(x))
+    (tensor([1.0000, 7.3891]), tensor(0.), tensor([0., 2.]))
     """
 
     bijective: Any = False

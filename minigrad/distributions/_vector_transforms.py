@@ -109,7 +109,9 @@ def clipped_sigmoid(x):
 
 
 class LowerCholeskyTransform(WithoutParameters):
-    """The part below the diagonal as it is, and exp of the diagonal. Mirrors ``torch.distributions.transforms.LowerCholeskyTransform``.
+    """The part below the diagonal as it is, and exp of the diagonal.
+
+    Mirrors ``torch.distributions.transforms.LowerCholeskyTransform``.
 
     >>> mg.distributions.LowerCholeskyTransform()(mg.zeros(2, 2))
     tensor([[1., 0.],

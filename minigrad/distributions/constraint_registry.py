@@ -34,7 +34,9 @@ class ConstraintRegistry:
         self._registry = {}
 
     def register(self, constraint: Any, factory: Callable | None = None) -> Any:
-        """Register `factory`, a function from a constraint to a transform, for a class of constraints. A decorator without `factory`.
+        """Register `factory`, a function from a constraint to a transform, for a class of constraints.
+
+        Without `factory` it is a decorator.
 
         Args:
             constraint (class, or Constraint): the class, or an object of it.

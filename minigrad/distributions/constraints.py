@@ -1,6 +1,6 @@
 """Constraints: which values a parameter may have, and where samples lie.
 
-    constraints.positive.check(mg.tensor([1., -1.]))        tensor([True, False])
+    constraints.positive.check(mg.tensor([1., -1.]))        tensor([ True, False])
 
 A constraint has `check`, which returns a bool for each event, and `event_dim`: how many of the last dimensions form one event. A
 `dependent` constraint is known only when the other parameters are, as the support of a uniform distribution.
@@ -35,7 +35,7 @@ class Constraint:
         event_dim (int): how many of the last dimensions are checked together.
 
     >>> mg.distributions.constraints.unit_interval.check(mg.tensor([0.5, 2.]))
-    tensor([True, False])
+    tensor([ True, False])
     """
 
     is_discrete = False
@@ -60,7 +60,11 @@ def camel_case(name):
 
 
 class _Dependent(Constraint):
-    """A constraint that depends on other variables, so it cannot be checked alone."""
+    """A constraint that depends on other variables, so it cannot be checked alone.
+
+    >>> mg.distributions.constraints.is_dependent(mg.distributions.constraints.dependent)
+    True
+    """
 
     def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         self._is_discrete, self._event_dim = is_discrete, event_dim
@@ -133,7 +137,7 @@ class independent(Constraint):
 
     >>> c = mg.distributions.constraints
     >>> c.independent(c.positive, 1).check(mg.tensor([[1., 2.], [1., -2.]]))
-    tensor([True, False])
+    tensor([ True, False])
     """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
@@ -167,7 +171,7 @@ class MixtureSameFamilyConstraint(Constraint):
 
     >>> c = mg.distributions.constraints
     >>> c.MixtureSameFamilyConstraint(c.positive).check(mg.tensor([1., -1.]))
-    tensor([True, False])
+    tensor([ True, False])
     """
 
     def __init__(self, base_constraint: Constraint) -> None:
@@ -250,7 +254,7 @@ class less_than(_Bounded):
     """x < upper_bound. Mirrors ``torch.distributions.constraints.less_than``.
 
     >>> mg.distributions.constraints.less_than(2.).check(mg.tensor([1., 2.]))
-    tensor([True, False])
+    tensor([ True, False])
     """
 
     bounds = ("upper_bound",)
@@ -266,7 +270,7 @@ class interval(_Bounded):
     """lower_bound ≤ x ≤ upper_bound. Mirrors ``torch.distributions.constraints.interval``.
 
     >>> mg.distributions.constraints.interval(0., 1.).check(mg.tensor([1., 2.]))
-    tensor([True, False])
+    tensor([ True, False])
     """
 
     bounds = ("lower_bound", "upper_bound")
@@ -282,7 +286,7 @@ class half_open_interval(interval):
     """lower_bound ≤ x < upper_bound. Mirrors ``torch.distributions.constraints.half_open_interval``.
 
     >>> mg.distributions.constraints.half_open_interval(0., 1.).check(mg.tensor([0., 1.]))
-    tensor([True, False])
+    tensor([ True, False])
     """
 
     def check(self, value):
@@ -315,7 +319,7 @@ class multinomial(_Bounded):
     Mirrors ``torch.distributions.constraints.multinomial``.
 
     >>> mg.distributions.constraints.multinomial(3).check(mg.tensor([[1., 2.], [4., 0.]]))
-    tensor([True, False])
+    tensor([ True, False])
     """
 
     bounds = ("upper_bound",)

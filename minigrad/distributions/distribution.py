@@ -129,8 +129,8 @@ class Distribution:
             return _instance
         if type(self).__init__ is not cls.__init__:
             raise AutogradNotImplementedError(
-                "MG-E368", f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also define "
-                "a custom .expand() method.")
+                "MG-E368", f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
+                "define a custom .expand() method.")
         return type(self).__new__(type(self))
 
     @property
@@ -270,7 +270,8 @@ class Distribution:
         wanted = self._extended_shape()
         for i, j in zip(reversed(value.shape), reversed(wanted), strict=False):
             if i != 1 and j not in (1, i):
-                raise TensorValueError("MG-E367", f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {wanted}.")
+                raise TensorValueError("MG-E367", "Value is not broadcastable with batch_shape+event_shape: "
+                                       f"{value.shape} vs {wanted}.")
         try:
             support = self.support
         except NotImplementedError:
@@ -279,8 +280,8 @@ class Distribution:
             return
         if not bool(support.check(value).all()):
             raise TensorValueError(
-                "MG-E367", f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
-                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}")
+                "MG-E367", f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
+                f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}")
 
     def __repr__(self):
         shown = [f"{name}: {show(self.__dict__[name])}" for name in self.arg_constraints if name in self.__dict__]

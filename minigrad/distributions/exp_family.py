@@ -47,11 +47,13 @@ class ExponentialFamily(Distribution):
 
     def entropy(self):
         carrier = self._mean_carrier_measure
+        natural = self._natural_params
+        constant = not any(p.requires_grad for p in natural)
         with mg.enable_grad():
-            params = [p if p.requires_grad else p.detach().requires_grad_() for p in self._natural_params]
+            params = [p if p.requires_grad else p.detach().requires_grad_() for p in natural]
             normalizer = self._log_normalizer(*params)
             means = mg.autograd.grad(normalizer.sum(), params, create_graph=True)
         result = normalizer - carrier
         for p, mean in zip(params, means, strict=True):
             result = result - sum_rightmost(p * mean, p.ndim - len(self._batch_shape))
-        return result
+        return result.detach() if constant else result

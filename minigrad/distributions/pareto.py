@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-import minigrad as mg
 from minigrad.distributions import constraints
 from minigrad.distributions.exponential import Exponential
 from minigrad.distributions.transformed_distribution import TransformedDistribution

@@ -42,10 +42,12 @@ def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
     """
     for value in values:
         if not isinstance(value, (mg.Tensor, numbers.Number)):
-            raise TensorValueError("MG-E369", "Input arguments must all be instances of Number or Tensor", found=type(value).__name__)
+            raise TensorValueError("MG-E369", "Input arguments must all be instances of Number or Tensor",
+                                   found=type(value).__name__)
     first = next((v for v in values if isinstance(v, mg.Tensor)), None)
     dtype, device = (mg.get_default_dtype(), None) if first is None else (first.dtype, first.device)
-    return tuple(mg.broadcast_tensors(*[v if isinstance(v, mg.Tensor) else mg.tensor(v, dtype=dtype, device=device) for v in values]))
+    tensors = [v if isinstance(v, mg.Tensor) else mg.tensor(v, dtype=dtype, device=device) for v in values]
+    return tuple(mg.broadcast_tensors(*tensors))
 
 
 def clamp_probs(probs: Tensor) -> Tensor:

@@ -25,7 +25,9 @@ def multidigamma(x, p):
 
 
 class Wishart(ExponentialFamily):
-    """The Wishart distribution: Σ_i x_i x_iᵀ of `df` normal vectors with covariance V = L Lᵀ. Mirrors ``torch.distributions.Wishart``.
+    """The Wishart distribution: Σ_i x_i x_iᵀ of `df` normal vectors with covariance V = L Lᵀ.
+
+    Mirrors ``torch.distributions.Wishart``.
 
         log p(X) = ½ (df - p - 1) log det X - ½ tr(V⁻¹ X) - ½ df p log 2 - df log det L - log Γ_p(df / 2)
 
