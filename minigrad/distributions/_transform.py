@@ -76,10 +76,13 @@ class Transform:
             self._inv = _InverseTransform(self)
         return self._inv
 
-    @property
-    def sign(self) -> Any:
-        """1 if an elementwise transform increases, -1 if it decreases."""
-        raise self._missing("sign")
+    if TYPE_CHECKING:
+        sign: Any
+    else:
+        @property
+        def sign(self):
+            """1 if an elementwise transform increases, -1 if it decreases."""
+            raise self._missing("sign")
 
     def with_cache(self, cache_size: int = 1) -> Any:
         """Return this transform with another cache size.
@@ -99,7 +102,7 @@ class Transform:
 
     __hash__ = object.__hash__
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def __call__(self, x: Tensor) -> Any:
         """Return y = t(x)."""
         old_x, old_y = self._cached_x_y
         if self._cache_size and x is old_x:
@@ -125,7 +128,7 @@ class Transform:
     def _inverse(self, y) -> Any:
         raise self._missing("_inverse")
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         """Return log |det dy/dx|, one number for each event.
 
         Args:
@@ -221,7 +224,7 @@ class ComposeTransform(Transform):
     tensor(7.3891)
     """
 
-    def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
+    def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
 

@@ -54,7 +54,7 @@ class Binomial(Probability, Distribution):
         super().__init__(self._param.shape, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self):      # pyright: ignore[reportIncompatibleVariableOverride]
+    def support(self):
         return constraints.integer_interval(0, self.total_count)
 
     @property

@@ -53,7 +53,7 @@ class Categorical(Distribution):
         super().__init__(self._param.shape[:-1], validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self):      # pyright: ignore[reportIncompatibleVariableOverride]
+    def support(self):
         return constraints.integer_interval(0, self._num_events - 1)
 
     @lazy_property

@@ -10,7 +10,6 @@ Mirrors ``torch/distributions/constraint_registry.py``.
 
 from __future__ import annotations
 
-import numbers
 from typing import TYPE_CHECKING
 
 from minigrad.distributions import constraints, transforms
@@ -103,7 +102,7 @@ def _transform_independent(constraint):
 @in_both(constraints.greater_than, constraints.greater_than_eq)
 def _greater_than(constraint):
     above_zero = transforms.ExpTransform()
-    if isinstance(constraint.lower_bound, numbers.Number) and constraint.lower_bound == 0:
+    if isinstance(constraint.lower_bound, (int, float)) and constraint.lower_bound == 0:
         return above_zero
     return transforms.ComposeTransform([above_zero, transforms.AffineTransform(constraint.lower_bound, 1)])
 
@@ -116,7 +115,7 @@ def _less_than(constraint):
 @in_both(constraints.interval, constraints.half_open_interval)
 def _interval(constraint):
     low, high = constraint.lower_bound, constraint.upper_bound
-    if isinstance(low, numbers.Number) and isinstance(high, numbers.Number) and (low, high) == (0, 1):
+    if isinstance(low, (int, float)) and isinstance(high, (int, float)) and (low, high) == (0, 1):
         return transforms.SigmoidTransform()
     return transforms.ComposeTransform([transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)])
 

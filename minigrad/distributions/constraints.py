@@ -16,6 +16,8 @@ import minigrad as mg
 from minigrad.errors import AutogradNotImplementedError, TensorValueError
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from minigrad.types import Tensor
 
 __all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
@@ -66,7 +68,7 @@ class _Dependent(Constraint):
     True
     """
 
-    def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
     @property
@@ -83,7 +85,7 @@ class _Dependent(Constraint):
                                               fix="ask the distribution object, not its class")
         return self._event_dim
 
-    def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
         """Return a dependent constraint with these attributes."""
         return _Dependent(is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
                           event_dim=self._event_dim if event_dim is NotImplemented else event_dim)
@@ -115,7 +117,7 @@ class dependent_property(property, _Dependent):
     0
     """
 
-    def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __init__(self, fn=None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
         super().__init__(fn)
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
@@ -233,7 +235,7 @@ class greater_than(_Bounded):
     bounds = ("lower_bound",)
 
     def __init__(self, lower_bound: Tensor | float) -> None:
-        self.lower_bound = lower_bound
+        self.lower_bound: Any = lower_bound
 
     def check(self, value):
         return self.lower_bound < value
@@ -260,7 +262,7 @@ class less_than(_Bounded):
     bounds = ("upper_bound",)
 
     def __init__(self, upper_bound: Tensor | float) -> None:
-        self.upper_bound = upper_bound
+        self.upper_bound: Any = upper_bound
 
     def check(self, value):
         return value < self.upper_bound
@@ -276,7 +278,8 @@ class interval(_Bounded):
     bounds = ("lower_bound", "upper_bound")
 
     def __init__(self, lower_bound: Tensor | float, upper_bound: Tensor | float) -> None:
-        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+        self.lower_bound: Any = lower_bound
+        self.upper_bound: Any = upper_bound
 
     def check(self, value):
         return (self.lower_bound <= value) & (value <= self.upper_bound)

@@ -52,8 +52,8 @@ class Distribution:
     (minigrad.Size([3]), minigrad.Size([]), minigrad.Size([2, 3]))
     """
 
-    has_rsample = False
-    has_enumerate_support = False
+    has_rsample: Any = False
+    has_enumerate_support: Any = False
     _validate_args = __debug__
     _parameters: ClassVar[dict[str, int]] = {}      # name -> the number of its event dimensions; for `expand`
 
@@ -143,15 +143,19 @@ class Distribution:
         """The shape of one event."""
         return self._event_shape
 
-    @property
-    def arg_constraints(self) -> dict[str, Any]:
-        """Parameter name -> the constraint that it must satisfy. It need not be a tensor."""
-        raise self._missing("arg_constraints")
+    if TYPE_CHECKING:       # attributes of some classes, properties of others
+        arg_constraints: Any
+        support: Any
+    else:
+        @property
+        def arg_constraints(self):
+            """Parameter name -> the constraint that it must satisfy. It need not be a tensor."""
+            raise self._missing("arg_constraints")
 
-    @property
-    def support(self) -> Any:
-        """The constraint that samples satisfy."""
-        raise self._missing("support")
+        @property
+        def support(self):
+            """The constraint that samples satisfy."""
+            raise self._missing("support")
 
     @property
     def mean(self) -> Tensor:

@@ -67,7 +67,7 @@ class MixtureSameFamily(Distribution):
         return new
 
     @constraints.dependent_property
-    def support(self):      # pyright: ignore[reportIncompatibleVariableOverride]
+    def support(self):
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     @property

@@ -56,7 +56,7 @@ class Multinomial(Distribution):
         return new
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self):      # pyright: ignore[reportIncompatibleVariableOverride]
+    def support(self):
         return constraints.multinomial(self.total_count)
 
     @property

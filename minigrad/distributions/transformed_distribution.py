@@ -19,6 +19,7 @@ from minigrad.errors import TensorValueError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 __all__ = ["TransformedDistribution"]
 
@@ -43,9 +44,9 @@ class TransformedDistribution(Distribution):
 
     arg_constraints = {}
     _parameters = {}
-    base_dist: Distribution
+    base_dist: Any
 
-    def __init__(self, base_distribution: Distribution, transforms: Transform | list[Transform],
+    def __init__(self, base_distribution: Distribution, transforms: Transform | Sequence[Transform],
                  validate_args: bool | None = None) -> None:
         if isinstance(transforms, Transform):
             self.transforms = [transforms]
@@ -80,17 +81,21 @@ class TransformedDistribution(Distribution):
         new.base_dist = self.base_dist.expand(shape[:len(shape) - len(self.base_dist.event_shape)])
         return new
 
-    @constraints.dependent_property(is_discrete=False)
-    def support(self):      # pyright: ignore[reportIncompatibleVariableOverride]
-        if not self.transforms:
-            return self.base_dist.support
-        support, dims = self.transforms[-1].codomain, len(self._event_shape)
-        return constraints.independent(support, dims - support.event_dim) if dims > support.event_dim else support
+    if TYPE_CHECKING:       # attributes of some subclasses
+        support: Any
+        has_rsample: Any
+    else:
+        @constraints.dependent_property(is_discrete=False)
+        def support(self):
+            if not self.transforms:
+                return self.base_dist.support
+            support, dims = self.transforms[-1].codomain, len(self._event_shape)
+            return constraints.independent(support, dims - support.event_dim) if dims > support.event_dim else support
 
-    @property
-    def has_rsample(self):      # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the base distribution has it."""
-        return self.base_dist.has_rsample
+        @property
+        def has_rsample(self):
+            """Whether the base distribution has it."""
+            return self.base_dist.has_rsample
 
     def sample(self, sample_shape=()):
         with mg.no_grad():

@@ -18,6 +18,8 @@ from minigrad.errors import TensorValueError
 from minigrad.random._generator import stream
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from minigrad.types import Tensor
 
 __all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",
@@ -106,7 +108,10 @@ class lazy_property:
         self.__doc__ = wrapped.__doc__
         self.__name__ = wrapped.__name__
 
-    def __get__(self, instance, owner=None):
+    if TYPE_CHECKING:       # __init__ may store the value itself
+        def __set__(self, instance: Any, value: Any) -> None: ...
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
         with mg.enable_grad():
