@@ -37,8 +37,7 @@ NAMESPACES |= {"mg.testing": mg.testing, "mg.nn.utils": nn.utils, "mg.nn.utils.r
 NAMESPACES |= {"mg.distributions": mg.distributions, "mg.distributions.constraints": mg.distributions.constraints,
                "mg.distributions.transforms": mg.distributions.transforms, "mg.distributions.utils": mg.distributions.utils,
                "mg.distributions.relaxed_bernoulli": importlib.import_module("minigrad.distributions.relaxed_bernoulli"),
-               "mg.distributions.relaxed_categorical": importlib.import_module("minigrad.distributions.relaxed_categorical"),
-               "mg.distributions.constraint_registry": importlib.import_module("minigrad.distributions.constraint_registry")}
+               "mg.distributions.relaxed_categorical": importlib.import_module("minigrad.distributions.relaxed_categorical")}
 
 
 def public(namespace):

@@ -103,6 +103,12 @@ PAGES = [
          "Probability distributions: samples with gradients, densities, entropies, divergences."),
     Page("distributions.constraints", "minigrad.distributions.constraints", "minigrad.distributions.constraints", (),
          "Which values a parameter may have, and where samples lie."),
+    Page("distributions.transforms", "minigrad.distributions.transforms", "minigrad.distributions.transforms", (),
+         "Invertible functions with a tractable Jacobian determinant."),
+    Page("distributions.relaxed_bernoulli", "minigrad.distributions.relaxed_bernoulli", "minigrad.distributions.relaxed_bernoulli"),
+    Page("distributions.relaxed_categorical", "minigrad.distributions.relaxed_categorical",
+         "minigrad.distributions.relaxed_categorical"),
+    Page("distributions.utils", "minigrad.distributions.utils", "minigrad.distributions.utils"),
     Page("library", "minigrad.library", "minigrad.library", (), "Operators of your own, made from any function."),
     Page("testing", "minigrad.testing", "minigrad.testing"),
     Page("pipelining", "minigrad.distributed.pipelining._backward", "minigrad.distributed.pipelining._backward", (),
@@ -189,7 +195,7 @@ def entry(namespace, name, first):
     """The lines for one name."""
     thing = getattr(importlib.import_module(namespace), name)
     full = f"{namespace}.{name}"
-    if not callable(thing) or isinstance(thing, mg.dtype):
+    if not callable(thing) or isinstance(thing, mg.dtype) or type(thing).__module__.startswith("minigrad.distributions"):
         return data(full, name, thing)
     seen = first.setdefault(id(thing), full)
     if seen != full:
