@@ -47,7 +47,7 @@ def infinite_where(mask, value):
 
 
 def not_same(message):
-    return AutogradNotImplementedError("MG-E368", message)
+    return AutogradNotImplementedError("MG-E372", message)
 
 
 # ---- of one number --------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def _kl_onehotcategorical_onehotcategorical(p, q):
 def check_events(p, q):
     """Raise unless the two distributions have events of one shape."""
     if p.event_shape != q.event_shape:
-        raise TensorValueError("MG-E369", "KL-divergence between two Multivariate Normals with different event shapes cannot be "
+        raise TensorValueError("MG-E373", "KL-divergence between two Multivariate Normals with different event shapes cannot be "
                                "computed", found=f"{p.event_shape} and {q.event_shape}")
 
 

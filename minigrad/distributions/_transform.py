@@ -55,7 +55,7 @@ class Transform:
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
-            raise TensorValueError("MG-E369", f"cache_size must be 0 or 1, not {cache_size}")
+            raise TensorValueError("MG-E373", f"cache_size must be 0 or 1, not {cache_size}")
         self._cache_size = cache_size
         self._cached_x_y = None, None
 
@@ -66,7 +66,7 @@ class Transform:
     def event_dim(self) -> int:
         """How many of the last dimensions form an event."""
         if self.domain.event_dim != self.codomain.event_dim:
-            raise TensorValueError("MG-E369", "Please use either .domain.event_dim or .codomain.event_dim: they differ")
+            raise TensorValueError("MG-E373", "Please use either .domain.event_dim or .codomain.event_dim: they differ")
         return self.domain.event_dim
 
     @property
@@ -141,7 +141,7 @@ class Transform:
         raise self._missing("log_abs_det_jacobian")
 
     def _missing(self, what):
-        return AutogradNotImplementedError("MG-E368", f"{type(self).__name__} does not define {what}")
+        return AutogradNotImplementedError("MG-E372", f"{type(self).__name__} does not define {what}")
 
     def __repr__(self):
         return f"{type(self).__name__}()"
@@ -379,7 +379,7 @@ def check_dims(value, dims):
     """Raise unless a tensor has at least `dims` dimensions; `value` may be a shape too."""
     found = value.ndim if isinstance(value, mg.Tensor) else len(value)
     if found < dims:
-        raise TensorValueError("MG-E369", "Too few dimensions on input", expected=f"{dims} or more", found=str(found))
+        raise TensorValueError("MG-E373", "Too few dimensions on input", expected=f"{dims} or more", found=str(found))
 
 
 class ReshapeTransform(Transform):
@@ -402,7 +402,7 @@ class ReshapeTransform(Transform):
         super().__init__(cache_size)
         self.in_shape, self.out_shape = mg.Size(in_shape), mg.Size(out_shape)
         if self.in_shape.numel() != self.out_shape.numel():
-            raise TensorValueError("MG-E369", "in_shape, out_shape have different numbers of elements",
+            raise TensorValueError("MG-E373", "in_shape, out_shape have different numbers of elements",
                                    found=f"{tuple(self.in_shape)} and {tuple(self.out_shape)}")
 
     @constraints.dependent_property
@@ -433,5 +433,5 @@ class ReshapeTransform(Transform):
         check_dims(shape, len(old))
         cut = len(shape) - len(old)
         if tuple(shape[cut:]) != tuple(old):
-            raise TensorValueError("MG-E369", f"Shape mismatch: expected {tuple(old)} but got {tuple(shape[cut:])}")
+            raise TensorValueError("MG-E373", f"Shape mismatch: expected {tuple(old)} but got {tuple(shape[cut:])}")
         return mg.Size(tuple(shape[:cut]) + tuple(new))

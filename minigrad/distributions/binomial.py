@@ -96,5 +96,5 @@ class Binomial(Probability, Distribution):
         """n as an int; raise unless it is the same for the whole batch."""
         total = int(self.total_count.max().item())
         if int(self.total_count.min().item()) != total:
-            raise AutogradNotImplementedError("MG-E368", message, fix="make one distribution for each n")
+            raise AutogradNotImplementedError("MG-E372", message, fix="make one distribution for each n")
         return total

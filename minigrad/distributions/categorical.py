@@ -114,4 +114,4 @@ class Categorical(Distribution):
 def check_dims(name, weights):
     """Raise unless the weights have a dimension."""
     if weights.ndim < 1:
-        raise TensorValueError("MG-E369", f"`{name}` parameter must be at least one-dimensional.")
+        raise TensorValueError("MG-E373", f"`{name}` parameter must be at least one-dimensional.")

@@ -49,7 +49,7 @@ class ConstraintRegistry:
         if isinstance(constraint, constraints.Constraint):
             constraint = type(constraint)
         if not (isinstance(constraint, type) and issubclass(constraint, constraints.Constraint)):
-            raise AutogradTypeError("MG-E369", "Expected constraint to be either a Constraint subclass or instance, but got "
+            raise AutogradTypeError("MG-E373", "Expected constraint to be either a Constraint subclass or instance, but got "
                                     f"{constraint!r}")
         self._registry[constraint] = factory
         return factory
@@ -65,7 +65,7 @@ class ConstraintRegistry:
         """
         factory = self._registry.get(type(constraint))
         if factory is None:
-            raise AutogradNotImplementedError("MG-E368", f"Cannot transform {type(constraint).__name__} constraints",
+            raise AutogradNotImplementedError("MG-E372", f"Cannot transform {type(constraint).__name__} constraints",
                                               fix="register(constraint class, factory) adds one")
         return factory(constraint)
 

@@ -45,7 +45,7 @@ class Constraint:
 
     def check(self, value: Tensor) -> Tensor:
         """Return for each event of `value` whether it lies in the set."""
-        raise AutogradNotImplementedError("MG-E368", f"{type(self).__name__} does not define check()",
+        raise AutogradNotImplementedError("MG-E372", f"{type(self).__name__} does not define check()",
                                           fix="override check(value) in the subclass")
 
     def __repr__(self):
@@ -74,14 +74,14 @@ class _Dependent(Constraint):
     @property
     def is_discrete(self):
         if self._is_discrete is NotImplemented:
-            raise AutogradNotImplementedError("MG-E368", ".is_discrete cannot be determined statically",
+            raise AutogradNotImplementedError("MG-E372", ".is_discrete cannot be determined statically",
                                               fix="ask the distribution object, not its class")
         return self._is_discrete
 
     @property
     def event_dim(self):
         if self._event_dim is NotImplemented:
-            raise AutogradNotImplementedError("MG-E368", ".event_dim cannot be determined statically",
+            raise AutogradNotImplementedError("MG-E372", ".event_dim cannot be determined statically",
                                               fix="ask the distribution object, not its class")
         return self._event_dim
 
@@ -91,7 +91,7 @@ class _Dependent(Constraint):
                           event_dim=self._event_dim if event_dim is NotImplemented else event_dim)
 
     def check(self, value):
-        raise TensorValueError("MG-E369", "Cannot determine validity of dependent constraint",
+        raise TensorValueError("MG-E373", "Cannot determine validity of dependent constraint",
                                fix="ask the distribution object for its support, and check that")
 
 
@@ -156,7 +156,7 @@ class independent(Constraint):
     def check(self, value):
         valid, dims = self.base_constraint.check(value), self.reinterpreted_batch_ndims
         if valid.ndim < dims:
-            raise TensorValueError("MG-E369", f"Expected value.dim() >= {self.event_dim} but got {value.ndim}")
+            raise TensorValueError("MG-E373", f"Expected value.dim() >= {self.event_dim} but got {value.ndim}")
         return valid.reshape(*valid.shape[:valid.ndim - dims], -1).all(-1)
 
     def __repr__(self):

@@ -68,7 +68,7 @@ class Distribution:
             ValueError: `value` is no bool.
         """
         if value not in (True, False):
-            raise TensorValueError("MG-E369", f"set_default_validate_args expects True or False, not {value!r}")
+            raise TensorValueError("MG-E373", f"set_default_validate_args expects True or False, not {value!r}")
         Distribution._validate_args = value
 
     def __init__(self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (), validate_args: bool | None = None) -> None:
@@ -93,7 +93,7 @@ class Distribution:
             value = getattr(self, name)
             if not bool(constraint.check(value).all()):
                 raise TensorValueError(
-                    "MG-E366", f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                    "MG-E370", f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}",
                     fix="correct the values, or use transform_to(constraint) to map real numbers to valid ones")
 
@@ -129,7 +129,7 @@ class Distribution:
             return _instance
         if type(self).__init__ is not cls.__init__:
             raise AutogradNotImplementedError(
-                "MG-E368", f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
+                "MG-E372", f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
                 "define a custom .expand() method.")
         return type(self).__new__(type(self))
 
@@ -251,7 +251,7 @@ class Distribution:
 
     def _missing(self, what, fix=None):
         """The error for what a family does not define."""
-        return AutogradNotImplementedError("MG-E368", f"{type(self).__name__} does not define {what}", fix=fix)
+        return AutogradNotImplementedError("MG-E372", f"{type(self).__name__} does not define {what}", fix=fix)
 
     def _extended_shape(self, sample_shape=()):
         """The shape of samples."""
@@ -265,16 +265,16 @@ class Distribution:
     def _validate_sample(self, value):
         """Raise unless `value` is a tensor of a fitting shape within the support."""
         if not isinstance(value, mg.Tensor):
-            raise TensorValueError("MG-E367", "The value argument to log_prob must be a Tensor", found=type(value).__name__)
+            raise TensorValueError("MG-E371", "The value argument to log_prob must be a Tensor", found=type(value).__name__)
         events = len(self._event_shape)
         own = tuple(value.shape)[value.ndim - events:] if value.ndim >= events else tuple(value.shape)
         if own != tuple(self._event_shape):
-            raise TensorValueError("MG-E367", "The right-most size of value must match event_shape: "
+            raise TensorValueError("MG-E371", "The right-most size of value must match event_shape: "
                                    f"{value.shape} vs {self._event_shape}.")
         wanted = self._extended_shape()
         for i, j in zip(reversed(value.shape), reversed(wanted), strict=False):
             if i != 1 and j not in (1, i):
-                raise TensorValueError("MG-E367", "Value is not broadcastable with batch_shape+event_shape: "
+                raise TensorValueError("MG-E371", "Value is not broadcastable with batch_shape+event_shape: "
                                        f"{value.shape} vs {wanted}.")
         try:
             support = self.support
@@ -284,7 +284,7 @@ class Distribution:
             return
         if not bool(support.check(value).all()):
             raise TensorValueError(
-                "MG-E367", f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
+                "MG-E371", f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
                 f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}")
 
     def __repr__(self):

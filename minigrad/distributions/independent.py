@@ -39,7 +39,7 @@ class Independent(Distribution):
 
     def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
         if reinterpreted_batch_ndims > len(base_distribution.batch_shape):
-            raise TensorValueError("MG-E369", "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
+            raise TensorValueError("MG-E373", "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
                                    f"{reinterpreted_batch_ndims} vs {len(base_distribution.batch_shape)}")
         shape = base_distribution.batch_shape + base_distribution.event_shape
         cut = len(base_distribution.batch_shape) - reinterpreted_batch_ndims

@@ -46,7 +46,7 @@ class LKJCholesky(Distribution):
 
     def __init__(self, dim: int, concentration: Tensor | float = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:
-            raise TensorValueError("MG-E369", f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
+            raise TensorValueError("MG-E373", f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
         self.concentration, = broadcast_all(concentration)
         super().__init__(self.concentration.shape, (dim, dim), validate_args=validate_args)

@@ -51,16 +51,16 @@ class TransformedDistribution(Distribution):
         if isinstance(transforms, Transform):
             self.transforms = [transforms]
         elif not isinstance(transforms, list):
-            raise TensorValueError("MG-E369", f"transforms must be a Transform or list, but was {transforms}")
+            raise TensorValueError("MG-E373", f"transforms must be a Transform or list, but was {transforms}")
         elif not all(isinstance(t, Transform) for t in transforms):
-            raise TensorValueError("MG-E369", "transforms must be a Transform or a list of Transforms")
+            raise TensorValueError("MG-E373", "transforms must be a Transform or a list of Transforms")
         else:
             self.transforms = transforms
         chain = ComposeTransform(self.transforms)
         shape = base_distribution.batch_shape + base_distribution.event_shape
         need, have = chain.domain.event_dim, len(base_distribution.event_shape)
         if len(shape) < need:
-            raise TensorValueError("MG-E369", f"base_distribution needs to have shape with size at least {need}, but got "
+            raise TensorValueError("MG-E373", f"base_distribution needs to have shape with size at least {need}, but got "
                                    f"{tuple(shape)}.")
         out_shape = mg.Size(chain.forward_shape(shape))
         expanded = mg.Size(chain.inverse_shape(out_shape))

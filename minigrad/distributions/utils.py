@@ -44,7 +44,7 @@ def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
     """
     for value in values:
         if not isinstance(value, (mg.Tensor, numbers.Number)):
-            raise TensorValueError("MG-E369", "Input arguments must all be instances of Number or Tensor",
+            raise TensorValueError("MG-E373", "Input arguments must all be instances of Number or Tensor",
                                    found=type(value).__name__)
     first = next((v for v in values if isinstance(v, mg.Tensor)), None)
     dtype, device = (mg.get_default_dtype(), None) if first is None else (first.dtype, first.device)
@@ -137,7 +137,7 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """
     n = mat.shape[-1]
     if diag < -n or diag >= n:
-        raise TensorValueError("MG-E369", f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
+        raise TensorValueError("MG-E373", f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
     rows, columns = np.tril_indices(n, diag)
     return mat[..., mg.tensor(rows.tolist(), dtype=mg.int64), mg.tensor(columns.tolist(), dtype=mg.int64)]
 
@@ -161,7 +161,7 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     size = vec.shape[-1]
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * size + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n:
-        raise TensorValueError("MG-E369", f"The size of last dimension is {size} which cannot be expressed as the lower triangular "
+        raise TensorValueError("MG-E373", f"The size of last dimension is {size} which cannot be expressed as the lower triangular "
                                "part of a square D x D matrix.")
     n = round(n)
     rows, columns = np.tril_indices(n, diag)
