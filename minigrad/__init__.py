@@ -74,10 +74,13 @@ def __getattr__(name):
     if name in _LATE:
         import importlib
         return importlib.import_module(f"minigrad.{name}")
+    if name == "as_torch":
+        from minigrad.run import as_torch
+        return as_torch
     raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
 
 
-_LATE = {"func", "library", "testing", "viz"}
+_LATE = {"func", "library", "run", "testing", "viz"}
 
 
 def _page(record):
