@@ -37,8 +37,8 @@ class Torch(types.ModuleType):
         except AttributeError:
             if name.startswith("__"):
                 raise
-            raise AttributeError(f"module 'torch' has no attribute {name!r}: this program runs on minigrad, which does not have "
-                                 "it. `python -m minigrad.run --check` lists all such names of a file", name=name, obj=self) from None
+            raise AttributeError(f"module 'torch' has no attribute {name!r}: this program runs on minigrad, which lacks "
+                                 "it. `python -m minigrad.run --check` lists all such names", name=name, obj=self) from None
 
     def __setattr__(self, name, value):
         """What a program sets, such as ``torch.set = value``, is seen by minigrad too."""
@@ -83,7 +83,7 @@ def find_module(name):
     found = getattr(sys.modules.get(parent), last, None)
     if isinstance(found, types.ModuleType):
         return found
-    raise ModuleNotFoundError(f"No module named {name!r}: this program runs on minigrad, which does not have it. "
+    raise ModuleNotFoundError(f"No module named {name!r}: this program runs on minigrad, which lacks it. "
                               "`python -m minigrad.run --check` lists all names that a file would need", name=name)
 
 

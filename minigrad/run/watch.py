@@ -156,8 +156,8 @@ class Why(Watcher):
         numbers = [x for x in self.losses if x is not None]
         wrong = next((i for i, x in enumerate(numbers) if not math.isfinite(x)), None)
         if wrong is not None:
-            found.append(f"The loss became {numbers[wrong]} at backward {wrong + 1}. Look for a learning rate that is too large, log(0) "
-                         "or a division by 0; autograd.detect_anomaly() names the op whose derivative is nan first.")
+            found.append(f"The loss became {numbers[wrong]} at backward {wrong + 1}. Look for a learning rate that is too large, "
+                         "for log(0) or a division by 0; autograd.detect_anomaly() names the op whose derivative is nan first.")
         if not any(known["step"] for known in self.optimizers.values()):
             found.append("No optimiser made a step. Call optimizer.step() after loss.backward().")
         for known in self.optimizers.values():
@@ -169,25 +169,26 @@ class Why(Watcher):
     def of_optimizer(self, known):
         """What is wrong with one optimiser."""
         name, seen = known["name"], known["parameters"].values()
+        of_all = f"of {len(seen)} parameters of {name}"
         if not known["step"]:
             return []
         found = []
         without = [str(p["shape"]) for p in seen if not p["grad"]]
         zeros = [str(p["shape"]) for p in seen if p["grad"] and not p["nonzero"]]
+        rates = sorted({float(group["lr"]) for group in known["optimizer"].param_groups if "lr" in group})
         if without:
-            found.append(f"{len(without)} of {len(seen)} parameters of {name} never got a gradient: shapes {', '.join(without[:5])}. "
-                         "They are not in the graph of the loss: look for detach(), .data, .item(), numpy(), no_grad(), argmax, for a "
-                         "layer that forward() does not use, or for an optimiser that holds parameters of another model.")
+            found.append(f"{len(without)} {of_all} never got a gradient: shapes {', '.join(without[:5])}. They are not in the "
+                         "graph of the loss: look for detach(), .data, .item(), numpy(), no_grad(), argmax, for a layer that forward() "
+                         "does not use, or for an optimiser that holds parameters of another model.")
         if zeros:
-            found.append(f"The gradients of {len(zeros)} of {len(seen)} parameters of {name} were always 0: shapes "
-                         f"{', '.join(zeros[:5])}. Look for dead ReLUs, a saturated sigmoid or softmax, rounding, or a loss of a constant.")
-        rates = {group["lr"] for group in known["optimizer"].param_groups if "lr" in group}
-        if all(rate == 0 for rate in map(float, rates)) and rates:
+            found.append(f"The gradients of {len(zeros)} {of_all} were always 0: shapes {', '.join(zeros[:5])}. Look for "
+                         "dead ReLUs, a saturated sigmoid or softmax, rounding, or a loss of a constant.")
+        if rates and rates[-1] == 0:
             found.append(f"The learning rate of {name} is 0.")
         elif not any(p["moved"] for p in seen) and any(p["nonzero"] for p in seen):
-            found.append(f"No parameter of {name} moved although there are gradients: the learning rate {sorted(map(float, rates))} is "
-                         "too small for the dtype.")
+            found.append(f"No parameter of {name} moved although there are gradients: the learning rate {rates} is too small for "
+                         "the dtype.")
         if not known["zero_grad"] and known["step"] > 1 and self.most_backwards > 1:
-            found.append(f"zero_grad() of {name} was never called, so gradients of all {self.most_backwards} backwards were added up. "
-                         "Call optimizer.zero_grad() before each backward.")
+            found.append(f"zero_grad() of {name} was never called, so the gradients of {self.most_backwards} backwards were added "
+                         "up. Call optimizer.zero_grad() before each backward.")
         return found

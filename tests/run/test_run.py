@@ -243,7 +243,7 @@ print([name for name in sys.modules if name.split(".")[0] == "torch"])
 def test_as_torch():
     done = subprocess.run([sys.executable, "-c", NOTEBOOK], capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == [
-        "No module named 'torch.no_such_module': this program runs on minigrad, which does not have it. `python -m minigrad.run --check` "
+        "No module named 'torch.no_such_module': this program runs on minigrad, which lacks it. `python -m minigrad.run --check` "
         "lists all names that a file would need", "<import torch: minigrad>", "[]"], done.stderr
 
 
