@@ -12,7 +12,6 @@ import pytest
 import torch
 
 import minigrad as mg
-from tests.parity import test_names
 from tests.parity.test_names import KINDS, plain
 
 
