@@ -31,6 +31,7 @@ from minigrad.creation._arrays import as_array
 from minigrad.creation._filled import empty_strided, full
 from minigrad.creation._from_data import new_leaf
 from minigrad.creation._legacy import from_legacy_arguments, legacy_argument
+from minigrad.creation._options import storage_options
 from minigrad.dtypes import as_device, as_dtype, get_default_dtype
 from minigrad.errors import ArgumentError, AutogradError, ShapeError
 from minigrad.ops.base.rule import dimension, flag, tensor_argument
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from minigrad.autograd.graph import GradientEdge
-    from minigrad.ops.shape.formats import memory_format
+    from minigrad.ops.shape.formats import layout, memory_format
     from minigrad.types import DeviceLike, DType, Number
 
 __all__ = ["Tensor"]
@@ -327,7 +328,7 @@ class Tensor(Conversions, metaclass=Checked):
     # ---- new tensors like this one --------------------------------------------------------------------------
 
     def new_tensor(self, data: Any, *, dtype: DType | None = ..., device: DeviceLike | None = None,
-                   requires_grad: bool = False) -> Tensor:
+                   requires_grad: bool = False, layout: layout | None = None, pin_memory: bool = False) -> Tensor:
         """A tensor with a copy of `data`, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_tensor``.
 
         >>> mg.zeros(1, dtype=mg.float64).new_tensor([1, 2])
@@ -335,44 +336,52 @@ class Tensor(Conversions, metaclass=Checked):
         """
         kind = self.dtype if dtype is ... else None if dtype is None else as_dtype(dtype)
         array = as_array(data, None if kind is None else kind.numpy, copy=True)
-        return new_leaf(array, self.device if device is None else device, requires_grad)
+        out = new_leaf(array, self.device if device is None else device, requires_grad)
+        return storage_options("new_tensor", out, layout, pin_memory)
 
     def new_full(self, size: int | Sequence[int], fill_value: Number, *, dtype: DType | None = None,
-                 device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+                 device: DeviceLike | None = None, requires_grad: bool = False, layout: layout | None = None,
+                 pin_memory: bool = False) -> Tensor:
         """A tensor of one value, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_full``.
 
         >>> mg.tensor([1]).new_full((2,), 5)
         tensor([5, 5])
         """
-        return full(size, fill_value, dtype=self.dtype if dtype is None else dtype,
+        return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, layout=layout, pin_memory=pin_memory,
                     device=self.device if device is None else device, requires_grad=requires_grad)
 
     def new_zeros(self, *sizes: int | Sequence[int], size: Sequence[int] | None = None, dtype: DType | None = None,
-                     device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+                     device: DeviceLike | None = None, requires_grad: bool = False, layout: layout | None = None,
+                  pin_memory: bool = False) -> Tensor:
         """Zeros, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_zeros``.
 
         >>> mg.tensor([1]).new_zeros(2)
         tensor([0, 0])
         """
-        return self._filled(sizes if size is None else (size,), 0, dtype, device, requires_grad)
+        out = self._filled(sizes if size is None else (size,), 0, dtype, device, requires_grad)
+        return out if layout is None and pin_memory is False else storage_options("new_zeros", out, layout, pin_memory)
 
     def new_ones(self, *sizes: int | Sequence[int], size: Sequence[int] | None = None, dtype: DType | None = None,
-                    device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+                    device: DeviceLike | None = None, requires_grad: bool = False, layout: layout | None = None,
+                 pin_memory: bool = False) -> Tensor:
         """Ones, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_ones``.
 
         >>> mg.tensor([1]).new_ones(2)
         tensor([1, 1])
         """
-        return self._filled(sizes if size is None else (size,), 1, dtype, device, requires_grad)
+        out = self._filled(sizes if size is None else (size,), 1, dtype, device, requires_grad)
+        return out if layout is None and pin_memory is False else storage_options("new_ones", out, layout, pin_memory)
 
     def new_empty(self, *sizes: int | Sequence[int], size: Sequence[int] | None = None, dtype: DType | None = None,
-                     device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+                     device: DeviceLike | None = None, requires_grad: bool = False, layout: layout | None = None,
+                  pin_memory: bool = False) -> Tensor:
         """An uninitialised tensor, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_empty``.
 
         >>> mg.tensor([1]).new_empty(2).shape
         minigrad.Size([2])
         """
-        return self._filled(sizes if size is None else (size,), None, dtype, device, requires_grad)
+        out = self._filled(sizes if size is None else (size,), None, dtype, device, requires_grad)
+        return out if layout is None and pin_memory is False else storage_options("new_empty", out, layout, pin_memory)
 
     def new(self, *data: Any, device: DeviceLike | None = None) -> Tensor:
         """A tensor of this tensor's dtype, from sizes or from a sequence of numbers; else an empty one.
@@ -388,13 +397,14 @@ class Tensor(Conversions, metaclass=Checked):
         return from_legacy_arguments(self.dtype, data, self.device if device is None else device)
 
     def new_empty_strided(self, size: int | Sequence[int], stride: Sequence[int], *, dtype: DType | None = None,
-                          device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+                          device: DeviceLike | None = None, requires_grad: bool = False, layout: layout | None = None,
+                          pin_memory: bool = False) -> Tensor:
         """An uninitialised tensor with strides, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_empty_strided``.
 
         >>> mg.tensor([1]).new_empty_strided((2, 3), (1, 2)).stride()
         (1, 2)
         """
-        return empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype,
+        return empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, layout=layout, pin_memory=pin_memory,
                              device=self.device if device is None else device, requires_grad=requires_grad)
 
     def _filled(self, size, value, dtype, device, requires_grad):

@@ -137,103 +137,104 @@ class Conversions(Variable):
         """
         return self.to(tensor_argument("type_as", other, "other").dtype)
 
-    def half(self) -> Tensor:
+    def half(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as float16.
 
         >>> mg.tensor([1.5]).half()
         tensor([1.5000], dtype=minigrad.float16)
         """
-        return self.to(float16)
+        return self.to(float16, memory_format=memory_format)
 
-    def float(self) -> Tensor:
+    def float(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as float32.
 
         >>> mg.tensor([1]).float()
         tensor([1.])
         """
-        return self.to(float32)
+        return self.to(float32, memory_format=memory_format)
 
-    def double(self) -> Tensor:
+    def double(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as float64.
 
         >>> mg.tensor([1.5]).double()
         tensor([1.5000], dtype=minigrad.float64)
         """
-        return self.to(float64)
+        return self.to(float64, memory_format=memory_format)
 
-    def cfloat(self) -> Tensor:
+    def cfloat(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as complex64.
 
         >>> mg.tensor([1.5]).cfloat()
         tensor([1.5000+0.j])
         """
-        return self.to(complex64)
+        return self.to(complex64, memory_format=memory_format)
 
-    def cdouble(self) -> Tensor:
+    def cdouble(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as complex128.
 
         >>> mg.tensor([1.5]).cdouble()
         tensor([1.5000+0.j], dtype=minigrad.complex128)
         """
-        return self.to(complex128)
+        return self.to(complex128, memory_format=memory_format)
 
-    def char(self) -> Tensor:
+    def char(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as int8.
 
         >>> mg.tensor([1.9]).char()
         tensor([1], dtype=minigrad.int8)
         """
-        return self.to(int8)
+        return self.to(int8, memory_format=memory_format)
 
-    def byte(self) -> Tensor:
+    def byte(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as uint8.
 
         >>> mg.tensor([1.9]).byte()
         tensor([1], dtype=minigrad.uint8)
         """
-        return self.to(uint8)
+        return self.to(uint8, memory_format=memory_format)
 
-    def short(self) -> Tensor:
+    def short(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as int16.
 
         >>> mg.tensor([1.9]).short()
         tensor([1], dtype=minigrad.int16)
         """
-        return self.to(int16)
+        return self.to(int16, memory_format=memory_format)
 
-    def int(self) -> Tensor:
+    def int(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as int32.
 
         >>> mg.tensor([1.9]).int()
         tensor([1], dtype=minigrad.int32)
         """
-        return self.to(int32)
+        return self.to(int32, memory_format=memory_format)
 
-    def long(self) -> Tensor:
+    def long(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as int64.
 
         >>> mg.tensor([1.9]).long()
         tensor([1])
         """
-        return self.to(int64)
+        return self.to(int64, memory_format=memory_format)
 
-    def bool(self) -> Tensor:
+    def bool(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as bool: False where an element is 0.
 
         >>> mg.tensor([0., 0.5]).bool()
         tensor([False,  True])
         """
-        return self.to(bool_)
+        return self.to(bool_, memory_format=memory_format)
 
-    def cpu(self) -> Tensor:
+    def cpu(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor on the CPU; itself if it is there already.
 
         >>> mg.tensor([1.]).cpu()
         tensor([1.])
         """
-        return self.to(device="cpu")
+        return self.to(device="cpu", memory_format=memory_format)
 
-    def cuda(self, device: DeviceLike | None = None, non_blocking: _bool = False) -> Tensor:
+    def cuda(self, device: DeviceLike | None = None, non_blocking: _bool = False,
+             memory_format: memory_format | None = None) -> Tensor:
         """This tensor on a GPU; itself if it is there already.
 
         Args:
@@ -248,7 +249,7 @@ class Conversions(Variable):
         >>> x = x.cuda() if mg.cuda.is_available() else x
         """
         return self.to(device="cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device,
-                       non_blocking=non_blocking)
+                       non_blocking=non_blocking, memory_format=memory_format)
 
     # ---- to Python ------------------------------------------------------------------------------------------
 

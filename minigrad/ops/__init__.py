@@ -19,6 +19,7 @@ from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.surface.operators import use_rules
 from minigrad.ops.base import inplace, overwriting
 from minigrad.ops.base.inplace_pairs import IN_PLACE
+from minigrad.ops.base.keywords import accept_names, accept_names_everywhere
 from minigrad.ops.base.overwriting import fill
 from minigrad.ops.base.registry import REGISTRY
 from minigrad.ops.elementwise import arithmetic, comparison, rounding, selection, special
@@ -128,8 +129,13 @@ def where_method(self, condition: Tensor, other: Tensor | Number) -> Tensor:
     return selection.where(condition, self, other)
 
 
-METHODS |= {"where": where_method, "polygamma": special.polygamma_method, "scatter_reduce_": scatter_reduce_,
-            "index_reduce_": index_reduce_}
+# NumPy's names for arguments: mg.cumsum(x, axis=0), x.cumsum(axis=0). The functions in the modules below do without.
+RENAMED = accept_names_everywhere({name: globals()[name] for name in __all__} | METHODS)
+globals().update({name: RENAMED[name] for name in __all__ if name in RENAMED})
+METHODS |= {name: RENAMED[name] for name in METHODS if name in RENAMED}
+
+METHODS |= {"where": where_method, "polygamma": special.polygamma_method, "scatter_reduce_": accept_names(scatter_reduce_),
+            "index_reduce_": accept_names(index_reduce_)}
 
 upcalls.clone = clone_cast.clone
 upcalls.copied = overwriting.copy_strided

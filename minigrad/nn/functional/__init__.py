@@ -31,6 +31,7 @@ from minigrad.ops.nn import averaging as _averaging
 from minigrad.ops.nn import convolution as _convolution
 from minigrad.ops.nn import interpolation as _interpolation
 from minigrad.ops.nn import pooling as _pooling
+from minigrad.ops.nn import softmax as _softmax
 from minigrad.ops.nn import unfolding as _unfolding
 from minigrad.ops.nn.averaging import *
 from minigrad.ops.nn.convolution import *
@@ -95,7 +96,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     >>> F.softmax(mg.tensor([0., 0.]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    return _ops.softmax(input, implicit_dim("softmax", dim, _base.tensor_argument("softmax", input).ndim), dtype=dtype)
+    return _softmax.softmax(input, implicit_dim("softmax", dim, _base.tensor_argument("softmax", input).ndim), dtype=dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
@@ -106,4 +107,5 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     >>> F.log_softmax(mg.tensor([0., 0.]), dim=0)
     tensor([-0.6931, -0.6931])
     """
-    return _ops.log_softmax(input, implicit_dim("log_softmax", dim, _base.tensor_argument("log_softmax", input).ndim), dtype=dtype)
+    _base.tensor_argument("log_softmax", input)
+    return _softmax.log_softmax(input, implicit_dim("log_softmax", dim, input.ndim), dtype=dtype)
