@@ -71,13 +71,15 @@ newaxis = None
 
 def __getattr__(name):
     """The packages that most programs do without are imported when somebody asks for them."""
+    import importlib
     if name in _LATE:
-        import importlib
         return importlib.import_module(f"minigrad.{name}")
+    if not name.startswith("_") and name in (more := importlib.import_module("minigrad.functional")).__all__:
+        return getattr(more, name)
     raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
 
 
-_LATE = {"func", "library", "testing", "viz"}
+_LATE = {"func", "functional", "library", "testing", "version", "viz"}
 
 
 def _page(record):

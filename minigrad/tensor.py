@@ -25,7 +25,7 @@ from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad._core.surface.operators import use_operators
 from minigrad._core.surface.variable import new_tensor
-from minigrad._tensor import properties
+from minigrad._tensor import elements, properties
 from minigrad._tensor.conversions import Conversions
 from minigrad.creation._arrays import as_array
 from minigrad.creation._filled import empty_strided, full
@@ -476,6 +476,6 @@ def install_methods(functions):
         setattr(Tensor, name, function)
 
 
-install_methods(properties.METHODS)
+install_methods(properties.METHODS | elements.METHODS)
 use_tensor_class(Tensor)
 use_operators(Tensor)
