@@ -71,16 +71,17 @@ newaxis = None
 
 def __getattr__(name):
     """The packages that most programs do without are imported when somebody asks for them."""
+    import importlib
     if name in _LATE:
-        import importlib
         return importlib.import_module(f"minigrad.{name}")
     if name == "as_torch":
-        from minigrad.run import as_torch
-        return as_torch
+        return importlib.import_module("minigrad.run").as_torch
+    if not name.startswith("_") and name in (more := importlib.import_module("minigrad.functional")).__all__:
+        return getattr(more, name)
     raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
 
 
-_LATE = {"func", "library", "run", "testing", "viz"}
+_LATE = {"func", "functional", "library", "run", "testing", "version", "viz"}
 
 
 def _page(record):

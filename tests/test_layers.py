@@ -35,12 +35,14 @@ BELOW = {
     "cuda": {"kernels", "surface", "_core", "errors"},
     "nn": {"autograd", "surface", "ops", "_core", "errors"},
     "special": {"ops"},
+    "functional": {"nn", "autograd", "surface", "linalg", "ops", "_build", "_core", "errors"},
     "optim": {"nn", "autograd", "surface", "ops", "_core", "errors"},
     "func": {"utils", "autograd", "surface", "_core", "errors"},
     "distributed": {"nn", "autograd", "surface", "errors"},
     "serialization": {"surface", "errors"},
     "_build": {"kernels", "_version"},
     "_capi": set(),
+    "version": {"_version"},
     "types": set(),
 }
 # The top layer may import anything: the package itself, its commands, and what uses all of it.

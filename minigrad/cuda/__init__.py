@@ -19,6 +19,7 @@ import contextlib
 from minigrad.cuda import _devices
 from minigrad.cuda._numba import as_numba, numba_stream
 from minigrad.cuda._pinned import METHODS
+from minigrad.creation._legacy import cuda_type
 from minigrad.errors import OutOfMemoryError, ShapeError
 from minigrad.tensor import install_methods
 
@@ -210,3 +211,11 @@ def empty_cache():
 
 
 install_methods(METHODS)
+
+
+def __getattr__(name):
+    """The legacy types of tensors on a GPU, such as ``mg.cuda.FloatTensor``."""
+    found = cuda_type(name)
+    if found is None:
+        raise AttributeError(f"module 'minigrad.cuda' has no attribute {name!r}")
+    return found

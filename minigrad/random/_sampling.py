@@ -12,12 +12,13 @@ from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import default_dtype
 from minigrad.creation._filled import like_arguments, sizes_argument
 from minigrad.creation._from_data import new_leaf
+from minigrad.creation._options import fills_out, takes_storage_options
 from minigrad.dtypes import as_device, as_dtype, float64, int64
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError
 from minigrad.ops import searchsorted
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.inplace_pairs import run
-from minigrad.ops.base.out import fills_out, into
+from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import flag, integer, number, real, tensor_argument
 from minigrad.ops.elementwise import sampling
 from minigrad.ops.shape.clone_cast import clone
@@ -82,6 +83,7 @@ def randn(*size: int | Sequence[int], generator: Generator | None = None, dtype:
     return new_leaf(kernels.normal(stream(generator), shape, 0, 1, floating(dtype, "randn").numpy), device, requires_grad)
 
 
+@takes_storage_options
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, device: DeviceLike | None = None,
               requires_grad: bool = False) -> Tensor:
     """`rand` in the shape and dtype of `input`. Mirrors ``torch.rand_like``.
@@ -93,6 +95,7 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType
     return rand(tuple(input.shape), generator=generator, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@takes_storage_options
 def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, device: DeviceLike | None = None,
                requires_grad: bool = False) -> Tensor:
     """`randn` in the shape and dtype of `input`. Mirrors ``torch.randn_like``.
@@ -229,6 +232,7 @@ def check_probabilities(p):
         raise ShapeError("MG-E302", "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1")
 
 
+@takes_storage_options
 def randint_like(input: Tensor, low: int, high: int | Sequence[int] | None = None, *, generator: Generator | None = None,
                  dtype: DType | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """Random integers in [low, high), or [0, low), in the shape and dtype of `input`. Mirrors ``torch.randint_like``.
