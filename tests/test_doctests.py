@@ -33,6 +33,8 @@ NAMESPACES |= {"mg.testing": mg.testing, "mg.nn.utils": nn.utils, "mg.nn.utils.r
                "mg.errors": mg.errors, "mg.autograd.gradcheck": importlib.import_module("minigrad.autograd.gradcheck"),
                "mg.autograd.forward_ad": autograd.forward_ad, "mg.autograd.function": autograd.function}
 
+NAMESPACES |= {f"mg.nn.utils.{name}": getattr(nn.utils, name) for name in ("parametrizations", "parametrize", "prune", "stateless")}
+
 
 def public(namespace):
     """The names that a module or class offers."""
