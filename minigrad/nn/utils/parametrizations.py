@@ -19,12 +19,13 @@ from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import eye, zeros_like
 from minigrad.dtypes import finfo
 from minigrad.errors import OutOfRangeError, TensorValueError
-from minigrad.linalg import qr, solve
 from minigrad.nn import functional as F
 from minigrad.nn.modules.conv import _ConvTransposeNd
 from minigrad.nn.modules.module import Module
 from minigrad.nn.utils.parametrize import register_parametrization
 from minigrad.ops import allclose, cat, matrix_exp, mv, stack, vdot
+from minigrad.ops.linalg.factorizations import linalg_qr as qr
+from minigrad.ops.linalg.inverses import solve
 from minigrad.random import randn
 from minigrad.tensor import Tensor
 
