@@ -81,7 +81,7 @@ def __getattr__(name):
     raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
 
 
-_LATE = {"func", "functional", "library", "run", "testing", "version", "viz"}
+_LATE = {"distributions", "func", "functional", "library", "run", "testing", "version", "viz"}
 
 
 def _page(record):
