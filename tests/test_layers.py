@@ -22,7 +22,7 @@ FILES = import_graph.files(ROOT)
 KNOWN = import_graph.modules([ROOT])
 
 # Layer -> the layers that it may import from, besides itself. `surface` is the common part of the documented Python layer.
-SURFACE = {"tensor", "_tensor", "creation", "dtypes", "random", "_arguments", "_warnings", "storage"}
+SURFACE = {"tensor", "_tensor", "creation", "dtypes", "random", "_arguments", "_warnings", "_absent", "storage"}
 BELOW = {
     "errors": set(), "_version": set(),
     "kernels": {"errors"},
@@ -32,7 +32,8 @@ BELOW = {
     "_debug": {"autograd", "surface", "_core", "errors"},
     "autograd": {"surface", "ops", "_core", "errors"},
     "linalg": {"ops", "errors"},
-    "cuda": {"kernels", "surface", "_core", "errors"},
+    "cuda": {"amp", "kernels", "surface", "_core", "errors"},
+    "amp": {"autograd", "surface", "errors"},
     "nn": {"autograd", "surface", "ops", "_core", "errors"},
     "special": {"ops"},
     "optim": {"nn", "autograd", "surface", "ops", "_core", "errors"},
@@ -45,6 +46,9 @@ BELOW = {
 }
 # The top layer may import anything: the package itself, its commands, and what uses all of it.
 TOP = {"__init__", "_C", "doctor", "demo", "utils", "viz", "testing", "grading", "library", "_custom_op"}
+# Surroundings of a program, above all else too: imported when a program asks for one.
+TOP |= {"_dynamo", "_late", "accelerator", "backends", "compiler", "cpu", "futures", "hub", "jit", "mps", "multiprocessing",
+        "onnx", "profiler", "torch_version", "version", "xpu"}
 
 
 def layer(module):
