@@ -25,6 +25,8 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "Insta
 class _Norm(Module):
     """Weight and bias per channel, and running mean and variance with the number of batches so far."""
 
+    _version = 2        # of the format of the state dict: 2 has num_batches_tracked
+
     def __init__(self, num_features, eps, momentum, affine, track_running_stats, device, dtype, bias):
         super().__init__()
         self.num_features = num_features
