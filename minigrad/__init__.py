@@ -28,8 +28,8 @@ from minigrad._tensor.properties import get_device, is_inference
 from minigrad._tensor.tensor_str import set_printoptions
 from minigrad._version import __version__
 from minigrad.dtypes import (bool_, can_cast, cdouble, cfloat, complex64, complex128, device, double, finfo, float16, float32,
-                             float64, get_default_dtype, half, iinfo, int8, int16, int32, int64, long, promote_types,
-                             result_type, set_default_dtype, short, uint8)
+                             float64, get_default_device, get_default_dtype, half, iinfo, int8, int16, int32, int64, long,
+                             promote_types, result_type, set_default_device, set_default_dtype, short, uint8)
 from minigrad.errors import OutOfMemoryError, explain
 from minigrad.ops import *
 from minigrad.ops.shape.formats import (
@@ -76,6 +76,9 @@ def __getattr__(name):
         return importlib.import_module(f"minigrad.{name}")
     if name == "as_torch":
         return importlib.import_module("minigrad.run").as_torch
+    from minigrad import _late     # the names that few programs use, and their modules
+    if name in _late.MODULES or name in _late.NAMES:
+        return _late.find(name)
     if not name.startswith("_") and name in (more := importlib.import_module("minigrad.functional")).__all__:
         return getattr(more, name)
     raise AttributeError(f"module 'minigrad' has no attribute {name!r}")

@@ -29,3 +29,11 @@ __all__ = ["Function", "Variable", "anomaly_mode", "backward", "detect_anomaly",
            "forward_ad", "function", "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode",
            "is_multithreading_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
            "set_multithreading_enabled"]
+
+
+def __getattr__(name):
+    """Import ``minigrad.autograd.profiler`` when a program reads its name."""
+    if name == "profiler":
+        import importlib
+        return importlib.import_module("minigrad.autograd.profiler")
+    raise AttributeError(f"module 'minigrad.autograd' has no attribute {name!r}")

@@ -13,7 +13,10 @@ def __getattr__(name):
     if name in modules.LATE_NAMES:
         globals()[name] = found = getattr(modules, name)
         return found
-    if name in ("common_types",):
+    if name in ("common_types", "parallel"):
         import importlib
         return importlib.import_module(f"minigrad.nn.{name}")
+    if name == "DataParallel":
+        from minigrad.nn.parallel import DataParallel
+        return DataParallel
     raise AttributeError(f"module 'minigrad.nn' has no attribute {name!r}")

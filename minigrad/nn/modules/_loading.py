@@ -166,10 +166,11 @@ def find_mismatches(own, state_dict):
         if key not in own or own[key][1] == EXTRA:
             continue
         if not isinstance(value, Tensor):
-            problems.append(f"{key}: expected a minigrad.Tensor, but got {type(value).__name__}.")
+            problems.append(f'While copying the parameter named "{key}", expected minigrad.Tensor or Tensor-like object '
+                            f"from checkpoint but received {type(value)}")
         elif not is_lazy(own[key][2]) and tuple(value.shape) != tuple(own[key][2].shape):
-            problems.append(f"size mismatch for {key}: copying a param with shape {list(value.shape)} from checkpoint, the "
-                            f"shape in current model is {list(own[key][2].shape)}.")
+            problems.append(f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the "
+                            f"shape in current model is {own[key][2].shape}.")
     return problems
 
 

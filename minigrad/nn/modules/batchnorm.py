@@ -29,6 +29,7 @@ class _NormBase(Module):
     """
 
     dims: tuple[int, ...] = ()
+    _version = 2        # of the format of the state dict: 2 has num_batches_tracked
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None,
                  bias=True):
