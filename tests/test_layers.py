@@ -24,13 +24,13 @@ KNOWN = import_graph.modules([ROOT])
 # Layer -> the layers that it may import from, besides itself. `surface` is the common part of the documented Python layer.
 SURFACE = {"tensor", "_tensor", "creation", "dtypes", "random", "_arguments", "_warnings", "storage"}
 BELOW = {
-    "errors": set(), "_version": set(),
+    "errors": set(), "_version": set(), "_lazy": set(),
     "kernels": {"errors"},
     "_core": {"errors"},
     "ops": {"_core", "kernels", "errors"},
     "surface": {"ops", "_core", "errors"},
     "_debug": {"autograd", "surface", "_core", "errors"},
-    "autograd": {"surface", "ops", "_core", "errors"},
+    "autograd": {"surface", "ops", "_core", "errors", "_lazy"},
     "linalg": {"ops", "errors"},
     "cuda": {"kernels", "surface", "_core", "errors"},
     "nn": {"autograd", "surface", "ops", "_core", "errors"},
