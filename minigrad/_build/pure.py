@@ -16,6 +16,7 @@ PACKAGE = "minigrad"
 ROOT = os.path.dirname(os.path.dirname(__file__))      # the folder of the package
 NOTE = os.path.join(ROOT, "_built.json")
 SOURCES = (".py", ".pyx", ".pxd")
+BINARIES = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 PURE = os.environ.get("MINIGRAD_PURE", "0") not in ("", "0")
 
 
@@ -36,17 +37,14 @@ class SourceFinder:
         raise ModuleNotFoundError(f"{name} has no interpreted form ({why})", name=name)
 
 
-def find_files(names):
-    """Yield (name, binary, sources) of each module in `names`: its files as `os.DirEntry`, or None for no binary."""
-    folders = {}
-    for name in names:
-        package, _, stem = name.rpartition(".")
-        if package not in folders:
-            folder = os.path.join(ROOT, *package.split(".")[1:])
-            folders[package] = {entry.name: entry for entry in os.scandir(folder)} if os.path.isdir(folder) else {}
-        files = folders[package]
-        binary = next((files[stem + suffix] for suffix in importlib.machinery.EXTENSION_SUFFIXES if stem + suffix in files), None)
-        yield name, binary, [files[stem + suffix] for suffix in SOURCES if stem + suffix in files]
+def folder_of(package):
+    """Return the folder of a package of minigrad from its dotted name; of a module, the path without the suffix."""
+    return os.path.join(ROOT, *package.split(".")[1:])
+
+
+def stem_of(file):
+    """Return the last part of the name of the module that a file belongs to: execute.cpython-311-x86_64-linux-gnu.so -> execute."""
+    return file.partition(".")[0]
 
 
 def compiled_here():
@@ -54,9 +52,18 @@ def compiled_here():
 
     These modules call each other's C functions, so they run either all compiled or all interpreted.
     """
-    names = [name for name in built_from() if name.startswith((PACKAGE + "._core.", PACKAGE + ".ops."))]
-    return {name: binary is not None for name, binary, sources in find_files(names)
-            if any(source.name.endswith(".py") for source in sources)}      # not so where the note is older than the source tree
+    found, listings = {}, {}
+    for name in built_from():
+        package, _, stem = name.rpartition(".")
+        if not package.startswith((PACKAGE + "._core", PACKAGE + ".ops")):
+            continue
+        if package not in listings:
+            files = os.listdir(folder_of(package)) if os.path.isdir(folder_of(package)) else []
+            listings[package] = set(files), {stem_of(file) for file in files if file.endswith(BINARIES)}
+        files, binaries = listings[package]
+        if stem + ".py" in files:       # not so where the note is older than the source tree
+            found[name] = stem in binaries
+    return found
 
 
 def missing():
@@ -106,9 +113,8 @@ def install():
 
 def compiled_modules():
     """Return the modules of this package that were loaded from a binary."""
-    suffixes = tuple(importlib.machinery.EXTENSION_SUFFIXES)
     return sorted(name for name, module in sys.modules.items() if name.startswith(PACKAGE + ".")
-                  and (getattr(module, "__file__", None) or "").endswith(suffixes))
+                  and (getattr(module, "__file__", None) or "").endswith(BINARIES))
 
 
 def mode():
@@ -141,19 +147,16 @@ def stale():
     The time of the build's note nearly always suffices. If a source is newer, its hash in the note decides. In ``site-packages``
     a source counts as newer after a minute: an installer writes the note and the sources in any order.
     """
-    old = []
-    loaded = compiled_modules()
+    if not compiled_modules():
+        return []
     built = built_from()
-    if not loaded:
-        return old
     made = os.stat(NOTE).st_mtime if built else 0.0
     if os.path.basename(os.path.dirname(ROOT)) in ("site-packages", "dist-packages"):
         made += 60
-    for name, binary, files in find_files({**built, **dict.fromkeys(loaded)}):
-        if binary is not None and any(source.stat().st_mtime > made for source in files) \
-                and built.get(name) != fingerprint(os.path.splitext(files[0].path)[0]):
-            old.append(name)
-    return sorted(old)
+    newer = [f"{package}.{stem_of(entry.name)}" for package in {name.rpartition(".")[0] for name in built}
+             for entry in os.scandir(folder_of(package)) if entry.name.endswith(SOURCES) and entry.stat().st_mtime > made]
+    return sorted(name for name in {*newer} & {*built} if built[name] != fingerprint(folder_of(name))
+                  and any(os.path.exists(folder_of(name) + suffix) for suffix in BINARIES))
 
 
 def built_from():
