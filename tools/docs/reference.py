@@ -118,9 +118,8 @@ def offered(namespace):
     """The public names of a module, submodules left out."""
     module = importlib.import_module(namespace)
     listed = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]
-    late = getattr(module, "_LATE", set())
-    return sorted([n for n in listed if n not in late and not isinstance(getattr(module, n), types.ModuleType)
-                   and belongs(module, n)], key=lambda n: (n.lower(), n))
+    return sorted([n for n in listed if not isinstance(getattr(module, n), types.ModuleType) and belongs(module, n)],
+                  key=lambda n: (n.lower(), n))
 
 
 def belongs(module, name):
