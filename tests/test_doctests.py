@@ -33,6 +33,8 @@ NAMESPACES |= {"mg.functional": mg.functional, "mg.testing": mg.testing, "mg.nn.
                "mg.errors": mg.errors, "mg.autograd.gradcheck": importlib.import_module("minigrad.autograd.gradcheck"),
                "mg.autograd.forward_ad": autograd.forward_ad, "mg.autograd.function": autograd.function}
 
+NAMESPACES |= {f"mg.nn.utils.{name}": getattr(nn.utils, name) for name in ("parametrizations", "parametrize", "prune", "stateless")}
+
 
 def public(namespace):
     """The names that a module or class offers."""
@@ -45,9 +47,8 @@ def documented():
     found, seen = {}, set()
     for prefix, namespace in {**NAMESPACES, **CLASSES}.items():
         for name in public(namespace):
-            if inspect.ismodule(namespace):
-                getattr(namespace, name)        # a name that is imported when a program asks for it
-            thing = inspect.getattr_static(namespace, name)
+            # getattr_static does not import what a module imports with its first use
+            thing = getattr(namespace, name) if isinstance(namespace, types.ModuleType) else inspect.getattr_static(namespace, name)
             thing = thing.__func__ if isinstance(thing, (staticmethod, classmethod)) else thing
             own = getattr(thing, "home", [None])[0] or getattr(thing, "__module__", None) or getattr(getattr(thing, "__objclass__", None), "__module__", "")
             if isinstance(thing, (types.ModuleType, mg.dtype)) or not (callable(thing) or hasattr(thing, "__get__")):

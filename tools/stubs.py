@@ -198,7 +198,7 @@ def public(module):
     """name -> what, of a module's stub."""
     found = {}
     if module is minigrad:
-        names = ["__version__", *[n for n in vars(module) if not n.startswith("_")], *minigrad.functional.__all__]
+        names = ["__version__", *[n for n in dict.fromkeys([*vars(module), *dir(module)]) if not n.startswith("_")]]
     else:
         names = getattr(module, "__all__", None) or [
             n for n, v in vars(module).items() if not n.startswith("_") and module_of(v) == module.__name__]

@@ -7,20 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from minigrad._build.config import are_deterministic_algorithms_enabled, get_num_threads
+from minigrad._build.config import get_num_threads
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.autograd.anomaly_mode import set_detect_anomaly
-from minigrad.dtypes import as_device
-from minigrad.errors import AutogradNotImplementedError
 from minigrad.ops.base.rule import flag, integer
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from minigrad.types import DeviceLike
-
-__all__ = ["compiled_with_cxx11_abi", "get_default_device", "get_num_interop_threads",
-           "is_deterministic_algorithms_warn_only_enabled", "set_anomaly_enabled", "set_default_device", "set_flush_denormal",
+__all__ = ["compiled_with_cxx11_abi", "get_num_interop_threads", "set_anomaly_enabled", "set_flush_denormal",
            "set_num_interop_threads", "typename"]
 
 
@@ -40,26 +35,6 @@ def typename(obj: Any, /) -> str:
     return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"
 
 
-def get_default_device() -> Any:
-    """The device of new tensors: the CPU. Mirrors ``torch.get_default_device``.
-
-    >>> mg.get_default_device()
-    device(type='cpu')
-    """
-    return as_device("cpu")
-
-
-def set_default_device(device: DeviceLike | None) -> None:
-    """Accept the CPU, the device of new tensors. Mirrors ``torch.set_default_device``.
-
-    Raises:
-        NotImplementedError: another device.
-
-    >>> mg.set_default_device("cpu")
-    """
-    if as_device(device).type != "cpu":
-        raise AutogradNotImplementedError("MG-E202", "set_default_device(): minigrad makes new tensors on the CPU by default",
-                                          found=str(device), fix='device="cuda" where you make tensors, or model.to("cuda")')
 
 
 def get_num_interop_threads() -> int:
@@ -105,12 +80,3 @@ def compiled_with_cxx11_abi() -> bool:
     True
     """
     return True
-
-
-def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """False: `use_deterministic_algorithms` never has to warn here. Mirrors the function of this name of ``torch``.
-
-    >>> mg.is_deterministic_algorithms_warn_only_enabled()
-    False
-    """
-    return are_deterministic_algorithms_enabled() is None

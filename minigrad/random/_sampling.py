@@ -5,9 +5,8 @@ Mirrors ``aten/src/ATen/native/TensorFactories.cpp`` and ``Distributions.cpp``.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import default_dtype
@@ -183,8 +182,8 @@ def randint(low: int, high: int | Sequence[int] | None = None, size: int | Seque
     if low >= high:
         raise ShapeError("MG-E302", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     kind = int64 if dtype is None else as_dtype(dtype)
-    numbers = stream(generator).integers(low, high, shape)
-    return new_leaf(np.asarray(numbers).astype(kind.numpy), device, requires_grad)
+    array = stream(generator).integers(low, high, math.prod(shape)).reshape(shape)
+    return new_leaf(array.astype(kind.numpy), device, requires_grad)
 
 
 @fills_out
@@ -274,10 +273,10 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
                             flag(replacement, "replacement", "multinomial"))
     if not weights.numel():
         return weights.new_zeros((*weights.shape[:-1], num_samples), dtype=int64)
-    if replacement:         # where uniform numbers fall among the running sums; what has weight 0 has no width
+    if replacement and num_samples > 1:     # where uniform numbers fall among the running sums; what has weight 0 has no width
         sums = weights.cumsum(-1)
-        at = rand((*weights.shape[:-1], num_samples), generator=generator, dtype=float64) * sums[..., -1:]
-        return searchsorted(sums, at, right=True)
+        at = rand((*weights.shape[:-1], num_samples), generator=generator, dtype=float64)
+        return searchsorted(sums / sums[..., -1:], at, right=True)
     # Of exponential waiting times at the rates w, each is the first with probability w (Efraimidis and Spirakis, 2006).
     times = weights.new_empty(weights.shape).exponential_(generator=generator)
     return (weights / times).topk(num_samples, -1).indices

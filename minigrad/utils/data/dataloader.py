@@ -17,7 +17,7 @@ from typing import Any
 from minigrad.errors import TensorValueError
 from minigrad.utils.data._collate import default_collate, default_convert
 from minigrad.utils.data.dataset import IterableDataset
-from minigrad.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
+from minigrad.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 
 __all__ = ["DataLoader"]
 
@@ -105,6 +105,7 @@ class DataLoader:
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
     def __iter__(self):
+        draw_seed(self.generator)       # PyTorch draws the seed of its workers here: the numbers after it are to be the same
         if isinstance(self.dataset, IterableDataset):
             source, fetch = self._group_samples(), self.collate_fn
         elif self.batch_sampler is None:
