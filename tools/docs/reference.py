@@ -47,7 +47,7 @@ PAGES = [
          ("autograd.grad_mode", "autograd.anomaly_mode", "_build.config", "_warnings", "serialization", "_debug.context", "errors",
           "_version")),
     Page("arithmetic", "Arithmetic", MG,
-         ops("elementwise", "arithmetic", "pointwise", "rounding", "representation", "selection", "clamp")
+         ops("elementwise", "arithmetic", "bits", "pointwise", "rounding", "representation", "selection", "clamp")
          + ("nn.functional._activations",),
          "Elementwise operations, with broadcasting."),
     Page("elementary", "Exponentials, angles, special functions", MG,
@@ -70,6 +70,8 @@ PAGES = [
          "spectra", "least_squares", "tensor_systems", "matrices", "elimination")),
     Page("windows", "Convolution and pooling", MG, ops("nn", "convolution", "pooling", "averaging")),
     Page("linalg", "minigrad.linalg", "minigrad.linalg"),
+    Page("functional", "minigrad.functional", "minigrad.functional", (),
+         "Functions that are imported when you ask for them, as ``mg.hann_window``. They are names of `minigrad` too."),
     Page("special", "minigrad.special", "minigrad.special"),
     Page("autograd", "minigrad.autograd", "minigrad.autograd", (), "The calls that run the engine."),
     Page("autograd.gradcheck", "minigrad.autograd.gradcheck", "minigrad.autograd.gradcheck", (),
