@@ -33,6 +33,10 @@ NAMESPACES |= {"mg.testing": mg.testing, "mg.nn.utils": nn.utils, "mg.nn.utils.r
                "mg.errors": mg.errors, "mg.autograd.gradcheck": importlib.import_module("minigrad.autograd.gradcheck"),
                "mg.autograd.forward_ad": autograd.forward_ad, "mg.autograd.function": autograd.function}
 
+# The surroundings of a program: minigrad/_late.py.
+NAMESPACES |= {f"mg.{name}": importlib.import_module(f"minigrad.{name}") for name in (
+    "amp", "autograd.profiler", "compiler", "cpu", "futures", "jit", "nn.parallel", "profiler", "serialization")}
+
 
 def public(namespace):
     """The names that a module or class offers."""
