@@ -45,13 +45,11 @@ from minigrad import autograd, random
 from minigrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from minigrad.autograd.grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
                                          set_grad_enabled)
-from minigrad._debug import Record as _Record
-from minigrad._debug import debug
 from minigrad.creation import *
 from minigrad.random import (Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, multinomial, normal,
                              poisson, rand, rand_like, randint, randint_like, randn, randn_like, randperm, seed, set_rng_state)
 from minigrad.storage import TypedStorage, UntypedStorage, is_storage
-from minigrad import _C, cuda, linalg, nn, optim, special, utils
+from minigrad import cuda
 from minigrad._build.config import (
     are_deterministic_algorithms_enabled,
     get_num_threads,
@@ -59,33 +57,21 @@ from minigrad._build.config import (
     show_config,
     use_deterministic_algorithms,
 )
-from minigrad.nn.functional import threshold
 from minigrad._warnings import is_warn_always_enabled, set_warn_always
-from minigrad.serialization import load, save
+from minigrad._core.graph.upcalls import upcalls as _upcalls
+from minigrad import _late
+from minigrad._lazy import lazy as _lazy
 
 float = float32
 bool = bool_
 int = int32
 newaxis = None
 
+# Most programs do without some of these, and a short one without all.
+__getattr__, __dir__ = _lazy(__name__, _late.MODULES, _late.NAMES)
+__all__ = [name for name in __dir__() if not name.startswith("_")]
 
-def __getattr__(name):
-    """The packages that most programs do without are imported when somebody asks for them."""
-    if name in _LATE:
-        import importlib
-        return importlib.import_module(f"minigrad.{name}")
-    from minigrad._late import find     # the names that few programs use, and their modules
-    return find(name)
-
-
-_LATE = {"func", "library", "testing", "viz"}
-
-
-def _page(record):
-    return __getattr__("viz").step(record)._repr_html_()
-
-
-_Record._repr_html_ = _page         # what a notebook shows for a record
+_upcalls.page = lambda record: __getattr__("viz").step(record)._repr_html_()
 
 _stale = _pure.stale()
 if _stale:

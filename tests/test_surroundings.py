@@ -37,8 +37,10 @@ def test_examples(name):
 def test_late_names():
     for name in MODULES:
         assert isinstance(getattr(mg, name), types.ModuleType)
-    for name in NAMES:
-        assert getattr(mg, name) is not None
+    for home, names in NAMES.items():
+        for name in names.split():
+            assert getattr(mg, name) is getattr(importlib.import_module(f"minigrad.{home}"), name)
+    assert set(NAMES["functional"].split()) == set(mg.functional.__all__) - set(" ".join(NAMES[home] for home in NAMES if home != "functional").split())
     assert not hasattr(mg, "no_such_name") and not hasattr(mg.nn, "no_such_name") and not hasattr(mg.cuda, "no_such_name")
     assert not hasattr(mg.backends, "no_such_name") and not hasattr(mg.utils, "no_such_name")
 
@@ -46,7 +48,7 @@ def test_late_names():
 def test_the_import_brings_none():
     code = "import minigrad, sys, json; print(json.dumps([n for n in sys.modules if n.startswith('minigrad.')]))"
     found = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
-    assert not {name.split(".")[1] for name in found} & (MODULES | {"_late", "_absent"})
+    assert not {name.split(".")[1] for name in found} & {*MODULES, "_absent"}
     assert not {"minigrad.nn.parallel", "minigrad.autograd.profiler", "minigrad.utils.tensorboard"} & set(found)
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import minigrad
 import minigrad.func
+import minigrad.functional
 import minigrad.library
 import minigrad.nn.modules
 import minigrad.testing
@@ -197,7 +198,7 @@ def public(module):
     """name -> what, of a module's stub."""
     found = {}
     if module is minigrad:
-        names = ["__version__", *[n for n in vars(module) if not n.startswith("_")]]
+        names = ["__version__", *[n for n in dict.fromkeys([*vars(module), *dir(module)]) if not n.startswith("_")]]
     else:
         names = getattr(module, "__all__", None) or [
             n for n, v in vars(module).items() if not n.startswith("_") and module_of(v) == module.__name__]

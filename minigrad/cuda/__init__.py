@@ -19,6 +19,7 @@ import contextlib
 from minigrad.cuda import _devices
 from minigrad.cuda._numba import as_numba, numba_stream
 from minigrad.cuda._pinned import METHODS
+from minigrad.creation._legacy import cuda_type
 from minigrad.errors import OutOfMemoryError, ShapeError
 from minigrad.tensor import install_methods
 
@@ -220,12 +221,15 @@ _MORE = {name: module for module, names in {
 
 
 def __getattr__(name):
-    """Import a module when a program reads one of its names."""
+    """Import a module when a program reads one of its names, such as the legacy types, ``mg.cuda.FloatTensor``."""
     if name in _MORE or name in ("amp", "random"):
         import importlib
         module = importlib.import_module(f"minigrad.cuda.{_MORE.get(name, name)}")
         return getattr(module, name) if name in _MORE else module
-    raise AttributeError(f"module 'minigrad.cuda' has no attribute {name!r}")
+    found = cuda_type(name)
+    if found is None:
+        raise AttributeError(f"module 'minigrad.cuda' has no attribute {name!r}")
+    return found
 
 
 install_methods(METHODS)

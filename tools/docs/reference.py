@@ -88,6 +88,11 @@ PAGES = [
     Page("nn.init", "minigrad.nn.init", "minigrad.nn.init"),
     Page("nn.utils", "minigrad.nn.utils", "minigrad.nn.utils"),
     Page("nn.utils.rnn", "minigrad.nn.utils.rnn", "minigrad.nn.utils.rnn"),
+    Page("nn.utils.parametrize", "minigrad.nn.utils.parametrize", "minigrad.nn.utils.parametrize", (),
+         "A module computes a parameter from others."),
+    Page("nn.utils.parametrizations", "minigrad.nn.utils.parametrizations", "minigrad.nn.utils.parametrizations"),
+    Page("nn.utils.prune", "minigrad.nn.utils.prune", "minigrad.nn.utils.prune", (), "Set a part of a parameter to zero."),
+    Page("nn.utils.stateless", "minigrad.nn.utils.stateless", "minigrad.nn.utils.stateless"),
     Page("optim", "minigrad.optim", "minigrad.optim"),
     Page("optim.lr_scheduler", "minigrad.optim.lr_scheduler", "minigrad.optim.lr_scheduler"),
     Page("optim.swa_utils", "minigrad.optim.swa_utils", "minigrad.optim.swa_utils"),
@@ -122,9 +127,8 @@ def offered(namespace):
     """The public names of a module, submodules left out."""
     module = importlib.import_module(namespace)
     listed = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]
-    late = getattr(module, "_LATE", set())
-    return sorted([n for n in listed if n not in late and not isinstance(getattr(module, n), types.ModuleType)
-                   and belongs(module, n)], key=lambda n: (n.lower(), n))
+    return sorted([n for n in listed if not isinstance(getattr(module, n), types.ModuleType) and belongs(module, n)],
+                  key=lambda n: (n.lower(), n))
 
 
 def belongs(module, name):

@@ -31,6 +31,7 @@ class Upcalls:
     view_strided: Any = None        # as_strided, but the result is a view
     as_strided_parts_op: Any = None # the Primitive of view_parts
     view_parts: Any = None          # view_strided between a complex and a real tensor
+    page: Any = None                # page(record) -> the HTML that a notebook shows for a record of `mg.debug`
 
 
 upcalls = Upcalls()

@@ -28,6 +28,7 @@ from minigrad.nn import init
 from minigrad.nn._optional import flag_of
 from minigrad.nn._recurrent import GATES, layer
 from minigrad.nn.modules.module import Module
+from minigrad.nn.modules.rnn_cells import *  # noqa: F403  (PyTorch has them in this file)
 from minigrad.nn.parameter import Parameter
 from minigrad.ops import cat, stack, unbind
 from minigrad.ops.base.rule import real

@@ -15,12 +15,11 @@ from multiprocessing.context import BaseContext
 from typing import Any
 
 from minigrad.errors import TensorTypeError, TensorValueError
-from minigrad.random import Generator, default_generator, randint
 from minigrad.utils.data._collate import default_collate, default_convert
 from minigrad.utils.data._fetch import Fetcher
 from minigrad.utils.data._processes import WorkerIterator
 from minigrad.utils.data.dataset import IterableDataset
-from minigrad.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
+from minigrad.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 
 __all__ = ["DataLoader"]
 
@@ -124,7 +123,6 @@ class DataLoader:
         self.generator = generator
         self.prefetch_factor: Any = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self._iterator = None       # with persistent_workers: the iterator that has them
-        self._iterations = 0
 
     def __len__(self):
         dataset: Any = self.dataset
@@ -143,21 +141,15 @@ class DataLoader:
             source = repeat(self.batch_size)        # the data set says when it ends
         else:
             source = iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
-        if not self.num_workers:
-            return iterate(Fetcher(self.dataset, *options), source)
         if self._iterator is not None:
             return self._iterator.begin(source)
-        iterator = WorkerIterator(self, options, self._base_seed())
+        seed = draw_seed(self.generator)        # without workers too: the numbers after it are to be the same, as in PyTorch
+        if not self.num_workers:
+            return iterate(Fetcher(self.dataset, *options), source)
+        iterator = WorkerIterator(self, options, seed)
         if self.persistent_workers:
             self._iterator = iterator
         return iterator.begin(source)
-
-    def _base_seed(self):
-        """The seed of worker 0: another one in each iteration. The generator does not move, so the order is as without workers."""
-        generator = default_generator if self.generator is None else self.generator
-        copy = Generator().set_state(generator.get_state())
-        self._iterations += 1
-        return int(randint(0, 1 << 40, (), generator=copy).item()) + self._iterations * self.num_workers
 
 
 def iterate(fetcher, source):
