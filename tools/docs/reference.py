@@ -12,6 +12,7 @@ import types
 from typing import NamedTuple
 
 import minigrad as mg
+from minigrad._late import NAMES
 from tools.docs.paths import ROOT
 
 __all__ = ["PAGES", "Page", "names", "offered", "write"]
@@ -45,7 +46,7 @@ PAGES = [
     Page("minigrad.random", "minigrad.random", "minigrad.random"),
     Page("modes", "Grad modes, configuration, files, help", MG,
          ("autograd.grad_mode", "autograd.anomaly_mode", "_build.config", "_warnings", "serialization", "_debug.context", "errors",
-          "_version")),
+          "_version", "backends._precision", "amp.autocast_mode")),
     Page("arithmetic", "Arithmetic", MG,
          ops("elementwise", "arithmetic", "bits", "pointwise", "rounding", "representation", "selection", "clamp")
          + ("nn.functional._activations",),
@@ -116,6 +117,7 @@ PAGES = [
          "Modes that see every op."),
     Page("utils.pytree", "minigrad.utils._pytree", "minigrad.utils._pytree"),
     Page("library", "minigrad.library", "minigrad.library", (), "Operators of your own, made from any function."),
+    Page("run", "minigrad.run", "minigrad.run", (), "PyTorch programs, unchanged: :doc:`/from-pytorch`."),
     Page("testing", "minigrad.testing", "minigrad.testing"),
     Page("pipelining", "minigrad.distributed.pipelining._backward", "minigrad.distributed.pipelining._backward", (),
          "The backward of a pipeline stage, in one part or two."),
@@ -150,6 +152,9 @@ def defining():
             own = getattr(thing, "__module__", None)
             if name in getattr(loaded, "__all__", ()) or own == f"minigrad.{module}":
                 found.setdefault(name, module)
+    for home, listed in NAMES.items():      # imported when a program asks for them: most have a page of their module
+        for name in listed.split():
+            found.setdefault(name, home)
     for name in offered(MG):
         thing = getattr(mg, name)
         if thing is None or isinstance(thing, (mg.dtype, mg.layout, str, float)):
