@@ -28,8 +28,8 @@ from minigrad._tensor.properties import get_device, is_inference
 from minigrad._tensor.tensor_str import set_printoptions
 from minigrad._version import __version__
 from minigrad.dtypes import (bool_, can_cast, cdouble, cfloat, complex64, complex128, device, double, finfo, float16, float32,
-                             float64, get_default_dtype, half, iinfo, int8, int16, int32, int64, long, promote_types,
-                             result_type, set_default_dtype, short, uint8)
+                             float64, get_default_device, get_default_dtype, half, iinfo, int8, int16, int32, int64, long,
+                             promote_types, result_type, set_default_device, set_default_dtype, short, uint8)
 from minigrad.errors import OutOfMemoryError, explain
 from minigrad.ops import *
 from minigrad.ops.shape.formats import (
@@ -45,13 +45,11 @@ from minigrad import autograd, random
 from minigrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from minigrad.autograd.grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
                                          set_grad_enabled)
-from minigrad._debug import Record as _Record
-from minigrad._debug import debug
 from minigrad.creation import *
 from minigrad.random import (Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, multinomial, normal,
                              poisson, rand, rand_like, randint, randint_like, randn, randn_like, randperm, seed, set_rng_state)
 from minigrad.storage import TypedStorage, UntypedStorage, is_storage
-from minigrad import _C, cuda, linalg, nn, optim, special, utils
+from minigrad import cuda
 from minigrad._build.config import (
     are_deterministic_algorithms_enabled,
     get_num_threads,
@@ -59,32 +57,21 @@ from minigrad._build.config import (
     show_config,
     use_deterministic_algorithms,
 )
-from minigrad.nn.functional import threshold
 from minigrad._warnings import is_warn_always_enabled, set_warn_always
-from minigrad.serialization import load, save
+from minigrad._core.graph.upcalls import upcalls as _upcalls
+from minigrad import _late
+from minigrad._lazy import lazy as _lazy
 
 float = float32
 bool = bool_
 int = int32
 newaxis = None
 
+# Most programs do without some of these, and a short one without all.
+__getattr__, __dir__ = _lazy(__name__, _late.MODULES, _late.NAMES)
+__all__ = [name for name in __dir__() if not name.startswith("_")]
 
-def __getattr__(name):
-    """The packages that most programs do without are imported when somebody asks for them."""
-    if name in _LATE:
-        import importlib
-        return importlib.import_module(f"minigrad.{name}")
-    raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
-
-
-_LATE = {"distributions", "func", "library", "testing", "viz"}
-
-
-def _page(record):
-    return __getattr__("viz").step(record)._repr_html_()
-
-
-_Record._repr_html_ = _page         # what a notebook shows for a record
+_upcalls.page = lambda record: __getattr__("viz").step(record)._repr_html_()
 
 _stale = _pure.stale()
 if _stale:

@@ -13,10 +13,10 @@ Read next: ``_core/observe/recorder.py``, which records the events; ``_core/obse
 
 import functools
 import sys
-from collections.abc import Callable
 
 from minigrad._core.graph.switches import switches
 from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.observe.recorder import Recorder
 from minigrad._debug.events import Event, kind_of
 from minigrad._debug.tables import table
@@ -96,8 +96,9 @@ class Record:
                 "events": events}
         return json.dumps(told, indent=indent, allow_nan=False)
 
-    # A notebook shows the step-through of the record. `minigrad/__init__.py` sets this function, because ``viz`` imports this file.
-    _repr_html_: Callable[..., str] | None = None
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the step-through. It comes from above, because ``viz`` imports this file."""
+        return upcalls.page(self)
 
     @staticmethod
     @functools.cache

@@ -14,7 +14,6 @@ import warnings
 from typing import TYPE_CHECKING
 
 from minigrad._arguments import listed
-from minigrad._core.function.node import NO_RECORD
 from minigrad._core.graph.accumulate_grad import grad_accumulator
 from minigrad._core.graph.metadata import Size
 from minigrad._core.graph.upcalls import upcalls
@@ -230,7 +229,7 @@ def root_edges(tensors, gradients, function, name):
 def root_gradient(root, node, number, g, index):
     """Check the gradient `g` of a root; if it is None, return 1."""
     meta = root._meta if isinstance(root, Tensor) else node._input_metadata[number]
-    if meta is NO_RECORD:
+    if isinstance(root, GradientEdge) and is_no_record(meta):
         raise AutogradError("MG-E191", f"output {number} of {node.name()} has no gradient to start from: it is not a tensor, or "
                             "not differentiable", node=node.name(), fix="start from another output")
     if g is None:
@@ -255,6 +254,12 @@ def root_gradient(root, node, number, g, index):
                             f"Mismatch in dtype: grad_output[{index}] has a dtype of {g.dtype} and output[{index}] has a "
                             f"dtype of {meta.dtype}.")
     return g
+
+
+def is_no_record(meta):
+    """Whether `meta` stands for an output of a custom Function that has no gradient."""
+    from minigrad._core.function.node import NO_RECORD  # not at the top: most programs have no custom Function
+    return meta is NO_RECORD
 
 
 def warn_of_cycle():

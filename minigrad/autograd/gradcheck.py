@@ -20,8 +20,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from minigrad.autograd._gradcheck.run import Check
-from minigrad.autograd._gradcheck.second import make_second_check
 from minigrad.errors import AutogradAssertionError, GradcheckError
 
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
         check_undefined_grad (bool): check that undefined gradients and tangents (None) count as zeros.
         check_grad_dtypes (bool): check that gradients have the dtypes of the inputs.
         check_batched_grad, check_batched_forward_grad (bool): check that a batch of gradients, or of tangents, gives the same
-            results as one call for each. minigrad has no vmap: it computes a batch in a loop.
+            results as one call for each. minigrad computes a batch in a loop.
         check_forward_ad (bool): check forward mode.
         check_backward_ad (bool): check backward mode.
         fast_mode (bool): compare v'Ju for one random u and v, instead of all entries of J.
@@ -106,6 +104,7 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
                   "Setting check_batched_grad=True requires check_backward_ad to be True"),
                  (check_forward_ad or not check_batched_forward_grad,
                   "Setting check_batched_forward_grad=True requires check_forward_ad to be True"))
+    from minigrad.autograd._gradcheck.run import Check  # here, because few programs check gradients
     check = Check(func, inputs, eps, atol, rtol, nondet_tol, check_grad_dtypes)
     return run_check(check, raise_exception, undefined=check_undefined_grad, batched=check_batched_grad,
                      batched_forward=check_batched_forward_grad, forward=check_forward_ad, backward=check_backward_ad,
@@ -161,6 +160,7 @@ def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = Non
                   "Setting check_undefined_grad=True requires check_rev_over_rev to be True"),
                  (check_rev_over_rev or not check_batched_grad,
                   "Setting check_batched_grad=True requires check_rev_over_rev to be True"))
+    from minigrad.autograd._gradcheck.second import make_second_check
     check = make_second_check(func, inputs, grad_outputs, gen_non_contig_grad_outputs, eps, atol, rtol, nondet_tol,
                               check_grad_dtypes)
     return run_check(check, raise_exception, undefined=check_undefined_grad, batched=check_batched_grad, batched_forward=False,

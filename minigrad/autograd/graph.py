@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
-import logging
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from minigrad._core.engine import execute, node_call  # noqa: F401  (the import of node_call makes nodes callable)
@@ -19,7 +19,6 @@ from minigrad._core.graph.node import Node as _Node
 from minigrad._core.graph.streams import set_warns
 from minigrad._core.graph.thread_state import current
 from minigrad._core.record.packed_tensor import check_hooks
-from minigrad.autograd._graph_logging import log_nodes
 from minigrad.autograd._multi_grad import (
     _MultiHandle,  # noqa: F401  # pyright: ignore[reportAttributeAccessIssue]
     register_multi_grad_hook,
@@ -37,7 +36,8 @@ __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_s
            "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
            "set_warn_on_accumulate_grad_stream_mismatch"]
 
-log = logging.getLogger(__name__)
+
+DEBUG = 10      # logging.DEBUG
 
 
 class Node(abc.ABC):
@@ -330,9 +330,26 @@ def _edge(x, what):
     raise AutogradError("MG-E107", f"{what} have to be Tensors or GradientEdges", found=type(x).__name__)
 
 
+_log = None     # the logger, once there is one
+
+
+def _is_logged():
+    """Whether the logger of this module is at level DEBUG.
+
+    It is not while no program has imported `logging`, and then we do not import it either: it takes 2 ms.
+    """
+    global _log
+    if _log is None:
+        if "logging" not in sys.modules:
+            return False
+        import logging
+        _log = logging.getLogger(__name__)
+    return _log.isEnabledFor(DEBUG)
+
+
 def _engine_run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate=True):
     """Run the engine from `roots`, and log each node at level DEBUG; see `minigrad._core.engine.execute`."""
-    if not log.isEnabledFor(logging.DEBUG):
+    if not _is_logged():
         return execute.execute(roots, grads, keep_graph, create_graph, inputs, accumulate)
     remove = _register_logging_hooks_on_whole_graph([GradientEdge(*root) for root in roots])
     try:
@@ -343,7 +360,7 @@ def _engine_run_backward(roots, grads, keep_graph, create_graph, inputs=None, ac
 
 def _run_from_number(tensor, keep_graph):
     """Run the engine from one real number to all leaves. Return False if `tensor` is something else, or at level DEBUG."""
-    return not log.isEnabledFor(logging.DEBUG) and execute.execute_from_scalar(tensor, keep_graph)
+    return not _is_logged() and execute.execute_from_scalar(tensor, keep_graph)
 
 
 def _register_logging_hooks_on_whole_graph(t_outputs):
@@ -352,6 +369,7 @@ def _register_logging_hooks_on_whole_graph(t_outputs):
     Return a function that removes the hooks. At that level, every backward logs its nodes without this call.
     Mirrors ``torch.autograd.graph._register_logging_hooks_on_whole_graph``.
     """
+    from minigrad.autograd._graph_logging import log_nodes
     return log_nodes([_get_grad_fn_or_grad_acc(t) for t in t_outputs])
 
 

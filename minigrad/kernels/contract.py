@@ -271,7 +271,7 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "max_pool_backward": ("g, index, x_shape, n", "g added at the positions in planes of n dimensions"),
     "max_pool_select": ("x, index, n", "x at the positions"),
     "resample": ("x, dim, starts, columns, weights", "sums along dim: z[i] = sum of weights[t] x[columns[t]], as in resampling.py"),
-    # random numbers, from a numpy.random.Generator
+    # random numbers, from a RandomStream (random/_stream.py)
     "uniform": ("generator, shape, low, high, dtype", "uniform in [low, high)"),
     "normal": ("generator, shape, mean, std, dtype", "normal"),
     "poisson": ("generator, x", "random counts whose mean is x"),
@@ -342,13 +342,13 @@ class Kernels:
         self.name = name
         self.table = []
         self.origin = {}
+        first = {kernel: source for source in reversed(sources) for kernel in NUMBER.keys() & dir(source)}
         for kernel in CONTRACT:
-            source = next((s for s in sources if hasattr(s, kernel)), None)
-            if source is None:
+            if kernel not in first:
                 raise TypeError(f"no source of the {name} kernels has {kernel!r}, which contract.py asks for")
-            setattr(self, kernel, getattr(source, kernel))
-            self.table.append(getattr(source, kernel))
-            self.origin[kernel] = source.__name__
+            setattr(self, kernel, getattr(first[kernel], kernel))
+            self.table.append(getattr(first[kernel], kernel))
+            self.origin[kernel] = first[kernel].__name__
         # See SOURCE_ATTRIBUTES; None if no source has it.
         self.recycle = next((s.RECYCLE for s in sources if hasattr(s, "RECYCLE")), None)
 

@@ -15,6 +15,8 @@ class Upcalls:
 
     backward: Any = None            # backward(tensor, ...): autograd.backward, behind Tensor.backward
     device: Any = None              # device(name) -> Device: a pickle calls it
+    enter_device: Any = None        # enter_device(device): new tensors are on this device, until exit_device()
+    exit_device: Any = None
     clone: Any = None               # clone(tensor) -> tensor
     copied: Any = None              # copied(tensor) -> tensor: also a copy, recorded as a write to new memory
     sum_to: Any = None              # sum_to(tensor, shape) -> tensor
@@ -29,6 +31,7 @@ class Upcalls:
     view_strided: Any = None        # as_strided, but the result is a view
     as_strided_parts_op: Any = None # the Primitive of view_parts
     view_parts: Any = None          # view_strided between a complex and a real tensor
+    page: Any = None                # page(record) -> the HTML that a notebook shows for a record of `mg.debug`
 
 
 upcalls = Upcalls()

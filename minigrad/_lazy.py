@@ -1,0 +1,51 @@
+"""Lazy imports: a package offers a name, and imports its module when a program first reads the name.
+
+    __getattr__, __dir__ = lazy(__name__, modules=("nn", "optim"), names={"serialization": "load save"})
+
+    mg.nn                           is not in the package yet, so Python calls its __getattr__("nn"), which imports minigrad.nn
+    mg.nn                           the import has put the module into the package: an ordinary attribute from now on
+    mg.load                         imports minigrad.serialization, and puts its `load` into the package
+    from minigrad import nn, load   the same two calls of __getattr__
+    import minigrad.nn              an ordinary import: it never asks __getattr__
+    dir(mg)                         has all names, imported or not
+
+So a short program does not wait for what it does not use. ``tests/test_import.py`` lists what ``import minigrad`` must not load.
+
+Python calls a module's function `__getattr__` for a name that the module lacks, and its `__dir__` for ``dir(module)``: see PEP 562.
+Type checkers read the stubs, which have all names.
+"""
+
+import importlib
+import sys
+
+__all__ = ["lazy"]
+
+
+def lazy(package, modules=(), names=None):
+    """Make the functions `__getattr__` and `__dir__` of a package.
+
+    Args:
+        package (str): the name of the package, its ``__name__``.
+        modules (sequence of str): submodules to import when they are first read.
+        names (dict, optional): submodule -> the names that the package takes from it, separated by spaces.
+
+    Returns:
+        tuple: the two functions.
+    """
+    namespace = vars(sys.modules[package])
+    homes = {name: home for home, listed in (names or {}).items() for name in listed.split()}
+
+    def __getattr__(name):
+        """Import what has this name."""
+        if name in homes:
+            namespace[name] = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+            return namespace[name]
+        if name in modules:
+            return importlib.import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    def __dir__():
+        """List all names, also those that are not imported yet."""
+        return sorted({*namespace, *modules, *homes})
+
+    return __getattr__, __dir__

@@ -1,0 +1,120 @@
+"""`import minigrad` loads what a short program needs, and the rest when a program first reads its name.
+
+No test here measures a time: ``benchmarks/imports.py`` does. They list modules, in a process of their own, interpreted and compiled.
+"""
+
+import ast
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import minigrad as mg
+from minigrad._build import pure
+
+ROOT = Path(mg.__file__).parent.parent
+MODES = ["1", *["0"] * (pure.mode() == "compiled")]
+
+# Not loaded by `import minigrad`, nor by the program below. A name stands for its submodules too.
+LATE = (
+    "minigrad._C", "minigrad._debug", "minigrad._custom_op", "minigrad.demo", "minigrad.distributed", "minigrad.func", "minigrad.library",
+    "minigrad.linalg", "minigrad.nn", "minigrad.optim", "minigrad.serialization", "minigrad.special", "minigrad.testing", "minigrad.types",
+    "minigrad.utils", "minigrad.viz", "minigrad.autograd._gradcheck", "minigrad.autograd._graph_logging", "minigrad.autograd._jacobians",
+    "minigrad.autograd.forward_ad", "minigrad.autograd.function", "minigrad.autograd.functional", "minigrad.autograd.variable",
+    "minigrad._core.function", "minigrad._core.observe", "minigrad.kernels.cuda",
+    "ast", "asyncio", "cython.cimports.numpy", "dataclasses", "decimal", "fractions", "json", "logging", "multiprocessing", "numba",
+    "numpy.random", "optree", "random", "secrets", "unittest",
+)
+BACKWARD = "x = minigrad.tensor([1., 2.], requires_grad=True); y = x * x; y.sum().backward(); print(x.grad, file=sys.stderr)"
+
+
+def run(program, mode="1"):
+    """Run a program in a new process with `mode` as MINIGRAD_PURE. Return what it prints, a Python literal."""
+    done = subprocess.run([sys.executable, "-c", f"import sys; {program}"], check=False, capture_output=True, text=True, cwd=ROOT,
+                          timeout=300, env={**os.environ, "PYTHONPATH": str(ROOT), "MINIGRAD_PURE": mode})
+    assert done.returncode == 0, done.stderr
+    return ast.literal_eval(done.stdout)
+
+
+def loaded(program, mode="1"):
+    """The modules that a program loads, without those of NumPy and of the interpreter's start."""
+    return run(f"import numpy; before = set(sys.modules); {program}; print(sorted(set(sys.modules) - before))", mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("program", ["import minigrad", f"import minigrad; {BACKWARD}"], ids=["import", "backward"])
+def test_import_leaves_out(program, mode):
+    found = loaded(program, mode)
+    assert "minigrad.tensor" in found
+    assert [name for name in found if any(name == late or name.startswith(late + ".") for late in LATE)] == []
+
+
+def test_the_list_is_right():
+    """Every module of minigrad in LATE exists, so that no entry has lost its meaning."""
+    for name in LATE:
+        path = ROOT.joinpath(*name.split("."))
+        assert not name.startswith("minigrad") or path.is_dir() or path.with_suffix(".py").exists(), name
+
+
+# ---- names that come later behave like the others -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("program", [
+    "import minigrad as mg; mg.nn.Linear", "from minigrad import nn; nn.Linear", "import minigrad.nn as nn; nn.Linear",
+    "import minigrad; getattr(minigrad, 'nn').Linear", "from minigrad.nn import Linear", "import minigrad.nn, minigrad; minigrad.nn.Linear",
+    "from minigrad import *; nn.Linear; optim.SGD; save; load; debug; threshold; autograd.Function",
+    "import minigrad as mg; mg.autograd.Function; mg.autograd.function.Function; mg.autograd.functional.vjp; mg.autograd.Variable",
+    "import minigrad.autograd.gradcheck, minigrad.autograd; minigrad.autograd.gradcheck.__call__"])
+def test_each_form_of_import(program):
+    assert run(f"{program}; print(1)") == 1
+
+
+def test_a_name_is_looked_up_once():
+    """After the first time, the name is an ordinary attribute of the package."""
+    program = "import minigrad as mg; early = 'load' in vars(mg); mg.load; mg.nn; print([early, 'load' in vars(mg), 'nn' in vars(mg)])"
+    assert run(program) == [False, True, True]
+
+
+def test_dir_has_all_names():
+    names = run("import minigrad as mg; print([dir(mg), dir(mg.autograd), [m for m in sys.modules if m == 'minigrad.nn']])")
+    assert {"nn", "optim", "viz", "load", "debug", "tensor", "threshold"} <= set(names[0])
+    assert {"Function", "Variable", "functional", "forward_ad", "backward"} <= set(names[1])
+    assert names[2] == []
+
+
+def test_all_has_what_dir_has():
+    """``from minigrad import *`` brings every public name."""
+    assert set(mg.__all__) <= set(dir(mg))
+    assert all(hasattr(mg, name) for name in mg.__all__)
+    assert {"nn", "tensor", "svd", "float32"} <= set(mg.__all__)
+
+
+def test_a_name_that_does_not_exist():
+    for module in (mg, mg.autograd):
+        with pytest.raises(AttributeError, match=f"module '{module.__name__}' has no attribute 'nonsense'"):
+            module.nonsense  # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name 'nonsense' from 'minigrad'"):
+        from minigrad import nonsense  # noqa: F401  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_pickle_finds_what_is_not_loaded_yet():
+    text = pickle.dumps([mg.nn.Parameter(mg.ones(2)), mg.float32, mg.Size([2]), mg.svd, mg.autograd.Function]).hex()
+    assert run(f"import pickle; made = pickle.loads(bytes.fromhex({text!r})); print([made[0].tolist(), repr(made[1])])") \
+        == [[1.0, 1.0], "minigrad.float32"]
+
+
+def test_a_backward_is_logged_if_logging_comes_later():
+    """The engine does not import logging; a program that does gets its records, whenever it imports it."""
+    program = """import io, minigrad as mg
+x = mg.ones(2, requires_grad=True)
+(x * x).sum().backward()
+early = 'logging' in sys.modules
+import logging
+stream = io.StringIO()
+logging.basicConfig(level=logging.DEBUG, stream=stream)
+(x * x).sum().backward()
+print([early, stream.getvalue().count('running <')])"""
+    assert run(program) == [False, 3]
