@@ -247,7 +247,8 @@ def members(full, cls, first):
             continue
         thing = inspect.getattr_static(cls, name)
         raw = thing.__func__ if isinstance(thing, (staticmethod, classmethod)) else thing
-        if not inspect.getdoc(raw):
+        plain = cls.__module__.startswith("minigrad.distributions") and not (callable(raw) or hasattr(type(raw), "__get__"))
+        if not inspect.getdoc(raw) or plain:        # the docstring of a plain value is its type's
             continue
         if isinstance(raw, property):
             lines += [f"   .. autoproperty:: {full}.{name}", ""]
