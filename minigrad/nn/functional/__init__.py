@@ -49,6 +49,24 @@ for _part in (_activations, _attention, _class_losses, _dropout, _embedding, _lo
               _pair_losses, _averaging, _convolution, _interpolation, _pooling, _unfolding):
     __all__ += _part.__all__    # pyright: ignore[reportUnsupportedDunderAll]
 
+# Module -> its names, which few programs use: the module is imported with the first use of a name.
+_LATE = {
+    "_bags": ("embedding_bag",), "_ctc": ("ctc_loss",), "_grid": ("affine_grid", "grid_sample"),
+    "_late": ("celu_", "elu_", "hardtanh_", "leaky_relu_", "max_pool1d_with_indices", "max_pool2d_with_indices",
+              "max_pool3d_with_indices", "multilabel_margin_loss", "relu_", "rrelu", "rrelu_", "selu_", "threshold_",
+              "triplet_margin_with_distance_loss"),
+}
+_HOMES = {name: module for module, names in _LATE.items() for name in names}
+__all__ += list(_HOMES)     # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name):
+    if name in _HOMES:
+        import importlib
+        globals()[name] = found = getattr(importlib.import_module(f"minigrad.nn.functional.{_HOMES[name]}"), name)
+        return found
+    raise AttributeError(f"module 'minigrad.nn.functional' has no attribute {name!r}")
+
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0) for each element x of `input`. Mirrors ``torch.nn.functional.relu``.
