@@ -240,11 +240,16 @@ def test_persistent_workers():
     assert not children() - before
 
 
-def test_any_order():
+def test_any_order(tmp_path):
+    """Sample 0 waits until the program has got another one."""
     def wait(i):
-        time.sleep(0.3 if i == 0 else 0)
+        while i == 0 and not (tmp_path / "go").exists():
+            time.sleep(0.01)
         return i
-    found = batches(Acts(wait, 8), batch_size=None, num_workers=2, in_order=False)
+    found = []
+    for i in data.DataLoader(Acts(wait, 8), batch_size=None, num_workers=2, in_order=False, multiprocessing_context=context()):
+        found.append(i)
+        (tmp_path / "go").touch()
     assert sorted(found) == list(range(8)) and found[0] != 0
 
 
