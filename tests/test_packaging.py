@@ -68,7 +68,7 @@ def test_import_leaves_out_what_few_need():
     assert python("""
 import json, sys
 import minigrad
-print(json.dumps([name for name in sys.modules if name.startswith(("minigrad.distributed", "minigrad.demo", "minigrad.viz"))]))
+print(json.dumps([name for name in sys.modules if name.startswith(("minigrad.distributed", "minigrad.demo", "minigrad.distributions", "minigrad.viz"))]))
 """) == []
 
 
