@@ -70,7 +70,8 @@ newaxis = None
 __getattr__, __dir__ = _lazy(
     __name__,
     modules=("_C", "func", "library", "linalg", "nn", "optim", "serialization", "special", "testing", "utils", "viz"),
-    names={"_debug": "debug", "nn.functional": "threshold", "serialization": "load save"})
+    names={"_debug": "debug", "nn.functional": "threshold", "serialization": "load save",
+           **{f"ops.{module}": names for module, names in _ops.LATE.items()}})
 __all__ = [name for name in __dir__() if not name.startswith("_")]
 
 _upcalls.page = lambda record: __getattr__("viz").step(record)._repr_html_()

@@ -45,6 +45,7 @@ def documented():
     found, seen = {}, set()
     for prefix, namespace in {**NAMESPACES, **CLASSES}.items():
         for name in public(namespace):
+            getattr(namespace, name)        # imports a method that `import minigrad` leaves out
             thing = inspect.getattr_static(namespace, name)
             thing = thing.__func__ if isinstance(thing, (staticmethod, classmethod)) else thing
             own = getattr(thing, "home", [None])[0] or getattr(thing, "__module__", None) or getattr(getattr(thing, "__objclass__", None), "__module__", "")
